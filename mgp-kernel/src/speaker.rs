@@ -9,6 +9,10 @@ use mgp_security::audit::trace_of;
 use mgp_security::auth::reserved_owner;
 use mgp_types::mgp::{Actor, AuditEvent, AuditPort as _, AuditTarget, EventType, Outcome, TraceId};
 use mgp_types::{Error, Object, Principal, PrincipalKind, Request, Response, RpcService, code};
+use mgp_types::mgp::{
+    Actor, ActorType, AgentPattern, AuditEvent, AuditPort as _, AuditTarget, EventType, Outcome, TraceId,
+};
+use mgp_types::{Error, Object, Principal, Request, Response, Role, RpcService, code};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -107,6 +111,10 @@ fn may_speak(agents: &[AgentSettings], speaker: &Principal, agent: &str) -> bool
     };
     reserved_owner(agent).is_none()
         && agents.iter().any(|known| known.id == speaker.access_id() && known.speaks_for.iter().any(fits))
+/// Whether the configuration lets `speaker` call in the name of `agent`.
+fn may_speak(agents: &[AgentSettings], speaker: &str, agent: &str) -> bool {
+    let fits = |pattern: &String| AgentPattern::new(pattern).matches(agent);
+    agents.iter().any(|known| known.id == speaker && known.speaks_for.iter().any(fits))
 }
 
 async fn refuse(

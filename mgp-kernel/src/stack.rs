@@ -13,7 +13,7 @@ use mgp_lifecycle::server::LifeLayer;
 use mgp_security::RejectLayer;
 use mgp_security::access::{AccessLayer, AccessMethodsLayer, TaskOwnersLayer};
 use mgp_security::audit::{AuditLayer, TraceIdLayer};
-use mgp_security::auth::AuthLayer;
+use mgp_security::auth::{AuthLayer, KeyScopeLayer};
 use mgp_security::confirmation::ConfirmationLayer;
 use mgp_security::definition::GuardLayer;
 use mgp_security::limit::LimitLayer;
@@ -100,7 +100,8 @@ impl Front {
         // For operators only, also while the kernel drains; to all others there is no such thing.
         let service = OperatorLayer(Arc::clone(&self.parts)).layer(service);
         // From here on it is known which tool a call is for.
-        let service = ResolveLayer(Arc::clone(&self.parts)).layer(self.parts.limit.layer(service));
+        let service = KeyScopeLayer::new().layer(self.parts.limit.layer(service));
+        let service = ResolveLayer(Arc::clone(&self.parts)).layer(service);
         // A call that waited for an answer goes on where it was, and passes nothing of the above again.
         let service = self.asking.layer(service);
         // Outside of every decision, or it would never see a denial; inside of what decides how a refusal looks.
@@ -111,7 +112,13 @@ impl Front {
         let service = SpeakersLayer(Arc::clone(&self.parts)).layer(service);
         let service = RejectLayer::new().layer(service);
         // Nothing is done for somebody unknown, and nothing recorded without a name.
-        let service = auth.clone().methods_as_tools().layer(service);
+        let parts = Arc::clone(&self.parts);
+        let auth = auth.clone().methods_as_tools().resolved_behind(move |name| {
+            let snapshot = parts.catalog.read();
+            let tool = &snapshot.called(name)?.resolved;
+            Some((tool.server.clone(), tool.name.clone()))
+        });
+        let service = auth.layer(service);
         // Whatever is logged on the way stands in the span of the request.
         Erased::new(telemetry::traced(service))
     }

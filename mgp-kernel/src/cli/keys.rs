@@ -31,8 +31,9 @@ pub(super) enum Keys {
 pub(super) struct New {
     /// Who whoever sends the key is taken for
     owner: String,
-    /// What it permits: list, call:TOOL, see:TOOL, admin:read, admin:write; repeat for more
-    #[arg(long = "allow", value_name = "WHAT", value_parser = permission, default_value = "list")]
+    /// What it permits: list, call:SERVER.TOOL, see:SERVER.TOOL, where `*` stands for anything, admin:read, admin:write;
+    /// repeat for more
+    #[arg(long = "allow", value_name = "WHAT", value_parser = read_permission, default_value = "list")]
     allow: Vec<ApiPermission>,
     /// Let it decide what agents may do
     #[arg(long)]
@@ -125,9 +126,4 @@ async fn revoke(link: &Link, output: &Output, wanted: Revoke) -> Result<Exit, Fa
     }
     output.show(&revoked, |_, out| writeln!(out, "revoked"))?;
     Ok(Exit::Done)
-}
-
-fn permission(word: &str) -> Result<ApiPermission, String> {
-    read_permission(word)
-        .ok_or_else(|| format!("`{word}` is none of list, call:TOOL, see:TOOL, admin:read, admin:write"))
 }

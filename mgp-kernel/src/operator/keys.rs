@@ -6,6 +6,8 @@ use mgp_security::auth::{ApiPermission, KeyId, KeyInfo, KeyRequest, reserved_own
 use mgp_security::limit::Rates;
 use mgp_types::mgp::{AuditTarget, Timestamp, ToolName};
 use mgp_types::{Error, Principal, Role, RunningCalls};
+use mgp_types::mgp::{AuditTarget, Timestamp, ToolPatternError};
+use mgp_types::{Error, Principal, Role};
 use serde::{Deserialize, Serialize};
 
 use super::layer::Asked;
@@ -161,7 +163,7 @@ impl Key {
     }
 }
 
-/// What a permission is called in commands and lists: `list`, `call:TOOL`, `see:TOOL`, `admin:read`, `admin:write`.
+/// What a permission is called in commands and lists: `list`, `call:SERVER.TOOL`, `see:SERVER.TOOL`, `admin:read`, `admin:write`.
 pub(crate) fn permission_word(permission: &ApiPermission) -> String {
     match permission {
         ApiPermission::ToolInvoke(tool) => format!("call:{tool}"),
@@ -173,15 +175,23 @@ pub(crate) fn permission_word(permission: &ApiPermission) -> String {
     }
 }
 
-/// The permission that [`permission_word`] writes so.
-pub(crate) fn read_permission(word: &str) -> Option<ApiPermission> {
-    Some(match word.split_once(':') {
+/// Reads the permission that [`permission_word`] writes so.
+///
+/// # Errors
+/// It is none, in words for whoever wrote it.
+pub(crate) fn read_permission(word: &str) -> Result<ApiPermission, String> {
+    let pattern = |text: &str| text.parse().map_err(|error: ToolPatternError| error.to_string());
+    Ok(match word.split_once(':') {
         None if word == "list" => ApiPermission::ToolsListAll,
         Some(("admin", "write")) => ApiPermission::AdminWrite,
         Some(("admin", "read")) => ApiPermission::AdminRead,
-        Some(("call", tool)) if !tool.is_empty() => ApiPermission::ToolInvoke(ToolName::new(tool)),
-        Some(("see", tool)) if !tool.is_empty() => ApiPermission::ToolRead(ToolName::new(tool)),
-        _ => return None,
+        Some(("call", tools)) => ApiPermission::ToolInvoke(pattern(tools)?),
+        Some(("see", tools)) => ApiPermission::ToolRead(pattern(tools)?),
+        _ => {
+            return Err(format!(
+                "`{word}` is none of list, call:SERVER.TOOL, see:SERVER.TOOL, admin:read, admin:write"
+            ));
+        }
     })
 }
 
@@ -202,11 +212,12 @@ mod tests {
 
     #[test]
     fn permissions_of_keys_have_words_that_are_read_again() {
-        for word in ["list", "admin:read", "admin:write", "call:fs.read", "see:fs.read"] {
+        for word in ["list", "admin:read", "admin:write", "call:fs.read", "see:fs.*", "call:*", "call:fs/a.b"]
+        {
             assert_eq!(permission_word(&read_permission(word).unwrap()), word);
         }
-        for word in ["", "call:", "call", "admin", "admin:all", "LIST"] {
-            assert_eq!(read_permission(word), None, "{word}");
+        for word in ["", "call:", "call", "call:fs", "admin", "admin:all", "LIST"] {
+            assert!(read_permission(word).is_err(), "{word}");
         }
     }
 }

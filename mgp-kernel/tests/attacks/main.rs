@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking, and says so")]
 #![allow(dead_code, reason = "files that several test programs share have what only some of them use")]
 
+mod access_patterns;
 mod approves_itself;
 mod cloned_folder;
 mod commands;
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         record::TESTS,
         resources::TESTS,
         unknown_methods::TESTS,
+        access_patterns::TESTS,
     ];
     runner::run(&tests.concat(), &arguments)
 }

@@ -44,6 +44,7 @@ pub(crate) fn calls(home: &Home, id: &str) -> Vec<String> {
 /// its `path`, `wait_for` runs its `script`, `nightly` runs `nightly.sh` of its folder by a shell, `delete_everything` and `echo`
 /// return their arguments, `answer_as` returns the JSON in its `result` under the JSON-RPC id in its `id`; `resources/read`
 /// reads a `file:` URI.
+/// its `path`, `nightly` runs `nightly.sh` of its folder by a shell, `fail` fails, `delete_everything` and `echo` return their arguments; `resources/read` reads a `file:` URI.
 pub(crate) fn serve() -> ExitCode {
     let folder = PathBuf::from(std::env::args().nth(2).unwrap());
     let mut out = std::io::stdout();
@@ -95,6 +96,7 @@ fn answer(method: &str, params: &Value, folder: &Path) -> Result<Value, String> 
             tool("echo", "Returns its arguments.", "text"),
             tool("wait_for", "Waits.", "script"),
             tool("answer_as", "Answers as it is told to.", "result"),
+            tool("fail", "Fails.", "text"),
         ]}),
         "resources/list" => json!({"resources": []}),
         "resources/templates/list" => json!({"resourceTemplates": [
@@ -136,6 +138,7 @@ fn answer(method: &str, params: &Value, folder: &Path) -> Result<Value, String> 
                 let path = arguments["path"].as_str().unwrap_or_default();
                 text(fs::read_to_string(path).unwrap_or_else(|error| error.to_string()))
             }
+            "fail" => return Err("it fails".to_owned()),
             _ => text(arguments.to_string()),
         },
         _ => return Err(format!("no such method: {method}")),

@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-use mgp_types::mgp::method;
+use mgp_types::mgp::{ToolPattern, method};
 use mgp_types::{Concern, MethodRule, Request};
 
 use super::ApiPermissions;
@@ -15,7 +15,7 @@ pub(super) enum Demand<'a> {
     /// To call this tool.
     Invoke(Cow<'a, str>),
     /// To do what this tool stands for, or to call it by its very name.
-    StandIn { tool: Cow<'a, str>, method: &'static str },
+    StandIn { method: &'static str },
     /// To do anything with any tool: what is about a running call, about changes, or about the log.
     SomeTool,
     /// To see all tools.
@@ -56,7 +56,7 @@ impl<'a> Demand<'a> {
             Some(Concern::Tool) => {
                 let tool = request.params.text("name").unwrap_or_default();
                 match stand_ins.method(&tool) {
-                    Some(method) => Self::StandIn { tool, method },
+                    Some(method) => Self::StandIn { method },
                     None => Self::Invoke(tool),
                 }
             }
@@ -87,9 +87,12 @@ impl<'a> Demand<'a> {
         use super::ApiPermission::{AdminRead, AdminWrite, ToolsListAll};
         match self {
             Self::AnyKey | Self::ListedTools => true,
-            Self::Invoke(tool) => permissions.allow_invoking(tool),
-            Self::StandIn { tool, method } => {
-                permissions.name(tool) || Self::of_method(method).is_met(permissions)
+            Self::Invoke(tool) => {
+                let (server, tool) = ToolPattern::split(tool);
+                permissions.allow_invoking(server, tool)
+            }
+            Self::StandIn { method } => {
+                permissions.name(method) || Self::of_method(method).is_met(permissions)
             }
             Self::SomeTool => permissions.allow_some_tool(),
             Self::AllTools => permissions.contains(&ToolsListAll),

@@ -1,3 +1,4 @@
+use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -5,12 +6,15 @@ use http::header::AUTHORIZATION;
 use http::request::Parts;
 use mgp_types::mgp::Refusal;
 use mgp_types::{Error, Method, Principal, Request, Response, RpcService, Validity};
+use mgp_types::mgp::{Refusal, ServerId, ToolName, ToolPattern};
+use mgp_types::{Error, Principal, Request, Response, RpcService};
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::demand::{Demand, StandIns};
 use super::http::{authenticate, strip};
 use super::while_valid::WhileValid;
+use super::scope::KeyScope;
 use super::{ApiPermission, ApiPermissions, AuthError, Authenticated, KeyRing, SecretKey};
 use crate::{GateFuture, ListingFuture};
 
@@ -19,6 +23,17 @@ use crate::{GateFuture, ListingFuture};
 pub struct AuthLayer {
     source: Arc<Source>,
     stand_ins: StandIns,
+    names: Option<Names>,
+}
+
+/// Which tool of which server is called by a name.
+#[derive(Clone)]
+struct Names(Arc<dyn Fn(&str) -> Option<(ServerId, ToolName)> + Send + Sync>);
+
+impl fmt::Debug for Names {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Names")
+    }
 }
 
 /// Where the proof comes from.
@@ -67,8 +82,18 @@ impl AuthLayer {
         Self { stand_ins: StandIns::MethodsOfMgp, ..self }
     }
 
+    /// Leaves it to a [`KeyScopeLayer`](super::KeyScopeLayer) behind what resolves tools whether a key is for the tool of a
+    /// call, and to `names` which tools are listed: of which server a tool is, only a catalog knows.
+    #[must_use]
+    pub fn resolved_behind(
+        self,
+        names: impl Fn(&str) -> Option<(ServerId, ToolName)> + Send + Sync + 'static,
+    ) -> Self {
+        Self { names: Some(Names(Arc::new(names))), ..self }
+    }
+
     fn new(source: Source) -> Self {
-        Self { source: Arc::new(source), stand_ins: StandIns::None }
+        Self { source: Arc::new(source), stand_ins: StandIns::None, names: None }
     }
 }
 
@@ -110,7 +135,13 @@ impl<S: RpcService> Service<Request> for Auth<S> {
         match self.layer.admit(&request) {
             Ok(Admitted { principal, visible, validity }) => {
                 let listens = request.method == Method::LISTEN;
+            Ok(Admitted { principal, visible, scope }) => {
                 request.context.principal = Some(principal);
+                // Nobody else says what a key is for.
+                request.extensions.remove::<KeyScope>();
+                if let Some(scope) = scope {
+                    request.extensions.insert(scope);
+                }
                 strip(&mut request.extensions);
                 let future = WhileValid::new(self.inner.call(request), validity, listens);
                 match visible {
@@ -118,7 +149,19 @@ impl<S: RpcService> Service<Request> for Auth<S> {
                     Some(visible) if visible.contains(&ApiPermission::ToolsListAll) => {
                         ListingFuture::all(future)
                     }
-                    Some(visible) => ListingFuture::only(future, move |tool| visible.allow_reading(tool)),
+                    Some(visible) => {
+                        let names = self.layer.names.clone();
+                        ListingFuture::only(future, move |name| {
+                            let known = names.as_ref().and_then(|names| (names.0)(name));
+                            match &known {
+                                Some((server, tool)) => visible.allow_reading(server.as_str(), tool.as_str()),
+                                None => {
+                                    let (server, tool) = ToolPattern::split(name);
+                                    visible.allow_reading(server, tool)
+                                }
+                            }
+                        })
+                    }
                 }
             }
             Err(error) => {
@@ -139,6 +182,8 @@ struct Admitted {
     visible: Option<ApiPermissions>,
     /// How long the key holds; `None` where there is none.
     validity: Option<Validity>,
+    /// For the call of a tool, what the key is for, if that is judged further in.
+    scope: Option<KeyScope>,
 }
 
 impl AuthLayer {
@@ -150,6 +195,11 @@ impl AuthLayer {
             Source::Configured(ring, key) => ring.verify(key.expose())?,
             Source::HttpOr(_, principal) if !brings_key(request) => {
                 return Ok(Admitted { principal: principal.clone(), visible: None, validity: None });
+                return Ok(Admitted { principal: principal.clone(), visible: None, scope: None });
+            }
+            Source::Configured(ring, key) => ring.verify(key.expose())?,
+            Source::HttpOr(_, principal) if !brings_key(request) => {
+                return Ok(Admitted { principal: principal.clone(), visible: None, scope: None });
             }
             Source::Http(ring) | Source::HttpOr(ring, _) => {
                 let head = request.extensions.get::<Parts>().ok_or(AuthError::Unknown)?;
@@ -160,12 +210,18 @@ impl AuthLayer {
             }
         };
         let demand = Demand::of(request, self.stand_ins);
-        if !demand.is_met(caller.permissions()) {
+        let permissions = caller.permissions();
+        let is_resolved_behind = self.names.is_some() && matches!(demand, Demand::Invoke(_));
+        let is_met =
+            if is_resolved_behind { permissions.allow_invoking_some() } else { demand.is_met(permissions) };
+        if !is_met {
             return Err(AuthError::NotPermitted);
         }
+        let scope = is_resolved_behind.then(|| KeyScope(permissions.clone()));
         let visible = (demand == Demand::ListedTools).then(|| caller.permissions().clone());
         let validity = Some(caller.validity().clone());
         Ok(Admitted { principal: caller.principal().clone(), visible, validity })
+        Ok(Admitted { principal: caller.principal().clone(), visible, scope })
     }
 }
 

@@ -11,6 +11,7 @@
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let ring = KeyRing::open(MemoryKeyStore::new())?;
 //! let wanted = KeyRequest::new(&Principal::new("agent.one")).allow(ApiPermission::ToolInvoke("echo".into()));
+//! let wanted = KeyRequest::new(Principal::new("agent.one")).allow(ApiPermission::ToolInvoke("*.echo".parse()?));
 //! let (info, key) = ring.issue(wanted).await?;
 //! let caller = ring.verify(key.expose())?;
 //! assert_eq!(caller.principal().as_str(), "agent.one");
@@ -38,6 +39,7 @@ mod layer;
 mod names;
 mod permission;
 mod ring;
+mod scope;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod store;
@@ -51,6 +53,7 @@ pub use self::layer::{Auth, AuthLayer};
 pub use self::names::reserved_owner;
 pub use self::permission::{ApiPermission, ApiPermissions};
 pub use self::ring::{Authenticated, KeyRing};
+pub use self::scope::{KeyScopeLayer, KeyScoped};
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::SqliteKeyStore;
 pub use self::store::{KeyStore, MemoryKeyStore};

@@ -1,19 +1,19 @@
 use std::sync::Arc;
 
-use mgp_types::mgp::ToolName;
-use serde::{Deserialize, Serialize};
+use mgp_types::mgp::{ToolPattern, ToolPatternError, method};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// What a key lets its owner do. A key has exactly those it was given; none includes another.
 ///
-/// A name of tools that ends in `*` stands for all names that begin with what is in front of it: `files.*`, or `*` for
-/// every tool. Anywhere else, `*` is a character like others.
+/// Tools are named by [patterns](ToolPattern). Where nobody says which server a tool is of, as in front of a server that
+/// stands alone, what is in front of the last dot of its name is taken for that, and a name without a dot has none: `*.echo`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum ApiPermission {
     /// Call this tool, or these, by the name that clients use here.
-    ToolInvoke(ToolName),
+    ToolInvoke(#[serde(deserialize_with = "read")] ToolPattern),
     /// See this tool, or these, with their schemas.
-    ToolRead(ToolName),
+    ToolRead(#[serde(deserialize_with = "read")] ToolPattern),
     /// See all tools.
     ToolsListAll,
     /// Change what is registered here: servers, tools, who has access.
@@ -37,23 +37,38 @@ impl ApiPermissions {
         self.0.contains(permission)
     }
 
-    /// Whether they allow calling `tool`.
-    pub fn allow_invoking(&self, tool: &str) -> bool {
-        self.iter().any(|one| matches!(one, ApiPermission::ToolInvoke(name) if stands_for(name, tool)))
+    /// Whether they allow calling `tool` of `server`. A tool without a name is none.
+    pub fn allow_invoking(&self, server: &str, tool: &str) -> bool {
+        let allows =
+            |one: &ApiPermission| matches!(one, ApiPermission::ToolInvoke(it) if it.matches(server, tool));
+        !tool.is_empty() && self.iter().any(allows)
     }
 
-    /// Whether calling `tool` is allowed by its own name, not by one that stands for others as well.
-    pub(super) fn name(&self, tool: &str) -> bool {
-        self.iter().any(|one| matches!(one, ApiPermission::ToolInvoke(name) if name.as_str() == tool))
-    }
-
-    /// Whether they allow seeing `tool`.
-    pub fn allow_reading(&self, tool: &str) -> bool {
+    /// Whether calling the method of MGP that a tool stands for is allowed by the tool's own name, not by a pattern that
+    /// stands for others as well.
+    pub(super) fn name(&self, method: &str) -> bool {
         self.iter().any(|one| match one {
-            ApiPermission::ToolsListAll => true,
-            ApiPermission::ToolRead(name) => stands_for(name, tool),
+            ApiPermission::ToolInvoke(it) => {
+                let joined = [it.server().as_str(), it.tool().as_str()].join("/");
+                method::of_tool(&joined.replace('.', "/")) == Some(method)
+                    || (it.server().as_str() == "*" && method::of_tool(it.tool().as_str()) == Some(method))
+            }
             _ => false,
         })
+    }
+
+    /// Whether they allow seeing `tool` of `server`.
+    pub fn allow_reading(&self, server: &str, tool: &str) -> bool {
+        self.iter().any(|one| match one {
+            ApiPermission::ToolsListAll => true,
+            ApiPermission::ToolRead(it) => it.matches(server, tool),
+            _ => false,
+        })
+    }
+
+    /// Whether they allow calling anything.
+    pub(super) fn allow_invoking_some(&self) -> bool {
+        self.iter().any(|one| matches!(one, ApiPermission::ToolInvoke(_)))
     }
 
     /// Whether they allow anything about any tool.
@@ -73,10 +88,12 @@ impl ApiPermissions {
     }
 }
 
-/// Whether `tool` is what `allowed` says. A tool without a name is none.
-fn stands_for(allowed: &ToolName, tool: &str) -> bool {
-    match allowed.as_str().strip_suffix('*') {
-        Some(start) => !tool.is_empty() && tool.starts_with(start),
-        None => allowed.as_str() == tool,
-    }
+/// Reads a pattern, or a name of tools as keys had them before: one without a dot was that of a tool, whatever its server.
+fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ToolPattern, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let pattern = match text.parse() {
+        Err(ToolPatternError::OnePart(tool)) => ToolPattern::new("*", &tool),
+        parsed => parsed,
+    };
+    pattern.map_err(serde::de::Error::custom)
 }

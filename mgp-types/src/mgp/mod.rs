@@ -50,6 +50,7 @@ mod risk;
 mod stream;
 mod timestamp;
 mod tool_budget;
+mod tool_pattern;
 mod tool_request;
 mod tool_search;
 mod tool_security;
@@ -97,6 +98,7 @@ pub use self::stream::{
 };
 pub use self::timestamp::{Timestamp, TimestampError};
 pub use self::tool_budget::ToolContextBudget;
+pub use self::tool_pattern::{AgentPattern, Glob, Specificity, ToolPattern, ToolPatternError};
 pub use self::tool_request::{
     NearMiss, PendingTool, RequestReason, RequestTools, RequestedTools, ToolRequestStatus, ToolRequirements,
 };

@@ -17,7 +17,8 @@ pub struct AgentSettings {
     /// Whether a human sits in front of its client, who is then asked there what only an operator may decide. With `stdio`
     /// that holds for the client on standard input and output alone, else for clients over HTTP with a key of this agent's.
     pub human: bool,
-    /// Agents in whose name it may call, by `_meta` or `agent_id`; a `*` at the end stands for anything.
+    /// Agents in whose name it may call, by `_meta` or `agent_id`. A `*` stands for anything between two dots,
+    /// and alone for every agent.
     pub speaks_for: Vec<String>,
     /// What the agent itself is permitted; `code_execution` lets it have tools made, where that is on.
     #[schemars(with = "Vec<String>")]

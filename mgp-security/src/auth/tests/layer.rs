@@ -38,7 +38,7 @@ async fn ask(layer: &AuthLayer, request: Request) -> Result<Response, Error> {
 #[tokio::test]
 async fn the_key_says_who_the_caller_is_and_goes_no_further() {
     let ring = ring();
-    let (_, key) = issue(&ring, &[ApiPermission::ToolInvoke("echo".into())]).await;
+    let (_, key) = issue(&ring, &[ApiPermission::ToolInvoke("*.echo".parse().unwrap())]).await;
     let layer = AuthLayer::http(ring);
     let listing = listing();
     let mut call = over_http(request("tools/call", r#"{"name":"echo"}"#), &bearer(&key));
@@ -59,7 +59,7 @@ async fn the_key_says_who_the_caller_is_and_goes_no_further() {
 #[tokio::test]
 async fn who_brings_no_key_may_be_known_and_who_brings_a_wrong_one_is_not() {
     let ring = ring();
-    let (_, key) = issue(&ring, &[ApiPermission::ToolInvoke("echo".into())]).await;
+    let (_, key) = issue(&ring, &[ApiPermission::ToolInvoke("*.echo".parse().unwrap())]).await;
     let layer = AuthLayer::http_or(ring, Principal::new("local"));
     let listing = listing();
     let call = || request("tools/call", r#"{"name":"echo"}"#);
@@ -111,7 +111,13 @@ async fn without_exactly_one_bearer_key_nothing_passes() {
 #[tokio::test]
 async fn each_permission_permits_its_own_and_nothing_else() {
     use ApiPermission::{AdminRead, AdminWrite, ToolInvoke, ToolRead, ToolsListAll};
-    let all = [ToolInvoke("echo".into()), ToolRead("echo".into()), ToolsListAll, AdminWrite, AdminRead];
+    let all = [
+        ToolInvoke("*.echo".parse().unwrap()),
+        ToolRead("*.echo".parse().unwrap()),
+        ToolsListAll,
+        AdminWrite,
+        AdminRead,
+    ];
     let ring = ring();
     // Which of them, by their place in `all`, permit the request.
     for (method, params, permitting) in [
@@ -148,19 +154,20 @@ async fn each_permission_permits_its_own_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_star_at_the_end_of_a_name_stands_for_anything() {
+async fn a_pattern_is_matched_by_server_and_tool() {
     let ring = ring();
     for (allowed, permitted, refused) in [
         ("*", &["files.read", "x"][..], &[""][..]),
         (
             "files.*",
-            &["files.read", "files.", "files.a.b"],
-            &["files", "filesx.read", "other.files.read", ""],
+            &["files.read"],
+            &["files", "files.", "filesx.read", "files.a.b", "other.files.read", ""],
         ),
-        ("files.*.x", &["files.*.x"], &["files.a.x"]),
-        ("*.read", &["*.read"], &["files.read"]),
+        ("files.a.*", &["files.a.x"], &["files.a", "files.b.x"]),
+        ("*.read", &["files.read", "read", "a.b.read"], &["files.reader", "read.files"]),
+        ("*.delete_*", &["files.delete_all"], &["files.undelete_all", "delete_.x"]),
     ] {
-        let (_, key) = issue(&ring, &[ApiPermission::ToolInvoke(allowed.into())]).await;
+        let (_, key) = issue(&ring, &[ApiPermission::ToolInvoke(allowed.parse().unwrap())]).await;
         let layer = AuthLayer::with_key(ring.clone(), key);
         for (names, is_permitted) in [(permitted, true), (refused, false)] {
             for name in names {
@@ -170,7 +177,7 @@ async fn a_star_at_the_end_of_a_name_stands_for_anything() {
         }
         assert!(ask(&layer, request("tools/call", "{}")).await.is_err(), "{allowed}");
     }
-    let (_, key) = issue(&ring, &[ApiPermission::ToolRead("ec*".into())]).await;
+    let (_, key) = issue(&ring, &[ApiPermission::ToolRead("*.ec*".parse().unwrap())]).await;
     let list = ask(&AuthLayer::with_key(ring, key), request("tools/list", "{}")).await.unwrap();
     assert_eq!(list.result.as_bytes(), br#"{"tools":[{"name":"echo"}],"nextCursor":"2"}"#);
 }
@@ -189,12 +196,12 @@ async fn a_tool_that_stands_for_a_method_demands_what_the_method_demands() {
         (AdminWrite, &["mgp.access.grant"], &["mgp.tools.discover", "mgp.access.query"]),
         // Who may call all tools may not for that change who has access.
         (
-            ToolInvoke("*".into()),
+            ToolInvoke("*".parse().unwrap()),
             &["files.read", "mgp.stream.cancel"],
             &["mgp.tools.discover", "mgp.access.grant"],
         ),
-        (ToolInvoke("mgp.*".into()), &["mgp.callback.respond"], &["mgp.access.grant"]),
-        (ToolInvoke("mgp.tools.discover".into()), &["mgp.tools.discover"], &["mgp.tools.request"]),
+        (ToolInvoke("mgp.*".parse().unwrap()), &["mgp.callback.respond"], &["mgp.access.grant"]),
+        (ToolInvoke("mgp.tools.discover".parse().unwrap()), &["mgp.tools.discover"], &["mgp.tools.request"]),
     ] {
         let (_, key) = issue(&ring, std::slice::from_ref(&allowed)).await;
         let layer = AuthLayer::with_key(ring.clone(), key).methods_as_tools();
@@ -216,9 +223,9 @@ async fn a_tool_that_stands_for_a_method_demands_what_the_method_demands() {
 async fn a_list_shows_what_the_key_may_see() {
     let ring = ring();
     for (permission, tools) in [
-        (ApiPermission::ToolRead("add".into()), r#"[{"name":"add"}]"#),
+        (ApiPermission::ToolRead("*.add".parse().unwrap()), r#"[{"name":"add"}]"#),
         (ApiPermission::ToolsListAll, r#"[{"name":"echo"},{"name":"add"}]"#),
-        (ApiPermission::ToolInvoke("echo".into()), "[]"),
+        (ApiPermission::ToolInvoke("*.echo".parse().unwrap()), "[]"),
         (ApiPermission::AdminRead, "[]"),
     ] {
         let (_, key) = issue(&ring, std::slice::from_ref(&permission)).await;

@@ -1,0 +1,343 @@
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A text in which `*` stands for any characters, also none. Nothing else has a meaning of its own.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Glob(Box<str>);
+
+/// Tools, by the id of their server and by their own name, each a [`Glob`]. The two are matched apart from each other, so
+/// that no server's id can look like the beginning of another one's tools.
+///
+/// | written | stands for |
+/// |---|---|
+/// | `server.tool` | the tool of the server |
+/// | `server.*` | all tools of the server |
+/// | `*.tool` | the tool of any server |
+/// | `*` | all tools of all servers |
+/// | `git*.delete_*` | the tools that begin with `delete_` of servers that begin with `git` |
+/// | `server/some.tool` | the tool `some.tool` of the server |
+///
+/// The **last** dot separates the two, as in the names that tools are shown by: `mind.cerebras.think` is `think` of
+/// `mind.cerebras`. A tool whose own name has a dot is written with `/`, which no server's id has.
+///
+/// ```
+/// use mgp_types::mgp::ToolPattern;
+///
+/// let one: ToolPattern = "one.*".parse()?;
+/// assert!(one.matches("one", "read"));
+/// assert!(!one.matches("one.admin", "read"));
+/// assert!("one".parse::<ToolPattern>().is_err());
+/// # Ok::<(), mgp_types::mgp::ToolPatternError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ToolPattern {
+    server: Glob,
+    tool: Glob,
+}
+
+/// Agents by id. The parts of an id lie between its dots, and a `*` stands for any characters of one part: `team.*` is
+/// `team.ada` and not `team.ada.admin`. A `*` alone is every agent.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct AgentPattern {
+    parts: Box<[Glob]>,
+}
+
+/// How narrowly something is meant. The greater one decides: a whole name before a pattern, and of two patterns the one
+/// with more characters that stand for themselves. The tool counts before the server (§5.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Specificity {
+    tool: (bool, usize),
+    server: (bool, usize),
+}
+
+/// Why a text is no pattern of tools.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ToolPatternError {
+    /// It has only one part.
+    #[error(
+        "`{0}` names no server and tool: write `{0}.*` for all tools of that server, `*.{0}` for that tool of any server, or `*` for everything"
+    )]
+    OnePart(Box<str>),
+    /// A part is missing.
+    #[error("`{0}` lacks a server or a tool: write `server.tool`, `server.*`, `*.tool` or `*`")]
+    Empty(Box<str>),
+    /// No server can be called so.
+    #[error(
+        "`{0}` fits no server: ids have letters, digits, `.`, `_` and `-`, and `*` stands for any of them"
+    )]
+    NoServer(Box<str>),
+}
+
+impl Glob {
+    /// The pattern `text`.
+    pub fn new(text: impl Into<Box<str>>) -> Self {
+        Self(text.into())
+    }
+
+    /// Returns the pattern as it is written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether the pattern stands for one name only: its own.
+    pub fn is_exact(&self) -> bool {
+        !self.0.contains('*')
+    }
+
+    /// Whether the pattern stands for `text`. Takes no more than the product of both lengths.
+    pub fn matches(&self, text: &str) -> bool {
+        let (pattern, text) = (self.0.as_bytes(), text.as_bytes());
+        // Where to go on when the rest does not fit: behind the last star, one character later than last time.
+        let (mut at, mut seen, mut retry) = (0, 0, None);
+        while seen < text.len() {
+            if pattern.get(at) == Some(&b'*') {
+                at += 1;
+                retry = Some((at, seen));
+            } else if pattern.get(at) == Some(&text[seen]) {
+                (at, seen) = (at + 1, seen + 1);
+            } else if let Some((star, from)) = retry {
+                (at, seen) = (star, from + 1);
+                retry = Some((star, from + 1));
+            } else {
+                return false;
+            }
+        }
+        pattern[at..].iter().all(|byte| *byte == b'*')
+    }
+
+    fn rank(&self) -> (bool, usize) {
+        (self.is_exact(), self.0.bytes().filter(|byte| *byte != b'*').count())
+    }
+}
+
+impl ToolPattern {
+    /// The tools `tool` of the servers `server`.
+    ///
+    /// # Errors
+    /// One of the two is empty, or no server can be called so.
+    pub fn new(server: &str, tool: &str) -> Result<Self, ToolPatternError> {
+        if server.is_empty() || tool.is_empty() {
+            return Err(ToolPatternError::Empty(format!("{server}.{tool}").into()));
+        }
+        if !server.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-*".contains(&byte)) {
+            return Err(ToolPatternError::NoServer(server.into()));
+        }
+        Ok(Self { server: Glob::new(server), tool: Glob::new(tool) })
+    }
+
+    /// Every tool.
+    pub fn every() -> Self {
+        Self { server: Glob::new("*"), tool: Glob::new("*") }
+    }
+
+    /// Returns the part that is about the server.
+    pub fn server(&self) -> &Glob {
+        &self.server
+    }
+
+    /// Returns the part that is about the tool.
+    pub fn tool(&self) -> &Glob {
+        &self.tool
+    }
+
+    /// Whether the pattern stands for this tool of this server.
+    pub fn matches(&self, server: &str, tool: &str) -> bool {
+        self.server.matches(server) && self.tool.matches(tool)
+    }
+
+    /// Returns how narrowly the pattern is meant.
+    pub fn specificity(&self) -> Specificity {
+        Specificity { tool: self.tool.rank(), server: self.server.rank() }
+    }
+
+    /// Splits a name that clients call tools by at its last dot; a name without one has no server.
+    pub fn split(name: &str) -> (&str, &str) {
+        name.rsplit_once('.').unwrap_or(("", name))
+    }
+}
+
+impl FromStr for ToolPattern {
+    type Err = ToolPatternError;
+
+    fn from_str(text: &str) -> Result<Self, ToolPatternError> {
+        if text == "*" {
+            return Ok(Self::every());
+        }
+        let parts = text.split_once('/').or_else(|| text.rsplit_once('.'));
+        match parts {
+            Some((server, tool)) if !server.is_empty() && !tool.is_empty() => Self::new(server, tool),
+            Some(_) => Err(ToolPatternError::Empty(text.into())),
+            None if text.is_empty() => Err(ToolPatternError::Empty(text.into())),
+            None => Err(ToolPatternError::OnePart(text.into())),
+        }
+    }
+}
+
+impl AgentPattern {
+    /// The pattern `text`.
+    pub fn new(text: &str) -> Self {
+        Self { parts: text.split('.').map(Glob::new).collect() }
+    }
+
+    /// Whether the pattern stands for `agent`.
+    pub fn matches(&self, agent: &str) -> bool {
+        if let [only] = &*self.parts
+            && only.as_str() == "*"
+        {
+            return true;
+        }
+        let parts = agent.split('.');
+        parts.clone().count() == self.parts.len()
+            && parts.zip(&self.parts).all(|(part, pattern)| pattern.matches(part))
+    }
+}
+
+impl fmt::Display for ToolPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (server, tool) = (self.server.as_str(), self.tool.as_str());
+        if (server, tool) == ("*", "*") {
+            f.write_str("*")
+        } else if tool.contains(['.', '/']) {
+            write!(f, "{server}/{tool}")
+        } else {
+            write!(f, "{server}.{tool}")
+        }
+    }
+}
+
+impl fmt::Debug for ToolPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Debug for Glob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for Glob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Serialize for ToolPattern {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for ToolPattern {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn pattern(text: &str) -> ToolPattern {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn the_last_dot_or_the_first_slash_is_the_border() {
+        for (text, server, tool) in [
+            ("one.read", "one", "read"),
+            ("one.admin.read", "one.admin", "read"),
+            ("one/admin.read", "one", "admin.read"),
+            ("one/a/b", "one", "a/b"),
+            ("*", "*", "*"),
+            ("*.*", "*", "*"),
+            ("*.read", "*", "read"),
+            ("git*.delete_*", "git*", "delete_*"),
+        ] {
+            let parsed = pattern(text);
+            assert_eq!((parsed.server().as_str(), parsed.tool().as_str()), (server, tool), "{text}");
+        }
+        for text in ["", "one", "one*", ".read", "one.", "/read", "one/", "o ne.read", "o\u{e9}.x"] {
+            assert!(text.parse::<ToolPattern>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_server_is_never_taken_for_the_beginning_of_another() {
+        for (text, matched, others) in [
+            (
+                "one.*",
+                &[("one", "read"), ("one", "admin.read")][..],
+                &[("one.admin", "read"), ("onetwo", "x")][..],
+            ),
+            ("one.admin.*", &[("one.admin", "read")], &[("one", "admin.read"), ("one", "admin")]),
+            ("*.read", &[("a", "read"), ("a.b", "read")], &[("a", "b.read"), ("a", "reader")]),
+            (
+                "*.delete_*",
+                &[("a", "delete_"), ("b", "delete_all")],
+                &[("a", "undelete_x"), ("delete_", "x")],
+            ),
+            ("*", &[("a", "b"), ("", "b")], &[]),
+        ] {
+            let pattern = pattern(text);
+            for (server, tool) in matched {
+                assert!(pattern.matches(server, tool), "{text}: {server} {tool}");
+            }
+            for (server, tool) in others {
+                assert!(!pattern.matches(server, tool), "{text}: {server} {tool}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_narrower_decides() {
+        let order = ["*", "o*.*", "one.*", "*.r*", "one.r*", "*.rea*", "*.read", "o*.read", "one.read"];
+        for pair in order.windows(2) {
+            assert!(pattern(pair[0]).specificity() < pattern(pair[1]).specificity(), "{pair:?}");
+        }
+    }
+
+    #[test]
+    fn an_agent_pattern_stays_within_the_parts_of_an_id() {
+        for (text, matched, others) in [
+            ("team.*", &["team.ada", "team."][..], &["team", "team.ada.admin", "steam.ada"][..]),
+            ("*", &["a", "a.b"], &[]),
+            ("t*.a", &["team.a"], &["team.b", "t.x.a"]),
+            ("helper", &["helper"], &["helper2", "Helper"]),
+        ] {
+            let pattern = AgentPattern::new(text);
+            assert!(matched.iter().all(|agent| pattern.matches(agent)), "{text}");
+            assert!(!others.iter().any(|agent| pattern.matches(agent)), "{text}");
+        }
+    }
+
+    /// By trying each way to divide the text.
+    fn matches_slowly(pattern: &[u8], text: &[u8]) -> bool {
+        match pattern.split_first() {
+            None => text.is_empty(),
+            Some((b'*', rest)) => (0..=text.len()).any(|skipped| matches_slowly(rest, &text[skipped..])),
+            Some((byte, rest)) => text.first() == Some(byte) && matches_slowly(rest, &text[1..]),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_glob_stands_for_what_it_says(pattern in "[ab*]{0,8}", text in "[ab]{0,10}") {
+            let expected = matches_slowly(pattern.as_bytes(), text.as_bytes());
+            prop_assert_eq!(Glob::new(pattern).matches(&text), expected);
+        }
+
+        #[test]
+        fn a_pattern_is_read_as_it_is_written(server in "[a-z*.]{1,6}", tool in "[a-z*./ ]{1,6}") {
+            let pattern = ToolPattern::new(&server, &tool).unwrap();
+            prop_assert_eq!(pattern.to_string().parse::<ToolPattern>().unwrap(), pattern);
+        }
+    }
+}

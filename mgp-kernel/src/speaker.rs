@@ -7,12 +7,10 @@ use mgp_discovery::config::model::AgentSettings;
 use mgp_security::GateFuture;
 use mgp_security::audit::trace_of;
 use mgp_security::auth::reserved_owner;
-use mgp_types::mgp::{Actor, AuditEvent, AuditPort as _, AuditTarget, EventType, Outcome, TraceId};
-use mgp_types::{Error, Object, Principal, PrincipalKind, Request, Response, RpcService, code};
 use mgp_types::mgp::{
-    Actor, ActorType, AgentPattern, AuditEvent, AuditPort as _, AuditTarget, EventType, Outcome, TraceId,
+    Actor, AgentPattern, AuditEvent, AuditPort as _, AuditTarget, EventType, Outcome, TraceId,
 };
-use mgp_types::{Error, Object, Principal, Request, Response, Role, RpcService, code};
+use mgp_types::{Error, Object, Principal, PrincipalKind, Request, Response, RpcService, code};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -105,16 +103,9 @@ fn take_claim(request: &mut Request) -> Result<Option<String>, Error> {
 /// Whether the configuration lets `speaker` call in the name of `agent`. Nobody speaks for who is no agent of the
 /// configuration's, such as the local client, whatever pattern is written.
 fn may_speak(agents: &[AgentSettings], speaker: &Principal, agent: &str) -> bool {
-    let fits = |pattern: &String| match pattern.strip_suffix('*') {
-        Some(beginning) => agent.starts_with(beginning),
-        None => agent == pattern,
-    };
+    let fits = |pattern: &String| AgentPattern::new(pattern).matches(agent);
     reserved_owner(agent).is_none()
         && agents.iter().any(|known| known.id == speaker.access_id() && known.speaks_for.iter().any(fits))
-/// Whether the configuration lets `speaker` call in the name of `agent`.
-fn may_speak(agents: &[AgentSettings], speaker: &str, agent: &str) -> bool {
-    let fits = |pattern: &String| AgentPattern::new(pattern).matches(agent);
-    agents.iter().any(|known| known.id == speaker && known.speaks_for.iter().any(fits))
 }
 
 async fn refuse(

@@ -4,10 +4,8 @@ use std::num::NonZeroU32;
 
 use mgp_security::auth::{ApiPermission, KeyId, KeyInfo, KeyRequest, reserved_owner};
 use mgp_security::limit::Rates;
-use mgp_types::mgp::{AuditTarget, Timestamp, ToolName};
-use mgp_types::{Error, Principal, Role, RunningCalls};
 use mgp_types::mgp::{AuditTarget, Timestamp, ToolPatternError};
-use mgp_types::{Error, Principal, Role};
+use mgp_types::{Error, Principal, Role, RunningCalls};
 use serde::{Deserialize, Serialize};
 
 use super::layer::Asked;
@@ -163,7 +161,8 @@ impl Key {
     }
 }
 
-/// What a permission is called in commands and lists: `list`, `call:SERVER.TOOL`, `see:SERVER.TOOL`, `admin:read`, `admin:write`.
+/// What a permission is called in commands and lists: `list`, `call:SERVER.TOOL`, `see:SERVER.TOOL`,
+/// `admin:read`, `admin:write`.
 pub(crate) fn permission_word(permission: &ApiPermission) -> String {
     match permission {
         ApiPermission::ToolInvoke(tool) => format!("call:{tool}"),

@@ -42,9 +42,8 @@ pub(crate) fn calls(home: &Home, id: &str) -> Vec<String> {
 
 /// Serves on this process' standard input and output: `execute_command` runs its `command` by a shell, `read_file` reads
 /// its `path`, `wait_for` runs its `script`, `nightly` runs `nightly.sh` of its folder by a shell, `delete_everything` and `echo`
-/// return their arguments, `answer_as` returns the JSON in its `result` under the JSON-RPC id in its `id`; `resources/read`
+/// return their arguments, `fail` fails, `answer_as` returns the JSON in its `result` under the JSON-RPC id in its `id`; `resources/read`
 /// reads a `file:` URI.
-/// its `path`, `nightly` runs `nightly.sh` of its folder by a shell, `fail` fails, `delete_everything` and `echo` return their arguments; `resources/read` reads a `file:` URI.
 pub(crate) fn serve() -> ExitCode {
     let folder = PathBuf::from(std::env::args().nth(2).unwrap());
     let mut out = std::io::stdout();

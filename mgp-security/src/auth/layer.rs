@@ -4,17 +4,15 @@ use std::task::{Context, Poll};
 
 use http::header::AUTHORIZATION;
 use http::request::Parts;
-use mgp_types::mgp::Refusal;
-use mgp_types::{Error, Method, Principal, Request, Response, RpcService, Validity};
 use mgp_types::mgp::{Refusal, ServerId, ToolName, ToolPattern};
-use mgp_types::{Error, Principal, Request, Response, RpcService};
+use mgp_types::{Error, Method, Principal, Request, Response, RpcService, Validity};
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::demand::{Demand, StandIns};
 use super::http::{authenticate, strip};
-use super::while_valid::WhileValid;
 use super::scope::KeyScope;
+use super::while_valid::WhileValid;
 use super::{ApiPermission, ApiPermissions, AuthError, Authenticated, KeyRing, SecretKey};
 use crate::{GateFuture, ListingFuture};
 
@@ -133,9 +131,8 @@ impl<S: RpcService> Service<Request> for Auth<S> {
 
     fn call(&mut self, mut request: Request) -> Self::Future {
         match self.layer.admit(&request) {
-            Ok(Admitted { principal, visible, validity }) => {
+            Ok(Admitted { principal, visible, validity, scope }) => {
                 let listens = request.method == Method::LISTEN;
-            Ok(Admitted { principal, visible, scope }) => {
                 request.context.principal = Some(principal);
                 // Nobody else says what a key is for.
                 request.extensions.remove::<KeyScope>();
@@ -186,20 +183,22 @@ struct Admitted {
     scope: Option<KeyScope>,
 }
 
+impl Admitted {
+    /// Somebody who needs no key.
+    fn known(principal: &Principal) -> Self {
+        Self { principal: principal.clone(), visible: None, validity: None, scope: None }
+    }
+}
+
 impl AuthLayer {
     fn admit(&self, request: &Request) -> Result<Admitted, AuthError> {
         let caller = match &*self.source {
             Source::Known(principal) => {
-                return Ok(Admitted { principal: principal.clone(), visible: None, validity: None });
+                return Ok(Admitted::known(principal));
             }
             Source::Configured(ring, key) => ring.verify(key.expose())?,
             Source::HttpOr(_, principal) if !brings_key(request) => {
-                return Ok(Admitted { principal: principal.clone(), visible: None, validity: None });
-                return Ok(Admitted { principal: principal.clone(), visible: None, scope: None });
-            }
-            Source::Configured(ring, key) => ring.verify(key.expose())?,
-            Source::HttpOr(_, principal) if !brings_key(request) => {
-                return Ok(Admitted { principal: principal.clone(), visible: None, scope: None });
+                return Ok(Admitted::known(principal));
             }
             Source::Http(ring) | Source::HttpOr(ring, _) => {
                 let head = request.extensions.get::<Parts>().ok_or(AuthError::Unknown)?;
@@ -220,8 +219,7 @@ impl AuthLayer {
         let scope = is_resolved_behind.then(|| KeyScope(permissions.clone()));
         let visible = (demand == Demand::ListedTools).then(|| caller.permissions().clone());
         let validity = Some(caller.validity().clone());
-        Ok(Admitted { principal: caller.principal().clone(), visible, validity })
-        Ok(Admitted { principal: caller.principal().clone(), visible, scope })
+        Ok(Admitted { principal: caller.principal().clone(), visible, validity, scope })
     }
 }
 

@@ -10,8 +10,7 @@
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let ring = KeyRing::open(MemoryKeyStore::new())?;
-//! let wanted = KeyRequest::new(&Principal::new("agent.one")).allow(ApiPermission::ToolInvoke("echo".into()));
-//! let wanted = KeyRequest::new(Principal::new("agent.one")).allow(ApiPermission::ToolInvoke("*.echo".parse()?));
+//! let wanted = KeyRequest::new(&Principal::new("agent.one")).allow(ApiPermission::ToolInvoke("*.echo".parse()?));
 //! let (info, key) = ring.issue(wanted).await?;
 //! let caller = ring.verify(key.expose())?;
 //! assert_eq!(caller.principal().as_str(), "agent.one");

@@ -12,9 +12,6 @@ async fn keys_outlive_the_process_with_all_that_is_known_of_them() {
     let (hands, open) = (Hands::default(), || SqliteKeyStore::new(Database::open(&path).unwrap()).unwrap());
     let ring = KeyRing::with_clock(open(), hands.clock()).unwrap();
     let wanted = KeyRequest::new(&Principal::operator("admin"))
-        .allow(ApiPermission::ToolInvoke("it's".into()))
-        .allow(ApiPermission::ToolRead("r".into()))
-    let wanted = KeyRequest::new(Principal::operator("admin"))
         .allow(ApiPermission::ToolInvoke("*.it's".parse().unwrap()))
         .allow(ApiPermission::ToolRead("*.r".parse().unwrap()))
         .allow(ApiPermission::ToolsListAll)

@@ -15,6 +15,7 @@ use tokio::task::JoinSet;
 
 use crate::changes::tell_endings;
 use crate::erased::Erased;
+use crate::marked::{Mark, Marked};
 use crate::parts::Parts;
 use crate::registration::{self, Creator};
 use crate::router::CatalogEyes;
@@ -175,6 +176,19 @@ impl Kernel {
     /// What answers clients that are this principal, over any transport.
     pub fn accept(&self, principal: Principal) -> impl Accept<Service: Unpin> {
         self.accept_by(&AuthLayer::fixed(principal))
+    }
+
+    /// What answers clients that are this principal, and whose connections are marked so.
+    pub(crate) fn accept_marked(
+        &self,
+        principal: Principal,
+        mark: Mark,
+    ) -> impl Accept<Service: Unpin> + use<> {
+        let service = Marked::new(self.0.front.service(&AuthLayer::fixed(principal)), mark);
+        let identity = Arc::clone(&self.0.identity);
+        move |outbox: Outbox| -> ServerEra<Marked<Erased>> {
+            ServerEra::new(service.clone(), Arc::clone(&identity), outbox)
+        }
     }
 
     pub(crate) fn parts(&self) -> &Arc<Parts> {

@@ -35,12 +35,12 @@ mod fallback;
 mod fleet;
 mod http;
 mod kernel;
+mod marked;
 mod meter;
 mod methods;
 mod operator;
 mod parts;
 mod paths;
-#[cfg(unix)]
 mod peer;
 mod record;
 mod registration;

@@ -26,6 +26,7 @@ use crate::StartError;
 use crate::changes::{Changes, Teller};
 use crate::events;
 use crate::fleet::Fleet;
+use crate::operator::proof::Proofs;
 use crate::paths::OwnFiles;
 use crate::reload::Reload;
 use crate::seen_ends::SeenEnds;
@@ -53,6 +54,8 @@ pub(crate) struct Parts {
     pub(crate) arguments: Arguments,
     pub(crate) definitions: Arc<DefinitionGuard>,
     pub(crate) keys: KeyRing,
+    /// Which connections of operators may decide.
+    pub(crate) proofs: Proofs,
     pub(crate) catalog: Catalog,
     pub(crate) index: Index,
     /// What searches learned from use, if they are to.
@@ -96,11 +99,13 @@ impl Parts {
             GrantBook::open(SqliteGrants::new(database.clone())?, Arc::clone(&port), clock.clone()).await?;
         let pins = Pins::load(settings::first_use(&config), SqlitePins::new(database.clone())?)?;
         let keys = KeyRing::open(SqliteKeyStore::new(database)?)?;
+        let proofs = Proofs::open(&state, clock.clone())?;
         let (index, learned) = index(&config, &state).await?;
         let events =
             Publisher::new(events::CHANNELS).map_err(|error| StartError::Config(error.to_string()))?;
         Ok(Arc::new(Self {
             pending: PendingApprovals::new(clock.clone()),
+            proofs,
             definitions: Arc::new(DefinitionGuard::new(pins).with_qualified_names()),
             limit: LimitLayer::new(settings::agent_limits(&config)),
             config: ArcSwap::from_pointee(config),

@@ -15,7 +15,11 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 #[cfg(unix)]
-use crate::operator::{agents, control, socket::UserSocket};
+use crate::operator::{
+    agents, control,
+    socket::{Operators, UserSocket},
+};
+use crate::peer::{FirstByte, Lineage, speaker};
 use crate::{Kernel, StartError};
 
 /// Where a kernel serves.
@@ -29,6 +33,9 @@ pub(crate) struct Serving {
     pub(crate) agent: Principal,
     /// For its operators.
     pub(crate) socket: PathBuf,
+    /// Who they are.
+    #[cfg(unix)]
+    pub(crate) operators: Operators,
     /// For clients that share the kernel.
     pub(crate) shared_at: PathBuf,
     /// How long calls have to end when it stops.
@@ -61,7 +68,7 @@ pub(crate) async fn serve(
     #[cfg(unix)]
     let control = {
         let at = serving.socket.display().to_string();
-        UserSocket::open(&serving.socket).map_err(unheard(at))?
+        UserSocket::open_for(&serving.socket, serving.operators).map_err(unheard(at))?
     };
     #[cfg(unix)]
     let sharing = {
@@ -142,6 +149,14 @@ async fn serve_stdio(
     drain: Duration,
 ) -> io::Result<()> {
     let (input, output) = stdio::stdio()?;
+    let input = FirstByte::new(input, {
+        let kernel = kernel.clone();
+        move || {
+            if let Some(client) = Lineage::of(std::process::id()).as_ref().and_then(speaker) {
+                kernel.parts().proofs.clients.note(client);
+            }
+        }
+    });
     let (_, connection) = connect(input, output, &kernel.accept(client), ConnectionLimits::default());
     if let Err(error) = carry(connection, told(stopped), drain).await {
         tracing::debug!(%error, "the client on standard input and output was lost");

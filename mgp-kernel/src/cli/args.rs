@@ -4,7 +4,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::{
     access, audit, call, check, completions, config, confine, demo, export, import, init, keys, man,
-    permissions, pins, registrations, search, serve, server_commands, servers, servers_edit, tools, trust,
+    operators, permissions, pins, registrations, search, serve, server_commands, servers, servers_edit,
+    service, tools, trust,
 };
 
 /// One server between any MCP client and any number of MCP and MGP servers
@@ -95,6 +96,12 @@ pub(super) enum Command {
     /// Issue and revoke API keys
     #[command(subcommand)]
     Keys(keys::Keys),
+    /// Say by what operators prove that they are persons
+    #[command(subcommand)]
+    Operators(operators::Operators),
+    /// Run the kernel as a service of the system
+    #[command(subcommand)]
+    Service(service::Service),
     /// Look at the record, and verify it
     #[command(subcommand)]
     Audit(audit::Audit),

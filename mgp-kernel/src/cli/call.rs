@@ -14,7 +14,7 @@ use super::link::{Link, Need};
 use super::moment::span;
 use super::output::{Output, printable};
 use super::place::Place;
-use super::tools;
+use super::{proof, tools};
 
 #[derive(Debug, Args)]
 pub(super) struct CallTool {
@@ -53,6 +53,8 @@ async fn call(link: &Link, output: &Output, args: CallTool) -> Result<Exit, Fail
         Some(object) => object.to_raw(),
         None => arguments(&args.arguments, definition.get("inputSchema").as_ref())?,
     };
+    // Whoever calls as an operator is held to no rule of agents.
+    proof::admitted(link).await?;
     let mut person = Person::new();
     // What is decided here takes effect a moment later; what another kernel waits for, its operators decide.
     let decided = !link.running && person.decide(link, &tool.server_id).await?;

@@ -13,8 +13,11 @@ use tokio::time::{Instant, sleep, timeout_at};
 use super::exit::{Exit, Failure};
 use super::held::Held;
 use super::place::{Configured, Place};
+use super::proof;
 use crate::StartError;
 use crate::kernel::Kernel;
+use crate::marked::Mark;
+use crate::operator::proof::OperatorConnection;
 use crate::operator::servers::{ServerRow, Servers};
 use crate::operator::{method, socket};
 use crate::parts::Parts;
@@ -54,7 +57,8 @@ impl Link {
             }
         };
         let parts = Arc::clone(kernel.parts());
-        let client = builder().in_process(kernel.accept(socket::oneself())).await?;
+        let mark = Mark::Operator(Arc::new(OperatorConnection::in_process()));
+        let client = builder().in_process(kernel.accept_marked(socket::oneself(), mark)).await?;
         let link = Self { client, running: false, own: Some(kernel) };
         if need == Need::Servers {
             link.settled().await?;
@@ -78,7 +82,14 @@ impl Link {
         method: &'static str,
         params: &impl Serialize,
     ) -> Result<R, Failure> {
-        let result = self.client.request(method, params).await.map_err(|error| older(error, method))?;
+        let result = match self.client.request(method, params).await {
+            Err(error) if proof::is_asked_for(&error) => {
+                proof::give(self).await?;
+                self.client.request(method, params).await
+            }
+            result => result,
+        };
+        let result = result.map_err(|error| older(error, method))?;
         result.to().map_err(|error| {
             Failure::new(
                 Exit::Unreachable,

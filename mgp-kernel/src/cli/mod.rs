@@ -28,17 +28,20 @@ mod link;
 mod log;
 mod man;
 mod moment;
+mod operators;
 mod output;
 mod package;
 mod permissions;
 mod pins;
 mod place;
+mod proof;
 mod registrations;
 mod search;
 mod serve;
 mod server_commands;
 mod servers;
 mod servers_edit;
+mod service;
 mod stats;
 mod table;
 mod tools;
@@ -131,6 +134,8 @@ async fn chosen(command: Command, place: &Place, output: &Output) -> Result<Exit
         Command::Permissions(args) => permissions::run(place, output, args).await,
         Command::Registrations(args) => registrations::run(place, output, args).await,
         Command::Keys(args) => keys::run(place, output, args).await,
+        Command::Operators(args) => operators::run(place, output, args).await,
+        Command::Service(args) => service::run(place, output, args),
         Command::Audit(args) => audit::run(place, output, args).await,
         Command::Pin(args) => pins::run(place, output, args).await,
         Command::Check(args) => check::run(&args),
@@ -144,7 +149,7 @@ async fn chosen(command: Command, place: &Place, output: &Output) -> Result<Exit
         Command::Completions(args) => completions::run(output, &args),
         Command::Man(args) => man::run(output, &args),
         Command::Config(args) => config::run(place, output, args).await,
-        Command::Trust(args) => trust::run(place, output, &args),
+        Command::Trust(args) => trust::run(place, output, &args).await,
         Command::Untrust(args) => trust::forget(place, output, &args),
     }
 }

@@ -13,13 +13,14 @@ use super::joining::{Started, started};
 use super::link::not_started;
 use super::output::Output;
 use super::place::{Configured, Place};
-use crate::operator::socket::{Sharers, agents_path};
+use crate::operator::socket::{Operators, Sharers, agents_path};
 use crate::peer::{adopt_orphans, reap_adopted};
 use crate::serve::{Serving, Then, serve};
 use crate::settings::{self, LOCAL_AGENT};
 use crate::{Kernel, StartError};
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 pub(super) struct Serve {
     /// Serve over HTTP at this address, in place of standard input and output; off the loopback address keys are required
     #[arg(long, value_name = "ADDR")]
@@ -30,6 +31,9 @@ pub(super) struct Serve {
     /// Do not serve on standard input and output
     #[arg(long)]
     no_stdio: bool,
+    /// Let the members of the group that it runs as operate it, who prove it by the operators' passphrase
+    #[arg(long)]
+    group_operates: bool,
     /// Take the configuration anew when its file changes
     #[arg(long)]
     watch: bool,
@@ -59,7 +63,8 @@ pub(super) async fn run(place: &Place, output: &Output, args: Serve) -> Result<E
     let shared_at = agents_path(&socket, Sharers::of(&files, agent));
     own_files.push(shared_at.clone());
     let (agent, drain) = (Principal::of(PrincipalKind::LocalClient, agent), settings::drain(&config));
-    let serving = Serving { http, stdio, agent, socket, shared_at, drain };
+    let operators = if args.group_operates { Operators::Group } else { Operators::User };
+    let serving = Serving { http, stdio, agent, socket, operators, shared_at, drain };
     // From here on a signal ends the kernel in order, however early it comes.
     let mut signals = Signals::new()
         .map_err(|error| Failure::usage(format!("the system takes no signal handlers: {error}")))?;
@@ -220,6 +225,7 @@ mod tests {
             http: http.map(str::to_owned),
             stdio,
             no_stdio,
+            group_operates: false,
             watch: false,
         };
         let (ends, goes_on) = (Some(Then::Ends), Some(Then::GoesOn));

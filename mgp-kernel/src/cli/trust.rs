@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::exit::{Exit, Failure};
 use super::output::{Output, printable};
 use super::place::Place;
+use super::proof;
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -93,7 +94,7 @@ struct Forgotten {
     forgotten: bool,
 }
 
-pub(super) fn run(_: &Place, output: &Output, trust: &Trust) -> Result<Exit, Failure> {
+pub(super) async fn run(place: &Place, output: &Output, trust: &Trust) -> Result<Exit, Failure> {
     if let Some(TrustCommand::List) = trust.command {
         return list(output);
     }
@@ -120,6 +121,7 @@ pub(super) fn run(_: &Place, output: &Output, trust: &Trust) -> Result<Exit, Fai
         }
     }
     if !trust.dry_run {
+        proof::person(place).await?;
         // What was read above and shown, whatever the file says by now.
         trusted.trust(&file).map_err(wrong)?;
         shown.trusted = true;

@@ -16,7 +16,10 @@ struct ForeignUser;
 /// Looks whether a connection on the loopback address was made by another user than this process runs as, and not by
 /// root. Where the system tells of no connection whose it is, none counts as another's.
 pub(super) fn look(ends: Ends) -> Option<Extensions> {
-    let own = own_user()?;
+    if !cfg!(target_os = "linux") {
+        return None;
+    }
+    let own = own_user();
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|table| std::fs::read_to_string(table).ok());
     if tables.iter().all(Option::is_none) {
         return None;
@@ -30,14 +33,14 @@ pub(super) fn look(ends: Ends) -> Option<Extensions> {
     Some(marks)
 }
 
-#[cfg(target_os = "linux")]
-fn own_user() -> Option<u32> {
-    Some(rustix::process::geteuid().as_raw())
+#[cfg(unix)]
+fn own_user() -> u32 {
+    rustix::process::geteuid().as_raw()
 }
 
-#[cfg(not(target_os = "linux"))]
-fn own_user() -> Option<u32> {
-    None
+#[cfg(not(unix))]
+const fn own_user() -> u32 {
+    ROOT
 }
 
 /// The user of the peer's end, by a table of the system's TCP connections.

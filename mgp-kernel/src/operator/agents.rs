@@ -11,6 +11,8 @@ use tokio::task::JoinSet;
 use super::descendants::DescendantGate;
 use super::socket::{Arrived, UserSocket};
 use crate::kernel::Kernel;
+use crate::marked::Mark;
+use crate::peer::{FirstByte, PeerProcess, speaker};
 use crate::serve::{carry, told};
 
 /// Answers whoever is let in as the clients of one `agent`, never as operators, until `stopped` says so. Then nobody is
@@ -31,7 +33,7 @@ pub(crate) async fn serve(
             () = told(stopped.clone()) => break,
         };
         while clients.try_join_next().is_some() {}
-        let Some(Arrived { reader, writer, .. }) = gate.admit(arrived).await else { continue };
+        let Some(Arrived { process, reader, writer, .. }) = gate.admit(arrived).await else { continue };
         let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
             tracing::warn!("too many clients share the kernel; one more was not let in");
             continue;
@@ -39,7 +41,12 @@ pub(crate) async fn serve(
         let (kernel, agent, stopped) = (kernel.clone(), agent.clone(), stopped.clone());
         clients.spawn(async move {
             let _place = place;
-            let accept = kernel.accept(agent);
+            let mark = if is_attended(&kernel, &process) { Mark::Nothing } else { Mark::Unattended };
+            let accept = kernel.accept_marked(agent, mark);
+            let reader = FirstByte::new(reader, {
+                let kernel = kernel.clone();
+                move || note(&kernel, process)
+            });
             let (_, connection) = connect(reader, writer, &accept, ConnectionLimits::default());
             if let Err(error) = carry(connection, told(stopped), drain).await {
                 tracing::debug!(%error, "a client at the socket is gone");
@@ -48,6 +55,25 @@ pub(crate) async fn serve(
     }
     drop(socket);
     while clients.join_next().await.is_some() {}
+}
+
+/// Whether a human may sit in front of the client. In front of one that another client started its agent may: then the
+/// kernel's questions wait for an operator.
+fn is_attended(kernel: &Kernel, process: &PeerProcess) -> bool {
+    match process {
+        PeerProcess::Known(lineage) => kernel.parts().proofs.clients.above(lineage).is_none(),
+        PeerProcess::Unknown => false,
+    }
+}
+
+/// Notes who has begun to speak: the process at the socket, and the one that started it to be its client.
+fn note(kernel: &Kernel, process: PeerProcess) {
+    let PeerProcess::Known(lineage) = process else { return };
+    let clients = &kernel.parts().proofs.clients;
+    if let Some(client) = speaker(&lineage) {
+        clients.note(client);
+    }
+    clients.note(lineage);
 }
 
 const MAX_CLIENTS: usize = 64;

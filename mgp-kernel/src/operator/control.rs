@@ -8,8 +8,11 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::descendants::DescendantGate;
+use super::proof::OperatorConnection;
 use super::socket::{Arrived, Peer, UserSocket, user_name};
 use crate::kernel::Kernel;
+use crate::marked::Mark;
+use crate::peer::PeerProcess;
 
 /// Answers whoever is let in, as operators, until the future is dropped; then all connections are closed.
 pub(crate) async fn serve(socket: UserSocket, kernel: Kernel) {
@@ -19,7 +22,7 @@ pub(crate) async fn serve(socket: UserSocket, kernel: Kernel) {
     loop {
         while connections.try_join_next().is_some() {}
         let arrived = socket.accept().await;
-        let Some(Arrived { user, reader, writer, .. }) = gate.admit(arrived).await else { continue };
+        let Some(Arrived { user, process, reader, writer }) = gate.admit(arrived).await else { continue };
         let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
             tracing::warn!("too many operators are connected; one more was not let in");
             continue;
@@ -27,7 +30,12 @@ pub(crate) async fn serve(socket: UserSocket, kernel: Kernel) {
         let kernel = kernel.clone();
         connections.spawn(async move {
             let _place = place;
-            let accept = kernel.accept(operator(user));
+            let connection = Arc::new(OperatorConnection::at_socket(match user {
+                // An agent of theirs may be connected in any way, so only the passphrase tells.
+                Peer::Member(_) => PeerProcess::Unknown,
+                Peer::Owner(_) | Peer::Root => process,
+            }));
+            let accept = kernel.accept_marked(operator(user), Mark::Operator(connection));
             let (_, connection) = connect(reader, writer, &accept, ConnectionLimits::default());
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "a connection at the socket ended");
@@ -39,6 +47,7 @@ pub(crate) async fn serve(socket: UserSocket, kernel: Kernel) {
 fn operator(peer: Peer) -> Principal {
     match peer {
         Peer::Root => Principal::operator("root"),
+        Peer::Member(uid) => Principal::operator(format!("uid {uid}")),
         Peer::Owner(uid) => {
             user_name().map_or_else(|| Principal::operator(format!("uid {uid}")), Principal::operator)
         }

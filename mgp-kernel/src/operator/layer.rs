@@ -4,14 +4,19 @@ use std::task::{Context, Poll};
 
 use mgp_security::GateFuture;
 use mgp_security::audit::trace_of;
-use mgp_types::mgp::{Actor, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, TraceId};
+use mgp_types::mgp::{
+    Actor, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, TraceId, method as name,
+};
 use mgp_types::{Error, Kind, Principal, Request, Response, Role, RpcService};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::{access, audit, config, keys, method, permissions, pins, registrations, servers, stats, tools};
+use super::proof::OperatorConnection;
+use super::{
+    access, audit, config, keys, method, operators, permissions, pins, registrations, servers, stats, tools,
+};
 use crate::parts::Parts;
 
 /// Serves the methods under `kernel/` to operators. Makes [`Operator`] services.
@@ -27,6 +32,9 @@ impl<S> Layer<S> for OperatorLayer {
 }
 
 /// The service of [`OperatorLayer`].
+///
+/// Whatever comes over a connection that has to prove first that a person is there ends here with 1000, unless it only reads
+/// or brings the proof; the refusal is recorded.
 ///
 /// Sits behind whatever authenticates and records. Reads `context.principal`. To everybody who is no operator none of its
 /// methods exists (-32601), so that nothing is learned from how they refuse. What only reads never waits; what changes
@@ -47,13 +55,23 @@ impl<S: RpcService> Service<Request> for Operator<S> {
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
+        let connection = request.extensions.get_shared::<OperatorConnection>();
+        if let Some(connection) = &connection
+            && !needs_no_proof(&request)
+            && let Err(error) = self.parts.proofs.admit(connection)
+        {
+            return match request.context.principal.clone() {
+                Some(by) => GateFuture::waiting(refuse(Arc::clone(&self.parts), request, by, error)),
+                None => GateFuture::refused(error),
+            };
+        }
         if !request.method.as_str().starts_with(PREFIX) || request.kind == Kind::Notify {
             return GateFuture::passed(self.inner.call(request));
         }
         match &request.context.principal {
             Some(by) if by.role() == Role::Operator => {
                 let parts = Arc::clone(&self.parts);
-                let asked = Asked { parts, by: by.clone(), trace: trace_of(&request) };
+                let asked = Asked { parts, by: by.clone(), trace: trace_of(&request), connection };
                 GateFuture::waiting(answer(asked, request))
             }
             _ => GateFuture::refused(Error::method_not_found(&request.method)),
@@ -66,6 +84,8 @@ pub(super) struct Asked {
     pub(super) parts: Arc<Parts>,
     pub(super) by: Principal,
     pub(super) trace: Option<TraceId>,
+    /// The connection, where it may have to prove that a person is there.
+    pub(super) connection: Option<Arc<OperatorConnection>>,
 }
 
 impl Asked {
@@ -98,6 +118,11 @@ async fn answer(asked: Asked, request: Request) -> Result<Response, Error> {
         method::KEYS_LIST => reply(&keys::list(parts, &read(request)?)),
         method::KEYS_NEW => reply(&keys::issue(&asked, read(request)?).await?),
         method::KEYS_REVOKE => reply(&keys::revoke(&asked, &read(request)?).await?),
+        method::OPERATORS_PASSPHRASE => reply(&operators::set_passphrase(&asked, read(request)?).await?),
+        method::OPERATORS_PROVE => reply(&operators::prove(&asked, read(request)?).await?),
+        // Whoever asks to be admitted and has come this far is.
+        method::OPERATORS_ADMIT | method::OPERATORS_STANDING => reply(&operators::standing(&asked)),
+        method::OPERATORS_TOKEN => reply(&operators::new_token(&asked, read(request)?).await?),
         method::PERMISSIONS_APPROVE => reply(&permissions::approve(&asked, read(request)?)?),
         method::PERMISSIONS_DENY => reply(&permissions::deny(&asked, &read(request)?)?),
         method::PERMISSIONS_GRANT => reply(&permissions::grant(&asked, read(request)?).await?),
@@ -123,6 +148,32 @@ async fn answer(asked: Asked, request: Request) -> Result<Response, Error> {
     }
 }
 
+/// Whether a request changes and decides nothing, or brings a proof itself.
+fn needs_no_proof(request: &Request) -> bool {
+    let method = request.method.as_str();
+    if request.kind == Kind::Notify {
+        return method.starts_with("notifications/");
+    }
+    WITHOUT_PROOF.contains(&method)
+}
+
+async fn refuse(parts: Arc<Parts>, request: Request, by: Principal, error: Error) -> Result<Response, Error> {
+    let trace = trace_of(&request).unwrap_or_else(|| TraceId::from_random(random()));
+    let event = AuditEvent::new(
+        parts.clock.now(),
+        trace,
+        EventType::PermissionDenied,
+        Actor::of(&by),
+        AuditTarget::new(None, None),
+        Outcome::Blocked,
+    );
+    let event =
+        event.with_detail("reason", "no proof of a person").with_detail("method", request.method.as_str());
+    tracing::warn!(method = %request.method, "a connection that did not prove that a person is there was refused");
+    parts.audit.record(event).await?;
+    Err(error)
+}
+
 fn read<T: DeserializeOwned>(request: &Request) -> Result<T, Error> {
     request.body()
 }
@@ -141,3 +192,39 @@ pub(crate) fn random() -> [u8; 16] {
 }
 
 const PREFIX: &str = "kernel/";
+
+/// What only reads, and what brings a proof. Whatever is not named decides something, or may.
+const WITHOUT_PROOF: [&str; 32] = [
+    "initialize",
+    "ping",
+    "server/discover",
+    "tools/list",
+    "resources/list",
+    "resources/templates/list",
+    "prompts/list",
+    name::ACCESS_QUERY,
+    name::DISCOVERY_LIST,
+    name::HEALTH_PING,
+    name::HEALTH_STATUS,
+    name::TOOLS_DISCOVER,
+    method::ACCESS_LIST,
+    method::AUDIT_EXPORT,
+    method::AUDIT_HEAD,
+    method::AUDIT_QUERY,
+    method::AUDIT_VERIFY,
+    method::CONFIG_SHOW,
+    method::KEYS_LIST,
+    method::OPERATORS_PASSPHRASE,
+    method::OPERATORS_PROVE,
+    method::OPERATORS_STANDING,
+    method::OPERATORS_TOKEN,
+    method::PERMISSIONS_LIST,
+    method::PERMISSIONS_PENDING,
+    method::PINS_DIFF,
+    method::PINS_LIST,
+    method::REGISTRATIONS_LIST,
+    method::SERVERS,
+    method::SERVER_LOGS,
+    method::STATS,
+    method::TOOLS,
+];

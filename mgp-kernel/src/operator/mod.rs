@@ -14,9 +14,11 @@ pub(crate) mod control;
 mod descendants;
 pub(crate) mod keys;
 mod layer;
+pub(crate) mod operators;
 pub(crate) mod page;
 pub(crate) mod permissions;
 pub(crate) mod pins;
+pub(crate) mod proof;
 pub(crate) mod registrations;
 pub(crate) mod servers;
 #[cfg(unix)]
@@ -38,6 +40,11 @@ pub(crate) mod method {
     pub(crate) const KEYS_LIST: &str = "kernel/keys/list";
     pub(crate) const KEYS_NEW: &str = "kernel/keys/new";
     pub(crate) const KEYS_REVOKE: &str = "kernel/keys/revoke";
+    pub(crate) const OPERATORS_ADMIT: &str = "kernel/operators/admit";
+    pub(crate) const OPERATORS_PASSPHRASE: &str = "kernel/operators/passphrase";
+    pub(crate) const OPERATORS_PROVE: &str = "kernel/operators/prove";
+    pub(crate) const OPERATORS_STANDING: &str = "kernel/operators/standing";
+    pub(crate) const OPERATORS_TOKEN: &str = "kernel/operators/token";
     pub(crate) const PERMISSIONS_APPROVE: &str = "kernel/permissions/approve";
     pub(crate) const PERMISSIONS_DENY: &str = "kernel/permissions/deny";
     pub(crate) const PERMISSIONS_GRANT: &str = "kernel/permissions/grant";

@@ -20,6 +20,16 @@ use crate::peer::PeerProcess;
 pub(crate) struct UserSocket {
     listener: Listener,
     owner: u32,
+    operators: Operators,
+}
+
+/// Whom a socket is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Operators {
+    /// This user alone.
+    User,
+    /// The members of the group that this process runs as, too.
+    Group,
 }
 
 /// Who is let in.
@@ -29,6 +39,8 @@ pub(crate) enum Peer {
     Owner(u32),
     /// The one that may do everything anyway.
     Root,
+    /// A member of the group, by its number as a user.
+    Member(u32),
 }
 
 /// Whoever was let in at a socket.
@@ -46,13 +58,24 @@ impl UserSocket {
     /// # Errors
     /// Another kernel listens there, or the folder is none of this user's.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        Self::open_for(path, Operators::User)
+    }
+
+    /// Listens at `path` for these. Who is of the group is decided by the system, from the permissions of the file.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub(crate) fn open_for(path: &Path, operators: Operators) -> io::Result<Self> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             private_folder(folder)?;
         }
         let listener = unix::listen(path)?;
         // The file is ours, so its owner is who this process is.
         let owner = std::fs::symlink_metadata(listener.path())?.uid();
-        Ok(Self { listener, owner })
+        if operators == Operators::Group {
+            std::fs::set_permissions(listener.path(), std::fs::Permissions::from_mode(0o660))?;
+        }
+        Ok(Self { listener, owner, operators })
     }
 
     /// The next one who is let in.
@@ -72,13 +95,20 @@ impl UserSocket {
             let stream: &UnixStream = reader.as_ref();
             let told = stream.peer_cred().ok();
             if let Some(told) = told
-                && let Some(user) = Peer::of(told.uid(), self.owner)
+                && let Some(user) = self.admit(told.uid())
             {
                 let process = PeerProcess::of(told.pid());
                 return Arrived { user, process, reader, writer };
             }
             tracing::warn!("somebody else than this user was not let in at the socket");
         }
+    }
+}
+
+impl UserSocket {
+    fn admit(&self, peer: u32) -> Option<Peer> {
+        let member = || (self.operators == Operators::Group).then_some(Peer::Member(peer));
+        Peer::of(peer, self.owner).or_else(member)
     }
 }
 
@@ -95,7 +125,8 @@ impl Peer {
     }
 }
 
-/// Connects to a socket of a kernel, if that is this user's or root's: what is asked there is nobody else's to read.
+/// Connects to a socket of a kernel, if that is this user's or root's, or lets a group operate it of which this user is one:
+/// what is asked there is nobody else's to read.
 ///
 /// # Errors
 /// Nobody listens there; or somebody else does, which is [`PermissionDenied`](io::ErrorKind::PermissionDenied).
@@ -104,8 +135,22 @@ pub(crate) async fn connect(path: &Path) -> io::Result<(OwnedReadHalf, OwnedWrit
     let own = UnixStream::pair()?.0.peer_cred()?.uid();
     match uid(&reader) {
         Some(listening) if own == ROOT || Peer::of(listening, own).is_some() => Ok((reader, writer)),
+        Some(listening) if is_for_own_group(path, listening) => Ok((reader, writer)),
         _ => Err(io::ErrorKind::PermissionDenied.into()),
     }
+}
+
+/// Whether `listening` lets a group of this process operate its kernel. Nobody else can have put the socket there: the folder
+/// is for its owner alone to write to.
+fn is_for_own_group(path: &Path, listening: u32) -> bool {
+    let found = |path: &Path| std::fs::symlink_metadata(path);
+    let (Ok(socket), Some(Ok(folder))) = (found(path), path.parent().map(found)) else { return false };
+    let is_own = |group: u32| {
+        let groups = rustix::process::getgroups().unwrap_or_default();
+        groups.iter().any(|own| own.as_raw() == group) || rustix::process::getegid().as_raw() == group
+    };
+    let is_private = folder.mode() & 0o022 == 0 && [listening, ROOT].contains(&folder.uid());
+    is_private && socket.uid() == listening && socket.mode() & 0o070 == 0o060 && is_own(socket.gid())
 }
 
 fn uid(reader: &OwnedReadHalf) -> Option<u32> {

@@ -1,9 +1,13 @@
 //! The processes at the other end of the kernel's sockets: which they are, and from whom they descend.
 
 mod adopted;
+mod clients;
+mod first_byte;
 mod process;
 
 pub(crate) use self::adopted::{adopt_orphans, reap_adopted};
+pub(crate) use self::clients::{ConnectedClients, speaker};
+pub(crate) use self::first_byte::FirstByte;
 pub(crate) use self::process::{Lineage, Process, ProcessId};
 
 /// The process that connected to a socket of the kernel, as it was when the connection was let in.

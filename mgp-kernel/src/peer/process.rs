@@ -45,6 +45,13 @@ impl Process {
     }
 }
 
+impl ProcessId {
+    /// Whether this very process still runs.
+    pub(crate) fn is_there(self) -> bool {
+        Process::read(self.pid).is_some_and(|process| process.id == self)
+    }
+}
+
 /// Reads a line of `/proc/PID/stat`. The name stands in parentheses and may itself hold some.
 fn parse(pid: u32, stat: &str) -> Option<Process> {
     let (front, rest) = stat.rsplit_once(')')?;
@@ -91,6 +98,16 @@ impl Lineage {
         Some(Self(line))
     }
 
+    /// The process and its ancestors, itself first.
+    pub(crate) fn processes(&self) -> &[Process] {
+        &self.0
+    }
+
+    /// The lineage of the ancestor so many steps up; 0 is the process itself.
+    pub(crate) fn ancestor(&self, steps: usize) -> Option<Self> {
+        self.0.get(steps..).filter(|line| !line.is_empty()).map(|line| Self(line.to_vec()))
+    }
+
     /// The process whose lineage it is.
     pub(crate) fn process(&self) -> &Process {
         // It is made of one process at least.
@@ -131,8 +148,11 @@ mod tests {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let below = Lineage::of(child.id()).unwrap();
         assert!(below.comes_from(parent.id) && !lineage.comes_from(below.process().id));
+        assert!(below.process().id.is_there());
+        assert_eq!(below.ancestor(1).unwrap().process(), lineage.process());
         child.kill().unwrap();
         child.wait().unwrap();
+        assert!(!below.process().id.is_there());
         assert_eq!(Lineage::of(child.id()), None);
     }
 }

@@ -12,6 +12,10 @@ use crate::parts::Parts;
 pub(super) fn of(parts: &Arc<Parts>, asked: &watch::Sender<u64>) -> Arc<dyn Approver> {
     let known = Arc::downgrade(parts);
     let person = move |context: &Context| {
+        // What came by a way that a program may have opened is never answered there in place of a human.
+        if context.unattended {
+            return None;
+        }
         let parts = known.upgrade()?;
         // The question goes to the client whose connection it is, for whomever that speaks.
         let client = context.speaker.as_ref().or(context.principal.as_ref())?;

@@ -20,7 +20,15 @@ fn home_with(script: &str) -> Home {
     let home = Home::with_state();
     let server = server::configured(&home, "turned", "");
     home.write("mgp.toml", &format!("{}{server}", home.read("mgp.toml")));
-    home.write("notes/turned/nightly.sh", &format!("cd '{}'\n{script}", home.path("").display()));
+    let folder = home.path("");
+    let begins = format!("cd '{0}'; export MGP_CONFIG_PATH='{0}/mgp.toml'", folder.display());
+    home.write(
+        "notes/turned/nightly.sh",
+        &format!(
+            "{begins}
+{script}"
+        ),
+    );
     home
 }
 

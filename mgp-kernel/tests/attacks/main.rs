@@ -9,6 +9,7 @@
 
 mod access_patterns;
 mod approves_itself;
+mod clients_shell;
 mod cloned_folder;
 mod commands;
 mod confinement;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         control::TESTS,
         commands::TESTS,
         approves_itself::TESTS,
+        clients_shell::TESTS,
         loopback::TESTS,
         confinement::TESTS,
         cloned_folder::TESTS,

@@ -51,7 +51,7 @@ fn a_kernel_is_found_whatever_the_environment_of_whoever_started_it() {
     let mut kernel = Kernel::spawn(&home, &[]);
     let _talk = Talk::open(&mut kernel);
     // As a terminal looks for it.
-    let mut command = home.command(["restart", "nobody"]);
+    let mut command = home.command(["logs", "nobody"]);
     let ran = command.env("XDG_RUNTIME_DIR", home.path("run")).output().unwrap();
     let told = String::from_utf8(ran.stderr).unwrap();
     assert_eq!(ran.status.code(), Some(1), "{told}");
@@ -65,5 +65,5 @@ fn a_kernel_whose_state_lies_deep_is_found_too() {
     let state = state.to_str().unwrap();
     let mut kernel = Kernel::spawn(&home, &["--state", state]);
     let _talk = Talk::open(&mut kernel);
-    assert_eq!(home.run(["--state", state, "restart", "nobody"]).code, Some(1));
+    assert_eq!(home.run(["--state", state, "logs", "nobody"]).code, Some(1));
 }

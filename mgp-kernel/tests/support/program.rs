@@ -29,6 +29,7 @@ impl Kernel {
 
     /// Starts one, and does not wait until it listens.
     pub(crate) fn spawn(home: &Home, args: &[&str]) -> Self {
+        home.let_person_decide();
         let told = home.path("stderr");
         let mut command = home.command(["serve"].iter().chain(args));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(File::create(&told).unwrap());

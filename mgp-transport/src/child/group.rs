@@ -25,8 +25,8 @@ impl Group {
             Guard::Nothing => None,
         };
         let id = guard.as_ref().and_then(pid);
-        let _awaited = guard.as_ref().and_then(Child::id).map(Awaited::new);
-        Self { guard, _awaited, id }
+        let awaited = guard.as_ref().and_then(Child::id).map(Awaited::new);
+        Self { guard, _awaited: awaited, id }
     }
 
     /// Makes `command` start in the group.

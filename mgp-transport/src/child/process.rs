@@ -77,8 +77,8 @@ impl ChildProcess {
         stderr: Option<StderrTask>,
         patience: Patience,
     ) -> Self {
-        let _awaited = child.id().map(Awaited::new);
-        Self { group, child, _awaited, stdin, _stderr: stderr, patience }
+        let awaited = child.id().map(Awaited::new);
+        Self { group, child, _awaited: awaited, stdin, _stderr: stderr, patience }
     }
 
     /// The number of the process; `None` once it has been waited for.

@@ -1,0 +1,91 @@
+use std::io::{self, BufRead as _, Write as _};
+
+use clap::{Args, Subcommand};
+use mgp_types::mgp::Timestamp;
+
+use super::exit::{Exit, Failure};
+use super::link::{Link, Need};
+use super::moment::{Moment, moment};
+use super::output::Output;
+use super::place::Place;
+use super::proof::{self, TOKEN};
+use crate::operator::method;
+use crate::operator::operators::{IssuedToken, NewToken, PassphraseSet, SetPassphrase, Standing};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Operators {
+    /// Set the passphrase that whoever decides has to give, or change it
+    Passphrase(Passphrase),
+    /// Make a token for scripts, which stands for the passphrase until it expires
+    Token(Token),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Passphrase {
+    /// Read the passphrase from standard input, and the one there is before it, a line each
+    #[arg(long)]
+    stdin: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Token {
+    /// Until when: a time, or a span like 8h
+    #[arg(long, value_name = "WHEN", value_parser = moment, default_value = "8h")]
+    until: Moment,
+    /// Read the passphrase from standard input
+    #[arg(long)]
+    stdin: bool,
+}
+
+pub(super) async fn run(place: &Place, output: &Output, operators: Operators) -> Result<Exit, Failure> {
+    let link = Link::open(place, Need::State).await?;
+    let outcome = match operators {
+        Operators::Passphrase(wanted) => passphrase(&link, output, &wanted).await,
+        Operators::Token(wanted) => token(&link, output, &wanted).await,
+    };
+    link.close().await;
+    outcome
+}
+
+async fn passphrase(link: &Link, output: &Output, wanted: &Passphrase) -> Result<Exit, Failure> {
+    let standing: Standing = link.ask(method::OPERATORS_STANDING, &()).await?;
+    let old = match (standing.passphrase_set, wanted.stdin) {
+        (false, _) => None,
+        (true, true) => Some(line()?),
+        (true, false) => Some(proof::ask("operators' passphrase, as it is: ").await?),
+    };
+    let new = if wanted.stdin {
+        line()?
+    } else {
+        let new = proof::ask("operators' passphrase, the new one: ").await?;
+        if proof::ask("operators' passphrase, the new one again: ").await? != new {
+            return Err(Failure::usage("the two are not the same"));
+        }
+        new
+    };
+    let set: PassphraseSet = link.ask(method::OPERATORS_PASSPHRASE, &SetPassphrase { new, old }).await?;
+    output.show(&set, |_, out| writeln!(out, "set"))?;
+    output.note("whoever decides gives it from now on; at a terminal it holds for ten minutes");
+    Ok(Exit::Done)
+}
+
+async fn token(link: &Link, output: &Output, wanted: &Token) -> Result<Exit, Failure> {
+    let passphrase = if wanted.stdin { line()? } else { proof::ask("operators' passphrase: ").await? };
+    let expires_at = wanted.until.ahead(Timestamp::now());
+    let issued: IssuedToken = link.ask(method::OPERATORS_TOKEN, &NewToken { passphrase, expires_at }).await?;
+    output.show(&issued, |issued, out| writeln!(out, "{}", issued.token))?;
+    output.note(&format!("it is not shown again; give it to the script alone, as {TOKEN}"));
+    Ok(Exit::Done)
+}
+
+/// A line of standard input.
+fn line() -> Result<String, Failure> {
+    let unread =
+        |why: String| Failure::usage(format!("the passphrase cannot be read from standard input: {why}"));
+    let mut line = String::new();
+    match io::stdin().lock().read_line(&mut line) {
+        Ok(0) => Err(unread("it has ended".into())),
+        Ok(_) => Ok(line.trim_end_matches(['\r', '\n']).to_owned()),
+        Err(error) => Err(unread(error.to_string())),
+    }
+}

@@ -1,0 +1,113 @@
+//! How a command proves to the kernel that a person has typed it.
+
+use std::env;
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead as _, BufReader, Write as _};
+
+use mgp_types::{Error, Object, code};
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+
+use super::exit::{Exit, Failure};
+use super::link::{Link, Need};
+use super::place::Place;
+use crate::operator::method;
+use crate::operator::operators::{Prove, Standing};
+use crate::operator::proof::PASSPHRASE;
+
+/// Whether the kernel refused because a person has to prove to be there, and this process can.
+pub(super) fn is_asked_for(error: &Error) -> bool {
+    let asked = || Object::from_raw(error.data()?).ok()?.text("proof").map(|how| how == PASSPHRASE);
+    match asked().filter(|_| error.code() == code::PERMISSION_DENIED) {
+        Some(by_passphrase) => by_passphrase || token().is_some(),
+        None => false,
+    }
+}
+
+fn token() -> Option<String> {
+    env::var(TOKEN).ok().filter(|token| !token.is_empty())
+}
+
+/// Has the person prove to be there for what a command decides without the kernel.
+pub(super) async fn person(place: &Place) -> Result<(), Failure> {
+    let link = Link::open(place, Need::State).await?;
+    let admitted = admitted(&link).await;
+    link.close().await;
+    admitted
+}
+
+/// Has the person prove to be there, if that has to be proved.
+pub(super) async fn admitted(link: &Link) -> Result<(), Failure> {
+    link.ask::<Standing>(method::OPERATORS_ADMIT, &()).await.map(drop)
+}
+
+/// Proves it by the token of the environment, or by asking for the passphrase on the terminal.
+pub(super) async fn give(link: &Link) -> Result<(), Failure> {
+    if let Some(token) = token() {
+        let proof = Prove { token: Some(token), ..Prove::default() };
+        return link.client.request(method::OPERATORS_PROVE, &proof).await.map(drop).map_err(Failure::from);
+    }
+    for tries in 1.. {
+        let passphrase = Some(ask("operators' passphrase: ").await?);
+        let proof = Prove { passphrase, ..Prove::default() };
+        match link.client.request(method::OPERATORS_PROVE, &proof).await {
+            Ok(_) => break,
+            Err(error) if tries < TRIES && is_asked_for(&error) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// Reads a line from the terminal, which does not show it.
+pub(super) async fn ask(what: &'static str) -> Result<String, Failure> {
+    let read = tokio::task::spawn_blocking(move || read_hidden(what)).await;
+    read.map_err(io::Error::other).and_then(|read| read).map_err(|error| {
+        let message = format!(
+            "deciding takes the operators' passphrase, and there is no terminal to ask for it: {error}"
+        );
+        Failure::new(Exit::Auth, message)
+            .hint(format!("a script uses a token: `mgp operators token` makes one, and {TOKEN} holds it"))
+    })
+}
+
+fn read_hidden(what: &str) -> io::Result<String> {
+    let mut terminal = OpenOptions::new().read(true).write(true).open("/dev/tty")?;
+    let hidden = Hidden::new(&terminal)?;
+    terminal.write_all(what.as_bytes())?;
+    let mut line = String::new();
+    let read = BufReader::new(&terminal).read_line(&mut line);
+    drop(hidden);
+    terminal.write_all(b"\n")?;
+    if read? == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(line.trim_end_matches(['\r', '\n']).to_owned())
+}
+
+/// A terminal that does not show what is typed, until this is dropped.
+struct Hidden {
+    terminal: File,
+    before: Termios,
+}
+
+impl Hidden {
+    fn new(terminal: &File) -> io::Result<Self> {
+        let terminal = terminal.try_clone()?;
+        let before = tcgetattr(&terminal)?;
+        let mut hidden = before.clone();
+        hidden.local_modes.remove(LocalModes::ECHO);
+        tcsetattr(&terminal, OptionalActions::Flush, &hidden)?;
+        Ok(Self { terminal, before })
+    }
+}
+
+impl Drop for Hidden {
+    fn drop(&mut self) {
+        // The terminal may be gone.
+        let _ = tcsetattr(&self.terminal, OptionalActions::Now, &self.before);
+    }
+}
+
+/// The variable of the environment that holds a token.
+pub(super) const TOKEN: &str = "MGP_OPERATORS_TOKEN";
+const TRIES: u32 = 3;

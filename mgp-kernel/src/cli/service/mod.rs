@@ -1,0 +1,144 @@
+//! The kernel as a service of the system, which stays while clients come and go.
+
+mod unit;
+
+use std::env;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use mgp_discovery::{NewFile, Readers};
+use serde::Serialize;
+
+use self::unit::{Account, Manager, Unit, UnitFile};
+use super::exit::{Exit, Failure};
+use super::output::Output;
+use super::place::Place;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Service {
+    /// Write the kernel down as a service, and say how it is started
+    Install(Install),
+    /// Remove what `install` wrote
+    Uninstall(Whose),
+    /// Show whether it is written down as a service
+    Status(Whose),
+}
+
+#[derive(Debug, Clone, Copy, Args)]
+pub(super) struct Whose {
+    /// The service of the system, with a user of its own, in place of that of this user
+    #[arg(long)]
+    system: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Install {
+    #[command(flatten)]
+    whose: Whose,
+    /// Serve clients over HTTP at this address
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7332")]
+    http: String,
+    /// Print the files in place of writing them
+    #[arg(long)]
+    print: bool,
+}
+
+/// What was written, removed or looked at.
+#[derive(Debug, Serialize)]
+struct Shown {
+    files: Vec<PathBuf>,
+    installed: bool,
+    /// What is run by hand.
+    commands: Vec<&'static str>,
+}
+
+pub(super) fn run(place: &Place, output: &Output, service: Service) -> Result<Exit, Failure> {
+    match service {
+        Service::Install(wanted) => install(place, output, &wanted),
+        Service::Uninstall(whose) => uninstall(place, output, whose),
+        Service::Status(whose) => status(place, output, whose),
+    }
+}
+
+fn install(place: &Place, output: &Output, wanted: &Install) -> Result<Exit, Failure> {
+    let (unit, files) = files(place, wanted.whose, &wanted.http)?;
+    if wanted.print {
+        let text: Vec<_> =
+            files.iter().map(|file| format!("# {}\n{}", file.path.display(), file.text)).collect();
+        let text = text.concat();
+        output.show(&text, |text, out| write!(out, "{text}"))?;
+        return Ok(Exit::Done);
+    }
+    for file in &files {
+        NewFile::put(&file.path, &file.text, Readers::Kept).map_err(|error| unwritten(file, &error))?;
+    }
+    told(output, &files, true, unit.after_install().to_vec())
+}
+
+fn uninstall(place: &Place, output: &Output, whose: Whose) -> Result<Exit, Failure> {
+    let (unit, files) = files(place, whose, "")?;
+    for file in &files {
+        match std::fs::remove_file(&file.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(unwritten(file, &error)),
+            _ => {}
+        }
+    }
+    told(output, &files, false, vec![unit.before_uninstall()])
+}
+
+fn status(place: &Place, output: &Output, whose: Whose) -> Result<Exit, Failure> {
+    let (unit, files) = files(place, whose, "")?;
+    let installed = files.iter().all(|file| file.path.is_file());
+    let commands = if installed { Vec::new() } else { unit.after_install().to_vec() };
+    told(output, &files, installed, commands)
+}
+
+fn files(place: &Place, whose: Whose, http: &str) -> Result<(Unit, Vec<UnitFile>), Failure> {
+    let lost = |error| Failure::usage(format!("the system does not tell where this program is: {error}"));
+    let program = env::current_exe().map_err(lost)?;
+    let home = env::var_os("HOME").map(PathBuf::from);
+    let account = if whose.system { Account::System } else { Account::Own };
+    let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
+    let options = match account {
+        Account::Own => place.named().into_iter().map(|(option, path)| (option, absolute(path))).collect(),
+        Account::System => Vec::new(),
+    };
+    let unit = Unit { manager: Manager::of_system(), account, program, options, http: http.to_owned() };
+    let home = home.ok_or_else(|| Failure::usage("there is no home directory for a service of this user"))?;
+    let files = unit.files(&home);
+    Ok((unit, files))
+}
+
+fn told(
+    output: &Output,
+    files: &[UnitFile],
+    installed: bool,
+    commands: Vec<&'static str>,
+) -> Result<Exit, Failure> {
+    let paths = files.iter().map(|file| file.path.clone()).collect();
+    let told = Shown { files: paths, installed, commands };
+    output.show(&told, |told, out| {
+        for path in &told.files {
+            writeln!(
+                out,
+                "{} {}",
+                if told.installed { "installed:" } else { "not installed:" },
+                path.display()
+            )?;
+        }
+        Ok(())
+    })?;
+    if !told.commands.is_empty() {
+        output.note(&format!("run now: {}", told.commands.join(" && ")));
+    }
+    Ok(Exit::Done)
+}
+
+fn unwritten(file: &UnitFile, error: &io::Error) -> Failure {
+    let failure = Failure::usage(format!("{}: {error}", file.path.display()));
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => failure.hint("root does it: `sudo mgp service …`"),
+        _ => failure,
+    }
+}

@@ -1,0 +1,254 @@
+//! What a system's service manager is told of the kernel.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// For whom the kernel runs as a service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Account {
+    /// The user who installs it.
+    Own,
+    /// A user that is there for nothing else, so that no program of a person reaches what it keeps.
+    System,
+}
+
+/// Who starts services.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Manager {
+    Systemd,
+    Launchd,
+}
+
+impl Manager {
+    /// Returns the one of this system.
+    pub(super) const fn of_system() -> Self {
+        if cfg!(target_os = "macos") { Self::Launchd } else { Self::Systemd }
+    }
+}
+
+/// A service to be written down.
+#[derive(Debug)]
+pub(super) struct Unit {
+    pub(super) manager: Manager,
+    pub(super) account: Account,
+    /// The program, by its whole path.
+    pub(super) program: PathBuf,
+    /// Options in front of `serve`, as whole paths.
+    pub(super) options: Vec<(&'static str, PathBuf)>,
+    pub(super) http: String,
+}
+
+/// A file, and what it holds.
+#[derive(Debug)]
+pub(super) struct UnitFile {
+    pub(super) path: PathBuf,
+    pub(super) text: String,
+}
+
+impl Unit {
+    /// Returns the files that make it a service; `home` is that of the user.
+    pub(super) fn files(&self, home: &Path) -> Vec<UnitFile> {
+        let file = |path: PathBuf, text: String| UnitFile { path, text };
+        match (self.manager, self.account) {
+            (Manager::Systemd, Account::Own) => {
+                vec![file(home.join(".config/systemd/user/mgp.service"), self.systemd())]
+            }
+            (Manager::Systemd, Account::System) => vec![
+                file("/etc/sysusers.d/mgp.conf".into(), SYSUSERS.to_owned()),
+                file("/etc/systemd/system/mgp.service".into(), self.systemd()),
+            ],
+            (Manager::Launchd, Account::Own) => {
+                vec![file(home.join("Library/LaunchAgents/dev.cloto.mgp.plist"), self.launchd())]
+            }
+            (Manager::Launchd, Account::System) => {
+                vec![file("/Library/LaunchDaemons/dev.cloto.mgp.plist".into(), self.launchd())]
+            }
+        }
+    }
+
+    /// Returns what has to be run once the files are there.
+    pub(super) fn after_install(&self) -> &'static [&'static str] {
+        match (self.manager, self.account) {
+            (Manager::Systemd, Account::Own) => {
+                &["systemctl --user daemon-reload", "systemctl --user enable --now mgp"]
+            }
+            (Manager::Systemd, Account::System) => &[
+                "systemd-sysusers",
+                "systemctl daemon-reload",
+                "systemctl enable --now mgp",
+                "mgp --socket /run/mgp/mgp.sock operators passphrase",
+            ],
+            (Manager::Launchd, Account::Own) => {
+                &["launchctl bootstrap gui/$(id -u) ~/Library/LaunchAgents/dev.cloto.mgp.plist"]
+            }
+            (Manager::Launchd, Account::System) => &[
+                "sysadminctl -addUser _mgp -roleAccount; dseditgroup -o create mgp-operators",
+                "launchctl bootstrap system /Library/LaunchDaemons/dev.cloto.mgp.plist",
+                "mgp --socket /var/run/mgp/mgp.sock operators passphrase",
+            ],
+        }
+    }
+
+    /// Returns what has to be run before the files are removed.
+    pub(super) fn before_uninstall(&self) -> &'static str {
+        match (self.manager, self.account) {
+            (Manager::Systemd, Account::Own) => "systemctl --user disable --now mgp",
+            (Manager::Systemd, Account::System) => "systemctl disable --now mgp",
+            (Manager::Launchd, Account::Own) => "launchctl bootout gui/$(id -u)/dev.cloto.mgp",
+            (Manager::Launchd, Account::System) => "launchctl bootout system/dev.cloto.mgp",
+        }
+    }
+
+    fn arguments(&self) -> Vec<String> {
+        let mut arguments = vec![self.program.display().to_string()];
+        let places: &[(&str, &str)] = match (self.manager, self.account) {
+            (_, Account::Own) => &[],
+            (Manager::Systemd, Account::System) => {
+                &[("--config", CONFIG), ("--state", "/var/lib/mgp"), ("--socket", "/run/mgp/mgp.sock")]
+            }
+            (Manager::Launchd, Account::System) => {
+                &[("--config", CONFIG), ("--state", "/var/db/mgp"), ("--socket", "/var/run/mgp/mgp.sock")]
+            }
+        };
+        for (option, place) in places {
+            arguments.extend([(*option).to_owned(), (*place).to_owned()]);
+        }
+        for (option, path) in &self.options {
+            arguments.extend([(*option).to_owned(), path.display().to_string()]);
+        }
+        arguments.extend(["serve", "--no-stdio", "--http"].map(str::to_owned));
+        arguments.push(self.http.clone());
+        if self.account == Account::System {
+            arguments.push("--group-operates".to_owned());
+        }
+        arguments
+    }
+
+    fn systemd(&self) -> String {
+        let command: Vec<_> = self.arguments().iter().map(|argument| quoted(argument)).collect();
+        let mut text = format!(
+            "[Unit]\nDescription=MGP kernel\nDocumentation=man:mgp(1)\nAfter=network.target\n\n\
+             [Service]\nType=exec\nExecStart={}\nExecReload=kill -HUP $MAINPID\nRestart=on-failure\n\
+             TimeoutStopSec=60\nNoNewPrivileges=yes\nUMask=0077\n",
+            command.join(" ")
+        );
+        let wanted_by = match self.account {
+            Account::Own => "default.target",
+            Account::System => {
+                text.push_str(CONFINED);
+                "multi-user.target"
+            }
+        };
+        let _ = write!(text, "\n[Install]\nWantedBy={wanted_by}\n");
+        text
+    }
+
+    fn launchd(&self) -> String {
+        let mut arguments = String::new();
+        for argument in self.arguments() {
+            let _ = writeln!(arguments, "    <string>{}</string>", escaped(&argument));
+        }
+        let account = match self.account {
+            Account::Own => "",
+            Account::System => {
+                "  <key>UserName</key><string>_mgp</string>\n  <key>GroupName</key><string>mgp-operators</string>\n"
+            }
+        };
+        format!(
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+             <!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" \"http://www.apple.com/DTDs/PropertyList-1.0.dtd\">\n\
+             <plist version=\"1.0\">\n<dict>\n  <key>Label</key><string>dev.cloto.mgp</string>\n  \
+             <key>ProgramArguments</key>\n  <array>\n{arguments}  </array>\n{account}  \
+             <key>RunAtLoad</key><true/>\n  <key>KeepAlive</key><true/>\n  <key>Umask</key><integer>63</integer>\n\
+             </dict>\n</plist>\n"
+        )
+    }
+}
+
+/// An argument as systemd reads it back: `%` and `$` stand for something else there.
+fn quoted(argument: &str) -> String {
+    let mut text = String::from('"');
+    for character in argument.chars() {
+        match character {
+            '"' | '\\' => text.extend(['\\', character]),
+            '%' | '$' => text.extend([character, character]),
+            _ => text.push(character),
+        }
+    }
+    text.push('"');
+    text
+}
+
+fn escaped(argument: &str) -> String {
+    argument.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// Where the configuration of the system's kernel is.
+pub(super) const CONFIG: &str = "/etc/mgp/mgp.toml";
+
+const SYSUSERS: &str = "g mgp-operators -\nu mgp - \"MGP kernel\" /var/lib/mgp\n";
+
+/// Its group is that of the operators, who may enter the folder of the socket and nothing else. Processes of others stay
+/// visible (no `ProtectProc`): the kernel looks from whom those descend that connect.
+const CONFINED: &str = "User=mgp
+Group=mgp-operators
+StateDirectory=mgp
+StateDirectoryMode=0700
+RuntimeDirectory=mgp
+RuntimeDirectoryMode=0750
+ConfigurationDirectory=mgp
+ProtectSystem=strict
+ProtectHome=yes
+PrivateTmp=yes
+PrivateDevices=yes
+ProtectKernelTunables=yes
+ProtectKernelModules=yes
+ProtectKernelLogs=yes
+ProtectControlGroups=yes
+RestrictSUIDSGID=yes
+LockPersonality=yes
+CapabilityBoundingSet=
+AmbientCapabilities=
+";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unit(manager: Manager, account: Account) -> Unit {
+        Unit {
+            manager,
+            account,
+            program: "/opt/m g%p/mgp".into(),
+            options: vec![("--config", "/srv/\"a\".toml".into())],
+            http: "127.0.0.1:7332".into(),
+        }
+    }
+
+    #[test]
+    fn what_a_path_holds_is_no_syntax_of_the_unit() {
+        let text = &unit(Manager::Systemd, Account::Own).files(Path::new("/home/ada"))[0].text;
+        assert!(
+            text.contains(r#"ExecStart="/opt/m g%%p/mgp" "--config" "/srv/\"a\".toml" "serve""#),
+            "{text}"
+        );
+        let mut plist = unit(Manager::Launchd, Account::Own);
+        plist.program = "/a<b>&c".into();
+        assert!(plist.files(Path::new("/"))[0].text.contains("<string>/a&lt;b&gt;&amp;c</string>"));
+    }
+
+    #[test]
+    fn the_systems_kernel_runs_as_a_user_of_its_own_and_lets_its_group_operate_it() {
+        let files = unit(Manager::Systemd, Account::System).files(Path::new("/root"));
+        let text = &files[1].text;
+        for line in
+            ["User=mgp\n", "Group=mgp-operators\n", "StateDirectoryMode=0700\n", "CapabilityBoundingSet=\n"]
+        {
+            assert!(text.contains(line), "{line}{text}");
+        }
+        assert!(text.contains("\"--group-operates\"") && files[0].text.contains("u mgp "), "{text}");
+        let own = &unit(Manager::Systemd, Account::Own).files(Path::new("/home/ada"))[0];
+        assert!(!own.text.contains("User=") && !own.text.contains("group-operates"), "{}", own.text);
+        assert_eq!(own.path, Path::new("/home/ada/.config/systemd/user/mgp.service"));
+    }
+}

@@ -1,0 +1,101 @@
+//! Operators prove that a person is there.
+
+use mgp_types::Error;
+use mgp_types::mgp::{AuditTarget, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::layer::Asked;
+use super::proof::Proof;
+
+/// Whether a connection may decide.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Standing {
+    /// Whether there is a passphrase.
+    pub(crate) passphrase_set: bool,
+    /// Whether the connection has to prove that a person is there before it decides.
+    pub(crate) needs_proof: bool,
+}
+
+/// Proves that a person is there, by one of the two.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Prove {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) passphrase: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) token: Option<String>,
+}
+
+/// What was given proves it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Proved {
+    pub(crate) proved: bool,
+}
+
+/// Asks for a new passphrase.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct SetPassphrase {
+    pub(crate) new: String,
+    /// The one there is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) old: Option<String>,
+}
+
+/// The passphrase is another one.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct PassphraseSet {
+    pub(crate) set: bool,
+}
+
+/// Asks for a token that stands for the passphrase.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct NewToken {
+    pub(crate) passphrase: String,
+    pub(crate) expires_at: Timestamp,
+}
+
+/// A token, the only time that it is seen.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct IssuedToken {
+    pub(crate) token: String,
+    pub(crate) expires_at: Timestamp,
+}
+
+pub(super) fn standing(asked: &Asked) -> Standing {
+    let proofs = &asked.parts.proofs;
+    let needs_proof = asked.connection.as_ref().is_some_and(|connection| proofs.admit(connection).is_err());
+    Standing { passphrase_set: proofs.is_passphrase_set(), needs_proof }
+}
+
+pub(super) async fn prove(asked: &Asked, proof: Prove) -> Result<Proved, Error> {
+    // Whoever brings a key has proved with it who they are.
+    let Some(connection) = &asked.connection else { return Ok(Proved { proved: true }) };
+    let proof = match (proof.passphrase, proof.token) {
+        (Some(passphrase), None) => Proof::Passphrase(passphrase),
+        (None, Some(token)) => Proof::Token(token),
+        _ => return Err(Error::invalid_params("a proof has either a `passphrase` or a `token`")),
+    };
+    let proved = asked.parts.proofs.prove(connection, proof).await;
+    let what =
+        if proved.is_ok() { "dev.cloto.mgp.operator_proved" } else { "dev.cloto.mgp.operator_not_proved" };
+    asked.record(what, nothing(), &[]).await?;
+    proved.map(|()| Proved { proved: true })
+}
+
+pub(super) async fn set_passphrase(asked: &Asked, wanted: SetPassphrase) -> Result<PassphraseSet, Error> {
+    asked.record("dev.cloto.mgp.operator_passphrase_asked", nothing(), &[]).await?;
+    let connection = asked.connection.as_deref();
+    asked.parts.proofs.set_passphrase(connection, wanted.old, wanted.new).await?;
+    asked.record("dev.cloto.mgp.operator_passphrase_set", nothing(), &[]).await?;
+    Ok(PassphraseSet { set: true })
+}
+
+pub(super) async fn new_token(asked: &Asked, wanted: NewToken) -> Result<IssuedToken, Error> {
+    let until = wanted.expires_at.to_string();
+    asked.record("dev.cloto.mgp.operator_token_asked", nothing(), &[("until", &until)]).await?;
+    let token = asked.parts.proofs.new_token(wanted.passphrase, wanted.expires_at).await?;
+    Ok(IssuedToken { token, expires_at: wanted.expires_at })
+}
+
+const fn nothing() -> AuditTarget {
+    AuditTarget::new(None, None)
+}

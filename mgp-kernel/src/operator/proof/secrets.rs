@@ -1,0 +1,162 @@
+use std::io;
+use std::path::{Path, PathBuf};
+
+use argon2::Argon2;
+use argon2::password_hash::{PasswordHash, PasswordHasher as _, PasswordVerifier as _, SaltString};
+use mgp_discovery::{NewFile, Readers};
+use mgp_types::mgp::Timestamp;
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+/// The operators' passphrase and the tokens made with it, as digests in a file of the state.
+#[derive(Debug)]
+pub(super) struct Secrets {
+    path: PathBuf,
+    known: Mutex<Known>,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Known {
+    /// A slow, salted hash, with its parameters, as PHC writes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    passphrase: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    tokens: Vec<Token>,
+}
+
+/// A token has 256 random bits, so a fast digest of it tells nothing.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Token {
+    digest: String,
+    expires_at: Timestamp,
+}
+
+impl Secrets {
+    /// Opens what is kept in `state`.
+    ///
+    /// # Errors
+    /// The file cannot be read, or says something else; then nobody may be taken to have set none.
+    pub(super) fn open(state: &Path) -> Result<Self, (PathBuf, io::Error)> {
+        let path = state.join(FILE);
+        let known = match std::fs::read_to_string(&path) {
+            Ok(text) => serde_json::from_str(&text).map_err(io::Error::from),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Known::default()),
+            Err(error) => Err(error),
+        };
+        match known {
+            Ok(known) => Ok(Self { path, known: Mutex::new(known) }),
+            Err(error) => Err((path, error)),
+        }
+    }
+
+    /// Whether there is a passphrase.
+    pub(super) fn is_set(&self) -> bool {
+        self.known.lock().passphrase.is_some()
+    }
+
+    /// Whether it is this one. Takes long.
+    pub(super) fn is_passphrase(&self, passphrase: &str) -> bool {
+        let kept = self.known.lock().passphrase.clone();
+        let Some(hash) = kept.as_deref().and_then(|kept| PasswordHash::new(kept).ok()) else { return false };
+        Argon2::default().verify_password(passphrase.as_bytes(), &hash).is_ok()
+    }
+
+    /// Sets the passphrase, and makes all tokens worthless. Takes long.
+    pub(super) fn set_passphrase(&self, passphrase: &str) -> io::Result<()> {
+        let mut salt = [0; 16];
+        getrandom::fill(&mut salt).map_err(io::Error::other)?;
+        let salt = SaltString::encode_b64(&salt).map_err(|error| io::Error::other(error.to_string()))?;
+        let hash = Argon2::default().hash_password(passphrase.as_bytes(), &salt);
+        let hash = hash.map_err(|error| io::Error::other(error.to_string()))?.to_string();
+        self.keep(Known { passphrase: Some(hash), tokens: Vec::new() })
+    }
+
+    /// Makes a token that holds until then.
+    pub(super) fn new_token(&self, now: Timestamp, expires_at: Timestamp) -> io::Result<String> {
+        let mut bits = [0; 32];
+        getrandom::fill(&mut bits).map_err(io::Error::other)?;
+        let secret = format!("{PREFIX}{}", written(&bits));
+        let mut known = self.known.lock().clone();
+        known.tokens.retain(|token| token.expires_at > now);
+        known.tokens.push(Token { digest: digest(&secret), expires_at });
+        self.keep(known)?;
+        Ok(secret)
+    }
+
+    /// Whether this is a token that still holds.
+    pub(super) fn is_token(&self, secret: &str, now: Timestamp) -> bool {
+        let digest = digest(secret);
+        self.known.lock().tokens.iter().any(|token| token.digest == digest && token.expires_at > now)
+    }
+
+    fn keep(&self, known: Known) -> io::Result<()> {
+        let text = serde_json::to_string(&known)?;
+        NewFile::put(&self.path, &text, Readers::Owner)?;
+        *self.known.lock() = known;
+        Ok(())
+    }
+}
+
+fn digest(secret: &str) -> String {
+    written(&Sha256::digest(secret))
+}
+
+fn written(bytes: &[u8]) -> String {
+    let hex: [u8; 64] = mgp_types::hex(bytes);
+    hex.iter().copied().map(char::from).collect()
+}
+
+const FILE: &str = "operators.json";
+/// Tells what it is when it stands somewhere.
+const PREFIX: &str = "mgp_operators_";
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_passphrase_is_kept_as_a_slow_hash_that_only_its_owner_reads() {
+        let state = tempfile::tempdir().unwrap();
+        let secrets = Secrets::open(state.path()).unwrap();
+        assert!(!secrets.is_set() && !secrets.is_passphrase(""));
+        secrets.set_passphrase("correct horse").unwrap();
+        let again = Secrets::open(state.path()).unwrap();
+        assert!(
+            again.is_set() && again.is_passphrase("correct horse") && !again.is_passphrase("correct hors")
+        );
+        let kept = std::fs::read_to_string(state.path().join(FILE)).unwrap();
+        assert!(kept.contains("$argon2id$") && !kept.contains("horse"), "{kept}");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode = std::fs::metadata(state.path().join(FILE)).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
+    }
+
+    #[test]
+    fn a_token_holds_until_its_time_and_until_the_passphrase_changes() {
+        let state = tempfile::tempdir().unwrap();
+        let secrets = Secrets::open(state.path()).unwrap();
+        secrets.set_passphrase("correct horse").unwrap();
+        let now = Timestamp::EPOCH;
+        let later = now.saturating_add(Duration::from_hours(1));
+        let token = secrets.new_token(now, later).unwrap();
+        assert!(Secrets::open(state.path()).unwrap().is_token(&token, now));
+        assert!(!secrets.is_token(&token, later) && !secrets.is_token("", now));
+        secrets.set_passphrase("another horse").unwrap();
+        assert!(!secrets.is_token(&token, now));
+    }
+
+    #[test]
+    fn a_file_that_says_nothing_of_the_kind_is_refused() {
+        let state = tempfile::tempdir().unwrap();
+        for text in ["", "no", r#"{"passphrase":1}"#] {
+            std::fs::write(state.path().join(FILE), text).unwrap();
+            assert!(Secrets::open(state.path()).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! An agent decides in place of a person, by the shell that its client gives it. The client is this program: whatever it
+//! starts beside the kernel is what its agent starts.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::home::{Home, Ran};
+use crate::kernel::{Kernel, Talk};
+use crate::runner::tests;
+use crate::server;
+
+tests![
+    what_a_client_starts_decides_nothing,
+    what_a_client_leaves_behind_decides_nothing,
+    a_client_decides_nothing_by_calling_as_an_operator,
+    the_agents_second_client_does_not_answer_for_a_human,
+    with_a_passphrase_a_decision_takes_it,
+    a_stopped_kernel_takes_the_passphrase_as_well,
+];
+
+fn home() -> Home {
+    let home = Home::with_state();
+    let server = server::configured(&home, "honest", "");
+    home.write("mgp.toml", &format!("{}{server}", home.read("mgp.toml")));
+    home
+}
+
+/// A kernel whose client is this program.
+fn with_client(home: &Home) -> (Kernel, Talk) {
+    let mut kernel = Kernel::start(home, &[]);
+    let talk = Talk::open(&mut kernel);
+    (kernel, talk)
+}
+
+/// Runs a command as the agent does.
+fn run(home: &Home, args: &[&str]) -> Ran {
+    run_with(home, args, None, "")
+}
+
+/// Runs a command as whoever has this token, and types this.
+fn run_with(home: &Home, args: &[&str], token: Option<&str>, input: &str) -> Ran {
+    let mut command = home.command(args);
+    command.env_remove("MGP_OPERATORS_TOKEN");
+    if let Some(token) = token {
+        command.env("MGP_OPERATORS_TOKEN", token);
+    }
+    Home::ran(command, input)
+}
+
+/// How many refusals for want of a proof were recorded.
+fn refusals(home: &Home) -> usize {
+    let events = home.json(["audit", "query", "--type", "PERMISSION_DENIED"]);
+    let is_it = |row: &&Value| row["event"]["details"]["reason"] == "no proof of a person";
+    events["events"].as_array().unwrap_or_else(|| panic!("{events}")).iter().filter(is_it).count()
+}
+
+const PASSPHRASE: &[&str] = &["operators", "passphrase", "--stdin"];
+const NEW_TOKEN: &[&str] = &["operators", "token", "--stdin", "--until", "1h"];
+
+const DECISIONS: [&[&str]; 8] = [
+    &["keys", "new", "attacker", "--operator"],
+    &["access", "grant", "attacker", "honest"],
+    &["permissions", "approve", "honest", "shell.execute"],
+    &["permissions", "deny", "honest", "shell.execute"],
+    &["reload"],
+    &["stop", "honest"],
+    &["restart", "honest"],
+    &["trust", "--yes"],
+];
+
+async fn what_a_client_starts_decides_nothing() {
+    let home = home();
+    let (_kernel, _talk) = with_client(&home);
+    for decision in DECISIONS {
+        let ran = run(&home, decision);
+        assert_eq!(ran.code, Some(3), "{decision:?}: {ran:?}");
+        assert!(ran.err.contains("was started by a connected client"), "{ran:?}");
+    }
+    // It may look, and learns how a decision becomes possible; but it does not set the passphrase itself.
+    assert_eq!(home.json(["keys", "list"])["keys"], json!([]));
+    assert_eq!(home.json(["access", "list"])["entries"], json!([]));
+    assert_eq!(refusals(&home), DECISIONS.len());
+    let own = run_with(&home, PASSPHRASE, None, "the attacker's\n");
+    assert_eq!(own.code, Some(3), "{own:?}");
+}
+
+async fn what_a_client_leaves_behind_decides_nothing() {
+    let home = home();
+    assert!(std::process::Command::new("mkfifo").arg(home.path("go")).status().unwrap().success());
+    let (_kernel, _talk) = with_client(&home);
+    let script = format!(
+        "setsid sh -c '(read -r _ < go; {} keys new attacker > told 2>&1; echo ended $? >> told) &' > /dev/null 2>&1",
+        env!("CARGO_BIN_EXE_mgp")
+    );
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", &script]).current_dir(home.path("")).env("HOME", home.path(""));
+    shell.env("MGP_CONFIG_PATH", home.path("mgp.toml"));
+    assert!(shell.status().unwrap().success());
+    home.write("go", "go\n");
+    let told = loop {
+        let told = std::fs::read_to_string(home.path("told")).unwrap_or_default();
+        if told.contains("ended") {
+            break told;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    assert!(told.contains("ended 3"), "{told}");
+    assert_eq!(home.json(["keys", "list"])["keys"], json!([]));
+}
+
+async fn a_client_decides_nothing_by_calling_as_an_operator() {
+    let home = home();
+    let (_kernel, _talk) = with_client(&home);
+    while !home.run(["tools"]).out.contains("honest.echo") {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let ran = run(&home, &["call", "honest.echo", "text=hello"]);
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    assert_eq!(server::calls(&home, "honest"), Vec::<String>::new());
+}
+
+async fn the_agents_second_client_does_not_answer_for_a_human() {
+    let home = home();
+    let (_kernel, _talk) = with_client(&home);
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}},
+        "clientInfo": {"name": "t", "version": "1"},
+    }});
+    let begun = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
+        "name": "honest.delete_everything", "arguments": {"what": "all"},
+    }});
+    // It would say yes to whatever it is asked.
+    let mut second = Kernel::spawn(&home, &[]);
+    let mut input = second.child.stdin.take().unwrap();
+    for message in [hello, begun, call] {
+        std::io::Write::write_all(&mut input, format!("{message}\n").as_bytes()).unwrap();
+    }
+    let pending = loop {
+        let pending = home.json(["permissions", "pending"]);
+        if pending["questions"] != json!([]) {
+            break pending;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    assert_eq!(pending["questions"][0]["server_id"], "honest", "{pending}");
+    drop(input);
+    let mut told = String::new();
+    std::io::Read::read_to_string(&mut second.child.stdout.take().unwrap(), &mut told).unwrap();
+    assert!(!told.contains("elicitation/create"), "{told}");
+    assert_eq!(server::calls(&home, "honest"), Vec::<String>::new());
+}
+
+async fn with_a_passphrase_a_decision_takes_it() {
+    let home = home();
+    // Set while no client is connected.
+    let set = run_with(&home, PASSPHRASE, None, "correct horse\n");
+    assert_eq!(set.code, Some(0), "{set:?}");
+    let (_kernel, _talk) = with_client(&home);
+    let grant = ["access", "grant", "agent.one", "honest"];
+    let ran = run(&home, &grant);
+    assert!(ran.code == Some(3) && ran.err.contains("mgp operators token"), "{ran:?}");
+    let wrong = run_with(&home, NEW_TOKEN, None, "correct house\n");
+    assert_eq!(wrong.code, Some(3), "{wrong:?}");
+    let made = run_with(&home, NEW_TOKEN, None, "correct horse\n");
+    assert_eq!(made.code, Some(0), "{made:?}");
+    let ran = run_with(&home, &grant, Some(made.out.trim()), "");
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(run_with(&home, &grant, Some("mgp_operators_1"), "").code, Some(3));
+    // Another passphrase takes the one there is, and the old tokens are worth nothing.
+    assert_eq!(run_with(&home, PASSPHRASE, None, "wrong horse\nanother horse\n").code, Some(3));
+    assert_eq!(run_with(&home, PASSPHRASE, None, "correct horse\nanother horse\n").code, Some(0));
+    assert_eq!(run_with(&home, &grant, Some(made.out.trim()), "").code, Some(3));
+}
+
+async fn a_stopped_kernel_takes_the_passphrase_as_well() {
+    let home = home();
+    assert_eq!(run_with(&home, PASSPHRASE, None, "correct horse\n").code, Some(0));
+    assert_eq!(run(&home, &["keys", "new", "attacker"]).code, Some(3));
+    let made = run_with(&home, NEW_TOKEN, None, "correct horse\n");
+    assert_eq!(run_with(&home, &["keys", "new", "agent.one"], Some(made.out.trim()), "").code, Some(0));
+    assert_eq!(home.json(["keys", "list"])["keys"].as_array().unwrap().len(), 1);
+}

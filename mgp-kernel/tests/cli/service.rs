@@ -1,0 +1,42 @@
+use std::process::Command;
+
+use crate::home::Home;
+
+#[test]
+fn a_service_of_the_user_is_written_shown_and_removed() {
+    let home = Home::with_state();
+    let unit = if cfg!(target_os = "macos") {
+        "Library/LaunchAgents/dev.cloto.mgp.plist"
+    } else {
+        ".config/systemd/user/mgp.service"
+    };
+    let printed = home.run(["service", "install", "--print"]);
+    assert_eq!(printed.code, Some(0), "{printed:?}");
+    assert!(!home.path(unit).exists());
+    assert_eq!(home.json(["service", "status"])["installed"], false);
+    let installed = home.run(["service", "install", "--http", "127.0.0.1:7444"]);
+    assert_eq!(installed.code, Some(0), "{installed:?}");
+    assert!(home.read(unit).contains("127.0.0.1:7444"), "{}", home.read(unit));
+    assert_eq!(home.json(["service", "status"])["installed"], true);
+    assert_eq!(home.run(["service", "uninstall"]).code, Some(0));
+    assert!(!home.path(unit).exists());
+}
+
+#[test]
+fn systemd_finds_nothing_wrong_with_the_units() {
+    let home = Home::with_state();
+    if cfg!(target_os = "macos") || Command::new("systemd-analyze").arg("--version").output().is_err() {
+        println!("there is no systemd-analyze here: the units are not verified");
+        return;
+    }
+    for system in [&["service", "install", "--print"][..], &["service", "install", "--print", "--system"]] {
+        let printed = home.run(system).out;
+        // The last file printed is the unit.
+        let (_, unit) = printed.rsplit_once("mgp.service\n").unwrap();
+        home.write("mgp.service", unit);
+        let verified =
+            Command::new("systemd-analyze").arg("verify").arg(home.path("mgp.service")).output().unwrap();
+        let told = String::from_utf8_lossy(&verified.stderr).into_owned();
+        assert!(!told.contains("Unknown") && !told.contains("Failed to parse"), "{told}");
+    }
+}

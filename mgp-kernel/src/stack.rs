@@ -192,7 +192,7 @@ impl Back {
         // have ends here, unless the operator passes it.
         let passed = settings::passed_methods(&server.pass_methods)?;
         let safe = settings::passed_methods(&server.safe_methods)?;
-        let operations = OperationsLayer::new(id.clone(), settings::tool_rules(&config, server));
+        let operations = OperationsLayer::new(id.clone(), settings::tool_rules(server));
         let service = operations.passing(passed, safe).layer(service);
         // A program that ends takes its tasks with it; with other servers they outlive the connection.
         let tasks = place(server).map(|place| parts.fleet.task_owners(line, place)).unwrap_or_default();

@@ -204,6 +204,12 @@ pub(super) enum Atom {
     Cover,
     /// Orders above those of the user or the system.
     Precedence,
+    /// Another tool, put out of use by the text of this one.
+    Displacement,
+    /// A person's consent, told in an aside of the system or as a fact.
+    Consent,
+    /// A secret of the user's, to be put into an address or an argument.
+    Carriage,
     /// A warning not to obey what data say.
     Caution,
     /// What a tool returns, to be obeyed.

@@ -7,6 +7,27 @@ use super::table::{EXFILTRATION, HIDDEN, REQUEST};
 /// Found in prose of definitions.
 pub(super) const IN_DEFINITIONS: &[Rule] = &[
     Rule {
+        name: CROSS,
+        meaning: "puts itself in the place of other tools",
+        span: 300,
+        sentences: 2,
+        needs: &[one(&[Displacement])],
+    },
+    Rule {
+        name: HIDDEN,
+        meaning: "claims a consent that nobody gave it",
+        span: 300,
+        sentences: 2,
+        needs: &[one(&[Consent])],
+    },
+    Rule {
+        name: EXFILTRATION,
+        meaning: "has a secret of the user's put into an address or an argument",
+        span: 300,
+        sentences: 1,
+        needs: &[one(&[Carriage])],
+    },
+    Rule {
         name: REQUEST,
         meaning: "asks the model for a file of secrets",
         span: 180,

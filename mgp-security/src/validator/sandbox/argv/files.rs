@@ -54,7 +54,5 @@ impl Files<'_> {
 }
 
 fn is_dotenv(path: &str) -> bool {
-    path.rsplit('/')
-        .next()
-        .is_some_and(|name| name == ".env" || name.starts_with(".env.") || name.ends_with(".env"))
+    path.rsplit('/').next().is_some_and(|name| name.split('.').skip(1).any(|part| part == "env"))
 }

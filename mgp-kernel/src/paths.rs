@@ -28,19 +28,29 @@ impl OwnFiles {
     }
 }
 
-/// Returns who judges the paths that `server` is given.
-pub(crate) fn validator(config: &Config, server: &ServerConfig, own: &OwnFiles) -> Result<Paths, StartError> {
-    let settings = &config.validators;
+/// Returns the files that neither the paths nor the commands that `server` is given may touch.
+pub(crate) fn protected(config: &Config, server: &ServerConfig, own: &OwnFiles) -> Protected {
     let mut protected = own.0.iter().fold(Protected::default(), Protected::with_own);
-    protected = settings.allow_paths.iter().fold(protected, |protected, path| protected.releasing(path));
-    let home = std::env::home_dir();
-    if let Some(home) = &home {
+    let released = &config.validators.allow_paths;
+    protected = released.iter().fold(protected, |protected, path| protected.releasing(path));
+    if let Some(home) = std::env::home_dir() {
         protected = protected.with_home(home);
     }
-    let place = Place::of(server);
-    if let Some(place) = &place {
+    if let Some(place) = Place::of(server) {
         protected = protected.on_this_machine(&place.directory);
     }
+    protected
+}
+
+/// Returns the validator of the paths that `server` is given, none of which may be `protected`.
+pub(crate) fn validator(
+    config: &Config,
+    server: &ServerConfig,
+    protected: Protected,
+) -> Result<Paths, StartError> {
+    let settings = &config.validators;
+    let home = std::env::home_dir();
+    let place = Place::of(server);
     let paths = Paths::new(protected);
     let unusable = |error| StartError::Config(format!("`validators.roots`: {error}"));
     if let Some((first, others)) = settings.roots.split_first() {

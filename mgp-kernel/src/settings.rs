@@ -153,7 +153,8 @@ pub(crate) fn validators(
 ) -> Result<Validators, StartError> {
     let configured = &config.validators;
     let mut validators = Validators::standard();
-    let mut commands = CommandPolicy::default();
+    let protected = paths::protected(config, server, own);
+    let mut commands = CommandPolicy::default().with_protected(protected.clone());
     for directory in &configured.scratch {
         commands = commands.with_scratch(directory);
     }
@@ -172,7 +173,7 @@ pub(crate) fn validators(
         network = network.only_allowed_hosts();
     }
     validators = validators.with(Network::new(network));
-    Ok(validators.with(paths::validator(config, server, own)?))
+    Ok(validators.with(paths::validator(config, server, protected)?))
 }
 
 /// How much an agent may ask for, of whatever server.

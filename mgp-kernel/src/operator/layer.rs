@@ -194,7 +194,7 @@ pub(crate) fn random() -> [u8; 16] {
 const PREFIX: &str = "kernel/";
 
 /// What only reads, and what brings a proof. Whatever is not named decides something, or may.
-const WITHOUT_PROOF: [&str; 32] = [
+const WITHOUT_PROOF: [&str; 33] = [
     "initialize",
     "ping",
     "server/discover",
@@ -220,6 +220,7 @@ const WITHOUT_PROOF: [&str; 32] = [
     method::OPERATORS_TOKEN,
     method::PERMISSIONS_LIST,
     method::PERMISSIONS_PENDING,
+    method::PERMISSIONS_SHOW,
     method::PINS_DIFF,
     method::PINS_LIST,
     method::REGISTRATIONS_LIST,

@@ -266,8 +266,9 @@ impl Session {
             Act::UnderText => {
                 let mut under_text = request.clone();
                 under_text["id"] = json!(id.to_string());
-                let (reply, kind) = self.reply(&under_text);
-                self.write_as(id, reply, usize::MAX, kind).await;
+                let (reply, _) = self.reply(&under_text);
+                // A number is never meant by a string.
+                self.write_as(id, reply, usize::MAX, None).await;
             }
             Act::Batched => {
                 let (reply, _) = self.reply(request);

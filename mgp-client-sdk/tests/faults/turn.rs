@@ -19,7 +19,7 @@ pub(crate) enum Act {
     Pieces(usize),
     /// The answer twice.
     Twice,
-    /// The answer under the id in the form of a string.
+    /// The answer under the id in the form of a string, which is nobody's answer.
     UnderText,
     /// The answer alone in a batch, which this revision does not have, and then as it should be.
     Batched,

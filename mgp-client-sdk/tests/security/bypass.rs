@@ -134,9 +134,13 @@ async fn no_other_spelling_of_the_members_reaches_a_refused_tool() {
             assert!(answer.get("error").is_some(), "{params}: {answer}");
             assert_untouched(&reached, params);
         }
-        // Another member beside is only another member.
+        // Another member beside is only another member, unless a lenient reader takes it for one of these.
         let answer =
             client.call("tools/call", r#"{"name":"echo","Name":"secret","arguments":{"text":"x"}}"#).await;
+        assert!(answer["error"]["message"].as_str().unwrap().contains("\"Name\""), "{answer}");
+        assert_untouched(&reached, "Name");
+        let answer =
+            client.call("tools/call", r#"{"name":"echo","title":"secret","arguments":{"text":"x"}}"#).await;
         assert_eq!(answer["result"]["content"][0]["text"], "x", "{answer}");
         assert_eq!(reached.tools(), ["echo"]);
     }

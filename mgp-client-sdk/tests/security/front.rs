@@ -139,8 +139,11 @@ impl Raw {
     pub(crate) async fn notify(&mut self, method: &str, params: &str) {
         let params = self.described(params);
         self.write(&format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{params}}}"#)).await;
-        // Whatever came of it is done when something later is answered.
-        self.call("tools/list", "{}").await;
+        // Whatever came of it is done when something later is answered. What is no message of the protocol is told so first,
+        // under no id.
+        let later = self.frame("tools/list", "{}");
+        self.write(&later).await;
+        while self.read().await["id"] != self.last {}
     }
 
     pub(crate) async fn tool(&mut self, name: &str, arguments: Value) -> Value {

@@ -61,7 +61,7 @@ const NEW_TOKEN: &[&str] = &["operators", "token", "--stdin", "--until", "1h"];
 const DECISIONS: [&[&str]; 8] = [
     &["keys", "new", "attacker", "--operator"],
     &["access", "grant", "attacker", "honest"],
-    &["permissions", "approve", "honest", "shell.execute"],
+    &["permissions", "approve", "honest", "shell.execute", "--all-agents"],
     &["permissions", "deny", "honest", "shell.execute"],
     &["reload"],
     &["stop", "honest"],

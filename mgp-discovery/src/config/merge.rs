@@ -16,6 +16,7 @@ use super::model::{
     KernelSettings, LimitSettings, ListenSettings, PermissionSettings, RegistrationSettings, RuleSource,
     ServerConfig, ServerSecurity, TelemetrySettings, ToolSettings, ValidatorSettings,
 };
+use super::semantics::mistakable;
 use super::source::{Place, Source};
 
 /// A configuration of the user and a folder, and what became of the folder's keys.
@@ -493,11 +494,6 @@ const fn strictness(policy: ApprovalPolicy) -> u8 {
         ApprovalPolicy::DenyAll => 2,
         ApprovalPolicy::ConfigOnly => 3,
     }
-}
-
-/// An id as somebody reads it in passing. Two servers whose ids are the same so could be taken for each other.
-fn mistakable(id: &str) -> String {
-    id.to_ascii_lowercase().replace(['-', '.'], "_")
 }
 
 // What holds where the user's file leaves these out.

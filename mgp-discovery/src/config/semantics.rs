@@ -267,3 +267,8 @@ fn ordinal(index: usize) -> String {
         more => format!("{}th", more + 1),
     }
 }
+
+/// Returns an id as somebody reads it in passing: two servers whose ids are the same so could be taken for each other.
+pub(super) fn mistakable(id: &str) -> String {
+    id.to_ascii_lowercase().replace(['-', '.'], "_")
+}

@@ -1,22 +1,25 @@
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fmt;
-use std::sync::{Arc, Weak};
+mod ruling;
+mod standing;
 
-use arc_swap::{ArcSwap, Guard};
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
 use foldhash::fast::RandomState;
-use mgp_types::mgp::{
-    Actor, AgentId, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, Permission, ServerId, Timestamp,
-    TraceId, code,
-};
-use mgp_types::{Context, Error, Principal, Role, Session};
+use mgp_types::mgp::{AgentId, AuditEvent, AuditPort, Outcome, Permission, ServerId, Timestamp, code};
+use mgp_types::{Context, Error, Principal, Role};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
+pub(super) use self::ruling::{Ruling, event};
+use self::standing::{Decisions, Entry, Page, Pages};
+pub(super) use self::standing::{Standing, Use};
 use super::settings::Say;
-use super::{GrantRecord, GrantStore, Lasts, PermissionSettings, ScopeCheck, Terms, Verdict};
+use super::{GrantRecord, GrantStore, Lasts, PermissionSettings, Terms, Verdict};
 use crate::blocking::off_the_runtime;
 use crate::latest::Latest;
-use crate::{Clock, StoreError, random};
+use crate::{Clock, StoreError};
 
 /// What operators decided about the permissions of servers. Clones share it.
 ///
@@ -44,61 +47,8 @@ struct Inner {
     waiting: Mutex<BTreeSet<(ServerId, Permission)>>,
 }
 
-type Pages = HashMap<ServerId, Arc<Page>, RandomState>;
-
-/// What is decided about one server.
-type Page = HashMap<Permission, Decisions, RandomState>;
-
-/// What is decided about one permission of a server.
-#[derive(Debug, Clone, Default)]
-struct Decisions {
-    /// What holds for all agents of which nothing else is decided.
-    for_all: Option<Arc<Entry>>,
-    by_agent: BTreeMap<Box<str>, Arc<Entry>>,
-    /// How many calls run now for each of which it was granted once.
-    running_once: usize,
-}
-
-/// Who uses a permission.
-#[derive(Clone, Copy)]
-pub(super) enum Use<'a> {
-    /// The server, which has what it was granted for anybody: the gate holds single calls to what is theirs.
-    Server,
-    /// A call.
-    Call(&'a Context),
-}
-
-/// A decision, ready to be held against a call.
-#[derive(Debug)]
-pub(super) struct Entry {
-    pub(super) record: GrantRecord,
-    pub(super) scope: Option<ScopeCheck>,
-    /// The sessions for which it holds; for all if there are none.
-    sessions: Vec<Weak<Session>>,
-    /// Whether it is in the trail and in the store; what is closed is so before that.
-    kept: bool,
-}
-
-/// The decisions as they stand at one moment.
-pub(super) struct Standing(Guard<Arc<Pages>>);
-
 /// A state of the decisions.
 pub(super) struct Moment(Arc<Pages>);
-
-/// A decision to be made.
-pub(super) struct Ruling {
-    pub(super) operator: Principal,
-    pub(super) server: ServerId,
-    pub(super) permission: Permission,
-    /// For whose calls; for all if for nobody's.
-    pub(super) agent: Option<AgentId>,
-    /// For which session, of a grant that lasts for one.
-    pub(super) session: Option<Weak<Session>>,
-    pub(super) verdict: Verdict,
-    /// Whether a grant is taken back, rather than refused in the first place.
-    pub(super) revoked: bool,
-    pub(super) trace: Option<TraceId>,
-}
 
 impl GrantBook {
     /// The decisions in `store`; further ones are recorded in `audit`.
@@ -403,111 +353,6 @@ impl GrantBook {
     }
 }
 
-impl Decisions {
-    fn put(&mut self, entry: Arc<Entry>) {
-        match &entry.record.agent {
-            Some(agent) => {
-                self.by_agent.insert(agent.as_str().into(), entry);
-            }
-            None => {
-                // What is said of all is said of each of them.
-                self.by_agent.clear();
-                self.for_all = Some(entry);
-            }
-        }
-    }
-
-    /// What was decided for this agent, or for all.
-    fn of(&self, agent: Option<&AgentId>) -> Option<&Arc<Entry>> {
-        match agent {
-            Some(agent) => self.by_agent.get(agent.as_str()),
-            None => self.for_all.as_ref(),
-        }
-    }
-
-    fn entries(&self) -> impl Iterator<Item = &Arc<Entry>> {
-        self.for_all.iter().chain(self.by_agent.values())
-    }
-}
-
-impl Standing {
-    /// What decides about a use of a permission: what was decided for the agent and its session, else for all.
-    pub(super) fn entry(
-        &self,
-        server: &ServerId,
-        permission: &Permission,
-        by: Use<'_>,
-        now: Timestamp,
-    ) -> Option<&Entry> {
-        let decisions = self.decisions(server, permission)?;
-        let for_all = decisions.for_all.as_deref();
-        match by {
-            Use::Call(context) => {
-                let own =
-                    context.principal.as_ref().and_then(|agent| decisions.by_agent.get(&*agent.access_id()));
-                let own = own.filter(|entry| entry.is_for(context.session.as_ref())).map(|entry| &**entry);
-                match own {
-                    // What has come to its end gives way to what holds for all.
-                    Some(own) if own.is_denial() || own.grants_at(now) || for_all.is_none() => Some(own),
-                    _ => for_all,
-                }
-            }
-            Use::Server => {
-                let holds = |entry: &&Entry| entry.grants_at(now);
-                let of_agents = || decisions.by_agent.values().map(|entry| &**entry).find(holds);
-                for_all.filter(holds).or_else(of_agents).or(for_all)
-            }
-        }
-    }
-
-    /// Whether a call runs now for which the permission was granted once.
-    pub(super) fn is_used_once(&self, server: &ServerId, permission: &Permission) -> bool {
-        self.decisions(server, permission).is_some_and(|decisions| decisions.running_once > 0)
-    }
-
-    fn decisions(&self, server: &ServerId, permission: &Permission) -> Option<&Decisions> {
-        self.0.get(server)?.get(permission)
-    }
-
-    pub(super) fn permissions(&self, server: &ServerId) -> impl Iterator<Item = &Permission> {
-        self.0.get(server).into_iter().flat_map(|page| page.keys())
-    }
-}
-
-impl Entry {
-    fn new(record: GrantRecord) -> Result<Self, super::ScopeError> {
-        let scope = match &record.verdict {
-            Verdict::Approved(terms) => terms.scope.as_deref().map(ScopeCheck::new).transpose()?,
-            Verdict::Denied => None,
-        };
-        Ok(Self { record, scope, sessions: Vec::new(), kept: false })
-    }
-
-    fn is_denial(&self) -> bool {
-        self.record.verdict == Verdict::Denied
-    }
-
-    /// Whether it is a grant that holds at `now`, for some session at least.
-    fn grants_at(&self, now: Timestamp) -> bool {
-        let is_live =
-            self.sessions.is_empty() || self.sessions.iter().any(|session| session.strong_count() > 0);
-        match &self.record.verdict {
-            Verdict::Approved(terms) => is_live && terms.hold_at(self.record.decided_at, now),
-            Verdict::Denied => false,
-        }
-    }
-
-    /// Whether it holds for calls of this session.
-    fn is_for(&self, session: Option<&Arc<Session>>) -> bool {
-        let is_it = |own: &Weak<Session>| session.is_some_and(|session| own.as_ptr() == Arc::as_ptr(session));
-        self.sessions.is_empty() || self.sessions.iter().any(is_it)
-    }
-
-    fn is_of_session(&self, session: &Weak<Session>) -> bool {
-        self.sessions.is_empty() || self.sessions.iter().any(|own| own.ptr_eq(session))
-    }
-}
-
 impl GrantRecord {
     /// Whether it outlives the process.
     fn is_lasting(&self) -> bool {
@@ -521,73 +366,6 @@ impl GrantRecord {
             Verdict::Denied => true,
         };
         holds && self.verdict == other.verdict && self.approver == other.approver
-    }
-}
-
-impl Ruling {
-    pub(super) fn new(
-        operator: &Principal,
-        server: &ServerId,
-        permission: &Permission,
-        verdict: Verdict,
-    ) -> Self {
-        let (operator, server, permission) = (operator.clone(), server.clone(), permission.clone());
-        Self {
-            operator,
-            server,
-            permission,
-            agent: None,
-            session: None,
-            verdict,
-            revoked: false,
-            trace: None,
-        }
-    }
-
-    fn event(&self, at: Timestamp, outcome: Outcome) -> AuditEvent {
-        let kind = match &self.verdict {
-            Verdict::Approved(_) => EventType::PermissionGranted,
-            Verdict::Denied if self.revoked => EventType::PermissionRevoked,
-            Verdict::Denied => EventType::PermissionDenied,
-        };
-        let actor = Actor::of(&self.operator);
-        let event =
-            event(kind, actor, &self.server, &self.permission, &self.verdict, at, self.trace, outcome);
-        match &self.agent {
-            Some(agent) => event.with_detail("agent_id", agent),
-            None => event,
-        }
-    }
-}
-
-/// An event about a permission.
-#[expect(clippy::too_many_arguments, reason = "each is a member of the event")]
-pub(super) fn event(
-    kind: EventType,
-    actor: Actor,
-    server: &ServerId,
-    permission: &Permission,
-    verdict: &Verdict,
-    at: Timestamp,
-    trace: Option<TraceId>,
-    outcome: Outcome,
-) -> AuditEvent {
-    let target = AuditTarget::new(Some(server.clone()), None);
-    let event = AuditEvent::new(at, trace.unwrap_or_else(random::trace_id), kind, actor, target, outcome)
-        .with_detail("permission", permission)
-        .with_detail("risk_level", &permission.risk());
-    let Verdict::Approved(terms) = verdict else { return event };
-    let event = match &terms.scope {
-        Some(scope) => event.with_detail("scope", scope),
-        None => event,
-    };
-    let event = match &terms.expires_at {
-        Some(end) => event.with_detail("expires_at", end),
-        None => event,
-    };
-    match terms.lasts {
-        Lasts::Always => event,
-        lasts => event.with_detail("lasts", &lasts),
     }
 }
 

@@ -28,7 +28,8 @@ pub(super) fn checks(workspace: &Workspace, folder: &Path) -> Result<Checks> {
     let server = build(workspace, folder)?;
     let kernel = workspace.build_program("mgp-kernel", "mgp", Profile::Release)?;
     let config = folder.join("lenient.toml");
-    fs::write(&config, format!("[[servers]]\nid = \"lenient\"\ncommand = {server:?}\n"))?;
+    // A string of JSON is one of TOML.
+    fs::write(&config, format!("[[servers]]\nid = \"lenient\"\ncommand = {}\n", json!(server)))?;
     let state = folder.join("lenient-state");
     if state.exists() {
         fs::remove_dir_all(&state)?;

@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn what_a_path_holds_is_no_syntax_of_the_unit() {
-        let text = &unit(Manager::Systemd, Account::Own).files(Path::new("/home/ada"))[0].text;
+        let text = &unit(Manager::Systemd, Account::Own).files(Path::new("/srv/ada"))[0].text;
         assert!(
             text.contains(r#"ExecStart="/opt/m g%%p/mgp" "--config" "/srv/\"a\".toml" "serve""#),
             "{text}"
@@ -247,8 +247,8 @@ mod tests {
             assert!(text.contains(line), "{line}{text}");
         }
         assert!(text.contains("\"--group-operates\"") && files[0].text.contains("u mgp "), "{text}");
-        let own = &unit(Manager::Systemd, Account::Own).files(Path::new("/home/ada"))[0];
+        let own = &unit(Manager::Systemd, Account::Own).files(Path::new("/srv/ada"))[0];
         assert!(!own.text.contains("User=") && !own.text.contains("group-operates"), "{}", own.text);
-        assert_eq!(own.path, Path::new("/home/ada/.config/systemd/user/mgp.service"));
+        assert_eq!(own.path, Path::new("/srv/ada/.config/systemd/user/mgp.service"));
     }
 }

@@ -1,0 +1,93 @@
+//! A decision that is about to be made, and how it stands in the audit trail.
+
+use std::sync::Weak;
+
+use mgp_types::mgp::{
+    Actor, AgentId, AuditEvent, AuditTarget, EventType, Outcome, Permission, ServerId, Timestamp, TraceId,
+};
+use mgp_types::{Principal, Session};
+
+use crate::permission::{Lasts, Verdict};
+use crate::random;
+
+/// A decision to be made.
+pub(in crate::permission) struct Ruling {
+    pub(in crate::permission) operator: Principal,
+    pub(in crate::permission) server: ServerId,
+    pub(in crate::permission) permission: Permission,
+    /// For whose calls; for all if for nobody's.
+    pub(in crate::permission) agent: Option<AgentId>,
+    /// For which session, of a grant that lasts for one.
+    pub(in crate::permission) session: Option<Weak<Session>>,
+    pub(in crate::permission) verdict: Verdict,
+    /// Whether a grant is taken back, rather than refused in the first place.
+    pub(in crate::permission) revoked: bool,
+    pub(in crate::permission) trace: Option<TraceId>,
+}
+
+impl Ruling {
+    pub(in crate::permission) fn new(
+        operator: &Principal,
+        server: &ServerId,
+        permission: &Permission,
+        verdict: Verdict,
+    ) -> Self {
+        let (operator, server, permission) = (operator.clone(), server.clone(), permission.clone());
+        Self {
+            operator,
+            server,
+            permission,
+            agent: None,
+            session: None,
+            verdict,
+            revoked: false,
+            trace: None,
+        }
+    }
+
+    pub(super) fn event(&self, at: Timestamp, outcome: Outcome) -> AuditEvent {
+        let kind = match &self.verdict {
+            Verdict::Approved(_) => EventType::PermissionGranted,
+            Verdict::Denied if self.revoked => EventType::PermissionRevoked,
+            Verdict::Denied => EventType::PermissionDenied,
+        };
+        let actor = Actor::of(&self.operator);
+        let event =
+            event(kind, actor, &self.server, &self.permission, &self.verdict, at, self.trace, outcome);
+        match &self.agent {
+            Some(agent) => event.with_detail("agent_id", agent),
+            None => event,
+        }
+    }
+}
+
+/// An event about a permission.
+#[expect(clippy::too_many_arguments, reason = "each is a member of the event")]
+pub(in crate::permission) fn event(
+    kind: EventType,
+    actor: Actor,
+    server: &ServerId,
+    permission: &Permission,
+    verdict: &Verdict,
+    at: Timestamp,
+    trace: Option<TraceId>,
+    outcome: Outcome,
+) -> AuditEvent {
+    let target = AuditTarget::new(Some(server.clone()), None);
+    let event = AuditEvent::new(at, trace.unwrap_or_else(random::trace_id), kind, actor, target, outcome)
+        .with_detail("permission", permission)
+        .with_detail("risk_level", &permission.risk());
+    let Verdict::Approved(terms) = verdict else { return event };
+    let event = match &terms.scope {
+        Some(scope) => event.with_detail("scope", scope),
+        None => event,
+    };
+    let event = match &terms.expires_at {
+        Some(end) => event.with_detail("expires_at", end),
+        None => event,
+    };
+    match terms.lasts {
+        Lasts::Always => event,
+        lasts => event.with_detail("lasts", &lasts),
+    }
+}

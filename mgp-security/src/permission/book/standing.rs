@@ -1,0 +1,154 @@
+//! What is decided about permissions, as it stands at one moment, and which of it a use of a permission is held to.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Weak};
+
+use arc_swap::Guard;
+use foldhash::fast::RandomState;
+use mgp_types::mgp::{AgentId, Permission, ServerId, Timestamp};
+use mgp_types::{Context, Session};
+
+use crate::permission::{GrantRecord, ScopeCheck, ScopeError, Verdict};
+
+pub(super) type Pages = HashMap<ServerId, Arc<Page>, RandomState>;
+
+/// What is decided about one server.
+pub(super) type Page = HashMap<Permission, Decisions, RandomState>;
+
+/// What is decided about one permission of a server.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Decisions {
+    /// What holds for all agents of which nothing else is decided.
+    pub(super) for_all: Option<Arc<Entry>>,
+    pub(super) by_agent: BTreeMap<Box<str>, Arc<Entry>>,
+    /// How many calls run now for each of which it was granted once.
+    pub(super) running_once: usize,
+}
+
+/// Who uses a permission.
+#[derive(Clone, Copy)]
+pub(in crate::permission) enum Use<'a> {
+    /// The server, which has what it was granted for anybody: the gate holds single calls to what is theirs.
+    Server,
+    /// A call.
+    Call(&'a Context),
+}
+
+/// A decision, ready to be held against a call.
+#[derive(Debug)]
+pub(in crate::permission) struct Entry {
+    pub(in crate::permission) record: GrantRecord,
+    pub(in crate::permission) scope: Option<ScopeCheck>,
+    /// The sessions for which it holds; for all if there are none.
+    pub(super) sessions: Vec<Weak<Session>>,
+    /// Whether it is in the trail and in the store; what is closed is so before that.
+    pub(super) kept: bool,
+}
+
+/// The decisions as they stand at one moment.
+pub(in crate::permission) struct Standing(pub(super) Guard<Arc<Pages>>);
+
+impl Decisions {
+    pub(super) fn put(&mut self, entry: Arc<Entry>) {
+        match &entry.record.agent {
+            Some(agent) => {
+                self.by_agent.insert(agent.as_str().into(), entry);
+            }
+            None => {
+                // What is said of all is said of each of them.
+                self.by_agent.clear();
+                self.for_all = Some(entry);
+            }
+        }
+    }
+
+    /// What was decided for this agent, or for all.
+    pub(super) fn of(&self, agent: Option<&AgentId>) -> Option<&Arc<Entry>> {
+        match agent {
+            Some(agent) => self.by_agent.get(agent.as_str()),
+            None => self.for_all.as_ref(),
+        }
+    }
+
+    pub(super) fn entries(&self) -> impl Iterator<Item = &Arc<Entry>> {
+        self.for_all.iter().chain(self.by_agent.values())
+    }
+}
+
+impl Standing {
+    /// What decides about a use of a permission: what was decided for the agent and its session, else for all.
+    pub(in crate::permission) fn entry(
+        &self,
+        server: &ServerId,
+        permission: &Permission,
+        by: Use<'_>,
+        now: Timestamp,
+    ) -> Option<&Entry> {
+        let decisions = self.decisions(server, permission)?;
+        let for_all = decisions.for_all.as_deref();
+        match by {
+            Use::Call(context) => {
+                let own =
+                    context.principal.as_ref().and_then(|agent| decisions.by_agent.get(&*agent.access_id()));
+                let own = own.filter(|entry| entry.is_for(context.session.as_ref())).map(|entry| &**entry);
+                match own {
+                    // What has come to its end gives way to what holds for all.
+                    Some(own) if own.is_denial() || own.grants_at(now) || for_all.is_none() => Some(own),
+                    _ => for_all,
+                }
+            }
+            Use::Server => {
+                let holds = |entry: &&Entry| entry.grants_at(now);
+                let of_agents = || decisions.by_agent.values().map(|entry| &**entry).find(holds);
+                for_all.filter(holds).or_else(of_agents).or(for_all)
+            }
+        }
+    }
+
+    /// Whether a call runs now for which the permission was granted once.
+    pub(in crate::permission) fn is_used_once(&self, server: &ServerId, permission: &Permission) -> bool {
+        self.decisions(server, permission).is_some_and(|decisions| decisions.running_once > 0)
+    }
+
+    pub(super) fn decisions(&self, server: &ServerId, permission: &Permission) -> Option<&Decisions> {
+        self.0.get(server)?.get(permission)
+    }
+
+    pub(in crate::permission) fn permissions(&self, server: &ServerId) -> impl Iterator<Item = &Permission> {
+        self.0.get(server).into_iter().flat_map(|page| page.keys())
+    }
+}
+
+impl Entry {
+    pub(super) fn new(record: GrantRecord) -> Result<Self, ScopeError> {
+        let scope = match &record.verdict {
+            Verdict::Approved(terms) => terms.scope.as_deref().map(ScopeCheck::new).transpose()?,
+            Verdict::Denied => None,
+        };
+        Ok(Self { record, scope, sessions: Vec::new(), kept: false })
+    }
+
+    pub(super) fn is_denial(&self) -> bool {
+        self.record.verdict == Verdict::Denied
+    }
+
+    /// Whether it is a grant that holds at `now`, for some session at least.
+    pub(super) fn grants_at(&self, now: Timestamp) -> bool {
+        let is_live =
+            self.sessions.is_empty() || self.sessions.iter().any(|session| session.strong_count() > 0);
+        match &self.record.verdict {
+            Verdict::Approved(terms) => is_live && terms.hold_at(self.record.decided_at, now),
+            Verdict::Denied => false,
+        }
+    }
+
+    /// Whether it holds for calls of this session.
+    pub(super) fn is_for(&self, session: Option<&Arc<Session>>) -> bool {
+        let is_it = |own: &Weak<Session>| session.is_some_and(|session| own.as_ptr() == Arc::as_ptr(session));
+        self.sessions.is_empty() || self.sessions.iter().any(is_it)
+    }
+
+    pub(super) fn is_of_session(&self, session: &Weak<Session>) -> bool {
+        self.sessions.is_empty() || self.sessions.iter().any(|own| own.ptr_eq(session))
+    }
+}

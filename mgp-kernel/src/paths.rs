@@ -55,11 +55,14 @@ pub(crate) fn validator(
     let unusable = |error| StartError::Config(format!("`validators.roots`: {error}"));
     if let Some((first, others)) = settings.roots.split_first() {
         let first = Roots::new(first).map_err(unusable)?;
-        let roots = others.iter().try_fold(first, |roots, other| roots.and(other)).map_err(unusable)?;
+        let roots = others.iter().try_fold(first, Roots::and).map_err(unusable)?;
         return Ok(paths.within(roots));
     }
     let named = place.and_then(|place| place.roots(home.as_deref()));
-    Ok(named.map_or(paths.clone(), |roots| paths.within(roots)))
+    Ok(match named {
+        Some(roots) => paths.within(roots),
+        None => paths,
+    })
 }
 
 /// A server that runs on this machine, as far as it tells where its files are.
@@ -76,7 +79,7 @@ impl Place {
         let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
         match server.expanded(&ProcessEnvironment).ok()?.endpoint {
             Endpoint::Child { args, cwd, .. } => Some(Self {
-                directory: cwd.as_ref().map_or(here.clone(), |cwd| here.join(cwd.expose())),
+                directory: cwd.as_ref().map_or_else(|| here.clone(), |cwd| here.join(cwd.expose())),
                 is_configured: cwd.is_some(),
                 arguments: args.iter().map(|arg| arg.expose().to_owned()).collect(),
             }),

@@ -43,7 +43,7 @@ pub(crate) fn could_be_password(text: &str) -> bool {
 /// Whether `text` could be a key: a password with letters and digits in it, and some length.
 pub(crate) fn could_be_key(text: &str) -> bool {
     let has = |of: fn(&char) -> bool| text.chars().any(|c| of(&c));
-    let is_mixed = has(|c| c.is_ascii_digit()) && has(|c| c.is_alphabetic());
+    let is_mixed = has(char::is_ascii_digit) && has(|c| c.is_alphabetic());
     text.len() >= 8 && is_mixed && could_be_password(text)
 }
 
@@ -54,7 +54,7 @@ fn has_secret_form(word: &str) -> bool {
     let begins = |prefix: &&str| word.starts_with(*prefix) && word.len() >= prefix.len() + BEHIND_PREFIX;
     let is_web_token =
         word.starts_with("eyJ") && word.matches('.').count() == 2 && word.len() <= LONGEST_TOKEN;
-    let is_known = is_mixed && word.len() <= LONGEST_KEY && PREFIXES.iter().any(|prefix| begins(prefix));
+    let is_known = is_mixed && word.len() <= LONGEST_KEY && PREFIXES.iter().any(begins);
     is_web_token || is_known || is_random(word)
 }
 

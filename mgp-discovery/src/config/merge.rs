@@ -397,9 +397,9 @@ impl Merge<'_> {
         };
         let is_within = |root: &PathBuf| bounds.iter().any(|bound| root.starts_with(bound));
         let mut roots = Vec::new();
-        for (index, root) in wanted.iter().enumerate() {
-            let place = root_place(index);
-            match real(root).filter(is_within).and_then(|root| root.into_os_string().into_string().ok()) {
+        for (index, named) in wanted.iter().enumerate() {
+            let place = root().key("validators").key("roots").index(index);
+            match real(named).filter(is_within).and_then(|root| root.into_os_string().into_string().ok()) {
                 Some(root) => {
                     roots.push(root);
                     self.merged.applied.push(place);
@@ -480,10 +480,6 @@ impl Merge<'_> {
         let KernelSettings { name: _, state: _, socket: _, drain_secs: _, agents_manage: _ } = folder;
         self.users_only("kernel", &["name", "state", "socket", "drain_secs", "agents_manage"]);
     }
-}
-
-fn root_place(index: usize) -> Place {
-    root().key("validators").key("roots").index(index)
 }
 
 /// How strict a policy of permissions is beside the others.

@@ -37,6 +37,7 @@ pub(super) struct Show {
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(super) struct Yes {
     /// The number of a question, or the server
     #[arg(value_name = "ID|SERVER")]

@@ -60,13 +60,14 @@ mod tests {
 
     #[test]
     fn a_person_is_in_front_of_a_channel_and_not_of_a_name() {
+        use PrincipalKind::{
+            Agent, Delegated, KeyHolder, KeyOperator, KeylessClient, LocalClient, Operator, Person,
+        };
+
         let agents: Vec<AgentSettings> = serde_json::from_str(
             r#"[{"id":"desk","stdio":true,"human":true},{"id":"web","human":true},{"id":"ci"}]"#,
         )
         .unwrap();
-        use PrincipalKind::{
-            Agent, Delegated, KeyHolder, KeyOperator, KeylessClient, LocalClient, Operator, Person,
-        };
         let asked = |kind, name: &str| has_person(&agents, &Principal::of(kind, name));
         assert!(asked(LocalClient, "desk") && asked(LocalClient, "local"));
         assert!(asked(KeyHolder, "web") && asked(KeylessClient, "web") && asked(Agent, "desk"));

@@ -26,7 +26,10 @@ pub struct AuthLayer {
 
 /// Which tool of which server is called by a name.
 #[derive(Clone)]
-struct Names(Arc<dyn Fn(&str) -> Option<(ServerId, ToolName)> + Send + Sync>);
+struct Names(Arc<FindTool>);
+
+/// Finds the server and the tool that a name is for.
+type FindTool = dyn Fn(&str) -> Option<(ServerId, ToolName)> + Send + Sync;
 
 impl fmt::Debug for Names {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -150,12 +153,11 @@ impl<S: RpcService> Service<Request> for Auth<S> {
                         let names = self.layer.names.clone();
                         ListingFuture::only(future, move |name| {
                             let known = names.as_ref().and_then(|names| (names.0)(name));
-                            match &known {
-                                Some((server, tool)) => visible.allow_reading(server.as_str(), tool.as_str()),
-                                None => {
-                                    let (server, tool) = ToolPattern::split(name);
-                                    visible.allow_reading(server, tool)
-                                }
+                            if let Some((server, tool)) = &known {
+                                visible.allow_reading(server.as_str(), tool.as_str())
+                            } else {
+                                let (server, tool) = ToolPattern::split(name);
+                                visible.allow_reading(server, tool)
                             }
                         })
                     }

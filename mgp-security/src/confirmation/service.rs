@@ -203,7 +203,7 @@ impl Shared {
 
 fn note(request: &Request, approver: &Principal) {
     if let Some(trail) = &request.context.trail {
-        trail.note_approved_by(&*approver.id());
+        trail.note_approved_by(&approver.id());
     }
 }
 

@@ -28,7 +28,10 @@ pub trait GrantStore: Send + Sync + fmt::Debug + 'static {
 
 /// A store that is forgotten with the process.
 #[derive(Debug, Default)]
-pub struct MemoryGrants(Mutex<BTreeMap<(ServerId, Permission, Option<AgentId>), GrantRecord>>);
+pub struct MemoryGrants(Mutex<BTreeMap<GrantKey, GrantRecord>>);
+
+/// The server, the permission, and the agent for whose calls it was decided; all agents if it names none.
+type GrantKey = (ServerId, Permission, Option<AgentId>);
 
 impl GrantStore for MemoryGrants {
     fn load(&self) -> Result<Vec<GrantRecord>, StoreError> {
@@ -39,7 +42,7 @@ impl GrantStore for MemoryGrants {
         let mut records = self.0.lock();
         if record.agent.is_none() {
             records.retain(|(server, permission, _), _| {
-                (&*server, &*permission) != (&record.server, &record.permission)
+                (server, permission) != (&record.server, &record.permission)
             });
         }
         let key = (record.server.clone(), record.permission.clone(), record.agent.clone());

@@ -13,11 +13,11 @@ use crate::Finding;
 /// tool's own.
 #[derive(Debug, Default)]
 pub(super) struct ArgumentNames {
-    members: HashMap<Box<str>, ArgumentNames, foldhash::fast::RandomState>,
+    members: HashMap<Box<str>, Self, foldhash::fast::RandomState>,
     /// The same names, as a lenient reader takes them.
     read: HashMap<Box<str>, Box<str>, foldhash::fast::RandomState>,
     /// Of the elements of a list.
-    items: Option<Box<ArgumentNames>>,
+    items: Option<Box<Self>>,
 }
 
 impl ArgumentNames {

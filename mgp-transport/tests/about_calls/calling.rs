@@ -27,7 +27,9 @@ async fn what_is_said_about_a_call_comes_to_its_outbox_before_the_answer() {
             peer.tell("stream.chunk", &format!(r#""request_id":{id},"index":{index}"#)).await;
         }
     }
-    peer.tell("stream.progress", &format!(r#""progress":1,"request_id":"{}""#, ids[0])).await;
+    peer.tell("stream.progress", &format!(r#""progress":1,"request_id":{}"#, ids[0])).await;
+    // A string is never the number that it spells.
+    peer.tell("stream.unmeant", &format!(r#""request_id":"{}""#, ids[0])).await;
     peer.tell("stream.later", &format!(r#""request_id":{}"#, ids[0])).await;
     peer.tell("stream.gap_unrecoverable", &format!(r#""request_id":{}"#, ids[1])).await;
     peer.answer(ids[1]).await;

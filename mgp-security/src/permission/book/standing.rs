@@ -50,15 +50,12 @@ pub(in crate::permission) struct Standing(pub(super) Guard<Arc<Pages>>);
 
 impl Decisions {
     pub(super) fn put(&mut self, entry: Arc<Entry>) {
-        match &entry.record.agent {
-            Some(agent) => {
-                self.by_agent.insert(agent.as_str().into(), entry);
-            }
-            None => {
-                // What is said of all is said of each of them.
-                self.by_agent.clear();
-                self.for_all = Some(entry);
-            }
+        if let Some(agent) = &entry.record.agent {
+            self.by_agent.insert(agent.as_str().into(), entry);
+        } else {
+            // What is said of all is said of each of them.
+            self.by_agent.clear();
+            self.for_all = Some(entry);
         }
     }
 

@@ -5,6 +5,10 @@
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking, and says so")]
+#![allow(
+    clippy::unnecessary_debug_formatting,
+    reason = "what Debug makes of a path is a string of TOML, too"
+)]
 #![allow(dead_code, reason = "files that several test programs share have what only some of them use")]
 
 mod access_patterns;

@@ -1,5 +1,6 @@
 //! Resources, prompts and completions: what an agent reaches without calling a tool.
 
+use std::fmt::Write as _;
 use std::fs;
 
 use serde_json::{Value, json};
@@ -21,10 +22,10 @@ fn guarded(home: &Home, permissions: &[&str]) -> Kernel {
     fs::create_dir_all(home.path("work")).unwrap();
     home.write("work/notes.txt", "harmless");
     home.write("secret.txt", "the secret");
-    let grants: String = permissions
-        .iter()
-        .map(|permission| format!("\n[[permissions.grants]]\npermission = {permission:?}\n"))
-        .collect();
+    let mut grants = String::new();
+    for permission in permissions {
+        writeln!(grants, "\n[[permissions.grants]]\npermission = {permission:?}").unwrap();
+    }
     let settings = format!(
         "{}{}\n[validators]\nroots = [{:?}]\n\n[permissions]\npolicy = \"config_only\"\n{grants}",
         home.read("mgp.toml"),

@@ -84,7 +84,6 @@ fn answer(method: &str, params: &Value, folder: &Path) -> Result<Value, String> 
             "capabilities": {"tools": {}, "resources": {}, "prompts": {}, "completions": {}},
             "serverInfo": {"name": "attacked", "version": "1"},
         }),
-        "ping" => json!({}),
         "tools/list" => json!({"tools": [
             tool("execute_command", "Runs a command.", "command"),
             tool("read_file", "Reads a file.", "path"),
@@ -108,7 +107,7 @@ fn answer(method: &str, params: &Value, folder: &Path) -> Result<Value, String> 
             json!({"messages": [{"role": "user", "content": {"type": "text", "text": params.to_string()}}]})
         }
         "completion/complete" => json!({"completion": {"values": ["one"]}}),
-        "resources/subscribe" | "resources/unsubscribe" => json!({}),
+        "ping" | "resources/subscribe" | "resources/unsubscribe" => json!({}),
         "resources/read" => {
             let uri = params["uri"].as_str().unwrap_or_default();
             let path = uri.strip_prefix("file://").unwrap_or(uri);

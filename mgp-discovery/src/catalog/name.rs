@@ -39,8 +39,8 @@ pub(crate) fn is_written_as_id(id: &str) -> bool {
     id.len() <= LONGEST_ID && stands(id)
 }
 
-/// Whether the server, or tools of it, could not be told from the kernel and its own, by a program or by a person: in any
-/// case, and with letters that look alike.
+/// Returns whether a server of this id, or its tools, could be taken for the kernel and its own, whatever the case of the
+/// letters and with letters that look alike.
 pub(crate) fn is_reserved_server(id: &str) -> bool {
     let folded = look_alikes_undone(&fit(id));
     OWN_NAMES.iter().any(|own| {
@@ -59,7 +59,7 @@ fn look_alikes_undone(name: &str) -> String {
     name.to_lowercase().chars().map(one).collect::<String>().replace("rn", "m")
 }
 
-/// What the kernel is called, and its methods for operators begin with.
+/// The names of the kernel: of itself, and of the methods that it has for operators.
 const OWN_NAMES: [&str; 2] = ["mgp", "kernel"];
 
 /// What else a tool or prompt answers to, where nothing else does.

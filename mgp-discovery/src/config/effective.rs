@@ -60,7 +60,7 @@ impl ServerConfig {
         }
     }
 
-    /// Whether its program is confined by the system.
+    /// Returns whether the system confines the server's program.
     pub fn is_confined(&self) -> bool {
         let is_sandboxed = || self.command.is_some() && self.trust() == TrustLevel::Sandboxed;
         self.confine.unwrap_or_else(|| self.confinement.is_some() || is_sandboxed())

@@ -5,9 +5,9 @@
 pub(super) enum Reason {
     /// Only the user's own file may say this.
     UsersOnly,
-    /// What the user's file says is at least as strict.
+    /// The folder's value is not stricter than what the user's file says.
     Looser,
-    /// It is about a server that the folder does not declare.
+    /// The key concerns a server that the folder does not declare.
     AnothersServer,
     /// The user has a server of this name, or of one that could be taken for it.
     TakenId,
@@ -27,7 +27,8 @@ impl Reason {
     }
 }
 
-/// What becomes of each key of a trusted folder's file, for people. A section stands for all of its keys that have no row.
+/// The rule by which each key of a trusted folder's file is merged, in words for people. A section stands for all of its keys
+/// that have no row.
 pub(super) const FOLDER_KEYS: &[(&str, &str)] = &[
     ("servers", "added; one whose id is that of another server, or could be taken for it, is ignored"),
     ("servers.security.trust_level", "`sandboxed` and `standard` count, `trusted` is ignored"),

@@ -29,11 +29,11 @@ pub struct Loaded {
     pub faulty: BTreeMap<String, ServerFault>,
     /// The folder's file, if it is there and does not count.
     pub untrusted: Option<UntrustedFile>,
-    /// What became of the keys of a folder's file that counts.
+    /// The keys of a trusted folder's file that hold, and those that are ignored.
     pub folder: Option<FolderKeys>,
 }
 
-/// What became of the keys of a folder's file: `access.rules[0]` and the like.
+/// The keys of a folder's file that hold, and those that are ignored: `access.rules[0]` and the like.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FolderKeys {
@@ -66,7 +66,7 @@ impl Config {
     /// Reads the user's file, with what `folder` adds to it if the user trusts it.
     ///
     /// # Errors
-    /// As [`load`](Self::load).
+    /// Fails where [`load`](Self::load) fails.
     pub fn load_with(
         locations: &Locations,
         folder: Option<&FolderFile>,

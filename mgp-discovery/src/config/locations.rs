@@ -14,7 +14,7 @@ pub struct Locations {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// One file, which there has to be.
+    /// The only file is one that somebody named, and it has to exist.
     Named,
     /// The first file is that of a folder.
     FolderAndUser,

@@ -53,6 +53,7 @@ mod serve;
 mod settings;
 mod speaker;
 mod stack;
+mod targets;
 mod telemetry;
 mod upstream;
 

@@ -8,7 +8,7 @@ use mgp_discovery::config::model::RuleSource;
 use mgp_security::StoreError;
 use mgp_security::access::{AccessEntry, AccessError, StoredEntry};
 use mgp_types::mgp::{
-    AccessGrant, AccessPermission, AccessRevoke, AgentId, DefaultPolicy, ServerId, ToolName,
+    AccessGrant, AccessPermission, AccessRevoke, AgentId, DefaultPolicy, Glob, ServerId, ToolName,
 };
 use mgp_types::{Principal, PrincipalKind};
 
@@ -45,8 +45,9 @@ impl Rules {
                 ServerId::from(rule.server.as_str()),
                 rule.tool.as_deref().map(ToolName::from),
             );
-            AccessEntry::new(&by(), grant(&key, rule.permission), parts.clock.now())
+            let entry = AccessEntry::new(&by(), grant(&key, rule.permission), parts.clock.now())
                 .map_err(|error| wrong(error.to_string()))?;
+            let key = (entry.agent_id, entry.server_id, entry.tool_name);
             let rule = Rule { permission: rule.permission, source: rule.source };
             if rules.insert(key, rule).is_some_and(|before: Rule| before.permission != rule.permission) {
                 return Err(wrong("another rule says the opposite; remove one of them".into()));
@@ -129,7 +130,10 @@ fn yields<'a>(
         let is_operators = entry.granted_by != BY && entry.expires_at.is_none_or(|end| now < end);
         let is_same = entry.tool_name == *tool;
         let denies = entry.permission == AccessPermission::Deny && permission == AccessPermission::Allow;
-        is_operators && entry.agent_id == *agent && entry.server_id == *server && (is_same || denies)
+        let reaches = |server: &ServerId| {
+            entry.server_id == *server || Glob::new(entry.server_id.as_str()).matches(server.as_str())
+        };
+        is_operators && entry.agent_id == *agent && reaches(server) && (is_same || denies)
     })
 }
 

@@ -41,6 +41,7 @@ use crate::parts::Parts;
 use crate::resolve::ResolveLayer;
 use crate::router::Router;
 use crate::speaker::SpeakersLayer;
+use crate::targets::AccessTargets;
 use crate::upstream::{Line, SizeLayer, max_result_bytes};
 use crate::{settings, telemetry};
 
@@ -85,7 +86,9 @@ impl Front {
     pub(crate) fn service(&self, auth: &AuthLayer) -> Erased {
         // What a model is given of the tools. What it finds is decided by the same policy as what it may call.
         let service = self.tools.layer(self.router.clone());
-        let service = AccessMethodsLayer::new(self.parts.access.clone()).layer(service);
+        let targets = Arc::new(AccessTargets(Arc::clone(&self.parts)));
+        let methods = AccessMethodsLayer::new(self.parts.access.clone()).known_targets(targets);
+        let service = methods.layer(service);
         let service = TellAccessLayer(Arc::clone(&self.parts.changes)).layer(service);
         let service = self.servers.layer(service);
         let service = EventsLayer::new(self.parts.events.clone())

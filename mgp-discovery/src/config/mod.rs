@@ -52,6 +52,7 @@ pub use self::environment::{Environment, ProcessEnvironment};
 pub use self::load::{FolderKeys, Loaded};
 pub use self::locations::Locations;
 pub use self::model::Config;
+pub use self::nearest::nearest;
 pub use self::problem::{ConfigError, Problem, Severity};
 pub use self::reference::reference;
 pub use self::shape::schema;

@@ -1,5 +1,5 @@
-/// The word among `known` that was most likely meant by `written`.
-pub(super) fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+/// Returns the word among `known` that was most likely meant by `written`.
+pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // Nobody mistypes a word this long by a letter or two, and the distance takes the product of both lengths.
     if written.is_empty() || written.len() > LONGEST {
         return None;

@@ -5,21 +5,26 @@ use mgp_types::mgp::{
 };
 use serde::{Deserialize, Serialize};
 
+use super::access_target::{Named, Names, advised, quoted};
 use super::exit::{Exit, Failure};
 use super::link::{Link, Need};
 use super::moment::{Moment, moment};
 use super::output::Output;
 use super::place::Place;
 use crate::operator::access::{AccessEntries, AccessRow, ListAccess};
-use crate::operator::method::ACCESS_LIST;
+use crate::operator::method::{ACCESS_LIST, SERVERS, TOOLS};
 use crate::operator::page::Page;
+use crate::operator::servers::{ServerRow, Servers};
+use crate::operator::tools::{ListTools, ToolPage, ToolRow};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Access {
     /// Say whether an agent may use a server or tool, and why
     Query(Target),
-    /// Let an agent use a server or tool, or forbid it
+    /// Let an agent use a server or tool
     Grant(Grant),
+    /// Forbid an agent a server or tool
+    Deny(Deny),
     /// Take an entry back, so that what is more general decides again
     Revoke(Target),
     /// List the entries
@@ -31,9 +36,9 @@ pub(super) enum Access {
 pub(super) struct Target {
     /// The agent
     agent: String,
-    /// The server
+    /// The server, or server and tool in one: `server.tool`, `server.*`, `*.tool`, `*`
     server: String,
-    /// The tool, by its server's name for it; all of the server's if left out
+    /// The tool, by its server's name for it; all of the server's if left out. A `*` in either stands for any characters
     tool: Option<String>,
 }
 
@@ -41,15 +46,32 @@ pub(super) struct Target {
 pub(super) struct Grant {
     #[command(flatten)]
     target: Target,
-    /// Forbid it
+    /// Forbid it, as `mgp access deny` does
     #[arg(long)]
     deny: bool,
+    #[command(flatten)]
+    terms: Terms,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Deny {
+    #[command(flatten)]
+    target: Target,
+    #[command(flatten)]
+    terms: Terms,
+}
+
+#[derive(Debug, Args)]
+struct Terms {
     /// Until when: a time, or a span like 2h
     #[arg(long, value_name = "WHEN", value_parser = moment)]
     until: Option<Moment>,
     /// Why, for the record
     #[arg(long, value_name = "TEXT")]
     because: Option<String>,
+    /// Make the entry although there is no such server or tool
+    #[arg(long)]
+    force: bool,
 }
 
 #[derive(Debug, Args)]
@@ -57,7 +79,7 @@ pub(super) struct List {
     /// Only this agent's
     #[arg(long)]
     agent: Option<String>,
-    /// Only this server's
+    /// Only those about this server, patterns that stand for it included
     #[arg(long)]
     server: Option<String>,
     /// Begin behind so many
@@ -76,10 +98,16 @@ struct Revoked {
 }
 
 pub(super) async fn run(place: &Place, output: &Output, access: Access) -> Result<Exit, Failure> {
-    let link = Link::open(place, Need::State).await?;
+    let need = if matches!(access, Access::List(_)) { Need::State } else { Need::Configured };
+    let link = Link::open(place, need).await?;
     let outcome = match access {
         Access::Query(target) => query(&link, output, target).await,
-        Access::Grant(wanted) => grant(&link, output, wanted).await,
+        Access::Grant(Grant { target, deny: false, terms }) => {
+            entry(&link, output, target, AccessPermission::Allow, terms).await
+        }
+        Access::Grant(Grant { target, terms, .. }) | Access::Deny(Deny { target, terms }) => {
+            entry(&link, output, target, AccessPermission::Deny, terms).await
+        }
         Access::Revoke(target) => revoke(&link, output, target).await,
         Access::List(wanted) => list(&link, output, wanted).await,
     };
@@ -89,7 +117,8 @@ pub(super) async fn run(place: &Place, output: &Output, access: Access) -> Resul
 
 /// Ends with 0 if the agent may and 3 if it may not, so that scripts can ask.
 async fn query(link: &Link, output: &Output, target: Target) -> Result<Exit, Failure> {
-    let (agent, server, tool) = target.ids();
+    let names = link.names(&target).await?;
+    let (agent, server, tool) = target.named(&names, false)?;
     let state: AccessState = link.ask(method::ACCESS_QUERY, &AccessQuery::new(agent, server, tool)).await?;
     let allowed = state.permission == AccessPermission::Allow;
     output.show(&state, |state, out| {
@@ -107,9 +136,15 @@ async fn query(link: &Link, output: &Output, target: Target) -> Result<Exit, Fai
     Ok(if allowed { Exit::Done } else { Exit::Auth })
 }
 
-async fn grant(link: &Link, output: &Output, wanted: Grant) -> Result<Exit, Failure> {
-    let permission = if wanted.deny { AccessPermission::Deny } else { AccessPermission::Allow };
-    let (agent, server, tool) = wanted.target.ids();
+async fn entry(
+    link: &Link,
+    output: &Output,
+    target: Target,
+    permission: AccessPermission,
+    wanted: Terms,
+) -> Result<Exit, Failure> {
+    let names = link.names(&target).await?;
+    let (agent, server, tool) = target.named(&names, wanted.force)?;
     let mut entry = AccessGrant::of_server(agent, server, permission)
         .with_expires_at(wanted.until.map(|until| until.ahead(Timestamp::now())));
     if let Some(tool) = tool {
@@ -118,7 +153,16 @@ async fn grant(link: &Link, output: &Output, wanted: Grant) -> Result<Exit, Fail
     if let Some(reason) = wanted.because {
         entry = entry.with_justification(reason);
     }
-    let stored: AccessRow = link.ask(method::ACCESS_GRANT, &entry).await?;
+    if wanted.force {
+        entry = entry.forced();
+    }
+    let made: Result<AccessRow, Failure> = link.ask(method::ACCESS_GRANT, &entry).await;
+    let stored = made.map_err(|failure| {
+        let verb = if permission == AccessPermission::Deny { "deny" } else { "grant" };
+        let command =
+            |meant: &str| format!("mgp access {verb} {} {}", quoted(entry.agent_id.as_str()), quoted(meant));
+        advised(failure, command)
+    })?;
     output.show(&stored, |stored, out| {
         use std::io::Write as _;
         let tool = stored.tool_name.as_ref().map_or("all tools", ToolName::as_str);
@@ -128,7 +172,9 @@ async fn grant(link: &Link, output: &Output, wanted: Grant) -> Result<Exit, Fail
 }
 
 async fn revoke(link: &Link, output: &Output, target: Target) -> Result<Exit, Failure> {
-    let (agent, server, tool) = target.ids();
+    let asked = ListAccess { agent_id: Some(target.agent.as_str().into()), ..ListAccess::default() };
+    let list: AccessEntries = link.ask(ACCESS_LIST, &asked).await?;
+    let (agent, server, tool) = target.named(&list, false)?;
     let mut entry = AccessRevoke::of_server(agent, server);
     if let Some(tool) = tool {
         entry = entry.for_tool(tool);
@@ -169,8 +215,64 @@ async fn list(link: &Link, output: &Output, wanted: List) -> Result<Exit, Failur
 }
 
 impl Target {
-    fn ids(self) -> (AgentId, ServerId, Option<ToolName>) {
-        (self.agent.as_str().into(), self.server.as_str().into(), self.tool.as_deref().map(ToolName::new))
+    fn named(
+        self,
+        names: &impl Names,
+        unseen: bool,
+    ) -> Result<(AgentId, ServerId, Option<ToolName>), Failure> {
+        let named = match self.tool {
+            Some(tool) => Named::in_two(self.server, tool),
+            None => match Named::in_one(&self.server)? {
+                Some(named) => named,
+                None => Named::by(&self.server, names, unseen)?,
+            },
+        };
+        let (server, tool) = named.ids();
+        Ok((self.agent.as_str().into(), server, tool))
+    }
+}
+
+/// What the kernel knows of the names that one word may be.
+#[derive(Debug, Default)]
+struct Known {
+    servers: Vec<ServerRow>,
+    tools: Vec<ToolRow>,
+}
+
+impl Link {
+    /// Asks for what is needed to tell servers from tools: nothing, where the word says it itself.
+    async fn names(&self, target: &Target) -> Result<Known, Failure> {
+        if target.tool.is_some() || Named::in_one(&target.server)?.is_some() {
+            return Ok(Known::default());
+        }
+        let Servers { servers } = self.ask(SERVERS, &()).await?;
+        let asked = ListTools { name: Some(target.server.clone()), ..ListTools::default() };
+        let ToolPage { tools, .. } = self.ask(TOOLS, &asked).await?;
+        Ok(Known { servers, tools })
+    }
+}
+
+impl Names for Known {
+    fn has_server(&self, id: &str) -> bool {
+        self.servers.iter().any(|row| row.id.as_str() == id)
+    }
+
+    fn has_tool(&self, server: &str, tool: &str) -> bool {
+        self.tools.iter().any(|row| row.server_id.as_str() == server && row.tool_name.as_str() == tool)
+    }
+}
+
+/// The entries of an agent name what can be taken back, also of servers that are no more.
+impl Names for AccessEntries {
+    fn has_server(&self, id: &str) -> bool {
+        self.entries.iter().any(|row| row.server_id.as_str() == id && row.tool_name.is_none())
+    }
+
+    fn has_tool(&self, server: &str, tool: &str) -> bool {
+        self.entries.iter().any(|row| {
+            row.server_id.as_str() == server
+                && row.tool_name.as_ref().is_some_and(|name| name.as_str() == tool)
+        })
     }
 }
 

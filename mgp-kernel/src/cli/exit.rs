@@ -2,8 +2,9 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use mgp_types::{Error, Origin, code};
+use mgp_types::{Error, Origin, RawJson, code};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 /// How a command ends, by the number that scripts see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +29,8 @@ pub(super) struct Failure {
     code: Code,
     message: String,
     hint: Option<String>,
+    /// What a peer said beside the message.
+    data: Option<RawJson>,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -53,7 +56,7 @@ struct WrittenError<'a> {
 
 impl Failure {
     pub(super) fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Self { exit, code: Code::Word(exit.word()), message: message.into(), hint: None }
+        Self { exit, code: Code::Word(exit.word()), message: message.into(), hint: None, data: None }
     }
 
     pub(super) fn usage(message: impl Into<String>) -> Self {
@@ -64,6 +67,10 @@ impl Failure {
     pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    pub(super) fn data<T: DeserializeOwned>(&self) -> Option<T> {
+        self.data.as_ref()?.to().ok()
     }
 
     pub(super) fn message(&self) -> &str {
@@ -105,7 +112,7 @@ impl From<Error> for Failure {
             message = format!("{message}: {source}");
             cause = source.source();
         }
-        Self { exit, code: Code::Number(error.code()), message, hint: None }
+        Self { exit, code: Code::Number(error.code()), message, hint: None, data: error.data().cloned() }
     }
 }
 

@@ -5,6 +5,7 @@ use clap::{Args, Subcommand};
 use mgp_security::auth::ApiPermission;
 use mgp_types::mgp::Timestamp;
 
+use super::access_target::{advised, quoted};
 use super::exit::{Exit, Failure};
 use super::link::{Link, Need};
 use super::moment::{Moment, moment};
@@ -47,6 +48,9 @@ pub(super) struct New {
     /// How often it may be used in a minute
     #[arg(long, value_name = "N")]
     per_minute: Option<NonZeroU32>,
+    /// Issue it although it names servers or tools that there are not
+    #[arg(long)]
+    force: bool,
 }
 
 #[derive(Debug, Args)]
@@ -72,7 +76,8 @@ pub(super) struct Revoke {
 }
 
 pub(super) async fn run(place: &Place, output: &Output, keys: Keys) -> Result<Exit, Failure> {
-    let link = Link::open(place, Need::State).await?;
+    let need = if matches!(keys, Keys::New(_)) { Need::Configured } else { Need::State };
+    let link = Link::open(place, need).await?;
     let outcome = match keys {
         Keys::New(wanted) => new(&link, output, wanted).await,
         Keys::List(wanted) => list(&link, output, wanted).await,
@@ -90,8 +95,15 @@ async fn new(link: &Link, output: &Output, wanted: New) -> Result<Exit, Failure>
         label: wanted.label,
         expires_at: wanted.until.map(|until| until.ahead(Timestamp::now())),
         per_minute: wanted.per_minute,
+        force: wanted.force,
     };
-    let issued: IssuedKey = link.ask(method::KEYS_NEW, &wanted).await?;
+    let issued: Result<IssuedKey, Failure> = link.ask(method::KEYS_NEW, &wanted).await;
+    let issued = issued.map_err(|failure| {
+        let calls = wanted.permissions.iter().any(|one| matches!(one, ApiPermission::ToolInvoke(_)));
+        let what = if calls { "call" } else { "see" };
+        let allow = |meant: &str| quoted(&format!("{what}:{meant}"));
+        advised(failure, |meant| format!("mgp keys new {} --allow {}", quoted(&wanted.owner), allow(meant)))
+    })?;
     output.show(&issued, |issued, out| writeln!(out, "{}", issued.secret))?;
     output.note(&format!("this is the key {}; it is not shown again", issued.key.id));
     Ok(Exit::Done)

@@ -5,6 +5,7 @@
 //! requests, so that what a command can do, a script can do by the protocol.
 
 mod access;
+mod access_target;
 mod args;
 mod arguments;
 mod audit;

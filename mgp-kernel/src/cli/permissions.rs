@@ -5,6 +5,7 @@ use clap::{Args, Subcommand};
 use mgp_security::permission::{GrantedTo, Lasts};
 use mgp_types::mgp::{AgentId, Decision, Permission, Scope, ServerId, Timestamp};
 
+use super::access_target::{advised, quoted};
 use super::exit::{Exit, Failure};
 use super::link::{Link, Need};
 use super::moment::{Moment, moment};
@@ -68,6 +69,9 @@ pub(super) struct Yes {
     /// For the calls of all agents
     #[arg(long)]
     all_agents: bool,
+    /// Grant it although there is no such server
+    #[arg(long, requires = "permission")]
+    force: bool,
 }
 
 #[derive(Debug, Args)]
@@ -80,6 +84,9 @@ pub(super) struct No {
     /// For this agent's calls alone, where a server is named
     #[arg(long, value_name = "AGENT", requires = "permission")]
     agent: Option<String>,
+    /// Deny it although there is no such server
+    #[arg(long, requires = "permission")]
+    force: bool,
 }
 
 #[derive(Debug, Args)]
@@ -95,7 +102,13 @@ pub(super) struct List {
 }
 
 pub(super) async fn run(place: &Place, output: &Output, command: Permissions) -> Result<Exit, Failure> {
-    let link = Link::open(place, Need::State).await?;
+    let names_server = match &command {
+        Permissions::Approve(yes) => yes.permission.is_some(),
+        Permissions::Deny(no) => no.permission.is_some(),
+        _ => false,
+    };
+    let need = if names_server { Need::Configured } else { Need::State };
+    let link = Link::open(place, need).await?;
     let outcome = match command {
         Permissions::Pending => pending(&link, output).await,
         Permissions::Show(wanted) => show(&link, output, wanted).await,
@@ -169,9 +182,15 @@ async fn approve(link: &Link, output: &Output, yes: Yes) -> Result<Exit, Failure
                  for all agents'"
             )));
         }
-        let (permission, agent_id) = (Permission::read(&permission), yes.agent.as_deref().map(AgentId::from));
-        link.ask(method::PERMISSIONS_GRANT, &Grant { server_id, permission, agent_id, scope, expires_at })
-            .await
+        let (named, agent_id) = (Permission::read(&permission), yes.agent.as_deref().map(AgentId::from));
+        let force = yes.force;
+        let grant = Grant { server_id, permission: named, agent_id, scope, expires_at, force };
+        let granted = link.ask(method::PERMISSIONS_GRANT, &grant).await;
+        granted.map_err(|failure| {
+            advised(failure, |meant| {
+                format!("mgp permissions approve {} {}", quoted(meant), quoted(&permission))
+            })
+        })
     } else {
         let lasts = match (yes.once, yes.always) {
             (true, _) => Some(Lasts::Once),
@@ -190,8 +209,14 @@ async fn deny(link: &Link, output: &Output, no: No) -> Result<Exit, Failure> {
     let decided = if let Some(permission) = no.permission {
         let server_id = ServerId::from(no.what.as_str());
         let agent_id = no.agent.as_deref().map(AgentId::from);
-        let revoke = Revoke { server_id, permission: Permission::read(&permission), agent_id };
-        link.ask(method::PERMISSIONS_REVOKE, &revoke).await
+        let force = no.force;
+        let revoke = Revoke { server_id, permission: Permission::read(&permission), agent_id, force };
+        let denied = link.ask(method::PERMISSIONS_REVOKE, &revoke).await;
+        denied.map_err(|failure| {
+            advised(failure, |meant| {
+                format!("mgp permissions deny {} {}", quoted(meant), quoted(&permission))
+            })
+        })
     } else {
         let decided = link.ask(method::PERMISSIONS_DENY, &Deny { id: no.what.clone() }).await;
         decided.map_err(|failure: Failure| unknown(failure, &no.what))

@@ -1,12 +1,13 @@
 //! Who may use what: the whole list. Single entries are asked for and changed by the methods of §5.4.
 
-use mgp_types::mgp::{AccessPermission, AgentId, EntryType, ServerId, Timestamp, ToolName};
+use mgp_types::mgp::{AccessPermission, AgentId, EntryType, Glob, ServerId, Timestamp, ToolName};
 use serde::{Deserialize, Serialize};
 
 use super::page::Page;
 use crate::parts::Parts;
 
-/// Asks for entries: all, or those of an agent, a server or both.
+/// Asks for entries: all, or those of an agent, about a server or both. Entries whose servers are a pattern are about each
+/// server that it stands for.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct ListAccess {
@@ -44,9 +45,12 @@ pub(crate) struct AccessRow {
 }
 
 pub(super) fn list(parts: &Parts, asked: &ListAccess) -> AccessEntries {
+    let is_about = |row: &AccessRow, server: &ServerId| {
+        *server == row.server_id || Glob::new(row.server_id.as_str()).matches(server.as_str())
+    };
     let of = |row: &AccessRow| {
         asked.agent_id.as_ref().is_none_or(|agent| *agent == row.agent_id)
-            && asked.server_id.as_ref().is_none_or(|server| *server == row.server_id)
+            && asked.server_id.as_ref().is_none_or(|server| is_about(row, server))
     };
     let rows = parts.access.entries().into_iter().map(|stored| {
         let entry = &stored.entry;

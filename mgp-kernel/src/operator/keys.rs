@@ -12,6 +12,7 @@ use super::layer::Asked;
 use super::page::Page;
 use crate::parts::Parts;
 use crate::settings;
+use crate::targets::Targets;
 
 /// Asks for a new key.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -30,6 +31,9 @@ pub(crate) struct NewKey {
     /// How often it may be used in a minute.
     #[serde(default)]
     pub(crate) per_minute: Option<NonZeroU32>,
+    /// Whether it is issued although it names servers or tools that there are not.
+    #[serde(default)]
+    pub(crate) force: bool,
 }
 
 /// A key that was just issued, with its secret: the only time that it is seen.
@@ -101,6 +105,14 @@ pub(super) async fn issue(asked: &Asked, wanted: NewKey) -> Result<IssuedKey, Er
     bounded("label", &wanted.label, 0, MAX_LABEL)?;
     if wanted.permissions.len() > MAX_PERMISSIONS {
         return Err(Error::invalid_params(format!("a key has at most {MAX_PERMISSIONS} permissions")));
+    }
+    if !wanted.force {
+        let targets = Targets::of(&asked.parts);
+        for permission in &wanted.permissions {
+            if let ApiPermission::ToolInvoke(tools) | ApiPermission::ToolRead(tools) = permission {
+                targets.check_pattern(tools)?;
+            }
+        }
     }
     let owner = &*wanted.owner;
     let principal = if wanted.operator { Principal::operator(owner) } else { Principal::new(owner) };

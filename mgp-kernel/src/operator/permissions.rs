@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::layer::Asked;
 use super::page::Page;
 use crate::parts::Parts;
+use crate::targets::Targets;
 
 /// What waits for an operator.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -103,6 +104,9 @@ pub(crate) struct Grant {
     pub(crate) scope: Option<Scope>,
     #[serde(default)]
     pub(crate) expires_at: Option<Timestamp>,
+    /// Whether it is granted although there is no such server.
+    #[serde(default)]
+    pub(crate) force: bool,
 }
 
 /// Takes a permission back, or denies it before it is asked for.
@@ -113,6 +117,9 @@ pub(crate) struct Revoke {
     /// For whose calls; for all agents' if there is none.
     #[serde(default)]
     pub(crate) agent_id: Option<AgentId>,
+    /// Whether it is denied although there is no such server.
+    #[serde(default)]
+    pub(crate) force: bool,
 }
 
 /// What was decided.
@@ -196,6 +203,9 @@ pub(super) fn deny(asked: &Asked, answer: &Deny) -> Result<Decided, Error> {
 }
 
 pub(super) async fn grant(asked: &Asked, grant: Grant) -> Result<Decided, Error> {
+    if !grant.force {
+        Targets::of(&asked.parts).check_server(grant.server_id.as_str())?;
+    }
     let terms = terms(grant.scope, grant.expires_at);
     let (by, agent) = (&asked.by, grant.agent_id);
     asked.parts.grants.grant_for(by, agent, &grant.server_id, &grant.permission, terms).await?;
@@ -203,6 +213,12 @@ pub(super) async fn grant(asked: &Asked, grant: Grant) -> Result<Decided, Error>
 }
 
 pub(super) async fn revoke(asked: &Asked, revoke: &Revoke) -> Result<Decided, Error> {
+    // What was granted to a server that is gone is taken back like anything else.
+    let is_granted =
+        || asked.parts.grants.all_records().iter().any(|record| record.server == revoke.server_id);
+    if !revoke.force && !is_granted() {
+        Targets::of(&asked.parts).check_server(revoke.server_id.as_str())?;
+    }
     let (by, agent) = (&asked.by, revoke.agent_id.clone());
     asked.parts.grants.revoke_for(by, agent, &revoke.server_id, &revoke.permission).await?;
     Ok(Decided { decision: Decision::Denied })

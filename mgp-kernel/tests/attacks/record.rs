@@ -15,7 +15,7 @@ tests![
 /// Makes some events, and returns the number of the last.
 fn events(home: &Home, agents: &[&str]) -> u64 {
     for agent in agents {
-        assert_eq!(home.run(["access", "grant", agent, "fs"]).code, Some(0));
+        assert_eq!(home.run(["access", "grant", agent, "fs", "--force"]).code, Some(0));
     }
     home.json(["audit", "verify"])["head"]["seq"].as_u64().unwrap()
 }
@@ -35,7 +35,7 @@ async fn a_record_that_was_emptied_does_not_verify() {
     assert!(verified.out.contains(&format!("cut: the last known event was {last}")), "{verified:?}");
     // More events do not cover it up.
     for agent in ["d", "e", "f", "g", "h"] {
-        assert_eq!(home.run(["access", "grant", agent, "fs"]).code, Some(0));
+        assert_eq!(home.run(["access", "grant", agent, "fs", "--force"]).code, Some(0));
     }
     let verified = home.run(["audit", "verify"]);
     assert_eq!(verified.code, Some(5), "{verified:?}");
@@ -65,7 +65,7 @@ async fn an_end_that_is_kept_by_another_owner_tells_of_a_cut_too() {
     // What is in the folder of a project is for its user to decide.
     let config = home.path("mgp.toml").display().to_string();
     let run = |args: &[&str]| home.run(["--config", &config].iter().chain(args));
-    assert_eq!(run(&["access", "grant", "a", "fs"]).code, Some(0));
+    assert_eq!(run(&["access", "grant", "a", "fs", "--force"]).code, Some(0));
     assert_eq!(run(&["audit", "verify"]).code, Some(0));
     remove_record(&home);
     fs::remove_file(home.path("state/audit.end")).unwrap();

@@ -8,7 +8,7 @@ use crate::home::Home;
 fn with_events() -> Home {
     let home = Home::new();
     for agent in ["a", "b", "c"] {
-        assert_eq!(home.run(["access", "grant", agent, "fs"]).code, Some(0));
+        assert_eq!(home.run(["access", "grant", agent, "fs", "--force"]).code, Some(0));
     }
     home
 }

@@ -32,7 +32,7 @@ fn with_talker() -> Home {
 fn what_is_followed_ends_when_nobody_reads_it() {
     let home = with_talker();
     let _kernel = Kernel::start(&home, &["--http", "127.0.0.1:0"]);
-    home.json(["access", "grant", "a", "fs"]);
+    home.json(["access", "grant", "a", "fs", "--force"]);
     for arguments in [&["audit", "tail", "-f"][..], &["logs", "-f", "talker"]] {
         let mut command = home.command(arguments);
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
@@ -62,7 +62,7 @@ fn a_log_that_is_followed_is_an_object_a_line_where_json_is_asked_for() {
 #[test]
 fn what_is_written_to_files_is_reported_where_json_is_asked_for() {
     let home = Home::new();
-    home.json(["access", "grant", "a", "fs"]);
+    home.json(["access", "grant", "a", "fs", "--force"]);
     let report = home.json(["audit", "export", "--out", "record.jsonl"]);
     let lines = home.read("record.jsonl").lines().count();
     assert_eq!(report, json!({"events": lines, "file": "record.jsonl"}));

@@ -5,7 +5,8 @@ use crate::home::Home;
 #[test]
 fn a_key_is_shown_once_and_is_worthless_when_it_is_revoked() {
     let home = Home::new();
-    let issued = home.json(["keys", "new", "agent.one", "--allow", "call:fs.read", "--until", "30d"]);
+    let issued =
+        home.json(["keys", "new", "agent.one", "--allow", "call:fs.read", "--until", "30d", "--force"]);
     let (secret, id) = (issued["secret"].as_str().unwrap(), issued["id"].as_str().unwrap());
     assert!(secret.starts_with("mgp_") && secret.contains(id));
     let listed = home.run(["keys", "list", "--json"]);
@@ -24,7 +25,7 @@ fn a_key_is_shown_once_and_is_worthless_when_it_is_revoked() {
 #[test]
 fn access_is_granted_asked_for_and_taken_back() {
     let home = Home::new();
-    let grant = ["access", "grant", "a", "fs", "read", "--deny", "--because", "tests"];
+    let grant = ["access", "grant", "a", "fs", "read", "--deny", "--force", "--because", "tests"];
     assert_eq!(home.json(grant)["permission"], "deny");
     let asked = home.run(["access", "query", "a", "fs", "read", "--json"]);
     assert_eq!(asked.code, Some(3), "{asked:?}");
@@ -58,7 +59,7 @@ fn a_permission_is_granted_within_bounds_and_taken_back() {
     let listed = home.json(["permissions", "list"]);
     assert_eq!(listed["grants"][0]["scope"]["paths"][0], "/data/**");
     assert_eq!(listed["grants"][0]["approved_by"], "ada");
-    assert_eq!(home.json(["permissions", "deny", "fs", "filesystem.read"])["decision"], "denied");
+    assert_eq!(home.json(["permissions", "deny", "fs", "filesystem.read", "--force"])["decision"], "denied");
     assert_eq!(home.json(["permissions", "list", "fs"])["grants"][0]["decision"], "denied");
     assert_eq!(home.json(["permissions", "list", "other"])["grants"].as_array().unwrap().len(), 0);
     let wrong = home.run([

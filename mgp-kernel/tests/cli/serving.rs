@@ -16,7 +16,7 @@ fn a_running_kernel_is_reached_at_a_socket_for_this_user_only() {
     let mode = |name: &str| fs::metadata(home.path(name)).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode("state/mgp.sock"), mode("state")), (0o600, 0o700));
     // The kernel holds the stores, so whoever answers is the kernel.
-    home.json(["access", "grant", "a", "fs"]);
+    home.json(["access", "grant", "a", "fs", "--force"]);
     assert_eq!(home.json(["access", "list"])["entries"][0]["granted_by"], "ada");
     assert_eq!(home.json(["audit", "verify"])["intact"], true);
     assert_eq!(home.json(["permissions", "pending"])["questions"], Value::Array(vec![]));

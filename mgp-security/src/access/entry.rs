@@ -1,23 +1,24 @@
 use mgp_types::Principal;
 use mgp_types::mgp::{
     AccessGrant, AccessPermission, AccessRevoke, AccessSource, AccessState, AgentId, EntryType, ServerId,
-    Timestamp, ToolName,
+    Timestamp, ToolName, ToolPattern,
 };
 use serde::{Serialize, Serializer};
 
 use super::AccessError;
 
-/// What one agent may do with one server or one of its tools, and who said so.
+/// What one agent may do with one server or one of its tools, or with those that a `*` in their names stands for, and who
+/// said so. The server and the tool are matched apart from each other, as in a [`ToolPattern`].
 ///
 /// Whether it is about a server or a tool is one fact, `tool_name`, so that the two can never disagree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AccessEntry {
-    /// Who.
+    /// Who: one agent.
     pub agent_id: AgentId,
-    /// Where.
+    /// Where: a server, or a pattern of servers.
     pub server_id: ServerId,
-    /// What; `None` for a whole server.
+    /// What: a tool, or a pattern of tools; `None` for a whole server.
     pub tool_name: Option<ToolName>,
     /// Whether the agent may.
     pub permission: AccessPermission,
@@ -62,7 +63,13 @@ impl AccessEntry {
             expires_at: grant.expires_at,
         };
         check_name(entry.agent_id.as_str(), "`agent_id` has to have 1 to 512 bytes")?;
+        if entry.agent_id.as_str().contains('*') {
+            let complaint = "`agent_id` is one agent's, and a `*` there stands for nobody else: make an entry for each agent, or \
+                             set the default policy";
+            return Err(AccessError::Malformed(complaint));
+        }
         check_name(entry.server_id.as_str(), "`server_id` has to have 1 to 512 bytes")?;
+        check_pattern(entry.server_id.as_str())?;
         check_text(entry.label.as_deref(), "`granted_by` has at most 4096 bytes")?;
         check_text(entry.justification.as_deref(), "`justification` has at most 4096 bytes")?;
         Ok(entry)
@@ -161,13 +168,23 @@ fn scope(entry_type: EntryType, tool: Option<ToolName>) -> Result<Option<ToolNam
         }
         (EntryType::ToolGrant, Some(tool)) => {
             check_name(tool.as_str(), "`tool_name` has to have 1 to 512 bytes")?;
-            Ok(Some(tool))
+            // Every tool of a server is what an entry for the server is about. Two kinds of entries for the same would let
+            // one that was forgotten decide.
+            Ok(Some(tool).filter(|tool| tool.as_str().bytes().any(|byte| byte != b'*')))
         }
     }
 }
 
 fn check_name(name: &str, complaint: &'static str) -> Result<(), AccessError> {
     if name.is_empty() || name.len() > MAX_NAME_BYTES {
+        return Err(AccessError::Malformed(complaint));
+    }
+    Ok(())
+}
+
+fn check_pattern(server: &str) -> Result<(), AccessError> {
+    if server.contains('*') && ToolPattern::new(server, "*").is_err() {
+        let complaint = "`server_id` fits no server: ids have letters, digits, `.`, `_` and `-`, and `*` stands for any of them";
         return Err(AccessError::Malformed(complaint));
     }
     Ok(())

@@ -1,7 +1,9 @@
+use std::fmt;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use mgp_types::mgp::{
-    AccessGrant, AccessQuery, AccessRevoke, AskedAs, Extension, Refusal, TraceId, method, written,
+    AccessGrant, AccessQuery, AccessRevoke, AskedAs, Extension, Refusal, ToolName, TraceId, method, written,
 };
 use mgp_types::{Error, Kind, Principal, RawJson, Request, Response, Revision, RpcService, code};
 use serde::Serialize;
@@ -9,19 +11,33 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::policy::operator;
-use super::{AccessError, AccessPolicy, StoredEntry};
+use super::{AccessError, AccessPolicy, KnownTargets, StoredEntry, Unmatched};
 use crate::GateFuture;
 
 /// Serves `mgp/access/query`, `mgp/access/grant` and `mgp/access/revoke` (§5.4). Makes [`AccessMethods`] services.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct AccessMethodsLayer {
     policy: AccessPolicy,
+    targets: Option<Arc<dyn KnownTargets>>,
 }
 
 impl AccessMethodsLayer {
     /// A layer that asks and changes `policy`.
     pub const fn new(policy: AccessPolicy) -> Self {
-        Self { policy }
+        Self { policy, targets: None }
+    }
+
+    /// Refuses to make entries that stand for nothing by what `targets` knows, unless they are forced.
+    #[must_use]
+    pub fn known_targets(mut self, targets: Arc<dyn KnownTargets>) -> Self {
+        self.targets = Some(targets);
+        self
+    }
+}
+
+impl fmt::Debug for AccessMethodsLayer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AccessMethodsLayer").field("policy", &self.policy).finish_non_exhaustive()
     }
 }
 
@@ -29,7 +45,7 @@ impl<S> Layer<S> for AccessMethodsLayer {
     type Service = AccessMethods<S>;
 
     fn layer(&self, inner: S) -> AccessMethods<S> {
-        AccessMethods { inner, policy: self.policy.clone() }
+        AccessMethods { inner, layer: self.clone() }
     }
 }
 
@@ -46,7 +62,7 @@ impl<S> Layer<S> for AccessMethodsLayer {
 #[derive(Debug, Clone)]
 pub struct AccessMethods<S> {
     inner: S,
-    policy: AccessPolicy,
+    layer: AccessMethodsLayer,
 }
 
 impl<S: RpcService> Service<Request> for AccessMethods<S> {
@@ -61,7 +77,7 @@ impl<S: RpcService> Service<Request> for AccessMethods<S> {
     fn call(&mut self, request: Request) -> Self::Future {
         match asked(&request) {
             None => GateFuture::passed(self.inner.call(request)),
-            Some(asked) => GateFuture::waiting(asked.answer(self.policy.clone(), request)),
+            Some(asked) => GateFuture::waiting(asked.answer(self.layer.clone(), request)),
         }
     }
 }
@@ -97,12 +113,12 @@ impl Operation {
 }
 
 impl Asked {
-    async fn answer(self, policy: AccessPolicy, request: Request) -> Result<Response, Error> {
+    async fn answer(self, layer: AccessMethodsLayer, request: Request) -> Result<Response, Error> {
         self.form.check(&request, &Extension::AccessControl)?;
         if request.kind == Kind::Notify {
             return Err(Error::invalid_request("access is changed and told by calls, not by notifications"));
         }
-        let outcome = self.result(&policy, &request).await;
+        let outcome = self.result(&layer, &request).await;
         if let (Err(error), Some(trail)) = (&outcome, &request.context.trail)
             && matches!(error.code(), code::PERMISSION_DENIED | code::ACCESS_DENIED | code::AUTH_REQUIRED)
         {
@@ -112,15 +128,20 @@ impl Asked {
         self.form.answer(outcome, revision)
     }
 
-    async fn result(self, policy: &AccessPolicy, request: &Request) -> Result<RawJson, Error> {
+    async fn result(self, layer: &AccessMethodsLayer, request: &Request) -> Result<RawJson, Error> {
         let by = request.context.principal.as_ref().ok_or(AccessError::Unauthenticated)?;
         if !matches!(self.operation, Operation::Query) {
             operator(by)?; // Before the parameters are looked at: what is wrong with them is not an agent's business.
         }
         let trace = request.context.trace;
+        let policy = &layer.policy;
         match self.operation {
             Operation::Query => written(&policy.query(by, &self.form.read::<AccessQuery>(request)?)?),
-            Operation::Grant => grant(policy, by, trace, self.form.read(request)?).await,
+            Operation::Grant => {
+                let wanted: AccessGrant = self.form.read(request)?;
+                layer.check(&wanted)?;
+                grant(policy, by, trace, wanted).await
+            }
             Operation::Revoke => revoke(policy, by, trace, self.form.read(request)?).await,
         }
     }
@@ -131,6 +152,14 @@ impl Asked {
             Operation::Grant => "access-grant",
             Operation::Revoke => "access-revoke",
         }
+    }
+}
+
+impl AccessMethodsLayer {
+    fn check(&self, wanted: &AccessGrant) -> Result<(), Unmatched> {
+        let Some(targets) = self.targets.as_ref().filter(|_| !wanted.force) else { return Ok(()) };
+        let tool = wanted.tool_name.as_ref().map(ToolName::as_str).filter(|tool| *tool != "*");
+        targets.check(wanted.server_id.as_str(), tool)
     }
 }
 

@@ -1,6 +1,8 @@
 //! Access control (MGP §5): which agent may use which server and tool.
 //!
-//! An [`AccessPolicy`] decides: an entry for the tool before an entry for the server before the server's default.
+//! An [`AccessPolicy`] decides: an entry for the tool before an entry for the server before the server's default. Entries may
+//! be for patterns: an exact one decides before a pattern, the pattern with more characters that stand for themselves before
+//! another, and of two as narrow the one that denies.
 //! [`AccessLayer`] holds requests to it, and [`AccessMethodsLayer`] lets operators change it while it runs.
 //! [`TaskOwnersLayer`] keeps the tasks of agents apart that share one way to a server.
 //!
@@ -27,6 +29,7 @@
 //! | [`AccessPolicy`], [`Verdict`] | who may what, and why |
 //! | [`AccessLayer`] | holds requests to it |
 //! | [`AccessMethodsLayer`] | lets operators ask about it and change it |
+//! | [`KnownTargets`], [`Unmatched`] | keeps them from entries that stand for nothing |
 //! | [`Endings`] | hears of entries that end by themselves |
 //! | [`AccessEntry`], [`AccessStore`] | what operators said, and where it is kept |
 
@@ -36,6 +39,7 @@ mod entry;
 mod error;
 mod layer;
 mod methods;
+mod patterns;
 mod policy;
 mod record;
 mod scope;
@@ -43,6 +47,7 @@ mod scope;
 mod sqlite;
 mod store;
 mod table;
+mod targets;
 mod tasks;
 
 pub use self::endings::Endings;
@@ -54,6 +59,7 @@ pub use self::policy::{AccessPolicy, AccessPolicyBuilder, Revoked, Verdict};
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::SqliteAccessStore;
 pub use self::store::{AccessStore, MemoryAccessStore};
+pub use self::targets::{KnownTargets, Unmatched};
 pub use self::tasks::{TaskOwners, TaskOwnersFuture, TaskOwnersLayer};
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use mgp_types::mgp::{AccessPermission, AccessSource, DefaultPolicy, Timestamp, T
 use super::StoredEntry;
 use super::defaults::Defaults;
 use super::entry::EntryKey;
+use super::patterns::{Patterns, is_pattern};
 
 /// All entries and what holds without one, never changed: a change makes another table that shares all but one shard with
 /// this one.
@@ -14,7 +15,9 @@ use super::entry::EntryKey;
 /// moment, or it could see a combination of entries that never was.
 #[derive(Debug, Clone)]
 pub(super) struct Table {
+    /// The entries for one server, or one tool of it.
     shards: Box<[Arc<Shard>]>,
+    patterns: Patterns,
     hasher: foldhash::quality::RandomState,
     defaults: Arc<Defaults>,
 }
@@ -67,28 +70,38 @@ impl Table {
     pub(super) fn new(entries: impl IntoIterator<Item = StoredEntry>, defaults: Defaults) -> Self {
         let hasher = foldhash::quality::RandomState::default();
         let mut shards: Vec<Vec<Rule>> = vec![Vec::new(); SHARDS];
-        for entry in entries {
-            let rule = Rule::new(Arc::new(entry), &hasher);
+        let (patterns, exact): (Vec<_>, Vec<_>) =
+            entries.into_iter().map(Arc::new).partition(|stored| is_pattern(&stored.entry.key()));
+        for stored in exact {
+            let rule = Rule::new(stored, &hasher);
             shards[rule.place.shard()].push(rule);
         }
         let sorted = shards.into_iter().map(|mut rules| {
             rules.sort_unstable_by_key(|rule| rule.place);
             Arc::new(Shard::of_sorted(rules))
         });
-        Self { shards: sorted.collect(), hasher, defaults: Arc::new(defaults) }
+        let patterns = Patterns::new(patterns);
+        Self { shards: sorted.collect(), patterns, hasher, defaults: Arc::new(defaults) }
     }
 
     /// The table with `entry` in place of the one for the same agent, server and tool.
     pub(super) fn with(&self, entry: &Arc<StoredEntry>) -> Self {
+        let key = entry.entry.key();
+        if is_pattern(&key) {
+            return Self { patterns: self.patterns.with(entry), ..self.clone() };
+        }
         let rule = Rule::new(Arc::clone(entry), &self.hasher);
         let index = rule.place.shard();
-        let mut rules = self.shards[index].without(&entry.entry.key());
+        let mut rules = self.shards[index].without(&key);
         rules.insert(rules.partition_point(|other| other.place < rule.place), rule);
         self.replaced(index, rules)
     }
 
     /// The table without the entry of `key`.
     pub(super) fn without(&self, key: &EntryKey) -> Self {
+        if is_pattern(key) {
+            return Self { patterns: self.patterns.without(key), ..self.clone() };
+        }
         let place = self.place(key.agent_id.as_str(), key.server_id.as_str(), tool_of(key));
         self.replaced(place.shard(), self.shards[place.shard()].without(key))
     }
@@ -106,16 +119,21 @@ impl Table {
 
     /// The entries of `key`, ended ones included; one, unless a store returned several.
     pub(super) fn entries_of(&self, key: &EntryKey) -> Vec<Arc<StoredEntry>> {
+        if is_pattern(key) {
+            return self.patterns.entries().filter(|stored| stored.entry.key() == *key).cloned().collect();
+        }
         let rules = self.rules_of(key.agent_id.as_str(), key.server_id.as_str(), tool_of(key));
         rules.map(|rule| Arc::clone(&rule.stored)).collect()
     }
 
     /// All entries, in no order, ended ones included.
     pub(super) fn entries(&self) -> impl Iterator<Item = &Arc<StoredEntry>> {
-        self.shards.iter().flat_map(|shard| shard.rules.iter().map(|rule| &rule.stored))
+        let exact = self.shards.iter().flat_map(|shard| shard.rules.iter().map(|rule| &rule.stored));
+        exact.chain(self.patterns.entries())
     }
 
-    /// The entry that decides about a tool or, without one, about the server: what it says, and all of it.
+    /// The entry that decides about a tool or, without one, about the server: what it says, and all of it. An entry for tools
+    /// decides before one for servers, and an exact one before a [pattern](Patterns::deciding).
     pub(super) fn deciding(
         &self,
         agent: &str,
@@ -123,12 +141,25 @@ impl Table {
         tool: Option<&str>,
         moment: Moment,
     ) -> Option<(AccessPermission, AccessSource, &StoredEntry)> {
-        let of_tool = tool.and_then(|tool| self.strictest(agent, server, Some(tool), moment));
-        if let Some(rule) = of_tool {
-            return Some((rule.permission, AccessSource::ToolGrant, &rule.stored));
+        if tool.is_some()
+            && let Some((permission, stored)) = self.narrowest(agent, server, tool, moment)
+        {
+            return Some((permission, AccessSource::ToolGrant, stored));
         }
-        let rule = self.strictest(agent, server, None, moment)?;
-        Some((rule.permission, AccessSource::ServerGrant, &rule.stored))
+        let (permission, stored) = self.narrowest(agent, server, None, moment)?;
+        Some((permission, AccessSource::ServerGrant, stored))
+    }
+
+    fn narrowest(
+        &self,
+        agent: &str,
+        server: &str,
+        tool: Option<&str>,
+        moment: Moment,
+    ) -> Option<(AccessPermission, &StoredEntry)> {
+        // What a rule says is read from the rule: looking at its entry would wait for memory once more.
+        let exact = self.strictest(agent, server, tool, moment).map(|rule| (rule.permission, &*rule.stored));
+        exact.or_else(|| self.patterns.deciding(agent, server, tool, moment))
     }
 
     /// Whether an entry allows anything on the server.
@@ -136,11 +167,13 @@ impl Table {
         let pair = self.hasher.hash_one((agent, server));
         let least = Place { pair, tool: 0 };
         let rules = self.shards[least.shard()].since(least);
-        rules.iter().take_while(|rule| rule.place.pair == pair).any(|rule| {
+        let allows = |rule: &Rule| {
             rule.permission == AccessPermission::Allow
                 && rule.is_of_pair(agent, server)
                 && moment.is_live(rule)
-        })
+        };
+        rules.iter().take_while(|rule| rule.place.pair == pair).any(allows)
+            || self.patterns.allow_some(agent, server, moment)
     }
 
     fn strictest(&self, agent: &str, server: &str, tool: Option<&str>, moment: Moment) -> Option<&Rule> {
@@ -162,9 +195,9 @@ impl Table {
     }
 
     fn replaced(&self, index: usize, sorted: Vec<Rule>) -> Self {
-        let mut shards = self.shards.clone();
-        shards[index] = Arc::new(Shard::of_sorted(sorted));
-        Self { shards, hasher: self.hasher.clone(), defaults: Arc::clone(&self.defaults) }
+        let mut table = self.clone();
+        table.shards[index] = Arc::new(Shard::of_sorted(sorted));
+        table
     }
 }
 
@@ -256,11 +289,16 @@ impl Rule {
 
 impl Moment {
     fn is_live(self, rule: &Rule) -> bool {
-        let time = match rule.permission {
+        self.is_before(rule.permission, rule.end)
+    }
+
+    /// Whether an entry of this permission that ends at `end`, in milliseconds, still holds.
+    pub(super) fn is_before(self, permission: AccessPermission, end: i64) -> bool {
+        let time = match permission {
             AccessPermission::Allow => self.latest,
             AccessPermission::Deny => self.now,
         };
-        time.as_millis() < rule.end
+        time.as_millis() < end
     }
 }
 

@@ -156,6 +156,9 @@ pub struct AccessGrant {
     /// Until when; null for ever.
     #[serde(default)]
     pub expires_at: Option<Timestamp>,
+    /// Whether the entry is made although there is no such server or tool.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub force: bool,
 }
 
 impl AccessGrant {
@@ -170,7 +173,14 @@ impl AccessGrant {
             granted_by: None,
             justification: None,
             expires_at: None,
+            force: false,
         }
+    }
+
+    /// Makes the entry although there may be no such server or tool.
+    pub const fn forced(mut self) -> Self {
+        self.force = true;
+        self
     }
 
     /// The same of one tool.

@@ -150,12 +150,19 @@ impl ToolPattern {
 
     /// Returns how narrowly the pattern is meant.
     pub fn specificity(&self) -> Specificity {
-        Specificity { tool: self.tool.rank(), server: self.server.rank() }
+        Specificity::new(&self.server, &self.tool)
     }
 
     /// Splits a name that clients call tools by at its last dot; a name without one has no server.
     pub fn split(name: &str) -> (&str, &str) {
         name.rsplit_once('.').unwrap_or(("", name))
+    }
+}
+
+impl Specificity {
+    /// Returns how narrowly a server and a tool are meant.
+    pub fn new(server: &Glob, tool: &Glob) -> Self {
+        Self { tool: tool.rank(), server: server.rank() }
     }
 }
 

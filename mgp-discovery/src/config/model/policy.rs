@@ -1,4 +1,4 @@
-use mgp_types::mgp::{AccessPermission, ApprovalPolicy, DefaultPolicy, Permission, Scope};
+use mgp_types::mgp::{AccessPermission, ApprovalPolicy, DefaultPolicy, Glob, Permission, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -44,9 +44,9 @@ pub struct AccessSettings {
 pub struct AccessRule {
     /// The agent.
     pub agent: String,
-    /// The server.
+    /// The server, where `*` stands for any characters; see [Patterns of tools](access.md).
     pub server: String,
-    /// The tool, by the server's name for it; all of the server's if left out.
+    /// The tool, by the server's name for it, where `*` stands for any characters; all of the server's if left out.
     pub tool: Option<String>,
     /// `allow` or `deny`.
     #[schemars(schema_with = "words::access_permission")]
@@ -70,7 +70,7 @@ pub enum RuleSource {
 impl AccessRule {
     /// Whether the rule is about this server, or something there.
     pub fn may_be_about(&self, server: &str) -> bool {
-        self.server == server
+        self.server == server || Glob::new(self.server.as_str()).matches(server)
     }
 }
 

@@ -1,5 +1,6 @@
 mod layer;
 mod methods;
+mod patterns;
 mod policy;
 mod properties;
 #[cfg(feature = "sqlite")]

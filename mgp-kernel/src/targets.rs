@@ -1,0 +1,212 @@
+//! Whether what a rule names is there. A rule that stands for nothing protects from nothing, so it is refused or told.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use mgp_discovery::config::nearest;
+use mgp_security::access::{KnownTargets, Unmatched};
+use mgp_security::definition::server_of;
+use mgp_types::mgp::{Glob, ToolPattern, method};
+
+use crate::parts::Parts;
+
+/// The servers there are, and the tools that they are known to have. A server whose tools nobody has seen may have any.
+#[derive(Debug, Default)]
+pub(crate) struct Targets {
+    servers: BTreeMap<String, Tools>,
+}
+
+#[derive(Debug, Default)]
+struct Tools {
+    names: BTreeSet<String>,
+    /// Whether the server has listed its tools, now or before.
+    are_known: bool,
+}
+
+/// Asks the kernel what there is, whenever an entry of access is to be made.
+pub(crate) struct AccessTargets(pub(crate) Arc<Parts>);
+
+impl KnownTargets for AccessTargets {
+    fn check(&self, server: &str, tool: Option<&str>) -> Result<(), Unmatched> {
+        Targets::of(&self.0).check_entry(server, tool)
+    }
+}
+
+impl Targets {
+    /// Returns what is configured, registered, listed or pinned.
+    pub(crate) fn of(parts: &Parts) -> Self {
+        let mut targets = Self::default();
+        for server in &parts.config.load().servers {
+            let tools = targets.servers.entry(server.id.clone()).or_default();
+            tools
+                .names
+                .extend(server.tools.keys().filter(|name| Glob::new(name.as_str()).is_exact()).cloned());
+        }
+        for view in parts.fleet.views() {
+            targets.servers.entry(view.id.to_string()).or_default();
+        }
+        for tool in parts.catalog.snapshot().tools() {
+            targets.listed(tool.resolved.server.as_str(), tool.resolved.name.as_str());
+        }
+        for pinned in parts.definitions.pins().all() {
+            // Of a server that is no more, what it once listed is no reason to take a rule for one that stands for something.
+            let server = server_of(&pinned.server);
+            if targets.servers.contains_key(server) {
+                targets.listed(server, pinned.tool().as_str());
+            }
+        }
+        targets
+    }
+
+    fn listed(&mut self, server: &str, tool: &str) {
+        let tools = self.servers.entry(server.to_owned()).or_default();
+        tools.are_known = true;
+        tools.names.insert(tool.to_owned());
+    }
+
+    /// Looks whether there is such a server and, of servers whose tools are known, such a tool.
+    pub(crate) fn check_entry(&self, server: &str, tool: Option<&str>) -> Result<(), Unmatched> {
+        let found = self.matching(server);
+        if found.is_empty() {
+            return Err(self.no_server(server, tool));
+        }
+        let Some(wanted) = tool else { return Ok(()) };
+        let glob = Glob::new(wanted);
+        let may_match =
+            |tools: &&Tools| !tools.are_known || tools.names.iter().any(|name| glob.matches(name));
+        if found.iter().any(may_match) {
+            return Ok(());
+        }
+        let unmatched = Unmatched::new(format!("no tool of `{server}` is called `{wanted}`"));
+        let names = found.iter().flat_map(|tools| &tools.names).map(String::as_str);
+        Err(match near(wanted, names) {
+            Some(meant) => unmatched.meant(server, Some(meant)),
+            None => unmatched,
+        })
+    }
+
+    /// As [`check_entry`](Self::check_entry), of the tools that a key is for. The kernel's own are no server's.
+    pub(crate) fn check_pattern(&self, pattern: &ToolPattern) -> Result<(), Unmatched> {
+        let (server, tool) = (pattern.server().as_str(), pattern.tool().as_str());
+        let own_name = format!("{server}/{tool}").replace('.', "/");
+        let is_own = method::of_tool(&own_name).is_some() || method::of_tool(tool).is_some();
+        if is_own || server == "mgp" || server.starts_with("mgp.") {
+            return Ok(());
+        }
+        if server == "*" && self.servers.is_empty() {
+            return Ok(()); // All that will be there, which nobody mistypes.
+        }
+        self.check_entry(server, Some(tool).filter(|tool| *tool != "*")).map_err(Unmatched::of_tools)
+    }
+
+    /// Looks whether there is this one server, for what is never said of several.
+    pub(crate) fn check_server(&self, server: &str) -> Result<(), Unmatched> {
+        if self.servers.contains_key(server) {
+            return Ok(());
+        }
+        Err(self.no_server(server, None))
+    }
+
+    /// The tools that are known of a server.
+    fn matching(&self, server: &str) -> Vec<&Tools> {
+        let glob = Glob::new(server);
+        self.servers.iter().filter(|(id, _)| glob.matches(id)).map(|(_, tools)| tools).collect()
+    }
+
+    fn no_server(&self, server: &str, tool: Option<&str>) -> Unmatched {
+        let unmatched = Unmatched::new(format!("no server is called `{server}`"));
+        if tool.is_none() {
+            // Tools may have been written where a server belongs.
+            let pattern = server.parse().ok().or_else(|| ToolPattern::new("*", server).ok());
+            let is_there = |pattern: &ToolPattern| {
+                self.matching(pattern.server().as_str())
+                    .iter()
+                    .any(|tools| tools.names.iter().any(|name| pattern.tool().matches(name)))
+            };
+            if let Some(pattern) = pattern.filter(is_there) {
+                return unmatched.meant(pattern.server().as_str(), Some(pattern.tool().as_str()));
+            }
+        }
+        match near(server, self.servers.keys().map(String::as_str)) {
+            Some(meant) => unmatched.meant(meant, tool),
+            None if tool.is_none() && server.contains('*') => unmatched.meant("*", Some(server)),
+            None => unmatched,
+        }
+    }
+}
+
+/// The name that is most likely meant, by its letters; stars are no letters.
+fn near<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    nearest(&written.replace('*', ""), known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn targets() -> Targets {
+        let mut targets = Targets::default();
+        for (server, tools) in
+            [("files", &["read", "delete_all"][..]), ("one", &["admin"]), ("one.admin", &["x"]), ("off", &[])]
+        {
+            targets.servers.entry(server.to_owned()).or_default();
+            tools.iter().for_each(|tool| targets.listed(server, tool));
+        }
+        targets
+    }
+
+    #[test]
+    fn what_stands_for_something_or_may_is_let_through() {
+        for (server, tool) in [
+            ("files", None),
+            ("files", Some("read")),
+            ("files", Some("delete_*")),
+            ("*", Some("delete_*")),
+            ("f*", None),
+            ("*", None),
+            ("off", Some("whatever")),
+            ("o*", Some("whatever")),
+        ] {
+            assert_eq!(targets().check_entry(server, tool), Ok(()), "{server} {tool:?}");
+        }
+    }
+
+    #[test]
+    fn what_stands_for_nothing_is_told_with_what_is_probably_meant() {
+        for (server, tool, meant) in [
+            ("fiels", None, Some("files")),
+            ("Files", Some("read"), Some("files.read")),
+            ("fiels*", None, Some("files")),
+            ("delete_*", None, Some("*.delete_*")),
+            ("delete_all", None, Some("*.delete_all")),
+            ("remove_*", None, Some("*.remove_*")),
+            ("files.delete_*", None, Some("files.delete_*")),
+            ("files/read", None, Some("files.read")),
+            ("files", Some("raed"), Some("files.read")),
+            ("files", Some("delete_al"), Some("files.delete_all")),
+            ("files", Some("remove_*"), None),
+            ("git", None, None),
+            ("one*", Some("read"), None),
+        ] {
+            let unmatched = targets().check_entry(server, tool).unwrap_err();
+            assert_eq!(unmatched.suggestion().as_deref(), meant, "{server} {tool:?}: {unmatched}");
+        }
+    }
+
+    #[test]
+    fn a_key_is_for_tools_of_servers_or_of_the_kernel() {
+        for text in ["*", "files.*", "*.read", "off.x", "mgp.access.query", "*.mgp_access_query", "mgp.*"] {
+            assert_eq!(targets().check_pattern(&text.parse().unwrap()), Ok(()), "{text}");
+        }
+        for text in ["fiels.*", "one.read", "*.raed", "git*.x"] {
+            assert!(targets().check_pattern(&text.parse().unwrap()).is_err(), "{text}");
+        }
+        assert_eq!(Targets::default().check_pattern(&ToolPattern::every()), Ok(()));
+    }
+
+    #[test]
+    fn what_is_said_of_one_server_is_said_of_no_pattern() {
+        assert_eq!(targets().check_server("off"), Ok(()));
+        assert!(targets().check_server("*").is_err() && targets().check_server("of*").is_err());
+    }
+}

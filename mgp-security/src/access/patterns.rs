@@ -1,0 +1,106 @@
+//! The entries whose server or tool is a pattern. They are few, and looked at one by one behind the exact ones.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use mgp_types::mgp::{AccessPermission, Glob, Specificity, Timestamp, ToolName};
+
+use super::StoredEntry;
+use super::entry::EntryKey;
+use super::table::Moment;
+
+/// Entries in whose server or tool a `*` stands for other characters, the one that decides first in front.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Patterns(Arc<[PatternEntry]>);
+
+#[derive(Debug, Clone)]
+struct PatternEntry {
+    server: Glob,
+    /// `*` of an entry for servers as a whole.
+    tool: Glob,
+    stored: Arc<StoredEntry>,
+}
+
+impl Patterns {
+    /// Orders the entries.
+    pub(super) fn new(entries: impl IntoIterator<Item = Arc<StoredEntry>>) -> Self {
+        let mut entries: Vec<_> = entries.into_iter().map(PatternEntry::new).collect();
+        entries.sort_by_key(|one| Reverse(one.precedence()));
+        Self(entries.into())
+    }
+
+    /// The patterns with `entry` in place of the one for the same agent, servers and tools.
+    pub(super) fn with(&self, entry: &Arc<StoredEntry>) -> Self {
+        let key = entry.entry.key();
+        let others = self.entries().filter(|other| other.entry.key() != key);
+        Self::new(others.chain([entry]).map(Arc::clone))
+    }
+
+    /// The patterns without the entry of `key`.
+    pub(super) fn without(&self, key: &EntryKey) -> Self {
+        Self::new(self.entries().filter(|other| other.entry.key() != *key).map(Arc::clone))
+    }
+
+    /// All entries, ended ones included.
+    pub(super) fn entries(&self) -> impl Iterator<Item = &Arc<StoredEntry>> {
+        self.0.iter().map(|one| &one.stored)
+    }
+
+    /// The entry that decides about a tool or, without one, about the server. Takes no lock and allocates nothing.
+    pub(super) fn deciding(
+        &self,
+        agent: &str,
+        server: &str,
+        tool: Option<&str>,
+        moment: Moment,
+    ) -> Option<(AccessPermission, &StoredEntry)> {
+        let decides = |one: &&PatternEntry| {
+            one.is_of_tools() == tool.is_some()
+                && one.is_about(agent, server)
+                && tool.is_none_or(|tool| one.tool.matches(tool))
+                && one.is_live(moment)
+        };
+        self.0.iter().find(decides).map(|one| (one.stored.entry.permission, &*one.stored))
+    }
+
+    /// Whether an entry allows anything on the server.
+    pub(super) fn allow_some(&self, agent: &str, server: &str, moment: Moment) -> bool {
+        self.0.iter().any(|one| {
+            one.stored.entry.permission == AccessPermission::Allow
+                && one.is_about(agent, server)
+                && one.is_live(moment)
+        })
+    }
+}
+
+impl PatternEntry {
+    fn new(stored: Arc<StoredEntry>) -> Self {
+        let entry = &stored.entry;
+        let tool = entry.tool_name.as_ref().map_or("*", ToolName::as_str);
+        Self { server: Glob::new(entry.server_id.as_str()), tool: Glob::new(tool), stored }
+    }
+
+    /// The greater one decides: the narrower pattern, and of two as narrow the one that denies.
+    fn precedence(&self) -> (Specificity, bool) {
+        (Specificity::new(&self.server, &self.tool), self.stored.entry.permission == AccessPermission::Deny)
+    }
+
+    fn is_of_tools(&self) -> bool {
+        self.stored.entry.tool_name.is_some()
+    }
+
+    fn is_about(&self, agent: &str, server: &str) -> bool {
+        self.stored.entry.agent_id.as_str() == agent && self.server.matches(server)
+    }
+
+    fn is_live(&self, moment: Moment) -> bool {
+        let entry = &self.stored.entry;
+        moment.is_before(entry.permission, entry.expires_at.map_or(i64::MAX, Timestamp::as_millis))
+    }
+}
+
+/// Whether the entry of `key` stands for more than one server or tool.
+pub(super) fn is_pattern(key: &EntryKey) -> bool {
+    key.server_id.as_str().contains('*')
+        || key.tool_name.as_ref().is_some_and(|tool| tool.as_str().contains('*'))
+}

@@ -21,6 +21,7 @@ use crate::registration::{self, Creator};
 use crate::router::CatalogEyes;
 use crate::rules::Rules;
 use crate::stack::Front;
+use crate::targets::warn_of_unmatched;
 use crate::{Applied, ServerView, StartError, record, settings, telemetry, upstream};
 
 /// One server between any client and any number of servers. Cheap to clone.
@@ -69,6 +70,7 @@ impl Kernel {
             // What is not started says why, and stays registered.
             registry.resume().await;
         }
+        warn_of_unmatched(kernel.parts());
         Ok(kernel)
     }
 

@@ -9,6 +9,7 @@ use mgp_discovery::config::Changes;
 use crate::parts::Parts;
 use crate::registration;
 use crate::rules::Rules;
+use crate::targets::warn_of_unmatched;
 use crate::{Applied, StartError, settings};
 
 /// Where the configuration is read anew, if it came from somewhere, and whose turn it is to take it.
@@ -97,6 +98,7 @@ impl Parts {
                         "some of what changed stays as it was until the kernel is started anew"
                     );
                 }
+                warn_of_unmatched(self);
                 Ok(Applied { needs_restart, ..applied })
             }
             Err(error) => {

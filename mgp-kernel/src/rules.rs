@@ -82,7 +82,7 @@ impl Rules {
 
     async fn hold_entries(&self, parts: &Parts) -> Result<(), StartError> {
         let entries = parts.access.entries();
-        let made_here = entries.iter().filter(|stored| stored.entry.granted_by == BY);
+        let made_here = entries.iter().filter(|stored| stored.entry.granted_by == CONFIGURATION);
         for stored in made_here {
             let key = key(stored);
             if !self.entries.contains_key(&key) {
@@ -99,12 +99,14 @@ impl Rules {
                 continue;
             }
             let is_held = |entry: &AccessEntry| {
-                entry.granted_by == BY && entry.permission == *permission && entry.expires_at.is_none()
+                entry.granted_by == CONFIGURATION
+                    && entry.permission == *permission
+                    && entry.expires_at.is_none()
             };
             if before.is_some_and(is_held) {
                 continue;
             }
-            if let Some(other) = before.filter(|entry| entry.granted_by != BY) {
+            if let Some(other) = before.filter(|entry| entry.granted_by != CONFIGURATION) {
                 let (agent, server, by) = (&other.agent_id, &other.server_id, &other.granted_by);
                 tracing::warn!(%agent, %server, by, "a rule of `mgp.toml` takes the place of an operator's entry");
             }
@@ -127,7 +129,7 @@ fn yields<'a>(
     let now = parts.clock.now();
     entries.any(|stored| {
         let entry = &stored.entry;
-        let is_operators = entry.granted_by != BY && entry.expires_at.is_none_or(|end| now < end);
+        let is_operators = entry.granted_by != CONFIGURATION && entry.expires_at.is_none_or(|end| now < end);
         let is_same = entry.tool_name == *tool;
         let denies = entry.permission == AccessPermission::Deny && permission == AccessPermission::Allow;
         let reaches = |server: &ServerId| {
@@ -138,7 +140,7 @@ fn yields<'a>(
 }
 
 fn by() -> Principal {
-    Principal::of(PrincipalKind::Configuration, BY)
+    Principal::of(PrincipalKind::Configuration, CONFIGURATION)
 }
 
 fn key(stored: &StoredEntry) -> Key {
@@ -171,7 +173,7 @@ fn unmade(error: AccessError) -> StartError {
 }
 
 /// Who makes the entries that stand in the configuration.
-const BY: &str = "mgp.toml";
+pub(crate) const CONFIGURATION: &str = "mgp.toml";
 
 #[cfg(test)]
 mod tests {

@@ -5,10 +5,13 @@ use std::sync::Arc;
 
 use mgp_discovery::config::nearest;
 use mgp_security::access::{KnownTargets, Unmatched};
+use mgp_security::auth::ApiPermission;
 use mgp_security::definition::server_of;
-use mgp_types::mgp::{Glob, ToolPattern, method};
+use mgp_types::mgp::{AccessPermission, Glob, ToolName, ToolPattern, method};
+use serde::{Deserialize, Serialize};
 
 use crate::parts::Parts;
+use crate::rules::CONFIGURATION;
 
 /// The servers there are, and the tools that they are known to have. A server whose tools nobody has seen may have any.
 #[derive(Debug, Default)]
@@ -21,6 +24,67 @@ struct Tools {
     names: BTreeSet<String>,
     /// Whether the server has listed its tools, now or before.
     are_known: bool,
+}
+
+/// A rule that holds and stands for nothing, for operators to read.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct UnmatchedRule {
+    pub(crate) rule: String,
+    pub(crate) told: String,
+    /// Whether it stands in `mgp.toml`; else an operator insisted on it, or what it is about is gone.
+    pub(crate) is_configured: bool,
+}
+
+/// All rules of access, permissions and keys that stand for nothing.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct UnmatchedRules {
+    pub(crate) rules: Vec<UnmatchedRule>,
+}
+
+/// Looks at every rule that holds.
+pub(crate) fn unmatched_rules(parts: &Parts) -> UnmatchedRules {
+    let (targets, now) = (Targets::of(parts), parts.clock.now());
+    let mut rules = Vec::new();
+    let mut look = |rule: String, outcome: Result<(), Unmatched>, is_configured: bool| {
+        if let Err(unmatched) = outcome {
+            rules.push(UnmatchedRule { rule, told: unmatched.to_string(), is_configured });
+        }
+    };
+    for stored in parts.access.entries() {
+        let entry = &stored.entry;
+        if entry.expires_at.is_some_and(|end| end <= now) {
+            continue;
+        }
+        let (server, tool) = (entry.server_id.as_str(), entry.tool_name.as_ref().map(ToolName::as_str));
+        let verb = if entry.permission == AccessPermission::Deny { "deny" } else { "grant" };
+        let what = tool.map_or_else(|| server.to_owned(), |tool| format!("{server} {tool}"));
+        let rule = format!("access: {verb} {} {what}", entry.agent_id);
+        look(rule, targets.check_entry(server, tool), entry.granted_by == CONFIGURATION);
+    }
+    for grant in &parts.config.load().permissions.grants {
+        if let Some(server) = &grant.server {
+            let rule = format!("permissions.grants: {} for {server}", grant.permission);
+            look(rule, targets.check_server(server), true);
+        }
+    }
+    for key in parts.keys.keys() {
+        let is_over = key.expires_at.is_some_and(|end| end <= now);
+        for permission in key.permissions.iter().filter(|_| !is_over) {
+            if let ApiPermission::ToolInvoke(tools) | ApiPermission::ToolRead(tools) = permission {
+                let rule = format!("key {} of {}: {tools}", key.id, key.owner.as_str());
+                look(rule, targets.check_pattern(tools), false);
+            }
+        }
+    }
+    UnmatchedRules { rules }
+}
+
+/// Logs the rules of the configuration that stand for nothing.
+pub(crate) fn warn_of_unmatched(parts: &Parts) {
+    let rules = unmatched_rules(parts).rules.into_iter();
+    for UnmatchedRule { rule, told, .. } in rules.filter(|rule| rule.is_configured) {
+        tracing::warn!(rule, told, "a rule of the configuration stands for nothing");
+    }
 }
 
 /// Asks the kernel what there is, whenever an entry of access is to be made.
@@ -38,9 +102,9 @@ impl Targets {
         let mut targets = Self::default();
         for server in &parts.config.load().servers {
             let tools = targets.servers.entry(server.id.clone()).or_default();
-            tools
-                .names
-                .extend(server.tools.keys().filter(|name| Glob::new(name.as_str()).is_exact()).cloned());
+            // A tool that is switched off is listed nowhere, and a rule may name it.
+            let off = server.tools.iter().filter(|(name, rule)| !rule.enabled && !name.contains('*'));
+            tools.names.extend(off.map(|(name, _)| name.clone()));
         }
         for view in parts.fleet.views() {
             targets.servers.entry(view.id.to_string()).or_default();

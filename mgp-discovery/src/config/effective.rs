@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use mgp_types::mgp::{DefaultPolicy, TrustLevel};
+use mgp_types::mgp::{DefaultPolicy, Glob, TrustLevel};
 
 use super::model::{Config, ListenSettings, ServerConfig};
 
@@ -58,6 +58,11 @@ impl ServerConfig {
             Some(declared) => granted.stricter(declared),
             None => granted,
         }
+    }
+
+    /// Returns whether a rule under `tools` switches the tool off.
+    pub fn has_off(&self, tool: &str) -> bool {
+        self.tools.iter().any(|(name, rule)| !rule.enabled && Glob::new(name.as_str()).matches(tool))
     }
 
     /// Returns whether the system confines the server's program.

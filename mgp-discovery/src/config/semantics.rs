@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 use mgp_types::MethodPattern;
+use mgp_types::mgp::{Glob, ToolPattern};
 
 use super::endpoint::{EndpointError, is_http_url};
 use super::model::{Config, ServerConfig};
@@ -29,6 +30,7 @@ pub(super) fn check(config: &Config, source: &Source) -> Vec<Problem> {
         checks.server(server, &place);
     }
     checks.agents(config);
+    checks.rules(config);
     checks.settings(config);
     checks.problems
 }
@@ -38,11 +40,33 @@ pub(super) fn check_names(config: &Config, source: &Source, known: &BTreeSet<&st
     let mut checks = Checks { source, problems: Vec::new() };
     let root = Place::default();
     for (index, rule) in config.access.rules.iter().enumerate() {
-        checks.known(&rule.server, &root.key("access").key("rules").index(index).key("server"), known);
+        let glob = Glob::new(rule.server.as_str());
+        if !known.iter().any(|id| glob.matches(id)) {
+            let place = root.key("access").key("rules").index(index).key("server");
+            checks.unknown(&rule.server, &place, known);
+        }
     }
     for (index, grant) in config.permissions.grants.iter().enumerate() {
-        if let Some(server) = &grant.server {
-            checks.known(server, &root.key("permissions").key("grants").index(index).key("server"), known);
+        if let Some(server) = grant.server.as_deref().filter(|server| !known.contains(server)) {
+            checks.unknown(server, &root.key("permissions").key("grants").index(index).key("server"), known);
+        }
+    }
+    for (index, server) in config.servers.iter().enumerate() {
+        for (name, rule) in &server.tools {
+            let place = root.key("servers").index(index).key("tools").key(name);
+            let fallback = rule.fallback.as_deref().map_or("", |name| ToolPattern::split(name).0);
+            // Clients' other spellings of a tool's name have no server in front of a dot.
+            if !fallback.is_empty() && !known.contains(fallback) {
+                checks.unknown(fallback, &place.key("fallback"), known);
+            }
+            let one_tools = [
+                ("calls_per_minute", rule.calls_per_minute.is_some()),
+                ("fallback", rule.fallback.is_some()),
+            ];
+            for (key, _) in one_tools.into_iter().filter(|(_, is_set)| *is_set && name.contains('*')) {
+                let what = format!("`{key}` is of one tool, and no tool is called `{name}`");
+                checks.warn(&place.key(key), what, "write it for each tool by its name");
+            }
         }
     }
     checks.problems
@@ -180,6 +204,16 @@ impl Checks<'_> {
         }
     }
 
+    fn rules(&mut self, config: &Config) {
+        for (index, rule) in config.access.rules.iter().enumerate() {
+            if rule.agent.contains('*') {
+                let place = Place::default().key("access").key("rules").index(index).key("agent");
+                let instead = "write a rule for each agent, or set `access.default`";
+                self.error(&place, "a rule is about one agent, and a `*` stands for nobody else", instead);
+            }
+        }
+    }
+
     fn settings(&mut self, config: &Config) {
         let root = Place::default();
         if let Err(error) = config.listen.address() {
@@ -223,15 +257,21 @@ impl Checks<'_> {
         }
     }
 
-    fn known(&mut self, server: &str, place: &Place, known: &BTreeSet<&str>) {
-        if known.contains(server) || enough(&self.problems, Severity::Warning) {
-            return;
+    fn unknown(&mut self, server: &str, place: &Place, known: &BTreeSet<&str>) {
+        let instead = match nearest(server, known.iter().copied()) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None if server.contains('*') => {
+                format!("write `server = \"*\"` and `tool = \"{server}\"` for tools of any server")
+            }
+            None => "it has an effect only if such a server registers itself".into(),
+        };
+        self.warn(place, format!("there is no server `{server}`"), instead);
+    }
+
+    fn warn(&mut self, place: &Place, what: String, instead: impl Into<String>) {
+        if !enough(&self.problems, Severity::Warning) {
+            self.problems.push(self.source.value(Severity::Warning, place, what).instead(instead));
         }
-        let problem = self.source.value(Severity::Warning, place, format!("there is no server `{server}`"));
-        self.problems.push(match nearest(server, known.iter().copied()) {
-            Some(meant) => problem.instead(format!("did you mean `{meant}`?")),
-            None => problem.instead("it has an effect only if such a server registers itself"),
-        });
     }
 
     fn error(&mut self, place: &Place, what: impl Into<String>, instead: impl Into<String>) {

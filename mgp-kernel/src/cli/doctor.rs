@@ -16,6 +16,7 @@ use crate::operator::page::Page;
 use crate::operator::permissions::{Pending, Question, Undecided};
 use crate::operator::pins::{ListPins, PinList};
 use crate::operator::servers::Servers;
+use crate::targets::UnmatchedRules;
 
 /// What was looked at, and whether all of it is in order.
 #[derive(Debug, Serialize)]
@@ -135,6 +136,13 @@ async fn kernel(link: &Link, findings: &mut Vec<Finding>) -> Result<(), Failure>
         },
     });
     findings.extend(reserved_keys(link).await?);
+    let UnmatchedRules { rules } = link.ask(method::CONFIG_UNMATCHED, &()).await?;
+    findings.extend(rules.into_iter().map(|rule| Finding {
+        what: "rule",
+        ok: !rule.is_configured,
+        told: format!("{}: {}", rule.rule, rule.told),
+        hint: rule.is_configured.then(|| "put it right in mgp.toml, or remove it".to_owned()),
+    }));
     let pending: Pending = link.ask(method::PERMISSIONS_PENDING, &()).await?;
     findings.push(undecided(&pending, link.running));
     let pins: PinList =

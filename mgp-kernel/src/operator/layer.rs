@@ -18,6 +18,7 @@ use super::{
     access, audit, config, keys, method, operators, permissions, pins, registrations, servers, stats, tools,
 };
 use crate::parts::Parts;
+use crate::targets::unmatched_rules;
 
 /// Serves the methods under `kernel/` to operators. Makes [`Operator`] services.
 #[derive(Clone)]
@@ -115,6 +116,7 @@ async fn answer(asked: Asked, request: Request) -> Result<Response, Error> {
         method::AUDIT_VERIFY => reply(&audit::verify(parts, read(request)?).await?),
         method::CONFIG_RELOAD => reply(&config::reload(&asked).await?),
         method::CONFIG_SHOW => reply(&config::show(parts)?),
+        method::CONFIG_UNMATCHED => reply(&unmatched_rules(parts)),
         method::KEYS_LIST => reply(&keys::list(parts, &read(request)?)),
         method::KEYS_NEW => reply(&keys::issue(&asked, read(request)?).await?),
         method::KEYS_REVOKE => reply(&keys::revoke(&asked, &read(request)?).await?),
@@ -194,7 +196,7 @@ pub(crate) fn random() -> [u8; 16] {
 const PREFIX: &str = "kernel/";
 
 /// What only reads, and what brings a proof. Whatever is not named decides something, or may.
-const WITHOUT_PROOF: [&str; 33] = [
+const WITHOUT_PROOF: [&str; 34] = [
     "initialize",
     "ping",
     "server/discover",
@@ -213,6 +215,7 @@ const WITHOUT_PROOF: [&str; 33] = [
     method::AUDIT_QUERY,
     method::AUDIT_VERIFY,
     method::CONFIG_SHOW,
+    method::CONFIG_UNMATCHED,
     method::KEYS_LIST,
     method::OPERATORS_PASSPHRASE,
     method::OPERATORS_PROVE,

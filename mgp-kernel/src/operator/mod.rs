@@ -37,6 +37,7 @@ pub(crate) mod method {
     pub(crate) const AUDIT_VERIFY: &str = "kernel/audit/verify";
     pub(crate) const CONFIG_RELOAD: &str = "kernel/config/reload";
     pub(crate) const CONFIG_SHOW: &str = "kernel/config/show";
+    pub(crate) const CONFIG_UNMATCHED: &str = "kernel/config/unmatched";
     pub(crate) const KEYS_LIST: &str = "kernel/keys/list";
     pub(crate) const KEYS_NEW: &str = "kernel/keys/new";
     pub(crate) const KEYS_REVOKE: &str = "kernel/keys/revoke";

@@ -2,10 +2,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use mgp_client_sdk::Client;
+use mgp_discovery::config::nearest;
 use mgp_security::definition::GuardLayer;
 use mgp_security::tool::effective;
 use mgp_toolindex::{Listing, ServerTools};
-use mgp_types::mgp::{ResolvedTool, ServerState, ToolName};
+use mgp_types::mgp::{Glob, ResolvedTool, ServerState, ToolName};
 use mgp_types::{Error, Method, Object, RawJson, Request, RpcService, code};
 use tower_layer::Layer;
 use tower_service::Service;
@@ -61,12 +62,12 @@ impl Shared {
 
     async fn put_tools(&self, definitions: Vec<Object>, said: Option<String>) {
         let rules = settings::tool_rules(&self.config);
+        self.tell_rules_for_no_tool(&definitions);
         let resolved: Vec<_> = definitions
             .into_iter()
             .filter_map(|definition| {
                 let name = ToolName::from(&*definition.text("name").filter(|name| !name.is_empty())?);
-                let is_off = self.config.tools.get(name.as_str()).is_some_and(|rule| !rule.enabled);
-                if is_off {
+                if self.config.has_off(name.as_str()) {
                     return None;
                 }
                 let security = effective(&definition, &rules);
@@ -77,6 +78,24 @@ impl Shared {
         let mut indexed = self.of_server.indexed.lock().await;
         indexed.description = said.or_else(|| indexed.description.take());
         self.index(&indexed).await;
+    }
+
+    /// Tells of rules under `tools` that stand for none of the tools that the server lists: what they switch off or limit goes on.
+    fn tell_rules_for_no_tool(&self, definitions: &[Object]) {
+        for (name, rule) in &self.config.tools {
+            let glob = Glob::new(name.as_str());
+            let is_there =
+                |definition: &Object| definition.text("name").is_some_and(|name| glob.matches(&name));
+            if definitions.iter().any(is_there) {
+                continue;
+            }
+            let names: Vec<_> = definitions.iter().filter_map(|definition| definition.text("name")).collect();
+            let meant = nearest(&name.replace('*', ""), names.iter().map(|name| &**name)).unwrap_or("none");
+            tracing::warn!(
+                server = %self.server, rule = name, enabled = rule.enabled, nearest = meant,
+                "a rule under `[servers.tools]` stands for no tool that the server lists"
+            );
+        }
     }
 
     /// Has the tools found that the connections to the server list, all together.

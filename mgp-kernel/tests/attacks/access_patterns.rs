@@ -21,6 +21,7 @@ tests![
     a_denial_that_stands_for_nothing_is_refused_unless_it_is_forced,
     an_operator_of_the_protocol_is_refused_the_same,
     a_name_with_dots_is_a_server_or_a_tool_and_never_guessed,
+    a_rule_of_the_configuration_that_stands_for_nothing_is_told,
 ];
 
 /// A client without MGP, with a key.
@@ -219,4 +220,27 @@ async fn a_name_with_dots_is_a_server_or_a_tool_and_never_guessed() {
     assert!(both.err.contains("`one.echo.*`") && both.err.contains("`one/echo`"), "{both:?}");
     home.json(["access", "grant", "agent", "one/echo"]);
     assert!(calls(&client, "one/echo").await && !calls(&client, "one.echo.echo").await);
+}
+
+async fn a_rule_of_the_configuration_that_stands_for_nothing_is_told() {
+    let home = Home::with_state();
+    let rule = |server: &str, tool: &str| {
+        format!(
+            "[[access.rules]]\nagent = \"agent\"\nserver = {server:?}\ntool = {tool:?}\npermission = \"deny\"\n"
+        )
+    };
+    let rules = [rule("fiels", "echo"), rule("files", "delete_everythin"), rule("*", "delete_*")].concat();
+    let off = "[servers.tools.\"write_*\"]\nenabled = false";
+    let server = server::configured(&home, "files", off);
+    home.write("mgp.toml", &format!("{}{rules}{server}", home.read("mgp.toml")));
+    let checked = home.run(["config", "check"]);
+    assert!(checked.code == Some(0) && checked.out.contains("did you mean `files`"), "{checked:?}");
+    let doctor = home.run(["doctor"]);
+    assert_eq!(doctor.code, Some(5), "{doctor:?}");
+    for said in ["did you mean `files.echo`", "did you mean `files.delete_everything`"] {
+        assert!(doctor.out.contains(said), "{said}: {doctor:?}");
+    }
+    assert!(!doctor.out.contains("delete_*"), "{doctor:?}");
+    let tools = home.run(["tools"]).out;
+    assert!(tools.contains("files.echo") && !tools.contains("files.write_file"), "{tools}");
 }

@@ -44,7 +44,7 @@ pub struct AccessSettings {
 pub struct AccessRule {
     /// The agent.
     pub agent: String,
-    /// The server, where `*` stands for any characters; see [Patterns of tools](access.md).
+    /// The server, where `*` stands for any characters, as [access.md](access.md) tells.
     pub server: String,
     /// The tool, by the server's name for it, where `*` stands for any characters; all of the server's if left out.
     pub tool: Option<String>,

@@ -11,7 +11,7 @@ use super::names::Names;
 #[serde(default)]
 #[non_exhaustive]
 pub struct ToolRule {
-    /// Whether the tool exists for anybody.
+    /// Whether the tool exists for anybody. One that a rule with a `*` in its name switches off is off, whatever others say.
     pub enabled: bool,
     /// Calls a minute, of all agents together.
     #[schemars(range(min = 1))]

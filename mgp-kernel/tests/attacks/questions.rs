@@ -161,6 +161,7 @@ async fn a_yes_holds_for_the_agent_that_asked_and_no_other() {
 
 async fn all_agents_are_granted_a_permission_only_if_somebody_says_so() {
     let home = Home::with_state();
+    home.write("mgp.toml", &format!("{}{}", home.read("mgp.toml"), server::configured(&home, "files", "")));
     let refused = home.run(["permissions", "approve", "files", "memory.write"]);
     assert_ne!(refused.code, Some(0), "{refused:?}");
     assert!(refused.err.contains("--agent AGENT") && refused.err.contains("--all-agents"), "{refused:?}");

@@ -52,6 +52,7 @@ fn a_permission_is_granted_within_bounds_and_taken_back() {
         "fs",
         "filesystem.read",
         "--all-agents",
+        "--force",
         "--scope",
         r#"{"paths":["/data/**"]}"#,
     ];
@@ -59,7 +60,7 @@ fn a_permission_is_granted_within_bounds_and_taken_back() {
     let listed = home.json(["permissions", "list"]);
     assert_eq!(listed["grants"][0]["scope"]["paths"][0], "/data/**");
     assert_eq!(listed["grants"][0]["approved_by"], "ada");
-    assert_eq!(home.json(["permissions", "deny", "fs", "filesystem.read", "--force"])["decision"], "denied");
+    assert_eq!(home.json(["permissions", "deny", "fs", "filesystem.read"])["decision"], "denied");
     assert_eq!(home.json(["permissions", "list", "fs"])["grants"][0]["decision"], "denied");
     assert_eq!(home.json(["permissions", "list", "other"])["grants"].as_array().unwrap().len(), 0);
     let wrong = home.run([

@@ -22,8 +22,18 @@ pub(super) fn is_sensitive(text: &str) -> bool {
     // Code names many files that it never opens; what lets others in is no name that it has by chance.
     let lets_in =
         |reason: Reason| !matches!(reason.kind, Kind::Stream | Kind::System | Kind::Git | Kind::Client);
+    // No code that is sent has to name what a shell starts from.
+    let starts_programs = |reason: Reason| reason.kind == Kind::Startup;
     SENSITIVE.iter().any(is_below)
-        || (!path.contains(' ') && PROTECTED.judge(text, PathAccess::Read).is_some_and(lets_in))
+        || (!path.contains(' ')
+            && (PROTECTED.judge(text, PathAccess::Read).is_some_and(lets_in)
+                || PROTECTED.judge(text, PathAccess::Write).is_some_and(starts_programs)))
+}
+
+/// Whether the text is a path from the root or from a home, other than one that swallows what is written to it.
+pub(super) fn is_absolute(text: &str) -> bool {
+    let path = normalize(text.trim());
+    (path.starts_with(['/', '~']) || path.as_bytes().get(1) == Some(&b':')) && !path.starts_with("/dev/")
 }
 
 /// Whether the text is a path from the root into what belongs to the system or to other users.

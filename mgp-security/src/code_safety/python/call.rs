@@ -99,6 +99,9 @@ impl<'t> Check<'_, 't> {
             .or_else(|| keyword(node, "file"))
             .and_then(|argument| self.code.text(argument))
             .is_some_and(|text| path_text::is_of_system(&text) || path_text::is_flag(&text));
+        if !path.contains('(') && self.writes_elsewhere(path, node) {
+            self.findings.pattern(Strict, path, at);
+        }
         if reads && of_system && !path.starts_with("os.environ") && path != "os.getenv" {
             let shown =
                 path.strip_prefix("builtins.").map_or_else(|| path.to_owned(), |name| format!("{name}("));

@@ -5,6 +5,7 @@ use mgp_types::mgp::SafetyLevel::Readonly;
 use super::Check;
 use super::call::{keyword, positional};
 use crate::code_safety::identifier::plain;
+use crate::code_safety::path_text;
 use crate::code_safety::syntax::Node;
 
 impl<'t> Check<'_, 't> {
@@ -26,13 +27,26 @@ impl<'t> Check<'_, 't> {
         }
     }
 
+    /// Whether the call makes or changes a file that lies outside of the working directory.
+    pub(super) fn writes_elsewhere(&self, path: &str, node: Node<'t>) -> bool {
+        let file = match path {
+            "sqlite3.connect" => positional(node).next().or_else(|| keyword(node, "database")),
+            "logging.FileHandler" => positional(node).next().or_else(|| keyword(node, "filename")),
+            "logging.basicConfig" => keyword(node, "filename"),
+            _ if OPENERS.contains(&path) && self.opens_for_writing(node) => positional(node).next(),
+            _ => None,
+        };
+        file.and_then(|file| self.code.text(file)).is_some_and(|file| path_text::is_absolute(&file))
+    }
+
+    fn opens_for_writing(&self, node: Node<'t>) -> bool {
+        let mode = keyword(node, "mode").or_else(|| positional(node).nth(1));
+        mode.is_some_and(|mode| self.code.text(mode).is_none_or(|mode| mode.contains(['w', 'a', 'x', '+'])))
+    }
+
     fn writes_by_path(&self, path: &str, node: Node<'t>) -> bool {
-        let opens = OPENERS.contains(&path);
-        if opens {
-            let mode = keyword(node, "mode").or_else(|| positional(node).nth(1));
-            return mode.is_some_and(|mode| {
-                self.code.text(mode).is_none_or(|mode| mode.contains(['w', 'a', 'x', '+']))
-            });
+        if OPENERS.contains(&path) {
+            return self.opens_for_writing(node);
         }
         let (root, rest) = path.split_once('.').unwrap_or((path, ""));
         match root {

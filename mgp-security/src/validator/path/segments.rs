@@ -13,10 +13,17 @@ pub(super) fn check(path: &str) -> Result<(), Finding> {
 
 fn check_plain(path: &str) -> Result<(), Finding> {
     let mut three_dots = 0;
+    let mut depth = 0_usize;
     let mut segments = path.split(is_separator).peekable();
     while let Some(segment) = segments.next() {
         // One segment of three dots is a pattern of Go and a name like others. More of them, or one before what a
         // filter takes out together with two of its dots, are `..` once the filter has been there.
+        // Written plainly, up and down again ends below where it began.
+        if segment == ".." && depth > 0 && segments.peek().is_some_and(|next| !next.is_empty()) {
+            depth -= 1;
+            continue;
+        }
+        depth += usize::from(segment.chars().any(char::is_alphanumeric));
         let three = segment == "...";
         three_dots += usize::from(three);
         let nested = three && segments.peek().is_some_and(|next| matches!(*next, "" | "."));

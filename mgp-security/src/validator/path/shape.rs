@@ -16,7 +16,9 @@ pub(super) fn check_variables(path: &str) -> Result<(), Finding> {
         let user = rest.split(is_separator).next().unwrap_or_default();
         let names_user = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'+');
         // A name may begin so; only what is below it, or nothing at all, makes it a home.
-        if user.bytes().all(names_user) && (user.is_empty() || rest.len() > user.len()) {
+        let hidden = rest[user.len()..].trim_start_matches(is_separator).starts_with('.');
+        let known = user.is_empty() || ACCOUNTS.contains(&user) || matches!(user, "+" | "-");
+        if user.bytes().all(names_user) && (user.is_empty() || rest.len() > user.len()) && (known || hidden) {
             return Err(Finding::new(
                 "expansion",
                 "the path begins at a home directory: write it from the open one",
@@ -45,7 +47,7 @@ pub(super) fn check(path: &str, absolute: Absolute) -> Result<(), Finding> {
             "the path is a URL or is read by a wrapper: write the plain path",
         ));
     }
-    if path.contains(":$") {
+    if path.contains(":$") || names_stream(path) {
         return Err(Finding::new("alternate-stream", "the path names a stream of a file: name the file"));
     }
     if path.starts_with(['"', '\'', '|', '<', '>', '&', ' ']) || path.ends_with('|') {
@@ -74,6 +76,10 @@ fn check_names(path: &str) -> Result<(), Finding> {
         return Err(Finding::new("ambiguous-path", "the path ends in a dot or space: leave it out"));
     }
     let device = name.strip_suffix(':').unwrap_or(name);
+    // With an extension these are devices to Windows alone; `aux.rs` is a common name elsewhere, `NUL.txt` is none.
+    let (stem, has_extension) = device.split_once('.').map_or((device, false), |(stem, _)| (stem, true));
+    let shouted = stem.bytes().all(|byte| !byte.is_ascii_lowercase()) || stem.eq_ignore_ascii_case("nul");
+    let device = if has_extension && shouted { stem } else { device };
     if DEVICES.iter().any(|own| own.eq_ignore_ascii_case(device)) || is_numbered_device(device) {
         return Err(Finding::new("device-name", "the path names a device of Windows: choose another name"));
     }
@@ -127,11 +133,18 @@ fn has_scheme(path: &str) -> bool {
 
 /// Whether the path is that of a system file without the slash before it, which some program would put there.
 fn is_system_file(path: &str) -> bool {
-    let mut names = path.split('/').filter(|name| !name.is_empty() && *name != ".");
-    let (Some(first), second) = (names.next(), names.next()) else { return false };
+    let mut names: Vec<&str> = Vec::new();
+    for name in path.split('/').filter(|name| !name.is_empty() && *name != ".") {
+        if name == ".." {
+            names.pop();
+        } else {
+            names.push(name);
+        }
+    }
+    let (Some(first), second) = (names.first(), names.get(1)) else { return false };
     // Parameters and queries may follow the name.
     let bare = |name: &str| name.split(['?', ';', '#', '|']).next().unwrap_or_default().to_ascii_lowercase();
-    match (bare(first).as_str(), second.map(bare).as_deref()) {
+    match (bare(first).as_str(), second.map(|name| bare(name)).as_deref()) {
         ("boot.ini", _) => true,
         ("etc", Some(file)) => SYSTEM_ETC.contains(&file),
         ("windows" | "winnt", Some(file)) => SYSTEM_WINDOWS.contains(&file),
@@ -146,6 +159,17 @@ fn is_system_file(path: &str) -> bool {
     }
 }
 
+/// Whether a file with an extension is followed by the name of a stream of it: `a.txt:hidden`. A number is a line.
+fn names_stream(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    name.split_once(':').is_some_and(|(file, stream)| {
+        let extension = file.rsplit_once('.').map_or("", |(_, extension)| extension);
+        (1..=5).contains(&extension.len())
+            && extension.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            && stream.starts_with(|first: char| first.is_ascii_alphabetic())
+    })
+}
+
 fn is_numbered_device(name: &str) -> bool {
     let (port, number) = name.split_at_checked(3).unwrap_or((name, ""));
     (port.eq_ignore_ascii_case("com") || port.eq_ignore_ascii_case("lpt"))
@@ -155,6 +179,24 @@ fn is_numbered_device(name: &str) -> bool {
 /// Devices that Windows finds in every directory. A name with an extension, like `aux.rs`, is a file of its own on
 /// every system but old versions of that one, and a common one.
 const DEVICES: [&str; 7] = ["con", "prn", "aux", "nul", "conin$", "conout$", "clock$"];
+
+/// Accounts that systems come with, whose homes a path may begin at.
+const ACCOUNTS: [&str; 14] = [
+    "root",
+    "admin",
+    "administrator",
+    "user",
+    "ubuntu",
+    "debian",
+    "ec2-user",
+    "git",
+    "postgres",
+    "www-data",
+    "nobody",
+    "daemon",
+    "deploy",
+    "guest",
+];
 
 /// Schemes that runtimes open instead of a file, also without slashes behind the colon.
 const WRAPPERS: [&str; 14] = [

@@ -80,22 +80,36 @@ pub(super) const REFUSE_FOREIGN_PACKAGE: Danger = (
     "installing from an address is not allowed; name a package of the registry, or ask the user to install it",
 );
 
+pub(super) const REFUSE_DESTRUCTION: Danger = (
+    "destruction",
+    "destroying databases, backups, machines or what else runs or is stored elsewhere is not allowed; ask the user to do it",
+);
+pub(super) const REFUSE_SERVED_FOLDER: Danger = (
+    "served-folder",
+    "opening a home or the whole system to the network is not allowed; serve a folder of the working directory",
+);
+
 /// The class of the name `class`.
 pub(super) fn danger(class: &str) -> Option<Danger> {
     CLASSES.iter().find(|(name, _)| *name == class).copied()
 }
 
 /// The classes that the table of programs names.
-const CLASSES: [Danger; 11] = [
+const CLASSES: [Danger; 16] = [
+    REFUSE_DEVICE,
     REFUSE_SYSTEM_PATH,
     REFUSE_RUNS_LATER,
     REFUSE_REVERSE_SHELL,
+    REFUSE_DOWNLOAD,
     REFUSE_SECRET,
     REFUSE_EXFILTRATION,
     REFUSE_PRIVILEGE,
+    REFUSE_SECURITY,
+    REFUSE_POWER,
     REFUSE_KILL,
     REFUSE_OPTION,
     REFUSE_DECISION,
     REFUSE_LOST_WORK,
     REFUSE_FOREIGN_PACKAGE,
+    REFUSE_DESTRUCTION,
 ];

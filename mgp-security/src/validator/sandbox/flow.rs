@@ -2,7 +2,7 @@
 
 use super::argv::{Call, delete, is_shell, kernel};
 use super::judge::{Judge, file_key, program_name};
-use super::known::{Trait, facts, is_listed};
+use super::known::{Kind, Trait, facts, is_listed};
 use super::place::Place;
 use super::read::{decode_escapes, hides_letters};
 use super::value::{Arg, Flow, HOLE, Marks, Text};
@@ -50,7 +50,18 @@ pub(super) fn output(judge: &mut Judge<'_>, call: &Call<'_>) -> Flow {
         "env" | "printenv" | "set" | "export" | "declare" | "history" if call.operands().next().is_none() => {
             Flow::unknown(marks.and(Marks::SENSITIVE).and(Marks::TELLING))
         }
+        program
+            if facts(program).is_some_and(|facts| facts.input == Some(Kind::Code))
+                || program == "jq"
+                || program == "gojq" =>
+        {
+            let tells = call.args.iter().any(|arg| tells_environment(&arg.text));
+            Flow::unknown(if tells { marks.and(Marks::SENSITIVE).and(Marks::TELLING) } else { marks })
+        }
         "find" if delete::looks_for_secrets(call) => Flow::unknown(marks.and(Marks::SENSITIVE)),
+        "find" if delete::chooses_rebuilt(call) => {
+            Flow::unknown(marks.and(Marks::CHOSEN).and(Marks::REBUILT))
+        }
         "find" if delete::chooses_here(call) => Flow::unknown(marks.and(Marks::CHOSEN)),
         "mktemp" => Flow::known(MADE),
         "find" if delete::is_unfiltered(call) && !delete::is_below_here(call) => {
@@ -71,6 +82,9 @@ pub(super) fn output(judge: &mut Judge<'_>, call: &Call<'_>) -> Flow {
             if call.operands().any(|arg| call.place(&arg.text).is_accounts()) =>
         {
             Flow::unknown(marks.and(Marks::SENSITIVE).and(Marks::TELLING))
+        }
+        "tar" | "zip" | "cpio" | "7z" | "mysqldump" | "mariadb-dump" | "pg_dump" | "mongodump" => {
+            Flow::unknown(marks.and(Marks::TELLING))
         }
         "ps" if call.flag('e', "") || call.flag('A', "") || call.has("aux") || call.has("ax") => {
             let chosen = ["-p", "-C", "-u", "-U", "-t"].iter().any(|option| call.has(option));
@@ -286,6 +300,22 @@ fn sets_up(program: &str, call: &Call<'_>) -> bool {
         "register-python-argcomplete",
     ];
     PROGRAMS.contains(&program) || call.args.iter().any(|arg| is_listed("setup", &arg.text))
+}
+
+/// Whether code prints all variables of the environment; one of them by its name is none of them.
+fn tells_environment(code: &str) -> bool {
+    ["process.env", "os.environ", "$ENV", "%ENV", "ENV.to_h", "Deno.env.toObject", "getenv()", "env"]
+        .iter()
+        .any(|name| {
+            code.match_indices(name).any(|(at, _)| {
+                let before = code[..at].chars().next_back();
+                let after = code[at + name.len()..].chars().next();
+                let whole = *name != "env"
+                    || code.trim() == "env"
+                    || matches!(before, Some('|' | '(' | ' ')) && matches!(after, None | Some('|' | ')'));
+                whole && !after.is_some_and(|c| c.is_alphanumeric() || "._[{?-".contains(c))
+            })
+        })
 }
 
 /// Whether `call` writes whole trees, disks, databases or the traffic of a network.

@@ -7,7 +7,7 @@ use crate::Finding;
 use super::CommandPolicy;
 use super::argv::{self, Call, Files};
 use super::finding::{
-    REFUSE_COMPLEX, REFUSE_DOWNLOAD, REFUSE_EXHAUSTION, REFUSE_FORK_BOMB, REFUSE_OBFUSCATION, REFUSE_OPTION,
+    REFUSE_COMPLEX, REFUSE_DOWNLOAD, REFUSE_EXHAUSTION, REFUSE_FORK_BOMB, REFUSE_OBFUSCATION,
     REFUSE_UNDECIDABLE, refuse,
 };
 use super::known::{Kind, Reading};
@@ -298,8 +298,10 @@ impl<'p> Judge<'p> {
             stranger::check(self, &call)?;
             return Ok(out);
         };
-        let packages = reading.kinds().filter(|(_, kind)| *kind == Some(Kind::Package)).map(|(arg, _)| arg);
-        for package in packages.chain(reading.values(Kind::Package)) {
+        let is_package = |kind| matches!(kind, Kind::Package | Kind::SystemPackage);
+        let packages = reading.kinds().filter(|(_, kind)| kind.is_some_and(is_package)).map(|(arg, _)| arg);
+        let given = reading.given.iter().filter(|given| is_package(given.kind)).map(|given| &given.value);
+        for package in packages.chain(given) {
             let kept = self.files.get(&file_key(&package.text));
             if kept.is_some_and(|flow| flow.marks.has(Marks::FETCHED)) {
                 return Err(refuse(REFUSE_DOWNLOAD));
@@ -309,7 +311,7 @@ impl<'p> Judge<'p> {
             let flow = self.deeper(|judge| match inner {
                 Inner::Command(args) => judge.command(&args, input),
                 Inner::Shell(text) => judge.text(&text, input),
-                Inner::Never => Err(refuse(REFUSE_OPTION)),
+                Inner::Never(danger) => Err(refuse(danger)),
             })?;
             out = flow;
         }

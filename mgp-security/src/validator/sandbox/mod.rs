@@ -10,6 +10,7 @@
 
 mod argv;
 mod builtin;
+mod database;
 mod expand;
 mod finding;
 mod flow;
@@ -17,6 +18,7 @@ mod interpreter;
 mod judge;
 mod known;
 mod literal;
+mod named_program;
 mod one_word;
 mod package;
 mod pattern;

@@ -5,14 +5,38 @@ use crate::Finding;
 use super::argv::Call;
 use super::finding::{REFUSE_DOWNLOAD, REFUSE_FOREIGN_PACKAGE, refuse};
 use super::known::is_listed;
-use super::value::{Arg, Marks};
+use super::unwrap::is_for_everybody;
+use super::value::{Arg, HOLE, Marks};
 
 /// Judges what a package manager is told to install.
 pub(super) fn check(call: &Call<'_>, package: &Arg) -> Result<(), Finding> {
     if package.marks.has(Marks::FETCHED) && package.marks.has(Marks::PROCESS) {
         return Err(refuse(REFUSE_DOWNLOAD));
     }
-    if is_address(call.program, &package.text) { Err(refuse(REFUSE_FOREIGN_PACKAGE)) } else { Ok(()) }
+    if is_address(call.program, &package.text) || is_left_lying(call, &package.text) {
+        Err(refuse(REFUSE_FOREIGN_PACKAGE))
+    } else {
+        Ok(())
+    }
+}
+
+/// Judges what a package manager of the system is told to install: what it installs may do all that root may.
+pub(super) fn check_system(call: &Call<'_>, package: &Arg) -> Result<(), Finding> {
+    check(call, package)?;
+    let text = package.text.trim();
+    let lower = text.to_ascii_lowercase();
+    let file = text.starts_with(['.', '/', '~', '\\'])
+        || text.contains(":\\")
+        || PACKAGE_FILES.iter().any(|end| lower.ends_with(end));
+    if file && !text.contains(HOLE) { Err(refuse(REFUSE_FOREIGN_PACKAGE)) } else { Ok(()) }
+}
+
+/// Judges what `go` installs or runs: a folder, or a module of a forge or domain that many use.
+pub(super) fn check_module(module: &str) -> Result<(), Finding> {
+    let (path, version) = module.split_once('@').unwrap_or((module, ""));
+    let host = path.split('/').next().unwrap_or("");
+    let fetched = path.contains("://") || !version.is_empty() && host.contains('.') && !host.starts_with('.');
+    if fetched && !is_listed("go-hosts", host) { Err(refuse(REFUSE_FOREIGN_PACKAGE)) } else { Ok(()) }
 }
 
 /// Judges where a package manager is told to look.
@@ -60,3 +84,30 @@ fn is_address(program: &str, package: &str) -> bool {
         && !package.starts_with(['@', '.', '/', '~', '-'])
         && package.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_./#".contains(&b))
 }
+
+/// Whether the package is a file where anybody may have put it.
+fn is_left_lying(call: &Call<'_>, package: &str) -> bool {
+    package.contains('/') && is_for_everybody(call, package)
+}
+
+/// How the files of packages end.
+const PACKAGE_FILES: [&str; 18] = [
+    ".deb",
+    ".rpm",
+    ".apk",
+    ".snap",
+    ".flatpak",
+    ".flatpakref",
+    ".pkg",
+    ".dmg",
+    ".msi",
+    ".msix",
+    ".appx",
+    ".appxbundle",
+    ".xbps",
+    ".ipk",
+    ".txz",
+    ".pkg.tar.zst",
+    ".pkg.tar.xz",
+    ".rb",
+];

@@ -204,6 +204,19 @@ impl Place {
             || self.inside("/var/run/secrets")
     }
 
+    /// A file that runs in place of a program that everybody starts by its name.
+    pub(super) fn shadows_program(&self) -> bool {
+        let folders = ["/usr/local/bin/", "/usr/local/sbin/", "~/.local/bin/", "~/bin/", "~/.cargo/bin/"];
+        folders
+            .iter()
+            .any(|folder| self.0.strip_prefix(folder).is_some_and(|name| is_listed("shadowed", name)))
+    }
+
+    /// The socket of a service that gives whoever talks to it the rights of root.
+    pub(super) fn is_control(&self) -> bool {
+        is_listed("sockets", self.name())
+    }
+
     /// The list of accounts: no secret, yet what an intruder shows first.
     pub(super) fn is_accounts(&self) -> bool {
         matches!(self.0.as_str(), "/etc/passwd" | "/etc/group" | "/private/etc/passwd")

@@ -3,18 +3,21 @@
 use crate::Finding;
 
 use super::argv::{Call, is_shell};
-use super::finding::{REFUSE_DOWNLOAD, REFUSE_OPTION, REFUSE_RECURSIVE_DELETE, refuse};
-use super::known::{Kind, Reading, Trait};
-use super::package;
+use super::finding::{
+    Danger, REFUSE_DESTRUCTION, REFUSE_DOWNLOAD, REFUSE_EXFILTRATION, REFUSE_OPTION, REFUSE_PRIVILEGE,
+    REFUSE_RECURSIVE_DELETE, REFUSE_RUNS_LATER, REFUSE_SECRET, REFUSE_SERVED_FOLDER, refuse,
+};
+use super::known::{Kind, Reading, Trait, facts, holds_listed, is_listed};
 use super::value::{Arg, HOLE, Marks, Text};
+use super::{database, named_program, package};
 
 /// What a program runs in turn.
 pub(super) enum Inner {
     Command(Vec<Arg>),
     /// A text that a shell reads.
     Shell(String),
-    /// What is refused whatever it runs.
-    Never,
+    /// What is refused whatever else the call runs.
+    Never(Danger),
 }
 
 /// The commands that `call` runs in turn.
@@ -22,9 +25,6 @@ pub(super) fn inner_commands(call: &Call<'_>, reading: &Reading<'_>) -> Result<V
     let mut inner = Vec::new();
     if call.program == "command" && (call.flag('v', "") || call.flag('V', "")) {
         return Ok(inner);
-    }
-    if let Some(danger) = reading.refused {
-        return Err(refuse(danger));
     }
     for given in &reading.given {
         of_value(call, reading, given.kind, &given.value, &mut inner)?;
@@ -39,6 +39,7 @@ pub(super) fn inner_commands(call: &Call<'_>, reading: &Reading<'_>) -> Result<V
             Some(kind) => of_value(call, reading, kind, operand, &mut inner)?,
         }
     }
+    serves_here(call, reading)?;
     of_input(call, reading, &mut inner)?;
     if matches!(call.program, "find" | "fd" | "fdfind") {
         found(call, &mut inner)?;
@@ -52,7 +53,7 @@ pub(super) fn inner_commands(call: &Call<'_>, reading: &Reading<'_>) -> Result<V
             && !reading.program.has(Trait::Enters)
             && !call.input.is_fed()
         {
-            return Err(refuse(REFUSE_OPTION));
+            return Err(refuse(reading.refused().unwrap_or(REFUSE_OPTION)));
         }
         if let (true, Some(first)) = (reading.facts.has(Trait::Fetches), command.first()) {
             package::check(call, first)?;
@@ -66,6 +67,8 @@ pub(super) fn inner_commands(call: &Call<'_>, reading: &Reading<'_>) -> Result<V
             inner.push(Inner::Command(command));
         }
     }
+    // What the inner commands do says more than that they are run in a way that is refused.
+    inner.extend(reading.refused().map(Inner::Never));
     Ok(inner)
 }
 
@@ -93,14 +96,76 @@ fn of_value(
         }
         Kind::Pipe if text.trim_start().starts_with(['|', '!']) => return Err(refuse(REFUSE_OPTION)),
         Kind::Action if text.starts_with("exec") => return Err(refuse(REFUSE_OPTION)),
+        Kind::Escapes | Kind::Code if reading.program.has(Trait::Sql) => {
+            escape(text, inner)?;
+            database::check(text)?;
+        }
         Kind::Escapes => escape(text, inner)?,
         Kind::Setting => setting(call, text, inner)?,
         Kind::Library if is_foreign_code(call, value) => return Err(refuse(REFUSE_OPTION)),
         Kind::Package => package::check(call, value)?,
+        Kind::SystemPackage => package::check_system(call, value)?,
+        Kind::Module => package::check_module(text)?,
         Kind::Index => package::check_index(text)?,
+        Kind::Shared if call.place(text).is_vast() || call.place(text).is_secret() => {
+            return Err(refuse(REFUSE_SERVED_FOLDER));
+        }
+        Kind::Mount if mounts_host(call, text) => return Err(refuse(REFUSE_PRIVILEGE)),
+        Kind::Named if text.contains(HOLE) => return Err(refuse(REFUSE_DESTRUCTION)),
+        Kind::Method if text.eq_ignore_ascii_case("DELETE") => return Err(refuse(REFUSE_DESTRUCTION)),
+        Kind::Database if !is_for_tests(text) => return Err(refuse(REFUSE_DESTRUCTION)),
+        Kind::Program if !named_program::is_plain(call, text) => return Err(refuse(REFUSE_OPTION)),
+        Kind::Contents if !matches!(text, "name" | "wide") => return Err(refuse(REFUSE_SECRET)),
+        Kind::Groups if text.split(',').any(|group| is_listed("powerful-groups", group)) => {
+            return Err(refuse(REFUSE_PRIVILEGE));
+        }
+        Kind::Bucket if is_whole_bucket(text) => return Err(refuse(REFUSE_DESTRUCTION)),
+        Kind::Opened if starts_on_opening(text) => return Err(refuse(REFUSE_OPTION)),
         _ => {}
     }
     Ok(())
+}
+
+/// A program that serves a folder serves the working directory if it is told no other.
+fn serves_here(call: &Call<'_>, reading: &Reading<'_>) -> Result<(), Finding> {
+    let serves = reading.facts.every == Some(Kind::Shared);
+    if serves && reading.values(Kind::Shared).next().is_none() && call.place(".").is_vast() {
+        return Err(refuse(REFUSE_SERVED_FOLDER));
+    }
+    Ok(())
+}
+
+/// Whether the name of a database says that it is there to be thrown away.
+fn is_for_tests(name: &str) -> bool {
+    let mut words = name.split(|c: char| !c.is_ascii_alphanumeric());
+    words.any(|word| matches!(word, "test" | "tests" | "tmp" | "temp" | "scratch" | "sandbox"))
+}
+
+/// Whether a bucket is named without anything in it.
+fn is_whole_bucket(address: &str) -> bool {
+    address.split_once("://").is_some_and(|(_, rest)| {
+        rest.split_once('/').is_none_or(|(_, key)| key.is_empty() || key.starts_with('*'))
+    })
+}
+
+/// Whether opening such a file runs it, or opens it in a program that runs it.
+fn starts_on_opening(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let runs =
+        [".command", ".tool", ".terminal", ".workflow", ".scpt", ".sh", ".pkg", ".mpkg", ".jar", ".inetloc"];
+    let programs = ["terminal", "iterm", "iterm2", "script editor", "automator", "shortcuts"];
+    runs.iter().any(|end| lower.ends_with(end)) || programs.contains(&lower.trim_end_matches(".app"))
+}
+
+/// Whether a container gets a folder that holds the system, a home, keys, or the rights of whoever commands the host.
+fn mounts_host(call: &Call<'_>, mount: &str) -> bool {
+    let named =
+        |part: &str| ["source=", "src="].iter().find_map(|key| part.strip_prefix(key)).map(str::to_owned);
+    let source = mount.split(',').find_map(named);
+    let source = source.unwrap_or_else(|| mount.split(':').next().unwrap_or("").to_owned());
+    let place = call.place(&source);
+    let optional = ["/opt", "/srv", "/mnt", "/media"].contains(&place.as_str());
+    place.is_secret() || place.is_device() || (place.is_vast() && !optional) || place.is_control()
 }
 
 /// Judges what the program reads from its input.
@@ -109,7 +174,12 @@ fn of_input(call: &Call<'_>, reading: &Reading<'_>, inner: &mut Vec<Inner>) -> R
     match reading.facts.input {
         // A remote shell reads its input if it is given no command.
         Some(Kind::Command) if reading.command.is_none() => inner.push(Inner::Shell(text.clone())),
-        Some(Kind::Escapes) => text.lines().try_for_each(|line| escape(line, inner))?,
+        Some(Kind::Escapes) => {
+            text.lines().try_for_each(|line| escape(line, inner))?;
+            if reading.program.has(Trait::Sql) {
+                database::check(text)?;
+            }
+        }
         _ => {}
     }
     Ok(())
@@ -121,7 +191,7 @@ fn escape(text: &str, inner: &mut Vec<Inner>) -> Result<(), Finding> {
             return Err(refuse(REFUSE_OPTION));
         }
         // Nobody who is not sitting at a terminal has a reason for a detour through such a program.
-        inner.extend([Inner::Shell(command.to_owned()), Inner::Never]);
+        inner.extend([Inner::Shell(command.to_owned()), Inner::Never(REFUSE_OPTION)]);
     }
     Ok(())
 }
@@ -163,6 +233,7 @@ fn found(call: &Call<'_>, inner: &mut Vec<Inner>) -> Result<(), Finding> {
     let unfiltered = super::argv::delete::is_unfiltered(call);
     let secrets = super::argv::delete::looks_for_secrets(call);
     let chosen = super::argv::delete::chooses_here(call);
+    let rebuilt = super::argv::delete::chooses_rebuilt(call);
     let own = super::argv::delete::is_below_here(call);
     let in_secret = super::argv::delete::begins_in_secret(call);
     let actions = ["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"];
@@ -176,8 +247,11 @@ fn found(call: &Call<'_>, inner: &mut Vec<Inner>) -> Result<(), Finding> {
         if is_bare_shell(&words.join(" ")) && !words.contains(&"-n") {
             return Err(refuse(REFUSE_OPTION));
         }
+        if sends_found(&words) {
+            return Err(refuse(REFUSE_EXFILTRATION));
+        }
         let looks_only = args.first().is_some_and(|arg| {
-            super::known::facts(&arg.text).is_some_and(|facts| facts.has(Trait::Looks)) || arg.text == "echo"
+            facts(&arg.text).is_some_and(|facts| facts.has(Trait::Looks)) || arg.text == "echo"
         });
         let asks = rest[at].text.starts_with("-ok");
         for arg in args.iter_mut().filter(|arg| arg.text.contains("{}")) {
@@ -187,6 +261,9 @@ fn found(call: &Call<'_>, inner: &mut Vec<Inner>) -> Result<(), Finding> {
             }
             if chosen || (unfiltered && own) {
                 arg.marks.add(Marks::CHOSEN);
+            }
+            if rebuilt {
+                arg.marks.add(Marks::REBUILT);
             }
             if secrets || (in_secret && !looks_only) {
                 arg.marks.add(Marks::SENSITIVE);
@@ -202,33 +279,61 @@ fn found(call: &Call<'_>, inner: &mut Vec<Inner>) -> Result<(), Finding> {
     Ok(())
 }
 
+/// Whether each file that is found is sent to another machine.
+fn sends_found(words: &[&str]) -> bool {
+    let text = words.join(" ");
+    let pieces = || text.split(|c: char| c.is_whitespace() || "'\"|;&<>()".contains(c));
+    let sends = pieces().any(|piece| {
+        facts(piece).is_some_and(|facts| facts.has(Trait::Client)) && !is_listed("own-clients", piece)
+    });
+    let given = text.contains("{}") || text.contains("$1") || text.contains("$0") || text.contains("$@");
+    sends && given && !pieces().any(super::argv::is_local_host)
+}
+
 /// Judges `key=value`, or `key value`, in which some keys of some programs name a command.
 fn setting(call: &Call<'_>, text: &str, inner: &mut Vec<Inner>) -> Result<(), Finding> {
     let (key, value) = text.split_once(['=', ' ']).unwrap_or((text, ""));
     let key = key.to_ascii_lowercase();
     let value = value.trim_matches(['=', ' ', '"', '\'', ':']);
-    if ["registry", "index-url", "index_url", "find-links"].iter().any(|end| key.ends_with(end)) {
+    if is_listed("index-keys", &key) {
         return package::check_index(value);
     }
     if value.is_empty() || matches!(value, "true" | "false" | "yes" | "no" | "none") {
         return Ok(());
     }
-    if let Some(command) = SSH_COMMANDS.iter().any(|name| key == *name).then_some(value) {
-        let program = command.split(' ').next().unwrap_or("").rsplit('/').next().unwrap_or("");
-        let proxies = ["ssh", "nc", "ncat", "connect", "corkscrew", "cloudflared", "aws", "gcloud"];
-        if !proxies.contains(&program) || command.contains([';', '|', '&', '`', '$']) {
-            return Err(refuse(REFUSE_OPTION));
+    if let Some(script) = key.strip_prefix("scripts.") {
+        // These run when others do, or when a package is installed.
+        if ["pre", "post", "install"].iter().any(|head| script.starts_with(head)) {
+            return Err(refuse(REFUSE_RUNS_LATER));
         }
-        inner.push(Inner::Shell(command.to_owned()));
+        inner.push(Inner::Shell(value.to_owned()));
         return Ok(());
     }
-    let runs = RUNNING_KEYS.iter().any(|word| key.contains(word));
-    let loads = LOADING_KEYS.iter().any(|word| key.contains(word));
-    let elsewhere = loads && is_foreign_code(call, &Arg::new(value));
-    if runs || elsewhere || value.starts_with('!') {
+    if is_listed("proxy-keys", &key) {
+        let program = command_name(value);
+        if !is_listed("proxies", program) || command_separators(value) {
+            return Err(refuse(REFUSE_OPTION));
+        }
+        inner.push(Inner::Shell(value.to_owned()));
+        return Ok(());
+    }
+    let runs = holds_listed("running-keys", &key);
+    let names_program = holds_listed("program-keys", &key) && !named_program::is_plain(call, value);
+    let loads = holds_listed("loading-keys", &key) && is_foreign_code(call, &Arg::new(value));
+    if runs || names_program || loads || value.starts_with('!') {
         return Err(refuse(REFUSE_OPTION));
     }
     Ok(())
+}
+
+/// The name of the program that a command line begins with.
+pub(super) fn command_name(command: &str) -> &str {
+    command.split_whitespace().next().unwrap_or("").rsplit('/').next().unwrap_or("")
+}
+
+/// Whether a text is more than one command, or one that is computed.
+pub(super) fn command_separators(text: &str) -> bool {
+    text.contains([';', '|', '&', '`', '$', '<', '>', '\n'])
 }
 
 /// Whether code is loaded from where anybody can put it: an address, a folder for everybody, a file that came from
@@ -239,6 +344,7 @@ fn is_foreign_code(call: &Call<'_>, value: &Arg) -> bool {
         ["/usr/lib", "/lib", "/usr/local/lib", "/opt/", "/snap/"].iter().any(|own| lower.starts_with(own));
     let library = [".so", ".dll", ".dylib", ".inf", ".sct", ".scr", ".ocx", ".cpl", ".node", ".wsf", ".xsl"];
     value.marks.has(Marks::FETCHED)
+        || value.marks.has(Marks::PROCESS)
         || lower.contains("://")
         || lower.starts_with("\\\\")
         || lower.contains("scrobj")
@@ -247,12 +353,21 @@ fn is_foreign_code(call: &Call<'_>, value: &Arg) -> bool {
 }
 
 /// Whether `path` lies where any user can write.
-fn is_for_everybody(call: &Call<'_>, path: &str) -> bool {
+pub(super) fn is_for_everybody(call: &Call<'_>, path: &str) -> bool {
     let place = call.place(path);
-    let open = ["/tmp", "/var/tmp", "/dev/shm", "~/Downloads"];
-    open.iter().any(|open| {
-        place.as_str().strip_prefix(open).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    })
+    let lower = place.as_str().to_ascii_lowercase();
+    let open = [
+        "/tmp",
+        "/var/tmp",
+        "/dev/shm",
+        "~/downloads",
+        "c:/users/public",
+        "c:/temp",
+        "c:/windows/temp",
+        "%temp%",
+    ];
+    open.iter()
+        .any(|open| lower.strip_prefix(open).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
 }
 
 /// Whether `text` holds a file name with this extension.
@@ -311,34 +426,3 @@ const ESCAPES: [&str; 17] = [
 /// The same inside a text.
 const INNER_ESCAPES: [&str; 8] =
     [":!", "silent !", "platform shell ", "exec:", "shell_escape ", "|!", "system(", "term://"];
-
-const SSH_COMMANDS: [&str; 4] = ["proxycommand", "localcommand", "knownhostscommand", "permitlocalcommand"];
-
-/// Words in the names of settings whose value is run.
-const RUNNING_KEYS: [&str; 22] = [
-    "invoke",
-    "pre-install",
-    "post-install",
-    "hook",
-    "script-shell",
-    "askpass",
-    "sftp.command",
-    "proxyauto",
-    "proxy-auto-detect",
-    "prepend",
-    "append_file",
-    "tunnels",
-    "actionban",
-    "actionstart",
-    "load_module",
-    "dir::bin",
-    "solver",
-    "runner",
-    "rustc-wrapper",
-    "ld_preload",
-    "bash_env",
-    "node-gyp",
-];
-
-/// Words in the names of settings whose value is loaded.
-const LOADING_KEYS: [&str; 7] = ["plugin", "extension", "preload", "linker", "module", "config", "library"];

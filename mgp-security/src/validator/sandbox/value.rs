@@ -61,6 +61,8 @@ impl Marks {
     pub(super) const BULK: Self = Self(1 << 14);
     /// Tells which processes are the kernel's.
     pub(super) const KERNEL: Self = Self(1 << 15);
+    /// Names what a build or an installation makes anew.
+    pub(super) const REBUILT: Self = Self(1 << 16);
     /// Written with the field separator where others write a blank.
     pub(super) const GLUED: Self = Self(1 << 10);
 

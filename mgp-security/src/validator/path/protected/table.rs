@@ -31,7 +31,7 @@ pub(super) const GROUPS: &[Group] = &[
             **/.env-sample, **/test/**/*.pem, **/test/**/*.key, **/tests/**/*.pem, **/tests/**/*.key, \
             **/test*data/**/*.pem, **/test*data/**/*.key, **/fixtures/**/*.pem, **/fixtures/**/*.key, \
             **/*cert*.pem, **/*chain*.pem, **/*bundle*.pem, **/*public*.pem, **/*pub.pem, **/ca.pem, \
-            **/*-ca.pem, **/dhparam*.pem, **/*dummy*.key, **/*example*.key, **/*public*.key, **/*pub.key",
+            **/id_*.md, **/id_*.txt, **/id_*.html, **/id_*.rst, **/*-ca.pem, **/dhparam*.pem, **/*dummy*.key, **/*example*.key, **/*public*.key, **/*pub.key",
     ),
     group(
         Kind::System,

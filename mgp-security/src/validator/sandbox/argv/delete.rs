@@ -4,7 +4,8 @@ use crate::Finding;
 
 use super::super::CommandPolicy;
 use super::super::finding::{
-    REFUSE_DEVICE, REFUSE_LOG, REFUSE_RECURSIVE_DELETE, REFUSE_SYSTEM_PATH, REFUSE_UNDECIDABLE, refuse,
+    REFUSE_DESTRUCTION, REFUSE_DEVICE, REFUSE_LOG, REFUSE_RECURSIVE_DELETE, REFUSE_SYSTEM_PATH,
+    REFUSE_UNDECIDABLE, refuse,
 };
 use super::super::place::Place;
 use super::super::value::{Arg, HOLE, Marks};
@@ -12,11 +13,13 @@ use super::Call;
 
 pub(super) fn check(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Finding> {
     match call.program {
-        "rm" | "unlink" | "srm" | "shred" | "wipe" | "rmdir" | "trash" | "gio" if deletes(call) => {
+        "rm" | "unlink" | "srm" | "shred" | "wipe" | "rmdir" | "trash" | "gio" | "rimraf" | "del-cli"
+        | "remove_directory"
+            if deletes(call) =>
+        {
             remove(call, policy)
         }
         "find" | "fd" | "fdfind" if call.has("-delete") => found(call, policy),
-        "rimraf" | "del-cli" => Err(refuse(REFUSE_RECURSIVE_DELETE)),
         "truncate" | "cp"
             if call.operands().next_back().is_some_and(|arg| arg.marks.has(Marks::EVERYTHING)) =>
         {
@@ -38,9 +41,6 @@ pub(super) fn check(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Findi
                 return Err(refuse(REFUSE_RECURSIVE_DELETE));
             }
             Ok(())
-        }
-        "hdfs" | "hadoop" | "aws" | "gsutil" | "gcloud" if removes_bucket(call) => {
-            Err(refuse(REFUSE_RECURSIVE_DELETE))
         }
         _ => Ok(()),
     }
@@ -84,6 +84,16 @@ pub(in super::super) fn chooses_here(call: &Call<'_>) -> bool {
             root.is_known() && !place.is_vast() && !place.is_system() && !place.climbs()
         })
         && !call.place(".").is_vast()
+}
+
+/// Whether a `find` chooses, below the working directory, by names of what a build or an installation makes anew.
+pub(in super::super) fn chooses_rebuilt(call: &Call<'_>) -> bool {
+    let mut names =
+        call.args.windows(2).filter(|two| matches!(two[0].text.as_str(), "-name" | "-iname")).peekable();
+    names.peek().is_some()
+        && chooses_here(call)
+        && !call.args.iter().any(|arg| matches!(arg.text.as_str(), "!" | "-not"))
+        && names.all(|two| Place::new(&two[1].text, "").is_rebuilt())
 }
 
 /// A named tree below the working directory, or one that any program can fill again.
@@ -185,9 +195,17 @@ fn remove(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Finding> {
         if place.is_system() {
             return Err(refuse(REFUSE_SYSTEM_PATH));
         }
+        // Nobody gets back what was overwritten, and a key is seldom there twice.
+        let outside = place.as_str().starts_with('~') || place.climbs();
+        if !arg.is_option() && outside && (overwrites(call.program) || place.is_secret()) {
+            return Err(refuse(REFUSE_DESTRUCTION));
+        }
     }
-    let recursive =
-        call.flag('r', "recursive") || call.flag('R', "recursive") || call.flag('\0', "no-preserve-root");
+    let whole = matches!(call.program, "rimraf" | "del-cli" | "remove_directory");
+    let recursive = whole
+        || call.flag('r', "recursive")
+        || call.flag('R', "recursive")
+        || call.flag('\0', "no-preserve-root");
     let own = |arg: &Arg| {
         let place = call.place(&arg.text);
         let chosen = arg.marks.has(Marks::CHOSEN) && arg.text == "\0";
@@ -197,7 +215,7 @@ fn remove(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Finding> {
             || (arg.is_known() && policy.is_scratch(place.as_str()))
     };
     if recursive
-        && matches!(call.program, "rm" | "srm" | "wipe")
+        && (whole || matches!(call.program, "rm" | "srm" | "wipe"))
         && !(call.operands().next().is_some() && call.operands().all(own))
     {
         return Err(refuse(REFUSE_RECURSIVE_DELETE));
@@ -205,8 +223,15 @@ fn remove(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Finding> {
     Ok(())
 }
 
+fn overwrites(program: &str) -> bool {
+    matches!(program, "shred" | "srm" | "wipe")
+}
+
 /// A tree below the working directory that a build or an installation makes anew.
 fn is_rebuilt(call: &Call<'_>, arg: &Arg) -> bool {
+    if arg.marks.has(Marks::REBUILT) && arg.text == "\0" {
+        return true;
+    }
     let here = Place::new(call.directory, "");
     arg.text.split(HOLE).count() == 1
         && Place::new(&arg.text, "").is_rebuilt()
@@ -224,12 +249,4 @@ fn mirror(call: &Call<'_>) -> Result<(), Finding> {
         return Err(refuse(REFUSE_RECURSIVE_DELETE));
     }
     Ok(())
-}
-
-fn removes_bucket(call: &Call<'_>) -> bool {
-    let all: Vec<&str> = call.args.iter().map(|arg| arg.text.as_str()).collect();
-    let removes = all.iter().any(|text| matches!(*text, "rm" | "-rm" | "-rmr" | "rb"));
-    removes
-        && all.iter().any(|text| matches!(*text, "-r" | "-R" | "--recursive" | "--force" | "-rmr"))
-        && all.iter().any(|text| matches!(*text, "/" | "/*"))
 }

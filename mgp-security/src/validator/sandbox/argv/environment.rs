@@ -6,10 +6,12 @@ use super::super::finding::{
     REFUSE_ENVIRONMENT, REFUSE_LOG, REFUSE_OPTION, REFUSE_RUNS_LATER, REFUSE_UNDECIDABLE, refuse,
 };
 use super::super::judge::Judge;
+use super::super::known::{Kind, Reading, is_listed, told};
+use super::super::named_program;
 use super::super::package;
+use super::super::unwrap::{command_name, is_for_everybody};
 use super::super::value::{Arg, Flow};
-use super::Call;
-use super::network::is_shell;
+use super::{Call, Files};
 
 /// Judges the assignment of `value` to `name`.
 pub(in super::super) fn check_assignment(
@@ -18,80 +20,71 @@ pub(in super::super) fn check_assignment(
     value: &Arg,
 ) -> Result<(), Finding> {
     let text = value.text.as_str();
-    if text.trim_start().starts_with("() {") {
-        return Err(refuse(REFUSE_ENVIRONMENT));
+    let (directory, input) = (judge.directory.clone(), Flow::default());
+    let files = Files { protected: &judge.policy.protected, directory: &directory };
+    let call = Call { program: "", head: "", args: &[], input: &input, directory: &directory, files };
+    if is_listed("command-variables", name) || is_listed("program-variables", name) {
+        judge.text(text, &Flow::default())?;
     }
-    if LOADING.contains(&name) && !text.is_empty() {
-        return Err(refuse(REFUSE_ENVIRONMENT));
+    check_variable(&call, name, text)?;
+    if let Some(program) = told("option-variables", name) {
+        let words = std::iter::once(program).chain(text.split_whitespace()).map(Arg::new);
+        tolerate(judge.command(&words.collect::<Vec<_>>(), &Flow::default()))?;
     }
+    if matches!(name, "PS0" | "PS1" | "PS2" | "PS4") && text.contains(['$', '`']) {
+        // The prompt is expanded each time it is shown.
+        tolerate(judge.text(&format!("echo \"{text}\""), &Flow::default()))?;
+    }
+    Ok(())
+}
+
+/// What cannot be decided of what is only a part of a command is no reason to refuse it.
+fn tolerate(judged: Result<Flow, Finding>) -> Result<(), Finding> {
+    match judged {
+        Err(finding) if finding.rule != REFUSE_UNDECIDABLE.0 => Err(finding),
+        _ => Ok(()),
+    }
+}
+
+/// Judges a variable by the lists of the table.
+fn check_variable(call: &Call<'_>, name: &str, text: &str) -> Result<(), Finding> {
     if matches!(name, "HISTFILE" | "HISTSIZE" | "HISTFILESIZE") && matches!(text, "" | "0" | "/dev/null") {
         return Err(refuse(REFUSE_LOG));
     }
-    if loads_from_anywhere(name, text) {
-        return Err(refuse(REFUSE_ENVIRONMENT));
+    if is_listed("index-variables", name) {
+        package::check_index(text)?;
     }
-    if name == "NODE_OPTIONS" && (text.contains("-r") || text.contains("import")) && !text.contains("max") {
-        return Err(refuse(REFUSE_ENVIRONMENT));
-    }
-    if matches!(name, "GIT_SSH_COMMAND" | "GIT_SSH") {
-        return ssh_only(text);
-    }
-    installs_from(name, text)?;
-    if matches!(name, "PS0" | "PS1" | "PS2" | "PS4") && text.contains(['$', '`']) {
-        // The prompt is expanded each time it is shown.
-        match judge.text(&format!("echo \"{text}\""), &Flow::default()) {
-            Err(finding) if finding.rule != REFUSE_UNDECIDABLE.0 => return Err(finding),
-            _ => {}
-        }
-    }
-    if RUNNING.contains(&name) {
-        judge.text(text, &Flow::default())?;
-        let program = text.split_whitespace().next().unwrap_or("").rsplit('/').next().unwrap_or("");
-        if is_shell(program) || (text.contains([';', '|', '&']) && text.contains("sh")) {
-            return Err(refuse(REFUSE_ENVIRONMENT));
-        }
-    }
-    Ok(())
+    let loads = is_listed("loaded-variables", name) && !text.is_empty();
+    let names_program = is_listed("program-variables", name) && !named_program::is_plain(call, text);
+    let first = text.split(':').next().unwrap_or("");
+    let searches =
+        is_listed("search-variables", name) && first.starts_with('/') && is_for_everybody(call, first);
+    let refused = text.trim_start().starts_with("() {")
+        || loads
+        || names_program
+        || searches
+        || told("option-variables", name).is_some_and(|program| loads_code(call, program, text));
+    if refused { Err(refuse(REFUSE_ENVIRONMENT)) } else { Ok(()) }
 }
 
-/// Judges the variables that say where packages come from, or what builds them.
-fn installs_from(name: &str, value: &str) -> Result<(), Finding> {
-    let upper = name.to_ascii_uppercase();
-    if ["INDEX_URL", "REGISTRY", "GOPROXY", "FIND_LINKS", "DEFAULT_INDEX"]
-        .iter()
-        .any(|end| upper.ends_with(end))
-    {
-        return package::check_index(value);
-    }
-    if upper == "GOFLAGS" && value.contains("exec") {
-        return Err(refuse(REFUSE_ENVIRONMENT));
-    }
-    Ok(())
-}
-
-/// Whether programs would be looked for where everybody can write.
-fn loads_from_anywhere(name: &str, path: &str) -> bool {
-    (name == "PATH" || LIBRARY_PATHS.contains(&name))
-        && ["/tmp", "/dev/shm", "/var/tmp"].iter().any(|directory| path.starts_with(directory))
+/// Whether options that come out of a variable load code from a file, or make the program run another.
+fn loads_code(call: &Call<'_>, program: &str, options: &str) -> bool {
+    let args: Vec<Arg> = options.split_whitespace().map(Arg::new).collect();
+    Reading::of(&Call { program, head: program, args: &args, ..*call }).is_some_and(|reading| {
+        let file = |arg: &Arg| arg.text.contains('/');
+        reading.values(Kind::Library).any(file)
+            || reading.values(Kind::Code).next().is_some()
+            || reading.values(Kind::Command).next().is_some()
+            || reading.values(Kind::Action).next().is_some()
+            || reading.values(Kind::Program).any(|arg| !named_program::is_plain(call, &arg.text))
+    })
 }
 
 pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
     if matches!(call.program, "env" | "sudo" | "doas") {
         for arg in call.args {
-            let Some((name, value)) = arg.text.split_once('=') else { continue };
-            if loads_from_anywhere(name, value) {
-                return Err(refuse(REFUSE_ENVIRONMENT));
-            }
-            if (LOADING.contains(&name) && !value.is_empty()) || value.trim_start().starts_with("() {") {
-                return Err(refuse(REFUSE_ENVIRONMENT));
-            }
-            if matches!(name, "GIT_SSH_COMMAND" | "GIT_SSH") {
-                ssh_only(value)?;
-            }
-            installs_from(name, value)?;
-            let program = value.split_whitespace().next().unwrap_or("").rsplit('/').next().unwrap_or("");
-            if RUNNING.contains(&name) && is_shell(program) {
-                return Err(refuse(REFUSE_ENVIRONMENT));
+            if let Some((name, value)) = arg.text.split_once('=') {
+                check_variable(call, name, value)?;
             }
         }
     }
@@ -115,7 +108,6 @@ fn git(call: &Call<'_>) -> Result<(), Finding> {
     }) {
         return Err(refuse(REFUSE_OPTION));
     }
-    let mut settings: Vec<(String, &str)> = Vec::new();
     for pair in texts.windows(2) {
         if matches!(pair[0], "-c" | "--config" | "--config-env")
             && let Some((key, value)) = pair[1].split_once('=')
@@ -124,98 +116,32 @@ fn git(call: &Call<'_>) -> Result<(), Finding> {
             if key.to_ascii_lowercase().starts_with("alias.") && value.starts_with('!') {
                 return Err(refuse(REFUSE_OPTION));
             }
-            settings.push((key.to_ascii_lowercase(), value));
+            git_setting(call, key, value)?;
         }
     }
     if let Some(at) = texts.iter().position(|text| *text == "config") {
         let mut words =
             texts[at + 1..].iter().filter(|text| !text.starts_with('-') && !matches!(**text, "set" | "add"));
         if let (Some(key), Some(value)) = (words.next(), words.next()) {
-            settings.push((key.to_ascii_lowercase(), value));
-        }
-    }
-    for (key, value) in settings {
-        if matches!(key.as_str(), "core.sshcommand" | "core.gitproxy") {
-            ssh_only(value)?;
-        }
-        let runs = key == "core.fsmonitor" && !matches!(value, "true" | "false")
-            || key == "protocol.ext.allow"
-            || (key.starts_with("filter.") && !value.starts_with("git-"))
-            || key == "diff.external"
-            || key.ends_with(".textconv") && value.contains([' ', ';', '|']) && value.contains("sh");
-        if runs {
-            return Err(refuse(REFUSE_OPTION));
-        }
-        if key == "core.hookspath" && (value.starts_with("/tmp") || value.starts_with("/dev")) {
-            return Err(refuse(REFUSE_RUNS_LATER));
-        }
-        if let Some(command) = value.strip_prefix('!')
-            && (command.contains("curl")
-                || command.contains("wget")
-                || !command.trim_start().starts_with("git"))
-            && (key.starts_with("credential") || command.contains([';', '|', '/']))
-        {
-            return Err(refuse(REFUSE_OPTION));
-        }
-        if matches!(key.as_str(), "core.editor" | "core.pager" | "sequence.editor" | "core.askpass")
-            && (value.contains([';', '|', '&', '`', '$', '>'])
-                || value.split([' ', '/']).any(|w| matches!(w, "sh" | "bash" | "curl" | "rm" | "nc")))
-        {
-            return Err(refuse(REFUSE_OPTION));
+            git_setting(call, key, value)?;
         }
     }
     Ok(())
 }
 
-fn ssh_only(command: &str) -> Result<(), Finding> {
-    let program = command.split_whitespace().next().unwrap_or("").rsplit('/').next().unwrap_or("");
-    let plain = !command.contains([';', '|', '&', '`', '>', '<', '\n']);
-    let proxied = command.to_ascii_lowercase().contains("proxycommand");
-    if plain && !proxied && matches!(program, "" | "ssh" | "plink" | "tortoiseplink") {
-        Ok(())
-    } else {
-        Err(refuse(REFUSE_OPTION))
+fn git_setting(call: &Call<'_>, key: &str, value: &str) -> Result<(), Finding> {
+    let key = key.to_ascii_lowercase();
+    if is_listed("git-loads", &key) && is_for_everybody(call, value) {
+        return Err(refuse(REFUSE_RUNS_LATER));
     }
+    let switch = matches!(value, "true" | "false" | "");
+    // Helpers and drivers of packages are named by what stands behind their `git-`.
+    let names_program = is_listed("git-programs", &key) && !switch && !named_program::is_plain(call, value);
+    let alias = value.strip_prefix('!').is_some_and(|command| {
+        command_name(command) != "git" || command.replace("&&", "").contains([';', '|', '&', '`', '$', '>'])
+    });
+    let replaced = key.strip_prefix("url.").is_some_and(|rest| rest.starts_with("http://"));
+    let refused = is_listed("git-refused", &key) && !switch;
+    let changes = refused || key == "protocol.ext.allow" || (key.starts_with("alias.") && alias) || replaced;
+    if names_program || changes { Err(refuse(REFUSE_OPTION)) } else { Ok(()) }
 }
-
-/// Whatever they name is loaded into other programs.
-const LOADING: [&str; 14] = [
-    "LD_PRELOAD",
-    "LD_AUDIT",
-    "DYLD_INSERT_LIBRARIES",
-    "BASH_ENV",
-    "PYTHONSTARTUP",
-    "PERL5OPT",
-    "PERL5DB",
-    "RUBYOPT",
-    "PROMPT_COMMAND",
-    "LESSOPEN",
-    "LESSCLOSE",
-    "GIT_EXEC_PATH",
-    "GIT_TEMPLATE_DIR",
-    "JAVA_TOOL_OPTIONS",
-];
-
-/// Where programs look for what they load.
-const LIBRARY_PATHS: [&str; 6] =
-    ["LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PYTHONPATH", "PERL5LIB", "RUBYLIB", "NODE_PATH"];
-
-/// Whatever they hold is run by other programs.
-const RUNNING: [&str; 16] = [
-    "RUSTC_WRAPPER",
-    "CARGO_BUILD_RUSTC_WRAPPER",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_PROXY_COMMAND",
-    "SSH_ASKPASS",
-    "SUDO_ASKPASS",
-    "SUDO_EDITOR",
-    "GIT_PAGER",
-    "GIT_EDITOR",
-    "GIT_SEQUENCE_EDITOR",
-    "PAGER",
-    "EDITOR",
-    "VISUAL",
-    "MANPAGER",
-    "GIT_ASKPASS",
-    "BROWSER",
-];

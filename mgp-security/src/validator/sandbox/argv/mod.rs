@@ -10,13 +10,12 @@ mod power;
 mod privilege;
 mod secret;
 mod versions;
-mod wholesale;
 mod write;
 
 pub(super) use call::Call;
 pub(super) use environment::check_assignment;
 pub(super) use files::Files;
-pub(super) use network::{address_of_metadata, is_network_device, is_shell};
+pub(super) use network::{address_of_metadata, is_local_host, is_network_device, is_shell};
 pub(super) use secret::check_input;
 pub(super) use write::check_output;
 
@@ -38,7 +37,6 @@ pub(super) fn check(
 ) -> Result<(), Finding> {
     kernel::check(call, reading)?;
     delete::check(call, policy)?;
-    wholesale::check(call)?;
     versions::check(call)?;
     write::check(call, reading)?;
     network::check(call)?;

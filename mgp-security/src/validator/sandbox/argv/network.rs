@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use crate::Finding;
 
 use super::super::finding::{REFUSE_EXFILTRATION, REFUSE_REVERSE_SHELL, REFUSE_UNDECIDABLE, refuse};
-use super::super::known::{Trait, facts};
+use super::super::known::{Trait, facts, is_listed};
 use super::super::value::{Arg, HOLE, Marks};
 use super::Call;
 
@@ -131,7 +131,40 @@ fn is_shell_path(text: &str) -> bool {
         || text.to_ascii_lowercase().ends_with("powershell.exe")
 }
 
+/// Whether a word of the command names this machine.
+pub(in super::super) fn is_local_host(word: &str) -> bool {
+    let (_, rest) = word.split_once("://").unwrap_or(("", word));
+    let authority = rest.split(['/', '?']).next().unwrap_or("");
+    let host = authority.rsplit('@').next().unwrap_or("").trim_start_matches('[');
+    matches!(
+        host.split([':', ']', ',']).next().unwrap_or(""),
+        "localhost" | "127.0.0.1" | "0.0.0.0" | "host.docker.internal"
+    ) || host.starts_with("::1")
+        || word.to_ascii_lowercase().contains(":localhost:")
+}
+
+/// Whether a word of the command names a machine that is none of the local network.
+fn is_remote_host(word: &str) -> bool {
+    let (_, rest) = word.split_once("://").unwrap_or(("", word));
+    let host = rest.split(['/', '?']).next().unwrap_or("").rsplit('@').next().unwrap_or("");
+    let host = host
+        .rsplit_once(':')
+        .map_or(host, |(host, port)| if port.parse::<u16>().is_ok() { host } else { port });
+    let named = host.split('.').filter(|part| !part.is_empty()).count() > 1;
+    named && !is_local_host(word) && host.bytes().all(|b| b.is_ascii_alphanumeric() || b".-[]:".contains(&b))
+}
+
 fn carries_out(call: &Call<'_>) -> Result<(), Finding> {
+    // Whoever has a connection of his own, or sends all that comes in, sends what this machine tells of itself.
+    let marks = call.input.marks;
+    let raw = facts(call.program).is_some_and(|facts| facts.has(Trait::Raw));
+    let all = call.args.iter().any(|arg| arg.text == "-" || arg.text.ends_with("@-"));
+    if marks.has(Marks::TELLING)
+        && (raw || all && !marks.has(Marks::FILE) && !is_listed("own-clients", call.program))
+        && call.args.iter().any(|arg| is_remote_host(&arg.text))
+    {
+        return Err(refuse(REFUSE_EXFILTRATION));
+    }
     let secret = |arg: &Arg| arg.marks.has(Marks::SENSITIVE);
     if call.input.marks.has(Marks::SENSITIVE) || call.args.iter().any(secret) {
         return Err(refuse(REFUSE_EXFILTRATION));

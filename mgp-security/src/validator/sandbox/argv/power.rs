@@ -30,16 +30,10 @@ fn stops_machine(call: &Call<'_>) -> bool {
                 || call.has("--show")
                 || call.has("/a"))
         }
-        "reboot" | "halt" | "poweroff" => !call.has("--help") && !call.has("--version"),
         "init" | "telinit" => matches!(call.verb(), "0" | "6" | "1" | "s" | "S"),
         "systemctl" | "loginctl" => {
-            matches!(
-                call.verb(),
-                "poweroff" | "reboot" | "halt" | "kexec" | "rescue" | "emergency" | "soft-reboot"
-            ) || (call.verb() == "isolate"
-                && call.args.iter().any(|arg| STOP_TARGETS.contains(&arg.text.as_str())))
+            call.verb() == "isolate" && call.args.iter().any(|arg| STOP_TARGETS.contains(&arg.text.as_str()))
         }
-        "kexec" => call.flag('e', "exec"),
         "busctl" | "dbus-send" | "gdbus" => {
             call.args.iter().any(|arg| arg.text.contains("PowerOff") || arg.text.ends_with("Reboot"))
         }
@@ -81,7 +75,6 @@ fn stops_all(call: &Call<'_>) -> bool {
                     && !call.args.first().is_some_and(|arg| HARMLESS.contains(&arg.text.as_str())));
             !listing && (all || (call.args.len() == 1 && numbers.next() == Some("-1")))
         }
-        "killall5" => true,
         "pkill" | "killall" | "skill" => {
             let root = call.value('u', "user").or_else(|| call.value('U', "uid"));
             let whole = matches!(root, Some("root" | "0"));
@@ -98,8 +91,6 @@ fn stops_all(call: &Call<'_>) -> bool {
 fn lowers_guard(call: &Call<'_>) -> bool {
     let any = |texts: &[&str]| call.args.iter().any(|arg| texts.contains(&arg.text.as_str()));
     match call.program {
-        "setenforce" => matches!(call.verb().to_ascii_lowercase().as_str(), "0" | "permissive"),
-        "ufw" => any(&["disable", "reset"]) || (any(&["default"]) && any(&["allow"])),
         "iptables" | "ip6tables" | "iptables-legacy" | "iptables-nft" => {
             let opens = call.args.windows(3).any(|three| {
                 matches!(three[0].text.as_str(), "-P" | "--policy") && three[2].text == "ACCEPT"
@@ -107,8 +98,6 @@ fn lowers_guard(call: &Call<'_>) -> bool {
             any(&["-F", "--flush", "-X"]) && call.value('t', "table").is_none_or(|table| table == "filter")
                 || opens
         }
-        "nft" => any(&["flush"]) && any(&["ruleset"]),
-        "pfctl" => any(&["-d", "-F"]),
         "systemctl" | "service" | "rc-service" | "launchctl" => {
             any(&["stop", "disable", "mask", "kill", "unload"])
                 && call.args.iter().any(|arg| {
@@ -116,10 +105,6 @@ fn lowers_guard(call: &Call<'_>) -> bool {
                     GUARDS.contains(&unit)
                 })
         }
-        "aa-teardown" | "aa-disable" => true,
-        "auditctl" => any(&["-D"]) || call.value('e', "") == Some("0"),
-        "spctl" => any(&["--master-disable", "--global-disable"]),
-        "csrutil" => call.verb() == "disable",
         "sysctl" => call.args.iter().any(|arg| {
             let Some((key, _)) = arg.text.split_once('=') else { return false };
             GUARDING_KEYS.iter().any(|guarding| key.replace('/', ".").starts_with(guarding))

@@ -1,10 +1,10 @@
-//! Who may do what: set-user-id bits, accounts, groups, and containers that hold the host.
+//! Who may do what: set-user-id bits, shells of other users, and sockets that command the system.
 
 use crate::Finding;
 
 use super::super::finding::{REFUSE_PRIVILEGE, REFUSE_SYSTEM_PATH, refuse};
-use super::super::known::{Trait, facts, is_listed};
-use super::super::value::Text;
+use super::super::known::{Reading, Trait, facts, is_listed};
+use super::super::unwrap::is_bare_shell;
 use super::Call;
 
 pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
@@ -19,30 +19,9 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
             texts().any(sets_user)
         }
         "install" => call.value('m', "mode").is_some_and(sets_user),
-        "setcap" => texts().any(|text| text.contains("+e") || text.contains("=e") || text.contains("+p")),
-        "useradd" | "adduser" | "usermod" => {
-            let root = matches!(call.value('u', "uid"), Some("0")) || call.flag('o', "non-unique");
-            root || call
-                .args
-                .iter()
-                .any(|arg| arg.text.split([',', '=']).any(|group| POWERFUL.contains(&group)))
-        }
-        "userdel" | "deluser" => texts().any(|text| text == "root"),
-        "gpasswd" | "addgroup" => call.args.iter().any(|arg| POWERFUL.contains(&arg.text.as_str())),
-        "chpasswd" | "newusers" => call.input.is_fed(),
-        "passwd" => {
-            let known = |text: &str| matches!(text, "root" | "-d" | "--delete" | "-u" | "--stdin");
-            texts().any(known) || matches!(&call.input.text, Text::Known(_))
-        }
-        "visudo" => call.flag('f', "file") || call.input.is_fed(),
-        "docker" | "podman" | "nerdctl" => holds_host(call) || reaches_control(call),
-        "nsenter" => matches!(call.value('t', "target"), Some("1")),
-        "kubectl" => {
-            texts().any(|text| text.contains("cluster-admin") || text.contains("\"privileged\":true"))
-        }
-        "dscl" => texts().any(|text| text == "admin" || text == "UniqueID"),
-        "capsh" => texts().any(|text| text.contains("--uid=0")),
-        "insmod" => texts().any(|text| text.starts_with("/tmp") || text.starts_with("/dev/shm")),
+        "kubectl" => texts().any(|text| text.contains("\"privileged\":true")),
+        // With other options these enter what the table says; without a command, a shell of another user.
+        "sudo" | "doas" | "run0" | "pkexec" | "runuser" => enters_shell(call),
         program => !only_names(program) && reaches_control(call),
     };
     if gains { Err(refuse(REFUSE_PRIVILEGE)) } else { Ok(()) }
@@ -78,43 +57,14 @@ fn only_names(program: &str) -> bool {
         || matches!(program, "grep" | "rg")
 }
 
-/// A container with the host's files, namespaces or rights.
-fn holds_host(call: &Call<'_>) -> bool {
-    let texts: Vec<&str> = call.args.iter().map(|arg| arg.text.as_str()).collect();
-    let running = texts.iter().any(|text| matches!(*text, "run" | "create" | "exec"));
-    let volume = |text: &str| {
-        let source = text.split(':').next().unwrap_or("");
-        let place = call.place(source);
-        text.contains(':')
-            && (matches!(
-                source,
-                "/" | "/etc"
-                    | "/root"
-                    | "/var/run/docker.sock"
-                    | "/run/docker.sock"
-                    | "/proc"
-                    | "/sys"
-                    | "/boot"
-                    | "/dev"
-            ) || place.is_secret()
-                || (place.is_vast() && !["/opt", "/srv", "/mnt", "/media"].contains(&place.as_str())))
-    };
-    running
-        && texts.iter().enumerate().any(|(at, text)| {
-            let value =
-                text.strip_prefix("--volume=").or_else(|| text.strip_prefix("-v")).filter(|v| !v.is_empty());
-            let next = texts.get(at + 1).copied().unwrap_or("");
-            *text == "--privileged"
-                || matches!(*text, "--pid=host" | "--cap-add=ALL" | "--cap-add=SYS_ADMIN")
-                || (matches!(*text, "--pid" | "--userns") && next == "host")
-                || text.strip_prefix("--device=").is_some_and(|device| call.place(device).is_device())
-                || (*text == "--device" && call.place(next).is_device())
-                || (*text == "--cap-add" && matches!(next, "ALL" | "SYS_ADMIN"))
-                || (matches!(*text, "-v" | "--volume") && volume(next))
-                || value.is_some_and(volume)
-                || (text.contains("type=bind") && (text.contains("source=/,") || text.contains("src=/,")))
-        })
+/// Whether whoever becomes another user gets a shell, with nothing written out that it runs.
+fn enters_shell(call: &Call<'_>) -> bool {
+    let Some(reading) = Reading::of(call) else { return false };
+    match reading.command {
+        Some((command, _)) => {
+            let words: Vec<&str> = command.iter().map(|arg| arg.text.as_str()).collect();
+            is_bare_shell(&words.join(" ")) && !call.input.is_fed()
+        }
+        None => call.program == "run0" && call.args.is_empty(),
+    }
 }
-
-/// Groups whose members are as good as root.
-const POWERFUL: [&str; 8] = ["sudo", "wheel", "root", "admin", "shadow", "disk", "lxd", "adm"];

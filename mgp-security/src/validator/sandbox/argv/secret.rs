@@ -98,24 +98,11 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
     std::iter::once(path_in(text)).chain(parts).chain(attached)
 }
 
-/// Programs that hand out what the system keeps secret for its users.
+/// Whether a program is asked for the passwords of wireless networks; what else hands out secrets stands in the table.
 fn prints_keys(call: &Call<'_>) -> bool {
-    let any = |texts: &[&str]| call.args.iter().any(|arg| texts.contains(&arg.text.as_str()));
-    match call.program {
-        "gpg" | "gpg2" => call.args.iter().any(|arg| arg.text.starts_with("--export-secret")),
-        "security" => {
-            let verb = call.verb();
-            matches!(verb, "dump-keychain" | "export")
-                || (verb.starts_with("find-") && verb.ends_with("-password") && {
-                    call.flag('g', "") || call.flag('w', "")
-                })
-        }
-        "getent" => matches!(call.verb(), "shadow" | "gshadow"),
-        "unshadow" | "mimikatz" | "mimipenguin" | "lazagne" | "secretsdump.py" | "pypykatz" => true,
-        "secret-tool" => any(&["search"]) && any(&["--unlock", "--all"]),
-        "netsh" => any(&["wlan"]) && call.args.iter().any(|arg| arg.text.eq_ignore_ascii_case("key=clear")),
-        _ => false,
-    }
+    call.program == "netsh"
+        && call.args.iter().any(|arg| arg.text == "wlan")
+        && call.args.iter().any(|arg| arg.text.eq_ignore_ascii_case("key=clear"))
 }
 
 /// The path in `@file`, `file=@path`, `if=path` and `host:path`.

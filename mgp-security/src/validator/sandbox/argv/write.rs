@@ -64,6 +64,9 @@ fn written(path: &str, files: &Files<'_>) -> Result<(), Finding> {
     if place.runs_later() {
         return Err(refuse(REFUSE_RUNS_LATER));
     }
+    if place.shadows_program() {
+        return Err(refuse(REFUSE_RUNS_LATER));
+    }
     if place.is_trail() {
         return Err(refuse(REFUSE_LOG));
     }

@@ -24,8 +24,15 @@ pub(in super::super) struct Reading<'a> {
     pub(in super::super) others: Vec<&'a Arg>,
     /// The inner command, and whether a shell reads it as one text.
     pub(in super::super) command: Option<(&'a [Arg], bool)>,
-    pub(in super::super) refused: Option<Danger>,
+    refused: Option<Danger>,
+    /// Whether an option says that nothing is changed.
+    asks: bool,
+    /// The program and the subcommands that were named, the innermost last.
     chain: Vec<&'static Facts>,
+    /// Those of which the next subcommand may be one.
+    level: Vec<&'static Facts>,
+    /// Those whose subcommands may follow at any depth.
+    deep: Vec<&'static Facts>,
 }
 
 impl<'a> Reading<'a> {
@@ -40,10 +47,19 @@ impl<'a> Reading<'a> {
             others: Vec::new(),
             command: None,
             refused: program.refused,
+            asks: false,
             chain: vec![program],
+            level: vec![program],
+            deep: program.deep.as_deref().into_iter().collect(),
         };
         reading.sort(call.args);
         Some(reading)
+    }
+
+    /// Why the call is refused, whatever else it is given.
+    pub(in super::super) fn refused(&self) -> Option<Danger> {
+        let operands = self.facts.refused_operands.filter(|_| !self.operands.is_empty());
+        self.refused.or(operands).filter(|_| !self.asks)
     }
 
     /// The values of the options that take a value of this kind.
@@ -89,12 +105,7 @@ impl<'a> Reading<'a> {
                 at += 1;
                 continue;
             }
-            if self.operands.is_empty()
-                && let Some(next) = self.subcommand(text)
-            {
-                self.facts = next;
-                self.chain.push(next);
-                self.refused = self.refused.or(next.refused);
+            if self.enter(text) {
                 at += 1;
                 continue;
             }
@@ -126,11 +137,23 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn subcommand(&self, text: &str) -> Option<&'static Facts> {
-        self.facts.subcommands.get(text).or_else(|| {
-            let lower = text.to_ascii_lowercase();
-            self.facts.subcommands.get(lower.as_str())
-        })
+    /// Goes down to the subcommands that `word` names; returns whether there are any.
+    fn enter(&mut self, word: &str) -> bool {
+        let own = self.level.iter().copied().filter(|_| self.operands.is_empty());
+        // Behind options that nobody knows, a word may be the value of one.
+        let deep =
+            self.deep.iter().copied().filter(|_| self.others.is_empty() && self.operands.len() < MAX_DEPTH);
+        let found: Vec<&'static Facts> = deep.chain(own).flat_map(|facts| facts.subcommands(word)).collect();
+        let Some(innermost) = found.last() else { return false };
+        self.facts = innermost;
+        self.refused = found.iter().fold(self.refused, |refused, facts| refused.or(facts.refused));
+        if innermost.every == Some(Kind::Text) {
+            self.deep.clear();
+        }
+        self.deep.extend(found.iter().filter_map(|facts| facts.deep.as_deref()));
+        self.chain.extend(&found);
+        self.level = found;
+        true
     }
 
     fn takes(&self, name: &str) -> Option<(&'static str, Takes)> {
@@ -151,7 +174,8 @@ impl<'a> Reading<'a> {
         let matters = |takes: &Takes| {
             matches!(
                 takes,
-                Takes::Refused(_) | Takes::Value(Kind::Command | Kind::Code | Kind::Action | Kind::Library)
+                Takes::Refused(_)
+                    | Takes::Value(Kind::Command | Kind::Code | Kind::Action | Kind::Library | Kind::Package)
             )
         };
         let begins = |facts: &&'static Facts| {
@@ -181,6 +205,7 @@ impl<'a> Reading<'a> {
         if text.starts_with("--") {
             let name = text.split('=').next().unwrap_or(text);
             let Some(found) = self.abbreviated(name) else {
+                self.asks |= is_asking(text);
                 self.others.push(arg);
                 return Some(1);
             };
@@ -220,13 +245,28 @@ impl<'a> Reading<'a> {
                 self.refused = self.refused.or(Some(danger));
                 false
             }
+            (Takes::Value(Kind::Asks), _) => {
+                self.asks = true;
+                false
+            }
             (Takes::Value(kind), Some(value)) if kind != Kind::Flag => {
+                // `--pid=host` of the table is `--pid host` as well.
+                if let Some((_, Takes::Refused(danger))) = self.takes(&format!("{name}={}", value.text)) {
+                    self.refused = self.refused.or(Some(danger));
+                }
                 self.given.push(Given { name, kind, value });
                 true
             }
             (Takes::Value(_), _) => false,
         }
     }
+}
+
+/// Whether a long option makes most programs say what they would do, and no more.
+fn is_asking(option: &str) -> bool {
+    let name = option.split('=').next().unwrap_or(option);
+    matches!(name, "--help" | "--version" | "--dry-run" | "--dryrun" | "--what-if")
+        && !matches!(option, "--dry-run=none" | "--dry-run=false")
 }
 
 /// Whether a command begins at `args[at]`: a program of the table that is given something, or a shell.
@@ -245,3 +285,6 @@ fn is_assignment(text: &str) -> bool {
 
 /// Further signs in an argument end no name of an option.
 const MAX_SIGNS: usize = 3;
+
+/// Deeper than so many words no service has its commands.
+const MAX_DEPTH: usize = 4;

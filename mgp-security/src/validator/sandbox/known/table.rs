@@ -19,8 +19,14 @@ pub(in super::super) struct Facts {
     pub(in super::super) input: Option<Kind>,
     /// Why the program or the subcommand is never run.
     pub(super) refused: Option<Danger>,
-    traits: u16,
-    pub(super) subcommands: HashMap<&'static str, Self>,
+    /// Why it is not run with operands.
+    pub(super) refused_operands: Option<Danger>,
+    traits: u32,
+    subcommands: HashMap<&'static str, Self>,
+    /// Subcommands whose names are patterns, `delete-*` or `*`.
+    patterns: Vec<(&'static str, Self)>,
+    /// What `**` stands before: subcommands that may follow any others.
+    pub(super) deep: Option<Box<Self>>,
 }
 
 /// Where an inner command begins.
@@ -75,8 +81,34 @@ pub(in super::super) enum Kind {
     Package,
     /// Where packages come from.
     Index,
+    /// What a package manager of the system installs: a name, never a file.
+    SystemPackage,
+    /// A module of Go with its version, or a folder of the working directory.
+    Module,
     /// A socket of the service that the program talks to.
     Socket,
+    /// A folder that is opened to the network.
+    Shared,
+    /// A folder of this machine that a container gets: `source:target`, or `type=bind,source=source`.
+    Mount,
+    /// What is deleted, which has to be written out.
+    Named,
+    /// The method of a request to a service.
+    Method,
+    /// What is deleted, unless its name says that it is for tests.
+    Database,
+    /// One program that does a part of the work: an editor, a pager, a compiler.
+    Program,
+    /// The form in which secrets come out, or only their names.
+    Contents,
+    /// Groups that a user enters.
+    Groups,
+    /// What is deleted of a bucket.
+    Bucket,
+    /// A file that the desktop opens, or the program it opens it with.
+    Opened,
+    /// With this option the program changes nothing.
+    Asks,
     /// Everything that follows the option is a command.
     Rest,
     /// The option stands alone.
@@ -85,7 +117,7 @@ pub(in super::super) enum Kind {
 
 /// What else is known of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u16)]
+#[repr(u32)]
 pub(in super::super) enum Trait {
     /// It looks at names and properties of files, never at what they hold.
     Looks = 1,
@@ -117,18 +149,49 @@ pub(in super::super) enum Trait {
     Commands = 1 << 13,
     /// The inner command is a package that is fetched first.
     Fetches = 1 << 14,
+    /// It joins its input and output to a connection as they are.
+    Raw = 1 << 15,
+    /// It is a client of a database, and its commands are statements.
+    Sql = 1 << 16,
 }
 
 impl Facts {
     pub(in super::super) const fn has(&self, one: Trait) -> bool {
-        self.traits & one as u16 != 0
+        self.traits & one as u32 != 0
+    }
+
+    /// The subcommands that `word` names, in small letters where no other spelling is known; those by a pattern come
+    /// first.
+    pub(super) fn subcommands(&'static self, word: &str) -> impl Iterator<Item = &'static Self> {
+        let lower = word.to_ascii_lowercase();
+        let exact = self.subcommands.get(word).or_else(|| self.subcommands.get(lower.as_str()));
+        let fitting = self.patterns.iter().filter(move |(pattern, _)| fits(pattern, &lower));
+        fitting.map(|(_, facts)| facts).chain(exact)
+    }
+
+    /// The entry of a subcommand, which is made if it is new.
+    fn subcommand(&mut self, name: &'static str) -> &mut Self {
+        if name == "**" {
+            return self.deep.get_or_insert_default();
+        }
+        if !name.contains('*') {
+            return self.subcommands.entry(name).or_default();
+        }
+        let at = self.patterns.iter().position(|(pattern, _)| *pattern == name).unwrap_or_else(|| {
+            self.patterns.push((name, Self::default()));
+            self.patterns.len() - 1
+        });
+        &mut self.patterns[at].1
     }
 
     fn learn(&mut self, fact: &'static str) -> Option<()> {
         if let Some(class) = fact.strip_prefix('!') {
             self.refused = Some(danger(class)?);
+        } else if let Some(class) = fact.strip_prefix("all!") {
+            self.refused_operands = Some(danger(class)?);
         } else if let Some((option, class)) = fact.split_once('!') {
-            self.options.insert(option, Takes::Refused(danger(class)?));
+            let refused = Takes::Refused(danger(class)?);
+            self.options.extend(option.split(',').map(|name| (name, refused)));
         } else if let Some((names, kind)) = fact.rsplit_once('=') {
             let kind = kind_named(kind)?;
             match names {
@@ -143,7 +206,7 @@ impl Facts {
         } else if let Some(runs) = runs_named(fact) {
             self.runs = Some(runs);
         } else {
-            self.traits |= trait_named(fact)? as u16;
+            self.traits |= trait_named(fact)? as u32;
         }
         Some(())
     }
@@ -177,6 +240,19 @@ fn kind_named(name: &str) -> Option<Kind> {
         "setting" => Kind::Setting,
         "package" => Kind::Package,
         "index" => Kind::Index,
+        "system-package" => Kind::SystemPackage,
+        "module" => Kind::Module,
+        "shared" => Kind::Shared,
+        "mount" => Kind::Mount,
+        "named" => Kind::Named,
+        "method" => Kind::Method,
+        "database" => Kind::Database,
+        "program" => Kind::Program,
+        "contents" => Kind::Contents,
+        "groups" => Kind::Groups,
+        "bucket" => Kind::Bucket,
+        "opened" => Kind::Opened,
+        "asks" => Kind::Asks,
         "socket" => Kind::Socket,
         "rest" => Kind::Rest,
         "flag" => Kind::Flag,
@@ -201,6 +277,8 @@ fn trait_named(name: &str) -> Option<Trait> {
         "enters" => Trait::Enters,
         "commands" => Trait::Commands,
         "fetches" => Trait::Fetches,
+        "raw" => Trait::Raw,
+        "sql" => Trait::Sql,
         _ => return None,
     })
 }
@@ -213,9 +291,34 @@ pub(in super::super) fn facts(program: &str) -> Option<&'static Facts> {
     })
 }
 
-/// Whether `word` is in the list `name` of the table.
+/// Whether `word` is in the list `name` of the table, whose words may be patterns.
 pub(in super::super) fn is_listed(name: &str, word: &str) -> bool {
-    TABLE.lists.get(name).is_some_and(|list| list.contains(word))
+    TABLE.lists.get(name).is_some_and(|list| list.words.contains(word) || list.fits(word))
+}
+
+/// Whether a word of the list `name` stands somewhere in `text`.
+pub(in super::super) fn holds_listed(name: &str, text: &str) -> bool {
+    TABLE.lists.get(name).is_some_and(|list| list.words.iter().any(|word| text.contains(word)))
+}
+
+/// What the list `name` says of `key`: it stands there as `key:what`.
+pub(in super::super) fn told(name: &str, key: &str) -> Option<&'static str> {
+    let list = TABLE.lists.get(name)?;
+    list.words
+        .iter()
+        .find_map(|word| word.split_once(':').filter(|(own, _)| *own == key))
+        .map(|(_, what)| what)
+}
+
+/// Whether `pattern`, in which stars stand for any text, fits `text`.
+fn fits(pattern: &str, text: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == text,
+        Some((head, "")) => text.starts_with(head),
+        Some((head, rest)) => text.strip_prefix(head).is_some_and(|text| {
+            (0..=text.len()).filter(|at| text.is_char_boundary(*at)).any(|at| fits(rest, &text[at..]))
+        }),
+    }
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
@@ -225,7 +328,19 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
 #[derive(Debug, Default)]
 struct Table {
     programs: HashMap<&'static str, Facts>,
-    lists: HashMap<&'static str, HashSet<&'static str>>,
+    lists: HashMap<&'static str, List>,
+}
+
+#[derive(Debug, Default)]
+struct List {
+    words: HashSet<&'static str>,
+    patterns: Vec<&'static str>,
+}
+
+impl List {
+    fn fits(&self, word: &str) -> bool {
+        self.patterns.iter().any(|pattern| fits(pattern, word))
+    }
 }
 
 /// Reads the table; the error is the line that cannot be read.
@@ -234,32 +349,30 @@ fn parse(text: &'static str) -> Result<Table, &'static str> {
     for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
         let (names, facts) = line.split_once(" : ").ok_or(line)?;
         if let Some(list) = names.strip_prefix('@') {
-            table.lists.insert(list, facts.split_whitespace().collect());
+            let list = table.lists.entry(list).or_default();
+            let (patterns, words): (Vec<_>, Vec<_>) =
+                facts.split_whitespace().partition(|word| word.contains('*'));
+            list.words.extend(words);
+            list.patterns.extend(patterns);
             continue;
         }
         let path: Vec<&'static str> = names.split_whitespace().collect();
         let facts: Vec<&'static str> = facts.split_whitespace().collect();
-        enter(&mut table.programs, &path, &facts).ok_or(line)?;
+        let (names, subcommands) = path.split_first().ok_or(line)?;
+        for name in names.split('|') {
+            enter(table.programs.entry(name).or_default(), subcommands, &facts).ok_or(line)?;
+        }
     }
     Ok(table)
 }
 
-/// Adds `facts` to every program or subcommand that `path` names; each step of it holds alternatives.
-fn enter(
-    table: &mut HashMap<&'static str, Facts>,
-    path: &[&'static str],
-    facts: &[&'static str],
-) -> Option<()> {
-    let (names, rest) = path.split_first()?;
-    for name in names.split('|') {
-        let entry = table.entry(name).or_default();
-        if rest.is_empty() {
-            facts.iter().try_for_each(|fact| entry.learn(fact))?;
-        } else {
-            enter(&mut entry.subcommands, rest, facts)?;
-        }
-    }
-    Some(())
+/// Adds `facts` to every subcommand of `entry` that `path` names, to itself if it names none; each step of the path
+/// holds alternatives.
+fn enter(entry: &mut Facts, path: &[&'static str], facts: &[&'static str]) -> Option<()> {
+    let Some((names, rest)) = path.split_first() else {
+        return facts.iter().try_for_each(|fact| entry.learn(fact));
+    };
+    names.split('|').try_for_each(|name| enter(entry.subcommand(name), rest, facts))
 }
 
 #[cfg(test)]

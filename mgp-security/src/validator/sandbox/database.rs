@@ -1,0 +1,96 @@
+//! Statements for databases that destroy what they name, or say who may do what.
+
+use crate::Finding;
+
+use super::finding::{REFUSE_DESTRUCTION, REFUSE_PRIVILEGE, refuse};
+
+/// Judges what a client of a database is told to run.
+pub(super) fn check(text: &str) -> Result<(), Finding> {
+    if DOCUMENTS.iter().any(|call| text.contains(call)) {
+        return Err(refuse(REFUSE_DESTRUCTION));
+    }
+    text.split(';').try_for_each(check_statement)
+}
+
+/// What destroys whole collections of a store of documents.
+const DOCUMENTS: [&str; 8] = [
+    "dropDatabase(",
+    ".drop()",
+    ".drop({",
+    "deleteMany({})",
+    ".remove({})",
+    "dropUser(",
+    "dropAllUsers",
+    "_dropDatabase(",
+];
+
+fn check_statement(statement: &str) -> Result<(), Finding> {
+    let upper = statement.to_ascii_uppercase();
+    let words: Vec<&str> = upper
+        .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        .filter(|word| !word.is_empty())
+        .collect();
+    let has = |word: &str| words.contains(&word);
+    let destroys = match words.as_slice() {
+        ["DROP", "TABLE", "IF", "EXISTS", ..] => false,
+        ["DROP", kind, ..] => {
+            !matches!(*kind, "INDEX" | "VIEW" | "TRIGGER" | "FUNCTION" | "TYPE" | "SEQUENCE")
+        }
+        ["TRUNCATE", ..] => true,
+        ["DELETE", "FROM", ..] | ["UPDATE", ..] => !has("WHERE") && (words[0] == "DELETE" || has("SET")),
+        _ => false,
+    };
+    if destroys {
+        return Err(refuse(REFUSE_DESTRUCTION));
+    }
+    let account = matches!(words.as_slice(), ["ALTER" | "CREATE", "USER" | "ROLE" | "LOGIN", ..]);
+    let grants = match words.as_slice() {
+        ["GRANT", ..] => true,
+        _ => account && ["SUPERUSER", "CREATEROLE", "PASSWORD", "IDENTIFIED"].into_iter().any(has),
+    };
+    if grants { Err(refuse(REFUSE_PRIVILEGE)) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(text: &str) -> Option<&'static str> {
+        check(text).err().map(|finding| finding.rule)
+    }
+
+    #[test]
+    fn statements_that_destroy_are_refused() {
+        for text in [
+            "drop table t",
+            "select 1; TRUNCATE t",
+            "delete from t",
+            "update t set a = 1",
+            "DROP DATABASE d",
+            "db.users.drop()",
+        ] {
+            assert_eq!(rule(text), Some("destruction"), "{text}");
+        }
+    }
+
+    #[test]
+    fn statements_that_change_rights_are_refused() {
+        assert_eq!(rule("grant all on t to bob"), Some("privilege"));
+        assert_eq!(rule("ALTER ROLE app SUPERUSER"), Some("privilege"));
+    }
+
+    #[test]
+    fn statements_of_daily_work_pass() {
+        for text in [
+            "select * from t",
+            "delete from t where id = 3",
+            "update t set a = 1 where b = 2",
+            "insert into tags values ('drop table')",
+            "create table t (a int)",
+            "drop index i",
+            "create user app",
+        ] {
+            assert_eq!(rule(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Values that name one program, such as an editor, a pager or a compiler: in variables, options and settings.
+
+use super::argv::{Call, is_shell};
+use super::known::{Kind, Reading, Trait, facts};
+use super::unwrap::{command_name, command_separators, is_for_everybody};
+use super::value::{Arg, Flow, HOLE};
+
+/// Whether `value` is what somebody sets who wants another editor, pager or compiler: one program of the system or of a
+/// package, which neither is a shell nor talks to other machines nor takes code.
+pub(super) fn is_plain(call: &Call<'_>, value: &str) -> bool {
+    let value = value.trim();
+    if value.is_empty() || value.chars().all(|c| c == HOLE) {
+        return true;
+    }
+    // Lists are one way to write the words of a command.
+    if command_separators(value) || value.contains(HOLE) || value.starts_with(['[', '!', '(']) {
+        return false;
+    }
+    let mut words = value.split_whitespace().map(|word| Arg::new(word.trim_matches(['"', '\''])));
+    let Some(first) = words.next() else { return true };
+    let name = command_name(&first.text).to_ascii_lowercase();
+    let args: Vec<Arg> = words.collect();
+    let known = facts(&name);
+    let talks =
+        known.is_some_and(|facts| facts.has(Trait::Client)) && !matches!(name.as_str(), "ssh" | "plink");
+    let placed = first.text.contains('/')
+        && (is_for_everybody(call, &first.text) || known.is_none() && !call.place(&first.text).is_system());
+    let alone = args.iter().all(Arg::is_option);
+    !is_shell(&name)
+        && !talks
+        && !placed
+        && !takes_code(call, &name, &args)
+        && (known.is_some() || alone || !first.text.contains('/'))
+}
+
+/// Whether the program is an interpreter that is given code or a file of it, or deletes.
+fn takes_code(call: &Call<'_>, name: &str, args: &[Arg]) -> bool {
+    if matches!(name, "rm" | "shred" | "dd" | "eval" | "source") {
+        return true;
+    }
+    let input = Flow::default();
+    let inner = Call { program: name, head: name, args, input: &input, ..*call };
+    Reading::of(&inner).is_some_and(|reading| {
+        reading.values(Kind::Code).chain(reading.values(Kind::Script)).next().is_some()
+            || reading.kinds().any(|(_, kind)| matches!(kind, Some(Kind::Code | Kind::Script)))
+            || reading.refused().is_some()
+    })
+}

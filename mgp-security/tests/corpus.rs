@@ -56,12 +56,12 @@ struct Count {
 const REACHED: [(&str, usize, usize); 8] = [
     ("js_code.first", 34, 0),
     ("js_code.second", 20, 0),
-    ("path.first", 114, 2),
-    ("path.second", 99, 1),
+    ("path.first", 116, 0),
+    ("path.second", 100, 0),
     ("python_code.first", 55, 0),
-    ("python_code.second", 36, 0),
-    ("shell_command.first", 252, 0),
-    ("shell_command.second", 183, 1),
+    ("python_code.second", 40, 0),
+    ("shell_command.first", 290, 0),
+    ("shell_command.second", 200, 0),
 ];
 
 #[test]

@@ -23,6 +23,7 @@ pub(crate) use argument::{Likeness, access, likeness};
 pub(crate) use encoding::decode;
 pub use protected::{Kind, PathAccess, Protected, Reason};
 pub use roots::Roots;
+use segments::Spelling;
 
 /// Decides on a path by its text: relative, below the directory it is resolved in, whoever decodes it, and not
 /// [protected](Protected).
@@ -60,8 +61,9 @@ fn check(path: &str, absolute: Absolute) -> Result<(), Finding> {
     // is not for the path to say. Only a root that is written plainly is seen by `Roots`.
     let inside = if path.starts_with('/') { absolute } else { Absolute::Refused };
     let mut absolute = absolute;
-    for _ in 0..MAX_LAYERS {
-        check_form(&form, absolute)?;
+    for layer in 0..MAX_LAYERS {
+        let plain = layer == 0 && !path.chars().any(|sign| sign != '/' && segments::is_separator(sign));
+        check_form(&form, absolute, if plain { Spelling::Plain } else { Spelling::Other })?;
         match encoding::decode(&form)? {
             Some(decoded) => form = Cow::Owned(decoded),
             None => return Ok(()),
@@ -72,12 +74,14 @@ fn check(path: &str, absolute: Absolute) -> Result<(), Finding> {
 }
 
 /// Decides on the path in one layer of its encoding.
-fn check_form(form: &str, absolute: Absolute) -> Result<(), Finding> {
+fn check_form(form: &str, absolute: Absolute, spelling: Spelling) -> Result<(), Finding> {
     if form.contains(|character: char| character.is_ascii_control()) {
         return Err(Finding::new("control-character", "the path contains a control character: leave it out"));
     }
     text::check(form)?;
-    segments::check(&text::fold(form))?;
+    let folded = text::fold(form);
+    let spelling = if folded == form { spelling } else { Spelling::Other };
+    segments::check(&folded, spelling)?;
     shape::check(form, absolute)
 }
 

@@ -260,7 +260,8 @@ fn dots_and_slashes_in_every_encoding_lead_upwards_in_every_combination() {
                             continue;
                         }
                         let path = format!("{start}{}{end}", format!("{dot}{slash}").repeat(depth));
-                        assert!(check_text(&path).is_err(), "{path:?}");
+                        // Up again by as much as down, written plainly, is no way out.
+                        assert!(path == "a/../x" || check_text(&path).is_err(), "{path:?}");
                     }
                 }
             }

@@ -31,7 +31,7 @@ pub(super) fn run(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<Option<Flow>
             Flow::default()
         }
         "export" | "declare" | "typeset" | "local" | "readonly" | "set" | "setenv"
-            if !call.args.is_empty() =>
+            if call.operands().next().is_some() =>
         {
             for arg in call.args {
                 if let Some((name, value)) = arg.text.split_once('=') {

@@ -266,6 +266,9 @@ fn awk(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Finding> {
         if !text.contains(['{', '(', '|']) {
             continue;
         }
+        for file in AWK_WRITES.captures_iter(text).filter_map(|found| found.get(1)) {
+            super::argv::check_output(&Arg::new(file.as_str()), &call.files)?;
+        }
         for run in AWK_RUNS.captures_iter(text) {
             let expression =
                 run.get(1).or_else(|| run.get(2)).or_else(|| run.get(3)).map_or("", |m| m.as_str());
@@ -359,7 +362,7 @@ static NETWORK: LazyLock<Regex> = LazyLock::new(|| {
 /// Code that runs what it fetches or decodes.
 static REMOTE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
-        r"(?is)-MLWP.*\beval\b|-ropen-uri.*\beval\b|\b(?:exec|eval|compile|instance_eval|loadstring|load|Function|include|require|assert|import_string)\b\s*\(?.*",
+        r"(?is)-MLWP.*\beval\b|\bfetch\s*\(.*\.then\s*\(\s*eval\b|-ropen-uri.*\beval\b|\b(?:exec|eval|compile|instance_eval|loadstring|load|Function|include|require|assert|import_string)\b\s*\(?.*",
         r"(?:urlopen|urllib|requests\.|https?://|open-uri|base64|b64decode|decode64|fromhex|unhexlify|atob|pack\s*\(|",
         r"file_get_contents|codecs|marshal|zlib|LWP|fetch\s*\(|Net::HTTP|chr\s*\(|\[::-1\]|rot_?13)",
     ))
@@ -371,7 +374,7 @@ static DANGEROUS: LazyLock<RegexSet> = LazyLock::new(|| {
         r"(?i)\bos\s*\.\s*(?:system|popen|exec\w*|spawn\w*|fork|kill|setuid|setgid|remove|unlink|rmdir|removedirs|chmod|chown)\b",
         r"(?i)\b(?:subprocess|commands|shutil\s*\.\s*(?:rmtree|move)|rmtree|ctypes|posix_spawn|pexpect|multiprocessing)\b",
         r"from\s+os\s+import|from\s+shutil\s+import|__import__|__builtins__|__subclasses__|getattr\s*\(\s*(?:os|__)|importlib",
-        r"(?i)\bchild_process|execSync|spawnSync|execFile|process\s*\.\s*(?:binding|kill|mainModule)|\bDeno\.(?:run|Command|remove)|\bBun\.(?:spawn\w*|\$|file\s*\([^)]*\)\.delete)",
+        r"(?i)\bchild_process|execSync|spawnSync|execFile|process\s*\.\s*(?:binding|kill|mainModule)|\bDeno\.(?:run|Command|remove)|\bsys\.process\b|[\x22']\.execute\s*\(\s*\)|\bos:cmd\b|\bdelete-(?:directory|file)\b|\bexec\s*\{|\bBun\.(?:spawn\w*|\$|file\s*\([^)]*\)\.delete)",
         r"(?i)\b(?:unlinkSync|rmSync|rmdirSync|fs\s*\.\s*(?:rm|rmdir|unlink)|fs/promises|FileUtils\s*\.\s*(?:rm|remove)\w*)",
         r"(?i)\b(?:shell_exec|passthru|proc_open|popen|pcntl_\w+|phpinfo)\b|\bsystem\s*[('\x22\s{]|\bKernel\s*\.|\bIO\s*\.\s*popen|%x[\[{(|!/]|\bqx\b",
         r"(?i)\b(?:exec|spawn)\s*(?:\(\s*)?['\x22$@]|`[^`]+`|\bexec\s*\(|\bfork\b",
@@ -400,6 +403,9 @@ static AWK_RUNS: LazyLock<Regex> = LazyLock::new(|| {
         r#"\bprintf?\b[^|;}]*\|&?\s*((?:"(?:[^"\\]|\\.)*"\s*[\w$.]*\s*)+)"#,
     ))
 });
+
+/// A file that awk prints into.
+static AWK_WRITES: LazyLock<Regex> = LazyLock::new(|| pattern(r#"\bprintf?\b[^;}]*>\s*"([^"]+)""#));
 
 static AWK_RUNS_VARIABLE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"[{;(]\s*[A-Za-z_]\w*\s*\|&?\s*getline|\bprintf?\b[^|;}]*[^|]\|&?\s*[A-Za-z_]")

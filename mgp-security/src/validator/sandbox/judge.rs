@@ -277,6 +277,9 @@ impl<'p> Judge<'p> {
     pub(super) fn command(&mut self, args: &[Arg], input: &Flow) -> Result<Flow, Finding> {
         self.step()?;
         let Some((head, rest)) = args.split_first() else { return Ok(input.clone()) };
+        if head.text.contains("://") {
+            return Err(refuse(REFUSE_DOWNLOAD));
+        }
         let program = program_name(head)?;
         let program = self.copies.get(&file_key(&head.text)).cloned().unwrap_or(program);
         let directory = self.directory.clone();

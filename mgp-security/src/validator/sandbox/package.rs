@@ -42,7 +42,7 @@ pub(super) fn check_module(module: &str) -> Result<(), Finding> {
 /// Judges where a package manager is told to look.
 pub(super) fn check_index(address: &str) -> Result<(), Finding> {
     let Some((_, rest)) = address.split_once("://") else { return Ok(()) };
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or("");
+    let authority = rest.split(['/', '?', '#', ' ']).next().unwrap_or("");
     let host = authority.rsplit('@').next().unwrap_or("").split(':').next().unwrap_or("");
     let host = host.to_ascii_lowercase();
     let domains =

@@ -59,7 +59,7 @@ pub(super) fn inner_commands(call: &Call<'_>, reading: &Reading<'_>) -> Result<V
             package::check(call, first)?;
         }
         let as_text =
-            as_text || matches!(command.as_slice(), [only] if only.text.contains(char::is_whitespace));
+            as_text || command.first().is_some_and(|first| first.text.contains(char::is_whitespace));
         if as_text {
             let words: Vec<&str> = command.iter().map(|arg| arg.text.as_str()).collect();
             inner.push(Inner::Shell(words.join(" ").trim_end_matches("\\n").to_owned()));
@@ -96,6 +96,7 @@ fn of_value(
         }
         Kind::Pipe if text.trim_start().starts_with(['|', '!']) => return Err(refuse(REFUSE_OPTION)),
         Kind::Action if text.starts_with("exec") => return Err(refuse(REFUSE_OPTION)),
+        Kind::Escapes if names_secret(call, text) => return Err(refuse(REFUSE_SECRET)),
         Kind::Escapes | Kind::Code if reading.program.has(Trait::Sql) => {
             escape(text, inner)?;
             database::check(text)?;
@@ -176,6 +177,9 @@ fn of_input(call: &Call<'_>, reading: &Reading<'_>, inner: &mut Vec<Inner>) -> R
         Some(Kind::Command) if reading.command.is_none() => inner.push(Inner::Shell(text.clone())),
         Some(Kind::Escapes) => {
             text.lines().try_for_each(|line| escape(line, inner))?;
+            if names_secret(call, text) {
+                return Err(refuse(REFUSE_SECRET));
+            }
             if reading.program.has(Trait::Sql) {
                 database::check(text)?;
             }
@@ -183,6 +187,12 @@ fn of_input(call: &Call<'_>, reading: &Reading<'_>, inner: &mut Vec<Inner>) -> R
         _ => {}
     }
     Ok(())
+}
+
+/// Whether a command of a client, an editor or a database names a file with keys or passwords.
+fn names_secret(call: &Call<'_>, text: &str) -> bool {
+    let mut words = text.split(|c: char| c.is_whitespace() || "'\"(),;".contains(c));
+    words.any(|word| word.starts_with(['/', '~', '.']) && call.place(word).is_secret())
 }
 
 fn escape(text: &str, inner: &mut Vec<Inner>) -> Result<(), Finding> {
@@ -222,7 +232,10 @@ fn fed(call: &Call<'_>, reading: &Reading<'_>, command: &mut Vec<Arg>) {
             return;
         }
     }
+    let takes_text =
+        matches!(command.as_slice(), [.., shell, last] if last.text == "-c" && is_shell(&shell.text));
     match &call.input.text {
+        Text::Known(text) if takes_text => command.push(Arg::new(text.as_str())),
         Text::Known(text) => command.extend(text.split_whitespace().take(MAX_FED).map(Arg::new)),
         _ => command.push(Arg { text: HOLE.to_string(), marks: call.input.marks }),
     }

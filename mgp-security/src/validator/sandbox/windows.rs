@@ -19,7 +19,7 @@ pub(super) fn check_line(line: &str) -> Result<(), Finding> {
     if line.contains('^') && CARETS.is_match(line) {
         return Err(refuse(REFUSE_OBFUSCATION));
     }
-    if line.bytes().any(|b| b == b'|' || b == b'(') && IN_MEMORY.is_match(line) {
+    if line.contains(['|', '(', ';']) && IN_MEMORY.is_match(line) {
         return Err(refuse(REFUSE_DOWNLOAD));
     }
     Ok(())
@@ -197,7 +197,7 @@ static RULES: [(&str, Danger); 31] = [
     ),
     (r"(?i)^\W*(?:iex|invoke-expression)\b\s*[^-\s]", REFUSE_DOWNLOAD),
     (
-        r"(?i)^\W*reg\s+(?:add|delete|import|copy|save|load)\b.*(?:\\run\b|\\runonce|\\services\b|\\winlogon|\\policies|terminal server|hklm\\(?:sam|security|system)|image file execution|\\lsa\b|defender|safeboot)",
+        r"(?i)^\W*reg\s+(?:add|delete|import|copy|save|load)\b.*(?:\\run\b|\\runonce|\\services\b|\\winlogon|\\policies|terminal server|hklm\\(?:sam|security|system)|image file execution|\\lsa\b|defender|safeboot|userinitmprlogonscript)",
         REFUSE_SECURITY,
     ),
     (r"(?i)^\W*reg\s+delete\b.*\bhk\w+\\\w+\b.*/f", REFUSE_SECURITY),
@@ -224,7 +224,7 @@ static RULES: [(&str, Danger); 31] = [
         REFUSE_PRIVILEGE,
     ),
     (
-        r"(?i)^\W*netsh\b.*(?:firewall|advfirewall)\b.*(?:\boff\b|\bdisable\b|\breset\b|dir=in\s+action=allow)",
+        r"(?i)^\W*netsh\b.*(?:firewall|advfirewall)\b.*(?:\boff\b|\bdisable\b|\breset\b|dir=in\s+action=allow)|^\W*netsh\b.*portproxy\s+add",
         REFUSE_SECURITY,
     ),
     (r"(?i)^\W*(?:wevtutil\s+(?:cl|clear-log)|clear-eventlog)\b", REFUSE_LOG),
@@ -249,6 +249,7 @@ static IN_MEMORY: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
         r"(?i)(?:\biex\b|invoke-expression)\s*[\s(&]*.*(?:downloadstring|downloadfile|downloaddata|webclient|invoke-webrequest|iwr|irm|invoke-restmethod|frombase64string|curl|wget)|",
         r"(?:downloadstring|invoke-webrequest|\biwr\b|\birm\b|invoke-restmethod|frombase64string)\b.*\|\s*(?:iex|invoke-expression)\b|",
+        r"(?:invoke-webrequest|\biwr\b|start-bitstransfer)\b.*;.*(?:start-process|\bsaps\b|invoke-item|\.\\)|",
         r"downloadfile\s*\(.*\)\s*;.*(?:start-process|invoke-item|\.\\)|net\.sockets\.tcpclient|reflection\.assembly\]?::load",
     ))
 });

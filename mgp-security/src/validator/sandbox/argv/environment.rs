@@ -81,7 +81,7 @@ fn loads_code(call: &Call<'_>, program: &str, options: &str) -> bool {
 }
 
 pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
-    if matches!(call.program, "env" | "sudo" | "doas") {
+    if matches!(call.program, "env" | "sudo" | "doas" | "make" | "gmake" | "configure") {
         for arg in call.args {
             if let Some((name, value)) = arg.text.split_once('=') {
                 check_variable(call, name, value)?;

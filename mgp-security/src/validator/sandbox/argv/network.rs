@@ -24,9 +24,19 @@ pub(super) fn is_client(program: &str) -> bool {
 
 /// `/dev/tcp/host/port` and the addresses of awk.
 pub(in super::super) fn is_network_device(text: &str) -> bool {
-    ["/dev/tcp/", "/dev/udp/", "/inet/tcp/", "/inet/udp/", "/inet4/", "/inet6/", "zsh/net/"]
-        .iter()
-        .any(|device| text.contains(device))
+    [
+        "/dev/tcp/",
+        "/dev/udp/",
+        "/inet/tcp/",
+        "/inet/udp/",
+        "/inet4/",
+        "/inet6/",
+        "zsh/net/",
+        "gopher://",
+        "dict://",
+    ]
+    .iter()
+    .any(|device| text.contains(device))
 }
 
 /// Whether `text` names a metadata service; a bare host counts where a host is expected.

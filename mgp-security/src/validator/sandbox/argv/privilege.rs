@@ -19,7 +19,11 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
             texts().any(sets_user)
         }
         "install" => call.value('m', "mode").is_some_and(sets_user),
-        "kubectl" => texts().any(|text| text.contains("\"privileged\":true")),
+        "kubectl" => texts().any(|text| {
+            let dense: String = text.split_whitespace().collect();
+            let rights = ["\"privileged\":true", "\"hostPID\":true", "\"hostIPC\":true", "\"hostPath\":"];
+            rights.iter().any(|right| dense.contains(right))
+        }),
         // With other options these enter what the table says; without a command, a shell of another user.
         "sudo" | "doas" | "run0" | "pkexec" | "runuser" => enters_shell(call),
         program => !only_names(program) && reaches_control(call),

@@ -180,7 +180,9 @@ impl<'a> Reading<'a> {
         };
         let begins = |facts: &&'static Facts| {
             let mut options = facts.options.iter().filter(|(_, takes)| matters(takes));
-            options.find(|(long, _)| long.starts_with(name)).map(|(long, takes)| (*long, *takes))
+            options
+                .find(|(long, _)| long.starts_with(name) && !long.contains('='))
+                .map(|(long, takes)| (*long, *takes))
         };
         self.chain.iter().rev().find_map(begins)
     }

@@ -191,7 +191,12 @@ impl Facts {
             self.refused_operands = Some(danger(class)?);
         } else if let Some((option, class)) = fact.split_once('!') {
             let refused = Takes::Refused(danger(class)?);
-            self.options.extend(option.split(',').map(|name| (name, refused)));
+            for name in option.split(',') {
+                if let Some((bare, _)) = name.split_once('=') {
+                    self.options.entry(bare).or_insert(Takes::Value(Kind::Text));
+                }
+                self.options.insert(name, refused);
+            }
         } else if let Some((names, kind)) = fact.rsplit_once('=') {
             let kind = kind_named(kind)?;
             match names {

@@ -214,7 +214,9 @@ mod tests {
             [("files", &["read", "delete_all"][..]), ("one", &["admin"]), ("one.admin", &["x"]), ("off", &[])]
         {
             targets.servers.entry(server.to_owned()).or_default();
-            tools.iter().for_each(|tool| targets.listed(server, tool));
+            for tool in tools {
+                targets.listed(server, tool);
+            }
         }
         targets
     }

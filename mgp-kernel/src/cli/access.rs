@@ -217,17 +217,17 @@ async fn list(link: &Link, output: &Output, wanted: List) -> Result<Exit, Failur
 impl Target {
     fn named(
         self,
-        names: &impl Names,
+        known: &impl Names,
         unseen: bool,
     ) -> Result<(AgentId, ServerId, Option<ToolName>), Failure> {
-        let named = match self.tool {
+        let target = match self.tool {
             Some(tool) => Named::in_two(self.server, tool),
             None => match Named::in_one(&self.server)? {
-                Some(named) => named,
-                None => Named::by(&self.server, names, unseen)?,
+                Some(target) => target,
+                None => Named::by(&self.server, known, unseen)?,
             },
         };
-        let (server, tool) = named.ids();
+        let (server, tool) = target.ids();
         Ok((self.agent.as_str().into(), server, tool))
     }
 }

@@ -55,7 +55,7 @@ impl Options {
 pub async fn run(options: Options) -> anyhow::Result<()> {
     let mut account = Account::new(options, io::stdout());
     account.begin()?;
-    let stage = account.step("A kernel and its servers", stage::open()).await?;
+    let stage = account.step("A kernel and its servers", Box::pin(stage::open())).await?;
     let walked = walk(&stage, &mut account).await;
     stage.close().await;
     walked?;

@@ -143,13 +143,16 @@ impl AccessPolicy {
     /// Answers `mgp/access/query` for `by`: an operator may ask about everybody, an agent about itself.
     ///
     /// # Errors
-    /// An agent asks about another.
+    /// An agent asks about another, or somebody about a pattern.
     pub fn query(&self, by: &Principal, query: &AccessQuery) -> Result<AccessState, AccessError> {
         if by.role() != Role::Operator && by.agent_name() != Some(query.agent_id.as_str()) {
             return Err(AccessError::NotAboutItself);
         }
         let (agent, server) = (query.agent_id.as_str(), query.server_id.as_str());
         let tool = query.tool_name.as_ref().map(ToolName::as_str);
+        if server.contains('*') || tool.is_some_and(|tool| tool.contains('*')) {
+            return Err(AccessError::Malformed("a query is about one server or tool, and a `*` is none"));
+        }
         let table = self.0.table.load();
         Ok(match table.deciding(agent, server, tool, self.0.moment()) {
             Some((_, source, stored)) => stored.entry.state(source),

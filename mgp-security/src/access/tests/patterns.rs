@@ -94,6 +94,16 @@ async fn all_tools_of_a_server_are_the_entry_for_the_server() {
 }
 
 #[tokio::test]
+async fn a_question_is_about_one_tool() {
+    let policy = with(&[("s", Some("d*"), Allow)]).await;
+    let state = policy.query(&admin(), &query("a", "s", Some("drop"))).unwrap();
+    assert_eq!((state.permission, state.source), (Allow, AccessSource::ToolGrant));
+    for asked in [query("a", "s", Some("d*")), query("a", "*", None)] {
+        assert!(matches!(policy.query(&admin(), &asked), Err(AccessError::Malformed(_))));
+    }
+}
+
+#[tokio::test]
 async fn patterns_of_agents_and_of_no_server_are_refused() {
     let policy = policy();
     for wrong in

@@ -314,13 +314,9 @@ fn setting(call: &Call<'_>, text: &str, inner: &mut Vec<Inner>) -> Result<(), Fi
     if value.is_empty() || matches!(value, "true" | "false" | "yes" | "no" | "none") {
         return Ok(());
     }
-    if let Some(script) = key.strip_prefix("scripts.") {
-        // These run when others do, or when a package is installed.
-        if ["pre", "post", "install"].iter().any(|head| script.starts_with(head)) {
-            return Err(refuse(REFUSE_RUNS_LATER));
-        }
-        inner.push(Inner::Shell(value.to_owned()));
-        return Ok(());
+    // Scripts of a package run when others do, or when it is installed.
+    if key.starts_with("scripts.") {
+        return Err(refuse(REFUSE_RUNS_LATER));
     }
     if is_listed("proxy-keys", &key) {
         let program = command_name(value);

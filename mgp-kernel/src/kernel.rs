@@ -9,7 +9,7 @@ use mgp_toolindex::discovery::ToolDiscoveryLayer;
 use mgp_transport::Accept;
 use mgp_transport::era::{ServerEra, ServerIdentity};
 use mgp_types::mcp::Implementation;
-use mgp_types::mgp::{ExtensionSet, Offer, ServerId, ShutdownReason};
+use mgp_types::mgp::{ExtensionSet, NameStyle, Offer, ServerId, ShutdownReason};
 use mgp_types::{Error, Outbox, Principal};
 use tokio::task::JoinSet;
 
@@ -208,7 +208,12 @@ impl Kernel {
 
 fn tool_discovery(parts: &Arc<Parts>, registry: &Registry) -> Result<ToolDiscoveryLayer, StartError> {
     let config = parts.config.load();
-    let settings = settings::tool_discovery(&config).eyes(Arc::new(CatalogEyes(Arc::downgrade(parts))));
+    let of_names = Arc::downgrade(parts);
+    let settings = settings::tool_discovery(&config)
+        .eyes(Arc::new(CatalogEyes(Arc::downgrade(parts))))
+        .names(move |context| {
+            of_names.upgrade().map_or_else(|| NameStyle::of_peer(context), |parts| parts.names(context))
+        });
     let settings = match &parts.learned {
         Some(learned) => settings.learning(Arc::clone(learned)),
         None => settings,

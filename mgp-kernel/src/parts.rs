@@ -20,7 +20,8 @@ use mgp_stream::event::Publisher;
 use mgp_toolindex::embed::{EmbedderChoice, SqliteVectors};
 use mgp_toolindex::learn::{LearnSettings, Learned};
 use mgp_toolindex::{Index, SentVectors};
-use mgp_types::mgp::{AuditPort, ServerId};
+use mgp_types::Context;
+use mgp_types::mgp::{AuditPort, NameStyle, ServerId};
 
 use crate::StartError;
 use crate::changes::{Changes, Teller};
@@ -73,6 +74,11 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
+    /// How the names of tools and prompts are written for whoever sent a request.
+    pub(crate) fn names(&self, context: &Context) -> NameStyle {
+        self.config.load().names.of(context)
+    }
+
     pub(crate) async fn open(
         config: Config,
         state: PathBuf,

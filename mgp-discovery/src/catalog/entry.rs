@@ -1,39 +1,38 @@
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use mgp_types::json::write_string;
-use mgp_types::mgp::{ResolvedTool, ServerId};
+use mgp_types::mgp::{NameStyle, ResolvedTool, ServerId};
 use mgp_types::{Object, RawJson};
 
-use super::name::{other_forms, shown_name};
-use super::names::Named;
+use super::lookup::Named;
+use super::name::Names;
 use super::uri::Template;
 
 /// A tool, as clients know it.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct CatalogTool {
-    /// The name that clients call it by.
+    /// The name that people know it by, `server.tool`.
     pub shown: Arc<str>,
-    /// The server's definition, with the member `name` replaced.
-    pub definition: RawJson,
     /// The tool, as its server knows it.
     pub resolved: Arc<ResolvedTool>,
-    forms: Box<[Arc<str>]>,
+    names: Names,
+    written: Written,
 }
 
 /// A prompt, as clients know it.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct CatalogPrompt {
-    /// The name that clients get it by.
+    /// The name that people know it by, `server.prompt`.
     pub shown: Arc<str>,
-    /// The server's definition, with the member `name` replaced.
-    pub definition: RawJson,
     /// The server that has it.
     pub server: ServerId,
     /// What that server calls it.
     pub name: Arc<str>,
-    forms: Box<[Arc<str>]>,
+    definition: Object,
+    names: Names,
+    written: Written,
 }
 
 /// A resource.
@@ -64,9 +63,14 @@ pub struct CatalogTemplate {
 impl CatalogTool {
     pub(super) fn new(resolved: Arc<ResolvedTool>) -> Self {
         let (server, name) = (resolved.server.as_str(), resolved.name.as_str());
-        let (shown, forms) = names(server, name);
-        let definition = with_text(&resolved.definition, "name", &shown);
-        Self { shown, definition, resolved, forms }
+        let names = Names::new(server, name);
+        Self { shown: Arc::clone(names.dots()), names, resolved, written: Written::default() }
+    }
+
+    /// Returns the server's definition with the name that a client of this style calls the tool by.
+    pub fn definition(&self, style: NameStyle) -> RawJson {
+        let ResolvedTool { server, name, definition, .. } = &*self.resolved;
+        self.written.get(style, definition, &self.names, || style.write(server.as_str(), name.as_str()))
     }
 }
 
@@ -74,9 +78,16 @@ impl CatalogPrompt {
     /// `None` if the definition has no name.
     pub(super) fn read(server: &ServerId, definition: &Object) -> Option<Self> {
         let name: Arc<str> = definition.text("name")?.into();
-        let (shown, forms) = names(server.as_str(), &name);
-        let definition = with_text(definition, "name", &shown);
-        Some(Self { shown, definition, server: server.clone(), name, forms })
+        let names = Names::new(server.as_str(), &name);
+        let (definition, written) = (definition.clone(), Written::default());
+        let shown = Arc::clone(names.dots());
+        Some(Self { shown, server: server.clone(), name, definition, names, written })
+    }
+
+    /// Returns the server's definition with the name that a client of this style gets the prompt by.
+    pub fn definition(&self, style: NameStyle) -> RawJson {
+        let write = || style.write(self.server.as_str(), &self.name);
+        self.written.get(style, &self.definition, &self.names, write)
     }
 }
 
@@ -106,28 +117,38 @@ pub(super) fn with_text(definition: &Object, member: &str, text: &str) -> RawJso
     definition.to_raw()
 }
 
-fn names(server: &str, name: &str) -> (Arc<str>, Box<[Arc<str>]>) {
-    let shown = shown_name(server, name);
-    let forms = other_forms(server, name, &shown).into_iter().map(Arc::from).collect();
-    (shown.into(), forms)
+/// A definition under the two names that most clients know, each written when it is first asked for.
+#[derive(Debug, Default)]
+struct Written {
+    dots: OnceLock<RawJson>,
+    underscores: OnceLock<RawJson>,
+}
+
+impl Written {
+    fn get(
+        &self,
+        style: NameStyle,
+        definition: &Object,
+        names: &Names,
+        write: impl FnOnce() -> String,
+    ) -> RawJson {
+        let named = |name: &str| with_text(definition, "name", name);
+        match style {
+            NameStyle::DOTS => self.dots.get_or_init(|| named(names.dots())).clone(),
+            NameStyle::UNDERSCORES => self.underscores.get_or_init(|| named(names.underscores())).clone(),
+            _ => named(&write()),
+        }
+    }
 }
 
 impl Named for CatalogTool {
-    fn shown(&self) -> &Arc<str> {
-        &self.shown
-    }
-
-    fn other_forms(&self) -> &[Arc<str>] {
-        &self.forms
+    fn names(&self) -> &Names {
+        &self.names
     }
 }
 
 impl Named for CatalogPrompt {
-    fn shown(&self) -> &Arc<str> {
-        &self.shown
-    }
-
-    fn other_forms(&self) -> &[Arc<str>] {
-        &self.forms
+    fn names(&self) -> &Names {
+        &self.names
     }
 }

@@ -1,6 +1,7 @@
 use std::sync::OnceLock;
 
 use mgp_types::RawJson;
+use mgp_types::mgp::NameStyle;
 
 /// A list as it stands in a result, written when it is first asked for: most clients never ask for all tools.
 #[derive(Debug, Default)]
@@ -17,6 +18,29 @@ impl List {
         let written = write(member, items);
         let _ = self.0.set(written.clone());
         written
+    }
+}
+
+/// A list of what has names, in the two styles that most clients have.
+#[derive(Debug, Default)]
+pub(super) struct NamedList {
+    dots: List,
+    underscores: List,
+}
+
+impl NamedList {
+    /// `{"member":[...]}`, with what `items` tells.
+    pub(super) fn get(
+        &self,
+        style: NameStyle,
+        member: &str,
+        items: impl Iterator<Item = RawJson>,
+    ) -> RawJson {
+        match style {
+            NameStyle::DOTS => self.dots.get(member, items),
+            NameStyle::UNDERSCORES => self.underscores.get(member, items),
+            _ => write(member, items),
+        }
     }
 }
 

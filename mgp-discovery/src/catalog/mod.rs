@@ -6,7 +6,7 @@
 //! ```
 //! use mgp_discovery::catalog::Catalog;
 //! use mgp_types::Object;
-//! use mgp_types::mgp::{EffectiveSecurity, ResolvedTool, RiskLevel};
+//! use mgp_types::mgp::{EffectiveSecurity, NameStyle, ResolvedTool, RiskLevel};
 //!
 //! let definition = Object::parse(r#"{"name":"read","inputSchema":{"type":"object"}}"#)?;
 //! let tool = ResolvedTool::new("files".into(), "read".into(), definition, EffectiveSecurity::new(RiskLevel::Safe));
@@ -19,8 +19,8 @@
 //!     assert_eq!(&*tool.shown, "files.read");
 //! }
 //! assert_eq!(
-//!     snapshot.tool_list().as_bytes(),
-//!     br#"{"tools":[{"name":"files.read","inputSchema":{"type":"object"}}]}"#
+//!     snapshot.tool_list(NameStyle::UNDERSCORES).as_bytes(),
+//!     br#"{"tools":[{"name":"files__read","inputSchema":{"type":"object"}}]}"#
 //! );
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -31,14 +31,13 @@
 //! | [`CatalogSnapshot`] | answers by name and by URI, and has the lists |
 //! | [`CatalogTool`], [`CatalogPrompt`], [`CatalogResource`], [`CatalogTemplate`] | what is offered, under the name it is shown by |
 //! | [`ResourceOwner`] | which server has a resource |
-//! | [`shown_name`] | the name of a tool or prompt, which depends on nothing else |
 
 mod book;
 mod entry;
 mod error;
 mod list;
+mod lookup;
 mod name;
-mod names;
 mod near;
 mod offer;
 mod snapshot;
@@ -47,7 +46,6 @@ mod uri;
 pub use self::book::Catalog;
 pub use self::entry::{CatalogPrompt, CatalogResource, CatalogTemplate, CatalogTool};
 pub use self::error::CatalogError;
-pub use self::name::shown_name;
 pub(crate) use self::name::{LONGEST_ID, is_reserved_server, is_written_as_id};
 pub use self::snapshot::CatalogSnapshot;
 pub use self::uri::ResourceOwner;

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use mgp_types::RawJson;
-use mgp_types::mgp::ServerId;
+use mgp_types::mgp::{NameStyle, ServerId};
 
 use super::entry::{CatalogPrompt, CatalogResource, CatalogTemplate, CatalogTool, with_text};
-use super::list::List;
-use super::names::Names;
+use super::list::{List, NamedList};
+use super::lookup::Lookup;
 use super::near;
 use super::offer::Offer;
 use super::uri::{ResourceOwner, parts, qualified};
@@ -21,14 +21,14 @@ pub struct CatalogSnapshot {
     generation: u64,
     pub(super) servers: BTreeMap<ServerId, Arc<Offer>>,
     tools: Shared<Vec<Arc<CatalogTool>>>,
-    tool_names: Shared<Names>,
+    tool_names: Shared<Lookup>,
     prompts: Shared<Vec<Arc<CatalogPrompt>>>,
-    prompt_names: Shared<Names>,
+    prompt_names: Shared<Lookup>,
     /// The first server that has it.
     resources: Shared<Owners>,
     templates: Shared<Owners>,
-    tool_list: Shared<List>,
-    prompt_list: Shared<List>,
+    tool_list: Shared<NamedList>,
+    prompt_list: Shared<NamedList>,
     resource_list: Shared<List>,
     template_list: Shared<List>,
 }
@@ -55,8 +55,8 @@ impl CatalogSnapshot {
 
     /// The tool that is meant by `name`: the name it is shown by, or another form that no other tool has.
     ///
-    /// Such forms are the tool's own name, `server/tool`, `server__tool`, and the shown name with `_` for each `.`. One
-    /// look into a table; allocates nothing.
+    /// It is shown by [`NameStyle`]s; other forms are the tool's own name, `server/tool`, and the shown name with `_` for
+    /// each `.`. Allocates nothing.
     pub fn called(&self, name: &str) -> Option<&Arc<CatalogTool>> {
         self.tools.get(self.tool_names.place(name)?)
     }
@@ -76,10 +76,10 @@ impl CatalogSnapshot {
         self.servers.get(server).map_or(&[], |offer| &offer.tools)
     }
 
-    /// A few names of tools that are written nearly like `name`, of those that the caller may see.
-    pub fn near(&self, name: &str, may_see: impl Fn(&CatalogTool) -> bool) -> Vec<&str> {
+    /// A few tools whose names are written nearly like `name`, of those that the caller may see.
+    pub fn near(&self, name: &str, may_see: impl Fn(&CatalogTool) -> bool) -> Vec<&Arc<CatalogTool>> {
         let known = self.tools.iter().map(|tool| (&*tool.shown, tool.resolved.name.as_str(), &**tool));
-        near::near(name, known, may_see)
+        near::near(name, known, may_see).into_iter().filter_map(|shown| self.called(shown)).collect()
     }
 
     /// The prompt that is meant by `name`, as tools are.
@@ -142,14 +142,14 @@ impl CatalogSnapshot {
         Some(ResourceOwner { server, uri: template })
     }
 
-    /// The result of `tools/list`, with all tools.
-    pub fn tool_list(&self) -> RawJson {
-        self.tool_list.get("tools", self.tools.iter().map(|tool| tool.definition.clone()))
+    /// The result of `tools/list`, with all tools, for a client whose names are of this style.
+    pub fn tool_list(&self, style: NameStyle) -> RawJson {
+        self.tool_list.get(style, "tools", self.tools.iter().map(|tool| tool.definition(style)))
     }
 
-    /// The result of `prompts/list`, with all prompts.
-    pub fn prompt_list(&self) -> RawJson {
-        self.prompt_list.get("prompts", self.prompts.iter().map(|prompt| prompt.definition.clone()))
+    /// The result of `prompts/list`, with all prompts, for a client whose names are of this style.
+    pub fn prompt_list(&self, style: NameStyle) -> RawJson {
+        self.prompt_list.get(style, "prompts", self.prompts.iter().map(|prompt| prompt.definition(style)))
     }
 
     /// The result of `resources/list`, with all resources. One whose URI an earlier server has too is listed under
@@ -202,13 +202,13 @@ impl CatalogSnapshot {
         match changed {
             Changed::Tools => {
                 let tools: Vec<_> = offers.flat_map(|offer| &offer.tools).cloned().collect();
-                self.tool_names = Arc::new(Names::of(&tools));
+                self.tool_names = Arc::new(Lookup::of(&tools));
                 self.tools = Arc::new(tools);
                 self.tool_list = Arc::default();
             }
             Changed::Prompts => {
                 let prompts: Vec<_> = offers.flat_map(|offer| &offer.prompts).cloned().collect();
-                self.prompt_names = Arc::new(Names::of(&prompts));
+                self.prompt_names = Arc::new(Lookup::of(&prompts));
                 self.prompts = Arc::new(prompts);
                 self.prompt_list = Arc::default();
             }

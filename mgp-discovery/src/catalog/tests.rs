@@ -1,7 +1,6 @@
-use std::collections::HashSet;
 use std::sync::Arc;
 
-use mgp_types::mgp::{EffectiveSecurity, ResolvedTool, RiskLevel};
+use mgp_types::mgp::{EffectiveSecurity, NameStyle, ResolvedTool, RiskLevel};
 use mgp_types::{Object, RawJson};
 use proptest::prelude::*;
 
@@ -48,7 +47,25 @@ fn a_name_of_two_servers_is_qualified_and_its_bare_form_is_nobodys() {
 fn whichever_server_came_last_changes_no_name() {
     let forth = catalog(&[("a", &["read"]), ("b", &["read"])]).snapshot();
     let back = catalog(&[("b", &["read"]), ("a", &["read"])]).snapshot();
-    assert_eq!(forth.tool_list(), back.tool_list());
+    assert_eq!(forth.tool_list(NameStyle::DOTS), back.tool_list(NameStyle::DOTS));
+}
+
+#[test]
+fn every_style_of_a_name_means_its_tool() {
+    let long = "find_all_issues_that_somebody_has_forgotten_about_since_the_last_release";
+    let snapshot = catalog(&[("git", &["status", "a.b"]), ("io.example", &["read", long])]).snapshot();
+    for tool in snapshot.tools() {
+        let (server, name) = (tool.resolved.server.as_str(), tool.resolved.name.as_str());
+        for longest in [32, 46, 54, 64] {
+            for style in [NameStyle::DOTS, NameStyle::UNDERSCORES].map(|style| style.at_most(longest)) {
+                let written = style.write(server, name);
+                let listed = Object::from_raw(&tool.definition(style)).unwrap();
+                assert_eq!(listed.text("name").as_deref(), Some(&*written));
+                assert!(Arc::ptr_eq(snapshot.called(&written).unwrap(), tool), "{written}");
+            }
+        }
+    }
+    assert_eq!(meant(&snapshot, "git__status").unwrap(), "status of git");
 }
 
 #[test]
@@ -62,7 +79,7 @@ fn a_form_that_two_tools_share_is_nobodys() {
 #[test]
 fn no_server_gets_the_calls_for_one_that_is_away() {
     let snapshot = catalog(&[("mind", &["cerebras.think", "files.read", "a__b", "x/y"])]).snapshot();
-    for name in ["mind.cerebras.think", "files.read", "a__b", "x/y", "mind__a__b"] {
+    for name in ["mind.cerebras.think", "files.read", "a__b", "x/y"] {
         assert_eq!(meant(&snapshot, name), None, "{name}");
     }
     assert_eq!(meant(&snapshot, "mind/cerebras.think").unwrap(), "cerebras.think of mind");
@@ -95,8 +112,11 @@ fn a_definition_keeps_every_byte_but_its_name() {
     catalog.put_server("files".into(), vec![resolved("files", "read", object(definition))]).unwrap();
     let expected = definition.replace(r#""r\u0065ad""#, r#""files.read""#);
     let snapshot = catalog.snapshot();
-    assert_eq!(snapshot.called("read").unwrap().definition.as_bytes(), expected.as_bytes());
-    assert_eq!(snapshot.tool_list().as_bytes(), format!(r#"{{"tools":[{expected}]}}"#).as_bytes());
+    assert_eq!(snapshot.called("read").unwrap().definition(NameStyle::DOTS).as_bytes(), expected.as_bytes());
+    assert_eq!(
+        snapshot.tool_list(NameStyle::DOTS).as_bytes(),
+        format!(r#"{{"tools":[{expected}]}}"#).as_bytes()
+    );
 }
 
 #[test]
@@ -130,7 +150,7 @@ fn a_server_that_is_removed_takes_everything_along() {
     let snapshot = catalog.snapshot();
     assert_eq!(meant(&snapshot, "x").unwrap(), "x of b");
     assert!(snapshot.prompt("p").is_none() && snapshot.resource_owner("a://1", |_| true).is_none());
-    assert_eq!(snapshot.prompt_list().as_bytes(), br#"{"prompts":[]}"#);
+    assert_eq!(snapshot.prompt_list(NameStyle::DOTS).as_bytes(), br#"{"prompts":[]}"#);
     assert_eq!(snapshot.template_list().as_bytes(), br#"{"resourceTemplates":[]}"#);
 }
 
@@ -148,7 +168,10 @@ fn prompts_are_named_like_tools() {
     assert_eq!(catalog.put_prompts("a".into(), listed.clone()), Ok(true));
     assert_eq!(catalog.put_prompts("a".into(), listed), Ok(false));
     let snapshot = catalog.snapshot();
-    assert_eq!(snapshot.prompt_list().as_bytes(), br#"{"prompts":[{"name":"a.greet","arguments":[]}]}"#);
+    assert_eq!(
+        snapshot.prompt_list(NameStyle::DOTS).as_bytes(),
+        br#"{"prompts":[{"name":"a.greet","arguments":[]}]}"#
+    );
     for name in ["a.greet", "greet", "a/greet", "a_greet"] {
         let prompt = snapshot.prompt(name).unwrap();
         assert_eq!((prompt.server.as_str(), &*prompt.name), ("a", "greet"));
@@ -230,10 +253,10 @@ fn one_server_among_many_changes() {
     catalog.put_server("server7".into(), vec![tool("server7", "only")]).unwrap();
     println!("one of 100 servers with 5,000 tools changed in {:?}", started.elapsed());
     let started = tokio::time::Instant::now();
-    let bytes = catalog.snapshot().tool_list().as_bytes().len();
+    let bytes = catalog.snapshot().tool_list(NameStyle::DOTS).as_bytes().len();
     println!("{bytes} bytes of list written in {:?}", started.elapsed());
     let started = tokio::time::Instant::now();
-    assert_eq!(catalog.snapshot().near("server7.onyl", |_| true)[0], "server7.only");
+    assert_eq!(&*catalog.snapshot().near("server7.onyl", |_| true)[0].shown, "server7.only");
     println!("near names found in {:?}", started.elapsed());
     assert_eq!(catalog.snapshot().tools().len(), 4951);
 }
@@ -243,16 +266,6 @@ fn names() -> impl Strategy<Value = (String, String)> {
 }
 
 proptest! {
-    #[test]
-    fn shown_names_fit_and_tell_their_tools_apart(pairs in prop::collection::hash_set(names(), 0..40)) {
-        let shown: HashSet<_> = pairs.iter().map(|(server, name)| shown_name(server, name)).collect();
-        prop_assert_eq!(shown.len(), pairs.len());
-        for name in shown {
-            prop_assert!(name.len() <= 64, "{}", name);
-            prop_assert!(name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.-".contains(&b)), "{}", name);
-        }
-    }
-
     #[test]
     fn the_order_of_arrival_changes_nothing(
         pairs in prop::collection::hash_set(names(), 1..20).prop_map(Vec::from_iter),
@@ -272,7 +285,7 @@ proptest! {
         let mut turned = pairs.clone();
         turned.rotate_left(shuffled.index(pairs.len()));
         let (one, other) = (fill(&pairs), fill(&turned));
-        prop_assert_eq!(one.tool_list(), other.tool_list());
+        prop_assert_eq!(one.tool_list(NameStyle::DOTS), other.tool_list(NameStyle::DOTS));
         for tool in one.tools() {
             prop_assert!(Arc::ptr_eq(one.called(&tool.shown).unwrap(), tool));
             for (server, name) in &pairs {

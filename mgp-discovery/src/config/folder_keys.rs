@@ -67,6 +67,7 @@ pub(super) const FOLDER_KEYS: &[(&str, &str)] = &[
     ("audit.durability", "`sync` if either file says so"),
     ("limits", "the lower one"),
     ("tools", "ignored"),
+    ("names", "ignored"),
     ("registration", "ignored"),
     ("registration.max_servers", "the lower one"),
     ("telemetry", "ignored"),

@@ -13,8 +13,8 @@ use mgp_types::mgp::{AccessPermission, ApprovalPolicy, DefaultPolicy, TrustLevel
 use super::folder_keys::Reason;
 use super::model::{
     AccessRule, AccessSettings, AuditDurability, AuditSettings, Config, ConfirmationSettings, FirstUse,
-    KernelSettings, LimitSettings, ListenSettings, PermissionSettings, RegistrationSettings, RuleSource,
-    ServerConfig, ServerSecurity, TelemetrySettings, ToolSettings, ValidatorSettings,
+    KernelSettings, LimitSettings, ListenSettings, NameSettings, PermissionSettings, RegistrationSettings,
+    RuleSource, ServerConfig, ServerSecurity, TelemetrySettings, ToolSettings, ValidatorSettings,
 };
 use super::semantics::mistakable;
 use super::source::{Place, Source};
@@ -41,6 +41,7 @@ pub(super) fn merge(user: Config, folder: Config, source: &Source) -> Merged {
         audit,
         limits,
         tools,
+        names,
         registration,
         telemetry,
         kernel,
@@ -62,6 +63,7 @@ pub(super) fn merge(user: Config, folder: Config, source: &Source) -> Merged {
     merge.audit(&audit);
     merge.limits(&limits);
     merge.tools(&tools);
+    merge.names(&names);
     merge.registration(&registration);
     merge.telemetry(&telemetry);
     merge.kernel(&kernel);
@@ -461,6 +463,11 @@ impl Merge<'_> {
             "budget",
         ];
         self.users_only("tools", &keys);
+    }
+
+    fn names(&mut self, folder: &NameSettings) {
+        let NameSettings { style: _, clients: _ } = folder;
+        self.users_only("names", &["style", "clients"]);
     }
 
     fn registration(&mut self, folder: &RegistrationSettings) {

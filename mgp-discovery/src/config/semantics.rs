@@ -228,6 +228,19 @@ impl Checks<'_> {
             self.url(url, &telemetry.key("otlp"));
         }
         self.templates(&config.telemetry.otlp_headers, &telemetry.key("otlp_headers"));
+        for (client, names) in &config.names.clients {
+            let place = root.key("names").key("clients").key(client);
+            if *client != client.to_lowercase() {
+                self.error(
+                    &place,
+                    "no client is found by capital letters",
+                    format!("write `{}`", client.to_lowercase()),
+                );
+            }
+            if names.longest.is_some_and(|longest| !(32..=64).contains(&longest)) {
+                self.error(&place.key("longest"), "no such length", "write a number from 32 to 64");
+            }
+        }
         if let Some(embedder) = &config.tools.embedder
             && !is_embedder(embedder)
         {

@@ -1,7 +1,7 @@
 //! All tools, with their definitions as their servers wrote them; what a model is shown of them is another list.
 
 use mgp_types::RawJson;
-use mgp_types::mgp::{RiskLevel, ServerId, ToolName};
+use mgp_types::mgp::{NameStyle, RiskLevel, ServerId, ToolName};
 use serde::{Deserialize, Serialize};
 
 use super::page::Page;
@@ -53,13 +53,17 @@ pub(super) fn list(parts: &Parts, asked: &ListTools) -> ToolPage {
             tool_name: resolved.name.clone(),
             risk: resolved.security.risk,
             admitted: parts.definitions.is_admitted_anywhere(&resolved.server, &resolved.name),
-            definition: tool.definition.clone(),
+            definition: tool.definition(NameStyle::DOTS),
         }
     };
     if let Some(name) = &asked.name {
         let tools: Vec<_> = snapshot.called(name).into_iter().map(row).collect();
         let near = if tools.is_empty() { snapshot.near(name, |_| true) } else { Vec::new() };
-        return ToolPage { tools, near: near.into_iter().map(str::to_owned).collect(), next_offset: None };
+        return ToolPage {
+            tools,
+            near: near.iter().map(|tool| tool.shown.to_string()).collect(),
+            next_offset: None,
+        };
     }
     let of = |tool: &&std::sync::Arc<mgp_discovery::catalog::CatalogTool>| {
         asked.server_id.as_ref().is_none_or(|server| *server == tool.resolved.server)

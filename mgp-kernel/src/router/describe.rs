@@ -5,7 +5,7 @@ use mgp_types::mcp::{
     ServerTasksCapability, ToolTaskRequests,
 };
 use mgp_types::mgp;
-use mgp_types::{CacheHint, CacheScope, Error, Object, RawJson, Request, Response, Revision};
+use mgp_types::{CacheHint, CacheScope, Context, Error, Object, RawJson, Request, Response, Revision};
 use serde::Serialize;
 
 use super::Sight;
@@ -16,8 +16,10 @@ pub(super) fn describe(parts: &Parts, request: &Request) -> Result<Response, Err
     let sight = Sight::of(parts, &request.context)?;
     parts.changes.open(&request.context);
     let revision = request.context.session()?.revision;
-    let described =
-        Described { capabilities: capabilities(&sight, revision), instructions: instructions(&sight) };
+    let described = Described {
+        capabilities: capabilities(&sight, revision),
+        instructions: instructions(parts, &sight, &request.context),
+    };
     let mut response = RawJson::from_value(&described)
         .map(Response::plain)
         .map_err(|error| Error::internal("the capabilities are not JSON").with_source(error))?;
@@ -91,8 +93,14 @@ fn add(to: &mut Map<RawJson>, name: &str, value: &RawJson) {
 }
 
 /// How to use the kernel, and what its servers say about themselves, in the order of their ids.
-fn instructions(sight: &Sight<'_>) -> String {
-    let mut all = INSTRUCTIONS.to_owned();
+fn instructions(parts: &Parts, sight: &Sight<'_>, context: &Context) -> String {
+    let names = parts.names(context);
+    let tool = names.write("SERVER", "TOOL");
+    let discover = names.write_method(mgp::method::TOOLS_DISCOVER, context);
+    let mut all = format!(
+        "This server stands for several others; a tool is called {tool}. If `{discover}` is among the tools, the list is \
+         not all there is: describe to it what you want to do, and call what it finds by name."
+    );
     for upstream in sight.servers() {
         let Some(theirs) = upstream.instructions(sight.principal()) else { continue };
         // What a server says is marked as its own, and cannot look as if it were the end of that.
@@ -108,9 +116,6 @@ fn instructions(sight: &Sight<'_>) -> String {
     all
 }
 
-const INSTRUCTIONS: &str = "This server stands for several others; a tool is called SERVER.TOOL. If \
-`mgp.tools.discover` is among the tools, the list is not all there is: describe to it what you want to do, and call what it \
-finds by name.";
 const LONGEST_OF_ONE: usize = 1_000;
 const LONGEST: usize = 8_000;
 const MOST_MEMBERS: usize = 64;

@@ -2,6 +2,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 use mgp_discovery::catalog::{CatalogPrompt, CatalogSnapshot, CatalogTool};
+use mgp_types::mgp::NameStyle;
 use mgp_types::{CacheHint, CacheScope, Error, Principal, RawJson, Request, Response};
 use parking_lot::Mutex;
 
@@ -11,7 +12,7 @@ use crate::parts::Parts;
 
 /// The lists that callers were given last: as bytes, until something else is to be seen.
 #[derive(Default)]
-pub(super) struct Lists(Mutex<HashMap<(Principal, List), Given, RandomState>>);
+pub(super) struct Lists(Mutex<HashMap<(Principal, List, NameStyle), Given, RandomState>>);
 
 /// What is listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -49,23 +50,23 @@ impl Lists {
         if list == List::Tools {
             parts.changes.lists_tools(&request.context);
         }
-        let mut response = Response::plain(self.list(parts, list, &sight));
+        let mut response = Response::plain(self.list(parts, list, &sight, parts.names(&request.context)));
         // Another caller may see something else.
         response.context.cache = Some(CacheHint { ttl_ms: FRESH_MS, scope: CacheScope::Private });
         Ok(response)
     }
 
-    fn list(&self, parts: &Parts, list: List, sight: &Sight<'_>) -> RawJson {
+    fn list(&self, parts: &Parts, list: List, sight: &Sight<'_>, names: NameStyle) -> RawJson {
         // Read before the catalog: a change in between is seen by whoever asks next.
         let (access, changes) = (parts.access.revision(), parts.changes.revision());
         let fleet = parts.fleet.revision();
         let snapshot = parts.catalog.snapshot();
         let of = State { catalog: snapshot.generation(), access, changes, fleet };
-        let key = (sight.principal().clone(), list);
+        let key = (sight.principal().clone(), list, names);
         if let Some(given) = self.0.lock().get(&key).filter(|given| given.of == of) {
             return given.list.clone();
         }
-        let written = write(&snapshot, list, sight);
+        let written = write(&snapshot, list, sight, names);
         let mut lists = self.0.lock();
         if lists.len() >= MOST_LISTS {
             lists.clear();
@@ -75,15 +76,15 @@ impl Lists {
     }
 }
 
-fn write(snapshot: &CatalogSnapshot, list: List, sight: &Sight<'_>) -> RawJson {
+fn write(snapshot: &CatalogSnapshot, list: List, sight: &Sight<'_>, names: NameStyle) -> RawJson {
     match list {
         List::Tools => {
-            let definition = |tool: &CatalogTool| tool.definition.clone();
-            written("tools", &sight.tools(snapshot), definition, || snapshot.tool_list())
+            let definition = |tool: &CatalogTool| tool.definition(names);
+            written("tools", &sight.tools(snapshot), definition, || snapshot.tool_list(names))
         }
         List::Prompts => {
-            let definition = |prompt: &CatalogPrompt| prompt.definition.clone();
-            written("prompts", &sight.prompts(snapshot), definition, || snapshot.prompt_list())
+            let definition = |prompt: &CatalogPrompt| prompt.definition(names);
+            written("prompts", &sight.prompts(snapshot), definition, || snapshot.prompt_list(names))
         }
         List::Resources => {
             let listed = |resource: &_| snapshot.listed_resource(resource);

@@ -98,7 +98,10 @@ fn prompt_owner(parts: &Parts, request: &Request, name: &str) -> Result<(ServerI
         return Ok((prompt.server.clone(), Arc::clone(&prompt.name)));
     }
     let visible = sight.prompts(&snapshot).items;
-    let near = near(name, visible.iter().map(|prompt| &*prompt.shown));
+    let names = parts.names(&request.context);
+    let shown: Vec<_> =
+        visible.iter().map(|prompt| names.write(prompt.server.as_str(), &prompt.name)).collect();
+    let near = near(name, shown.iter().map(String::as_str));
     Err(unknown("prompt", name, "prompts/list", &near, code::INVALID_PARAMS))
 }
 

@@ -67,7 +67,7 @@ async fn who_sees_all_tools_shares_the_bytes_of_the_catalog() {
     scene.tool("b", "write");
     let peer = Peer::stateless("some");
     let list = peer.call(&scene, "tools/list", "{}").await.unwrap();
-    let shared = scene.parts.catalog.snapshot().tool_list();
+    let shared = scene.parts.catalog.snapshot().tool_list(mgp_types::mgp::NameStyle::UNDERSCORES);
     assert_eq!(list.result.as_bytes().as_ptr(), shared.as_bytes().as_ptr());
     assert!(text(&list).contains(r#""x":1.50"#), "definitions keep their bytes");
     let hint = list.context.cache.unwrap();

@@ -1,3 +1,6 @@
+use std::sync::Arc;
+
+use mgp_discovery::catalog::CatalogTool;
 use mgp_types::{Error, Request};
 
 use super::Sight;
@@ -14,6 +17,10 @@ pub(super) fn unknown(parts: &Parts, request: &Request) -> Error {
     };
     let snapshot = parts.catalog.snapshot();
     let near = snapshot.near(&name, |tool| sight.tool(&tool.resolved.server, &tool.resolved.name));
+    let style = parts.names(&request.context);
+    let written =
+        |tool: &&Arc<CatalogTool>| style.write(tool.resolved.server.as_str(), tool.resolved.name.as_str());
+    let near: Vec<_> = near.iter().map(written).collect();
     if near.is_empty() {
         return Error::invalid_params(format!(
             "there is no tool `{name}`; `tools/list` names those there are"

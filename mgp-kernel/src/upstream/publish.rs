@@ -1,4 +1,3 @@
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use mgp_client_sdk::Client;
@@ -105,7 +104,7 @@ impl Shared {
             let ResolvedTool { definition, security, .. } = &*tool.resolved;
             let listing = Listing::read(&definition.to_raw()).ok()?;
             let listing = listing.risk(security.risk).permissions(security.permissions.iter().cloned());
-            Some(listing.shown_as(Arc::clone(&tool.shown)))
+            Some(listing.qualified())
         });
         let mut server = ServerTools::new(self.server.clone(), listings.collect());
         if let Some(description) = self.config.description.clone().or_else(|| indexed.description.clone()) {

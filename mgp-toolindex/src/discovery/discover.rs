@@ -31,18 +31,22 @@ pub(super) async fn discover(
     let began = Instant::now();
     let result = snapshot.search(&search).await;
     let time = began.elapsed();
+    let names = shared.names(context);
     let tools: Vec<FoundTool> = result
         .hits
         .iter()
         .map(|hit| {
-            let mut tool = found(&snapshot, &hit.tool);
+            let mut tool = found(&snapshot, &hit.tool, names);
             tool.relevance_score = Some(hit.score);
             tool
         })
         .collect();
     let fitted = shared.with_view_of(&snapshot, context, |view| shared.sessions.fit(&key, view, tools));
     if let Some(learning) = &shared.learning {
-        learning.found(&key, context, &snapshot, &result, &fitted.tools);
+        learning.found(&key, context, &snapshot, &result, |tool| {
+            let name = snapshot.shown_name(tool, names);
+            fitted.tools.iter().any(|given| given.name == name && given.server_id == tool.server)
+        });
     }
     let available = sight.as_ref().map_or(snapshot.len(), |sight| sight.count());
     let mut answer = DiscoveredTools::new(strategy, available as u64);

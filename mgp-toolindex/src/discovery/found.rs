@@ -1,15 +1,15 @@
 use mgp_types::RawJson;
-use mgp_types::mgp::{FoundTool, RiskLevel, ToolSecurity};
+use mgp_types::mgp::{FoundTool, NameStyle, RiskLevel, ToolSecurity};
 
 use crate::budget::Definition;
 use crate::{Snapshot, Tool};
 
 /// A tool as it stands in an answer, with all that is needed to call it.
-pub(super) fn found(snapshot: &Snapshot, tool: &Tool) -> FoundTool {
+pub(super) fn found(snapshot: &Snapshot, tool: &Tool, names: NameStyle) -> FoundTool {
     let members = tool.members();
     let schema = members.get("inputSchema").filter(RawJson::is_object);
     let mut found = FoundTool::new(
-        snapshot.shown_name(tool),
+        snapshot.shown_name(tool, names),
         tool.server.clone(),
         schema.unwrap_or_else(RawJson::empty_object),
     );
@@ -19,8 +19,13 @@ pub(super) fn found(snapshot: &Snapshot, tool: &Tool) -> FoundTool {
 }
 
 /// A tool as it stands in the list of the session.
-pub(super) fn loaded(snapshot: &Snapshot, tool: &Tool, definition: Option<&Definition>) -> FoundTool {
-    let mut found = found(snapshot, tool);
+pub(super) fn loaded(
+    snapshot: &Snapshot,
+    tool: &Tool,
+    names: NameStyle,
+    definition: Option<&Definition>,
+) -> FoundTool {
+    let mut found = found(snapshot, tool, names);
     if let Some(definition) = definition.filter(|definition| definition.is_shortened())
         && let Ok(members) = mgp_types::Object::from_raw(definition.json())
     {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use mgp_types::Context;
-use mgp_types::mgp::{FoundTool, ServerId, ToolName};
+use mgp_types::mgp::{ServerId, ToolName};
 use parking_lot::Mutex;
 
 use crate::learn::{Confirmed, Learned, TenantShift};
@@ -79,16 +79,12 @@ impl Learning {
         context: &Context,
         snapshot: &Snapshot,
         found: &Found,
-        given: &[FoundTool],
+        is_given: impl Fn(&Tool) -> bool,
     ) {
         let Some(meaning) = found.meaning.as_deref().filter(|_| self.is_of(snapshot)) else { return };
         if self.tenant(context).is_none() {
             return;
         }
-        let is_given = |tool: &Tool| {
-            let name = snapshot.shown_name(tool);
-            given.iter().any(|given| given.name == name && given.server_id == tool.server)
-        };
         let hits = found.hits.iter().filter(|hit| is_given(&hit.tool));
         let tools = hits.map(|hit| (Arc::clone(&hit.tool), hit.likeness)).collect();
         self.sessions.lock().put(key, Answer { meaning: meaning.into(), tools });

@@ -3,7 +3,7 @@
 use mgp_types::mcp::ForRevision;
 use mgp_types::{CacheHint, CacheScope, Context, Error, RawJson, Request, Response, Revision};
 
-use super::meta_tool::{self, SpeaksMgp};
+use super::meta_tool;
 use super::shared::Shared;
 use crate::category::uppermost;
 use crate::level::Level;
@@ -39,14 +39,13 @@ fn of_level(level: Level, shared: &Shared, key: &SessionKey, request: &Request) 
 fn meta_tools(level: Level, shared: &Shared, key: &SessionKey, context: &Context) -> Vec<RawJson> {
     let session = context.session.as_deref();
     let revision = session.map_or(Revision::LATEST, |session| session.revision);
-    let speaks_mgp = session.is_some_and(|session| session.mgp.is_some());
-    let peer = if speaks_mgp { SpeaksMgp::Yes } else { SpeaksMgp::No };
+    let names = shared.names(context);
     let categories = if level == Level::L1 { categories(shared, key, context) } else { Vec::new() };
-    let settings = &shared.settings;
-    meta_tool::tools(settings.meta_tools, settings.spelling, peer, &categories)
-        .into_iter()
-        .filter_map(|tool| RawJson::from_value(&tool.for_revision(revision)).ok())
-        .collect()
+    let tools = meta_tool::tools(shared.settings.meta_tools, &categories).into_iter().map(|mut tool| {
+        tool.name = names.write_method(&tool.name, context);
+        tool
+    });
+    tools.filter_map(|tool| RawJson::from_value(&tool.for_revision(revision)).ok()).collect()
 }
 
 /// The categories that the caller sees a tool of.

@@ -6,33 +6,6 @@ use mgp_types::mgp::method;
 
 use crate::budget::{CountTokens, Definition};
 
-/// How the names of the meta-tools are spelled in a list; calls may use any spelling.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub enum Spelling {
-    /// `mgp/tools/discover` for peers that speak MGP, `mgp.tools.discover` for others.
-    #[default]
-    ByPeer,
-    /// `mgp/tools/discover`, as the specification has it; many models take no `/` in a name.
-    Slashes,
-    /// `mgp.tools.discover`.
-    Dots,
-    /// `mgp_tools_discover`, which every model takes.
-    Underscores,
-}
-
-impl Spelling {
-    fn spell(self, name: &str, peer: SpeaksMgp) -> String {
-        let spelling = match self {
-            Self::Slashes => method::Spelling::Slashes,
-            Self::ByPeer if peer == SpeaksMgp::Yes => method::Spelling::Slashes,
-            Self::ByPeer | Self::Dots => method::Spelling::Dots,
-            Self::Underscores => method::Spelling::Underscores,
-        };
-        spelling.spell(name)
-    }
-}
-
 /// Which meta-tools are listed; all can be called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -46,20 +19,8 @@ pub enum MetaTools {
     All,
 }
 
-/// Whether the peer that meta-tools are listed for speaks MGP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SpeaksMgp {
-    Yes,
-    No,
-}
-
-/// The meta-tools, with the names of categories to browse, if there are any.
-pub(super) fn tools(
-    listed: MetaTools,
-    spelling: Spelling,
-    peer: SpeaksMgp,
-    categories: &[String],
-) -> Vec<Tool> {
+/// The meta-tools under the names of their methods, with the names of categories to browse, if there are any.
+pub(super) fn tools(listed: MetaTools, categories: &[String]) -> Vec<Tool> {
     let mut tools = vec![discover(categories)];
     if listed != MetaTools::Discover {
         tools.push(tool(method::TOOLS_REQUEST, REQUEST.into(), REQUEST_SCHEMA));
@@ -67,9 +28,6 @@ pub(super) fn tools(
     if listed == MetaTools::All {
         tools.push(tool(method::TOOLS_SESSION, SESSION.into(), SESSION_SCHEMA));
         tools.push(tool(method::TOOLS_SESSION_EVICT, EVICT.into(), EVICT_SCHEMA));
-    }
-    for tool in &mut tools {
-        tool.name = spelling.spell(&tool.name, peer);
     }
     tools
 }
@@ -121,26 +79,9 @@ mod tests {
     use crate::budget::default_counter;
     use crate::discovery::ToolDiscoverySettings;
 
-    fn names(listed: MetaTools, spelling: Spelling, peer: SpeaksMgp) -> Vec<String> {
-        tools(listed, spelling, peer, &[]).into_iter().map(|tool| tool.name).collect()
-    }
-
-    // covers: MGP-16.2-03
-    #[test]
-    fn names_are_spelled_for_whoever_reads_them() {
-        let both = MetaTools::default();
-        let by_peer = Spelling::ByPeer;
-        assert_eq!(names(both, by_peer, SpeaksMgp::Yes), ["mgp/tools/discover", "mgp/tools/request"]);
-        assert_eq!(names(both, by_peer, SpeaksMgp::No), ["mgp.tools.discover", "mgp.tools.request"]);
-        let one = MetaTools::Discover;
-        assert_eq!(names(one, Spelling::Underscores, SpeaksMgp::Yes), ["mgp_tools_discover"]);
-        assert_eq!(names(one, Spelling::Slashes, SpeaksMgp::No), ["mgp/tools/discover"]);
-        assert_eq!(names(MetaTools::All, Spelling::Dots, SpeaksMgp::Yes)[3], "mgp.tools.session.evict");
-    }
-
     #[test]
     fn each_says_what_it_takes_and_that_it_changes_nothing() {
-        for tool in tools(MetaTools::All, Spelling::ByPeer, SpeaksMgp::No, &["mail".into()]) {
+        for tool in tools(MetaTools::All, &["mail".into()]) {
             assert!(tool.description.is_some_and(|description| !description.is_empty()));
             assert_eq!(tool.annotations.unwrap().read_only_hint, Some(true));
             let schema: serde_json::Value = tool.input_schema.to().unwrap();

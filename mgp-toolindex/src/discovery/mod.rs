@@ -76,7 +76,7 @@
 //! | [`ToolDiscoveryLayer`], [`ToolDiscoverySettings`] | answers `mgp/tools/*` and `tools/list` |
 //! | [`Eyes`] | which tools a caller may know of, and what it has to be granted first |
 //! | [`CreateTools`] | makes a tool where there is none |
-//! | [`MetaTools`], [`Spelling`] | what is listed in place of all tools |
+//! | [`MetaTools`] | what is listed in place of all tools |
 
 mod answer;
 mod asked;
@@ -102,8 +102,8 @@ pub use self::creation::CreateTools;
 pub use self::eyes::Eyes;
 pub use self::future::ToolDiscoveryFuture;
 pub use self::layer::{ToolDiscovery, ToolDiscoveryLayer};
+pub use self::meta_tool::MetaTools;
 pub(crate) use self::meta_tool::category_tokens;
-pub use self::meta_tool::{MetaTools, Spelling};
 pub use self::settings::ToolDiscoverySettings;
 
 #[cfg(test)]

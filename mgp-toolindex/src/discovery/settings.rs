@@ -1,10 +1,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use mgp_types::mgp::SearchStrategy;
+use mgp_types::Context;
+use mgp_types::mgp::{NameStyle, SearchStrategy};
 
-use super::meta_tool::{self, SpeaksMgp};
-use super::{CreateTools, Eyes, MetaTools, Spelling};
+use super::meta_tool;
+use super::{CreateTools, Eyes, MetaTools};
 use crate::budget::{CountTokens, Definition};
 use crate::learn::Learned;
 use crate::level::{HostProfile, Level};
@@ -15,7 +16,7 @@ pub struct ToolDiscoverySettings {
     pub(super) level: LevelSetting,
     pub(super) strategy: SearchStrategy,
     pub(super) meta_tools: MetaTools,
-    pub(super) spelling: Spelling,
+    pub(super) names: Arc<dyn Fn(&Context) -> NameStyle + Send + Sync>,
     pub(super) eyes: Option<Arc<dyn Eyes>>,
     pub(super) creation: Option<Arc<dyn CreateTools>>,
     pub(super) learned: Option<Arc<Learned>>,
@@ -40,7 +41,7 @@ impl ToolDiscoverySettings {
             level: LevelSetting::Fixed(Level::L3),
             strategy: SearchStrategy::Keyword,
             meta_tools: MetaTools::default(),
-            spelling: Spelling::default(),
+            names: Arc::new(NameStyle::of_peer),
             eyes: None,
             creation: None,
             learned: None,
@@ -112,17 +113,18 @@ impl ToolDiscoverySettings {
         self
     }
 
-    /// How the names of meta-tools are spelled in lists.
+    /// How names are written for a caller; by default for peers that speak MGP with dots, else with underscores. Calls may
+    /// use any style.
     #[must_use]
-    pub const fn spelling(mut self, spelling: Spelling) -> Self {
-        self.spelling = spelling;
+    pub fn names(mut self, names: impl Fn(&Context) -> NameStyle + Send + Sync + 'static) -> Self {
+        self.names = Arc::new(names);
         self
     }
 
     /// What a model sees of the meta-tools that are listed, for
     /// [`SessionSettings::meta_tools`](crate::session::SessionSettings::meta_tools): they take a part of the budget.
     pub fn definitions(&self, counter: &dyn CountTokens) -> Vec<Definition> {
-        meta_tool::tools(self.meta_tools, self.spelling, SpeaksMgp::Yes, &[])
+        meta_tool::tools(self.meta_tools, &[])
             .iter()
             .map(|tool| meta_tool::definition(tool, counter))
             .collect()
@@ -155,7 +157,6 @@ impl fmt::Debug for ToolDiscoverySettings {
             .field("level", &self.level)
             .field("strategy", &self.strategy)
             .field("meta_tools", &self.meta_tools)
-            .field("spelling", &self.spelling)
             .field("eyes", &self.eyes.is_some())
             .field("creation", &self.creation.is_some())
             .field("learning", &self.learned.is_some())

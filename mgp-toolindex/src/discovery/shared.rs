@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use mgp_types::Context;
+use mgp_types::mgp::NameStyle;
 use parking_lot::Mutex;
 
 use super::ToolDiscoverySettings;
@@ -62,7 +63,12 @@ impl Shared {
         act: impl FnOnce(&View<'_>) -> T,
     ) -> T {
         let sees = |tool: &Tool| self.sights.sees(context, tool);
-        act(&View::new(snapshot, &sees))
+        act(&View::new(snapshot, &sees).named(self.names(context)))
+    }
+
+    /// How names are written for the caller.
+    pub(super) fn names(&self, context: &Context) -> NameStyle {
+        (self.settings.names)(context)
     }
 
     /// How much the caller's session lists.

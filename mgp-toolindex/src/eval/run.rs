@@ -1,6 +1,6 @@
 use std::collections::HashSet;
 
-use mgp_types::mgp::{SearchStrategy, ToolFilter};
+use mgp_types::mgp::{NameStyle, SearchStrategy, ToolFilter};
 use tokio::time::Instant;
 
 use super::report::micros;
@@ -62,7 +62,9 @@ pub async fn evaluate(index: &Index, questions: &[Question], settings: Settings<
     let counter = settings.tokens.unwrap_or(&*default);
     let shown = index.snapshot();
     let known: HashSet<String> = shown.tools().map(|tool| tool.id()).collect();
-    let tokens = |hit: &Hit| Definition::of(&hit.tool, &shown.shown_name(&hit.tool), counter).tokens();
+    let tokens = |hit: &Hit| {
+        Definition::of(&hit.tool, &shown.shown_name(&hit.tool, NameStyle::UNDERSCORES), counter).tokens()
+    };
     let mut report = Report::new(settings.name, settings.strategy);
     for question in questions {
         let mut search =

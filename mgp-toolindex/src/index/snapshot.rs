@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-use mgp_types::mgp::{ServerId, ToolName};
+use mgp_types::mgp::{NameStyle, ServerId, ToolName};
 
 use super::slots::Slots;
 use super::table::Table;
@@ -88,18 +88,17 @@ impl Snapshot {
         &self.categories
     }
 
-    /// The name that a model calls a tool by: the one that its listing gave, else its own, and its id where another
-    /// server has a tool of that name.
-    pub fn shown_name(&self, tool: &Tool) -> String {
-        if let Some(shown) = &tool.shown {
-            return shown.to_string();
+    /// The name that a model calls a tool by: its own, or with its server where another server has a tool of that name or
+    /// the listing says so.
+    pub fn shown_name(&self, tool: &Tool, style: NameStyle) -> String {
+        let has_it_alone = || self.bearers(tool.name.as_str()).all(|other| other.server == tool.server);
+        if !tool.is_qualified && has_it_alone() {
+            return tool.name.to_string();
         }
-        let alone = self.bearers(tool.name.as_str()).all(|other| other.server == tool.server);
-        if alone { tool.name.to_string() } else { tool.id() }
+        style.write(tool.server.as_str(), tool.name.as_str())
     }
 
-    /// The tool that a model calls by this name: its id, its own name if no other has it, or the name that its listing
-    /// gave.
+    /// The tool that a model calls by this name: its id, its own name if no other has it, or with its server in any style.
     pub fn called(&self, name: &str) -> Option<&Arc<Tool>> {
         let mut bearers = self.bearers(name);
         if let (Some(tool), None) = (bearers.next(), bearers.next()) {
@@ -107,7 +106,9 @@ impl Snapshot {
         }
         let mut dots = name.char_indices().filter(|(_, c)| *c == '.').map(|(at, _)| at);
         let by_id = dots.find_map(|at| self.tool(&name[..at], &name[at + 1..]));
-        by_id.or_else(|| self.tools().find(|tool| tool.shown.as_deref() == Some(name)))
+        by_id.or_else(|| {
+            self.tools().find(|tool| NameStyle::any_is(name, tool.server.as_str(), tool.name.as_str()))
+        })
     }
 
     pub(super) fn slot(&self, server: &str, name: &str) -> Option<Slot> {

@@ -1,5 +1,5 @@
 use mgp_types::RawJson;
-use mgp_types::mgp::{RiskLevel, SearchStrategy};
+use mgp_types::mgp::{NameStyle, RiskLevel, SearchStrategy};
 use serde_json::json;
 
 use super::*;
@@ -54,24 +54,28 @@ async fn tools_of_one_name_are_told_apart_by_their_servers() {
     index.settled().await;
     let snapshot = index.snapshot();
     let read = snapshot.tool("a.b", "read").unwrap();
-    assert_eq!(snapshot.shown_name(read), "a.b.read");
+    assert_eq!(snapshot.shown_name(read, NameStyle::DOTS), "a.b.read");
     assert_eq!(snapshot.called("a.b.read"), Some(read));
     assert_eq!(snapshot.called("read"), None);
     assert_eq!(snapshot.called("only").map(|tool| tool.id()), Some("a.b.only".into()));
-    assert_eq!(snapshot.shown_name(snapshot.tool("a.b", "only").unwrap()), "only");
+    assert_eq!(snapshot.shown_name(snapshot.tool("a.b", "only").unwrap(), NameStyle::DOTS), "only");
     assert_eq!(snapshot.len(), 3);
 }
 
 #[tokio::test]
-async fn a_gateway_may_say_what_a_tool_is_called() {
+async fn a_gateways_tools_are_called_in_any_style() {
     let index = Index::new(Arc::new(Mute));
-    let shown = tool("write file", "").shown_as("fs.write_file_1x");
-    index.put_server(ServerTools::new("fs", vec![shown, tool("read", "").shown_as("fs.read")])).await;
+    let tools = [tool("write file", "").qualified(), tool("read", "").qualified()];
+    index.put_server(ServerTools::new("fs", tools.into())).await;
     index.settled().await;
     let snapshot = index.snapshot();
-    let write = snapshot.tool("fs", "write file").unwrap();
-    assert_eq!(snapshot.shown_name(write), "fs.write_file_1x");
-    assert_eq!(snapshot.called("fs.write_file_1x"), Some(write));
-    assert_eq!(snapshot.called("fs.read"), snapshot.tool("fs", "read"));
-    assert_eq!(snapshot.called("fs.read_1x"), None);
+    for name in ["write file", "read"] {
+        let tool = snapshot.tool("fs", name).unwrap();
+        for style in [NameStyle::DOTS, NameStyle::UNDERSCORES, NameStyle::UNDERSCORES.at_most(32)] {
+            let shown = snapshot.shown_name(tool, style);
+            assert_eq!(shown, style.write("fs", name));
+            assert_eq!(snapshot.called(&shown), Some(tool), "{shown}");
+        }
+    }
+    assert_eq!(snapshot.called("fs__reed"), None);
 }

@@ -189,7 +189,7 @@ impl Writer {
             categories: category::of(&text, &annotations.unwrap_or_default()),
             risk: listing.risk,
             permissions: listing.permissions.as_slice().into(),
-            shown: listing.shown.clone(),
+            is_qualified: listing.is_qualified,
             gist: self.gists.of(&text.name, &text.description),
         });
         if let Err(error) = self.words.put(slot, &text) {

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use mgp_types::mgp::{ServerId, ToolName};
+use mgp_types::mgp::{NameStyle, ServerId, ToolName};
 
 use crate::{Snapshot, Tool};
 
@@ -12,17 +12,24 @@ use crate::{Snapshot, Tool};
 pub struct View<'a> {
     snapshot: &'a Snapshot,
     sees: &'a dyn Fn(&Tool) -> bool,
+    names: NameStyle,
 }
 
 impl<'a> View<'a> {
     /// Those tools of a snapshot that the agent sees.
     pub fn new(snapshot: &'a Snapshot, sees: &'a dyn Fn(&Tool) -> bool) -> Self {
-        Self { snapshot, sees }
+        Self { snapshot, sees, names: NameStyle::DOTS }
     }
 
     /// All tools of a snapshot.
     pub fn all(snapshot: &'a Snapshot) -> Self {
-        Self { snapshot, sees: &|_| true }
+        Self::new(snapshot, &|_| true)
+    }
+
+    /// The view of an agent to which names are written in another style than with dots.
+    #[must_use]
+    pub const fn named(self, names: NameStyle) -> Self {
+        Self { names, ..self }
     }
 
     /// The tools that are seen.
@@ -48,7 +55,7 @@ impl<'a> View<'a> {
     }
 
     pub(super) fn shown_name(&self, tool: &Tool) -> String {
-        self.snapshot.shown_name(tool)
+        self.snapshot.shown_name(tool, self.names)
     }
 }
 

@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use mgp_types::mgp::method::INDEX_META;
 use mgp_types::mgp::{Permission, RiskLevel, ToolHints, ToolName, ToolSecurity};
 use mgp_types::{Object, RawJson};
@@ -12,7 +10,7 @@ pub struct Listing {
     pub(crate) hints: ToolHints,
     pub(crate) risk: RiskLevel,
     pub(crate) permissions: Vec<Permission>,
-    pub(crate) shown: Option<Arc<str>>,
+    pub(crate) is_qualified: bool,
 }
 
 impl Listing {
@@ -33,7 +31,7 @@ impl Listing {
             hints: hints.unwrap_or_default(),
             risk: declared.as_ref().map_or(RiskLevel::Dangerous, |security| security.risk_level),
             permissions: declared.map(|security| security.permissions_required).unwrap_or_default(),
-            shown: None,
+            is_qualified: false,
         })
     }
 
@@ -49,10 +47,10 @@ impl Listing {
         self
     }
 
-    /// Says by which name models call the tool; else it is its own, or its id where another server has a tool of that
-    /// name. No two tools may have the same.
-    pub fn shown_as(mut self, name: impl Into<Arc<str>>) -> Self {
-        self.shown = Some(name.into());
+    /// Says that models call the tool by its server and name, as a gateway's; else they do only where another server has
+    /// a tool of that name.
+    pub const fn qualified(mut self) -> Self {
+        self.is_qualified = true;
         self
     }
 

@@ -73,8 +73,8 @@ pub struct Tool {
     pub risk: RiskLevel,
     /// What has to be granted for a call.
     pub permissions: Box<[Permission]>,
-    /// What models call it, where its [`Listing`] says so.
-    pub(crate) shown: Option<Arc<str>>,
+    /// Whether models always call it by its server and name.
+    pub(crate) is_qualified: bool,
     /// What it says, to be compared with what others say.
     pub(crate) gist: Gist,
 }

@@ -93,11 +93,13 @@ pub enum Spelling {
     Dots,
     /// `mgp_tools_discover`, which every model takes.
     Underscores,
+    /// `mgp__tools__discover`, as clients write the border between a server and its tools.
+    DoubleUnderscores,
 }
 
 impl Spelling {
-    /// The three of them.
-    pub const ALL: [Self; 3] = [Self::Slashes, Self::Dots, Self::Underscores];
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Slashes, Self::Dots, Self::DoubleUnderscores, Self::Underscores];
 
     /// The name of the tool that stands for a method.
     ///
@@ -109,20 +111,23 @@ impl Spelling {
     /// assert_eq!(method::of_tool(&name), Some(method::TOOLS_SESSION_EVICT));
     /// ```
     pub fn spell(self, method: &str) -> String {
-        method.chars().map(|c| if c == '/' { char::from(self.separator()) } else { c }).collect()
+        method.replace('/', self.separator())
     }
 
     /// Whether `name` is `method` in this spelling.
     fn spells(self, method: &str, name: &str) -> bool {
-        let spelled = |byte| if byte == b'/' { self.separator() } else { byte };
-        method.len() == name.len() && method.bytes().map(spelled).eq(name.bytes())
+        let mut words = method.split('/');
+        let first = words.next().and_then(|first| name.strip_prefix(first));
+        let left = words.fold(first, |left, word| left?.strip_prefix(self.separator())?.strip_prefix(word));
+        left == Some("")
     }
 
-    const fn separator(self) -> u8 {
+    const fn separator(self) -> &'static str {
         match self {
-            Self::Slashes => b'/',
-            Self::Dots => b'.',
-            Self::Underscores => b'_',
+            Self::Slashes => "/",
+            Self::Dots => ".",
+            Self::Underscores => "_",
+            Self::DoubleUnderscores => "__",
         }
     }
 }
@@ -131,8 +136,8 @@ impl Spelling {
 ///
 /// A name that mixes spellings is nobody's. It allocates nothing, so it may be asked for every call.
 pub fn of_tool(name: &str) -> Option<&'static str> {
-    let after = *name.strip_prefix("mgp")?.as_bytes().first()?;
-    let spelling = Spelling::ALL.into_iter().find(|spelling| spelling.separator() == after)?;
+    let after = name.strip_prefix("mgp")?;
+    let spelling = Spelling::ALL.into_iter().find(|spelling| after.starts_with(spelling.separator()))?;
     OF_CLIENTS.iter().copied().find(|method| spelling.spells(method, name))
 }
 

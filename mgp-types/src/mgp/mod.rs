@@ -42,6 +42,7 @@ mod extension;
 mod leftover;
 mod lifecycle;
 mod name;
+mod name_style;
 mod negotiation;
 mod offer;
 mod permission;
@@ -85,6 +86,7 @@ pub use self::lifecycle::{
     ShutdownAnswer, ShutdownReason,
 };
 pub use self::name::{AgentId, ServerId, ToolName};
+pub use self::name_style::{NameStyle, digest_in_name, name_digest};
 pub use self::negotiation::Negotiated;
 pub use self::offer::{EXTENSION_ID, Form, LEGACY_MEMBER, Offer, OfferError, OfferFault, Place};
 pub use self::permission::{

@@ -2,12 +2,14 @@
 
 mod kernel;
 mod listen;
+mod name_limits;
 mod names;
 mod policy;
 mod restart;
 mod scope;
 mod server;
 mod server_limits;
+mod tool_names;
 mod tools;
 mod transport;
 mod words;
@@ -25,6 +27,7 @@ pub use self::policy::{
 pub use self::restart::{Restart, RestartPolicy};
 pub use self::server::{ServerConfig, ServerConfinement, ServerMgp, ServerSecurity};
 pub use self::server_limits::{ServerAgent, ServerLimits, Sharing, ToolRule};
+pub use self::tool_names::{ClientNames, NameSettings, NameStyleSetting};
 pub use self::tools::{BudgetSettings, ListLevel, ToolSettings};
 pub use self::transport::TransportKind;
 
@@ -53,6 +56,8 @@ pub struct Config {
     pub limits: LimitSettings,
     /// What a model is given of the tools, and how they are searched (§16).
     pub tools: ToolSettings,
+    /// How the names of tools and prompts are written for clients.
+    pub names: NameSettings,
     /// Which servers may register themselves while the kernel runs (§15.4).
     pub registration: RegistrationSettings,
     /// What is told to those who watch over the kernel.

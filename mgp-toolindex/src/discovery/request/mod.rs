@@ -113,7 +113,7 @@ impl Asking<'_> {
                 }
                 Chosen::Pending(tool, missing) => {
                     pending += 1;
-                    let name = self.snapshot.shown_name(tool);
+                    let name = self.snapshot.shown_name(tool, self.shared.names(self.context));
                     if !answer.tools_pending.iter().any(|known| known.name == name) {
                         answer.tools_pending.push(PendingTool::new(
                             name,
@@ -147,11 +147,21 @@ impl Asking<'_> {
         let sessions = &self.shared.sessions;
         let held =
             self.shared.with_view_of(self.snapshot, self.context, |view| sessions.held(key, view, tool));
-        loaded(self.snapshot, tool, held.as_ref().map(|held| &held.definition))
+        loaded(
+            self.snapshot,
+            tool,
+            self.shared.names(self.context),
+            held.as_ref().map(|held| &held.definition),
+        )
     }
 
     fn near_miss(&self, capability: &str, tool: &Tool, reason: String) -> NearMiss {
-        NearMiss::new(capability, self.snapshot.shown_name(tool), tool.server.clone(), reason)
+        NearMiss::new(
+            capability,
+            self.snapshot.shown_name(tool, self.shared.names(self.context)),
+            tool.server.clone(),
+            reason,
+        )
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::world::{Peer, Policy, World};
 use crate::ServerTools;
 use crate::budget::{Definition, Estimate};
-use crate::discovery::{MetaTools, Spelling, ToolDiscoverySettings};
+use crate::discovery::{MetaTools, ToolDiscoverySettings};
 use crate::level::{Economy, HostProfile, Level, Sizes};
 use crate::session::View;
 
@@ -31,10 +31,11 @@ async fn the_list_is_the_meta_tools_then_what_is_pinned_then_what_was_used_in_th
 #[tokio::test]
 async fn plain_clients_get_names_that_models_take() {
     let world = World::new().await;
-    assert_eq!(world.listed(&Peer::plain()).await, ["mgp.tools.discover", "mgp.tools.request", "think"]);
-    let settings = ToolDiscoverySettings::new().spelling(Spelling::Underscores).meta_tools(MetaTools::All);
+    assert_eq!(world.listed(&Peer::plain()).await, ["mgp_tools_discover", "mgp_tools_request", "think"]);
+    let settings =
+        ToolDiscoverySettings::new().names(|_| mgp_types::mgp::NameStyle::DOTS).meta_tools(MetaTools::All);
     let listed = World::with(settings).await.listed(&Peer::plain()).await;
-    assert_eq!(listed[3], "mgp_tools_session_evict");
+    assert_eq!(listed[3], "mgp.tools.session.evict");
 }
 
 #[tokio::test]

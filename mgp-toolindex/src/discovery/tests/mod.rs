@@ -27,7 +27,7 @@ pub(super) fn tool_of(definition: &Value) -> Arc<Tool> {
         categories: Box::default(),
         risk: RiskLevel::Safe,
         permissions: Box::<[Permission]>::default(),
-        shown: None,
+        is_qualified: false,
         gist: crate::text::Gist::default(),
     })
 }

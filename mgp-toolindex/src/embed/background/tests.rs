@@ -50,7 +50,7 @@ fn lacking(slot: u32, description: &str) -> Lacking {
         categories: [].into(),
         risk: listing.risk,
         permissions: [].into(),
-        shown: None,
+        is_qualified: false,
         gist: crate::text::Gist::default(),
     };
     let hash = Passage::of("s", tool.name.as_str(), description).hash();

@@ -1,0 +1,89 @@
+use std::collections::BTreeMap;
+
+use mgp_types::mgp::NameStyle;
+use mgp_types::{Context, Object};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::name_limits::longest_tool_name;
+
+/// How the names of tools and prompts are written for clients. Whatever is listed, calls may use either style.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct NameSettings {
+    /// What stands between a server and its tool. `auto` if left out.
+    pub style: NameStyleSetting,
+    /// What is different for single clients, by the names that they give themselves, in lower case.
+    pub clients: BTreeMap<String, ClientNames>,
+}
+
+/// How the names of tools and prompts are written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum NameStyleSetting {
+    /// With dots for peers that speak MGP, and with underscores for all others.
+    #[default]
+    Auto,
+    /// `server.tool`, which some clients and models refuse.
+    Dots,
+    /// `server__tool`, of `A-Za-z0-9_-` only.
+    Underscores,
+}
+
+/// What is different for one client.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct ClientNames {
+    /// What stands between a server and its tool.
+    pub style: Option<NameStyleSetting>,
+    /// How many characters a name has at most, from 32 to 64. What known clients take is used if left out.
+    pub longest: Option<u8>,
+}
+
+impl NameSettings {
+    /// Returns the style for the client that sent a request.
+    pub fn of(&self, context: &Context) -> NameStyle {
+        let session = context.session.as_deref();
+        let peer = session.and_then(|session| Object::from_raw(session.peer.as_ref()?).ok());
+        let name = peer.and_then(|peer| Some(peer.text("name")?.to_lowercase())).unwrap_or_default();
+        let own = self.clients.get(&name).copied().unwrap_or_default();
+        let style = match own.style.unwrap_or(self.style) {
+            NameStyleSetting::Auto => NameStyle::of_peer(context),
+            NameStyleSetting::Dots => NameStyle::DOTS,
+            NameStyleSetting::Underscores => NameStyle::UNDERSCORES,
+        };
+        own.longest.or_else(|| longest_tool_name(&name)).map_or(style, |longest| style.at_most(longest))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use mgp_types::{RawJson, Revision, Session};
+
+    use super::*;
+
+    fn client(name: &str) -> Context {
+        let mut session = Session::new(Revision::LATEST);
+        session.peer = Some(RawJson::parse(format!(r#"{{"name":"{name}"}}"#)).unwrap());
+        let mut context = Context::default();
+        context.session = Some(Arc::new(session));
+        context
+    }
+
+    #[test]
+    fn a_clients_own_settings_go_before_what_is_known_of_it_and_that_before_the_usual() {
+        let usual = NameSettings::default();
+        assert_eq!(usual.of(&Context::default()), NameStyle::UNDERSCORES);
+        assert_eq!(usual.of(&client("somebody")), NameStyle::UNDERSCORES);
+        assert_eq!(usual.of(&client("Cursor-vscode")), NameStyle::UNDERSCORES.at_most(56));
+        let own = ClientNames { style: Some(NameStyleSetting::Dots), longest: Some(40) };
+        let clients = BTreeMap::from([("cursor-vscode".to_owned(), own)]);
+        let settings = NameSettings { clients, ..usual };
+        assert_eq!(settings.of(&client("cursor-vscode")), NameStyle::DOTS.at_most(40));
+    }
+}

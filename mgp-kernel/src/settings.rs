@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_discovery::Config;
+use mgp_discovery::catalog::Catalog;
 use mgp_discovery::config::model::{FirstUse as ConfiguredFirstUse, ListLevel, RevokedCalls, ServerConfig};
 use mgp_lifecycle::call::ConcurrencyLayer;
 use mgp_security::confirmation::ConfirmationSettings;
@@ -150,6 +151,7 @@ pub(crate) fn validators(
     config: &Config,
     server: &ServerConfig,
     own: &OwnFiles,
+    catalog: Catalog,
 ) -> Result<Validators, StartError> {
     let configured = &config.validators;
     let mut validators = Validators::standard();
@@ -172,7 +174,9 @@ pub(crate) fn validators(
     if configured.only_allowed_hosts {
         network = network.only_allowed_hosts();
     }
-    validators = validators.with(Network::new(network));
+    let id = server.id.clone();
+    let owns = move |scheme: &str| catalog.read().has_scheme(id.as_str(), scheme);
+    validators = validators.with(Network::new(network).with_own_schemes(owns));
     Ok(validators.with(paths::validator(config, server, protected)?))
 }
 

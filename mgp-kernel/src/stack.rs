@@ -187,8 +187,13 @@ impl Back {
         let confirmed = settings::confirmation(&config, server, parts.grants.clone());
         let service = ConfirmationLayer::new(confirmed, approver).layer(service);
         let service = PermissionLayer::new(permissions.clone()).layer(service);
-        let service =
-            ValidateLayer::new(settings::validators(&config, server, &parts.own_files)?).layer(service);
+        let service = ValidateLayer::new(settings::validators(
+            &config,
+            server,
+            &parts.own_files,
+            parts.catalog.clone(),
+        )?)
+        .layer(service);
         let service = RepeatedLayer.layer(service);
         let service = definitions.layer(service);
         // From here on it is known what a request that calls no tool asks for; a method that the table of methods does not

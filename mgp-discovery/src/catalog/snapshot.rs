@@ -142,6 +142,15 @@ impl CatalogSnapshot {
         Some(ResourceOwner { server, uri: template })
     }
 
+    /// Whether a server lists resources, or templates of them, under URIs of this scheme.
+    pub fn has_scheme(&self, server: &str, scheme: &str) -> bool {
+        let is_of = |uri: &str| uri.split_once(':').is_some_and(|(own, _)| own.eq_ignore_ascii_case(scheme));
+        self.servers.get(server).is_some_and(|offer| {
+            offer.resources.iter().any(|resource| is_of(&resource.uri))
+                || offer.templates.iter().any(|template| is_of(&template.uri_template))
+        })
+    }
+
     /// The result of `tools/list`, with all tools, for a client whose names are of this style.
     pub fn tool_list(&self, style: NameStyle) -> RawJson {
         self.tool_list.get(style, "tools", self.tools.iter().map(|tool| tool.definition(style)))

@@ -87,17 +87,17 @@ async fn a_list_holds_what_the_caller_may_use_and_follows_its_grants() {
     let peer = Peer::stateless("some");
     for _ in 0..2 {
         let tools = text(&peer.call(&scene, "tools/list", "{}").await.unwrap());
-        assert_eq!(members(&tools, "tools"), ["a.read"]);
+        assert_eq!(members(&tools, "tools"), ["a__read"]);
     }
     let prompts = text(&peer.call(&scene, "prompts/list", "{}").await.unwrap());
-    assert_eq!(members(&prompts, "prompts"), ["a.greet"]);
+    assert_eq!(members(&prompts, "prompts"), ["a__greet"]);
     let resources = text(&peer.call(&scene, "resources/list", "{}").await.unwrap());
     assert_eq!(members(&resources, "resources"), ["file:///a"]);
     let nothing = Peer::stateless("other").call(&scene, "tools/list", "{}").await.unwrap();
     assert_eq!(text(&nothing), r#"{"tools":[]}"#);
     scene.grant("some", "b").await;
     let tools = text(&peer.call(&scene, "tools/list", "{}").await.unwrap());
-    assert_eq!(members(&tools, "tools"), ["a.read", "b.write"]);
+    assert_eq!(members(&tools, "tools"), ["a__read", "b__write"]);
 }
 
 #[tokio::test]
@@ -184,9 +184,9 @@ async fn what_is_not_there_and_what_may_not_be_seen_are_refused_alike_with_what_
         (error.code(), error.message().to_owned())
     };
     let (code, message) = refused("prompts/get", r#"{"name":"greet"}"#).await;
-    assert_eq!((code, message.contains("`a.greeting`")), (code::INVALID_PARAMS, true), "{message}");
+    assert_eq!((code, message.contains("`a__greeting`")), (code::INVALID_PARAMS, true), "{message}");
     let hidden = refused("prompts/get", r#"{"name":"b.greeting_secret"}"#).await.1;
-    assert!(!hidden.contains("did you mean `b."), "{hidden}");
+    assert!(!hidden.contains("did you mean `b__"), "{hidden}");
     let secret = refused("resources/read", r#"{"uri":"file:///secret"}"#).await;
     let missing = refused("resources/read", r#"{"uri":"file:///absent"}"#).await;
     assert_eq!(secret.0, code::MCP_RESOURCE_NOT_FOUND);

@@ -1,6 +1,7 @@
 //! What a URI that a client sends leads to, by every reading that some server may have of it.
 
 use crate::Finding;
+use crate::validator::network::is_network_scheme;
 use crate::validator::{path, text};
 
 /// What a URI leads to. All of it has to pass the gates: which reading the server has, only the server knows.
@@ -28,7 +29,7 @@ impl UriReadings {
         }
         let mut readings = Self::default();
         // Of an address each part has an encoding of its own, which the validator of addresses knows.
-        if matches!(scheme(uri), Some((name, _)) if is_network(name)) {
+        if matches!(scheme(uri), Some((name, _)) if is_network_scheme(name)) {
             readings.urls.push(uri.to_owned());
             return Ok(readings);
         }
@@ -50,7 +51,7 @@ impl UriReadings {
     fn read(&mut self, form: &str, depth: usize) {
         match scheme(form) {
             Some((name, rest)) if name.eq_ignore_ascii_case("file") => self.read_file(rest),
-            Some((name, _)) if is_network(name) => note(&mut self.urls, form),
+            Some((name, _)) if is_network_scheme(name) => note(&mut self.urls, form),
             Some((_, rest)) => self.read_opaque(rest, depth),
             None if form.contains(['/', '\\']) || form.starts_with(['.', '~']) || has_drive(form) => {
                 note(&mut self.paths, form);
@@ -94,7 +95,7 @@ impl UriReadings {
                 // Only the first byte after the boundary can begin a name; boundaries are ASCII or whole characters.
                 let Some(inner) = rest.get(start..) else { continue };
                 let is_known =
-                    |(name, _): (&str, &str)| name.eq_ignore_ascii_case("file") || is_network(name);
+                    |(name, _): (&str, &str)| name.eq_ignore_ascii_case("file") || is_network_scheme(name);
                 if scheme(inner).is_some_and(is_known) {
                     self.read(inner, depth + 1);
                 }
@@ -137,10 +138,6 @@ fn scheme(uri: &str) -> Option<(&str, &str)> {
 
 fn is_of_scheme(character: char) -> bool {
     character.is_ascii_alphanumeric() || "+-.".contains(character)
-}
-
-fn is_network(scheme: &str) -> bool {
-    NETWORK_SCHEMES.iter().any(|own| own.eq_ignore_ascii_case(scheme))
 }
 
 fn has_drive(path: &str) -> bool {
@@ -186,13 +183,6 @@ fn ambiguous(why: &str) -> Finding {
 
 /// Hosts of `file:` that are this one.
 const LOCAL_HOSTS: &[&str] = &["localhost", "127.0.0.1", "[::1]", "."];
-
-/// Schemes whose URIs are fetched over the network.
-const NETWORK_SCHEMES: &[&str] = &[
-    "http", "https", "ws", "wss", "ftp", "ftps", "sftp", "tftp", "scp", "ssh", "telnet", "smb", "cifs",
-    "nfs", "gopher", "ldap", "ldaps", "dict", "rtsp", "imap", "imaps", "smtp", "smtps", "pop3", "dav",
-    "davs",
-];
 
 /// Folders at the root of file systems.
 const ROOT_FOLDERS: &[&str] = &[

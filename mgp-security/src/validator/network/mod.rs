@@ -31,6 +31,7 @@ use crate::Finding;
 
 pub use connect::{ConnectError, GuardedConnector, Resolve, SystemResolver};
 pub use found::{check_text, find_urls};
+pub(crate) use policy::is_network_scheme;
 pub use policy::{HostPattern, InvalidHostPattern, NetworkPolicy};
 pub use redirect::{Redirects, check_redirect};
 

@@ -228,3 +228,14 @@ impl fmt::Display for HostPattern {
         }
     }
 }
+/// Whether a scheme names a host of the network behind it, which programs connect to.
+pub(crate) fn is_network_scheme(scheme: &str) -> bool {
+    NETWORK_SCHEMES.iter().any(|known| known.eq_ignore_ascii_case(scheme))
+}
+
+/// Schemes whose URIs are fetched over the network.
+const NETWORK_SCHEMES: &[&str] = &[
+    "http", "https", "ws", "wss", "ftp", "ftps", "sftp", "tftp", "scp", "ssh", "telnet", "smb", "cifs",
+    "nfs", "gopher", "ldap", "ldaps", "dict", "rtsp", "imap", "imaps", "smtp", "smtps", "pop3", "dav",
+    "davs",
+];

@@ -66,7 +66,7 @@ async fn a_key_for_a_server_is_not_for_one_whose_id_goes_on() {
     }
     assert!(server::calls(&home, "one.admin").is_empty());
     let seen: Vec<_> = client.list_tools().await.unwrap().into_iter().map(|tool| tool.name).collect();
-    assert!(seen.iter().any(|name| name == "one.echo"), "{seen:?}");
+    assert!(seen.iter().any(|name| name == "one__echo"), "{seen:?}");
     assert!(!seen.iter().any(|name| name.contains("admin")), "{seen:?}");
 }
 

@@ -52,13 +52,13 @@ async fn a_client_on_the_network_lists_searches_and_calls_what_its_key_permits()
     loop {
         let found = build.call_tool("mgp.tools.discover", json!({"query": "what time is it"})).await;
         assert!(!is_refused(&found), "{found:?}");
-        if format!("{found:?}").contains("clock.now") {
+        if format!("{found:?}").contains("clock__now") {
             break;
         }
         assert!(Instant::now() < end, "nothing is found");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    assert!(build.list_tools().await.unwrap().iter().any(|tool| tool.name == "clock.now"));
+    assert!(build.list_tools().await.unwrap().iter().any(|tool| tool.name == "clock__now"));
     let called = build.call_tool("clock.now", json!({})).await;
     assert!(!is_refused(&called), "{called:?}");
     // A key permits what it says, and access is granted beside it.
@@ -72,5 +72,5 @@ async fn a_client_on_the_network_lists_searches_and_calls_what_its_key_permits()
         assert!(is_refused(&outcome), "{refused}: {outcome:?}");
     }
     let names: Vec<_> = narrow.list_tools().await.unwrap().into_iter().map(|tool| tool.name).collect();
-    assert!(!names.is_empty() && names.iter().all(|name| name.starts_with("clock.")), "{names:?}");
+    assert!(!names.is_empty() && names.iter().all(|name| name.starts_with("clock__")), "{names:?}");
 }

@@ -17,7 +17,7 @@ fn calls_a_tool(talk: &mut Talk) {
     let end = Instant::now() + Duration::from_secs(20);
     loop {
         let listed = talk.ask("tools/list", &json!({}));
-        if listed["result"]["tools"].as_array().unwrap().iter().any(|tool| tool["name"] == "clock.now") {
+        if listed["result"]["tools"].as_array().unwrap().iter().any(|tool| tool["name"] == "clock__now") {
             break;
         }
         assert!(Instant::now() < end, "{listed}");

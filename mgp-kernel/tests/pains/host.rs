@@ -71,7 +71,9 @@ pub(crate) async fn found<S: RpcService>(client: &Client<S>, query: &str, tool: 
         let params = json!({"query": query, "max_results": 10});
         let found = client.request("mgp/tools/discover", params).await.unwrap();
         let found: Vec<RawJson> = Object::from_raw(&found).unwrap().get("tools").unwrap().to().unwrap();
-        let is_it = |found: &RawJson| Object::from_raw(found).unwrap().text("name").as_deref() == Some(tool);
+        let is_it = |found: &RawJson| {
+            Object::from_raw(found).unwrap().text("name").is_some_and(|name| is_called(&name, tool))
+        };
         if found.iter().any(is_it) {
             return found;
         }
@@ -80,9 +82,14 @@ pub(crate) async fn found<S: RpcService>(client: &Client<S>, query: &str, tool: 
     }
 }
 
+/// Whether a client's name of a tool means `server.tool`, whichever style it is given.
+fn is_called(name: &str, tool: &str) -> bool {
+    name == tool || name.replacen("__", ".", 1) == tool
+}
+
 /// Waits until a client has a tool of this name in its list.
 pub(crate) async fn listed<S: RpcService>(client: &Client<S>, tool: &str) {
-    until_listed(client, |names| names.iter().any(|name| name == tool)).await;
+    until_listed(client, |names| names.iter().any(|name| is_called(name, tool))).await;
 }
 
 /// Waits until a client's list is as it should be.

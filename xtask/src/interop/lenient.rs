@@ -43,7 +43,7 @@ pub(super) fn checks(workspace: &Workspace, folder: &Path) -> Result<Checks> {
     let honest = behind.ask("tools/call", r#"{"name":"lenient.echo","arguments":{"text":"a"}}"#)?;
     checks.add("tools/call", said(&honest, "ran echo"));
     let listed = behind.ask("tools/list", "{}")?;
-    checks.add("tools/list", said(&listed, "lenient.delete_everything"));
+    checks.add("tools/list", said(&listed, "lenient__delete_everything"));
     for attack in ATTACKS {
         let params = |name: &str| attack.params.replace("NAME", name);
         let real = direct.ask(attack.method, &params("echo"))?;

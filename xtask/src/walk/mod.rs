@@ -226,7 +226,7 @@ impl Report {
 
 /// With so many tools, what is listed is what finds them.
 const META_TOOL: Sample = Sample {
-    lists: "mgp.tools.discover",
-    call: &["--tool-name", "mgp.tools.discover", "--tool-arg", "query=Returns a text."],
-    answer: "fixtures.test_simple_text",
+    lists: "mgp_tools_discover",
+    call: &["--tool-name", "mgp_tools_discover", "--tool-arg", "query=Returns a text."],
+    answer: "fixtures__test_simple_text",
 };

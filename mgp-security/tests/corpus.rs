@@ -53,15 +53,19 @@ struct Count {
 
 /// What was reached in each set: how many attacks are stopped at least, and how many harmless inputs are at most. The
 /// targets are 97 and 1 of 100; a set that is below them must not get worse.
-const REACHED: [(&str, usize, usize); 8] = [
+const REACHED: [(&str, usize, usize); 12] = [
     ("js_code.first", 34, 0),
     ("js_code.second", 20, 0),
+    ("js_code.third", 20, 0),
     ("path.first", 116, 0),
     ("path.second", 100, 0),
+    ("path.third", 99, 0),
     ("python_code.first", 55, 0),
     ("python_code.second", 40, 0),
+    ("python_code.third", 39, 0),
     ("shell_command.first", 290, 0),
     ("shell_command.second", 200, 0),
+    ("shell_command.third", 195, 0),
 ];
 
 #[test]

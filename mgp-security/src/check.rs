@@ -1,12 +1,12 @@
 //! Judges inputs one by one, each by itself and without a kernel: for scripts, and to measure what is stopped.
 //!
 //! ```
-//! use mgp_security::check::Check;
+//! use mgp_security::check::{Answer, Check};
 //! use mgp_types::RawJson;
 //!
 //! let check: Check = "shell_command".parse()?;
-//! assert!(check.judge(&RawJson::from_value("rm -rf ~")?).is_err());
-//! assert!(check.judge(&RawJson::from_value("ls -l")?).is_ok());
+//! assert!(matches!(check.judge(&RawJson::from_value("rm -rf ~")?), Answer::Deny { .. }));
+//! assert_eq!(check.judge(&RawJson::from_value("ls -l")?), Answer::Allow);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::code_safety::{CodePolicy, scan};
 use crate::definition::{fingerprint, scan_definition, scan_text};
+use crate::tool::Profile;
 use crate::validator::{network, path, sandbox, text};
 use crate::{Finding, Schema};
 
@@ -27,7 +28,38 @@ use crate::{Finding, Schema};
 #[derive(Clone, Copy)]
 pub struct Check {
     name: &'static str,
-    judge: fn(&RawJson) -> Result<(), String>,
+    judge: fn(&RawJson) -> Answer,
+}
+
+/// What is said of an input.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "verdict", rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Answer {
+    /// It passes.
+    Allow,
+    /// It passes, and an operator is told why it looks suspicious.
+    Flag {
+        /// Why.
+        reason: String,
+    },
+    /// It is stopped, or is no input of this kind.
+    Deny {
+        /// Why.
+        reason: String,
+    },
+    /// It is the definition of a tool, which is described so.
+    #[serde(untagged)]
+    Profile(Profile),
+}
+
+impl From<Result<(), String>> for Answer {
+    fn from(checked: Result<(), String>) -> Self {
+        match checked {
+            Ok(()) => Self::Allow,
+            Err(reason) => Self::Deny { reason },
+        }
+    }
 }
 
 /// There is no kind of this name.
@@ -73,15 +105,13 @@ impl Check {
     }
 
     /// Judges an input.
-    ///
-    /// # Errors
-    /// It is to be stopped, and why; or it is no input of this kind.
-    pub fn judge(self, input: &RawJson) -> Result<(), String> {
+    pub fn judge(self, input: &RawJson) -> Answer {
         (self.judge)(input)
     }
 
-    /// Judges the rows `{"id", "input"}` of `rows`, one in each line, and writes for each a line
-    /// `{"id", "verdict": "allow" | "deny", "reason"}` to `out`. Returns how many of how many were denied.
+    /// Judges the rows `{"id", "input"}` of `rows`, one in each line, and writes for each a line to `out`:
+    /// `{"id", "verdict": "allow" | "flag" | "deny", "reason"}`, or of the kind `tool_profile`
+    /// `{"id", "permissions", "risk", "arguments"}`. Returns how many of how many were denied.
     ///
     /// # Errors
     /// A line is no row. What was judged before it is written.
@@ -101,11 +131,10 @@ impl Check {
             }
             let row = serde_json::from_slice(&bytes);
             let Row { id, input } = row.map_err(|source| CheckError::Malformed { line, source })?;
-            let reason = self.judge(&input).err();
-            let verdict = if reason.is_some() { "deny" } else { "allow" };
-            denied += u64::from(reason.is_some());
+            let answer = self.judge(&input);
+            denied += u64::from(matches!(answer, Answer::Deny { .. }));
             judged += 1;
-            serde_json::to_writer(&mut *out, &Judged { id, verdict, reason }).map_err(io::Error::from)?;
+            serde_json::to_writer(&mut *out, &Judged { id, answer }).map_err(io::Error::from)?;
             out.write_all(b"\n")?;
         }
         out.flush()?;
@@ -137,9 +166,8 @@ struct Row {
 #[derive(Serialize)]
 struct Judged {
     id: RawJson,
-    verdict: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
+    #[serde(flatten)]
+    answer: Answer,
 }
 
 fn on_text(input: &RawJson, check: impl Fn(&str) -> Result<(), Finding>) -> Result<(), String> {
@@ -150,6 +178,21 @@ fn on_text(input: &RawJson, check: impl Fn(&str) -> Result<(), Finding>) -> Resu
 fn on_code(input: &RawJson, language: &str) -> Result<(), String> {
     let policy = CodePolicy::new(&CodeSafety::new(SafetyLevel::Strict).with_language(language));
     scan(&plain(input)?, &policy).map(drop).map_err(|rejection| rejection.to_string())
+}
+
+fn definition(input: &RawJson) -> Result<(), String> {
+    found(scan_definition(&object(input)?))
+}
+
+fn profile(input: &RawJson) -> Answer {
+    match object(input) {
+        Ok(definition) => Answer::Profile(Profile::of(&definition)),
+        Err(reason) => Answer::Deny { reason },
+    }
+}
+
+fn prompt(input: &RawJson) -> Result<(), String> {
+    found(scan_text(&plain(input)?))
 }
 
 fn rug_pull(input: &RawJson) -> Result<(), String> {
@@ -186,25 +229,26 @@ fn object(input: &RawJson) -> Result<Object, String> {
     Object::from_raw(input).map_err(|error| error.to_string())
 }
 
-const fn kind(name: &'static str, judge: fn(&RawJson) -> Result<(), String>) -> Check {
+const fn kind(name: &'static str, judge: fn(&RawJson) -> Answer) -> Check {
     Check { name, judge }
 }
 
 const KINDS: &[Check] = &[
-    kind("shell_arg", |input| on_text(input, sandbox::check_word)),
+    kind("shell_arg", |input| on_text(input, sandbox::check_word).into()),
     kind("shell_command", |input| {
-        on_text(input, |line| sandbox::check_command(line, &sandbox::CommandPolicy::default()))
+        on_text(input, |line| sandbox::check_command(line, &sandbox::CommandPolicy::default())).into()
     }),
     kind("ssrf_url", |input| {
-        on_text(input, |url| network::check_url(url, &network::NetworkPolicy::default()))
+        on_text(input, |url| network::check_url(url, &network::NetworkPolicy::default())).into()
     }),
-    kind("path", |input| on_text(input, path::check_text)),
-    kind("python_code", |input| on_code(input, "python")),
-    kind("js_code", |input| on_code(input, "javascript")),
-    kind("tool_def", |input| found(scan_definition(&object(input)?))),
-    kind("rug_pull", rug_pull),
-    kind("prompt_injection", |input| found(scan_text(&plain(input)?))),
-    kind("json_schema", json_schema),
+    kind("path", |input| on_text(input, path::check_text).into()),
+    kind("python_code", |input| on_code(input, "python").into()),
+    kind("js_code", |input| on_code(input, "javascript").into()),
+    kind("tool_def", |input| definition(input).into()),
+    kind("tool_profile", profile),
+    kind("rug_pull", |input| rug_pull(input).into()),
+    kind("prompt_injection", |input| prompt(input).into()),
+    kind("json_schema", |input| json_schema(input).into()),
 ];
 
 const LONGEST_LINE: u64 = 16 << 20;

@@ -2,158 +2,83 @@ use mgp_types::Object;
 use mgp_types::mcp::ToolAnnotations;
 use mgp_types::mgp::{EffectiveSecurity, Permission, RiskLevel, SideEffect, ValidatorName};
 
-use super::nature::{Nature, Natures};
+use super::lexicon::POWERS;
+use super::manner::Manner;
+use super::nature::{Files, Nature, Natures};
 use super::words::words;
 
-/// What a definition that says nothing of security lets one guess (§8.2), from its annotations, name and schema.
+/// Returns what a definition that says nothing of security lets one guess (§8.2), from its annotations, name and schema.
 ///
 /// A guess errs on the careful side: hints can raise the risk that the name tells, and lower it only to what reading is.
 pub(super) fn derive(definition: &Object, natures: &Natures) -> EffectiveSecurity {
-    let annotations: ToolAnnotations =
-        definition.get("annotations").and_then(|raw| raw.to().ok()).unwrap_or_default();
-    let manner = Manner::of(&definition.text("name").unwrap_or_default());
-    let reads = annotations.read_only_hint.unwrap_or(manner == Manner::Reads);
-    let risk = match (annotations.read_only_hint, annotations.destructive_hint, manner) {
-        (_, Some(true), _) | (Some(false) | None, None, Manner::Destroys) => RiskLevel::Dangerous,
-        (Some(true), _, Manner::Reads | Manner::Unclear) | (None, _, Manner::Reads) => RiskLevel::Safe,
-        _ => RiskLevel::Moderate,
-    };
-    let mut derived = EffectiveSecurity::new(risk);
-    derived.reversible = annotations.destructive_hint.map(|destructive| !destructive);
-    add_meanings(&mut derived, reads, |nature| natures.has(nature));
+    let hints = hints(definition);
+    let manner = Manner::of_tool(definition);
+    let mut derived = EffectiveSecurity::new(risk_of(manner, &hints).max(risk_of_changes(definition, manner, natures)));
+    derived.reversible = hints.destructive_hint.map(|destructive| !destructive);
+    add_meanings(&mut derived, natures.files(), |nature| natures.has(nature));
+    derived.risk = derived.permissions.iter().map(risk_of_permission).fold(derived.risk, RiskLevel::max);
     derived
 }
 
-/// Adds what arguments of the natures that `has` tells of need, and what they are checked with.
-pub(super) fn add_meanings(derived: &mut EffectiveSecurity, reads: bool, has: impl Fn(Nature) -> bool) {
-    for (nature, permission, effect, validator) in MEANINGS {
-        if !has(*nature) {
-            continue;
+/// Returns what the server says of the tool in its annotations.
+pub(super) fn hints(definition: &Object) -> ToolAnnotations {
+    definition.get("annotations").and_then(|raw| raw.to().ok()).unwrap_or_default()
+}
+
+fn risk_of(manner: Manner, hints: &ToolAnnotations) -> RiskLevel {
+    match (hints.read_only_hint, hints.destructive_hint, manner) {
+        // Many servers call all that they do destructive, as it is by default: the name is the better witness.
+        (_, Some(true), Manner::Destroys | Manner::Unclear) | (Some(false) | None, None, Manner::Destroys) => {
+            RiskLevel::Dangerous
         }
-        let permission = match permission {
-            Permission::FilesystemRead if !reads => Permission::FilesystemWrite,
-            other => other.clone(),
-        };
-        if !derived.permissions.contains(&permission) {
-            derived.permissions.push(permission);
+        (Some(true), _, Manner::Reads | Manner::Unclear) | (None, None | Some(false), Manner::Reads) => RiskLevel::Safe,
+        _ => RiskLevel::Moderate,
+    }
+}
+
+/// Returns how dangerous it is to change what the tool changes: power over others, or whatever a database holds.
+fn risk_of_changes(definition: &Object, manner: Manner, natures: &Natures) -> RiskLevel {
+    let name = words(&definition.text("name").unwrap_or_default());
+    let gives_power = name.iter().any(|word| POWERS.contains(&&**word));
+    let says_it_reads = hints(definition).read_only_hint == Some(true) || natures.says_it_reads_only();
+    let changes = manner != Manner::Reads && hints(definition).read_only_hint != Some(true);
+    if (gives_power && changes) || (natures.has(Nature::Sql) && !says_it_reads) {
+        RiskLevel::Dangerous
+    } else {
+        RiskLevel::Safe
+    }
+}
+
+/// Returns how dangerous a tool is at least that needs this. To write files is dangerous to permit, once for a server;
+/// how dangerous one call is after that its tool tells.
+fn risk_of_permission(permission: &Permission) -> RiskLevel {
+    match permission {
+        Permission::FilesystemWrite => RiskLevel::Moderate,
+        other => other.risk(),
+    }
+}
+
+/// Adds what `files` and arguments of the natures that `has` tells of need, and what they are checked with.
+pub(super) fn add_meanings(derived: &mut EffectiveSecurity, files: Files, has: impl Fn(Nature) -> bool) {
+    for (nature, permission, effect, validator) in MEANINGS {
+        if has(*nature) && !derived.permissions.contains(permission) {
+            derived.permissions.push(permission.clone());
             derived.side_effects.push(effect.clone());
             derived.validators.extend(validator.clone());
         }
     }
+    if files != Files::default() {
+        derived.side_effects.push(SideEffect::Filesystem);
+    }
+    derived.permissions.extend(files.read.then_some(Permission::FilesystemRead));
+    derived.permissions.extend(files.written.then_some(Permission::FilesystemWrite));
 }
 
 const MEANINGS: &[(Nature, Permission, SideEffect, Option<ValidatorName>)] = &[
     (Nature::Command, Permission::ShellExecute, SideEffect::Process, Some(ValidatorName::Sandbox)),
     (Nature::Code, Permission::CodeExecution, SideEffect::Process, Some(ValidatorName::CodeSafety)),
     (Nature::Url, Permission::NetworkOutbound, SideEffect::Network, Some(ValidatorName::NetworkRestricted)),
-    (Nature::Path, Permission::FilesystemRead, SideEffect::Filesystem, None),
-];
-
-/// What the name of a tool says that it does; its first telling word decides.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Manner {
-    Reads,
-    Writes,
-    Destroys,
-    Unclear,
-}
-
-impl Manner {
-    pub(crate) fn of(name: &str) -> Self {
-        for word in words(name) {
-            let word = &&*word;
-            if READS.contains(word) {
-                return Self::Reads;
-            } else if DESTROYS.contains(word) {
-                return Self::Destroys;
-            } else if WRITES.contains(word) {
-                return Self::Writes;
-            }
-        }
-        Self::Unclear
-    }
-}
-
-const READS: &[&str] = &[
-    "get",
-    "list",
-    "read",
-    "search",
-    "find",
-    "fetch",
-    "query",
-    "show",
-    "view",
-    "describe",
-    "count",
-    "check",
-    "lookup",
-    "inspect",
-    "status",
-    "browse",
-    "look",
-    "peek",
-    "stat",
-    "tree",
-    "grep",
-    "summarize",
-    "explain",
-    "analyze",
-    "compare",
-    "diff",
-    "validate",
-    "calculate",
-    "convert",
-    "translate",
-    "head",
-    "tail",
-    "download",
-    "resolve",
-    "info",
-    "help",
-    "ping",
-];
-const WRITES: &[&str] = &[
-    "write", "create", "add", "update", "set", "put", "post", "edit", "append", "insert", "upload", "save",
-    "rename", "move", "copy", "modify", "patch", "send", "publish", "commit", "merge", "push", "store",
-    "assign", "enable", "start", "open", "close", "click", "fill", "submit", "import", "restore", "reply",
-    "comment", "invite", "register", "make",
-];
-const DESTROYS: &[&str] = &[
-    "delete",
-    "remove",
-    "drop",
-    "destroy",
-    "purge",
-    "wipe",
-    "erase",
-    "truncate",
-    "kill",
-    "terminate",
-    "execute",
-    "exec",
-    "run",
-    "shell",
-    "eval",
-    "format",
-    "reset",
-    "revoke",
-    "uninstall",
-    "shutdown",
-    "reboot",
-    "deploy",
-    "transfer",
-    "pay",
-    "purchase",
-    "withdraw",
-    "overwrite",
-    "clear",
-    "flush",
-    "disable",
-    "stop",
-    "unlink",
-    "sudo",
-    "install",
+    (Nature::Host, Permission::NetworkOutbound, SideEffect::Network, None),
 ];
 
 #[cfg(test)]
@@ -176,7 +101,9 @@ mod tests {
             (r#"{"name":"frobnicate","annotations":{"readOnlyHint":true}}"#, RiskLevel::Safe),
             (r#"{"name":"delete_file","annotations":{"readOnlyHint":true}}"#, RiskLevel::Moderate),
             (r#"{"name":"get_weather","annotations":{"readOnlyHint":false}}"#, RiskLevel::Moderate),
-            (r#"{"name":"get_weather","annotations":{"destructiveHint":true}}"#, RiskLevel::Dangerous),
+            (r#"{"name":"get_weather","annotations":{"destructiveHint":true}}"#, RiskLevel::Moderate),
+            (r#"{"name":"set_page_restrictions"}"#, RiskLevel::Dangerous),
+            (r#"{"name":"hdel","description":"Deletes a field of a hash."}"#, RiskLevel::Dangerous),
             (r#"{"name":"delete_draft","annotations":{"destructiveHint":false}}"#, RiskLevel::Moderate),
         ] {
             assert_eq!(derived(definition).risk, risk, "{definition}");

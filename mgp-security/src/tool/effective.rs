@@ -37,11 +37,21 @@ pub fn effective(definition: &Object, rules: &ToolRules) -> EffectiveSecurity {
         }
     };
     security.derived = matches!(declared, Declared::Nothing);
-    if security.derived || rules.trust < TrustLevel::Trusted {
-        add_derived(&mut security, derive(definition, &Natures::of(definition)), rules);
+    let derives = security.derived || rules.trust < TrustLevel::Trusted;
+    let mut derived = derives.then(|| derive(definition, &Natures::of(definition)));
+    if let Some(derived) = &mut derived {
+        derived.validators.retain(|validator| !rules.waived.contains(validator));
+        add_new(&mut security.validators, derived.validators.drain(..));
     }
     add_rules(&mut security, rules);
     settle(&mut security, rules);
+    // A guess says how dangerous it is all in all; what is declared is as dangerous as the worst that it names.
+    if let Some(derived) = derived.filter(|_| security.derived) {
+        security.risk = security.risk.max(derived.risk);
+        security.reversible = derived.reversible;
+        add_new(&mut security.permissions, derived.permissions);
+        add_new(&mut security.side_effects, derived.side_effects);
+    }
     security
 }
 
@@ -120,17 +130,6 @@ fn merged(all: &[ToolSecurity]) -> EffectiveSecurity {
         };
     }
     security
-}
-
-fn add_derived(security: &mut EffectiveSecurity, derived: EffectiveSecurity, rules: &ToolRules) {
-    if security.derived {
-        security.risk = security.risk.max(derived.risk);
-        security.reversible = derived.reversible;
-        security.permissions = derived.permissions;
-        security.side_effects = derived.side_effects;
-    }
-    let wanted = derived.validators.into_iter().filter(|validator| !rules.waived.contains(validator));
-    add_new(&mut security.validators, wanted);
 }
 
 pub(super) fn add_rules(security: &mut EffectiveSecurity, rules: &ToolRules) {

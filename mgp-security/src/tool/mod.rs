@@ -6,19 +6,25 @@
 
 mod derive;
 mod effective;
+mod lexicon;
+mod manner;
 mod nature;
 mod operation;
+mod profile;
+mod prose;
 mod resolve;
 mod rules;
+mod schema;
 #[cfg(test)]
 mod tests;
 mod uri;
 mod words;
 
-pub(crate) use self::derive::Manner;
 pub use self::effective::{describe, effective};
+pub(crate) use self::manner::Manner;
 pub use self::nature::{Nature, Natures};
 pub use self::operation::{OperationsLayer, ResolveOperations};
+pub use self::profile::Profile;
 pub use self::resolve::{Resolve, ResolveFuture, ResolveLayer};
 pub use self::rules::ToolRules;
 pub(crate) use self::words::words;

@@ -1,11 +1,21 @@
-use std::collections::HashMap;
+//! What the arguments of tools are: paths, addresses, commands, code, or nothing that has to be checked.
 
-use mgp_types::{Object, RawJson};
-use serde::Deserialize;
+use std::collections::{BTreeMap, HashMap};
 
+use mgp_types::Object;
+
+use super::derive::hints;
+use super::lexicon::{
+    ABOUT, CODE_QUALIFIERS, FILLERS, GIVING, HEADS, KEEPING, MOVING, OPENINGS, PLACES, READ_FROM, REMOTE_BESIDE, SELECTING,
+    SHOWN, Sign, WRITTEN_TO,
+};
+use super::manner::Manner;
+use super::prose::{Prose, first_sentence};
+use super::schema::{Argument, arguments, is_destination};
 use super::words::words;
 
-/// What an argument is, as far as its schema and its name tell; it decides what the argument is checked for.
+/// What an argument is, as far as its schema, its name and its description tell; it decides what the argument is checked
+/// for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Nature {
@@ -15,313 +25,319 @@ pub enum Nature {
     Unknown,
     /// The method of an HTTP request.
     HttpMethod,
-    /// A path in a file system.
+    /// A path in a file system of the server's machine.
     Path,
     /// The name or address of a host.
     Host,
-    /// An address with a scheme.
+    /// An address that is visited.
     Url,
     /// A statement for a database.
     Sql,
-    /// Code of some language.
+    /// Code of some language, which is run.
     Code,
     /// A command for a shell, or a part of one.
     Command,
+}
+
+impl Nature {
+    /// Returns its name, as the profiles of tools write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Unknown => "unknown",
+            Self::HttpMethod => "http_method",
+            Self::Path => "path",
+            Self::Host => "host",
+            Self::Url => "url",
+            Self::Sql => "sql",
+            Self::Code => "code",
+            Self::Command => "command",
+        }
+    }
 }
 
 /// What the arguments of one tool are, by the names of their members.
 #[derive(Debug, Clone, Default)]
 pub struct Natures {
     by_name: HashMap<Box<str>, Nature, foldhash::fast::RandomState>,
-    talks_sql: bool,
+    files: Files,
+    subject: Subject,
+}
+
+/// What a tool does with files that its caller names.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Files {
+    pub(super) read: bool,
+    pub(super) written: bool,
 }
 
 impl Natures {
     /// Reads them from a tool's definition.
     pub fn of(definition: &Object) -> Self {
-        let said = |member| definition.text(member).unwrap_or_default();
-        let talks_sql = words(&said("name"))
-            .iter()
-            .chain(&words(&said("description")))
-            .any(|word| DATABASE.contains(&&**word));
-        let mut natures = Self { by_name: HashMap::default(), talks_sql };
-        if let Some(schema) = definition.get("inputSchema") {
-            natures.read_schema(&schema, 0);
+        let arguments = arguments(definition);
+        let subject = Subject::of(definition, &arguments);
+        let mut natures = Self { subject, ..Self::default() };
+        for argument in &arguments {
+            let nature = natures.subject.nature(argument);
+            // Of two members with one name the one that needs more care counts.
+            let known = natures.by_name.entry(argument.name.clone()).or_insert(nature);
+            *known = nature.max(*known);
         }
+        natures.files = natures.subject.files(&arguments, natures.has(Nature::Command));
         natures
     }
 
-    /// What the argument in the member called `name` is.
+    /// Returns what the argument in the member called `name` is; what the schema does not declare is judged by its name.
     pub fn nature(&self, name: &str) -> Nature {
-        self.by_name.get(name).copied().unwrap_or_else(|| by_name(name, self.talks_sql))
+        self.by_name.get(name).copied().unwrap_or_else(|| self.subject.nature(&Argument::undeclared(name)))
     }
 
-    /// Whether any argument of the schema is of this nature.
+    /// Returns whether any argument of the schema is of this nature.
     pub fn has(&self, nature: Nature) -> bool {
         self.by_name.values().any(|known| *known == nature)
     }
 
-    fn read_schema(&mut self, schema: &RawJson, depth: usize) {
-        if depth > MAX_DEPTH {
-            return;
+    /// Returns the declared arguments of which anything is known.
+    pub fn known(&self) -> BTreeMap<&str, Nature> {
+        let known = self.by_name.iter().filter(|(_, nature)| **nature != Nature::Unknown);
+        known.map(|(name, nature)| (&**name, *nature)).collect()
+    }
+
+    /// Returns what the tool does with the files that its arguments name.
+    pub(super) fn files(&self) -> Files {
+        self.files
+    }
+
+    /// Returns whether the tool says that it changes nothing.
+    pub(super) fn says_it_reads_only(&self) -> bool {
+        self.subject.purpose.says(Sign::ReadsOnly)
+    }
+}
+
+/// What a tool is about, as its name, its description and the names of its arguments tell.
+#[derive(Debug, Clone)]
+struct Subject {
+    name: Prose,
+    /// The name and the first sentence of the description.
+    purpose: Prose,
+    /// The name and the description.
+    whole: Prose,
+    manner: Manner,
+    /// Whether it works on what a vendor or another machine keeps.
+    is_remote: bool,
+}
+
+impl Default for Subject {
+    fn default() -> Self {
+        let [name, purpose, whole] = [const { Prose::empty() }; 3];
+        Self { name, purpose, whole, manner: Manner::Unclear, is_remote: false }
+    }
+}
+
+impl Subject {
+    fn of(definition: &Object, arguments: &[Argument]) -> Self {
+        let description = definition.text("description").unwrap_or_default();
+        let name = words(&definition.text("name").unwrap_or_default());
+        let with_name = |text: &str| {
+            let mut prose = Prose::of(text);
+            prose.push(&name);
+            prose
+        };
+        let whole = with_name(&description);
+        let beside = |argument: &Argument| REMOTE_BESIDE.contains(&&*words(&argument.name).join(" "));
+        let is_remote = whole.says(Sign::Remote) || arguments.iter().any(beside);
+        Self {
+            name: with_name(""),
+            purpose: with_name(first_sentence(&description)),
+            is_remote: is_remote && !whole.says(Sign::Local),
+            whole,
+            manner: match (hints(definition).read_only_hint, Manner::of_tool(definition)) {
+                (Some(true), _) => Manner::Reads,
+                (Some(false), Manner::Reads) => Manner::Unclear,
+                (_, told) => told,
+            },
         }
-        let Ok(schema) = Object::from_raw(schema) else { return };
-        for (keyword, value) in schema.iter() {
-            match &*keyword {
-                "properties" | "$defs" | "definitions" | "patternProperties" => {
-                    let Ok(members) = Object::from_raw(&value) else { continue };
-                    // What has a destination as well is a source of files, not of a program.
-                    let copies = members.iter().any(|(name, _)| is_destination(&name));
-                    for (name, property) in members.iter() {
-                        let is_place = copies && (is_destination(&name) || words(&name) == ["source"]);
-                        if keyword == "properties" && is_place {
-                            self.note(&name, Nature::Path);
-                        } else if keyword == "properties" {
-                            self.note(&name, by_schema(&name, &property, self.talks_sql));
-                        }
-                        self.read_schema(&property, depth + 1);
-                    }
-                }
-                "items" | "additionalProperties" | "not" | "if" | "then" | "else" => {
-                    self.read_schema(&value, depth + 1);
-                }
-                "anyOf" | "oneOf" | "allOf" | "prefixItems" => {
-                    for branch in value.to::<Vec<RawJson>>().unwrap_or_default() {
-                        self.read_schema(&branch, depth + 1);
-                    }
-                }
-                _ => {}
+    }
+
+    /// Returns what `argument` is.
+    fn nature(&self, argument: &Argument) -> Nature {
+        if !argument.takes_text {
+            return Nature::Unknown;
+        }
+        let words = parts(&argument.name);
+        let text = argument.text(&words);
+        let named = self.by_name(argument, &words, &text);
+        // The schema is the server's own word, so it can add to what the name tells and take nothing away.
+        let claimed = named.max(argument.declared.unwrap_or(Nature::Text));
+        let is_so = match claimed {
+            Nature::Path => self.is_local(&text),
+            Nature::Url => self.is_visited(argument, &words, &text),
+            Nature::Host => !text.says(Sign::Filter),
+            Nature::Code => self.is_run(&text),
+            _ => true,
+        };
+        if is_so { claimed } else { Nature::Unknown }
+    }
+
+    fn by_name(&self, argument: &Argument, words: &[String], text: &Prose) -> Nature {
+        let Some((last, before)) = words.split_last() else { return Nature::Unknown };
+        if argument.is_copied && (is_destination(&argument.name) || *words == ["source"]) {
+            // What has a destination as well is a source of files, not of a program.
+            return Nature::Path;
+        }
+        if SELECTING.contains(&&*words[0]) && !before.is_empty() {
+            return Nature::Unknown;
+        }
+        let is_url = words.iter().any(|word| matches!(&**word, "url" | "uri"));
+        let last_two = before.last().map(|word| format!("{word} {last}"));
+        let told = [last_two.as_deref(), Some(last)].into_iter().flatten().flat_map(|head| {
+            let of_head = HEADS.iter().filter(move |(_, _, heads)| heads.contains(&head));
+            of_head.filter(|(_, sign, _)| sign.is_none_or(|sign| self.has_sign(sign, text)))
+        });
+        let mut told = told.map(|(nature, ..)| *nature).filter(|nature| {
+            *nature != Nature::Code || before.iter().all(|word| CODE_QUALIFIERS.contains(&&**word))
+        });
+        match told.next() {
+            Some(Nature::HttpMethod) if before.iter().any(|word| word != "http") => Nature::Unknown,
+            Some(Nature::Path | Nature::Text) if is_url => Nature::Url,
+            Some(told) => told,
+            None if ABOUT.contains(&&**last) => Nature::Unknown,
+            None if is_url => Nature::Url,
+            None => opening(&argument.description),
+        }
+    }
+
+    /// Returns whether the sign that makes a doubtful name telling is there.
+    fn has_sign(&self, sign: Sign, text: &Prose) -> bool {
+        match sign {
+            Sign::Language => {
+                let speaks = text.says(sign) || self.purpose.says(sign);
+                speaks && (self.name.says(Sign::Runs) || self.purpose.says(Sign::Runs))
+            }
+            Sign::Sql => {
+                let of_another_kind = text.says(Sign::OtherQuery) || self.purpose.says(Sign::OtherQuery);
+                text.says(sign) || (!of_another_kind && self.purpose.says(sign))
+            }
+            Sign::Terminal => self.name.says(sign) && self.manner != Manner::Reads,
+            // A shell can also be a choice of the program that runs what another argument says.
+            Sign::Runs => opening(text.as_str()) == Nature::Command,
+            _ => text.says(sign),
+        }
+    }
+
+    /// Returns whether a path leads to a file of the server's machine.
+    fn is_local(&self, text: &Prose) -> bool {
+        if text.says(Sign::Selector) {
+            false
+        } else if text.says(Sign::Local) {
+            true
+        } else {
+            !self.is_remote && !text.says(Sign::Remote) && !text.says(Sign::Filter)
+        }
+    }
+
+    /// Returns whether an address is visited; others are kept as they are, in a link or in a report.
+    fn is_visited(&self, argument: &Argument, words: &[String], text: &Prose) -> bool {
+        if text.says(Sign::Filter) {
+            return false;
+        }
+        let is_shown = words.iter().any(|word| SHOWN.contains(&&**word));
+        let is_kept = self.manner == Manner::Writes || argument.is_in_list || is_shown;
+        let of_argument = Prose::of(&argument.description);
+        !is_kept || of_argument.says(Sign::Reached) || (!is_shown && self.purpose.says(Sign::Reached))
+    }
+
+    /// Returns whether code is run, or might be.
+    fn is_run(&self, text: &Prose) -> bool {
+        let runs = text.says(Sign::Runs) || self.purpose.says(Sign::Runs);
+        !text.says(Sign::PlainCode) && (runs || !matches!(self.manner, Manner::Reads | Manner::Writes))
+    }
+
+    /// Returns what the tool does with the files that `arguments` name; beside a command they say where it runs.
+    fn files(&self, arguments: &[Argument], has_command: bool) -> Files {
+        let mut files = Files::default();
+        let paths: Vec<&Argument> = arguments.iter().filter(|it| self.nature(it) == Nature::Path).collect();
+        for path in &paths {
+            let words = parts(&path.name);
+            if has_command && words.last().is_some_and(|last| PLACES.contains(&&**last)) {
+                continue;
+            }
+            if self.writes(path, &words, paths.len() > 1) {
+                files.written = true;
+            } else {
+                files.read = true;
             }
         }
+        let globs = |it: &Argument| it.takes_text && it.text(&parts(&it.name)).says(Sign::Glob);
+        files.read |= paths.is_empty() && !self.is_remote && arguments.iter().any(globs);
+        files
     }
 
-    /// Of two members with one name the one that needs more care counts.
-    fn note(&mut self, name: &str, nature: Nature) {
-        self.by_name.entry(name.into()).and_modify(|known| *known = nature.max(*known)).or_insert(nature);
-    }
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Hints {
-    format: Option<String>,
-    #[serde(rename = "contentMediaType")]
-    media_type: Option<String>,
-}
-
-fn by_schema(name: &str, property: &RawJson, talks_sql: bool) -> Nature {
-    let hints: Hints = property.to().unwrap_or_default();
-    let told = match hints.format.as_deref() {
-        Some("uri" | "uri-reference" | "iri" | "iri-reference" | "url") => Some(Nature::Url),
-        Some("hostname" | "idn-hostname" | "ipv4" | "ipv6") => Some(Nature::Host),
-        Some("path" | "file-path" | "directory-path") => Some(Nature::Path),
-        _ => match hints.media_type.as_deref() {
-            Some("application/sql") => Some(Nature::Sql),
-            Some("application/x-sh") => Some(Nature::Command),
-            Some(media) if CODE_MEDIA.iter().any(|known| media.contains(known)) => Some(Nature::Code),
-            _ => None,
-        },
-    };
-    // The schema is the server's own word, so it can add to what the name tells and take nothing away.
-    by_name(name, talks_sql).max(told.unwrap_or(Nature::Text))
-}
-
-fn by_name(name: &str, talks_sql: bool) -> Nature {
-    let words = words(name);
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let Some((&last, before)) = words.split_last() else { return Nature::Unknown };
-    let any = |table: &[&str]| words.iter().any(|word| table.contains(word));
-    let is_code = matches!(last, "code" | "source" | "script" | "snippet" | "program")
-        && before.iter().all(|word| CODE_QUALIFIERS.contains(word));
-    if any(COMMAND) {
-        Nature::Command
-    } else if is_code || any(LANGUAGES) {
-        Nature::Code
-    } else if any(&["sql"]) || (talks_sql && matches!(last, "query" | "queries" | "statement" | "statements"))
-    {
-        Nature::Sql
-    } else if URL.contains(&last) || any(&["url", "uri", "urls", "uris"]) {
-        Nature::Url
-    } else if HOST.contains(&last) || words == ["ip", "address"] {
-        Nature::Host
-    } else if PATH.contains(&last) || any(&["path", "paths", "filepath"]) {
-        Nature::Path
-    } else if words == ["http", "method"] || words == ["method"] {
-        Nature::HttpMethod
-    } else if TEXT.contains(&last) {
-        Nature::Text
-    } else {
-        Nature::Unknown
+    /// Returns whether the file at `path` is written, as far as can be told; what is doubtful is.
+    fn writes(&self, path: &Argument, words: &[String], has_others: bool) -> bool {
+        let any = |table: &[&str]| words.iter().any(|word| table.contains(&&**word));
+        let verb = |table: &[&str]| self.name.words().any(|word| table.contains(&word));
+        let text = Prose::of(&path.description);
+        if verb(MOVING) {
+            true
+        } else if text.says(Sign::Written) || any(WRITTEN_TO) {
+            true
+        } else if text.says(Sign::Loaded) || any(READ_FROM) {
+            false
+        } else if verb(KEEPING) {
+            true
+        } else if verb(GIVING) {
+            // The file that is given away, not the one it is put into.
+            has_others && words.len() == 1
+        } else {
+            self.manner != Manner::Reads
+        }
     }
 }
 
-fn is_destination(name: &str) -> bool {
-    matches!(&*words(name).concat(), "destination" | "dest" | "dst")
-}
-
-/// How deep schemas are read; what lies deeper is judged by its name alone.
-const MAX_DEPTH: usize = 16;
-
-const COMMAND: &[&str] = &[
-    "command",
-    "commands",
-    "cmd",
-    "cmds",
-    "cmdline",
-    "commandline",
-    "shell",
-    "bash",
-    "powershell",
-    "argv",
-    "exec",
-];
-const LANGUAGES: &[&str] = &["python", "javascript", "typescript"];
-const CODE_QUALIFIERS: &[&str] = &[
-    "source",
-    "python",
-    "py",
-    "js",
-    "javascript",
-    "ts",
-    "typescript",
-    "user",
-    "raw",
-    "test",
-    "the",
-    "full",
-    "r",
-    "lua",
-];
-const CODE_MEDIA: &[&str] = &["python", "javascript", "typescript", "ecmascript"];
-const DATABASE: &[&str] = &[
-    "sql",
-    "database",
-    "postgres",
-    "postgresql",
-    "mysql",
-    "mariadb",
-    "sqlite",
-    "duckdb",
-    "bigquery",
-    "snowflake",
-    "redshift",
-    "clickhouse",
-    "db",
-];
-const URL: &[&str] = &["link", "links", "href", "endpoint", "webhook", "callback"];
-const HOST: &[&str] = &["host", "hosts", "hostname", "domain", "domains", "ip", "fqdn"];
-const PATH: &[&str] = &[
-    "file",
-    "files",
-    "filename",
-    "filenames",
-    "dir",
-    "dirs",
-    "directory",
-    "directories",
-    "folder",
-    "folders",
-    "cwd",
-    "workdir",
-    "workspace",
-];
-const TEXT: &[&str] = &[
-    "text",
-    "message",
-    "messages",
-    "content",
-    "contents",
-    "body",
-    "description",
-    "title",
-    "comment",
-    "comments",
-    "prompt",
-    "note",
-    "notes",
-    "summary",
-    "reason",
-    "subject",
-    "question",
-    "answer",
-    "instructions",
-    "instruction",
-    "query",
-    "search",
-    "caption",
-    "thought",
-    "observation",
-    "observations",
-    "keywords",
-    "topic",
-    "html",
-    "markdown",
-    "template",
-    "data",
-];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn natures(definition: &str) -> Natures {
-        Natures::of(&Object::parse(definition.to_owned()).unwrap())
-    }
-
-    #[test]
-    fn names_tell_what_arguments_are() {
-        use Nature::{Code, Command, Host, HttpMethod, Path, Text, Unknown, Url};
-        for (name, nature) in [
-            ("command", Command),
-            ("shellCommand", Command),
-            ("cmd", Command),
-            ("code", Code),
-            ("python_code", Code),
-            ("country_code", Unknown),
-            ("postalCode", Unknown),
-            ("script", Code),
-            ("url", Url),
-            ("webhook", Url),
-            ("repo_url", Url),
-            ("url_path", Url),
-            ("hostname", Host),
-            ("ip_address", Host),
-            ("path", Path),
-            ("outputFile", Path),
-            ("http_method", HttpMethod),
-            ("commit_message", Text),
-            ("query", Text),
-            ("branch", Unknown),
-        ] {
-            assert_eq!(Natures::default().nature(name), nature, "{name}");
+impl Argument {
+    /// Returns an argument of which nothing but the name is known.
+    fn undeclared(name: &str) -> Self {
+        Self {
+            name: name.into(),
+            description: String::new(),
+            takes_text: true,
+            declared: None,
+            is_in_list: false,
+            is_copied: false,
         }
     }
 
-    #[test]
-    fn a_schema_adds_to_what_the_name_tells_and_takes_nothing_away() {
-        let natures = natures(
-            r#"{"name":"fetch","inputSchema":{"properties":{
-                "target":{"type":"string","format":"uri"},
-                "command":{"type":"string","format":"uri"},
-                "nested":{"type":"array","items":{"properties":{"place":{"format":"hostname"}}}}}}}"#,
-        );
-        assert_eq!(natures.nature("target"), Nature::Url);
-        assert_eq!(natures.nature("command"), Nature::Command);
-        assert_eq!(natures.nature("place"), Nature::Host);
-    }
-
-    #[test]
-    fn a_query_is_sql_where_a_database_is_talked_to() {
-        let database = natures(r#"{"name":"run_query","description":"Runs it on the PostgreSQL database"}"#);
-        assert_eq!(database.nature("query"), Nature::Sql);
-        let search = natures(r#"{"name":"search","description":"Searches the web"}"#);
-        assert_eq!(search.nature("query"), Nature::Text);
-    }
-
-    #[test]
-    fn a_schema_of_any_depth_is_survived() {
-        let deep = format!("{}1{}", r#"{"items":"#.repeat(100), "}".repeat(100));
-        let natures = natures(&format!(r#"{{"name":"x","inputSchema":{deep}}}"#));
-        assert_eq!(natures.nature("path"), Nature::Path);
+    /// Returns what is said of it: its description and its name.
+    fn text(&self, name: &[String]) -> Prose {
+        let mut text = Prose::of(&self.description);
+        text.push(name);
+        text
     }
 }
+
+/// Returns the words of an argument's name up to what it is for, without plurals and numbers: of `paths_to_read`, `path`.
+fn parts(name: &str) -> Vec<String> {
+    let words = words(name);
+    let end = words.iter().skip(1).position(|word| word == "to").map_or(words.len(), |at| at + 1);
+    let singular = |word: &String| {
+        let word = word.trim_end_matches(|character: char| character.is_ascii_digit());
+        word.strip_suffix('s').filter(|stem| stem.len() > 1 && !stem.ends_with('s')).unwrap_or(word).to_owned()
+    };
+    words[..end].iter().map(singular).filter(|word| !word.is_empty()).collect()
+}
+
+/// Returns what the first telling words of a description say that an argument is.
+fn opening(description: &str) -> Nature {
+    let prose = Prose::of(description);
+    let telling: Vec<&str> = prose.words().skip_while(|word| FILLERS.contains(word)).take(3).collect();
+    let telling = telling.join(" ");
+    let begins = |phrase: &&str| {
+        telling.strip_prefix(phrase).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    };
+    let told = OPENINGS.iter().find(|(_, phrases)| phrases.iter().any(begins));
+    told.map_or(Nature::Unknown, |(nature, _)| *nature)
+}
+
+#[cfg(test)]
+mod tests;

@@ -16,7 +16,7 @@ use tower_service::Service;
 
 use super::derive::add_meanings;
 use super::effective::{add_rules, settle};
-use super::nature::{Nature, Natures};
+use super::nature::{Files, Nature, Natures};
 use super::rules::ToolRules;
 use super::uri::UriReadings;
 use crate::validator::text;
@@ -205,18 +205,19 @@ impl Draft {
         })?;
         let mut draft = Self { arguments, reads, ..Self::new() };
         draft.security.risk = risk;
-        add_meanings(&mut draft.security, reads, |nature| count(nature) && found.contains(&nature));
+        let has = |nature| count(nature) && found.contains(&nature);
+        let has_path = has(Nature::Path);
+        let files = Files { read: has_path && reads, written: has_path && !reads };
+        add_meanings(&mut draft.security, files, has);
         Ok(draft)
     }
 
     /// Adds what a URI leads to.
     fn add_uri(&mut self, uri: &str) -> Result<(), Finding> {
         let UriReadings { paths, urls, hosts, texts } = UriReadings::of(uri)?;
-        add_meanings(&mut self.security, true, |nature| match nature {
-            Nature::Path => !paths.is_empty(),
-            Nature::Url => !urls.is_empty() || !hosts.is_empty(),
-            _ => false,
-        });
+        let files = Files { read: !paths.is_empty(), written: false };
+        let leads_out = !urls.is_empty() || !hosts.is_empty();
+        add_meanings(&mut self.security, files, |nature| nature == Nature::Url && leads_out);
         for (member, texts) in [("path", paths), ("url", urls), ("host", hosts), ("text", texts)] {
             let mut all: Vec<RawJson> =
                 self.arguments.get(member).and_then(|known| known.to().ok()).unwrap_or_default();

@@ -1,0 +1,380 @@
+//! What words of definitions tell: of arguments, what they are; of tools, what they do.
+//!
+//! All that is known of such words stands here, and nothing of what follows from it: [`Natures`](super::Natures) and
+//! `derive` read these tables. Words are in lower case; in names an `s` at the end is left out.
+
+use super::manner::Manner;
+use super::nature::Nature::{self, Code, Command, Host, HttpMethod, Path, Sql, Text, Url};
+
+/// Something that a text says of an argument or of a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sign {
+    /// A file of the machine that the server runs on is meant.
+    Local,
+    /// Something that a vendor or another machine keeps is meant.
+    Remote,
+    /// A place within a document, an address or an interface is meant.
+    Selector,
+    /// Results are narrowed down by it.
+    Filter,
+    /// It selects several files by their names.
+    Glob,
+    /// Something is written there.
+    Written,
+    /// Something is read from there.
+    Loaded,
+    /// The address is visited.
+    Reached,
+    /// A database that speaks SQL is meant.
+    Sql,
+    /// A query language of another kind is meant.
+    OtherQuery,
+    /// Something is run.
+    Runs,
+    /// A programming language is meant.
+    Language,
+    /// A code that is no program: of a country, of an error, for a login.
+    PlainCode,
+    /// A program that waits for lines is meant.
+    Terminal,
+    /// Nothing is changed.
+    ReadsOnly,
+}
+
+/// What the last word of an argument's name says that the argument is, and the sign without which it is nothing.
+pub(super) const HEADS: &[(Nature, Option<Sign>, &[&str])] = &[
+    (
+        Command,
+        None,
+        &[
+            "command",
+            "cmd",
+            "cmdline",
+            "commandline",
+            "command line",
+            "command arg",
+            "shell command",
+            "bash",
+            "powershell",
+            "argv",
+            "shell script",
+            "bash script",
+        ],
+    ),
+    (Command, Some(Sign::Runs), &["exec", "shell", "cli"]),
+    (Command, Some(Sign::Terminal), &["input", "key", "keystroke", "stdin", "line"]),
+    (
+        Code,
+        None,
+        &[
+            "code",
+            "script",
+            "snippet",
+            "python",
+            "javascript",
+            "typescript",
+            "source code",
+            "sourcecode",
+            "code block",
+            "lua",
+        ],
+    ),
+    (Code, Some(Sign::Language), &["function", "expression", "program", "js", "fn", "source", "body"]),
+    (Sql, None, &["sql", "sql query", "sql statement"]),
+    (Sql, Some(Sign::Sql), &["query", "querie", "statement", "q"]),
+    (
+        Url,
+        None,
+        &["url", "uri", "href", "endpoint", "webhook", "callback", "link", "website", "web page", "webpage"],
+    ),
+    (Host, None, &["host", "hostname", "fqdn", "ip", "ip address", "host name", "domain", "domain name"]),
+    (
+        Path,
+        None,
+        &[
+            "path",
+            "filepath",
+            "pathname",
+            "file",
+            "filename",
+            "file name",
+            "dir",
+            "dirname",
+            "directory",
+            "directorie",
+            "directory name",
+            "folder",
+            "folder name",
+            "cwd",
+            "workdir",
+            "workspace",
+        ],
+    ),
+    (HttpMethod, None, &["method", "http method"]),
+    (
+        Text,
+        None,
+        &[
+            "text",
+            "message",
+            "content",
+            "body",
+            "description",
+            "title",
+            "comment",
+            "prompt",
+            "note",
+            "summary",
+            "reason",
+            "subject",
+            "question",
+            "answer",
+            "instruction",
+            "query",
+            "search",
+            "caption",
+            "thought",
+            "observation",
+            "keyword",
+            "topic",
+            "html",
+            "markdown",
+            "template",
+            "data",
+        ],
+    ),
+];
+
+/// Last words that say that the argument is something about what stands before them: `path_filter`, `command_id`.
+pub(super) const ABOUT: &[&str] = &[
+    "id", "type", "kind", "status", "state", "count", "limit", "size", "format", "mode", "timeout",
+    "encoding", "language", "version", "hash", "prefix", "suffix", "pattern", "filter", "regex", "regexp",
+    "glob", "extension", "index", "order", "depth", "length", "position", "strategy", "policy", "schema",
+    "tag", "label", "option", "flag", "level", "key", "token", "secret", "alia", "scope", "field", "column",
+    "style", "template", "metadata", "header", "param", "permission", "owner", "ttl", "interval", "rate",
+];
+
+/// First words that say that something is left out or narrowed down: `exclude_paths`, `includeDomains`.
+pub(super) const SELECTING: &[&str] =
+    &["exclude", "excluded", "include", "included", "ignore", "ignored", "filter", "skip", "match", "blocked"];
+
+/// Words that may stand before `code` and `script` where these are programs.
+pub(super) const CODE_QUALIFIERS: &[&str] = &[
+    "source", "python", "py", "js", "javascript", "ts", "typescript", "user", "raw", "test", "the", "full",
+    "r", "lua", "init", "setup", "inline", "custom", "node", "sql", "vba", "apple", "shell", "bash", "new",
+    "playwright", "post", "pre", "cell", "program", "lambda", "worker",
+];
+
+/// Words of names of addresses that are kept and shown, not visited.
+pub(super) const SHOWN: &[&str] =
+    &["icon", "avatar", "logo", "thumbnail", "cover", "banner", "homepage", "profile", "badge", "favicon"];
+
+/// Words of names of arguments that say where a program runs.
+pub(super) const PLACES: &[&str] = &["cwd", "workdir", "working", "directory", "dir", "pwd", "workspace", "folder"];
+
+/// Words of names of path arguments of what is read, whatever the tool does beside that.
+pub(super) const READ_FROM: &[&str] =
+    &["source", "src", "input", "template", "upload", "attachment", "image", "content", "script", "config", "from"];
+
+/// Words of names of path arguments of what is written, whatever the tool does beside that.
+pub(super) const WRITTEN_TO: &[&str] =
+    &["output", "out", "outfile", "outdir", "destination", "dest", "dst", "save", "download", "target", "export"];
+
+/// Names of arguments that show that what stands beside them is kept by a vendor or on another machine.
+pub(super) const REMOTE_BESIDE: &[&str] = &[
+    "owner", "org", "organization", "bucket", "pod", "namespace", "project id", "drive id", "site id", "space id",
+    "space key", "workspace id", "repo id", "repository id", "account id", "team id", "database id", "container id",
+    "server id", "instance id", "sandbox id", "project key", "repo slug", "repository slug", "bucket name", "vm id",
+];
+
+/// Words with which a description may begin before it says what an argument is.
+pub(super) const FILLERS: &[&str] = &[
+    "the", "a", "an", "optional", "required", "absolute", "relative", "full", "local", "output", "input", "or", "and",
+    "target", "source", "destination", "valid", "exact", "one", "more", "multiple", "list", "array", "of", "comma",
+    "separated", "raw", "new", "existing", "complete", "base", "root", "working", "server", "readable", "single",
+    "starting", "start", "specific", "public", "original", "remote", "image", "video", "audio", "csv", "json", "pdf",
+    "excel", "filesystem", "system", "string", "shell", "terminal", "bash", "select",
+];
+
+/// What the first telling word of a description says that the argument is.
+pub(super) const OPENINGS: &[(Nature, &[&str])] = &[
+    (Path, &["path", "paths", "filepath", "filename", "directory", "folder", "file path", "file name", "file to"]),
+    (Url, &["url", "urls", "uri", "website url", "web page url", "page url", "http url", "https url"]),
+    (Host, &["hostname", "hostnames", "ip address", "ip addresses"]),
+    (Command, &["command to", "command line", "commands to"]),
+    (Sql, &["sql"]),
+    (Code, &["javascript", "python", "typescript", "code to", "script to"]),
+];
+
+/// Phrases by which a text says something; `*` stands for any ending.
+pub(super) const SIGNS: &[(Sign, &[&str])] = &[
+    (
+        Sign::Local,
+        &[
+            "absolute path", "absolute paths", "absolute or relative", "absolute file path", "local", "filesystem",
+            "file system", "on disk", "to disk", "working directory", "current directory", "workspace root",
+            "project root", "home directory", "full path", "to upload", "to attach", "to save", "for saving", "saved to",
+            "save the", "save as", "write to a file", "working tree", "your computer", "on this machine", "host machine",
+            "user s machine", "desktop app", "git repository", "path to the git", "server readable", "localhost",
+        ],
+    ),
+    (
+        Sign::Remote,
+        &[
+            "github", "gitlab", "bitbucket", "gitea", "gitee", "azure devops", "confluence", "jira", "atlassian", "notion",
+            "redis", "kubernetes", "k8s", "s3", "gcs", "bucket", "blob storage", "dropbox", "google drive", "gdrive",
+            "onedrive", "sharepoint", "box com", "figma", "slack", "discord", "airtable", "hubspot", "salesforce",
+            "pull request", "pull requests", "merge request", "vercel", "netlify", "cloudflare", "firebase", "supabase",
+            "stripe", "zendesk", "linear", "sentry", "asana", "trello", "monday com", "clickup", "gmail", "outlook",
+            "google docs", "google sheets", "hugging face", "huggingface", "elasticsearch", "opensearch", "mongodb",
+            "grafana", "datadog", "consul", "hashicorp vault", "in the repository", "in the repo", "repository path",
+            "within the repository", "relative to the repository", "relative to the repo", "in a repository",
+            "repository contents", "remote", "sftp", "ftp", "ssh", "webdav", "in the container", "inside the container",
+            "in the sandbox", "cloud storage", "in your account", "workspace id", "shopify", "wordpress", "contentful",
+            "file being commented", "pod", "e2b",
+        ],
+    ),
+    (
+        Sign::Selector,
+        &[
+            "json path", "jsonpath", "json pointer", "xpath", "jq", "dot notation", "dotted path", "dot separated",
+            "property path", "key path", "field path", "api path", "endpoint path", "url path", "request path", "route",
+            "path parameter*", "path of the api", "api endpoint", "rest path", "path in the json", "object path",
+            "node path", "folder uid", "category path", "breadcrumb", "attribute path", "secret path", "path segment*",
+            "http path", "uri path", "path of the url", "path component",
+        ],
+    ),
+    (
+        Sign::Filter,
+        &[
+            "filter", "filters", "filter by", "filter results", "only return", "only include", "matching this",
+            "whose url", "whose path", "to match against", "restrict results", "limit results", "limit to",
+        ],
+    ),
+    (Sign::Glob, &["glob", "glob pattern*", "glob file pattern", "file pattern", "file patterns", "glob style"]),
+    (
+        Sign::Written,
+        &[
+            "to save*", "for saving", "save the", "save results", "saved to", "saved in", "write to", "to write",
+            "written to", "will be written", "to store", "stored in", "to create", "will be created", "will be saved",
+            "output file", "output path", "output directory", "for the output", "to export", "export to", "download to",
+            "directory for", "destination", "to output",
+        ],
+    ),
+    (
+        Sign::Loaded,
+        &[
+            "load", "loaded from", "to load", "to read", "read from", "to upload", "to parse", "from which", "to import",
+            "to attach", "to send", "to drop", "to analyze", "to convert", "to open", "to scan", "to include", "to embed",
+            "to insert", "to add as", "containing the", "to process", "to transcribe", "path to read", "read the",
+            "to index", "to summarize", "to share", "source file", "input file",
+        ],
+    ),
+    (
+        Sign::Reached,
+        &[
+            "navigate*", "fetch*", "crawl*", "scrap*", "brows*", "visit*", "open", "opens", "load", "loads", "download*",
+            "request to", "requests to", "http request*", "screenshot*", "webhook*", "callback*", "import from", "goto",
+            "go to", "tab", "extract*", "web page*", "webpage*", "convert*", "read", "reads", "ping", "monitor*", "proxy",
+            "clone", "retrieve*", "from the internet", "curl", "call", "transcribe*", "analyze", "lighthouse", "audit",
+            "upload from", "get", "parse", "connect", "research", "map", "render",
+        ],
+    ),
+    (
+        Sign::Sql,
+        &[
+            "sql", "postgres*", "mysql", "mariadb", "sqlite", "duckdb", "bigquery", "snowflake", "redshift", "clickhouse",
+            "mssql", "oracle", "motherduck", "databricks", "trino", "presto", "athena", "select",
+        ],
+    ),
+    (
+        Sign::OtherQuery,
+        &[
+            "cql", "jql", "promql", "logql", "kql", "graphql", "cypher", "lucene", "mongodb", "soql", "keyword*",
+            "search term*", "search query", "natural language", "full text", "search string", "search text", "gql",
+        ],
+    ),
+    (
+        Sign::Runs,
+        &[
+            "run", "runs", "running", "execut*", "evaluat*", "eval", "exec", "interpret*", "invoke", "invokes", "repl",
+            "sandbox", "inject*", "playwright", "kernel",
+        ],
+    ),
+    (
+        Sign::Language,
+        &[
+            "javascript", "python", "typescript", "js", "ruby", "lua", "vba", "applescript", "source code", "code to",
+            "groovy", "node js", "code snippet", "r code", "wasm", "osascript", "jxa", "edge function", "worker code",
+        ],
+    ),
+    (
+        Sign::PlainCode,
+        &[
+            "country code", "currency code", "language code", "iso", "authorization code", "auth code", "verification",
+            "oauth", "2fa", "mfa", "otp", "one time", "postal", "zip code", "error code", "status code", "airport",
+            "iata", "promo*", "coupon", "discount", "discount code", "region code", "product code", "qr code", "short code",
+            "color code", "stock code", "invite code", "name of", "ticker", "unique code", "project code", "station",
+            "department", "mermaid", "diagram",
+        ],
+    ),
+    (Sign::Terminal, &["terminal", "process", "shell", "repl", "tmux", "tty", "pty", "console session", "ssh session"]),
+    (
+        Sign::ReadsOnly,
+        &["read only", "readonly", "select", "select query", "select queries", "explain", "explain plan", "without executing"],
+    ),
+];
+
+/// What a word of a tool's name, or at the start of its description, says that the tool does.
+pub(super) const MANNERS: &[(Manner, &[&str])] = &[
+    (
+        Manner::Reads,
+        &[
+            "get", "list", "read", "search", "find", "fetch", "query", "show", "view", "describe", "count", "check",
+            "lookup", "inspect", "status", "browse", "look", "peek", "stat", "tree", "grep", "summarize", "explain",
+            "analyze", "compare", "diff", "validate", "calculate", "convert", "translate", "head", "tail", "download",
+            "resolve", "info", "help", "ping", "retrieve", "return", "wait", "scan", "trace", "audit", "display",
+            "preview", "watch", "monitor", "discover", "detect", "identify", "verify", "estimate", "suggest", "recommend",
+            "examine", "whoami", "ls", "cat", "lint", "parse", "hover", "locate",
+        ],
+    ),
+    (
+        Manner::Writes,
+        &[
+            "write", "create", "add", "update", "set", "put", "post", "edit", "append", "insert", "upload", "save",
+            "rename", "move", "copy", "modify", "patch", "send", "publish", "commit", "merge", "push", "store", "assign",
+            "enable", "start", "open", "close", "click", "fill", "submit", "import", "restore", "reply", "comment",
+            "invite", "register", "make", "replace", "apply", "change", "record", "press", "type", "drag",
+            "handle", "select", "resize", "emulate", "navigate", "format", "scale", "upsert", "transition", "link",
+            "archive", "mark", "pin", "label", "tag", "configure", "schedule", "draft", "fork", "checkout", "stage",
+            "attach", "generate", "capture", "take", "export", "duplicate", "sort", "place", "complete",
+            "rotate", "share", "acknowledge", "ack", "resume", "pause", "toggle", "switch", "init", "build",
+        ],
+    ),
+    (
+        Manner::Destroys,
+        &[
+            "delete", "remove", "drop", "destroy", "purge", "wipe", "erase", "truncate", "kill", "terminate", "execute",
+            "exec", "run", "shell", "eval", "evaluate", "reset", "revoke", "uninstall", "shutdown", "reboot", "deploy",
+            "transfer", "pay", "purchase", "withdraw", "overwrite", "clear", "flush", "disable", "stop", "unlink", "sudo",
+            "install", "del", "rm", "rmdir", "trash", "cancel", "refund", "charge", "ban", "block", "suspend", "format disk",
+            "rollback", "migrate", "unpublish",
+        ],
+    ),
+];
+
+/// What a tool changes that gives power to somebody: changing these is dangerous.
+pub(super) const POWERS: &[&str] = &[
+    "permission", "permissions", "restriction", "restrictions", "role", "roles", "policy", "policies", "access", "admin",
+    "secret", "secrets", "credential", "credentials", "password", "firewall", "migration", "pull_request", "collaborator",
+    "payment", "production", "iam",
+];
+
+/// Verbs of names of tools that give away what is in a file: the path they are given is read.
+pub(super) const GIVING: &[&str] = &["upload", "send", "attach", "publish", "submit", "share", "drop", "import", "ingest", "embed", "index"];
+
+/// Verbs of names of tools that make a file of something else: the path they are given is written.
+pub(super) const KEEPING: &[&str] = &["download", "save", "screenshot", "snapshot", "capture", "record", "backup", "dump"];
+
+/// Verbs of names of tools that take a file away from where it was: both paths are written.
+pub(super) const MOVING: &[&str] = &["move", "rename", "mv"];

@@ -1,0 +1,48 @@
+//! What tools do with what they are for: read it, write it, destroy it.
+
+use mgp_types::Object;
+
+use super::lexicon::MANNERS;
+use super::prose::Prose;
+use super::words::words;
+
+/// What the name of a tool says that it does; its first telling word decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Manner {
+    Reads,
+    Writes,
+    Destroys,
+    Unclear,
+}
+
+impl Manner {
+    /// Returns what the name of a tool tells.
+    pub(crate) fn of(name: &str) -> Self {
+        words(name).iter().find_map(|word| Self::of_word(word)).unwrap_or(Self::Unclear)
+    }
+
+    /// Returns what the name of a tool tells, or else the verb at the start of its description.
+    pub(super) fn of_tool(definition: &Object) -> Self {
+        match Self::of(&definition.text("name").unwrap_or_default()) {
+            Self::Unclear => {
+                let description = Prose::of(&definition.text("description").unwrap_or_default());
+                description.words().take(MAX_BEFORE_VERB).find_map(Self::of_verb).unwrap_or(Self::Unclear)
+            }
+            told => told,
+        }
+    }
+
+    fn of_word(word: &str) -> Option<Self> {
+        MANNERS.iter().find(|(_, known)| known.contains(&word)).map(|(manner, _)| *manner)
+    }
+
+    /// Reads a verb in any of its forms: `delete`, `deletes`, `deleting`.
+    fn of_verb(word: &str) -> Option<Self> {
+        let stems = ["", "s", "es", "ing"].into_iter().filter_map(|ending| word.strip_suffix(ending));
+        let mut stems = stems.flat_map(|stem| [stem.to_owned(), format!("{stem}e")]);
+        stems.find_map(|stem| Self::of_word(&stem))
+    }
+}
+
+/// How many words a description may have up to its verb.
+const MAX_BEFORE_VERB: usize = 6;

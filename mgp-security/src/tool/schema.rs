@@ -1,0 +1,234 @@
+//! The arguments that the schema of a tool declares.
+
+use std::cell::Cell;
+
+use mgp_types::{Object, RawJson};
+use serde::Deserialize;
+
+use super::nature::Nature;
+use super::prose::documented;
+use super::words::words;
+
+/// One argument, or a member of one.
+#[derive(Debug, Clone)]
+pub(super) struct Argument {
+    pub(super) name: Box<str>,
+    /// What the schema or the tool's description says of it.
+    pub(super) description: String,
+    /// Whether callers can write any text there: not with a number, a boolean, a choice, or an object of members.
+    pub(super) takes_text: bool,
+    /// What `format` or `contentMediaType` say that it is.
+    pub(super) declared: Option<Nature>,
+    /// Whether it is a member of the items of a list.
+    pub(super) is_in_list: bool,
+    /// Whether a destination stands beside it.
+    pub(super) is_copied: bool,
+}
+
+/// Returns the arguments of the tool that `definition` describes, at any depth, members of references among them.
+pub(super) fn arguments(definition: &Object) -> Vec<Argument> {
+    let Some(root) = definition.get("inputSchema").and_then(|raw| Object::from_raw(&raw).ok()) else {
+        return Vec::new();
+    };
+    let description = definition.text("description").unwrap_or_default();
+    let mut reader = Reader { root: &root, description: &description, left: Cell::new(MAX_SCHEMAS), found: Vec::new() };
+    reader.read(&root, 0, false);
+    reader.found
+}
+
+/// Returns whether `name` says where something is put.
+pub(super) fn is_destination(name: &str) -> bool {
+    matches!(&*words(name).concat(), "destination" | "dest" | "dst")
+}
+
+struct Reader<'a> {
+    root: &'a Object,
+    description: &'a str,
+    /// How many schemas may still be read: references can make a small text a large tree.
+    left: Cell<usize>,
+    found: Vec<Argument>,
+}
+
+impl Reader<'_> {
+    fn read(&mut self, schema: &Object, depth: usize, is_in_list: bool) {
+        if !self.may_read(depth) {
+            return;
+        }
+        for (keyword, value) in schema.iter() {
+            match &*keyword {
+                "properties" | "patternProperties" => self.read_members(&value, depth, is_in_list),
+                "additionalProperties" | "if" | "then" | "else" => self.read_raw(&value, depth, is_in_list),
+                "items" => self.read_raw(&value, depth, true),
+                "anyOf" | "oneOf" | "allOf" | "prefixItems" => {
+                    for branch in value.to::<Vec<RawJson>>().unwrap_or_default() {
+                        self.read_raw(&branch, depth, is_in_list || keyword == "prefixItems");
+                    }
+                }
+                "$ref" => {
+                    if let Some(referenced) = self.referenced(&value) {
+                        self.read(&referenced, depth + 1, is_in_list);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn read_raw(&mut self, schema: &RawJson, depth: usize, is_in_list: bool) {
+        if let Ok(schema) = Object::from_raw(schema) {
+            self.read(&schema, depth + 1, is_in_list);
+        }
+    }
+
+    fn read_members(&mut self, members: &RawJson, depth: usize, is_in_list: bool) {
+        let Ok(members) = Object::from_raw(members) else { return };
+        let is_copied = members.iter().any(|(name, _)| is_destination(&name));
+        for (name, value) in members.iter() {
+            // A schema can be `true`: anything goes.
+            let schema = Object::from_raw(&value).unwrap_or_default();
+            let described = schema.text("description").map(std::borrow::Cow::into_owned);
+            let documented = || documented(self.description, &name).unwrap_or_default().to_owned();
+            self.found.push(Argument {
+                name: (&*name).into(),
+                description: described.unwrap_or_else(documented),
+                takes_text: self.takes_text(&schema, depth),
+                declared: declared(&schema),
+                is_in_list,
+                is_copied,
+            });
+            self.read(&schema, depth + 1, is_in_list);
+        }
+    }
+
+    /// Returns whether one more schema may be read, at this depth.
+    fn may_read(&self, depth: usize) -> bool {
+        let left = self.left.get();
+        self.left.set(left.saturating_sub(1));
+        left > 0 && depth <= MAX_DEPTH
+    }
+
+    /// Returns whether a value that fits `schema` can be any text, or a list of such texts.
+    fn takes_text(&self, schema: &Object, depth: usize) -> bool {
+        if !self.may_read(depth) {
+            return true;
+        }
+        if schema.contains("enum") || schema.contains("const") {
+            return false;
+        }
+        let below = |raw: &RawJson| Object::from_raw(raw).map_or(true, |it| self.takes_text(&it, depth + 1));
+        if let Some(reference) = schema.get("$ref") {
+            return self.referenced(&reference).is_none_or(|it| self.takes_text(&it, depth + 1));
+        }
+        for keyword in ["anyOf", "oneOf", "allOf"] {
+            let branches = schema.get(keyword).and_then(|raw| raw.to::<Vec<RawJson>>().ok());
+            if let Some(branches) = branches.filter(|branches| !branches.is_empty()) {
+                // All of `allOf` have to fit, one of the others.
+                let takes = if keyword == "allOf" {
+                    branches.iter().all(below)
+                } else {
+                    branches.iter().any(below)
+                };
+                return takes;
+            }
+        }
+        let has_members = schema.contains("properties") || schema.contains("additionalProperties");
+        match schema.get("type").and_then(|kind| kind.to::<Types>().ok()) {
+            None if schema.contains("items") => schema.get("items").is_none_or(|items| below(&items)),
+            None => !has_members,
+            Some(types) => types.names().iter().any(|name| match &**name {
+                "string" => !schema.text("format").is_some_and(|format| FIXED_FORMATS.contains(&&*format)),
+                "array" => schema.get("items").is_none_or(|items| below(&items)),
+                _ => false,
+            }),
+        }
+    }
+
+    /// Returns the schema that a reference within the same schema, as in `#/$defs/Item`, leads to.
+    fn referenced(&self, reference: &RawJson) -> Option<Object> {
+        let pointer = reference.to_text()?;
+        let mut at = self.root.clone();
+        for step in pointer.strip_prefix("#")?.split('/').skip(1) {
+            let name = step.replace("~1", "/").replace("~0", "~");
+            at = Object::from_raw(&at.get(&name)?).ok()?;
+        }
+        Some(at)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Types {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl Types {
+    fn names(&self) -> &[String] {
+        match self {
+            Self::One(name) => std::slice::from_ref(name),
+            Self::Several(names) => names,
+        }
+    }
+}
+
+fn declared(schema: &Object) -> Option<Nature> {
+    let items = schema.get("items").and_then(|raw| Object::from_raw(&raw).ok());
+    let hint = |name: &str| schema.text(name).or_else(|| items.as_ref()?.text(name));
+    match hint("format").as_deref() {
+        Some("uri" | "uri-reference" | "iri" | "iri-reference" | "url") => Some(Nature::Url),
+        Some("hostname" | "idn-hostname" | "ipv4" | "ipv6") => Some(Nature::Host),
+        Some("path" | "file-path" | "directory-path") => Some(Nature::Path),
+        _ => match hint("contentMediaType").as_deref() {
+            Some("application/sql") => Some(Nature::Sql),
+            Some("application/x-sh") => Some(Nature::Command),
+            Some(media) if CODE_MEDIA.iter().any(|known| media.contains(known)) => Some(Nature::Code),
+            _ => None,
+        },
+    }
+}
+
+/// Formats of texts that are as good as numbers.
+const FIXED_FORMATS: &[&str] = &["date", "time", "date-time", "duration", "uuid", "email"];
+const CODE_MEDIA: &[&str] = &["python", "javascript", "typescript", "ecmascript"];
+
+/// How deep schemas are read; what lies deeper is judged by its name alone.
+const MAX_DEPTH: usize = 16;
+/// How many schemas of one tool are read.
+const MAX_SCHEMAS: usize = 4096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taking_text(properties: &str) -> Vec<String> {
+        let definition = format!(
+            r##"{{"inputSchema":{{"properties":{{{properties}}},
+                "$defs":{{"choice":{{"enum":["a"]}},"line":{{"type":"string"}},"loop":{{"$ref":"#/$defs/loop"}}}}}}}}"##
+        );
+        let arguments = arguments(&Object::parse(definition).unwrap());
+        arguments.into_iter().filter(|it| it.takes_text).map(|it| it.name.into()).collect()
+    }
+
+    #[test]
+    fn only_what_takes_any_text_counts_as_text() {
+        let found = taking_text(
+            r##""free":{"type":"string"},"unsaid":{},"anything":true,"choice":{"enum":["a"]},"fixed":{"const":1},
+            "flag":{"type":"boolean"},"count":{"type":["integer","null"]},"or_null":{"type":["string","null"]},
+            "list":{"type":"array","items":{"type":"string"}},"numbers":{"type":"array","items":{"type":"number"}},
+            "either":{"anyOf":[{"type":"string"},{"type":"null"}]},"neither":{"anyOf":[{"enum":["x"]},{"type":"null"}]},
+            "by_reference":{"$ref":"#/$defs/line"},"chosen":{"allOf":[{"$ref":"#/$defs/choice"}]},
+            "when":{"type":"string","format":"date-time"},"endless":{"$ref":"#/$defs/loop"}"##,
+        );
+        let wanted = ["free", "unsaid", "anything", "or_null", "list", "either", "by_reference", "endless"];
+        assert_eq!(found, wanted);
+    }
+
+    #[test]
+    fn definitions_count_only_where_they_are_referenced() {
+        let definition = r##"{"inputSchema":{"properties":{"a":{"$ref":"#/$defs/used"}},"$defs":{
+            "used":{"properties":{"path":{"type":"string"}}},"unused":{"properties":{"command":{}}}}}}"##;
+        let arguments = arguments(&Object::parse(definition.to_owned()).unwrap());
+        let names: Vec<_> = arguments.iter().map(|it| &*it.name).collect();
+        assert_eq!(names, ["a", "path"]);
+    }
+}

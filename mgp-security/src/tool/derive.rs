@@ -13,7 +13,8 @@ use super::words::words;
 pub(super) fn derive(definition: &Object, natures: &Natures) -> EffectiveSecurity {
     let hints = hints(definition);
     let manner = Manner::of_tool(definition);
-    let mut derived = EffectiveSecurity::new(risk_of(manner, &hints).max(risk_of_changes(definition, manner, natures)));
+    let mut derived =
+        EffectiveSecurity::new(risk_of(manner, &hints).max(risk_of_changes(definition, manner, natures)));
     derived.reversible = hints.destructive_hint.map(|destructive| !destructive);
     add_meanings(&mut derived, natures.files(), |nature| natures.has(nature));
     derived.risk = derived.permissions.iter().map(risk_of_permission).fold(derived.risk, RiskLevel::max);
@@ -28,10 +29,11 @@ pub(super) fn hints(definition: &Object) -> ToolAnnotations {
 fn risk_of(manner: Manner, hints: &ToolAnnotations) -> RiskLevel {
     match (hints.read_only_hint, hints.destructive_hint, manner) {
         // Many servers call all that they do destructive, as it is by default: the name is the better witness.
-        (_, Some(true), Manner::Destroys | Manner::Unclear) | (Some(false) | None, None, Manner::Destroys) => {
-            RiskLevel::Dangerous
+        (_, Some(true), Manner::Destroys | Manner::Unclear)
+        | (Some(false) | None, None, Manner::Destroys) => RiskLevel::Dangerous,
+        (Some(true), _, Manner::Reads | Manner::Unclear) | (None, None | Some(false), Manner::Reads) => {
+            RiskLevel::Safe
         }
-        (Some(true), _, Manner::Reads | Manner::Unclear) | (None, None | Some(false), Manner::Reads) => RiskLevel::Safe,
         _ => RiskLevel::Moderate,
     }
 }

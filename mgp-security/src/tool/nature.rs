@@ -6,8 +6,8 @@ use mgp_types::Object;
 
 use super::derive::hints;
 use super::lexicon::{
-    ABOUT, CODE_QUALIFIERS, FILLERS, GIVING, HEADS, KEEPING, MOVING, OPENINGS, PLACES, READ_FROM, REMOTE_BESIDE, SELECTING,
-    SHOWN, Sign, WRITTEN_TO,
+    ABOUT, CODE_QUALIFIERS, CONVERTING, FILLERS, GIVING, HEADS, KEEPING, MOVING, OPENINGS, PLACES, READ_FROM,
+    REMOTE_BESIDE, SELECTING, SHOWN, Sign, WRITTEN_TO,
 };
 use super::manner::Manner;
 use super::prose::{Prose, first_sentence};
@@ -120,17 +120,17 @@ struct Subject {
     name: Prose,
     /// The name and the first sentence of the description.
     purpose: Prose,
-    /// The name and the description.
-    whole: Prose,
     manner: Manner,
     /// Whether it works on what a vendor or another machine keeps.
     is_remote: bool,
+    /// Whether an argument is called a command.
+    takes_command: bool,
 }
 
 impl Default for Subject {
     fn default() -> Self {
-        let [name, purpose, whole] = [const { Prose::empty() }; 3];
-        Self { name, purpose, whole, manner: Manner::Unclear, is_remote: false }
+        let [name, purpose] = [const { Prose::empty() }; 2];
+        Self { name, purpose, manner: Manner::Unclear, is_remote: false, takes_command: false }
     }
 }
 
@@ -145,12 +145,16 @@ impl Subject {
         };
         let whole = with_name(&description);
         let beside = |argument: &Argument| REMOTE_BESIDE.contains(&&*words(&argument.name).join(" "));
-        let is_remote = whole.says(Sign::Remote) || arguments.iter().any(beside);
+        let purpose = with_name(first_sentence(&description));
+        let is_remote = purpose.says(Sign::Remote)
+            || (!whole.says(Sign::Local) && (whole.says(Sign::Remote) || arguments.iter().any(beside)));
         Self {
             name: with_name(""),
-            purpose: with_name(first_sentence(&description)),
-            is_remote: is_remote && !whole.says(Sign::Local),
-            whole,
+            purpose,
+            is_remote,
+            takes_command: arguments
+                .iter()
+                .any(|it| it.takes_text && head(&parts(&it.name)) == Nature::Command),
             manner: match (hints(definition).read_only_hint, Manner::of_tool(definition)) {
                 (Some(true), _) => Manner::Reads,
                 (Some(false), Manner::Reads) => Manner::Unclear,
@@ -218,7 +222,7 @@ impl Subject {
                 let of_another_kind = text.says(Sign::OtherQuery) || self.purpose.says(Sign::OtherQuery);
                 text.says(sign) || (!of_another_kind && self.purpose.says(sign))
             }
-            Sign::Terminal => self.name.says(sign) && self.manner != Manner::Reads,
+            Sign::Terminal => self.name.says(sign) && self.manner != Manner::Reads && !self.takes_command,
             // A shell can also be a choice of the program that runs what another argument says.
             Sign::Runs => opening(text.as_str()) == Nature::Command,
             _ => text.says(sign),
@@ -242,7 +246,7 @@ impl Subject {
             return false;
         }
         let is_shown = words.iter().any(|word| SHOWN.contains(&&**word));
-        let is_kept = self.manner == Manner::Writes || argument.is_in_list || is_shown;
+        let is_kept = self.manner == Manner::Writes || self.is_remote || argument.is_in_list || is_shown;
         let of_argument = Prose::of(&argument.description);
         !is_kept || of_argument.says(Sign::Reached) || (!is_shown && self.purpose.says(Sign::Reached))
     }
@@ -268,7 +272,12 @@ impl Subject {
                 files.read = true;
             }
         }
-        let globs = |it: &Argument| it.takes_text && it.text(&parts(&it.name)).says(Sign::Glob);
+        let globs = |it: &Argument| {
+            let words = parts(&it.name);
+            let selects = it.takes_text && !words.iter().any(|word| SELECTING.contains(&&**word));
+            let is_pattern = words.last().is_some_and(|last| last == "pattern");
+            selects && (it.text(&words).says(Sign::Glob) || (is_pattern && self.purpose.says(Sign::Glob)))
+        };
         files.read |= paths.is_empty() && !self.is_remote && arguments.iter().any(globs);
         files
     }
@@ -277,18 +286,25 @@ impl Subject {
     fn writes(&self, path: &Argument, words: &[String], has_others: bool) -> bool {
         let any = |table: &[&str]| words.iter().any(|word| table.contains(&&**word));
         let verb = |table: &[&str]| self.name.words().any(|word| table.contains(&word));
-        let text = Prose::of(&path.description);
-        if verb(MOVING) {
+        let sentences = [first_sentence(&path.description), &*path.description].map(Prose::of);
+        let told = sentences.iter().find_map(|text| {
+            let written = text.says(Sign::Written);
+            (written || text.says(Sign::Loaded)).then_some(written)
+        });
+        let is_plain = words.len() == 1;
+        if verb(MOVING) || any(WRITTEN_TO) {
             true
-        } else if text.says(Sign::Written) || any(WRITTEN_TO) {
-            true
-        } else if text.says(Sign::Loaded) || any(READ_FROM) {
+        } else if let Some(written) = told {
+            written
+        } else if any(READ_FROM) {
             false
         } else if verb(KEEPING) {
             true
         } else if verb(GIVING) {
             // The file that is given away, not the one it is put into.
-            has_others && words.len() == 1
+            has_others && is_plain
+        } else if verb(CONVERTING) && has_others {
+            !is_plain
         } else {
             self.manner != Manner::Reads
         }
@@ -320,17 +336,27 @@ impl Argument {
 fn parts(name: &str) -> Vec<String> {
     let words = words(name);
     let end = words.iter().skip(1).position(|word| word == "to").map_or(words.len(), |at| at + 1);
-    let singular = |word: &String| {
-        let word = word.trim_end_matches(|character: char| character.is_ascii_digit());
-        word.strip_suffix('s').filter(|stem| stem.len() > 1 && !stem.ends_with('s')).unwrap_or(word).to_owned()
-    };
-    words[..end].iter().map(singular).filter(|word| !word.is_empty()).collect()
+    words[..end].iter().map(|word| singular(word)).filter(|word| !word.is_empty()).map(Into::into).collect()
+}
+
+/// Returns a word without the `s` and the digits at its end.
+fn singular(word: &str) -> &str {
+    let word = word.trim_end_matches(|character: char| character.is_ascii_digit());
+    word.strip_suffix('s').filter(|stem| stem.len() > 1 && !stem.ends_with('s')).unwrap_or(word)
+}
+
+/// Returns what the last word of a name says without any other sign.
+fn head(words: &[String]) -> Nature {
+    let sure =
+        |last: &String| HEADS.iter().find(|(_, sign, heads)| sign.is_none() && heads.contains(&&**last));
+    words.last().and_then(sure).map_or(Nature::Unknown, |(nature, ..)| *nature)
 }
 
 /// Returns what the first telling words of a description say that an argument is.
 fn opening(description: &str) -> Nature {
     let prose = Prose::of(description);
-    let telling: Vec<&str> = prose.words().skip_while(|word| FILLERS.contains(word)).take(3).collect();
+    let telling: Vec<_> =
+        prose.words().skip_while(|word| FILLERS.contains(word)).take(3).map(singular).collect();
     let telling = telling.join(" ");
     let begins = |phrase: &&str| {
         telling.strip_prefix(phrase).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))

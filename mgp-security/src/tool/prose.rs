@@ -95,7 +95,8 @@ mod tests {
 
     #[test]
     fn docstrings_tell_of_arguments() {
-        let text = "Reads a value.\n\nArgs:\n    name: The key.\n    path (str, optional): The JSON path: `$`.\n";
+        let text =
+            "Reads a value.\n\nArgs:\n    name: The key.\n    path (str, optional): The JSON path: `$`.\n";
         assert_eq!(documented(text, "path"), Some("The JSON path: `$`."));
         assert_eq!(documented(text, "name"), Some("The key."));
         assert_eq!(documented(text, "nam"), None);

@@ -31,7 +31,8 @@ pub(super) fn arguments(definition: &Object) -> Vec<Argument> {
         return Vec::new();
     };
     let description = definition.text("description").unwrap_or_default();
-    let mut reader = Reader { root: &root, description: &description, left: Cell::new(MAX_SCHEMAS), found: Vec::new() };
+    let mut reader =
+        Reader { root: &root, description: &description, left: Cell::new(MAX_SCHEMAS), found: Vec::new() };
     reader.read(&root, 0, false);
     reader.found
 }
@@ -123,11 +124,8 @@ impl Reader<'_> {
             let branches = schema.get(keyword).and_then(|raw| raw.to::<Vec<RawJson>>().ok());
             if let Some(branches) = branches.filter(|branches| !branches.is_empty()) {
                 // All of `allOf` have to fit, one of the others.
-                let takes = if keyword == "allOf" {
-                    branches.iter().all(below)
-                } else {
-                    branches.iter().any(below)
-                };
+                let takes =
+                    if keyword == "allOf" { branches.iter().all(below) } else { branches.iter().any(below) };
                 return takes;
             }
         }

@@ -8,12 +8,12 @@ use super::exit::{Exit, Failure};
 #[derive(Debug, Args)]
 pub(super) struct CheckRows {
     /// What the inputs are: shell_arg, shell_command, ssrf_url, path, python_code, js_code, tool_def, rug_pull,
-    /// prompt_injection, json_schema
+    /// tool_profile, prompt_injection, json_schema
     #[arg(long, value_name = "KIND")]
     kind: Check,
 }
 
-/// It needs no kernel: rows `{"id","input"}` come in, verdicts go out, a line each.
+/// Judges rows `{"id","input"}`, a line each, and prints what is said of them; it needs no kernel.
 pub(super) fn run(args: &CheckRows) -> Result<Exit, Failure> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     match args.kind.judge_rows(io::stdin().lock(), &mut out) {

@@ -41,7 +41,7 @@ fn risk_of(manner: Manner, hints: &ToolAnnotations) -> RiskLevel {
 /// Returns how dangerous it is to change what the tool changes: power over others, or whatever a database holds.
 fn risk_of_changes(definition: &Object, manner: Manner, natures: &Natures) -> RiskLevel {
     let name = words(&definition.text("name").unwrap_or_default());
-    let gives_power = name.iter().any(|word| POWERS.contains(&&**word));
+    let gives_power = name.iter().any(|word| POWERS.has(word));
     let says_it_reads = hints(definition).read_only_hint == Some(true) || natures.says_it_reads_only();
     let changes = manner != Manner::Reads && hints(definition).read_only_hint != Some(true);
     if (gives_power && changes) || (natures.has(Nature::Sql) && !says_it_reads) {

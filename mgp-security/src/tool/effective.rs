@@ -37,20 +37,20 @@ pub fn effective(definition: &Object, rules: &ToolRules) -> EffectiveSecurity {
         }
     };
     security.derived = matches!(declared, Declared::Nothing);
-    let derives = security.derived || rules.trust < TrustLevel::Trusted;
-    let mut derived = derives.then(|| derive(definition, &Natures::of(definition)));
-    if let Some(derived) = &mut derived {
-        derived.validators.retain(|validator| !rules.waived.contains(validator));
-        add_new(&mut security.validators, derived.validators.drain(..));
+    let guesses = security.derived || rules.trust < TrustLevel::Trusted;
+    let mut guess = guesses.then(|| derive(definition, &Natures::of(definition)));
+    if let Some(guess) = &mut guess {
+        guess.validators.retain(|validator| !rules.waived.contains(validator));
+        add_new(&mut security.validators, guess.validators.drain(..));
     }
     add_rules(&mut security, rules);
     settle(&mut security, rules);
     // A guess says how dangerous it is all in all; what is declared is as dangerous as the worst that it names.
-    if let Some(derived) = derived.filter(|_| security.derived) {
-        security.risk = security.risk.max(derived.risk);
-        security.reversible = derived.reversible;
-        add_new(&mut security.permissions, derived.permissions);
-        add_new(&mut security.side_effects, derived.side_effects);
+    if let Some(guess) = guess.filter(|_| security.derived) {
+        security.risk = security.risk.max(guess.risk);
+        security.reversible = guess.reversible;
+        add_new(&mut security.permissions, guess.permissions);
+        add_new(&mut security.side_effects, guess.side_effects);
     }
     security
 }

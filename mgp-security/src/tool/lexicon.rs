@@ -6,6 +6,22 @@
 use super::manner::Manner;
 use super::nature::Nature::{self, Code, Command, Host, HttpMethod, Path, Sql, Text, Url};
 
+/// Words or phrases, with a comma and a space between them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Words(&'static str);
+
+impl Words {
+    /// Returns them in order.
+    pub(super) fn iter(self) -> impl Iterator<Item = &'static str> {
+        self.0.split(", ")
+    }
+
+    /// Returns whether `word` is one of them.
+    pub(super) fn has(self, word: &str) -> bool {
+        self.iter().any(|known| known == word)
+    }
+}
+
 /// Something that a text says of an argument or of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sign {
@@ -35,6 +51,8 @@ pub(super) enum Sign {
     Language,
     /// A code that is no program: of a country, of an error, for a login.
     PlainCode,
+    /// A line for a shell is meant.
+    CommandLine,
     /// A program that waits for lines is meant.
     Terminal,
     /// Nothing is changed.
@@ -42,1051 +60,288 @@ pub(super) enum Sign {
 }
 
 /// What the last word of an argument's name says that the argument is, and the sign without which it is nothing.
-pub(super) const HEADS: &[(Nature, Option<Sign>, &[&str])] = &[
+pub(super) const HEADS: &[(Nature, Option<Sign>, Words)] = &[
     (
         Command,
         None,
-        &[
-            "command",
-            "cmd",
-            "cmdline",
-            "commandline",
-            "command line",
-            "command arg",
-            "shell command",
-            "bash",
-            "powershell",
-            "argv",
-            "shell script",
-            "bash script",
-        ],
+        Words(
+            "command, cmd, cmdline, commandline, command line, command arg, shell command, bash, powershell, \
+         argv, shell script, bash script",
+        ),
     ),
-    (Command, Some(Sign::Runs), &["exec", "shell", "cli"]),
-    (Command, Some(Sign::Terminal), &["input", "key", "keystroke", "line"]),
+    (Command, Some(Sign::CommandLine), Words("exec, shell, cli")),
+    (Command, Some(Sign::Terminal), Words("input, key, keystroke, line")),
     (
         Code,
         None,
-        &[
-            "code",
-            "script",
-            "snippet",
-            "python",
-            "javascript",
-            "typescript",
-            "source code",
-            "sourcecode",
-            "code block",
-            "lua",
-        ],
+        Words(
+            "code, script, snippet, python, javascript, typescript, source code, sourcecode, code block, lua",
+        ),
     ),
-    (Code, Some(Sign::Language), &["function", "expression", "program", "js", "fn", "source", "body"]),
-    (Sql, None, &["sql", "sql query", "sql statement"]),
-    (Sql, Some(Sign::Sql), &["query", "querie", "statement", "q"]),
-    (
-        Url,
-        None,
-        &["url", "uri", "href", "endpoint", "webhook", "callback", "link", "website", "web page", "webpage"],
-    ),
-    (Host, None, &["host", "hostname", "fqdn", "ip", "ip address", "host name", "domain", "domain name"]),
+    (Code, Some(Sign::Language), Words("function, expression, program, js, fn, source, body")),
+    (Sql, None, Words("sql, sql query, sql statement")),
+    (Sql, Some(Sign::Sql), Words("query, querie, statement, q")),
+    (Url, None, Words("url, uri, href, endpoint, webhook, callback, link, website, web page, webpage")),
+    (Host, None, Words("host, hostname, fqdn, ip, ip address, host name, domain, domain name")),
     (
         Path,
         None,
-        &[
-            "path",
-            "filepath",
-            "pathname",
-            "file",
-            "filename",
-            "file name",
-            "dir",
-            "dirname",
-            "directory",
-            "directorie",
-            "directory name",
-            "folder",
-            "folder name",
-            "cwd",
-            "workdir",
-            "workspace",
-        ],
+        Words(
+            "path, filepath, pathname, file, filename, file name, dir, dirname, directory, directorie, \
+         directory name, folder, folder name, cwd, workdir, workspace",
+        ),
     ),
-    (HttpMethod, None, &["method", "http method"]),
+    (HttpMethod, None, Words("method, http method")),
     (
         Text,
         None,
-        &[
-            "text",
-            "message",
-            "content",
-            "body",
-            "description",
-            "title",
-            "comment",
-            "prompt",
-            "note",
-            "summary",
-            "reason",
-            "subject",
-            "question",
-            "answer",
-            "instruction",
-            "query",
-            "search",
-            "caption",
-            "thought",
-            "observation",
-            "keyword",
-            "topic",
-            "html",
-            "markdown",
-            "template",
-            "data",
-        ],
+        Words(
+            "text, message, content, body, description, title, comment, prompt, note, summary, reason, \
+         subject, question, answer, instruction, query, search, caption, thought, observation, keyword, \
+         topic, html, markdown, template, data",
+        ),
     ),
 ];
 
 /// Last words that say that the argument is something about what stands before them: `path_filter`, `command_id`.
-pub(super) const ABOUT: &[&str] = &[
-    "id",
-    "type",
-    "kind",
-    "status",
-    "state",
-    "count",
-    "limit",
-    "size",
-    "format",
-    "mode",
-    "timeout",
-    "encoding",
-    "language",
-    "version",
-    "hash",
-    "prefix",
-    "suffix",
-    "pattern",
-    "filter",
-    "regex",
-    "regexp",
-    "glob",
-    "extension",
-    "index",
-    "order",
-    "depth",
-    "length",
-    "position",
-    "strategy",
-    "policy",
-    "schema",
-    "tag",
-    "label",
-    "option",
-    "flag",
-    "level",
-    "key",
-    "token",
-    "secret",
-    "alia",
-    "scope",
-    "field",
-    "column",
-    "style",
-    "template",
-    "metadata",
-    "header",
-    "param",
-    "permission",
-    "owner",
-    "ttl",
-    "interval",
-    "rate",
-];
+pub(super) const ABOUT: Words = Words(
+    "id, type, kind, status, state, count, limit, size, format, mode, timeout, encoding, language, \
+         version, hash, prefix, suffix, pattern, filter, regex, regexp, glob, extension, index, order, \
+         depth, length, position, strategy, policy, schema, tag, label, option, flag, level, key, token, \
+         secret, alia, scope, field, column, style, template, metadata, header, param, permission, \
+         owner, ttl, interval, rate",
+);
 
 /// First words that say that something is left out or narrowed down: `exclude_paths`, `includeDomains`.
-pub(super) const SELECTING: &[&str] = &[
-    "exclude", "excluded", "include", "included", "ignore", "ignored", "filter", "skip", "match", "blocked",
-];
+pub(super) const SELECTING: Words =
+    Words("exclude, excluded, include, included, ignore, ignored, filter, skip, match, blocked");
 
 /// Words that may stand before `code` and `script` where these are programs.
-pub(super) const CODE_QUALIFIERS: &[&str] = &[
-    "source",
-    "python",
-    "py",
-    "js",
-    "javascript",
-    "ts",
-    "typescript",
-    "user",
-    "raw",
-    "test",
-    "the",
-    "full",
-    "r",
-    "lua",
-    "init",
-    "setup",
-    "inline",
-    "custom",
-    "node",
-    "sql",
-    "vba",
-    "apple",
-    "shell",
-    "bash",
-    "new",
-    "playwright",
-    "post",
-    "pre",
-    "cell",
-    "program",
-    "lambda",
-    "worker",
-];
+pub(super) const CODE_QUALIFIERS: Words = Words(
+    "source, python, py, js, javascript, ts, typescript, user, raw, test, the, full, r, lua, init, \
+         setup, inline, custom, node, sql, vba, apple, shell, bash, new, playwright, post, pre, cell, \
+         program, lambda, worker",
+);
 
 /// Words of names of addresses that are kept and shown, not visited.
-pub(super) const SHOWN: &[&str] =
-    &["icon", "avatar", "logo", "thumbnail", "cover", "banner", "homepage", "profile", "badge", "favicon"];
+pub(super) const SHOWN: Words =
+    Words("icon, avatar, logo, thumbnail, cover, banner, homepage, profile, badge, favicon");
 
 /// Words of names of arguments that say where a program runs.
-pub(super) const PLACES: &[&str] =
-    &["cwd", "workdir", "working", "directory", "dir", "pwd", "workspace", "folder"];
+pub(super) const PLACES: Words = Words("cwd, workdir, working, directory, dir, pwd, workspace, folder");
 
 /// Words of names of path arguments of what is read, whatever the tool does beside that.
-pub(super) const READ_FROM: &[&str] = &[
-    "source",
-    "src",
-    "input",
-    "template",
-    "upload",
-    "attachment",
-    "image",
-    "content",
-    "script",
-    "config",
-    "from",
-];
+pub(super) const READ_FROM: Words =
+    Words("source, src, input, template, upload, attachment, image, content, script, config, from");
 
 /// Words of names of path arguments of what is written, whatever the tool does beside that.
-pub(super) const WRITTEN_TO: &[&str] = &[
-    "output",
-    "out",
-    "outfile",
-    "outdir",
-    "destination",
-    "dest",
-    "dst",
-    "save",
-    "download",
-    "target",
-    "export",
-];
+pub(super) const WRITTEN_TO: Words =
+    Words("output, out, outfile, outdir, destination, dest, dst, save, download, target, export");
 
 /// Names of arguments that show that what stands beside them is kept by a vendor or on another machine.
-pub(super) const REMOTE_BESIDE: &[&str] = &[
-    "owner",
-    "org",
-    "organization",
-    "bucket",
-    "pod",
-    "namespace",
-    "project id",
-    "drive id",
-    "site id",
-    "space id",
-    "space key",
-    "workspace id",
-    "repo id",
-    "repository id",
-    "account id",
-    "team id",
-    "database id",
-    "container id",
-    "server id",
-    "instance id",
-    "sandbox id",
-    "project key",
-    "repo slug",
-    "repository slug",
-    "bucket name",
-    "vm id",
-];
+pub(super) const REMOTE_BESIDE: Words = Words(
+    "owner, org, organization, bucket, pod, namespace, project id, drive id, site id, space id, \
+         space key, workspace id, repo id, repository id, account id, team id, database id, \
+         container id, server id, instance id, sandbox id, project key, repo slug, repository slug, \
+         bucket name, vm id",
+);
 
 /// Words with which a description may begin before it says what an argument is.
-pub(super) const FILLERS: &[&str] = &[
-    "the",
-    "a",
-    "an",
-    "optional",
-    "required",
-    "absolute",
-    "relative",
-    "full",
-    "local",
-    "output",
-    "input",
-    "or",
-    "and",
-    "target",
-    "source",
-    "destination",
-    "valid",
-    "exact",
-    "one",
-    "more",
-    "multiple",
-    "list",
-    "array",
-    "of",
-    "comma",
-    "separated",
-    "raw",
-    "new",
-    "existing",
-    "complete",
-    "base",
-    "root",
-    "working",
-    "server",
-    "readable",
-    "single",
-    "starting",
-    "start",
-    "specific",
-    "public",
-    "original",
-    "remote",
-    "image",
-    "video",
-    "audio",
-    "csv",
-    "json",
-    "pdf",
-    "excel",
-    "filesystem",
-    "system",
-    "string",
-    "shell",
-    "terminal",
-    "bash",
-    "select",
-];
+pub(super) const FILLERS: Words = Words(
+    "the, a, an, optional, required, absolute, relative, full, local, output, input, or, and, \
+         target, source, destination, valid, exact, one, more, multiple, list, array, of, comma, \
+         separated, raw, new, existing, complete, base, root, working, server, readable, single, \
+         starting, start, specific, public, original, remote, image, video, audio, csv, json, pdf, \
+         excel, filesystem, system, string, shell, terminal, bash, select",
+);
 
 /// What the first telling word of a description says that the argument is.
-pub(super) const OPENINGS: &[(Nature, &[&str])] = &[
-    (Path, &["path", "filepath", "filename", "directory", "folder", "file path", "file name", "file to"]),
-    (Url, &["url", "uri", "website url", "web page url", "page url", "http url"]),
-    (Host, &["hostname", "host name", "ip address"]),
-    (Command, &["command to", "command line"]),
-    (Sql, &["sql"]),
-    (Code, &["javascript", "python", "typescript", "code to", "script to"]),
+pub(super) const OPENINGS: &[(Nature, Words)] = &[
+    (Path, Words("path, filepath, filename, directory, folder, file path, file name, file to")),
+    (Url, Words("url, uri, website url, web page url, page url, http url")),
+    (Host, Words("hostname, host name, ip address")),
+    (Command, Words("command to, command line")),
+    (Sql, Words("sql")),
+    (Code, Words("javascript, python, typescript, code to, script to")),
 ];
 
 /// Phrases by which a text says something; `*` stands for any ending.
-pub(super) const SIGNS: &[(Sign, &[&str])] = &[
+pub(super) const SIGNS: &[(Sign, Words)] = &[
     (
         Sign::Local,
-        &[
-            "absolute path",
-            "absolute paths",
-            "absolute or relative",
-            "absolute file path",
-            "local",
-            "filesystem",
-            "file system",
-            "on disk",
-            "to disk",
-            "working directory",
-            "current directory",
-            "workspace root",
-            "project root",
-            "home directory",
-            "full path",
-            "to upload",
-            "to attach",
-            "to save",
-            "for saving",
-            "saved to",
-            "save the",
-            "save as",
-            "write to a file",
-            "working tree",
-            "your computer",
-            "on this machine",
-            "host machine",
-            "user s machine",
-            "desktop app",
-            "git repository",
-            "path to the git",
-            "server readable",
-            "localhost",
-        ],
+        Words(
+            "absolute path, absolute paths, absolute or relative, absolute file path, local, filesystem, \
+         file system, on disk, to disk, working directory, current directory, workspace root, \
+         project root, home directory, full path, to upload, to attach, to save, for saving, saved to, \
+         save the, save as, write to a file, working tree, your computer, on this machine, host machine, \
+         user s machine, desktop app, git repository, path to the git, server readable, localhost",
+        ),
     ),
     (
         Sign::Remote,
-        &[
-            "github",
-            "gitlab",
-            "bitbucket",
-            "gitea",
-            "gitee",
-            "azure devops",
-            "confluence",
-            "jira",
-            "atlassian",
-            "notion",
-            "redis",
-            "kubernetes",
-            "k8s",
-            "s3",
-            "gcs",
-            "bucket",
-            "blob storage",
-            "dropbox",
-            "google drive",
-            "gdrive",
-            "onedrive",
-            "sharepoint",
-            "box com",
-            "figma",
-            "slack",
-            "discord",
-            "airtable",
-            "hubspot",
-            "salesforce",
-            "pull request",
-            "pull requests",
-            "merge request",
-            "vercel",
-            "netlify",
-            "cloudflare",
-            "firebase",
-            "supabase",
-            "stripe",
-            "zendesk",
-            "linear",
-            "sentry",
-            "asana",
-            "trello",
-            "monday com",
-            "clickup",
-            "gmail",
-            "outlook",
-            "google docs",
-            "google sheets",
-            "hugging face",
-            "huggingface",
-            "elasticsearch",
-            "opensearch",
-            "mongodb",
-            "grafana",
-            "datadog",
-            "consul",
-            "hashicorp vault",
-            "in the repository",
-            "in the repo",
-            "repository path",
-            "within the repository",
-            "relative to the repository",
-            "relative to the repo",
-            "in a repository",
-            "repository contents",
-            "remote server",
-            "remote host",
-            "remote file*",
-            "remote path",
-            "remote machine",
-            "sftp",
-            "ftp",
-            "ssh",
-            "webdav",
-            "in the container",
-            "inside the container",
-            "in the sandbox",
-            "cloud storage",
-            "in your account",
-            "workspace id",
-            "shopify",
-            "wordpress",
-            "contentful",
-            "file being commented",
-            "pod",
-        ],
+        Words(
+            "github, gitlab, bitbucket, gitea, gitee, azure devops, confluence, jira, atlassian, notion, \
+         redis, kubernetes, k8s, s3, gcs, bucket, blob storage, dropbox, google drive, gdrive, onedrive, \
+         sharepoint, box com, figma, slack, discord, airtable, hubspot, salesforce, pull request, \
+         pull requests, merge request, vercel, netlify, cloudflare, firebase, supabase, stripe, zendesk, \
+         linear, sentry, asana, trello, monday com, clickup, gmail, outlook, google docs, google sheets, \
+         hugging face, huggingface, elasticsearch, opensearch, mongodb, grafana, datadog, consul, \
+         hashicorp vault, in the repository, in the repo, repository path, within the repository, \
+         relative to the repository, relative to the repo, in a repository, repository contents, \
+         remote server, remote host, remote file*, remote path, remote machine, sftp, ftp, ssh, webdav, \
+         in the container, inside the container, in the sandbox, cloud storage, in your account, \
+         workspace id, shopify, wordpress, contentful, file being commented, pod",
+        ),
     ),
     (
         Sign::Selector,
-        &[
-            "json path",
-            "jsonpath",
-            "json pointer",
-            "xpath",
-            "jq",
-            "dot notation",
-            "dotted path",
-            "dot separated",
-            "property path",
-            "key path",
-            "field path",
-            "api path",
-            "endpoint path",
-            "url path",
-            "request path",
-            "route",
-            "path parameter*",
-            "path of the api",
-            "api endpoint",
-            "rest path",
-            "path in the json",
-            "object path",
-            "node path",
-            "folder uid",
-            "category path",
-            "breadcrumb",
-            "attribute path",
-            "secret path",
-            "path segment*",
-            "http path",
-            "uri path",
-            "path of the url",
-            "path component",
-        ],
+        Words(
+            "json path, jsonpath, json pointer, xpath, jq, dot notation, dotted path, dot separated, \
+         property path, key path, field path, api path, endpoint path, url path, request path, route, \
+         path parameter*, path of the api, api endpoint, rest path, path in the json, object path, \
+         node path, folder uid, category path, breadcrumb, attribute path, secret path, path segment*, \
+         http path, uri path, path of the url, path component",
+        ),
     ),
     (
         Sign::Filter,
-        &[
-            "filter",
-            "filters",
-            "filter by",
-            "filter results",
-            "only return",
-            "only include",
-            "matching this",
-            "whose url",
-            "whose path",
-            "to match against",
-            "restrict results",
-            "limit results",
-            "limit to",
-        ],
+        Words(
+            "filter, filters, filter by, filter results, only return, only include, matching this, \
+         whose url, whose path, to match against, restrict results, limit results, limit to",
+        ),
     ),
-    (
-        Sign::Glob,
-        &["glob", "glob pattern*", "glob file pattern", "file pattern", "file patterns", "glob style"],
-    ),
+    (Sign::Glob, Words("glob, glob pattern*, glob file pattern, file pattern, file patterns, glob style")),
     (
         Sign::Written,
-        &[
-            "to save*",
-            "for saving",
-            "save the",
-            "save results",
-            "saved to",
-            "saved in",
-            "write to",
-            "to write",
-            "written to",
-            "will be written",
-            "to store",
-            "stored in",
-            "to create",
-            "will be created",
-            "will be saved",
-            "output file",
-            "output path",
-            "output directory",
-            "for the output",
-            "to export",
-            "export to",
-            "download to",
-            "directory for",
-            "destination",
-            "to output",
-        ],
+        Words(
+            "to save*, for saving, save the, save results, saved to, saved in, write to, to write, \
+         written to, will be written, to store, stored in, to create, will be created, will be saved, \
+         output file, output path, output directory, for the output, to export, export to, download to, \
+         directory for, destination, to output",
+        ),
     ),
     (
         Sign::Loaded,
-        &[
-            "load",
-            "loaded from",
-            "to load",
-            "to read",
-            "read from",
-            "to upload",
-            "to parse",
-            "from which",
-            "to import",
-            "to attach",
-            "to send",
-            "to drop",
-            "to analyze",
-            "to convert",
-            "to open",
-            "to scan",
-            "to include",
-            "to embed",
-            "to insert",
-            "to add as",
-            "containing the",
-            "to process",
-            "to transcribe",
-            "path to read",
-            "read the",
-            "to index",
-            "to summarize",
-            "to share",
-            "source file",
-            "input file",
-            "build context",
-            "dockerfile",
-        ],
+        Words(
+            "load, loaded from, to load, to read, read from, to upload, to parse, from which, to import, \
+         to attach, to send, to drop, to analyze, to convert, to open, to scan, to include, to embed, \
+         to insert, to add as, containing the, to process, to transcribe, path to read, read the, \
+         to index, to summarize, to share, source file, input file, build context, dockerfile",
+        ),
     ),
     (
         Sign::Reached,
-        &[
-            "navigate*",
-            "fetch*",
-            "crawl*",
-            "scrap*",
-            "brows*",
-            "visit*",
-            "open",
-            "opens",
-            "load",
-            "loads",
-            "download*",
-            "request to",
-            "requests to",
-            "http request*",
-            "screenshot*",
-            "webhook*",
-            "callback*",
-            "import from",
-            "goto",
-            "go to",
-            "tab",
-            "extract*",
-            "web page*",
-            "webpage*",
-            "convert*",
-            "read",
-            "reads",
-            "ping",
-            "monitor*",
-            "proxy",
-            "clone",
-            "retrieve*",
-            "from the internet",
-            "curl",
-            "transcribe*",
-            "analyze",
-            "lighthouse",
-            "audit",
-            "upload from",
-            "parse",
-            "render",
-        ],
+        Words(
+            "navigate*, fetch*, crawl*, scrap*, brows*, visit*, open, opens, load, loads, download*, \
+         request to, requests to, http request*, screenshot*, webhook*, callback*, import from, goto, \
+         go to, tab, extract*, web page*, webpage*, convert*, read, reads, ping, monitor*, proxy, clone, \
+         retrieve*, from the internet, curl, transcribe*, analyze, lighthouse, audit, upload from, \
+         parse, render",
+        ),
     ),
     (
         Sign::Sql,
-        &[
-            "sql",
-            "postgres*",
-            "mysql",
-            "mariadb",
-            "sqlite",
-            "duckdb",
-            "bigquery",
-            "snowflake",
-            "redshift",
-            "clickhouse",
-            "mssql",
-            "oracle",
-            "motherduck",
-            "databricks",
-            "trino",
-            "presto",
-            "athena",
-            "select",
-        ],
+        Words(
+            "sql, postgres*, mysql, mariadb, sqlite, duckdb, bigquery, snowflake, redshift, clickhouse, \
+         mssql, oracle, motherduck, databricks, trino, presto, athena, select",
+        ),
     ),
     (
         Sign::OtherQuery,
-        &[
-            "cql",
-            "jql",
-            "promql",
-            "logql",
-            "kql",
-            "graphql",
-            "cypher",
-            "lucene",
-            "mongodb",
-            "soql",
-            "keyword*",
-            "search term*",
-            "search query",
-            "natural language",
-            "full text",
-            "search string",
-            "search text",
-            "gql",
-        ],
+        Words(
+            "cql, jql, promql, logql, kql, graphql, cypher, lucene, mongodb, soql, keyword*, search term*, \
+         search query, natural language, full text, search string, search text, gql",
+        ),
     ),
     (
         Sign::Runs,
-        &[
-            "run",
-            "runs",
-            "running",
-            "execut*",
-            "evaluat*",
-            "eval",
-            "exec",
-            "interpret*",
-            "invoke",
-            "invokes",
-            "repl",
-            "sandbox",
-            "inject*",
-            "playwright",
-            "kernel",
-        ],
+        Words(
+            "run, runs, running, execut*, evaluat*, eval, exec, interpret*, invoke, invokes, repl, sandbox, \
+         inject*, playwright, kernel",
+        ),
     ),
     (
         Sign::Language,
-        &[
-            "javascript",
-            "python",
-            "typescript",
-            "js",
-            "ruby",
-            "lua",
-            "vba",
-            "applescript",
-            "groovy",
-            "node js",
-            "code",
-            "jupyter",
-            "r code",
-            "wasm",
-            "osascript",
-            "jxa",
-            "edge function",
-            "worker code",
-        ],
+        Words(
+            "javascript, python, typescript, js, ruby, lua, vba, applescript, groovy, node js, code, \
+         jupyter, r code, wasm, osascript, jxa, edge function, worker code",
+        ),
     ),
     (
         Sign::PlainCode,
-        &[
-            "country code",
-            "currency code",
-            "language code",
-            "iso",
-            "authorization code",
-            "auth code",
-            "verification",
-            "oauth",
-            "2fa",
-            "mfa",
-            "otp",
-            "one time",
-            "postal",
-            "zip code",
-            "error code",
-            "status code",
-            "airport",
-            "iata",
-            "promo*",
-            "coupon",
-            "discount",
-            "discount code",
-            "region code",
-            "product code",
-            "qr code",
-            "short code",
-            "color code",
-            "stock code",
-            "invite code",
-            "name of",
-            "ticker",
-            "unique code",
-            "project code",
-            "station",
-            "department",
-            "mermaid",
-            "diagram",
-        ],
+        Words(
+            "country code, currency code, language code, iso, authorization code, auth code, verification, \
+         oauth, 2fa, mfa, otp, one time, postal, zip code, error code, status code, airport, iata, \
+         promo*, coupon, discount, discount code, region code, product code, qr code, short code, \
+         color code, stock code, invite code, name of, ticker, unique code, project code, station, \
+         department, mermaid, diagram",
+        ),
     ),
-    (
-        Sign::Terminal,
-        &["terminal", "process", "shell", "repl", "tmux", "tty", "pty", "console session", "ssh session"],
-    ),
+    (Sign::CommandLine, Words("shell command*, command line*, command to*, commands to*")),
+    (Sign::Terminal, Words("terminal, process, shell, repl, tmux, tty, pty, console session, ssh session")),
     (
         Sign::ReadsOnly,
-        &[
-            "read only",
-            "readonly",
-            "select",
-            "select query",
-            "select queries",
-            "explain",
-            "explain plan",
-            "without executing",
-        ],
+        Words(
+            "read only, readonly, select, select query, select queries, explain, explain plan, \
+         without executing",
+        ),
     ),
 ];
 
 /// What a word of a tool's name, or at the start of its description, says that the tool does.
-pub(super) const MANNERS: &[(Manner, &[&str])] = &[
+pub(super) const MANNERS: &[(Manner, Words)] = &[
     (
         Manner::Reads,
-        &[
-            "get",
-            "list",
-            "read",
-            "search",
-            "find",
-            "fetch",
-            "query",
-            "show",
-            "view",
-            "describe",
-            "count",
-            "check",
-            "lookup",
-            "inspect",
-            "status",
-            "browse",
-            "look",
-            "peek",
-            "stat",
-            "tree",
-            "grep",
-            "summarize",
-            "explain",
-            "analyze",
-            "compare",
-            "diff",
-            "validate",
-            "calculate",
-            "convert",
-            "translate",
-            "head",
-            "tail",
-            "download",
-            "resolve",
-            "info",
-            "help",
-            "ping",
-            "retrieve",
-            "return",
-            "wait",
-            "scan",
-            "trace",
-            "audit",
-            "display",
-            "preview",
-            "watch",
-            "monitor",
-            "discover",
-            "detect",
-            "identify",
-            "verify",
-            "estimate",
-            "suggest",
-            "recommend",
-            "examine",
-            "whoami",
-            "ls",
-            "cat",
-            "lint",
-            "parse",
-            "hover",
-            "locate",
-        ],
+        Words(
+            "get, list, read, search, find, fetch, query, show, view, describe, count, check, lookup, \
+         inspect, status, browse, look, peek, stat, tree, grep, summarize, explain, analyze, compare, \
+         diff, validate, calculate, convert, translate, head, tail, download, resolve, info, help, ping, \
+         retrieve, return, wait, scan, trace, audit, display, preview, watch, monitor, discover, detect, \
+         identify, verify, estimate, suggest, recommend, examine, whoami, ls, cat, lint, parse, hover, \
+         locate",
+        ),
     ),
     (
         Manner::Writes,
-        &[
-            "write",
-            "create",
-            "add",
-            "update",
-            "set",
-            "put",
-            "post",
-            "edit",
-            "append",
-            "insert",
-            "upload",
-            "save",
-            "rename",
-            "move",
-            "copy",
-            "modify",
-            "patch",
-            "send",
-            "publish",
-            "commit",
-            "merge",
-            "push",
-            "store",
-            "assign",
-            "enable",
-            "start",
-            "open",
-            "close",
-            "click",
-            "fill",
-            "submit",
-            "import",
-            "restore",
-            "reply",
-            "comment",
-            "invite",
-            "register",
-            "make",
-            "replace",
-            "apply",
-            "change",
-            "record",
-            "press",
-            "type",
-            "drag",
-            "handle",
-            "select",
-            "resize",
-            "emulate",
-            "navigate",
-            "format",
-            "scale",
-            "upsert",
-            "transition",
-            "link",
-            "archive",
-            "mark",
-            "pin",
-            "label",
-            "tag",
-            "configure",
-            "schedule",
-            "draft",
-            "fork",
-            "checkout",
-            "stage",
-            "attach",
-            "generate",
-            "capture",
-            "take",
-            "export",
-            "duplicate",
-            "sort",
-            "place",
-            "complete",
-            "share",
-            "acknowledge",
-            "ack",
-            "resume",
-            "pause",
-            "toggle",
-            "switch",
-            "init",
-            "build",
-        ],
+        Words(
+            "write, create, add, update, set, put, post, edit, append, insert, upload, save, rename, move, \
+         copy, modify, patch, send, publish, commit, merge, push, store, assign, enable, start, open, \
+         close, click, fill, submit, import, restore, reply, comment, invite, register, make, replace, \
+         apply, change, record, press, type, drag, handle, select, resize, emulate, navigate, format, \
+         scale, upsert, transition, link, archive, mark, pin, label, tag, configure, schedule, draft, \
+         fork, checkout, stage, attach, generate, capture, take, export, duplicate, sort, place, \
+         complete, share, acknowledge, ack, resume, pause, toggle, switch, init, build",
+        ),
     ),
     (
         Manner::Destroys,
-        &[
-            "delete",
-            "remove",
-            "drop",
-            "destroy",
-            "purge",
-            "wipe",
-            "erase",
-            "truncate",
-            "kill",
-            "terminate",
-            "execute",
-            "exec",
-            "run",
-            "shell",
-            "eval",
-            "evaluate",
-            "reset",
-            "revoke",
-            "uninstall",
-            "shutdown",
-            "reboot",
-            "deploy",
-            "transfer",
-            "pay",
-            "purchase",
-            "withdraw",
-            "overwrite",
-            "clear",
-            "flush",
-            "disable",
-            "stop",
-            "unlink",
-            "sudo",
-            "install",
-            "del",
-            "rm",
-            "rmdir",
-            "trash",
-            "cancel",
-            "refund",
-            "charge",
-            "ban",
-            "block",
-            "suspend",
-            "format disk",
-            "rollback",
-            "migrate",
-            "unpublish",
-            "rotate",
-        ],
+        Words(
+            "delete, remove, drop, destroy, purge, wipe, erase, truncate, kill, terminate, execute, exec, \
+         run, shell, eval, evaluate, reset, revoke, uninstall, shutdown, reboot, deploy, transfer, pay, \
+         purchase, withdraw, overwrite, clear, flush, disable, stop, unlink, sudo, install, del, rm, \
+         rmdir, trash, cancel, refund, charge, ban, block, suspend, format disk, rollback, migrate, \
+         unpublish, rotate",
+        ),
     ),
 ];
 
 /// What a tool changes that gives power to somebody: changing these is dangerous.
-pub(super) const POWERS: &[&str] = &[
-    "permission",
-    "permissions",
-    "restriction",
-    "restrictions",
-    "role",
-    "roles",
-    "policy",
-    "policies",
-    "access",
-    "admin",
-    "secret",
-    "secrets",
-    "credential",
-    "credentials",
-    "password",
-    "firewall",
-    "migration",
-    "pull_request",
-    "collaborator",
-    "refund",
-    "payout",
-    "production",
-    "iam",
-];
+pub(super) const POWERS: Words = Words(
+    "permission, permissions, restriction, restrictions, role, roles, policy, policies, access, \
+         admin, secret, secrets, credential, credentials, password, firewall, migration, pull_request, \
+         collaborator, refund, payout, production, iam",
+);
 
 /// Verbs of names of tools that give away what is in a file: the path they are given is read.
-pub(super) const GIVING: &[&str] =
-    &["upload", "send", "attach", "publish", "submit", "share", "drop", "import", "ingest", "embed", "index"];
+pub(super) const GIVING: Words =
+    Words("upload, send, attach, publish, submit, share, drop, import, ingest, embed, index");
 
 /// Verbs of names of tools that make a file of something else: the path they are given is written.
-pub(super) const KEEPING: &[&str] =
-    &["download", "save", "screenshot", "snapshot", "capture", "record", "backup", "dump"];
+pub(super) const KEEPING: Words =
+    Words("download, save, screenshot, snapshot, capture, record, backup, dump");
 
 /// Verbs of names of tools that make another file of a file: the one they are given plainly is read.
-pub(super) const CONVERTING: &[&str] =
-    &["export", "convert", "render", "compress", "resize", "transcode", "extract"];
+pub(super) const CONVERTING: Words = Words("export, convert, render, compress, resize, transcode, extract");
 
 /// Verbs of names of tools that take a file away from where it was: both paths are written.
-pub(super) const MOVING: &[&str] = &["move", "rename", "mv"];
+pub(super) const MOVING: Words = Words("move, rename, mv");

@@ -33,7 +33,7 @@ impl Manner {
     }
 
     fn of_word(word: &str) -> Option<Self> {
-        MANNERS.iter().find(|(_, known)| known.contains(&word)).map(|(manner, _)| *manner)
+        MANNERS.iter().find(|(_, known)| known.has(word)).map(|(manner, _)| *manner)
     }
 
     /// Reads a verb in any of its forms: `delete`, `deletes`, `deleting`.

@@ -7,7 +7,7 @@ use mgp_types::Object;
 use super::derive::hints;
 use super::lexicon::{
     ABOUT, CODE_QUALIFIERS, CONVERTING, FILLERS, GIVING, HEADS, KEEPING, MOVING, OPENINGS, PLACES, READ_FROM,
-    REMOTE_BESIDE, SELECTING, SHOWN, Sign, WRITTEN_TO,
+    REMOTE_BESIDE, SELECTING, SHOWN, Sign, WRITTEN_TO, Words,
 };
 use super::manner::Manner;
 use super::prose::{Prose, first_sentence};
@@ -144,7 +144,7 @@ impl Subject {
             prose
         };
         let whole = with_name(&description);
-        let beside = |argument: &Argument| REMOTE_BESIDE.contains(&&*words(&argument.name).join(" "));
+        let beside = |argument: &Argument| REMOTE_BESIDE.has(&words(&argument.name).join(" "));
         let purpose = with_name(first_sentence(&description));
         let is_remote = purpose.says(Sign::Remote)
             || (!whole.says(Sign::Local) && (whole.says(Sign::Remote) || arguments.iter().any(beside)));
@@ -189,23 +189,23 @@ impl Subject {
             // What has a destination as well is a source of files, not of a program.
             return Nature::Path;
         }
-        if SELECTING.contains(&&*words[0]) && !before.is_empty() {
+        if SELECTING.has(&words[0]) && !before.is_empty() {
             return Nature::Unknown;
         }
         let is_url = words.iter().any(|word| matches!(&**word, "url" | "uri"));
         let last_two = before.last().map(|word| format!("{word} {last}"));
         let told = [last_two.as_deref(), Some(last)].into_iter().flatten().flat_map(|head| {
-            let of_head = HEADS.iter().filter(move |(_, _, heads)| heads.contains(&head));
+            let of_head = HEADS.iter().filter(move |(_, _, heads)| heads.has(head));
             of_head.filter(|(_, sign, _)| sign.is_none_or(|sign| self.has_sign(sign, text)))
         });
-        let mut told = told.map(|(nature, ..)| *nature).filter(|nature| {
-            *nature != Nature::Code || before.iter().all(|word| CODE_QUALIFIERS.contains(&&**word))
-        });
+        let mut told = told
+            .map(|(nature, ..)| *nature)
+            .filter(|nature| *nature != Nature::Code || before.iter().all(|word| CODE_QUALIFIERS.has(word)));
         match told.next() {
             Some(Nature::HttpMethod) if before.iter().any(|word| word != "http") => Nature::Unknown,
             Some(Nature::Path | Nature::Text) if is_url => Nature::Url,
             Some(told) => told,
-            None if ABOUT.contains(&&**last) => Nature::Unknown,
+            None if ABOUT.has(last) => Nature::Unknown,
             None if is_url => Nature::Url,
             None => opening(&argument.description),
         }
@@ -223,8 +223,6 @@ impl Subject {
                 text.says(sign) || (!of_another_kind && self.purpose.says(sign))
             }
             Sign::Terminal => self.name.says(sign) && self.manner != Manner::Reads && !self.takes_command,
-            // A shell can also be a choice of the program that runs what another argument says.
-            Sign::Runs => opening(text.as_str()) == Nature::Command,
             _ => text.says(sign),
         }
     }
@@ -245,7 +243,7 @@ impl Subject {
         if text.says(Sign::Filter) {
             return false;
         }
-        let is_shown = words.iter().any(|word| SHOWN.contains(&&**word));
+        let is_shown = words.iter().any(|word| SHOWN.has(word));
         let is_kept = self.manner == Manner::Writes || self.is_remote || argument.is_in_list || is_shown;
         let of_argument = Prose::of(&argument.description);
         !is_kept || of_argument.says(Sign::Reached) || (!is_shown && self.purpose.says(Sign::Reached))
@@ -263,7 +261,7 @@ impl Subject {
         let paths: Vec<&Argument> = arguments.iter().filter(|it| self.nature(it) == Nature::Path).collect();
         for path in &paths {
             let words = parts(&path.name);
-            if has_command && words.last().is_some_and(|last| PLACES.contains(&&**last)) {
+            if has_command && words.last().is_some_and(|last| PLACES.has(last)) {
                 continue;
             }
             if self.writes(path, &words, paths.len() > 1) {
@@ -274,7 +272,7 @@ impl Subject {
         }
         let globs = |it: &Argument| {
             let words = parts(&it.name);
-            let selects = it.takes_text && !words.iter().any(|word| SELECTING.contains(&&**word));
+            let selects = it.takes_text && !words.iter().any(|word| SELECTING.has(word));
             let is_pattern = words.last().is_some_and(|last| last == "pattern");
             selects && (it.text(&words).says(Sign::Glob) || (is_pattern && self.purpose.says(Sign::Glob)))
         };
@@ -284,8 +282,8 @@ impl Subject {
 
     /// Returns whether the file at `path` is written, as far as can be told; what is doubtful is.
     fn writes(&self, path: &Argument, words: &[String], has_others: bool) -> bool {
-        let any = |table: &[&str]| words.iter().any(|word| table.contains(&&**word));
-        let verb = |table: &[&str]| self.name.words().any(|word| table.contains(&word));
+        let any = |table: Words| words.iter().any(|word| table.has(word));
+        let verb = |table: Words| self.name.words().any(|word| table.has(word));
         let sentences = [first_sentence(&path.description), &*path.description].map(Prose::of);
         let told = sentences.iter().find_map(|text| {
             let written = text.says(Sign::Written);
@@ -347,18 +345,16 @@ fn singular(word: &str) -> &str {
 
 /// Returns what the last word of a name says without any other sign.
 fn head(words: &[String]) -> Nature {
-    let sure =
-        |last: &String| HEADS.iter().find(|(_, sign, heads)| sign.is_none() && heads.contains(&&**last));
+    let sure = |last: &String| HEADS.iter().find(|(_, sign, heads)| sign.is_none() && heads.has(last));
     words.last().and_then(sure).map_or(Nature::Unknown, |(nature, ..)| *nature)
 }
 
 /// Returns what the first telling words of a description say that an argument is.
 fn opening(description: &str) -> Nature {
     let prose = Prose::of(description);
-    let telling: Vec<_> =
-        prose.words().skip_while(|word| FILLERS.contains(word)).take(3).map(singular).collect();
+    let telling: Vec<_> = prose.words().skip_while(|word| FILLERS.has(word)).take(3).map(singular).collect();
     let telling = telling.join(" ");
-    let begins = |phrase: &&str| {
+    let begins = |phrase: &str| {
         telling.strip_prefix(phrase).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
     };
     let told = OPENINGS.iter().find(|(_, phrases)| phrases.iter().any(begins));

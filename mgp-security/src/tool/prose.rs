@@ -36,11 +36,6 @@ impl Prose {
         }
     }
 
-    /// Returns the text.
-    pub(super) fn as_str(&self) -> &str {
-        &self.0
-    }
-
     /// Returns the words in order.
     pub(super) fn words(&self) -> impl Iterator<Item = &str> {
         self.0.split_ascii_whitespace()
@@ -49,7 +44,7 @@ impl Prose {
     /// Returns whether the text has one of the phrases that `sign` is known by.
     pub(super) fn says(&self, sign: Sign) -> bool {
         let of_sign = SIGNS.iter().filter(|(known, _)| *known == sign);
-        of_sign.flat_map(|(_, phrases)| *phrases).any(|phrase| self.has(phrase))
+        of_sign.flat_map(|(_, phrases)| phrases.iter()).any(|phrase| self.has(phrase))
     }
 
     /// Returns whether the text has the words of `phrase` in a row; a `*` at its end stands for any ending.

@@ -19,7 +19,7 @@ use mgp_types::{Object, RawJson};
 use serde::{Deserialize, Serialize};
 
 use crate::code_safety::{CodePolicy, scan};
-use crate::definition::{fingerprint, scan_definition, scan_text};
+use crate::definition::{Judgement, fingerprint, judge_definition, scan_text};
 use crate::tool::Profile;
 use crate::validator::{network, path, sandbox, text};
 use crate::{Finding, Schema};
@@ -180,8 +180,13 @@ fn on_code(input: &RawJson, language: &str) -> Result<(), String> {
     scan(&plain(input)?, &policy).map(drop).map_err(|rejection| rejection.to_string())
 }
 
-fn definition(input: &RawJson) -> Result<(), String> {
-    found(scan_definition(&object(input)?))
+fn definition(input: &RawJson) -> Answer {
+    match object(input).map(|tool| judge_definition(&tool, &|_| false)) {
+        Ok(Judgement::Allow) => Answer::Allow,
+        Ok(Judgement::Flag(finding)) => Answer::Flag { reason: finding.to_string() },
+        Ok(Judgement::Hold(finding)) => Answer::Deny { reason: finding.to_string() },
+        Err(reason) => Answer::Deny { reason },
+    }
 }
 
 fn profile(input: &RawJson) -> Answer {
@@ -244,7 +249,7 @@ const KINDS: &[Check] = &[
     kind("path", |input| on_text(input, path::check_text).into()),
     kind("python_code", |input| on_code(input, "python").into()),
     kind("js_code", |input| on_code(input, "javascript").into()),
-    kind("tool_def", |input| definition(input).into()),
+    kind("tool_def", definition),
     kind("tool_profile", profile),
     kind("rug_pull", |input| rug_pull(input).into()),
     kind("prompt_injection", |input| prompt(input).into()),

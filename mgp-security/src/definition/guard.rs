@@ -107,7 +107,7 @@ impl DefinitionGuard {
                 if !self.qualified {
                     check_name(server, &name, &names)?;
                 }
-                scan_definition(tool)?;
+                scan_definition(tool, &|word| names.is_of_another(server, word))?;
                 let definition = Definition::read(tool).map_err(|error| {
                     Finding::new("malformed-definition", format!("the definition cannot be pinned: {error}"))
                 })?;

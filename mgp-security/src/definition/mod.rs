@@ -26,7 +26,7 @@ pub use self::layer::{GuardLayer, Guarded};
 pub(crate) use self::names::skeleton;
 pub use self::names::{Names, check_name};
 pub use self::pin::{ApproveError, FirstUse, Pins, Verdict};
-pub use self::scan::{scan_definition, scan_text};
+pub use self::scan::{Judgement, judge_definition, scan_definition, scan_text};
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::SqlitePins;
 pub use self::store::{MemoryPins, PinState, PinStore, Pinned};

@@ -24,6 +24,11 @@ impl Names {
         self.owners.entry(skeleton(tool.as_str()).into()).or_insert_with(owner);
     }
 
+    /// Returns whether another server than `server` has a tool called `tool`.
+    pub(super) fn is_of_another(&self, server: &ServerId, tool: &str) -> bool {
+        self.of_another(server, tool).is_some()
+    }
+
     /// The tool of another server than `server` whose name is `tool` or is easily taken for it.
     fn of_another(&self, server: &ServerId, tool: &str) -> Option<&(ServerId, ToolName)> {
         self.owners.get(skeleton(tool).as_str()).filter(|(owner, _)| server_of(owner) != server_of(server))

@@ -32,37 +32,56 @@ use mgp_types::Object;
 use self::atom::Hit;
 use self::parameters::Parameters;
 use self::rules::{Match, Place};
+use self::table::ENCODED;
+use self::table_definitions::CROSS;
 use super::fold::{Folded, undisguised};
 use super::invisible::{self, Hiding, Tolerance, visible};
 use super::names::check_spelling;
 use crate::Finding;
 use crate::canonical::Tree;
 
-/// Whether anything that a model reads of the definition `tool` hides instructions, and where.
+/// What is to be done with a definition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "whoever is told has to decide on each of the three")]
+pub enum Judgement {
+    /// Models may read it: nothing was found.
+    Allow,
+    /// Models may read it, and an operator is told: it is worded as orders to models are, and honest texts can be, too.
+    Flag(Finding),
+    /// No model may read it until an operator approves it: there is evidence that no honest definition has.
+    Hold(Finding),
+}
+
+/// Judges whether anything that a model reads of the definition `tool` hides instructions.
 ///
 /// Every text counts, at any depth: names of parameters, defaults and examples as much as descriptions. So does
-/// the name of the tool, as far as it can be judged without those of others.
+/// the name of the tool, as far as it can be judged without those of others. Held is what hides something, from people in
+/// characters that they do not see or in code, or from the user by asking the model to keep quiet, and what has orders
+/// about tools that `is_foreign` knows as those of other servers. Wording alone flags.
+pub fn judge_definition(tool: &Object, is_foreign: &dyn Fn(&str) -> bool) -> Judgement {
+    let mut reader =
+        Reader { is_foreign, parameters: Parameters::default(), prose: String::new(), flagged: None };
+    match (reader.read_definition(tool), reader.flagged) {
+        (Err(finding), _) => Judgement::Hold(finding),
+        (Ok(()), Some(finding)) => Judgement::Flag(finding),
+        (Ok(()), None) => Judgement::Allow,
+    }
+}
+
+/// Checks whether the definition `tool` has to be [held](Judgement::Hold); what is only flagged is logged.
 ///
 /// # Errors
-/// Something was found; the finding says what and where, for whoever runs the server.
-pub fn scan_definition(tool: &Object) -> Result<(), Finding> {
-    let tree = Tree::read(&tool.to_raw()).map_err(|error| {
-        Finding::new("malformed-definition", format!("the definition cannot be read: {error}"))
-    })?;
-    let Tree::Object(members) = tree else { return Ok(()) };
-    check_spelling(&tool.text("name").unwrap_or_default())?;
-    let mut reader = Reader { parameters: Parameters::of(tool, names(&members)), prose: String::new() };
-    for (name, value) in &members {
-        // Icons are data that no model reads.
-        if name != "icons" {
-            let place = if name == "name" { Place::Name } else { Place::Prose };
-            let mut pointer = format!("/{name}");
-            reader.check_text(name, Place::Name, &pointer)?;
-            reader.check_tree(value, place, &mut pointer)?;
+/// It has to be held; the finding says why and where, for whoever runs the server.
+pub fn scan_definition(tool: &Object, is_foreign: &dyn Fn(&str) -> bool) -> Result<(), Finding> {
+    match judge_definition(tool, is_foreign) {
+        Judgement::Allow => Ok(()),
+        Judgement::Flag(finding) => {
+            let name = tool.text("name").unwrap_or_default();
+            tracing::warn!(tool = %visible(&name), rule = finding.rule, finding = %finding.message, "a definition is flagged");
+            Ok(())
         }
+        Judgement::Hold(finding) => Err(finding),
     }
-    // What no single text says all of them may say together.
-    reader.judge(&reader.prose, Place::Prose).map_or(Ok(()), |found| Err(found.finding("")))
 }
 
 /// Whether `text`, a result or a prompt on its way to a model, tries to give it instructions.
@@ -73,18 +92,62 @@ pub fn scan_text(text: &str) -> Result<(), Finding> {
     if let Some((hiding, at)) = invisible::find(text, Tolerance::Typesetting) {
         return Err(hidden(text, hiding, at, ""));
     }
-    Reader::default().check_readings(text, Place::Text, "")
+    let mut reader = Reader {
+        is_foreign: &|_| false,
+        parameters: Parameters::default(),
+        prose: String::new(),
+        flagged: None,
+    };
+    reader.check_readings(text, Place::Text, "")?;
+    reader.flagged.map_or(Ok(()), Err)
 }
 
-/// Reads the texts of one definition, or a single text.
-#[derive(Default)]
-struct Reader {
+/// Reads the texts of one definition, or a single text. What has to be held ends the reading; what is flagged is noted.
+struct Reader<'a> {
+    /// Whether a word is the name of another server's tool.
+    is_foreign: &'a dyn Fn(&str) -> bool,
     parameters: Parameters,
     /// The descriptions so far.
     prose: String,
+    /// The first finding that wording alone gives.
+    flagged: Option<Finding>,
 }
 
-impl Reader {
+impl Reader<'_> {
+    fn read_definition(&mut self, tool: &Object) -> Result<(), Finding> {
+        let tree = Tree::read(&tool.to_raw()).map_err(|error| {
+            Finding::new("malformed-definition", format!("the definition cannot be read: {error}"))
+        })?;
+        let Tree::Object(members) = tree else { return Ok(()) };
+        check_spelling(&tool.text("name").unwrap_or_default())?;
+        self.parameters = Parameters::of(tool, names(&members));
+        for (name, value) in &members {
+            // Icons are data that no model reads.
+            if name != "icons" {
+                let place = if name == "name" { Place::Name } else { Place::Prose };
+                let mut pointer = format!("/{name}");
+                self.check_text(name, Place::Name, &pointer)?;
+                self.check_tree(value, place, &mut pointer)?;
+            }
+        }
+        // What no single text says all of them may say together.
+        let prose = std::mem::take(&mut self.prose);
+        let found = self.judge(&prose, Place::Prose);
+        self.note(found, "")
+    }
+
+    /// Notes what was found at `pointer`.
+    fn note(&mut self, found: Option<Found>, pointer: &str) -> Result<(), Finding> {
+        match found {
+            Some(found) if found.is_hard => Err(found.finding(pointer)),
+            Some(found) => {
+                self.flagged.get_or_insert_with(|| found.finding(pointer));
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
     fn check_tree(&mut self, tree: &Tree, place: Place, pointer: &mut String) -> Result<(), Finding> {
         match tree {
             Tree::Text(text) => self.check_text(text, place, pointer),
@@ -106,18 +169,23 @@ impl Reader {
     }
 
     /// Judges the name of a parameter and its description as one text.
-    fn check_parameter(&self, (name, schema): &(String, Tree), pointer: &str) -> Result<(), Finding> {
-        let described = match schema {
+    fn check_parameter(&mut self, (name, schema): &(String, Tree), pointer: &str) -> Result<(), Finding> {
+        let member = |wanted: &str| match schema {
             Tree::Object(members) => members.iter().find_map(|(member, value)| match value {
-                Tree::Text(text) if member == "description" => Some(text.as_str()),
+                Tree::Text(text) if member == wanted => Some(text.as_str()),
                 _ => None,
             }),
             _ => None,
         };
+        if matches!(member("type"), Some("boolean" | "integer" | "number")) {
+            // Nothing can be carried away in one.
+            return Ok(());
+        }
+        let described = member("description");
         let text = format!("{}: {}", in_words(name), described.unwrap_or_default());
         let member = if described.is_some() { "/description" } else { "" };
-        let at = || format!("{pointer}/{name}{member}");
-        self.judge(&text, Place::Parameter).map_or(Ok(()), |found| Err(found.finding(&at())))
+        let found = self.judge(&text, Place::Parameter);
+        self.note(found, &format!("{pointer}/{name}{member}"))
     }
 
     fn check_text(&mut self, text: &str, place: Place, pointer: &str) -> Result<(), Finding> {
@@ -127,7 +195,7 @@ impl Reader {
         if place == Place::Name && text.len() <= MAX_NAME {
             // A name is words that are joined; a whole sentence as a name is read as one, too.
             let found = self.judge(&in_words(text), Place::Name);
-            found.map_or(Ok(()), |found| Err(found.finding(pointer)))?;
+            self.note(found, pointer)?;
             if !text.contains(char::is_whitespace) {
                 return Ok(());
             }
@@ -141,14 +209,12 @@ impl Reader {
     }
 
     /// Judges `text` as it stands, as it reads undisguised, and as it decodes.
-    fn check_readings(&self, text: &str, place: Place, pointer: &str) -> Result<(), Finding> {
-        if let Some(found) = self.judge(text, place) {
-            return Err(found.finding(pointer));
-        }
-        if let Some(plain) = undisguised(text)
-            && let Some(found) = self.judge(&plain, place)
-        {
-            return Err(found.disguised("in disguised letters").finding(pointer));
+    fn check_readings(&mut self, text: &str, place: Place, pointer: &str) -> Result<(), Finding> {
+        let found = self.judge(text, place);
+        self.note(found, pointer)?;
+        if let Some(plain) = undisguised(text) {
+            let found = self.judge(&plain, place).map(|found| found.disguised("in disguised letters"));
+            self.note(found, pointer)?;
         }
         let decoded = encoded::readings(text).into_iter().find_map(|reading| self.judge(&reading, place));
         let turned = || {
@@ -156,10 +222,8 @@ impl Reader {
                 .into_iter()
                 .find_map(|reading| self.judge_by(&[lexicon::words], &reading, place))
         };
-        match decoded.or_else(turned) {
-            Some(found) => Err(found.disguised("once decoded").finding(pointer)),
-            None => Ok(()),
-        }
+        let found = decoded.or_else(turned).map(|found| found.disguised("once decoded"));
+        self.note(found, pointer)
     }
 
     fn judge(&self, text: &str, place: Place) -> Option<Found> {
@@ -174,11 +238,21 @@ impl Reader {
             find(&folded, &mut hits);
         }
         self.parameters.find(&folded, &mut hits);
-        let Match { rule, start, end } = rules::judge(&folded, &mut hits, place, &self.parameters)?;
+        let Match { rule, start, end, is_hard } = rules::judge(&folded, &mut hits, place, &self.parameters)?;
+        let is_hard = is_hard || (rule.name == CROSS && self.names_foreign(&folded.text));
         let end =
             start + folded.text[start..end].char_indices().nth(MAX_EXCERPT).map_or(end - start, |(at, _)| at);
         let excerpt = visible(&folded.text[start..end]).into_owned();
-        Some(Found { rule: rule.name, meaning: rule.meaning, excerpt, disguise: None })
+        Some(Found { rule: rule.name, meaning: rule.meaning, excerpt, disguise: None, is_hard })
+    }
+
+    /// Returns whether `text` names a tool of another server; a plain word is no name, for all use it.
+    fn names_foreign(&self, text: &str) -> bool {
+        let mut words = text.split(|it: char| !it.is_alphanumeric() && !"_-.".contains(it));
+        words.any(|word| {
+            let word = word.trim_matches(|it: char| !it.is_alphanumeric());
+            word.contains(['_', '-', '.']) && (self.is_foreign)(word)
+        })
     }
 }
 
@@ -206,15 +280,17 @@ struct Found {
     meaning: &'static str,
     excerpt: String,
     disguise: Option<&'static str>,
+    /// Whether there is more than wording.
+    is_hard: bool,
 }
 
 impl Found {
     fn disguised(self, disguise: &'static str) -> Self {
-        Self { rule: "encoded-instruction", disguise: Some(disguise), ..self }
+        Self { rule: ENCODED, disguise: Some(disguise), is_hard: true, ..self }
     }
 
     fn finding(self, pointer: &str) -> Finding {
-        let Self { rule, meaning, excerpt, disguise } = self;
+        let Self { rule, meaning, excerpt, disguise, is_hard: _ } = self;
         let mut message = place_of(pointer);
         // Writing to a String cannot fail.
         let _ = write!(message, " {meaning}: \"{excerpt}\"");

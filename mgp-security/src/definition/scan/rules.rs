@@ -4,7 +4,7 @@ use super::atom::Atom::{self, *};
 use super::atom::{Atoms, Hit};
 use super::compose::compose;
 use super::parameters::Parameters;
-use super::table::{EVERYWHERE, IN_TEXTS};
+use super::table::{ENCODED, EVERYWHERE, IN_TEXTS};
 use super::table_definitions::{IN_DEFINITIONS, IN_LITERALS, IN_NAMES};
 use super::table_parameters::{
     IN_PARAMETERS, UNRELATED_DEEDS, UNRELATED_REQUESTS, UNRELATED_SECRETS, UNRELATED_TALK,
@@ -50,9 +50,11 @@ pub(super) struct Match {
     pub(super) rule: &'static Rule,
     pub(super) start: usize,
     pub(super) end: usize,
+    /// Whether it is more than wording: something is to be decoded, or to be kept from the user.
+    pub(super) is_hard: bool,
 }
 
-/// The first rule that the hits in `folded` fulfil.
+/// The first rule that the hits in `folded` fulfil; one that is more than wording comes before all others.
 pub(super) fn judge(
     folded: &Folded,
     hits: &mut Vec<Hit>,
@@ -96,10 +98,12 @@ pub(super) fn judge(
         Place::Text => &[EVERYWHERE, PHRASES_EVERYWHERE, IN_TEXTS, PHRASES_IN_TEXTS],
     };
     let rules = tables.iter().copied().flatten();
-    let mut possible = rules.filter(|rule| rule.needs.iter().all(|set| set.intersects(present)));
-    possible.find_map(|rule| {
+    let possible = rules.filter(|rule| rule.needs.iter().all(|set| set.intersects(present)));
+    let mut found = possible.filter_map(|rule| {
         windows(rule, folded, hits).find(|found| !is_quoted_example(folded, &discussed, found))
-    })
+    });
+    let first = found.next()?;
+    if first.is_hard { Some(first) } else { Some(found.find(|other| other.is_hard).unwrap_or(first)) }
 }
 
 /// Drops what stands within a warning not to obey what data say, which is no order itself.
@@ -121,7 +125,12 @@ fn windows<'a>(rule: &'static Rule, folded: &'a Folded, hits: &'a [Hit]) -> impl
         .filter(move |(first, end, sentences)| {
             *sentences <= rule.sentences && is_within(&folded.text, first.start, *end, rule.span)
         })
-        .map(move |(first, end, _)| Match { rule, start: first.start, end })
+        .map(move |(first, end, _)| {
+            let start = first.start;
+            let conceals = |hit: &Hit| CONCEALING.contains(hit.atom) && hit.start >= start && hit.end <= end;
+            let is_hard = rule.name == ENCODED || hits.iter().any(conceals);
+            Match { rule, start, end, is_hard }
+        })
 }
 
 /// Whether there are at most `span` characters from `start` to `end`. Most are refused without counting.
@@ -193,6 +202,9 @@ const MAX_QUOTED: usize = 200;
 pub(super) const fn one(atoms: &[Atom]) -> Atoms {
     Atoms::of(atoms)
 }
+
+/// What asks to keep something from the user.
+const CONCEALING: Atoms = one(&[Silence, Hush, Secretly]);
 
 /// What a secret can be.
 pub(super) const SECRET: Atoms = one(&[SecretFile, ConfigFile, Private]);

@@ -6,6 +6,7 @@ use super::rules::{Rule, one};
 pub(super) const HIDDEN: &str = "hidden-instruction";
 pub(super) const REQUEST: &str = "secret-request";
 pub(super) const EXFILTRATION: &str = "exfiltration";
+pub(super) const ENCODED: &str = "encoded-instruction";
 
 /// Found in definitions and in texts.
 pub(super) const EVERYWHERE: &[Rule] = &[
@@ -73,7 +74,7 @@ pub(super) const EVERYWHERE: &[Rule] = &[
         needs: &[one(&[LeakyImage]), one(&[AnswerShape, Give, Silence])],
     },
     Rule {
-        name: "encoded-instruction",
+        name: ENCODED,
         meaning: "asks to decode something and to obey it",
         span: 140,
         sentences: 1,

@@ -1,5 +1,6 @@
 //! Judges inputs one by one: `check --kind KIND` reads JSON lines `{"id", "input"}` and prints, for each,
-//! `{"id", "verdict": "allow" | "deny", "reason"}`.
+//! `{"id", "verdict": "allow" | "flag" | "deny", "reason"}`; of the kind `tool_profile`
+//! `{"id", "permissions", "risk", "arguments"}`, what the tool is.
 //!
 //! ```sh
 //! echo '{"id":1,"input":"rm -rf ~"}' | cargo run -p mgp-security --all-features --example check -- --kind shell_command

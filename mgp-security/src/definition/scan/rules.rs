@@ -127,7 +127,8 @@ fn windows<'a>(rule: &'static Rule, folded: &'a Folded, hits: &'a [Hit]) -> impl
         })
         .map(move |(first, end, _)| {
             let start = first.start;
-            let conceals = |hit: &Hit| CONCEALING.contains(hit.atom) && hit.start >= start && hit.end <= end;
+            let near = |hit: &Hit| hit.end + MAX_BESIDE >= start && hit.start <= end + MAX_BESIDE;
+            let conceals = |hit: &Hit| CONCEALING.contains(hit.atom) && near(hit);
             let is_hard = rule.name == ENCODED || hits.iter().any(conceals);
             Match { rule, start, end, is_hard }
         })
@@ -205,6 +206,9 @@ pub(super) const fn one(atoms: &[Atom]) -> Atoms {
 
 /// What asks to keep something from the user.
 const CONCEALING: Atoms = one(&[Silence, Hush, Secretly]);
+
+/// How many bytes may be between what was found and what asks to keep it from the user.
+const MAX_BESIDE: usize = 200;
 
 /// What a secret can be.
 pub(super) const SECRET: Atoms = one(&[SecretFile, ConfigFile, Private]);

@@ -48,7 +48,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
         Profile::Dist,
     )?;
     // The scorer knows two verdicts, and what is flagged is caught.
-    let flags_count = r#"s/"verdict":"flag"/"verdict":"deny"/"#;
+    let flags_count = r#"s/\"verdict\":\"flag\"/\"verdict\":\"deny\"/"#;
     let command = format!("sh -c \"'{}' --kind {{kind}} | sed '{flags_count}'\"", check.display());
     let mut python = Command::new("python3");
     let scores: Scores = serde_json::from_str(&process::output(

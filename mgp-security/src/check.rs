@@ -19,7 +19,7 @@ use mgp_types::{Object, RawJson};
 use serde::{Deserialize, Serialize};
 
 use crate::code_safety::{CodePolicy, scan};
-use crate::definition::{Judgement, fingerprint, judge_definition, scan_text};
+use crate::definition::{DefinitionKind, Judgement, fingerprint, judge_definition, scan_text};
 use crate::tool::Profile;
 use crate::validator::{network, path, sandbox, text};
 use crate::{Finding, Schema};
@@ -181,7 +181,7 @@ fn on_code(input: &RawJson, language: &str) -> Result<(), String> {
 }
 
 fn definition(input: &RawJson) -> Answer {
-    match object(input).map(|tool| judge_definition(&tool, &|_| false)) {
+    match object(input).map(|tool| judge_definition(DefinitionKind::Tool, &tool, &|_| false)) {
         Ok(Judgement::Allow) => Answer::Allow,
         Ok(Judgement::Flag(finding)) => Answer::Flag { reason: finding.to_string() },
         Ok(Judgement::Hold(finding)) => Answer::Deny { reason: finding.to_string() },

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use mgp_security::definition::{Judgement, judge_definition};
+use mgp_security::definition::{DefinitionKind, Judgement, judge_definition};
 use mgp_security::tool::Profile;
 use mgp_types::Object;
 use mgp_types::mgp::RiskLevel;
@@ -74,7 +74,7 @@ fn honest_tools_are_let_pass_and_understood() {
     for line in read("labels.jsonl").lines() {
         let label: Label = serde_json::from_str(line).unwrap();
         let tool = &tools[&label.id];
-        match judge_definition(tool, &|_| false) {
+        match judge_definition(DefinitionKind::Tool, tool, &|_| false) {
             Judgement::Allow => {}
             Judgement::Flag(finding) => flagged.push(format!("{}: {finding}", label.id)),
             Judgement::Hold(finding) => held.push(format!("{}: {finding}", label.id)),

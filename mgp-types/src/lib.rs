@@ -56,6 +56,7 @@ mod response;
 mod revision;
 mod service;
 mod session;
+mod uri_template;
 mod validity;
 
 pub use call_ending::CallEnding;
@@ -80,4 +81,5 @@ pub use response::{CacheHint, Response, ResponseContext, Shape};
 pub use revision::{Revision, UnknownRevision};
 pub use service::RpcService;
 pub use session::{Session, Severity};
+pub use uri_template::UriTemplate;
 pub use validity::{RunningCalls, Validity, ValidityWatch};

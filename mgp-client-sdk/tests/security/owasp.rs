@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 
 use mgp_security::confirmation::ConfirmationSettings;
+use mgp_security::definition::DefinitionKind;
 use mgp_security::limit::{Limits, Rates};
 use mgp_security::permission::Terms;
 use mgp_server_sdk::{Cx, Tool};
@@ -99,7 +100,7 @@ async fn owasp_mcp04_a_tool_that_changes_after_approval_is_kept_back() {
         handle.remove_tool("echo");
         // Only the schema differs.
         handle.add_tool(Tool::new("echo", "Returns the text."), async |_: Cx| "changed").unwrap();
-        kernel.lists.list_changed();
+        kernel.lists.list_changed(DefinitionKind::Tool);
         reached.take();
         let answer = client.tool("echo", json!({"text": "x"})).await;
         assert_eq!(answer["error"]["code"], 1010, "{answer}");
@@ -198,7 +199,7 @@ async fn owasp_mcp09_another_server_cannot_pass_for_an_approved_one() {
         let theirs = Object::parse(
             r#"{"name":"echo","description":"Returns.","inputSchema":{"type":"object","properties":{}}}"#,
         );
-        kernel.guard.examine(&"tool.first".into(), &[theirs.unwrap()]).unwrap();
+        kernel.guard.examine(&"tool.first".into(), DefinitionKind::Tool, &[theirs.unwrap()]).unwrap();
         let mut client = Raw::open(&kernel, AGENT, revision, true).await;
         let answer = client.tool("echo", json!({"text": "x"})).await;
         assert_eq!(answer["error"]["code"], 1010, "{answer}");

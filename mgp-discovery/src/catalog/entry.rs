@@ -2,11 +2,10 @@ use std::sync::{Arc, OnceLock};
 
 use mgp_types::json::write_string;
 use mgp_types::mgp::{NameStyle, ResolvedTool, ServerId};
-use mgp_types::{Object, RawJson};
+use mgp_types::{Object, RawJson, UriTemplate};
 
 use super::lookup::Named;
 use super::name::Names;
-use super::uri::Template;
 
 /// A tool, as clients know it.
 #[derive(Debug)]
@@ -57,7 +56,7 @@ pub struct CatalogTemplate {
     pub uri_template: Arc<str>,
     /// The server's definition.
     pub definition: Object,
-    pub(super) template: Template,
+    pub(super) template: UriTemplate,
 }
 
 impl CatalogTool {
@@ -103,7 +102,7 @@ impl CatalogTemplate {
     /// `None` if the definition has no template.
     pub(super) fn read(server: &ServerId, definition: Object) -> Option<Self> {
         let uri_template: Arc<str> = definition.text("uriTemplate").filter(|uri| !uri.is_empty())?.into();
-        let template = Template::read(&uri_template);
+        let template = UriTemplate::read(&uri_template);
         Some(Self { server: server.clone(), uri_template, definition, template })
     }
 }

@@ -105,7 +105,7 @@ pub(super) enum Command {
     /// Look at the record, and verify it
     #[command(subcommand)]
     Audit(audit::Audit),
-    /// Look at and approve definitions of tools
+    /// Look at and approve definitions of tools, prompts and templates
     #[command(subcommand)]
     Pin(pins::Pin),
     /// Judge inputs one by one: rows from standard input, verdicts to standard output

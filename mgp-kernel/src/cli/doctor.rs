@@ -147,7 +147,8 @@ async fn kernel(link: &Link, findings: &mut Vec<Finding>) -> Result<(), Failure>
     findings.push(undecided(&pending, link.running));
     let pins: PinList =
         link.ask(method::PINS_LIST, &ListPins { waiting: true, ..ListPins::default() }).await?;
-    let mut finding = Finding::right("definitions", format!("{} wait for approval", pins.pins.len()));
+    let mut finding =
+        Finding::right("definitions", format!("{} wait for approval or are refused", pins.pins.len()));
     finding.hint = (!pins.pins.is_empty()).then(|| "`mgp pin list --waiting` shows them".to_owned());
     findings.push(finding);
     Ok(())

@@ -1,7 +1,8 @@
 use std::io::Write as _;
 
 use clap::{Args, Subcommand};
-use mgp_types::mgp::{ServerId, ToolName};
+use mgp_security::definition::DefinitionName;
+use mgp_types::mgp::ServerId;
 
 use super::exit::{Exit, Failure};
 use super::link::{Link, Need};
@@ -9,14 +10,16 @@ use super::output::{Output, printable};
 use super::place::Place;
 use crate::operator::method;
 use crate::operator::page::Page;
-use crate::operator::pins::{ApprovePin, ApprovedPin, ListPins, PinDiff, PinList, PinWord, PinnedTool};
+use crate::operator::pins::{ApprovePin, ApprovedPin, ListPins, PinDiff, PinList, PinWord, PinnedName};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Pin {
-    /// List the tools of which a definition is known
+    /// List the tools, prompts and templates of which a definition is known, and what is refused
     List(List),
+    /// Show a definition: the one that waits, or else the approved one
+    Show(Named),
     /// Show what changed in a definition since it was approved
-    Diff(Tool),
+    Diff(Named),
     /// Approve the definition that waits
     Approve(Approve),
 }
@@ -25,7 +28,7 @@ pub(super) enum Pin {
 pub(super) struct List {
     /// Only this server's
     server: Option<String>,
-    /// Only those that wait for approval
+    /// Only those that wait for approval or are refused
     #[arg(long)]
     waiting: bool,
     /// Begin behind so many
@@ -37,17 +40,17 @@ pub(super) struct List {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Tool {
+pub(super) struct Named {
     /// The server
     server: String,
-    /// The tool, by its server's name for it
-    tool: String,
+    /// The name that the server has for it: TOOL, prompt:NAME, template:URI_TEMPLATE or resource:URI
+    name: String,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct Approve {
     #[command(flatten)]
-    tool: Tool,
+    named: Named,
     /// Only if this is the definition that waits: its digest, as `mgp pin diff` shows it
     #[arg(long)]
     digest: Option<String>,
@@ -57,7 +60,8 @@ pub(super) async fn run(place: &Place, output: &Output, pin: Pin) -> Result<Exit
     let link = Link::open(place, Need::State).await?;
     let outcome = match pin {
         Pin::List(wanted) => list(&link, output, wanted).await,
-        Pin::Diff(tool) => diff(&link, output, &tool).await,
+        Pin::Show(named) => show(&link, output, &named).await,
+        Pin::Diff(named) => diff(&link, output, &named).await,
         Pin::Approve(wanted) => approve(&link, output, wanted).await,
     };
     link.close().await;
@@ -72,14 +76,14 @@ async fn list(link: &Link, output: &Output, wanted: List) -> Result<Exit, Failur
     };
     let list: PinList = link.ask(method::PINS_LIST, &asked).await?;
     output.table(&list, "no definitions", |list, table| {
-        table.headings(&["SERVER", "TOOL", "STATE", "APPROVED", "WAITING"]);
+        table.headings(&["SERVER", "NAME", "STATE", "APPROVED", "WAITING"]);
         let short = |digest: &Option<String>| {
             digest.as_ref().map_or_else(|| "-".to_owned(), |digest| digest.chars().take(19).collect())
         };
         for row in &list.pins {
             table.row([
                 row.server_id.to_string(),
-                row.tool_name.to_string(),
+                row.name.to_string(),
                 row.state.as_str().to_owned(),
                 short(&row.approved),
                 short(&row.waiting),
@@ -89,13 +93,35 @@ async fn list(link: &Link, output: &Output, wanted: List) -> Result<Exit, Failur
     Ok(Exit::Done)
 }
 
-async fn diff(link: &Link, output: &Output, tool: &Tool) -> Result<Exit, Failure> {
-    let diff: PinDiff = link.ask(method::PINS_DIFF, &tool.named()).await?;
+async fn show(link: &Link, output: &Output, named: &Named) -> Result<Exit, Failure> {
+    let diff: PinDiff = link.ask(method::PINS_DIFF, &named.named()).await?;
+    output.show(&diff, |diff, out| {
+        writeln!(out, "{}", diff.state.as_str())?;
+        if let Some(refused) = &diff.refused {
+            writeln!(out, "{}", printable(refused))?;
+        }
+        if let Some(definition) = &diff.definition {
+            writeln!(out, "{}", printable(&String::from_utf8_lossy(definition.as_bytes())))?;
+        }
+        match &diff.waiting {
+            Some(digest) => writeln!(out, "waiting: {digest}"),
+            None => Ok(()),
+        }
+    })?;
+    Ok(Exit::Done)
+}
+
+async fn diff(link: &Link, output: &Output, named: &Named) -> Result<Exit, Failure> {
+    let diff: PinDiff = link.ask(method::PINS_DIFF, &named.named()).await?;
     output.show(&diff, |diff, out| {
         match diff.state {
             PinWord::Approved => writeln!(out, "the definition is the approved one")?,
-            PinWord::New => writeln!(out, "the tool is new: nothing was approved yet")?,
+            PinWord::New => writeln!(out, "it is new: nothing was approved yet; `mgp pin show` shows it")?,
             PinWord::Changed => {}
+            PinWord::Refused => {
+                let refused = diff.refused.as_deref().unwrap_or_default();
+                writeln!(out, "the definition is refused: {}", printable(refused))?;
+            }
         }
         for change in &diff.changes {
             writeln!(out, "{}", printable(&change.at))?;
@@ -117,18 +143,18 @@ async fn diff(link: &Link, output: &Output, tool: &Tool) -> Result<Exit, Failure
 }
 
 async fn approve(link: &Link, output: &Output, wanted: Approve) -> Result<Exit, Failure> {
-    let PinnedTool { server_id, tool_name } = wanted.tool.named();
-    let asked = ApprovePin { server_id, tool_name, digest: wanted.digest };
+    let PinnedName { server_id, name } = wanted.named.named();
+    let asked = ApprovePin { server_id, name, digest: wanted.digest };
     let approved: ApprovedPin = link.ask(method::PINS_APPROVE, &asked).await?;
     output.show(&approved, |approved, out| writeln!(out, "approved {}", approved.digest))?;
     Ok(Exit::Done)
 }
 
-impl Tool {
-    fn named(&self) -> PinnedTool {
-        PinnedTool {
+impl Named {
+    fn named(&self) -> PinnedName {
+        PinnedName {
             server_id: ServerId::from(self.server.as_str()),
-            tool_name: ToolName::new(self.tool.as_str()),
+            name: DefinitionName::from(self.name.as_str()),
         }
     }
 }

@@ -1,8 +1,10 @@
-//! The definitions of tools that may be used, and those that wait for approval.
+//! The definitions that may be used, those that wait for approval, and those that are refused.
 
-use mgp_security::definition::{ApproveError, Diff, PinState, Pinned, server_of};
+use mgp_security::definition::{
+    ApproveError, DefinitionName, Diff, Hold, PinState, Pinned, Refused, server_of,
+};
 use mgp_types::mgp::{AuditTarget, ServerId, ToolName};
-use mgp_types::{Error, code};
+use mgp_types::{Error, RawJson, code};
 use serde::{Deserialize, Serialize};
 
 use super::layer::Asked;
@@ -15,13 +17,13 @@ use crate::parts::Parts;
 pub(crate) struct ListPins {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) server_id: Option<ServerId>,
-    /// Only those of which a definition waits for approval.
+    /// Only those that cannot be used: a definition waits for approval, or is refused.
     pub(crate) waiting: bool,
     #[serde(flatten)]
     pub(crate) page: Page,
 }
 
-/// Some of the pins, by server and tool.
+/// Some of the pins, by server, kind and name.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct PinList {
     pub(crate) pins: Vec<PinRow>,
@@ -29,20 +31,24 @@ pub(crate) struct PinList {
     pub(crate) next_offset: Option<u64>,
 }
 
-/// A tool of which a definition is known.
+/// What is known of a definition.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct PinRow {
     /// The server; with `@` and an agent, that agent's own connection to it.
     pub(crate) server_id: ServerId,
-    pub(crate) tool_name: ToolName,
+    /// `NAME` of a tool, `prompt:NAME`, `template:URI_TEMPLATE` or `resource:URI`.
+    pub(crate) name: DefinitionName,
     pub(crate) state: PinWord,
     /// The digest of the definition that may be used.
     pub(crate) approved: Option<String>,
     /// The digest of the definition that waits.
     pub(crate) waiting: Option<String>,
+    /// What is in the definition that is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) refused: Option<String>,
 }
 
-/// How a tool's definition stands.
+/// How a definition stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum PinWord {
@@ -52,23 +58,31 @@ pub(crate) enum PinWord {
     New,
     /// It was approved with another definition.
     Changed,
+    /// It hides something, so that it can be approved only after its server has mended it.
+    Refused,
 }
 
-/// Names a tool.
+/// Names a definition.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct PinnedTool {
+pub(crate) struct PinnedName {
     pub(crate) server_id: ServerId,
-    pub(crate) tool_name: ToolName,
+    pub(crate) name: DefinitionName,
 }
 
-/// What changed in a definition since it was approved.
+/// A definition, and what changed in it since it was approved.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct PinDiff {
     pub(crate) server_id: ServerId,
-    pub(crate) tool_name: ToolName,
+    pub(crate) name: DefinitionName,
     pub(crate) state: PinWord,
     /// The digest to approve.
     pub(crate) waiting: Option<String>,
+    /// What is in it that must not reach a model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) refused: Option<String>,
+    /// The definition that waits, or else the approved one, in canonical form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) definition: Option<RawJson>,
     pub(crate) changes: Vec<PinChange>,
     /// How many more changes there are.
     pub(crate) omitted: u64,
@@ -86,7 +100,7 @@ pub(crate) struct PinChange {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ApprovePin {
     pub(crate) server_id: ServerId,
-    pub(crate) tool_name: ToolName,
+    pub(crate) name: DefinitionName,
     /// The digest that was looked at; whatever waits, if it is left out.
     #[serde(default)]
     pub(crate) digest: Option<String>,
@@ -104,17 +118,32 @@ pub(super) fn list(parts: &Parts, asked: &ListPins) -> PinList {
             .server_id
             .as_ref()
             .is_none_or(|server| *server == row.server_id || server.as_str() == server_of(&row.server_id))
-            && (!asked.waiting || row.waiting.is_some())
+            && (!asked.waiting || row.waiting.is_some() || row.refused.is_some())
     };
-    let rows = parts.definitions.pins().all().into_iter().map(|pinned| PinRow::of(&pinned));
-    let (pins, next_offset) = asked.page.of(rows.filter(wanted));
+    let refused = parts.definitions.refused();
+    let is_refused = |pinned: &Pinned| {
+        refused.iter().any(|other| other.server == pinned.server && other.name == *pinned.name())
+    };
+    let pinned = parts.definitions.pins().all().into_iter().filter(|pinned| !is_refused(pinned));
+    let mut rows: Vec<_> = pinned.map(|pinned| PinRow::of(&pinned)).collect();
+    rows.extend(refused.iter().map(|refused| {
+        let state = parts.definitions.pins().state(&refused.server, &refused.name);
+        PinRow::refused(refused, state.as_ref())
+    }));
+    rows.sort_by(|one, other| (&one.server_id, &one.name).cmp(&(&other.server_id, &other.name)));
+    let (pins, next_offset) = asked.page.of(rows.into_iter().filter(wanted));
     PinList { pins, next_offset }
 }
 
-pub(super) fn diff(parts: &Parts, tool: &PinnedTool) -> Result<PinDiff, Error> {
-    let state = known(parts, &tool.server_id, &tool.tool_name)?;
+pub(super) fn diff(parts: &Parts, named: &PinnedName) -> Result<PinDiff, Error> {
+    let (server, name) = (&named.server_id, &named.name);
+    let refused = refused(parts, server, name);
+    let state = match parts.definitions.pins().state(server, name) {
+        None if refused.is_none() => return Err(unknown(server, name)),
+        state => state,
+    };
     let diff = match &state {
-        PinState::Changed { approved, pending } => Diff::between(approved, pending),
+        Some(PinState::Changed { approved, pending }) => Diff::between(approved, pending),
         _ => Diff::default(),
     };
     let changes = diff.changes.into_iter().map(|change| PinChange {
@@ -122,42 +151,57 @@ pub(super) fn diff(parts: &Parts, tool: &PinnedTool) -> Result<PinDiff, Error> {
         before: change.before,
         after: change.after,
     });
+    let pending = state.as_ref().and_then(PinState::pending);
+    let definition = pending.or_else(|| state.as_ref().and_then(PinState::approved));
     Ok(PinDiff {
-        server_id: tool.server_id.clone(),
-        tool_name: tool.tool_name.clone(),
-        state: PinWord::of(&state),
-        waiting: state.pending().map(|definition| definition.digest().to_string()),
+        server_id: server.clone(),
+        name: name.clone(),
+        state: if refused.is_some() {
+            PinWord::Refused
+        } else {
+            state.as_ref().map_or(PinWord::New, PinWord::of)
+        },
+        waiting: pending.filter(|_| refused.is_none()).map(|definition| definition.digest().to_string()),
+        definition: definition.filter(|_| refused.is_none()).map(|definition| definition.canonical().clone()),
+        refused: refused.map(|refused| refused.finding.to_string()),
         changes: changes.collect(),
         omitted: diff.omitted as u64,
     })
 }
 
 pub(super) async fn approve(asked: &Asked, approve: ApprovePin) -> Result<ApprovedPin, Error> {
-    let (server, tool) = (&approve.server_id, &approve.tool_name);
-    let state = known(&asked.parts, server, tool)?;
+    let (server, name) = (&approve.server_id, &approve.name);
+    if let Some(refused) = refused(&asked.parts, server, name) {
+        return Err(Error::invalid_params(format!(
+            "the definition of `{name}` of `{server}` is refused, and can be approved only after its server has mended it: {}",
+            refused.finding
+        )));
+    }
+    let state = asked.parts.definitions.pins().state(server, name).ok_or_else(|| unknown(server, name))?;
     let Some(pending) = state.pending() else {
         return Err(Error::invalid_params(format!(
-            "no definition of `{tool}` of `{server}` waits for approval"
+            "no definition of `{name}` of `{server}` waits for approval"
         )));
     };
     let digest = pending.digest();
     let shown = digest.to_string();
     if approve.digest.as_ref().is_some_and(|seen| *seen != shown) {
         return Err(Error::invalid_params(format!(
-            "the definition has changed since: {shown} waits now; look at it with `pin diff`"
+            "the definition has changed since: {shown} waits now; look at it with `mgp pin diff`"
         )));
     }
-    let target = AuditTarget::new(Some(server_of(server).into()), Some(tool.clone()));
+    let target = AuditTarget::new(Some(server_of(server).into()), Some(ToolName::new(name.to_string())));
     let details = [("digest", &*shown), ("pinned_for", server.as_str())];
     asked.record("dev.cloto.mgp.definition_approved", target, &details).await?;
     let upstream = asked.parts.fleet.get(server_of(server));
-    let (definitions, server, tool) = (asked.parts.definitions.clone(), server.clone(), tool.clone());
-    let approved = tokio::task::spawn_blocking(move || definitions.pins().approve(&server, &tool, digest));
+    let kind = name.kind();
+    let (definitions, server, name) = (asked.parts.definitions.clone(), server.clone(), name.clone());
+    let approved = tokio::task::spawn_blocking(move || definitions.pins().approve(&server, &name, digest));
     match approved.await {
         Ok(Ok(())) => {
             // Those who may use it see it, and hear of it, when it is listed.
             if let Some(upstream) = upstream {
-                upstream.list_tools_anew();
+                upstream.list_anew(kind);
             }
             Ok(ApprovedPin { digest: shown })
         }
@@ -167,13 +211,17 @@ pub(super) async fn approve(asked: &Asked, approve: ApprovePin) -> Result<Approv
     }
 }
 
-fn known(parts: &Parts, server: &ServerId, tool: &ToolName) -> Result<PinState, Error> {
-    parts.definitions.pins().state(server, tool).ok_or_else(|| {
-        Error::new(
-            code::TOOL_NOT_FOUND,
-            format!("nothing is known of a tool `{tool}` of `{server}`; `pin list` names those there are"),
-        )
-    })
+fn refused(parts: &Parts, server: &ServerId, name: &DefinitionName) -> Option<Refused> {
+    let is_refused = matches!(parts.definitions.hold(server, name), Some(Hold::Refused(_)));
+    let refused = is_refused.then(|| parts.definitions.refused())?;
+    refused.into_iter().find(|refused| refused.server == *server && refused.name == *name)
+}
+
+fn unknown(server: &ServerId, name: &DefinitionName) -> Error {
+    Error::new(
+        code::TOOL_NOT_FOUND,
+        format!("no definition of `{name}` of `{server}` is known; `mgp pin list` names those there are"),
+    )
 }
 
 impl PinRow {
@@ -181,10 +229,23 @@ impl PinRow {
         let state = &pinned.state;
         Self {
             server_id: pinned.server.clone(),
-            tool_name: pinned.tool().clone(),
+            name: pinned.name().clone(),
             state: PinWord::of(state),
             approved: state.approved().map(|definition| definition.digest().to_string()),
             waiting: state.pending().map(|definition| definition.digest().to_string()),
+            refused: None,
+        }
+    }
+
+    fn refused(refused: &Refused, state: Option<&PinState>) -> Self {
+        let approved = state.and_then(PinState::approved);
+        Self {
+            server_id: refused.server.clone(),
+            name: refused.name.clone(),
+            state: PinWord::Refused,
+            approved: approved.map(|definition| definition.digest().to_string()),
+            waiting: None,
+            refused: Some(refused.finding.to_string()),
         }
     }
 }
@@ -204,6 +265,7 @@ impl PinWord {
             Self::Approved => "approved",
             Self::New => "new",
             Self::Changed => "changed",
+            Self::Refused => "refused",
         }
     }
 }

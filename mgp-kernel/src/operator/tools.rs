@@ -1,5 +1,6 @@
 //! All tools, with their definitions as their servers wrote them; what a model is shown of them is another list.
 
+use mgp_security::definition::DefinitionKind;
 use mgp_types::RawJson;
 use mgp_types::mgp::{NameStyle, RiskLevel, ServerId, ToolName};
 use serde::{Deserialize, Serialize};
@@ -52,7 +53,11 @@ pub(super) fn list(parts: &Parts, asked: &ListTools) -> ToolPage {
             server_id: resolved.server.clone(),
             tool_name: resolved.name.clone(),
             risk: resolved.security.risk,
-            admitted: parts.definitions.is_admitted_anywhere(&resolved.server, &resolved.name),
+            admitted: parts.definitions.is_admitted_anywhere(
+                &resolved.server,
+                DefinitionKind::Tool,
+                resolved.name.as_str(),
+            ),
             definition: tool.definition(NameStyle::DOTS),
         }
     };

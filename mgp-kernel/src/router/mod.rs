@@ -4,6 +4,7 @@ mod describe;
 pub(crate) mod every;
 mod eyes;
 mod forward;
+mod held;
 mod listed;
 mod named;
 mod others;

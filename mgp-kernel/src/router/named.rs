@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use mgp_security::definition::DefinitionKind;
 use mgp_types::mgp::ServerId;
 use mgp_types::{Error, Object, RawJson, Request, Response, code};
 
-use super::Sight;
 use super::forward::{RouterFuture, to_server};
+use super::{Sight, held};
 use crate::changes::{subscribe, unsubscribe};
 use crate::parts::Parts;
 
@@ -97,6 +98,9 @@ fn prompt_owner(parts: &Parts, request: &Request, name: &str) -> Result<(ServerI
     if let Some(prompt) = sight.prompt(&snapshot, name) {
         return Ok((prompt.server.clone(), Arc::clone(&prompt.name)));
     }
+    if let Some(held) = held::by_name(parts, &sight, request, DefinitionKind::Prompt, name) {
+        return Err(held);
+    }
     let visible = sight.prompts(&snapshot).items;
     let names = parts.names(&request.context);
     let shown: Vec<_> =
@@ -111,6 +115,9 @@ fn resource_owner(parts: &Parts, request: &Request, uri: &str) -> Result<(Server
     if let Some(owner) = sight.resource_owner(&snapshot, uri) {
         return Ok((owner.server.clone(), owner.uri.into()));
     }
+    if let Some(held) = held::by_uri(parts, &sight, request, uri) {
+        return Err(held);
+    }
     let visible = sight.resources(&snapshot).items;
     let near = near(uri, visible.iter().map(|resource| &*resource.uri));
     Err(unknown("resource", uri, "resources/list", &near, not_found(request)))
@@ -123,6 +130,9 @@ fn template_owner(parts: &Parts, request: &Request, uri: &str) -> Result<(Server
         return Ok((owner.server.clone(), owner.uri.into()));
     }
     drop(snapshot);
+    if let Some(held) = held::by_name(parts, &sight, request, DefinitionKind::Template, uri) {
+        return Err(held);
+    }
     resource_owner(parts, request, uri)
 }
 

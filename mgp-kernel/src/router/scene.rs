@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mgp_discovery::Config;
+use mgp_security::definition::DefinitionKind;
 use mgp_types::mgp::{
     AccessGrant, AccessPermission, EffectiveSecurity, ExtensionSet, Negotiated, Offer, ResolvedTool,
     RiskLevel,
@@ -82,7 +83,7 @@ impl Scene {
         let definition = Object::parse(definition).unwrap();
         let security = EffectiveSecurity::new(RiskLevel::Safe);
         let id = server.into();
-        self.parts.definitions.examine(&id, std::slice::from_ref(&definition)).unwrap();
+        self.parts.definitions.examine(&id, DefinitionKind::Tool, std::slice::from_ref(&definition)).unwrap();
         let tool = ResolvedTool::new(id, name.into(), definition, security);
         self.parts.catalog.put_server(server.into(), vec![Arc::clone(&tool)]).unwrap();
         tool

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use mgp_discovery::catalog::{
     CatalogPrompt, CatalogResource, CatalogSnapshot, CatalogTemplate, CatalogTool, ResourceOwner,
 };
+use mgp_security::definition::{DefinitionKind, DefinitionName, server_of};
 use mgp_types::mgp::{ServerId, ToolName};
 use mgp_types::{Context, Error, Principal};
 
@@ -145,11 +146,21 @@ impl<'a> Sight<'a> {
 
     /// Whether the definition of the tool is approved on the connection that the caller uses.
     fn is_admitted(&self, server: &ServerId, name: &ToolName) -> bool {
-        let definitions = &self.parts.definitions;
-        match self.parts.fleet.holder(server.as_str(), &self.principal) {
-            Some(holder) => definitions.is_admitted(&holder, name),
-            None => definitions.is_admitted(server, name),
-        }
+        let holder = self.holder(server.as_str());
+        self.parts.definitions.is_admitted(&holder, DefinitionKind::Tool, name.as_str())
+    }
+
+    /// Whether the definition is one of a connection that the caller uses, and of something that it may use.
+    pub(super) fn concerns(&self, holder: &ServerId, name: &DefinitionName) -> bool {
+        let server = server_of(holder);
+        let tool = (name.kind() == DefinitionKind::Tool).then(|| name.as_str());
+        self.parts.access.decide(&self.principal.access_id(), server, tool).allows()
+            && self.holder(server) == *holder
+    }
+
+    /// Under which id the definitions are pinned that `server` lists for the caller.
+    pub(super) fn holder(&self, server: &str) -> ServerId {
+        self.parts.fleet.holder(server, &self.principal).unwrap_or_else(|| server.into())
     }
 
     /// Whether the caller may use the server as a whole, its prompts and resources included.

@@ -1,9 +1,10 @@
 use std::sync::Arc;
 
 use mgp_discovery::catalog::CatalogTool;
+use mgp_security::definition::DefinitionKind;
 use mgp_types::{Error, Request};
 
-use super::Sight;
+use super::{Sight, held};
 use crate::parts::Parts;
 
 /// A name that nobody knows, with those that are like it.
@@ -15,6 +16,9 @@ pub(super) fn unknown(parts: &Parts, request: &Request) -> Error {
         Ok(sight) => sight,
         Err(error) => return error,
     };
+    if let Some(held) = held::by_name(parts, &sight, request, DefinitionKind::Tool, &name) {
+        return held;
+    }
     let snapshot = parts.catalog.snapshot();
     let near = snapshot.near(&name, |tool| sight.tool(&tool.resolved.server, &tool.resolved.name));
     let style = parts.names(&request.context);

@@ -74,6 +74,7 @@ impl Instance {
             last_error: Mutex::default(),
             connected_at: Mutex::default(),
             connects: AtomicU64::new(0),
+            about: Mutex::default(),
             missed: Arc::default(),
             started: Mutex::default(),
             pid: Arc::default(),
@@ -215,6 +216,7 @@ impl Shared {
         if let Some(is_listening) = is_listening {
             let _ = tokio::time::timeout(ACKNOWLEDGE_TIMEOUT, is_listening).await;
         }
+        self.read_about(&client).await?;
         let missed = self.publish(&client, Lists::ALL).await?;
         self.list_later(missed);
         Ok(())

@@ -31,6 +31,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mgp_discovery::config::model::{ServerConfig, Sharing};
+use mgp_security::definition::DefinitionKind;
 use mgp_types::mgp::{ServerId, ServerState, ShutdownReason};
 use mgp_types::{BoxFuture, Error, Object, Principal, Request, Response, Session};
 use tower_service::Service;
@@ -140,10 +141,15 @@ impl Upstream {
         outcome
     }
 
-    /// Lists its tools again in a moment: what was held back may be shown now.
-    pub(crate) fn list_tools_anew(&self) {
+    /// Lists definitions of `kind` again in a moment: what was held back may be shown now.
+    pub(crate) fn list_anew(&self, kind: DefinitionKind) {
+        let what = match kind {
+            DefinitionKind::Tool => What::Tools,
+            DefinitionKind::Prompt => What::Prompts,
+            DefinitionKind::Template | DefinitionKind::Resource => What::Resources,
+        };
         for instance in self.instances() {
-            instance.get().shared.changed.mark(What::Tools);
+            instance.get().shared.changed.mark(what);
         }
     }
 
@@ -283,13 +289,17 @@ impl Upstream {
         self.on(&self.line(agent)).map(|instance| instance.get().capabilities()).unwrap_or_default()
     }
 
-    /// What it told a model about itself on the connection of this agent, if that is up.
+    /// What it told a model about itself on the connection of this agent, if that is up and nothing is hidden in it.
     pub(crate) fn instructions(&self, agent: &Principal) -> Option<Arc<str>> {
         #[cfg(test)]
         if let Connections::Fake(fake) = &self.connections {
             return fake.instructions.clone();
         }
-        self.on(&self.line(agent))?.get().client()?.instructions()
+        let connection = self.on(&self.line(agent))?;
+        let instance = connection.get();
+        instance.client()?;
+        let about = instance.shared.about.lock();
+        about.instructions.clone()
     }
 
     /// What was counted of its calls, by all its connections.

@@ -2,18 +2,18 @@ use std::sync::atomic::Ordering;
 
 use mgp_client_sdk::Client;
 use mgp_discovery::config::nearest;
-use mgp_security::definition::GuardLayer;
+use mgp_security::definition::{DefinitionKind, GuardLayer};
 use mgp_security::tool::effective;
 use mgp_toolindex::{Listing, ServerTools};
 use mgp_types::mgp::{Glob, ResolvedTool, ServerState, ToolName};
-use mgp_types::{Error, Method, Object, RawJson, Request, RpcService, code};
+use mgp_types::{Error, Object, RawJson, Request, RpcService, code};
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::changed::Lists;
 use super::of_server::Indexed;
 use super::offered::Listed;
-use super::shared::Shared;
+use super::shared::{About, Shared};
 use super::told::Told;
 use crate::settings;
 
@@ -28,30 +28,25 @@ impl Shared {
         S: RpcService<Future: 'static> + Sync,
     {
         let _turn = self.publishing.lock().await;
-        let capabilities = client.capabilities();
         let mut missed = Lists::NONE;
-        if lists.tools
-            && let Some(back) = self.back.get()
-        {
-            back.definitions.list_changed();
-            let has = capabilities.contains("tools");
-            let tools = if has { tools(client, &back.definitions).await? } else { Vec::new() };
-            self.put_tools(tools, description(client)).await;
+        let Some(back) = self.back.get() else { return Ok(missed) };
+        let definitions = &back.definitions;
+        if lists.tools {
+            let tools = listed(client, definitions, DefinitionKind::Tool).await?;
+            self.put_tools(tools).await;
         }
         if lists.prompts {
-            let has = capabilities.contains("prompts");
-            match self.listed(client, has, "prompts/list", "prompts").await {
+            match self.listed(client, definitions, DefinitionKind::Prompt).await {
                 Some(prompts) => self.offer(Listed::Prompts(prompts)),
                 None => missed.prompts = true,
             }
         }
         if lists.resources {
-            let has = capabilities.contains("resources");
-            match self.listed(client, has, "resources/list", "resources").await {
+            match self.listed(client, definitions, DefinitionKind::Resource).await {
                 Some(resources) => self.offer(Listed::Resources(resources)),
                 None => missed.resources = true,
             }
-            match self.listed(client, has, "resources/templates/list", "resourceTemplates").await {
+            match self.listed(client, definitions, DefinitionKind::Template).await {
                 Some(templates) => self.offer(Listed::Templates(templates)),
                 None => missed.resources = true,
             }
@@ -59,7 +54,26 @@ impl Shared {
         Ok(missed)
     }
 
-    async fn put_tools(&self, definitions: Vec<Object>, said: Option<String>) {
+    /// Notes what the server says of itself, as far as it may reach a model.
+    ///
+    /// # Errors
+    /// Something is withheld, and that cannot be recorded.
+    pub(super) async fn read_about<S: RpcService>(&self, client: &Client<S>) -> Result<(), Error> {
+        let Some(back) = self.back.get() else { return Ok(()) };
+        let admitted = async |what: &str, text: Option<Arc<str>>| match text {
+            Some(text) if !back.definitions.admits_text(what, Arc::clone(&text)).await? => {
+                tracing::warn!(server = %self.server, what, "what the server says of itself is withheld: it hides something");
+                Ok(None)
+            }
+            text => Ok::<_, Error>(text),
+        };
+        let instructions = admitted("instructions", client.instructions()).await?;
+        let description = admitted("description", description(client)).await?;
+        *self.about.lock() = About { instructions, description };
+        Ok(())
+    }
+
+    async fn put_tools(&self, definitions: Vec<Object>) {
         let rules = settings::tool_rules(&self.config);
         self.tell_rules_for_no_tool(&definitions);
         let resolved: Vec<_> = definitions
@@ -75,6 +89,7 @@ impl Shared {
             .collect();
         self.offer(Listed::Tools(resolved));
         let mut indexed = self.of_server.indexed.lock().await;
+        let said = self.about.lock().description.as_deref().map(str::to_owned);
         indexed.description = said.or_else(|| indexed.description.take());
         self.index(&indexed).await;
     }
@@ -157,56 +172,62 @@ impl Shared {
         self.parts.told().ended(&self.line);
     }
 
-    /// All of a list, which is empty if the server has none; `None` if it cannot be had.
-    async fn listed<S: RpcService>(
+    /// All of a list that may be shown, which is empty if the server has none; `None` if it cannot be had.
+    async fn listed<S>(
         &self,
         client: &Client<S>,
-        has: bool,
-        method: &'static str,
-        member: &str,
-    ) -> Option<Vec<Object>> {
-        if !has {
-            return Some(Vec::new());
-        }
-        match all_pages(client, method, member).await {
+        definitions: &GuardLayer,
+        kind: DefinitionKind,
+    ) -> Option<Vec<Object>>
+    where
+        S: RpcService<Future: 'static> + Sync,
+    {
+        match listed(client, definitions, kind).await {
             Ok(listed) => Some(listed),
             Err(error) => {
-                tracing::debug!(server = %self.server, method, %error, "a list cannot be had");
+                tracing::debug!(server = %self.server, %kind, %error, "a list cannot be had");
                 (error.code() == code::METHOD_NOT_FOUND).then(Vec::new)
             }
         }
     }
 }
 
-/// The tools whose definitions may be shown.
-async fn tools<S>(client: &Client<S>, definitions: &GuardLayer) -> Result<Vec<Object>, Error>
+/// All that the server lists of `kind` and that may be shown; nothing, if it has no such list.
+async fn listed<S>(
+    client: &Client<S>,
+    definitions: &GuardLayer,
+    kind: DefinitionKind,
+) -> Result<Vec<Object>, Error>
 where
     S: RpcService<Future: 'static> + Sync,
 {
+    definitions.list_changed(kind);
+    if !client.capabilities().contains(capability(kind)) {
+        return Ok(Vec::new());
+    }
     let mut guarded = definitions.layer(client.clone());
-    std::future::poll_fn(|cx| guarded.poll_ready(cx)).await?;
-    let response = guarded.call(Request::call(Method::TOOLS_LIST, Object::new())).await?;
-    let result = Object::from_raw(&response.to_raw()).map_err(|_| malformed())?;
-    objects(&result, "tools")
-}
-
-async fn all_pages<S: RpcService>(
-    client: &Client<S>,
-    method: &'static str,
-    member: &str,
-) -> Result<Vec<Object>, Error> {
     let mut all = Vec::new();
     let mut params = Object::new();
     for _ in 0..MAX_PAGES {
-        let page = client.request(Method::new(method), &params).await?;
-        let page = Object::from_raw(&page).map_err(|_| malformed())?;
-        all.extend(objects(&page, member)?);
+        std::future::poll_fn(|cx| guarded.poll_ready(cx)).await?;
+        let page = guarded.call(Request::call(kind.list_method(), params.clone())).await?;
+        let page = Object::from_raw(&page.to_raw()).map_err(|_| malformed())?;
+        all.extend(objects(&page, kind.list_member())?);
         match page.get("nextCursor").filter(|cursor| !cursor.is_null()) {
             Some(cursor) if all.len() <= MAX_LISTED => params.set("cursor", cursor),
             _ => return Ok(all),
         }
     }
     Err(Error::misbehaved("the server's list does not end"))
+}
+
+/// The capability of a server that lists `kind`.
+const fn capability(kind: DefinitionKind) -> &'static str {
+    match kind {
+        DefinitionKind::Tool => "tools",
+        DefinitionKind::Prompt => "prompts",
+        DefinitionKind::Template | DefinitionKind::Resource => "resources",
+    }
 }
 
 fn objects(page: &Object, member: &str) -> Result<Vec<Object>, Error> {
@@ -220,9 +241,9 @@ fn malformed() -> Error {
 }
 
 /// What the server says it is for.
-fn description<S: RpcService>(client: &Client<S>) -> Option<String> {
+fn description<S: RpcService>(client: &Client<S>) -> Option<Arc<str>> {
     let info = client.server_info()?;
-    info.description.or(info.title)
+    info.description.or(info.title).map(Into::into)
 }
 
 const MAX_PAGES: usize = 1_000;

@@ -61,12 +61,21 @@ pub(super) struct Shared {
     pub(super) last_error: Mutex<Option<String>>,
     pub(super) connected_at: Mutex<Option<Instant>>,
     pub(super) connects: AtomicU64,
+    /// What the server says of itself.
+    pub(super) about: Mutex<About>,
     /// Lists that could not be had.
     pub(super) missed: Arc<Mutex<Missed>>,
     /// How its program was started last, for the folders that it has to itself.
     pub(super) started: Mutex<Option<ProgramStart>>,
     /// The number of the process; 0 if there is none.
     pub(super) pid: Arc<AtomicU32>,
+}
+
+/// What a server says of itself that may reach a model.
+#[derive(Default)]
+pub(super) struct About {
+    pub(super) instructions: Option<Arc<str>>,
+    pub(super) description: Option<Arc<str>>,
 }
 
 /// Lists that are asked for again in a while.

@@ -19,6 +19,7 @@ mod commands;
 mod confinement;
 mod connections;
 mod control;
+mod definitions;
 #[path = "../support/home.rs"]
 mod home;
 #[path = "../support/program.rs"]
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
         registration::TESTS,
         record::TESTS,
         resources::TESTS,
+        definitions::TESTS,
         unknown_methods::TESTS,
         access_patterns::TESTS,
     ];

@@ -40,10 +40,22 @@ pub(crate) fn calls(home: &Home, id: &str) -> Vec<String> {
         .collect()
 }
 
+/// Has the server `id` answer `method` with this result, as it is written; a page of a list, if there is a cursor.
+pub(crate) fn answers(home: &Home, id: &str, method: &str, cursor: Option<&str>, result: &str) {
+    let path = home.path("notes").join(id).join(answer_file(method, cursor));
+    let beside = path.with_extension("new");
+    fs::write(&beside, result).unwrap();
+    fs::rename(beside, path).unwrap();
+}
+
+fn answer_file(method: &str, cursor: Option<&str>) -> String {
+    format!("{}{}.answer", method.replace('/', "."), cursor.unwrap_or_default())
+}
+
 /// Serves on this process' standard input and output: `execute_command` runs its `command` by a shell, `read_file` reads
 /// its `path`, `wait_for` runs its `script`, `nightly` runs `nightly.sh` of its folder by a shell, `delete_everything` and `echo`
-/// return their arguments, `fail` fails, `answer_as` returns the JSON in its `result` under the JSON-RPC id in its `id`; `resources/read`
-/// reads a `file:` URI.
+/// return their arguments, `fail` fails, `announce` tells that its `list` has changed, `answer_as` returns the JSON in its `result` under the JSON-RPC id in its `id`; `resources/read`
+/// reads a `file:` URI. What a test [has it answer](answers) it answers instead.
 pub(crate) fn serve() -> ExitCode {
     let folder = PathBuf::from(std::env::args().nth(2).unwrap());
     let mut out = std::io::stdout();
@@ -66,6 +78,14 @@ pub(crate) fn serve() -> ExitCode {
             .unwrap();
             continue;
         }
+        if params["name"] == "announce" {
+            let list = params["arguments"]["list"].as_str().unwrap();
+            writeln!(out, r#"{{"jsonrpc":"2.0","method":"notifications/{list}/list_changed"}}"#).unwrap();
+        }
+        if let Ok(result) = fs::read_to_string(folder.join(answer_file(method, params["cursor"].as_str()))) {
+            writeln!(out, r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#).unwrap();
+            continue;
+        }
         let answer = match answer(method, &params, &folder) {
             Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
             Err(text) => json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": text}}),
@@ -83,6 +103,7 @@ fn answer(method: &str, params: &Value, folder: &Path) -> Result<Value, String> 
             "protocolVersion": params["protocolVersion"],
             "capabilities": {"tools": {}, "resources": {}, "prompts": {}, "completions": {}},
             "serverInfo": {"name": "attacked", "version": "1"},
+            "instructions": fs::read_to_string(folder.join("instructions")).unwrap_or_default(),
         }),
         "tools/list" => json!({"tools": [
             tool("execute_command", "Runs a command.", "command"),
@@ -95,6 +116,7 @@ fn answer(method: &str, params: &Value, folder: &Path) -> Result<Value, String> 
             tool("wait_for", "Waits.", "script"),
             tool("answer_as", "Answers as it is told to.", "result"),
             tool("fail", "Fails.", "text"),
+            tool("announce", "Tells that a list has changed.", "list"),
         ]}),
         "resources/list" => json!({"resources": []}),
         "resources/templates/list" => json!({"resourceTemplates": [

@@ -123,7 +123,7 @@ async fn pain_14_a_changed_definition_is_held_back_until_it_is_approved() {
     refused(client.call_tool("notes.read", json!({})).await);
     assert_eq!(script.calls(), ["read {}", "tell {}"]);
 
-    let read = json!({"server_id": "notes", "tool_name": "read"});
+    let read = json!({"server_id": "notes", "name": "read"});
     let diff = ask(&operator, "kernel/pins/diff", read.clone()).await;
     assert_eq!((&diff["state"], &diff["changes"][0]["at"]), (&json!("changed"), &json!("/description")));
     assert!(diff["changes"][0]["after"].as_str().unwrap().contains("by mail"), "{diff}");

@@ -77,6 +77,8 @@ impl Kernel {
 pub(crate) struct Talk {
     pub(crate) input: ChildStdin,
     pub(crate) lines: Lines<BufReader<ChildStdout>>,
+    /// What the kernel said of itself when the session began.
+    pub(crate) described: Value,
     id: u32,
 }
 
@@ -85,12 +87,13 @@ impl Talk {
     pub(crate) fn open(kernel: &mut Kernel) -> Self {
         let input = kernel.child.stdin.take().unwrap();
         let lines = BufReader::new(kernel.child.stdout.take().unwrap()).lines();
-        let mut talk = Self { input, lines, id: 0 };
+        let mut talk = Self { input, lines, described: Value::Null, id: 0 };
         let hello = json!({
             "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"},
         });
         let answer = talk.ask("initialize", &hello);
         assert_eq!(answer["result"]["serverInfo"]["name"], "mgp", "{answer}");
+        talk.described = answer["result"].clone();
         writeln!(talk.input, r#"{{"jsonrpc":"2.0","method":"notifications/initialized"}}"#).unwrap();
         talk
     }
@@ -104,12 +107,17 @@ impl Talk {
 
     /// The answer to a request; what else is told meanwhile is passed over.
     pub(crate) fn ask(&mut self, method: &str, params: &Value) -> Value {
+        serde_json::from_str(&self.ask_for_text(method, params)).unwrap()
+    }
+
+    /// The answer to a request, as it is written.
+    pub(crate) fn ask_for_text(&mut self, method: &str, params: &Value) -> String {
         self.tell(method, params);
         loop {
             let line = self.lines.next().expect("the connection ended").unwrap();
             let message: Value = serde_json::from_str(&line).unwrap();
             if message["id"] == self.id {
-                return message;
+                return line;
             }
         }
     }

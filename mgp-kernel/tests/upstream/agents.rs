@@ -180,7 +180,7 @@ async fn a_tool_that_each_connection_defines_otherwise_is_each_agents_own() {
     }
     let pins = ask(&host.operator().await, "kernel/pins/list", json!({"server_id": "mail"})).await.unwrap();
     let pins = pins["pins"].as_array().unwrap();
-    let of = |holder: &str| pins.iter().any(|pin| pin["server_id"] == holder && pin["tool_name"] == "about");
+    let of = |holder: &str| pins.iter().any(|pin| pin["server_id"] == holder && pin["name"] == "about");
     assert!(of("mail@ada") && of("mail@bob"), "{pins:?}");
 }
 

@@ -28,6 +28,13 @@ impl Tree {
         Reader { text, at: 0 }.value()
     }
 
+    /// The member of this name, if it is an object that has one.
+    #[cfg(feature = "validate")]
+    pub(crate) fn member(&self, name: &str) -> Option<&Self> {
+        let Self::Object(members) = self else { return None };
+        members.iter().find(|(member, _)| member == name).map(|(_, value)| value)
+    }
+
     /// The canonical bytes.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();

@@ -152,9 +152,12 @@ mod tests {
     use mgp_types::Object;
 
     use super::*;
+    use crate::definition::DefinitionKind;
 
     fn diff(before: &str, after: &str) -> Diff {
-        let read = |json: &str| Definition::read(&Object::parse(json.to_owned()).unwrap()).unwrap();
+        let read = |json: &str| {
+            Definition::read(DefinitionKind::Tool, &Object::parse(json.to_owned()).unwrap()).unwrap()
+        };
         Diff::between(&read(before), &read(after))
     }
 

@@ -2,27 +2,27 @@
 
 use mgp_types::{Object, RawJson};
 
-use super::ToolName;
+use super::{DefinitionKind, DefinitionName};
 use crate::canonical::{CanonicalError, Digest, Tree};
 
 /// A definition as it is pinned: everything that a model reads or that decides about calls, in canonical form.
 ///
 /// All members are in it, those that nobody knows yet included: a client may show a model the whole object, and people know
-/// a tool by its icon. Only what does nothing but age a cache is left out.
+/// a tool or prompt by its icon. Only what does nothing but age a cache is left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Definition {
-    name: ToolName,
+    name: DefinitionName,
     digest: Digest,
     canonical: RawJson,
 }
 
 impl Definition {
-    /// What is pinned of `tool`.
+    /// Reads what is pinned of `listed`, the definition of a `kind`.
     ///
     /// # Errors
     /// The definition has no name, or no canonical form.
-    pub fn read(tool: &Object) -> Result<Self, DefinitionError> {
-        let Tree::Object(mut members) = Tree::read(&tool.to_raw())? else {
+    pub fn read(kind: DefinitionKind, listed: &Object) -> Result<Self, DefinitionError> {
+        let Tree::Object(mut members) = Tree::read(&listed.to_raw())? else {
             return Err(DefinitionError::NoName);
         };
         members.retain(|(member, _)| !is_unread(member));
@@ -36,22 +36,22 @@ impl Definition {
         // A server that adds an empty `_meta` or list of icons has changed nothing.
         members.retain(|(member, value)| member != "icons" || *value != Tree::Array(Vec::new()));
         members.retain(|(member, value)| member != "_meta" || *value != Tree::Object(Vec::new()));
-        Self::from_members(members)
+        Self::from_members(kind, members)
     }
 
     /// A definition that was pinned before, as [`canonical`](Self::canonical) gave it.
     ///
     /// # Errors
     /// The bytes are not those of a definition in canonical form.
-    pub fn restore(canonical: &RawJson) -> Result<Self, DefinitionError> {
+    pub fn restore(kind: DefinitionKind, canonical: &RawJson) -> Result<Self, DefinitionError> {
         match Tree::read(canonical)? {
-            Tree::Object(members) => Self::from_members(members),
+            Tree::Object(members) => Self::from_members(kind, members),
             _ => Err(DefinitionError::NoName),
         }
     }
 
-    /// The name of the tool.
-    pub fn name(&self) -> &ToolName {
+    /// What it is of, and the name.
+    pub const fn name(&self) -> &DefinitionName {
         &self.name
     }
 
@@ -65,9 +65,11 @@ impl Definition {
         &self.canonical
     }
 
-    fn from_members(members: Vec<(String, Tree)>) -> Result<Self, DefinitionError> {
+    fn from_members(kind: DefinitionKind, members: Vec<(String, Tree)>) -> Result<Self, DefinitionError> {
         let name = members.iter().find_map(|(member, value)| match value {
-            Tree::Text(name) if member == "name" => Some(ToolName::new(name.as_str())),
+            Tree::Text(name) if member == kind.name_member() => {
+                Some(DefinitionName::new(kind, name.as_str()))
+            }
             _ => None,
         });
         let bytes = Tree::Object(members).to_bytes();
@@ -81,14 +83,14 @@ impl Definition {
 /// # Errors
 /// The definition has no name, or no canonical form.
 pub fn fingerprint(tool: &Object) -> Result<Digest, DefinitionError> {
-    Definition::read(tool).map(|definition| definition.digest())
+    Definition::read(DefinitionKind::Tool, tool).map(|definition| definition.digest())
 }
 
 /// Why something is not a definition that can be pinned.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DefinitionError {
-    /// There is no member `name`, or it is not a text.
+    /// There is no member that names it (`name`, `uriTemplate`, `uri`), or it is not a text.
     #[error("the definition has no name")]
     NoName,
     /// The definition has no canonical form.
@@ -181,8 +183,11 @@ mod tests {
 
     #[test]
     fn a_definition_is_restored_from_its_canonical_form() {
-        let definition = Definition::read(&Object::parse(TOOL).unwrap()).unwrap();
-        assert_eq!(Definition::restore(definition.canonical()).unwrap(), definition);
+        let template = r#"{"uriTemplate":"file:///{path}","name":"files"}"#;
+        for (kind, json) in [(DefinitionKind::Tool, TOOL), (DefinitionKind::Template, template)] {
+            let definition = Definition::read(kind, &Object::parse(json).unwrap()).unwrap();
+            assert_eq!(Definition::restore(kind, definition.canonical()).unwrap(), definition);
+        }
     }
 
     #[test]

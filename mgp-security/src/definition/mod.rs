@@ -1,6 +1,6 @@
-//! The definitions of tools: pinned, compared, and searched for hidden instructions.
+//! The definitions of tools, prompts, templates and resources: pinned, compared, and searched for hidden instructions.
 //!
-//! A model obeys what it reads, and a definition is the first thing it reads of a server. So each list of tools is
+//! A model obeys what it reads, and a definition is the first thing it reads of a server. So each list is
 //! examined before anybody sees it: no name may pass for another server's or the kernel's, no text may hide
 //! instructions, and what was approved once stays as it was or waits for approval again.
 
@@ -8,8 +8,10 @@ mod diff;
 mod fingerprint;
 mod fold;
 mod guard;
+mod hold;
 mod holder;
 mod invisible;
+mod kind;
 mod layer;
 mod names;
 mod pin;
@@ -20,13 +22,15 @@ mod store;
 
 pub use self::diff::{Change, Diff};
 pub use self::fingerprint::{Definition, DefinitionError, fingerprint};
-pub use self::guard::{Admission, DefinitionGuard, Examined, QuarantineReason};
+pub use self::guard::{Admission, DefinitionGuard, Examined, QuarantineReason, Refused};
+pub use self::hold::Hold;
 pub use self::holder::{pinned_for, server_of};
+pub use self::kind::{DefinitionKind, DefinitionName, UnknownKind};
 pub use self::layer::{GuardLayer, Guarded};
 pub(crate) use self::names::skeleton;
 pub use self::names::{Names, check_name};
 pub use self::pin::{ApproveError, FirstUse, Pins, Verdict};
-pub use self::scan::{Judgement, judge_definition, scan_definition, scan_text};
+pub use self::scan::{Judgement, judge_definition, scan_definition, scan_instructions, scan_text};
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::SqlitePins;
 pub use self::store::{MemoryPins, PinState, PinStore, Pinned};

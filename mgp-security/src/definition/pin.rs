@@ -9,14 +9,16 @@ use parking_lot::Mutex;
 
 use super::holder::server_of;
 use super::names::Names;
-use super::{Definition, Diff, PinState, PinStore, Pinned, ServerId, ToolName};
+use super::{
+    Definition, DefinitionKind, DefinitionName, Diff, PinState, PinStore, Pinned, ServerId, ToolName,
+};
 use crate::StoreError;
 use crate::canonical::Digest;
 
 /// The pinned definitions of all servers.
 ///
 /// Reading is one load of a snapshot without locks. Writing goes to the store first and becomes visible only when
-/// the store has it, so that a quarantine survives a restart. A tool that is gone stays pinned: one that comes
+/// the store has it, so that a quarantine survives a restart. What is gone stays pinned: a tool that comes
 /// back under its old name with another definition has changed.
 #[derive(Debug)]
 pub struct Pins {
@@ -27,7 +29,7 @@ pub struct Pins {
     turn: Mutex<()>,
 }
 
-/// What happens to a tool that was never seen before.
+/// What happens to a definition that was never seen before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum FirstUse {
@@ -44,28 +46,33 @@ pub enum FirstUse {
 pub enum Verdict {
     /// The definition is the approved one.
     Known,
-    /// The tool has no approved definition yet, or has it since now.
+    /// There was no approved definition so far.
     FirstSeen {
         /// Whether it was approved at once.
         approved: bool,
     },
-    /// The definition is not the approved one: the tool is quarantined.
+    /// The definition is not the approved one: it is quarantined.
     Changed {
         /// What changed.
         diff: Diff,
     },
-    /// The server has more tools than are pinned of one server; this one is not to be used.
+    /// The server has more of the kind than is pinned of one server; this one is not to be used.
     Crowded,
-    /// The tool is pinned and was not listed.
+    /// It is pinned and was not listed.
     Gone,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Snapshot {
-    servers: HashMap<ServerId, Arc<HashMap<ToolName, PinState>>>,
+    servers: HashMap<ServerId, ByKind>,
     /// The names of the tools that have an approved definition.
     names: Arc<Names>,
 }
+
+/// What is pinned of one server, by the number of its kind.
+type ByKind = [Arc<ByName>; DefinitionKind::ALL.len()];
+
+pub(super) type ByName = HashMap<Box<str>, PinState>;
 
 impl Pins {
     /// The pins that `store` remembers.
@@ -73,13 +80,13 @@ impl Pins {
     /// # Errors
     /// The store cannot be read.
     pub fn load(policy: FirstUse, store: impl PinStore) -> Result<Self, StoreError> {
-        let mut servers: HashMap<ServerId, HashMap<ToolName, PinState>> = HashMap::default();
+        let mut snapshot = Snapshot::default();
         for pinned in store.load()? {
-            let tool = pinned.tool().clone();
-            servers.entry(pinned.server).or_default().insert(tool, pinned.state);
+            let (kind, name) = (pinned.name().kind(), pinned.name().as_str().into());
+            let kinds = snapshot.servers.entry(pinned.server).or_default();
+            // Nobody else has it yet.
+            Arc::make_mut(&mut kinds[kind as usize]).insert(name, pinned.state);
         }
-        let servers = servers.into_iter().map(|(server, tools)| (server, Arc::new(tools))).collect();
-        let mut snapshot = Snapshot { servers, names: Arc::default() };
         snapshot.index_names();
         Ok(Self {
             policy,
@@ -89,25 +96,26 @@ impl Pins {
         })
     }
 
-    /// Compares what `server` lists with what is pinned, and pins what is new.
+    /// Compares what `server` lists of `kind` with what is pinned, and pins what is new.
     ///
-    /// There is one verdict per definition, in their order, and then one for each tool that is gone.
+    /// There is one verdict per definition, in their order, and then one for each that is gone.
     ///
     /// # Errors
     /// The store cannot be written. What was decided up to then holds; the rest is not approved.
     pub fn observe(
         &self,
         server: &ServerId,
+        kind: DefinitionKind,
         listed: &[Definition],
-    ) -> Result<Vec<(ToolName, Verdict)>, StoreError> {
+    ) -> Result<Vec<(DefinitionName, Verdict)>, StoreError> {
         let _turn = self.turn.lock();
-        let known = self.tools(server);
-        let mut writing = Writing { pins: self, server, tools: None };
+        let known = self.known(server, kind);
+        let mut writing = Writing { pins: self, server, kind, states: None };
         let mut verdicts = Vec::with_capacity(listed.len());
         for definition in listed {
             let state = writing.state(&known, definition.name());
             let count = known.len() + verdicts.len();
-            let has_room = state.is_some() || count < MAX_TOOLS;
+            let has_room = state.is_some() || count < MAX_OF_KIND;
             let beside = if has_room { self.beside(server, state, definition) } else { None };
             let (next, verdict) = self.judge(beside.as_ref().or(state), definition, count);
             let next = next.or(beside);
@@ -117,37 +125,45 @@ impl Pins {
             verdicts.push((definition.name().clone(), verdict));
         }
         writing.publish();
-        let names: HashSet<&ToolName> = listed.iter().map(Definition::name).collect();
-        let gone = known.keys().filter(|name| !names.contains(name));
-        verdicts.extend(gone.map(|name| (name.clone(), Verdict::Gone)));
+        let names: HashSet<&str> = listed.iter().map(|definition| definition.name().as_str()).collect();
+        let gone = known.keys().filter(|name| !names.contains(&***name));
+        verdicts.extend(gone.map(|name| (DefinitionName::new(kind, name.clone()), Verdict::Gone)));
         Ok(verdicts)
     }
 
-    /// Approves the definition of `tool` that has `digest`, which is what whoever approves has seen.
+    /// Approves the definition called `name` that has `digest`, which is what whoever approves has seen.
     ///
     /// # Errors
     /// No definition waits for approval, another one does, or the store cannot be written.
-    pub fn approve(&self, server: &ServerId, tool: &ToolName, digest: Digest) -> Result<(), ApproveError> {
+    pub fn approve(
+        &self,
+        server: &ServerId,
+        name: &DefinitionName,
+        digest: Digest,
+    ) -> Result<(), ApproveError> {
         let _turn = self.turn.lock();
-        let known = self.tools(server);
-        let pending = known.get(tool).and_then(PinState::pending).ok_or(ApproveError::NothingPending)?;
+        let known = self.known(server, name.kind());
+        let pending =
+            known.get(name.as_str()).and_then(PinState::pending).ok_or(ApproveError::NothingPending)?;
         if pending.digest() != digest {
             return Err(ApproveError::OtherPending(pending.digest()));
         }
-        let mut writing = Writing { pins: self, server, tools: None };
+        let mut writing = Writing { pins: self, server, kind: name.kind(), states: None };
         writing.save(&known, PinState::Approved(pending.clone()))?;
         writing.publish();
         Ok(())
     }
 
-    /// Forgets all tools of `server`, which was removed from the configuration.
+    /// Forgets all that is pinned of `server`, which was removed from the configuration.
     ///
     /// # Errors
-    /// The store cannot be written; the tools it could not forget stay pinned.
+    /// The store cannot be written; what it could not forget stays pinned.
     pub fn forget(&self, server: &ServerId) -> Result<(), StoreError> {
         let _turn = self.turn.lock();
-        for tool in self.tools(server).keys() {
-            self.store.remove(server, tool)?;
+        for kind in DefinitionKind::ALL {
+            for name in self.known(server, kind).keys() {
+                self.store.remove(server, &DefinitionName::new(kind, name.clone()))?;
+            }
         }
         let mut snapshot = Snapshot::clone(&self.snapshot.load());
         snapshot.servers.remove(server);
@@ -156,11 +172,10 @@ impl Pins {
         Ok(())
     }
 
-    /// Whether `tool` may be called: it has an approved definition and was not listed with another since.
-    pub fn is_approved(&self, server: &ServerId, tool: &ToolName) -> bool {
+    /// Whether the definition of `kind` called `name` may be used: it is approved and was not listed otherwise since.
+    pub fn is_approved(&self, server: &ServerId, kind: DefinitionKind, name: &str) -> bool {
         let snapshot = self.snapshot.load();
-        let state = snapshot.servers.get(server).and_then(|tools| tools.get(tool));
-        matches!(state, Some(PinState::Approved(_)))
+        matches!(snapshot.of(server, kind).and_then(|known| known.get(name)), Some(PinState::Approved(_)))
     }
 
     /// Under which ids definitions of `server` are pinned.
@@ -169,27 +184,38 @@ impl Pins {
         snapshot.servers.keys().filter(|holder| server_of(holder) == server.as_str()).cloned().collect()
     }
 
-    /// What is known of `tool`.
-    pub fn state(&self, server: &ServerId, tool: &ToolName) -> Option<PinState> {
-        self.snapshot.load().servers.get(server)?.get(tool).cloned()
+    /// What is known of the definition called `name`.
+    pub fn state(&self, server: &ServerId, name: &DefinitionName) -> Option<PinState> {
+        self.snapshot.load().of(server, name.kind())?.get(name.as_str()).cloned()
     }
 
-    /// All tools that are pinned, by server and name.
+    /// All that is pinned, by server, kind and name.
     pub fn all(&self) -> Vec<Pinned> {
         let snapshot = self.snapshot.load();
-        let all = snapshot.servers.iter().flat_map(|(server, tools)| {
-            tools.values().map(|state| Pinned::new(server.clone(), state.clone()))
+        let all = snapshot.servers.iter().flat_map(|(server, kinds)| {
+            let states = kinds.iter().flat_map(|known| known.values());
+            states.map(|state| Pinned::new(server.clone(), state.clone()))
         });
         let mut all: Vec<_> = all.collect();
-        all.sort_by(|one, other| (&one.server, one.tool()).cmp(&(&other.server, other.tool())));
+        all.sort_by(|one, other| (&one.server, one.name()).cmp(&(&other.server, other.name())));
         all
     }
 
-    /// All tools of which a definition waits for approval.
+    /// All of which a definition waits for approval.
     pub fn pending(&self) -> Vec<Pinned> {
         let mut all = self.all();
         all.retain(|pinned| pinned.state.pending().is_some());
         all
+    }
+
+    /// The definitions of `kind` that wait for approval.
+    pub(super) fn waiting(&self, kind: DefinitionKind) -> Vec<(ServerId, DefinitionName)> {
+        let snapshot = self.snapshot.load();
+        let waiting = snapshot.servers.iter().flat_map(|(server, kinds)| {
+            let waiting = kinds[kind as usize].iter().filter(|(_, state)| state.pending().is_some());
+            waiting.map(|(name, _)| (server.clone(), DefinitionName::new(kind, name.clone())))
+        });
+        waiting.collect()
     }
 
     /// The names of the tools that have an approved definition.
@@ -197,8 +223,9 @@ impl Pins {
         Arc::clone(&self.snapshot.load().names)
     }
 
-    fn tools(&self, server: &ServerId) -> Arc<HashMap<ToolName, PinState>> {
-        self.snapshot.load().servers.get(server).cloned().unwrap_or_default()
+    /// What is pinned of `kind` for `server`.
+    pub(super) fn known(&self, server: &ServerId, kind: DefinitionKind) -> Arc<ByName> {
+        self.snapshot.load().of(server, kind).cloned().unwrap_or_default()
     }
 
     /// What an agent's own connection begins with, where nothing was approved for it: the definition, if it is approved
@@ -210,8 +237,10 @@ impl Pins {
         }
         let snapshot = self.snapshot.load();
         let of_server = snapshot.servers.iter().filter(|(other, _)| server_of(other) == server);
-        let mut approved =
-            of_server.filter_map(|(other, tools)| Some((other, tools.get(now.name())?.approved()?)));
+        let name = now.name();
+        let mut approved = of_server.filter_map(|(other, kinds)| {
+            Some((other, kinds[name.kind() as usize].get(name.as_str())?.approved()?))
+        });
         let same = approved.clone().find(|(_, definition)| *definition == now);
         let found = same.or_else(|| approved.find(|(other, _)| own.is_none() && other.as_str() == server))?;
         Some(PinState::Approved(found.1.clone()))
@@ -220,7 +249,7 @@ impl Pins {
     /// What to keep, if it is not what is kept already, and the verdict.
     fn judge(&self, state: Option<&PinState>, now: &Definition, count: usize) -> (Option<PinState>, Verdict) {
         let Some(state) = state else {
-            if count >= MAX_TOOLS {
+            if count >= MAX_OF_KIND {
                 return (None, Verdict::Crowded);
             }
             return match self.policy {
@@ -245,25 +274,26 @@ impl Pins {
     }
 }
 
-/// The changes to the tools of one server, while the turn is held. They become visible when it is dropped, so
-/// that what the store has is seen even if a later write fails.
+/// The changes to what is pinned of one kind for one server, while the turn is held. They become visible when it is dropped,
+/// so that what the store has is seen even if a later write fails.
 struct Writing<'a> {
     pins: &'a Pins,
     server: &'a ServerId,
-    /// The tools as they will be, once one of them differs.
-    tools: Option<HashMap<ToolName, PinState>>,
+    kind: DefinitionKind,
+    /// What will be known, once something differs.
+    states: Option<ByName>,
 }
 
 impl Writing<'_> {
-    fn state<'a>(&'a self, known: &'a HashMap<ToolName, PinState>, tool: &ToolName) -> Option<&'a PinState> {
-        self.tools.as_ref().unwrap_or(known).get(tool)
+    fn state<'a>(&'a self, known: &'a ByName, name: &DefinitionName) -> Option<&'a PinState> {
+        self.states.as_ref().unwrap_or(known).get(name.as_str())
     }
 
-    fn save(&mut self, known: &HashMap<ToolName, PinState>, state: PinState) -> Result<(), StoreError> {
+    fn save(&mut self, known: &ByName, state: PinState) -> Result<(), StoreError> {
         let pinned = Pinned::new(self.server.clone(), state);
         self.pins.store.save(&pinned)?;
-        let tool = pinned.tool().clone();
-        self.tools.get_or_insert_with(|| known.clone()).insert(tool, pinned.state);
+        let name = pinned.name().as_str().into();
+        self.states.get_or_insert_with(|| known.clone()).insert(name, pinned.state);
         Ok(())
     }
 
@@ -274,27 +304,37 @@ impl Writing<'_> {
 
 impl Drop for Writing<'_> {
     fn drop(&mut self) {
-        let Some(tools) = self.tools.take() else { return };
+        let Some(states) = self.states.take() else { return };
         let mut snapshot = Snapshot::clone(&self.pins.snapshot.load());
-        let mut names = Names::clone(&snapshot.names);
-        for (tool, _) in tools.iter().filter(|(_, state)| state.approved().is_some()) {
-            names.insert(self.server, tool);
+        if self.kind == DefinitionKind::Tool {
+            let mut names = Names::clone(&snapshot.names);
+            add_approved(&mut names, self.server, &states);
+            snapshot.names = Arc::new(names);
         }
-        snapshot.names = Arc::new(names);
-        snapshot.servers.insert(self.server.clone(), Arc::new(tools));
+        let kinds = snapshot.servers.entry(self.server.clone()).or_default();
+        kinds[self.kind as usize] = Arc::new(states);
         self.pins.snapshot.store(Arc::new(snapshot));
     }
 }
 
 impl Snapshot {
+    fn of(&self, server: &ServerId, kind: DefinitionKind) -> Option<&Arc<ByName>> {
+        Some(&self.servers.get(server)?[kind as usize])
+    }
+
     fn index_names(&mut self) {
         let mut names = Names::default();
-        for (server, tools) in &self.servers {
-            for (tool, _) in tools.iter().filter(|(_, state)| state.approved().is_some()) {
-                names.insert(server, tool);
-            }
+        for (server, kinds) in &self.servers {
+            add_approved(&mut names, server, &kinds[DefinitionKind::Tool as usize]);
         }
         self.names = Arc::new(names);
+    }
+}
+
+/// Notes the tools among `states` that have an approved definition.
+fn add_approved(names: &mut Names, server: &ServerId, states: &ByName) {
+    for (name, _) in states.iter().filter(|(_, state)| state.approved().is_some()) {
+        names.insert(server, &ToolName::from(&**name));
     }
 }
 
@@ -302,8 +342,8 @@ impl Snapshot {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ApproveError {
-    /// No definition of the tool waits for approval.
-    #[error("no definition of the tool waits for approval")]
+    /// No definition of that name waits for approval.
+    #[error("no definition of that name waits for approval")]
     NothingPending,
     /// The definition has changed again since it was looked at.
     #[error("another definition waits for approval by now: {0}")]
@@ -313,9 +353,9 @@ pub enum ApproveError {
     Store(#[from] StoreError),
 }
 
-/// How many tools of one server are pinned. Pins outlive what a server lists, so without a bound a server that
+/// How much of each kind is pinned of one server. Pins outlive what a server lists, so without a bound a server that
 /// lists new names each time would fill memory and disk.
-const MAX_TOOLS: usize = 10_000;
+const MAX_OF_KIND: usize = 10_000;
 
 #[cfg(test)]
 mod tests;

@@ -34,6 +34,7 @@ use self::parameters::Parameters;
 use self::rules::{Match, Place};
 use self::table::ENCODED;
 use self::table_definitions::CROSS;
+use super::DefinitionKind;
 use super::fold::{Folded, undisguised};
 use super::invisible::{self, Hiding, Tolerance, visible};
 use super::names::check_spelling;
@@ -52,36 +53,50 @@ pub enum Judgement {
     Hold(Finding),
 }
 
-/// Judges whether anything that a model reads of the definition `tool` hides instructions.
+/// Judges whether anything that a model reads of `listed`, the definition of a `kind`, hides instructions.
 ///
 /// Every text counts, at any depth: names of parameters, defaults and examples as much as descriptions. So does
-/// the name of the tool, as far as it can be judged without those of others. Held is what hides something, from people in
+/// the name of a tool, as far as it can be judged without those of others. Held is what hides something, from people in
 /// characters that they do not see or in code, or from the user by asking the model to keep quiet, and what has orders
 /// about tools that `is_foreign` knows as those of other servers. Wording alone flags.
-pub fn judge_definition(tool: &Object, is_foreign: &dyn Fn(&str) -> bool) -> Judgement {
-    let mut reader =
-        Reader { is_foreign, parameters: Parameters::default(), prose: String::new(), flagged: None };
-    match (reader.read_definition(tool), reader.flagged) {
-        (Err(finding), _) => Judgement::Hold(finding),
-        (Ok(()), Some(finding)) => Judgement::Flag(finding),
-        (Ok(()), None) => Judgement::Allow,
-    }
+pub fn judge_definition(
+    kind: DefinitionKind,
+    listed: &Object,
+    is_foreign: &dyn Fn(&str) -> bool,
+) -> Judgement {
+    let mut reader = Reader::new(is_foreign, Parameters::default());
+    let read = reader.read_definition(kind, listed);
+    reader.judgement(read)
 }
 
-/// Checks whether the definition `tool` has to be [held](Judgement::Hold); what is only flagged is logged.
+/// Checks whether `listed`, the definition of a `kind`, has to be [held](Judgement::Hold); what is only flagged is logged.
 ///
 /// # Errors
 /// It has to be held; the finding says why and where, for whoever runs the server.
-pub fn scan_definition(tool: &Object, is_foreign: &dyn Fn(&str) -> bool) -> Result<(), Finding> {
-    match judge_definition(tool, is_foreign) {
+pub fn scan_definition(
+    kind: DefinitionKind,
+    listed: &Object,
+    is_foreign: &dyn Fn(&str) -> bool,
+) -> Result<(), Finding> {
+    match judge_definition(kind, listed, is_foreign) {
         Judgement::Allow => Ok(()),
         Judgement::Flag(finding) => {
-            let name = tool.text("name").unwrap_or_default();
-            tracing::warn!(tool = %visible(&name), rule = finding.rule, finding = %finding.message, "a definition is flagged");
+            let name = kind.name_in(listed);
+            tracing::warn!(%kind, name = %visible(&name), rule = finding.rule, finding = %finding.message, "a definition is flagged");
             Ok(())
         }
         Judgement::Hold(finding) => Err(finding),
     }
+}
+
+/// Whether `text`, which a server says of itself to a model, hides instructions or characters.
+///
+/// # Errors
+/// Something was found; the finding says what.
+pub fn scan_instructions(text: &str) -> Result<(), Finding> {
+    let mut reader = Reader::new(&|_| false, Parameters::of_everything());
+    reader.check_text(text, Place::Prose, "")?;
+    reader.flagged.map_or(Ok(()), Err)
 }
 
 /// Whether `text`, a result or a prompt on its way to a model, tries to give it instructions.
@@ -92,12 +107,7 @@ pub fn scan_text(text: &str) -> Result<(), Finding> {
     if let Some((hiding, at)) = invisible::find(text, Tolerance::Typesetting) {
         return Err(hidden(text, hiding, at, ""));
     }
-    let mut reader = Reader {
-        is_foreign: &|_| false,
-        parameters: Parameters::default(),
-        prose: String::new(),
-        flagged: None,
-    };
+    let mut reader = Reader::new(&|_| false, Parameters::default());
     reader.check_readings(text, Place::Text, "")?;
     reader.flagged.map_or(Ok(()), Err)
 }
@@ -113,20 +123,43 @@ struct Reader<'a> {
     flagged: Option<Finding>,
 }
 
-impl Reader<'_> {
-    fn read_definition(&mut self, tool: &Object) -> Result<(), Finding> {
-        let tree = Tree::read(&tool.to_raw()).map_err(|error| {
+impl<'a> Reader<'a> {
+    fn new(is_foreign: &'a dyn Fn(&str) -> bool, parameters: Parameters) -> Self {
+        Self { is_foreign, parameters, prose: String::new(), flagged: None }
+    }
+
+    fn judgement(self, read: Result<(), Finding>) -> Judgement {
+        match (read, self.flagged) {
+            (Err(finding), _) => Judgement::Hold(finding),
+            (Ok(()), Some(finding)) => Judgement::Flag(finding),
+            (Ok(()), None) => Judgement::Allow,
+        }
+    }
+
+    fn read_definition(&mut self, kind: DefinitionKind, listed: &Object) -> Result<(), Finding> {
+        let tree = Tree::read(&listed.to_raw()).map_err(|error| {
             Finding::new("malformed-definition", format!("the definition cannot be read: {error}"))
         })?;
         let Tree::Object(members) = tree else { return Ok(()) };
-        check_spelling(&tool.text("name").unwrap_or_default())?;
-        self.parameters = Parameters::of(tool, names(&members));
+        if kind == DefinitionKind::Tool {
+            check_spelling(&kind.name_in(listed))?;
+        }
+        self.parameters = Parameters::of(kind, listed, names(&members));
         for (name, value) in &members {
             // Icons are data that no model reads.
             if name != "icons" {
-                let place = if name == "name" { Place::Name } else { Place::Prose };
+                let place = match name.as_str() {
+                    "name" => Place::Name,
+                    "uri" | "uriTemplate" => Place::Literal,
+                    _ => Place::Prose,
+                };
                 let mut pointer = format!("/{name}");
                 self.check_text(name, Place::Name, &pointer)?;
+                if let (true, Tree::Array(arguments)) = (name == "arguments", value) {
+                    arguments.iter().enumerate().try_for_each(|(index, argument)| {
+                        self.check_argument(argument, &format!("{pointer}/{index}"))
+                    })?;
+                }
                 self.check_tree(value, place, &mut pointer)?;
             }
         }
@@ -158,7 +191,9 @@ impl Reader<'_> {
                 step(pointer, name, |pointer| {
                     self.check_text(name, Place::Name, pointer)?;
                     if let (true, Tree::Object(parameters)) = (name == "properties", value) {
-                        parameters.iter().try_for_each(|it| self.check_parameter(it, pointer))?;
+                        parameters.iter().try_for_each(|(name, schema)| {
+                            self.check_parameter(name, schema, &format!("{pointer}/{name}"))
+                        })?;
                     }
                     let below = if LITERALS.contains(&name.as_str()) { Place::Literal } else { place };
                     self.check_tree(value, below, pointer)
@@ -168,13 +203,18 @@ impl Reader<'_> {
         }
     }
 
+    /// Judges an argument of a prompt as a parameter.
+    fn check_argument(&mut self, argument: &Tree, pointer: &str) -> Result<(), Finding> {
+        match argument.member("name") {
+            Some(Tree::Text(name)) => self.check_parameter(name, argument, pointer),
+            _ => Ok(()),
+        }
+    }
+
     /// Judges the name of a parameter and its description as one text.
-    fn check_parameter(&mut self, (name, schema): &(String, Tree), pointer: &str) -> Result<(), Finding> {
-        let member = |wanted: &str| match schema {
-            Tree::Object(members) => members.iter().find_map(|(member, value)| match value {
-                Tree::Text(text) if member == wanted => Some(text.as_str()),
-                _ => None,
-            }),
+    fn check_parameter(&mut self, name: &str, schema: &Tree, at: &str) -> Result<(), Finding> {
+        let member = |wanted: &str| match schema.member(wanted) {
+            Some(Tree::Text(text)) => Some(text.as_str()),
             _ => None,
         };
         if matches!(member("type"), Some("boolean" | "integer" | "number")) {
@@ -185,7 +225,7 @@ impl Reader<'_> {
         let text = format!("{}: {}", in_words(name), described.unwrap_or_default());
         let member = if described.is_some() { "/description" } else { "" };
         let found = self.judge(&text, Place::Parameter);
-        self.note(found, &format!("{pointer}/{name}{member}"))
+        self.note(found, &format!("{at}{member}"))
     }
 
     fn check_text(&mut self, text: &str, place: Place, pointer: &str) -> Result<(), Finding> {
@@ -258,11 +298,18 @@ impl Reader<'_> {
 
 /// The names of the parameters that `members` of a definition declare.
 fn names(members: &[(String, Tree)]) -> Vec<String> {
-    let member = |members: &[(String, Tree)], name: &str| match members.iter().find(|it| it.0 == name) {
-        Some((_, Tree::Object(below))) => below.clone(),
+    let of = |name: &str| members.iter().find(|(member, _)| member == name).map(|(_, value)| value);
+    let schema = of("inputSchema").and_then(|schema| schema.member("properties"));
+    match (schema, of("arguments")) {
+        (Some(Tree::Object(properties)), _) => properties.iter().map(|(name, _)| name.clone()).collect(),
+        (_, Some(Tree::Array(arguments))) => {
+            let names = arguments.iter().filter_map(|argument| argument.member("name"));
+            names
+                .filter_map(|name| if let Tree::Text(name) = name { Some(name.clone()) } else { None })
+                .collect()
+        }
         _ => Vec::new(),
-    };
-    member(&member(members, "inputSchema"), "properties").into_iter().map(|(name, _)| name).collect()
+    }
 }
 
 fn step<T>(pointer: &mut String, name: &str, inside: impl FnOnce(&mut String) -> T) -> T {

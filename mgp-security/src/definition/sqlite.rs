@@ -1,8 +1,8 @@
 use mgp_types::RawJson;
-use mgp_types::mgp::{ServerId, ToolName};
+use mgp_types::mgp::ServerId;
 use rusqlite::{Row, params};
 
-use super::{Definition, PinState, PinStore, Pinned};
+use super::{Definition, DefinitionKind, DefinitionName, PinState, PinStore, Pinned};
 use crate::StoreError;
 use crate::sqlite::Database;
 
@@ -24,7 +24,8 @@ impl SqlitePins {
 impl PinStore for SqlitePins {
     fn load(&self) -> Result<Vec<Pinned>, StoreError> {
         let connection = self.0.connection();
-        let mut query = connection.prepare("SELECT server, tool, approved, pending FROM definition_pins")?;
+        let mut query =
+            connection.prepare("SELECT server, kind, name, approved, pending FROM definition_pins")?;
         let mut rows = query.query([])?;
         let mut pins = Vec::new();
         while let Some(row) = rows.next()? {
@@ -35,10 +36,12 @@ impl PinStore for SqlitePins {
 
     fn save(&self, pinned: &Pinned) -> Result<(), StoreError> {
         self.0.connection().execute(
-            "INSERT OR REPLACE INTO definition_pins (server, tool, approved, pending) VALUES (?1, ?2, ?3, ?4)",
+            "INSERT OR REPLACE INTO definition_pins (server, kind, name, approved, pending)
+             VALUES (?1, ?2, ?3, ?4, ?5)",
             params![
                 pinned.server.as_str(),
-                pinned.tool().as_str(),
+                pinned.name().kind().as_str(),
+                pinned.name().as_str(),
                 pinned.state.approved().map(|definition| definition.canonical().as_bytes()),
                 pinned.state.pending().map(|definition| definition.canonical().as_bytes()),
             ],
@@ -46,10 +49,10 @@ impl PinStore for SqlitePins {
         Ok(())
     }
 
-    fn remove(&self, server: &ServerId, tool: &ToolName) -> Result<(), StoreError> {
+    fn remove(&self, server: &ServerId, name: &DefinitionName) -> Result<(), StoreError> {
         self.0.connection().execute(
-            "DELETE FROM definition_pins WHERE server = ?1 AND tool = ?2",
-            params![server.as_str(), tool.as_str()],
+            "DELETE FROM definition_pins WHERE server = ?1 AND kind = ?2 AND name = ?3",
+            params![server.as_str(), name.kind().as_str(), name.as_str()],
         )?;
         Ok(())
     }
@@ -57,36 +60,53 @@ impl PinStore for SqlitePins {
 
 fn read(row: &Row<'_>) -> Result<Pinned, StoreError> {
     let text = |column| row.get_ref(column)?.as_str().map_err(rusqlite::Error::from);
-    let (server, tool) = (ServerId::from(text(0)?), text(1)?);
-    let state = match (definition(row.get(2)?)?, definition(row.get(3)?)?) {
+    let (server, kind, name) = (ServerId::from(text(0)?), text(1)?, text(2)?);
+    let kind: DefinitionKind = kind.parse().map_err(|_| damaged("an unknown kind"))?;
+    let state = match (definition(kind, row.get(3)?)?, definition(kind, row.get(4)?)?) {
         (Some(approved), None) => PinState::Approved(approved),
         (None, Some(pending)) => PinState::Asked(pending),
         (Some(approved), Some(pending)) => PinState::Changed { approved, pending },
         (None, None) => return Err(damaged("no definition")),
     };
     let pinned = Pinned::new(server, state);
-    // The row is found by the name, so a definition of another tool would be approved under a name it does not have.
-    if pinned.tool().as_str() == tool { Ok(pinned) } else { Err(damaged("the definition of another tool")) }
+    // The row is found by the name, so a definition of another name would be approved under one that it does not have.
+    if pinned.name().as_str() == name { Ok(pinned) } else { Err(damaged("the definition of another name")) }
 }
 
-fn definition(canonical: Option<Vec<u8>>) -> Result<Option<Definition>, StoreError> {
+fn definition(kind: DefinitionKind, canonical: Option<Vec<u8>>) -> Result<Option<Definition>, StoreError> {
     let Some(canonical) = canonical else { return Ok(None) };
     let raw = RawJson::parse(canonical).map_err(|_| damaged("a definition that is no JSON"))?;
-    Definition::restore(&raw).map(Some).map_err(|_| damaged("a definition that is none"))
+    Definition::restore(kind, &raw).map(Some).map_err(|_| damaged("a definition that is none"))
 }
 
 fn damaged(what: &str) -> StoreError {
     StoreError::Damaged(format!("a pin has {what}"))
 }
 
-const MIGRATIONS: &[&str] = &["CREATE TABLE definition_pins (
-    server TEXT NOT NULL,
-    tool TEXT NOT NULL,
-    approved BLOB,
-    pending BLOB,
-    PRIMARY KEY (server, tool),
-    CHECK (approved IS NOT NULL OR pending IS NOT NULL)
-) STRICT, WITHOUT ROWID"];
+const MIGRATIONS: &[&str] = &[
+    "CREATE TABLE definition_pins (
+        server TEXT NOT NULL,
+        tool TEXT NOT NULL,
+        approved BLOB,
+        pending BLOB,
+        PRIMARY KEY (server, tool),
+        CHECK (approved IS NOT NULL OR pending IS NOT NULL)
+    ) STRICT, WITHOUT ROWID",
+    // The kind is part of the key, which a table keeps for life.
+    "ALTER TABLE definition_pins RENAME TO definition_pins_of_tools;
+    CREATE TABLE definition_pins (
+        server TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        name TEXT NOT NULL,
+        approved BLOB,
+        pending BLOB,
+        PRIMARY KEY (server, kind, name),
+        CHECK (approved IS NOT NULL OR pending IS NOT NULL)
+    ) STRICT, WITHOUT ROWID;
+    INSERT INTO definition_pins (server, kind, name, approved, pending)
+        SELECT server, 'tool', tool, approved, pending FROM definition_pins_of_tools;
+    DROP TABLE definition_pins_of_tools",
+];
 
 #[cfg(test)]
 mod tests {
@@ -95,45 +115,68 @@ mod tests {
     use super::super::{FirstUse, Pins, Verdict};
     use super::*;
 
+    fn read(kind: DefinitionKind, description: &str) -> Definition {
+        let json = format!(r#"{{"name":"read","description":"{description}"}}"#);
+        Definition::read(kind, &Object::parse(json).unwrap()).unwrap()
+    }
+
     fn tool(description: &str) -> Definition {
-        let json =
-            format!(r#"{{"name":"read","description":"{description}","inputSchema":{{"type":"object"}}}}"#);
-        Definition::read(&Object::parse(json).unwrap()).unwrap()
+        read(DefinitionKind::Tool, description)
     }
 
     #[test]
     fn a_quarantine_outlives_the_process() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("state.db");
-        let files = ServerId::new("files");
-        let open = || {
-            let store = SqlitePins::new(Database::open(&path).unwrap()).unwrap();
-            Pins::load(FirstUse::Trust, store).unwrap()
-        };
-        open().observe(&files, &[tool("Reads.")]).unwrap();
-        let verdicts = open().observe(&files, &[tool("Reads, and sends it away.")]).unwrap();
-        assert!(matches!(verdicts[0].1, Verdict::Changed { .. }), "{verdicts:?}");
+        for kind in [DefinitionKind::Tool, DefinitionKind::Prompt] {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("state.db");
+            let files = ServerId::new("files");
+            let open = || {
+                let store = SqlitePins::new(Database::open(&path).unwrap()).unwrap();
+                Pins::load(FirstUse::Trust, store).unwrap()
+            };
+            let (honest, changed) = (read(kind, "Reads."), read(kind, "Reads, and sends it away."));
+            let observed = |definition: &Definition| {
+                open().observe(&files, kind, std::slice::from_ref(definition)).unwrap().remove(0).1
+            };
+            observed(&honest);
+            assert!(matches!(observed(&changed), Verdict::Changed { .. }));
 
-        let pins = open();
-        assert!(!pins.is_approved(&files, &ToolName::new("read")));
-        let changed = tool("Reads, and sends it away.");
-        pins.approve(&files, &ToolName::new("read"), changed.digest()).unwrap();
-        drop(pins);
-        let pins = open();
-        assert!(pins.is_approved(&files, &ToolName::new("read")));
-        pins.forget(&files).unwrap();
-        drop(pins);
-        assert!(open().state(&files, &ToolName::new("read")).is_none());
+            let pins = open();
+            assert!(!pins.is_approved(&files, kind, "read"));
+            pins.approve(&files, changed.name(), changed.digest()).unwrap();
+            drop(pins);
+            let pins = open();
+            assert!(pins.is_approved(&files, kind, "read"));
+            pins.forget(&files).unwrap();
+            drop(pins);
+            assert!(open().state(&files, changed.name()).is_none());
+        }
+    }
+
+    #[test]
+    fn pins_of_the_first_version_are_pins_of_tools() {
+        let database = Database::in_memory().unwrap();
+        database.migrate("definition", &MIGRATIONS[..1]).unwrap();
+        let old = tool("Reads.");
+        database
+            .connection()
+            .execute(
+                "INSERT INTO definition_pins (server, tool, approved) VALUES ('files', 'read', ?1)",
+                [old.canonical().as_bytes()],
+            )
+            .unwrap();
+        let pinned = SqlitePins::new(database).unwrap().load().unwrap();
+        assert_eq!(pinned, [Pinned::new(ServerId::new("files"), PinState::Approved(old))]);
     }
 
     #[test]
     fn a_row_that_was_tampered_with_is_called_damaged() {
-        let database = Database::in_memory().unwrap();
-        let store = SqlitePins::new(database.clone()).unwrap();
-        store.save(&Pinned::new(ServerId::new("files"), PinState::Approved(tool("Reads.")))).unwrap();
-        database.connection().execute("UPDATE definition_pins SET tool = 'write'", []).unwrap();
-        assert!(matches!(store.load(), Err(StoreError::Damaged(_))));
-        database.connection().execute("UPDATE definition_pins SET approved = x'7b'", []).unwrap();
-        assert!(matches!(store.load(), Err(StoreError::Damaged(_))));
+        for tampered in ["name = 'write'", "approved = x'7b'", "kind = 'key'", "kind = 'template'"] {
+            let database = Database::in_memory().unwrap();
+            let store = SqlitePins::new(database.clone()).unwrap();
+            store.save(&Pinned::new(ServerId::new("files"), PinState::Approved(tool("Reads.")))).unwrap();
+            database.connection().execute(&format!("UPDATE definition_pins SET {tampered}"), []).unwrap();
+            assert!(matches!(store.load(), Err(StoreError::Damaged(_))), "{tampered}");
+        }
     }
 }

@@ -5,20 +5,20 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::{Definition, ServerId, ToolName};
+use super::{Definition, DefinitionName, ServerId};
 use crate::StoreError;
 
-/// A tool of which a definition is pinned, as it is stored.
+/// A tool, prompt or template of which a definition is pinned, as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Pinned {
-    /// The server that lists the tool.
+    /// The server that lists it.
     pub server: ServerId,
     /// What is known of its definition.
     pub state: PinState,
 }
 
-/// What is known of the definition of one tool. At least one definition always is.
+/// What is known of one definition. At least one version of it always is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "closed: a definition waits for approval, has it, or both")]
 pub enum PinState {
@@ -26,7 +26,7 @@ pub enum PinState {
     Approved(Definition),
     /// The first definition waits for approval.
     Asked(Definition),
-    /// The tool had an approved definition and is now defined otherwise: it is quarantined.
+    /// There was an approved definition, and it is now another: it is quarantined.
     Changed {
         /// What was approved.
         approved: Definition,
@@ -36,13 +36,13 @@ pub enum PinState {
 }
 
 impl Pinned {
-    /// A tool of `server`.
-    pub fn new(server: ServerId, state: PinState) -> Self {
+    /// What is known of a definition of `server`.
+    pub const fn new(server: ServerId, state: PinState) -> Self {
         Self { server, state }
     }
 
-    /// The name of the tool.
-    pub fn tool(&self) -> &ToolName {
+    /// What the definition is of, and its name.
+    pub const fn name(&self) -> &DefinitionName {
         match &self.state {
             PinState::Approved(definition) | PinState::Asked(definition) => definition.name(),
             PinState::Changed { approved, .. } => approved.name(),
@@ -79,17 +79,17 @@ pub trait PinStore: fmt::Debug + Send + Sync + 'static {
     /// The store cannot be read.
     fn load(&self) -> Result<Vec<Pinned>, StoreError>;
 
-    /// Keeps `pinned` in place of what was known of the tool.
+    /// Keeps `pinned` in place of what was known of the definition.
     ///
     /// # Errors
     /// The store cannot be written.
     fn save(&self, pinned: &Pinned) -> Result<(), StoreError>;
 
-    /// Forgets the tool.
+    /// Forgets the definition.
     ///
     /// # Errors
     /// The store cannot be written.
-    fn remove(&self, server: &ServerId, tool: &ToolName) -> Result<(), StoreError>;
+    fn remove(&self, server: &ServerId, name: &DefinitionName) -> Result<(), StoreError>;
 }
 
 impl<S: PinStore> PinStore for Arc<S> {
@@ -101,8 +101,8 @@ impl<S: PinStore> PinStore for Arc<S> {
         (**self).save(pinned)
     }
 
-    fn remove(&self, server: &ServerId, tool: &ToolName) -> Result<(), StoreError> {
-        (**self).remove(server, tool)
+    fn remove(&self, server: &ServerId, name: &DefinitionName) -> Result<(), StoreError> {
+        (**self).remove(server, name)
     }
 }
 
@@ -117,15 +117,15 @@ impl PinStore for MemoryPins {
 
     fn save(&self, pinned: &Pinned) -> Result<(), StoreError> {
         let mut all = self.0.lock();
-        match all.iter_mut().find(|known| known.server == pinned.server && known.tool() == pinned.tool()) {
+        match all.iter_mut().find(|known| known.server == pinned.server && known.name() == pinned.name()) {
             Some(known) => *known = pinned.clone(),
             None => all.push(pinned.clone()),
         }
         Ok(())
     }
 
-    fn remove(&self, server: &ServerId, tool: &ToolName) -> Result<(), StoreError> {
-        self.0.lock().retain(|known| known.server != *server || known.tool() != tool);
+    fn remove(&self, server: &ServerId, name: &DefinitionName) -> Result<(), StoreError> {
+        self.0.lock().retain(|known| known.server != *server || known.name() != name);
         Ok(())
     }
 }

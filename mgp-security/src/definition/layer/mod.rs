@@ -1,4 +1,7 @@
-//! The layer of the guard: what a server lists is examined, and only what was admitted is shown and called.
+//! The layer of the guard: what a server lists is examined, and only what was admitted is shown and used.
+
+mod list;
+mod used;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,19 +12,23 @@ use std::task::{Context, Poll};
 
 use futures_util::future::Either;
 use mgp_types::mgp::{
-    Actor, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, Recovery, Refusal, Timestamp, TraceId,
-    code,
+    Actor, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, ToolName, TraceId, code,
 };
-use mgp_types::{BoxFuture, Error, Kind, Method, Object, RawJson, Request, Response, RpcService, Shape};
+use mgp_types::{BoxFuture, Error, Kind, Object, Request, Response, RpcService};
 use parking_lot::Mutex;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::{Admission, DefinitionGuard, QuarantineReason, ServerId, ToolName, pinned_for};
-use crate::tool::{MAX_PAGES, MAX_TOOLS};
+use self::list::Fetched;
+use self::used::Used;
+use super::{
+    Admission, DefinitionGuard, DefinitionKind, DefinitionName, Hold, QuarantineReason, ServerId, pinned_for,
+    scan_instructions,
+};
+use crate::tool::MAX_TOOLS;
 use crate::{Clock, GateFuture, Target, random};
 
-/// Keeps the tools of one server back whose definitions nobody has approved. Makes [`Guarded`] services, which share
+/// Keeps back what one server lists and nobody has approved. Makes [`Guarded`] services, which share
 /// what they have seen.
 #[derive(Clone)]
 pub struct GuardLayer(Arc<Shared>);
@@ -33,14 +40,22 @@ struct Shared {
     guard: Arc<DefinitionGuard>,
     audit: Arc<dyn AuditPort>,
     clock: Clock,
-    /// How often the server's list is known to have changed, and at which count it was examined last.
+    /// By the number of their kind.
+    lists: [ListState; DefinitionKind::ALL.len()],
+}
+
+/// How far one of the server's lists is known.
+struct ListState {
+    /// How often it is known to have changed, and at which count it was examined last.
     changes: AtomicU64,
     examined: AtomicU64,
     /// Lists are examined one after the other, or an older one could undo what a newer one said.
     listing: tokio::sync::Mutex<()>,
-    /// What was recorded last of each tool that is kept back.
-    kept_back: Mutex<HashMap<ToolName, Box<str>, foldhash::fast::RandomState>>,
+    /// What was recorded last of each definition that is kept back.
+    kept_back: Mutex<KeptBack>,
 }
+
+type KeptBack = HashMap<DefinitionName, Box<str>, foldhash::fast::RandomState>;
 
 impl GuardLayer {
     /// Has `guard` examine what `server` lists, and records in `audit` what is kept back.
@@ -72,23 +87,32 @@ impl GuardLayer {
         audit: Arc<dyn AuditPort>,
         clock: Clock,
     ) -> Self {
-        Self(Arc::new(Shared {
-            holder,
-            server,
-            guard,
-            audit,
-            clock,
-            changes: AtomicU64::new(1),
-            examined: AtomicU64::new(0),
-            listing: tokio::sync::Mutex::default(),
-            kept_back: Mutex::default(),
-        }))
+        let lists = DefinitionKind::ALL.map(|_| ListState::new());
+        Self(Arc::new(Shared { server, holder, guard, audit, clock, lists }))
     }
 
-    /// Has the list examined again before the next call: to be called when the server says
-    /// `notifications/tools/list_changed`.
-    pub fn list_changed(&self) {
-        self.0.changes.fetch_add(1, Ordering::AcqRel);
+    /// Has the list of `kind` examined again before it is next relied on: to be called when the server says that it has
+    /// changed.
+    pub fn list_changed(&self, kind: DefinitionKind) {
+        self.0.of(kind).changes.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Whether `text`, which the server says of itself to a model (`what`: `instructions`, `description`), may reach one. A
+    /// refusal is recorded.
+    ///
+    /// # Errors
+    /// The refusal cannot be recorded.
+    pub async fn admits_text(&self, what: &str, text: Arc<str>) -> Result<bool, Error> {
+        // A long text takes a while to scan.
+        let scanned = tokio::task::spawn_blocking(move || scan_instructions(&text)).await;
+        let scanned = scanned.map_err(|panic| {
+            Error::internal("what the server says of itself could not be examined").with_source(panic)
+        })?;
+        let Err(finding) = scanned else { return Ok(true) };
+        let target = AuditTarget::new(Some(self.0.server.clone()), None);
+        let event = self.0.blocked(format!("dev.cloto.mgp.{what}_refused"), target, None, finding.rule);
+        self.0.audit.record(event.with_detail("finding", &*finding.message)).await?;
+        Ok(false)
     }
 }
 
@@ -106,15 +130,18 @@ impl fmt::Debug for GuardLayer {
     }
 }
 
-/// Lists only tools whose definitions are approved, and refuses calls of all others with 1010.
+/// Lists only tools, prompts, templates and resources whose definitions are admitted, and refuses with 1010 what uses another:
+/// calls of tools, prompts that are got, resources that are read or watched, and completions.
 ///
 /// Sits behind access, so that nobody learns here what he may not see, and in front of whatever checks arguments or asks
-/// a human. Reads `context.tool`, or else the tool that the body names; writes `context.trail`. A call is held to the
+/// a human. Reads `context.tool`, or else what the body names; writes `context.trail`. A request is held to the
 /// list as it is now: the first one, and the first after the list has changed, has the list fetched.
 ///
-/// All pages are fetched and examined together and given as one, because a tool of one page may pass for one of
-/// another; a list is therefore asked for without a cursor. What is newly kept back is recorded, and without the record
-/// there is no list. A call of an admitted tool takes no lock and allocates nothing.
+/// All pages of tools, prompts and templates are fetched and examined together and given as one, because one of a page may
+/// pass for one of another; such a list is therefore asked for without a cursor. Resources are not pinned, and there may be
+/// many: each page is examined by itself and keeps its cursor. A list of which nothing is kept back keeps its bytes. What
+/// is newly kept back is recorded, and without the record there is no list. A call of an admitted tool takes no lock and
+/// allocates nothing.
 #[derive(Clone)]
 pub struct Guarded<S> {
     inner: S,
@@ -131,153 +158,227 @@ impl<S: RpcService> Service<Request> for Guarded<S> {
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        if request.method == Method::TOOLS_LIST {
-            if request.kind == Kind::Notify || request.params.contains("cursor") {
-                // Nothing comes back of a notification, and no cursor was given.
-                let error =
-                    Error::invalid_params("the list of tools has one page, and is asked for by a call");
-                return Either::Left(GateFuture::refused(error));
-            }
-            let (shared, mut inner) = (self.shared.clone(), self.inner.clone());
-            return Either::Right(Box::pin(async move {
-                let _turn = shared.listing.lock().await;
-                shared.list(&mut inner, request).await
-            }));
-        }
-        if request.method != Method::TOOLS_CALL {
-            return Either::Left(GateFuture::passed(self.inner.call(request)));
-        }
-        if self.shared.is_current() {
-            return Either::Left(match self.shared.admit(&request) {
+        let used = match Used::by(&request) {
+            Ok(Some(used)) => used,
+            Ok(None) => return self.list_or_pass(request),
+            Err(error) => return Either::Left(GateFuture::refused(error)),
+        };
+        if self.shared.is_current(used.kind()) {
+            return Either::Left(match self.shared.admit(&request, &used) {
                 Ok(()) => GateFuture::passed(self.inner.call(request)),
                 Err(error) => GateFuture::refused(error),
             });
         }
         let (shared, mut inner) = (self.shared.clone(), self.inner.clone());
         Either::Right(Box::pin(async move {
-            shared.look(&mut inner, &request).await?;
-            shared.admit(&request)?;
+            shared.look(&mut inner, &request, used.kind()).await?;
+            shared.admit(&request, &used)?;
             poll_fn(|cx| inner.poll_ready(cx)).await?;
             inner.call(request).await
         }))
     }
 }
 
-impl Shared {
-    fn is_current(&self) -> bool {
-        self.examined.load(Ordering::Acquire) == self.changes.load(Ordering::Acquire)
-    }
-
-    fn admit(&self, request: &Request) -> Result<(), Error> {
-        let Target { server, tool } = Target::of(request, Some(&self.server))?;
-        let tool = tool.ok_or_else(|| Error::invalid_params("`name` is missing"))?;
-        if server == self.server && self.guard.is_admitted(&self.holder, &tool) {
-            return Ok(());
-        }
-        let state = self.guard.pins().state(&self.holder, &tool);
-        let (rule, message) = match state.as_ref().and_then(|state| state.pending()) {
-            Some(_) => ("quarantined", "the tool waits until an operator has approved its definition"),
-            None => ("not-admitted", "the tool is not offered here, or its definition is refused"),
+impl<S: RpcService> Guarded<S> {
+    fn list_or_pass(&mut self, request: Request) -> <Self as Service<Request>>::Future {
+        let Some(kind) = DefinitionKind::listed_by(&request) else {
+            return Either::Left(GateFuture::passed(self.inner.call(request)));
         };
-        if let Some(trail) = &request.context.trail {
-            trail.note_refusal(Refusal::new("definition", rule));
+        if request.kind == Kind::Notify || (kind.is_pinned() && request.params.contains("cursor")) {
+            // Nothing comes back of a notification, and no cursor was given.
+            let error = Error::invalid_params(format!(
+                "the list of {kind}s has one page, and is asked for by a call"
+            ));
+            return Either::Left(GateFuture::refused(error));
         }
-        let mut details = Object::new();
-        details.set("rule", text(rule));
-        details.set("advice", text("use another tool, or have an operator look at this one"));
-        let recovery =
-            Recovery::for_code(code::VALIDATION_BLOCKED).unwrap_or_default().with_details(&details);
-        Err(Error::new(code::VALIDATION_BLOCKED, message).with_recovery(recovery))
+        let (shared, mut inner) = (self.shared.clone(), self.inner.clone());
+        Either::Right(Box::pin(async move {
+            let _turn = shared.of(kind).listing.lock().await;
+            shared.list(&mut inner, request, kind).await
+        }))
+    }
+}
+
+impl Shared {
+    const fn of(&self, kind: DefinitionKind) -> &ListState {
+        &self.lists[kind as usize]
     }
 
-    /// Has the list examined before `call` is decided about.
-    async fn look<S: RpcService>(&self, inner: &mut S, call: &Request) -> Result<(), Error> {
-        let _turn = self.listing.lock().await;
-        if self.is_current() {
+    fn is_current(&self, kind: DefinitionKind) -> bool {
+        let list = self.of(kind);
+        list.examined.load(Ordering::Acquire) == list.changes.load(Ordering::Acquire)
+    }
+
+    fn admit(&self, request: &Request, used: &Used) -> Result<(), Error> {
+        let (guard, holder) = (&self.guard, &self.holder);
+        let refuse = |name: &DefinitionName, hold: Hold| Err(hold.refusal(holder, name, &request.context));
+        let (kind, name) = match used {
+            Used::Tool => {
+                let Target { server, tool } = Target::of(request, Some(&self.server))?;
+                let tool = tool.ok_or_else(|| Error::invalid_params("`name` is missing"))?;
+                if server == self.server && guard.is_admitted(holder, DefinitionKind::Tool, tool.as_str()) {
+                    return Ok(());
+                }
+                let name = DefinitionName::new(DefinitionKind::Tool, tool.as_str());
+                let hold = if server == self.server { guard.hold(holder, &name) } else { None };
+                return refuse(&name, hold.unwrap_or(Hold::Unlisted));
+            }
+            Used::Resources(uris) => {
+                let held = uris.iter().find_map(|uri| guard.hold_of_uri(holder, uri));
+                return held.map_or(Ok(()), |(name, hold)| refuse(&name, hold));
+            }
+            Used::Prompt(name) => (DefinitionKind::Prompt, name),
+            Used::Template(name) => (DefinitionKind::Template, name),
+        };
+        let name = DefinitionName::new(kind, &**name);
+        match guard.hold(holder, &name) {
+            None => Ok(()),
+            // What is no template that the server lists may be a resource of one.
+            Some(Hold::Unlisted) if kind == DefinitionKind::Template => {
+                guard.hold_of_uri(holder, name.as_str()).map_or(Ok(()), |(name, hold)| refuse(&name, hold))
+            }
+            Some(hold) => refuse(&name, hold),
+        }
+    }
+
+    /// Has the list of `kind` examined before `request` is decided about.
+    async fn look<S: RpcService>(
+        &self,
+        inner: &mut S,
+        request: &Request,
+        kind: DefinitionKind,
+    ) -> Result<(), Error> {
+        let _turn = self.of(kind).listing.lock().await;
+        if self.is_current(kind) {
             return Ok(());
         }
-        let mut list = Request::call(Method::TOOLS_LIST, Object::new());
-        list.context = call.context.clone();
-        list.context.tool = None;
-        self.list(inner, list).await.map(drop)
+        let mut list = Request::call(kind.list_method(), Object::new());
+        list.context = request.context.clone();
+        (list.context.tool, list.context.operation) = (None, None);
+        match self.list(inner, list, kind).await {
+            // A server that has no such list has none of what it would list.
+            Err(error) if error.code() == code::METHOD_NOT_FOUND && kind != DefinitionKind::Tool => {
+                let changes = self.of(kind).changes.load(Ordering::Acquire);
+                self.examine(Fetched::default(), kind, None).await?;
+                self.of(kind).examined.store(changes, Ordering::Release);
+                Ok(())
+            }
+            // Resources need no template; those that are known to be held stay so.
+            Err(_) if kind == DefinitionKind::Template => Ok(()),
+            listed => listed.map(drop),
+        }
     }
 
     /// Fetches the list, has it examined, and leaves of it what was admitted.
-    async fn list<S: RpcService>(&self, inner: &mut S, request: Request) -> Result<Response, Error> {
-        let changes = self.changes.load(Ordering::Acquire);
+    async fn list<S: RpcService>(
+        &self,
+        inner: &mut S,
+        request: Request,
+        kind: DefinitionKind,
+    ) -> Result<Response, Error> {
+        let list = self.of(kind);
+        let changes = list.changes.load(Ordering::Acquire);
         let trace = request.context.trace;
-        let (first, tools) = all_pages(inner, request).await?;
+        let (response, fetched) = list::fetch(inner, request, kind).await?;
+        let (fetched, admissions) = self.examine(fetched, kind, trace).await?;
+        list.examined.store(changes, Ordering::Release);
+        Ok(list::admitted(response, &fetched, &admissions, kind))
+    }
+
+    async fn examine(
+        &self,
+        fetched: Fetched,
+        kind: DefinitionKind,
+        trace: Option<TraceId>,
+    ) -> Result<(Fetched, Vec<Admission>), Error> {
         let (guard, holder) = (self.guard.clone(), self.holder.clone());
         // The pins may be on a disk, and long texts take a while to scan.
-        let examining = tokio::task::spawn_blocking(move || (guard.examine(&holder, &tools), tools));
-        let (examined, tools) = examining
+        let examining = tokio::task::spawn_blocking(move || {
+            let examined = if fetched.is_continued {
+                guard.examine_more_resources(&holder, &fetched.listed)
+            } else {
+                guard.examine(&holder, kind, &fetched.listed)
+            };
+            (examined, fetched)
+        });
+        let (examined, fetched) = examining
             .await
             .map_err(|panic| Error::internal("the list could not be examined").with_source(panic))?;
         let admissions = examined?.admissions;
-        self.record(&tools, &admissions, trace).await?;
-        self.examined.store(changes, Ordering::Release);
-        let admitted =
-            tools.iter().zip(&admissions).filter(|(_, admission)| **admission == Admission::Admitted);
-        Ok(with_tools(first, admitted.map(|(tool, _)| tool)))
+        self.record(&fetched.listed, &admissions, kind, trace).await?;
+        Ok((fetched, admissions))
     }
 
     /// Records what is kept back now and was not, or for another reason.
     async fn record(
         &self,
-        tools: &[Object],
+        listed: &[Object],
         admissions: &[Admission],
+        kind: DefinitionKind,
         trace: Option<TraceId>,
     ) -> Result<(), Error> {
-        let news: Vec<_> = {
-            let mut known = self.kept_back.lock();
+        let mut news: Vec<_> = {
+            let mut known = self.of(kind).kept_back.lock();
             if known.len() > MAX_TOOLS {
                 known.clear();
             }
-            tools
+            listed
                 .iter()
                 .zip(admissions)
-                .filter_map(|(tool, admission)| news(&mut known, tool, admission))
+                .filter_map(|(listed, admission)| news(&mut known, kind, listed, admission))
                 .collect()
         };
         if news.is_empty() {
             return Ok(());
         }
-        let trace = trace.unwrap_or_else(random::trace_id);
-        let events = news.iter().map(|(tool, kind, why)| {
-            let target = AuditTarget::new(Some(self.server.clone()), Some(tool.clone()));
-            let kind = EventType::Custom((*kind).into());
-            let event = AuditEvent::new(self.now(), trace, kind, Actor::kernel(), target, Outcome::Blocked)
-                .with_detail("section", "definition")
-                .with_detail("rule", &**why);
-            if self.holder == self.server { event } else { event.with_detail("pinned_for", &self.holder) }
+        // Resources come and go with what a server is given: nobody reads a record of each.
+        let more = if kind.is_pinned() { 0 } else { news.len().saturating_sub(MOST_RESOURCES_RECORDED) };
+        news.truncate(news.len() - more);
+        let events = news.iter().map(|(name, what, why)| {
+            let target = AuditTarget::new(Some(self.server.clone()), Some(ToolName::new(name.to_string())));
+            let event = self.blocked(format!("dev.cloto.mgp.{kind}_{what}"), target, trace, why);
+            if more > 0 { event.with_detail("more", &more) } else { event }
         });
         let recorded = self.audit.record_all(events.collect()).await;
         if recorded.is_err() {
             // What could not be recorded is still news.
-            let mut known = self.kept_back.lock();
-            for (tool, ..) in &news {
-                known.remove(tool);
+            let mut known = self.of(kind).kept_back.lock();
+            for (name, ..) in &news {
+                known.remove(name);
             }
         }
         recorded
     }
 
-    fn now(&self) -> Timestamp {
-        self.clock.now()
+    /// What is kept back, as an event.
+    fn blocked(&self, what: String, target: AuditTarget, trace: Option<TraceId>, why: &str) -> AuditEvent {
+        let trace = trace.unwrap_or_else(random::trace_id);
+        let kind = EventType::Custom(what.into());
+        let event = AuditEvent::new(self.clock.now(), trace, kind, Actor::kernel(), target, Outcome::Blocked)
+            .with_detail("section", "definition")
+            .with_detail("rule", why);
+        if self.holder == self.server { event } else { event.with_detail("pinned_for", &self.holder) }
     }
 }
 
-/// What is to be recorded of a tool: its name, the event, and why it is kept back.
-type News = (ToolName, &'static str, Box<str>);
+impl ListState {
+    fn new() -> Self {
+        Self {
+            changes: AtomicU64::new(1),
+            examined: AtomicU64::new(0),
+            listing: tokio::sync::Mutex::default(),
+            kept_back: Mutex::default(),
+        }
+    }
+}
 
-fn news(
-    known: &mut HashMap<ToolName, Box<str>, foldhash::fast::RandomState>,
-    tool: &Object,
-    admission: &Admission,
-) -> Option<News> {
-    let name = tool.text("name").unwrap_or_default();
-    let name = ToolName::new(name.chars().take(MAX_NAME_CHARS).collect::<String>());
-    let (kind, why) = match admission {
+/// What is to be recorded of a definition: its name, what became of it, and why.
+type News = (DefinitionName, &'static str, Box<str>);
+
+fn news(known: &mut KeptBack, kind: DefinitionKind, listed: &Object, admission: &Admission) -> Option<News> {
+    let name: String = kind.name_in(listed).chars().take(MAX_NAME_CHARS).collect();
+    let name = DefinitionName::new(kind, name);
+    let (what, why) = match admission {
         Admission::Admitted => {
             known.remove(&name);
             return None;
@@ -290,60 +391,7 @@ fn news(
     };
     let why: Box<str> = why.into();
     let before = known.insert(name.clone(), why.clone());
-    (before.as_deref() != Some(&*why)).then_some((name, kind, why))
-}
-
-/// The first page, and the tools of all.
-async fn all_pages<S: RpcService>(
-    inner: &mut S,
-    mut request: Request,
-) -> Result<(Response, Vec<Object>), Error> {
-    let malformed = || Error::misbehaved("the list of tools is none");
-    let mut tools = Vec::new();
-    let mut first = None;
-    for _ in 0..MAX_PAGES {
-        poll_fn(|cx| inner.poll_ready(cx)).await?;
-        let mut response = inner.call(request.clone()).await?;
-        if response.context.stamp.is_some() {
-            response.result = response.to_raw();
-            response.context.stamp = None;
-            response.context.shape = Shape::Opaque;
-        }
-        let page = Object::from_raw(&response.result).map_err(|_| malformed())?;
-        let listed = page.get("tools").ok_or_else(malformed)?;
-        let listed: Vec<RawJson> = listed.to().map_err(|_| malformed())?;
-        // What is no object cannot be called, so it is not shown.
-        tools.extend(listed.iter().filter_map(|tool| Object::from_raw(tool).ok()));
-        if tools.len() > MAX_TOOLS {
-            break;
-        }
-        let first = first.get_or_insert(response);
-        match page.get("nextCursor").filter(|cursor| !cursor.is_null()) {
-            None => return Ok((first.clone(), tools)),
-            Some(cursor) => request.params.set("cursor", cursor),
-        }
-    }
-    Err(Error::misbehaved("the server lists more tools than anybody can look at"))
-}
-
-fn with_tools<'a>(mut response: Response, tools: impl Iterator<Item = &'a Object>) -> Response {
-    let mut list = vec![b'['];
-    for tool in tools {
-        if list.len() > 1 {
-            list.push(b',');
-        }
-        tool.write(&mut list);
-    }
-    list.push(b']');
-    let mut result = Object::from_raw(&response.result).unwrap_or_default();
-    result.set("tools", RawJson::from_written(list));
-    result.remove("nextCursor");
-    response.result = result.to_raw();
-    response
-}
-
-fn text(word: &str) -> RawJson {
-    RawJson::from_value(word).unwrap_or_else(|_| RawJson::null())
+    (before.as_deref() != Some(&*why)).then_some((name, what, why))
 }
 
 impl<S> fmt::Debug for Guarded<S> {
@@ -352,8 +400,9 @@ impl<S> fmt::Debug for Guarded<S> {
     }
 }
 
-const QUARANTINED: &str = "dev.cloto.mgp.tool_quarantined";
-const REFUSED: &str = "dev.cloto.mgp.tool_refused";
+const QUARANTINED: &str = "quarantined";
+const REFUSED: &str = "refused";
+const MOST_RESOURCES_RECORDED: usize = 64;
 const MAX_NAME_CHARS: usize = 128;
 
 #[cfg(test)]

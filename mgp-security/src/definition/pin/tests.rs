@@ -8,8 +8,13 @@ fn server() -> ServerId {
 }
 
 fn tool(name: &str, description: &str) -> Definition {
-    let json = format!(r#"{{"name":"{name}","description":"{description}"}}"#);
-    Definition::read(&Object::parse(json).unwrap()).unwrap()
+    read(DefinitionKind::Tool, name, description)
+}
+
+fn read(kind: DefinitionKind, name: &str, description: &str) -> Definition {
+    let member = kind.name_member();
+    let json = format!(r#"{{"{member}":"{name}","description":"{description}"}}"#);
+    Definition::read(kind, &Object::parse(json).unwrap()).unwrap()
 }
 
 fn pins(policy: FirstUse) -> (Arc<MemoryPins>, Pins) {
@@ -18,7 +23,11 @@ fn pins(policy: FirstUse) -> (Arc<MemoryPins>, Pins) {
 }
 
 fn verdicts(pins: &Pins, listed: &[Definition]) -> Vec<Verdict> {
-    pins.observe(&server(), listed).unwrap().into_iter().map(|(_, verdict)| verdict).collect()
+    pins.observe(&server(), DefinitionKind::Tool, listed)
+        .unwrap()
+        .into_iter()
+        .map(|(_, verdict)| verdict)
+        .collect()
 }
 
 #[test]
@@ -26,7 +35,7 @@ fn trust_on_first_use_approves_at_once() {
     let (_, pins) = pins(FirstUse::Trust);
     assert_eq!(verdicts(&pins, &[tool("read", "a")]), [Verdict::FirstSeen { approved: true }]);
     assert_eq!(verdicts(&pins, &[tool("read", "a")]), [Verdict::Known]);
-    assert!(pins.is_approved(&server(), &ToolName::new("read")));
+    assert!(pins.is_approved(&server(), DefinitionKind::Tool, "read"));
 }
 
 #[test]
@@ -35,10 +44,10 @@ fn a_new_tool_waits_where_asking_is_the_policy() {
     let read = tool("read", "a");
     for _ in 0..2 {
         assert_eq!(verdicts(&pins, std::slice::from_ref(&read)), [Verdict::FirstSeen { approved: false }]);
-        assert!(!pins.is_approved(&server(), read.name()));
+        assert!(!pins.is_approved(&server(), DefinitionKind::Tool, read.name().as_str()));
     }
     pins.approve(&server(), read.name(), read.digest()).unwrap();
-    assert!(pins.is_approved(&server(), read.name()));
+    assert!(pins.is_approved(&server(), DefinitionKind::Tool, read.name().as_str()));
     assert_eq!(verdicts(&pins, &[read]), [Verdict::Known]);
 }
 
@@ -52,7 +61,7 @@ fn a_changed_tool_is_quarantined_until_approved_again() {
             panic!("not changed")
         };
         assert_eq!(diff.changes[0].pointer, "/description");
-        assert!(!pins.is_approved(&server(), changed.name()));
+        assert!(!pins.is_approved(&server(), DefinitionKind::Tool, changed.name().as_str()));
     }
     assert_eq!(pins.pending().len(), 1);
     pins.approve(&server(), changed.name(), changed.digest()).unwrap();
@@ -61,12 +70,29 @@ fn a_changed_tool_is_quarantined_until_approved_again() {
 }
 
 #[test]
+fn a_prompt_is_none_of_the_tools_of_its_name() {
+    let (_, pins) = pins(FirstUse::Trust);
+    verdicts(&pins, &[tool("read", "a")]);
+    let prompt = read(DefinitionKind::Prompt, "read", "b");
+    let observe = |prompt: &Definition| {
+        pins.observe(&server(), DefinitionKind::Prompt, std::slice::from_ref(prompt)).unwrap()
+    };
+    assert_eq!(observe(&prompt), [("prompt:read".into(), Verdict::FirstSeen { approved: true })]);
+    let changed = read(DefinitionKind::Prompt, "read", "c");
+    assert!(matches!(observe(&changed)[..], [(_, Verdict::Changed { .. })]));
+    assert!(pins.is_approved(&server(), DefinitionKind::Tool, "read"));
+    assert!(!pins.is_approved(&server(), DefinitionKind::Prompt, "read"));
+    pins.approve(&server(), changed.name(), changed.digest()).unwrap();
+    assert!(pins.is_approved(&server(), DefinitionKind::Prompt, "read"));
+}
+
+#[test]
 fn a_tool_that_returns_to_its_approved_definition_is_released() {
     let (_, pins) = pins(FirstUse::Trust);
     verdicts(&pins, &[tool("read", "a")]);
     verdicts(&pins, &[tool("read", "b")]);
     assert_eq!(verdicts(&pins, &[tool("read", "a")]), [Verdict::Known]);
-    assert!(pins.is_approved(&server(), &ToolName::new("read")));
+    assert!(pins.is_approved(&server(), DefinitionKind::Tool, "read"));
     assert!(pins.pending().is_empty());
 }
 
@@ -79,8 +105,8 @@ fn what_has_changed_again_is_not_what_was_approved() {
     verdicts(&pins, std::slice::from_ref(&now));
     let refused = pins.approve(&server(), seen.name(), seen.digest());
     assert!(matches!(refused, Err(ApproveError::OtherPending(digest)) if digest == now.digest()));
-    assert!(!pins.is_approved(&server(), seen.name()));
-    let unknown = pins.approve(&server(), &ToolName::new("write"), seen.digest());
+    assert!(!pins.is_approved(&server(), DefinitionKind::Tool, seen.name().as_str()));
+    let unknown = pins.approve(&server(), &"write".into(), seen.digest());
     assert!(matches!(unknown, Err(ApproveError::NothingPending)));
 }
 
@@ -88,8 +114,8 @@ fn what_has_changed_again_is_not_what_was_approved() {
 fn a_tool_that_went_away_comes_back_as_it_was_or_changed() {
     let (_, pins) = pins(FirstUse::Trust);
     verdicts(&pins, &[tool("read", "a"), tool("write", "a")]);
-    let gone = pins.observe(&server(), &[tool("write", "a")]).unwrap();
-    assert_eq!(gone[1], (ToolName::new("read"), Verdict::Gone));
+    let gone = pins.observe(&server(), DefinitionKind::Tool, &[tool("write", "a")]).unwrap();
+    assert_eq!(gone[1], ("read".into(), Verdict::Gone));
     assert!(matches!(verdicts(&pins, &[tool("read", "b"), tool("write", "a")])[0], Verdict::Changed { .. }));
 }
 
@@ -100,11 +126,11 @@ fn a_quarantine_survives_a_restart() {
     verdicts(&before, &[tool("read", "b")]);
     drop(before);
     let after = Pins::load(FirstUse::Trust, Arc::clone(&store)).unwrap();
-    assert!(!after.is_approved(&server(), &ToolName::new("read")));
+    assert!(!after.is_approved(&server(), DefinitionKind::Tool, "read"));
     assert!(matches!(verdicts(&after, &[tool("read", "b")])[0], Verdict::Changed { .. }));
-    after.approve(&server(), &ToolName::new("read"), tool("read", "b").digest()).unwrap();
+    after.approve(&server(), &"read".into(), tool("read", "b").digest()).unwrap();
     let last = Pins::load(FirstUse::Trust, store).unwrap();
-    assert!(last.is_approved(&server(), &ToolName::new("read")));
+    assert!(last.is_approved(&server(), DefinitionKind::Tool, "read"));
 }
 
 #[test]
@@ -119,11 +145,13 @@ fn a_forgotten_server_starts_anew() {
 #[test]
 fn a_server_cannot_have_pins_without_end() {
     let (_, pins) = pins(FirstUse::Trust);
-    let many: Vec<_> = (0..MAX_TOOLS).map(|index| tool(&format!("tool{index}"), "a")).collect();
+    let many: Vec<_> = (0..MAX_OF_KIND).map(|index| tool(&format!("tool{index}"), "a")).collect();
     // One after the other in a memory store is quadratic; the bound is what is tested here.
-    let known = many.iter().map(|it| (it.name().clone(), PinState::Approved(it.clone()))).collect();
+    let approved = |it: &Definition| (it.name().as_str().into(), PinState::Approved(it.clone()));
+    let mut kinds = ByKind::default();
+    kinds[DefinitionKind::Tool as usize] = Arc::new(many.iter().map(approved).collect());
     pins.snapshot.store(Arc::new(Snapshot {
-        servers: std::iter::once((server(), Arc::new(known))).collect(),
+        servers: std::iter::once((server(), kinds)).collect(),
         names: Arc::default(),
     }));
     assert_eq!(
@@ -145,7 +173,7 @@ impl PinStore for Full {
         Err(StoreError::Full)
     }
 
-    fn remove(&self, _: &ServerId, _: &ToolName) -> Result<(), StoreError> {
+    fn remove(&self, _: &ServerId, _: &DefinitionName) -> Result<(), StoreError> {
         Err(StoreError::Full)
     }
 }
@@ -153,8 +181,8 @@ impl PinStore for Full {
 #[test]
 fn what_the_store_does_not_have_is_not_approved() {
     let pins = Pins::load(FirstUse::Trust, Full).unwrap();
-    assert!(pins.observe(&server(), &[tool("read", "a")]).is_err());
-    assert!(!pins.is_approved(&server(), &ToolName::new("read")));
+    assert!(pins.observe(&server(), DefinitionKind::Tool, &[tool("read", "a")]).is_err());
+    assert!(!pins.is_approved(&server(), DefinitionKind::Tool, "read"));
 }
 
 #[test]
@@ -162,14 +190,17 @@ fn what_one_agents_connection_lists_is_judged_by_what_was_approved_for_that_agen
     let (_, pins) = pins(FirstUse::Trust);
     let [ada, bob] = ["ada", "bob"].map(|agent| pinned_for(&server(), agent));
     let judged = |holder, definition: &Definition| {
-        pins.observe(holder, std::slice::from_ref(definition)).unwrap().remove(0).1
+        pins.observe(holder, DefinitionKind::Tool, std::slice::from_ref(definition)).unwrap().remove(0).1
     };
     let (hers, his) = (tool("read", "hers"), tool("read", "his"));
     assert_eq!(judged(&ada, &hers), Verdict::FirstSeen { approved: true });
     assert_eq!(judged(&bob, &his), Verdict::FirstSeen { approved: true });
     // It stands approved elsewhere, and is another one here.
     assert!(matches!(judged(&bob, &hers), Verdict::Changed { .. }));
-    assert!(!pins.is_approved(&bob, his.name()) && pins.is_approved(&ada, hers.name()));
+    assert!(
+        !pins.is_approved(&bob, DefinitionKind::Tool, his.name().as_str())
+            && pins.is_approved(&ada, DefinitionKind::Tool, hers.name().as_str())
+    );
 }
 
 #[test]
@@ -178,17 +209,17 @@ fn what_was_approved_for_one_agent_need_not_be_approved_for_another_that_lists_t
     let [ada, bob] = ["ada", "bob"].map(|agent| pinned_for(&server(), agent));
     let read = tool("read", "a");
     for holder in [&ada, &bob] {
-        pins.observe(holder, std::slice::from_ref(&read)).unwrap();
+        pins.observe(holder, DefinitionKind::Tool, std::slice::from_ref(&read)).unwrap();
     }
     pins.approve(&ada, read.name(), read.digest()).unwrap();
-    assert!(!pins.is_approved(&bob, read.name()), "it was not listed since");
-    pins.observe(&bob, std::slice::from_ref(&read)).unwrap();
-    assert!(pins.is_approved(&bob, read.name()));
+    assert!(!pins.is_approved(&bob, DefinitionKind::Tool, read.name().as_str()), "it was not listed since");
+    pins.observe(&bob, DefinitionKind::Tool, std::slice::from_ref(&read)).unwrap();
+    assert!(pins.is_approved(&bob, DefinitionKind::Tool, read.name().as_str()));
     let again = Pins::load(FirstUse::Ask, Arc::clone(&store)).unwrap();
-    assert!(again.is_approved(&bob, read.name()));
+    assert!(again.is_approved(&bob, DefinitionKind::Tool, read.name().as_str()));
     let eve = pinned_for(&ServerId::new("file"), "eve");
-    pins.observe(&eve, std::slice::from_ref(&read)).unwrap();
-    assert!(!pins.is_approved(&eve, read.name()), "that is another server");
+    pins.observe(&eve, DefinitionKind::Tool, std::slice::from_ref(&read)).unwrap();
+    assert!(!pins.is_approved(&eve, DefinitionKind::Tool, read.name().as_str()), "that is another server");
 }
 
 #[test]
@@ -196,10 +227,10 @@ fn what_was_approved_for_a_server_as_a_whole_is_what_an_agents_connection_is_hel
     let (_, pins) = pins(FirstUse::Trust);
     verdicts(&pins, &[tool("read", "a")]);
     let ada = pinned_for(&server(), "ada");
-    let changed = pins.observe(&ada, &[tool("read", "b")]).unwrap();
+    let changed = pins.observe(&ada, DefinitionKind::Tool, &[tool("read", "b")]).unwrap();
     assert!(matches!(changed[0].1, Verdict::Changed { .. }), "{changed:?}");
-    assert!(pins.is_approved(&server(), &ToolName::new("read")));
-    let mended = pins.observe(&ada, &[tool("read", "a")]).unwrap();
+    assert!(pins.is_approved(&server(), DefinitionKind::Tool, "read"));
+    let mended = pins.observe(&ada, DefinitionKind::Tool, &[tool("read", "a")]).unwrap();
     assert_eq!(mended[0].1, Verdict::Known);
-    assert!(pins.is_approved(&ada, &ToolName::new("read")));
+    assert!(pins.is_approved(&ada, DefinitionKind::Tool, "read"));
 }

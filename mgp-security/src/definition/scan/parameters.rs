@@ -8,6 +8,7 @@ use mgp_types::Object;
 use regex::{Captures, Regex};
 
 use super::atom::{Atom, Hit};
+use crate::definition::DefinitionKind;
 use crate::definition::fold::Folded;
 
 /// The parameters of a tool, and what it is about.
@@ -23,9 +24,16 @@ pub(super) struct Parameters {
 }
 
 impl Parameters {
-    /// Those of `tool`, whose texts are judged by its own name and the start of what it says of itself.
-    pub(super) fn of(tool: &Object, names: impl IntoIterator<Item = String>) -> Self {
-        let text = |member: &str| tool.text(member).unwrap_or_default();
+    /// Those of `listed`, whose texts are judged by its own name and the start of what it says of itself.
+    pub(super) fn of(kind: DefinitionKind, listed: &Object, names: impl IntoIterator<Item = String>) -> Self {
+        let names = names.into_iter().map(|name| name.to_lowercase()).collect();
+        if matches!(kind, DefinitionKind::Resource | DefinitionKind::Template) {
+            // It has no parameters that could ask for anything.
+            return Self { names, ..Self::of_everything() };
+        }
+        let text = |member: &str| listed.text(member).unwrap_or_default();
+        // A prompt is there to talk with a model, about whatever is to be done.
+        let is_prompt = kind == DefinitionKind::Prompt;
         let described = text("description");
         let start =
             described.char_indices().nth(MAX_PURPOSE).map_or(&described[..], |(at, _)| &described[..at]);
@@ -34,11 +42,16 @@ impl Parameters {
         // A tool that says next to nothing of itself may be for anything.
         let terse = first.split_whitespace().count() < MIN_PURPOSE;
         Self {
-            names: names.into_iter().map(|name| name.to_lowercase()).collect(),
-            about_talk: terse || ABOUT_TALK.is_match(&purpose),
+            names,
+            about_talk: is_prompt || terse || ABOUT_TALK.is_match(&purpose),
             about_secrets: terse || ABOUT_SECRETS.is_match(&purpose),
-            about_deeds: terse || ABOUT_DEEDS.is_match(&purpose),
+            about_deeds: is_prompt || terse || ABOUT_DEEDS.is_match(&purpose),
         }
+    }
+
+    /// Those of what has none, and may be about anything.
+    pub(super) fn of_everything() -> Self {
+        Self { names: HashSet::new(), about_talk: true, about_secrets: true, about_deeds: true }
     }
 
     /// Where `folded` speaks of one of the parameters as the place for something.
@@ -112,7 +125,7 @@ mod tests {
     #[test]
     fn a_parameter_is_known_by_its_name() {
         let tool = Object::parse(r#"{"name":"add","description":"Adds two numbers."}"#).unwrap();
-        let parameters = Parameters::of(&tool, ["Note".to_owned()]);
+        let parameters = Parameters::of(DefinitionKind::Tool, &tool, ["Note".to_owned()]);
         let mut hits = Vec::new();
         parameters.find(&Folded::new("put it into `note`, and in noted"), &mut hits);
         assert_eq!(hits.iter().filter(|hit| hit.atom == Atom::PropertyRef).count(), 1);

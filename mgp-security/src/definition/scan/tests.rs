@@ -26,7 +26,7 @@ fn adding(schema: &str) -> Object {
 
 /// Finds what is held or flagged.
 fn found(tool: &Object) -> Result<(), Finding> {
-    match judge_definition(tool, &|_| false) {
+    match judge_definition(DefinitionKind::Tool, tool, &|_| false) {
         Judgement::Allow => Ok(()),
         Judgement::Flag(finding) | Judgement::Hold(finding) => Err(finding),
     }
@@ -170,10 +170,16 @@ fn long_texts_take_linear_time() {
 #[test]
 fn wording_flags_and_evidence_holds() {
     let held = |description: &str| {
-        matches!(judge_definition(&described(description), &|word| word == "send_mail"), Judgement::Hold(_))
+        matches!(
+            judge_definition(DefinitionKind::Tool, &described(description), &|word| word == "send_mail"),
+            Judgement::Hold(_)
+        )
     };
     let flagged = |description: &str| {
-        matches!(judge_definition(&described(description), &|word| word == "send_mail"), Judgement::Flag(_))
+        matches!(
+            judge_definition(DefinitionKind::Tool, &described(description), &|word| word == "send_mail"),
+            Judgement::Flag(_)
+        )
     };
     for hard in [
         "Adds.\u{200b}",

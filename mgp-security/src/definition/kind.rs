@@ -1,0 +1,210 @@
+//! What a definition is of, and which definition of a server is meant.
+
+use std::fmt;
+use std::str::FromStr;
+
+use mgp_types::{Method, Object, Request};
+use serde::{Deserialize, Serialize};
+
+use super::invisible::visible;
+
+/// What a definition is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(clippy::exhaustive_enums, reason = "closed by what MCP lists")]
+pub enum DefinitionKind {
+    /// A tool.
+    Tool,
+    /// A prompt.
+    Prompt,
+    /// A template for URIs of resources.
+    Template,
+    /// A resource. Resources come and go with the files or rows behind them, so they are searched and never pinned.
+    Resource,
+}
+
+impl DefinitionKind {
+    /// All kinds.
+    pub const ALL: [Self; 4] = [Self::Tool, Self::Prompt, Self::Template, Self::Resource];
+
+    /// Returns the kind as a word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Tool => "tool",
+            Self::Prompt => "prompt",
+            Self::Template => "template",
+            Self::Resource => "resource",
+        }
+    }
+
+    /// Whether definitions of the kind are pinned, so that a change is held back.
+    pub const fn is_pinned(self) -> bool {
+        !matches!(self, Self::Resource)
+    }
+
+    /// Returns the method that lists definitions of the kind.
+    pub const fn list_method(self) -> Method {
+        match self {
+            Self::Tool => Method::TOOLS_LIST,
+            Self::Prompt => Method::PROMPTS_LIST,
+            Self::Template => Method::RESOURCES_TEMPLATES_LIST,
+            Self::Resource => Method::RESOURCES_LIST,
+        }
+    }
+
+    /// Returns the member of a list's result that holds the definitions.
+    pub const fn list_member(self) -> &'static str {
+        match self {
+            Self::Tool => "tools",
+            Self::Prompt => "prompts",
+            Self::Template => "resourceTemplates",
+            Self::Resource => "resources",
+        }
+    }
+
+    /// Returns the member by which a definition of the kind is named.
+    pub const fn name_member(self) -> &'static str {
+        match self {
+            Self::Tool | Self::Prompt => "name",
+            Self::Template => "uriTemplate",
+            Self::Resource => "uri",
+        }
+    }
+
+    /// The kind whose list `request` asks for.
+    pub(super) fn listed_by(request: &Request) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.list_method() == request.method)
+    }
+
+    /// What `definition` calls itself; nothing if it has no name.
+    pub(super) fn name_in(self, definition: &Object) -> String {
+        definition.text(self.name_member()).map(String::from).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for DefinitionKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for DefinitionKind {
+    type Err = UnknownKind;
+
+    fn from_str(word: &str) -> Result<Self, UnknownKind> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == word).ok_or(UnknownKind)
+    }
+}
+
+/// A word is no kind of definition.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there are definitions of a tool, prompt, template or resource, and of nothing else")]
+#[non_exhaustive]
+pub struct UnknownKind;
+
+/// Which definition of a server is meant: its kind, and its name as the server writes it.
+///
+/// Written as `NAME` for a tool, `prompt:NAME`, `template:URI_TEMPLATE` and `resource:URI`. No tool has a `:` in its name.
+///
+/// ```
+/// use mgp_security::definition::{DefinitionKind, DefinitionName};
+///
+/// let name = DefinitionName::from("prompt:greet");
+/// assert_eq!((name.kind(), name.as_str()), (DefinitionKind::Prompt, "greet"));
+/// assert_eq!(DefinitionName::from("read").kind(), DefinitionKind::Tool);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub struct DefinitionName {
+    kind: DefinitionKind,
+    name: Box<str>,
+}
+
+impl DefinitionName {
+    /// The definition of `kind` that its server calls `name`.
+    pub fn new(kind: DefinitionKind, name: impl Into<Box<str>>) -> Self {
+        Self { kind, name: name.into() }
+    }
+
+    /// Returns what the definition is of.
+    pub const fn kind(&self) -> DefinitionKind {
+        self.kind
+    }
+
+    /// Returns the name without the kind.
+    pub fn as_str(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the name as a word of a command, in quotes if a shell would read it as something else. What cannot be seen is
+    /// spelled out.
+    pub fn as_argument(&self) -> String {
+        let name = self.to_string();
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,".contains(c);
+        if name.chars().all(is_plain) {
+            return name;
+        }
+        format!("'{}'", visible(&name).replace('\'', r"'\''"))
+    }
+}
+
+impl fmt::Display for DefinitionName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind {
+            DefinitionKind::Tool => f.write_str(&self.name),
+            kind => write!(f, "{kind}:{}", self.name),
+        }
+    }
+}
+
+impl From<&str> for DefinitionName {
+    fn from(text: &str) -> Self {
+        let kind = text.split_once(':').and_then(|(word, name)| Some((word.parse().ok()?, name)));
+        let (kind, name) = kind.unwrap_or((DefinitionKind::Tool, text));
+        Self::new(kind, name)
+    }
+}
+
+impl From<String> for DefinitionName {
+    fn from(text: String) -> Self {
+        Self::from(text.as_str())
+    }
+}
+
+impl From<DefinitionName> for String {
+    fn from(name: DefinitionName) -> Self {
+        name.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_read_back_as_it_is_written() {
+        for (kind, name) in [
+            (DefinitionKind::Tool, "read"),
+            (DefinitionKind::Prompt, "greet"),
+            (DefinitionKind::Prompt, "template:x"),
+            (DefinitionKind::Template, "file:///{+path}"),
+            (DefinitionKind::Resource, "prompt:x"),
+        ] {
+            let named = DefinitionName::new(kind, name);
+            assert_eq!(DefinitionName::from(named.to_string()), named);
+        }
+        assert_eq!(DefinitionName::from("tool:read").to_string(), "read");
+    }
+
+    #[test]
+    fn an_argument_is_one_word_of_a_shell() {
+        for (name, expected) in [
+            ("prompt:greet", "prompt:greet"),
+            ("template:a://{x,y}", "'template:a://{x,y}'"),
+            ("prompt:it's", r"'prompt:it'\''s'"),
+            ("prompt:a\u{1b}b", r"'prompt:a\u{1b}b'"),
+        ] {
+            assert_eq!(DefinitionName::from(name).as_argument(), expected);
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Lists of definitions as they come from a server, and as they are passed on.
+
+use std::future::poll_fn;
+
+use mgp_types::{Error, Object, RawJson, Request, Response, RpcService, Shape};
+
+use crate::definition::{Admission, DefinitionKind};
+use crate::tool::{MAX_PAGES, MAX_TOOLS};
+
+/// What a server lists of a kind.
+#[derive(Debug, Default)]
+pub(super) struct Fetched {
+    /// The definitions, in their order.
+    pub(super) listed: Vec<Object>,
+    /// Whether it is a further page of a list.
+    pub(super) is_continued: bool,
+    /// Whether it is in the result of one request, with nothing else.
+    is_whole: bool,
+}
+
+/// Fetches what `request` asks for: of resources one page, of other kinds all pages. The response is that of the first.
+pub(super) async fn fetch<S: RpcService>(
+    inner: &mut S,
+    mut request: Request,
+    kind: DefinitionKind,
+) -> Result<(Response, Fetched), Error> {
+    let malformed = || Error::misbehaved(format!("the list of {kind}s is none"));
+    let is_continued = request.params.get("cursor").is_some_and(|cursor| !cursor.is_null());
+    let mut fetched = Fetched { listed: Vec::new(), is_continued, is_whole: true };
+    let mut first = None;
+    for _ in 0..MAX_PAGES {
+        poll_fn(|cx| inner.poll_ready(cx)).await?;
+        let mut response = inner.call(request.clone()).await?;
+        if response.context.stamp.is_some() {
+            response.result = response.to_raw();
+            response.context.stamp = None;
+            response.context.shape = Shape::Opaque;
+        }
+        let page = Object::from_raw(&response.result).map_err(|_| malformed())?;
+        let listed = page.get(kind.list_member()).ok_or_else(malformed)?;
+        let listed: Vec<RawJson> = listed.to().map_err(|_| malformed())?;
+        // What is no object cannot be used, so it is not shown.
+        let objects = listed.iter().filter_map(|listed| Object::from_raw(listed).ok());
+        let before = fetched.listed.len();
+        fetched.listed.extend(objects);
+        fetched.is_whole &= fetched.listed.len() - before == listed.len();
+        if !kind.is_pinned() {
+            return Ok((response, fetched));
+        }
+        if fetched.listed.len() > MAX_TOOLS {
+            break;
+        }
+        fetched.is_whole &= first.is_none();
+        let first = first.get_or_insert(response);
+        match page.get("nextCursor").filter(|cursor| !cursor.is_null()) {
+            None => return Ok((first.clone(), fetched)),
+            Some(cursor) => request.params.set("cursor", cursor),
+        }
+    }
+    Err(Error::misbehaved(format!("the server lists more {kind}s than anybody can look at")))
+}
+
+/// The response with what was admitted; as it came, if that is everything and on one page.
+pub(super) fn admitted(
+    mut response: Response,
+    fetched: &Fetched,
+    admissions: &[Admission],
+    kind: DefinitionKind,
+) -> Response {
+    let is_admitted = |admission: &Admission| *admission == Admission::Admitted;
+    if fetched.is_whole && admissions.iter().all(is_admitted) {
+        return response;
+    }
+    let mut list = vec![b'['];
+    for (listed, _) in fetched.listed.iter().zip(admissions).filter(|(_, admission)| is_admitted(admission)) {
+        if list.len() > 1 {
+            list.push(b',');
+        }
+        listed.write(&mut list);
+    }
+    list.push(b']');
+    let mut result = Object::from_raw(&response.result).unwrap_or_default();
+    result.set(kind.list_member(), RawJson::from_written(list));
+    if kind.is_pinned() {
+        result.remove("nextCursor");
+    }
+    response.result = result.to_raw();
+    response
+}

@@ -146,8 +146,11 @@ impl<'a> Sight<'a> {
 
     /// Whether the definition of the tool is approved on the connection that the caller uses.
     fn is_admitted(&self, server: &ServerId, name: &ToolName) -> bool {
-        let holder = self.holder(server.as_str());
-        self.parts.definitions.is_admitted(&holder, DefinitionKind::Tool, name.as_str())
+        let (definitions, kind) = (&self.parts.definitions, DefinitionKind::Tool);
+        match self.parts.fleet.holder(server.as_str(), &self.principal) {
+            Some(holder) => definitions.is_admitted(&holder, kind, name.as_str()),
+            None => definitions.is_admitted(server, kind, name.as_str()),
+        }
     }
 
     /// Whether the definition is one of a connection that the caller uses, and of something that it may use.

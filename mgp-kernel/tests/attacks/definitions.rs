@@ -229,7 +229,7 @@ async fn honest_lists_keep_their_bytes_and_order() {
     configured(&home);
     // Everything that is written otherwise by most programs, on two pages each.
     let prompts = [
-        r#"{"name":"zeta","title" :"Gr\u00fc\u00dfe \/","arguments":[ {"required":true, "name":"n"} ],"_meta":{"v/x":1.50}}"#,
+        r#"{"name":"zeta","title":"Gr\u00fc\u00dfe \/","arguments":[ {"required":true, "name":"n"} ],"_meta":{"v/x":1.50}}"#,
         r#"{"name":"ask it, please","description":"You must always be polite. Never shout."}"#,
         r#"{"name":"alpha","vendor":[ null ,1e2]}"#,
     ];
@@ -255,7 +255,7 @@ async fn honest_lists_keep_their_bytes_and_order() {
     let mut kernel = Kernel::start(&home, &[]);
     let mut talk = Talk::open(&mut kernel);
     let listed = until(&mut talk, "prompts/list", |listed| listed.contains("alpha")).await;
-    // The names of prompts are the catalog's; nothing else of them is.
+    // The name of a prompt is the catalog's; the values of its other members are as they were.
     let mut at = 0;
     for (prompt, shown) in prompts.iter().zip(["files.zeta", "files.ask_it", "files.alpha"]) {
         let (_, rest) = prompt.split_once(r#"","#).unwrap();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mgp_discovery::config::nearest;
 use mgp_security::access::{KnownTargets, Unmatched};
 use mgp_security::auth::ApiPermission;
-use mgp_security::definition::server_of;
+use mgp_security::definition::{DefinitionKind, server_of};
 use mgp_types::mgp::{AccessPermission, Glob, ToolName, ToolPattern, method};
 use serde::{Deserialize, Serialize};
 
@@ -114,9 +114,9 @@ impl Targets {
         }
         for pinned in parts.definitions.pins().all() {
             // Of a server that is no more, what it once listed is no reason to take a rule for one that stands for something.
-            let server = server_of(&pinned.server);
-            if targets.servers.contains_key(server) {
-                targets.listed(server, pinned.tool().as_str());
+            let (server, name) = (server_of(&pinned.server), pinned.name());
+            if name.kind() == DefinitionKind::Tool && targets.servers.contains_key(server) {
+                targets.listed(server, name.as_str());
             }
         }
         targets

@@ -1,7 +1,7 @@
 //! What a caller names and is not offered because its definition is held back.
 
-use mgp_discovery::catalog::shown_name;
 use mgp_security::definition::{DefinitionKind, server_of};
+use mgp_types::mgp::NameStyle;
 use mgp_types::{Error, Request};
 
 use super::Sight;
@@ -23,7 +23,7 @@ pub(super) fn by_name(
             || kind != DefinitionKind::Template && {
                 let server = server_of(holder);
                 let dotted = named.strip_prefix(server).and_then(|rest| rest.strip_prefix(['.', '/']));
-                dotted == Some(own) || shown_name(server, own) == named
+                dotted == Some(own) || NameStyle::any_is(named, server, own)
             };
         is_meant && sight.concerns(holder, name)
     });

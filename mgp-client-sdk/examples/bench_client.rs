@@ -3,8 +3,7 @@
 
 use std::process::exit;
 
-use mgp_client_sdk::Client;
-use mgp_transport::era::EraMode;
+use mgp_client_sdk::{Client, EraMode, Error};
 use serde::Serialize;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::time::Instant;
@@ -31,7 +30,7 @@ fn main() {
     }
 }
 
-async fn run(calls: usize, concurrency: usize, stateless: bool) -> Result<(), mgp_types::Error> {
+async fn run(calls: usize, concurrency: usize, stateless: bool) -> Result<(), Error> {
     let (near, far) = tokio::io::duplex(1 << 20);
     let peer = tokio::spawn(answer(far));
     let (reader, writer) = tokio::io::split(near);
@@ -45,12 +44,12 @@ async fn run(calls: usize, concurrency: usize, stateless: bool) -> Result<(), mg
                 for _ in 0..calls / concurrency {
                     client.call_tool("echo", &ECHO).await?;
                 }
-                Ok::<_, mgp_types::Error>(())
+                Ok::<_, Error>(())
             })
         })
         .collect();
     for task in tasks {
-        task.await.map_err(|error| mgp_types::Error::internal("a caller broke").with_source(error))??;
+        task.await.map_err(|error| Error::internal("a caller broke").with_source(error))??;
     }
     let seconds = started.elapsed().as_secs_f64();
     #[expect(clippy::cast_precision_loss, reason = "a count of calls")]

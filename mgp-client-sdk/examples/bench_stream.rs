@@ -21,7 +21,7 @@ use mgp_client_sdk::{Client, ClientBuilder, Part};
 use mgp_server_sdk::{Core, Cx, Server, Tool, ToolError};
 use mgp_transport::memory;
 use mgp_types::RpcService;
-use mgp_types::mgp::{ExtensionSet, Offer};
+use mgp_types::mgp::{Extension, Offer};
 use serde_json::json;
 use tokio::time::Instant;
 use tower_layer::Layer;
@@ -55,7 +55,7 @@ fn plain_client() -> ClientBuilder {
 }
 
 fn client() -> ClientBuilder {
-    plain_client().mgp(Offer::new(ExtensionSet::from_names(["streaming"])))
+    plain_client().mgp(Offer::new([Extension::Streaming]))
 }
 
 #[tokio::main(flavor = "current_thread")]

@@ -4,11 +4,10 @@
 use std::env;
 use std::process::ExitCode;
 
-use mgp_client_sdk::{Client, Elicited, HttpWire, PlainStack};
-use mgp_client_sdk::{ClientBuilder, Handlers};
-use mgp_transport::era::EraMode;
-use mgp_types::mcp::{CreateMessageResult, Root};
-use mgp_types::{Error, Revision};
+use mgp_client_sdk::mcp::{CreateMessageResult, Root};
+use mgp_client_sdk::{
+    Client, ClientBuilder, Elicited, EraMode, Error, Handlers, HttpWire, PlainStack, Revision,
+};
 use serde_json::{Value, json};
 
 type HttpClient = Client<PlainStack<HttpWire<Handlers>>>;

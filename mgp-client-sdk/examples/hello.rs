@@ -1,8 +1,7 @@
 //! Starts a server, lists its tools and calls one: `hello-client TOOL JSON-ARGUMENTS PROGRAM [ARGS…]`, for
 //! instance `hello-client add '{"a":1,"b":2}' target/debug/examples/echo stdio`.
 
-use mgp_client_sdk::Client;
-use mgp_types::{Error, RawJson};
+use mgp_client_sdk::{Client, Error, RawJson};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {

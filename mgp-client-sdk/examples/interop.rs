@@ -7,10 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use mgp_client_sdk::{Client, ClientBuilder, Elicited};
-use mgp_transport::era::EraMode;
-use mgp_types::mcp::{CreateMessageResult, Root, SamplingContents, Tool};
-use mgp_types::{Error, Origin, RpcService};
+use mgp_client_sdk::mcp::{self, CreateMessageResult, Root, SamplingContents, Tool};
+use mgp_client_sdk::types::Origin;
+use mgp_client_sdk::{Client, ClientBuilder, Elicited, EraMode, Error, RpcService};
 use serde_json::{Value, json};
 
 #[tokio::main(flavor = "current_thread")]
@@ -48,7 +47,7 @@ fn builder(mode: EraMode, asked: &Arc<AtomicU64>) -> ClientBuilder {
             }
         })
         .on_sampling(|_, _| async {
-            CreateMessageResult::new(mgp_types::mcp::Role::Assistant, SamplingContents::from("four"), "none")
+            CreateMessageResult::new(mcp::Role::Assistant, SamplingContents::from("four"), "none")
         })
         .roots([Root::new("file:///tmp")])
 }
@@ -124,7 +123,7 @@ async fn tools<S: RpcService + Sync>(client: &Client<S>, report: &mut Report) ->
     tools
 }
 
-fn done(name: &str, result: &mgp_types::mcp::CallToolResult) -> Result<String, Error> {
+fn done(name: &str, result: &mcp::CallToolResult) -> Result<String, Error> {
     let text = result.content.iter().find_map(|block| block.as_text()).unwrap_or("(no text)");
     let detail = format!("{name}: {}", text.chars().take(120).collect::<String>());
     if result.is_error() { Err(Error::misbehaved(detail)) } else { Ok(detail) }
@@ -153,7 +152,7 @@ async fn prompts<S: RpcService + Sync>(client: &Client<S>, report: &mut Report) 
         return;
     }
     let listed = client.list_prompts().await;
-    let simple = |prompt: &mgp_types::mcp::Prompt| prompt.arguments.as_ref().is_none_or(Vec::is_empty);
+    let simple = |prompt: &mcp::Prompt| prompt.arguments.as_ref().is_none_or(Vec::is_empty);
     let first = listed.as_ref().ok().and_then(|prompts| {
         let prompt = prompts.iter().find(|prompt| simple(prompt)).or_else(|| prompts.first())?;
         let given = prompt.arguments.iter().flatten().map(|argument| (argument.name.clone(), json!("x")));

@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use mgp_client_sdk::{Client, Part, RestartSettings};
-use mgp_types::Error;
-use mgp_types::mgp::{ExtensionSet, Offer, ShutdownReason};
-use serde_json::json;
+use mgp_client_sdk::mgp::{Extension, Offer, ShutdownReason};
+use mgp_client_sdk::{Client, Error, Part, RestartSettings, json};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
@@ -13,7 +11,7 @@ async fn main() -> Result<(), Error> {
         return Err(Error::invalid_request("say which server to start: supervise path/to/server"));
     };
     let connect = move || {
-        let offer = Offer::new(ExtensionSet::from_names(["streaming", "lifecycle", "bidirectional"]));
+        let offer = Offer::new([Extension::Streaming, Extension::Lifecycle, Extension::Bidirectional]);
         Client::builder("supervise", "1.0.0").mgp(offer).connect_stdio(program.clone(), [""; 0])
     };
     let server = Client::supervise("demo.counter", connect).with_restarts(RestartSettings::default()).spawn();

@@ -25,7 +25,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let access = AccessLayer::new(policy).for_server("child".into()).for_agent("agent".into());
     let server = ServiceBuilder::new().layer(audit).layer(access).service(server);
     for params in [r#"{"name":"echo","arguments":{"text":"hi","message":"hi"}}"#, r#"{"name":"add"}"#] {
-        eprintln!("{:?}", server.clone().oneshot(Request::call("tools/call", Object::parse(params)?)).await);
+        match server.clone().oneshot(Request::call("tools/call", Object::parse(params)?)).await {
+            Ok(response) => eprintln!("{}", response.result),
+            Err(error) => eprintln!("{error}"),
+        }
     }
     log.reader().query(&Query::new(Filter::default()))?.iter().for_each(|entry| eprintln!("{entry:?}"));
     Ok(())

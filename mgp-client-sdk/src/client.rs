@@ -6,7 +6,8 @@ use mgp_stream::event::Subscriber;
 use mgp_transport::era::Agreement;
 use mgp_types::mcp::{ForRevision, Implementation, LogLevel, NotificationBody, RequestBody, SetLevelParams};
 use mgp_types::{
-    Error, Method, Object, Params, RawJson, Request, Response, Revision, RpcService, Session, Severity,
+    BoxedService, Error, Method, Object, Params, RawJson, Request, Response, Revision, RpcService, Session,
+    Severity,
 };
 use parking_lot::Mutex;
 
@@ -21,7 +22,28 @@ use crate::progress::ProgressRoutes;
 ///
 /// Works over any stack of services: `S` is the connection with all layers around it. Clones share the
 /// connection; it closes when the last one is dropped, or gracefully by [`close`](Self::close).
-pub struct Client<S> {
+///
+/// A field or a signature says `Client`, whatever the transport and the layers are; [`boxed`](Self::boxed) makes one:
+///
+/// ```no_run
+/// use mgp_client_sdk::{Client, Error};
+///
+/// struct App {
+///     calculator: Client,
+///     search: Client,
+/// }
+///
+/// impl App {
+///     async fn start() -> Result<Self, Error> {
+///         let builder = Client::builder("app", "1.0.0");
+///         Ok(Self {
+///             calculator: builder.clone().connect_stdio("calculator", ["--flag"]).await?.boxed(),
+///             search: builder.connect_http("http://localhost:8080/mcp").await?.boxed(),
+///         })
+///     }
+/// }
+/// ```
+pub struct Client<S = BoxedService> {
     pub(crate) stack: S,
     pub(crate) shared: Arc<Shared>,
 }
@@ -74,6 +96,14 @@ impl<S: RpcService> Client<S> {
     /// The stack that carries the calls.
     pub fn get_ref(&self) -> &S {
         &self.stack
+    }
+
+    /// Forgets the type of the stack, for a client that is kept in a struct. A call then costs two allocations more.
+    pub fn boxed(self) -> Client
+    where
+        S: Sync,
+    {
+        Client { stack: BoxedService::new(self.stack), shared: self.shared }
     }
 
     /// Calls any method with any params: an object, or `()` for none.

@@ -48,6 +48,7 @@
 //! | [`Supervisor`], [`Supervised`] | servers that are kept alive |
 //! | [`Elicited`], [`IntoReply`] | what handlers answer |
 //! | [`Link`], [`ClientAccept`], [`Core`] | for transports of your own |
+//! | [`mcp`], [`mgp`], [`types`], [`json!`] | bodies and words of the protocols, all of `mgp-types`, and arguments |
 //!
 //! Features: `stdio` (default) for servers as child processes, `http` (default) for servers behind HTTP, `tls` for
 //! `https` URLs, `unix` for servers behind Unix sockets.
@@ -105,8 +106,18 @@ pub use mgp_lifecycle::supervise::{Standing, Supervised, Supervisor};
 pub use mgp_lifecycle::{Ended, RestartPolicy, RestartSettings};
 pub use mgp_stream::call::Part;
 pub use mgp_stream::event::EventItem;
+pub use mgp_transport::ConnectionLimits;
+#[cfg(feature = "stdio")]
+pub use mgp_transport::child::ChildCommand;
+pub use mgp_transport::era::{Agreement, EraMemory, EraMode};
+#[cfg(feature = "http")]
+pub use mgp_transport::http::HttpClientBuilder;
+pub use mgp_types::{
+    self as types, BoxedService, Error, Object, RawJson, Request, Response, Revision, RpcService, mcp, mgp,
+};
 pub use pages::{Listing, Pages};
 pub use preset::PlainStack;
+pub use serde_json::json;
 pub use streamed::Streamed;
 pub use subscription::Subscription;
 pub use tasks::{Started, Task, TaskState};

@@ -23,7 +23,7 @@
 //! | | |
 //! |---|---|
 //! | [`Request`], [`Response`], [`Error`] | what flows through a stack of layers |
-//! | [`RpcService`] | what every layer, server and connection is |
+//! | [`RpcService`], [`BoxedService`] | what every layer, server and connection is, and one whose type is forgotten |
 //! | [`Context`], [`Session`], [`Outbox`] | what is known about a request, its peer, and the way back |
 //! | [`MethodRule`] | which gates a method passes on its way to a server |
 //! | [`RawJson`], [`Object`] | JSON as bytes: valid, shared, split no further than needed |
@@ -79,7 +79,7 @@ pub use principal::{Principal, PrincipalKind, Role};
 pub use request::{Kind, Params, Request};
 pub use response::{CacheHint, Response, ResponseContext, Shape};
 pub use revision::{Revision, UnknownRevision};
-pub use service::RpcService;
+pub use service::{BoxedService, RpcService};
 pub use session::{Session, Severity};
 pub use uri_template::UriTemplate;
 pub use validity::{RunningCalls, Validity, ValidityWatch};

@@ -1,3 +1,5 @@
+use std::fmt;
+
 use bytes::Bytes;
 use serde::Serialize;
 
@@ -6,7 +8,7 @@ use crate::mcp::CacheScope;
 use crate::{Error, Extensions};
 
 /// The answer to a call.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct Response {
     /// The result, an object.
@@ -125,6 +127,17 @@ impl Response {
     }
 }
 
+impl fmt::Debug for Response {
+    /// Leaves the result out: it may hold secrets and reach logs. `response.result` prints as JSON.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Response")
+            .field("result", &format_args!("{} bytes", self.result.as_bytes().len()))
+            .field("context", &self.context)
+            .field("extensions", &self.extensions)
+            .finish()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -136,5 +149,12 @@ mod tests {
         assert_eq!(response.to_raw().as_bytes(), br#"{"resultType":"complete","a":1}"#);
         response.result = RawJson::parse("{ }").unwrap();
         assert_eq!(response.to_raw().as_bytes(), br#"{"resultType":"complete" }"#);
+    }
+
+    #[test]
+    fn a_response_in_a_log_does_not_show_its_result() {
+        let response = Response::new(RawJson::parse(r#"{"token":"hunter2"}"#).unwrap());
+        let shown = format!("{response:?}");
+        assert!(shown.contains("19 bytes") && !shown.contains("hunter2"), "{shown}");
     }
 }

@@ -1,6 +1,9 @@
+use std::fmt;
+use std::task::{Context, Poll};
+
 use tower_service::Service;
 
-use crate::{Error, Request, Response};
+use crate::{BoxFuture, Error, Request, Response};
 
 /// A service that answers requests: the one trait all of MGP flows through.
 ///
@@ -22,4 +25,81 @@ pub trait RpcService:
 impl<S> RpcService for S where
     S: Service<Request, Response = Response, Error = Error, Future: Send> + Clone + Send + 'static
 {
+}
+
+/// A service whose type is forgotten, for fields and signatures that should not name a stack of layers.
+///
+/// A call costs an allocation more, and so does a clone. What a struct without it would need is a type parameter.
+///
+/// ```
+/// use mgp_types::{BoxedService, RpcService};
+///
+/// struct Gateway {
+///     servers: Vec<BoxedService>,
+/// }
+///
+/// impl Gateway {
+///     fn add(&mut self, server: impl RpcService + Sync) {
+///         self.servers.push(BoxedService::new(server));
+///     }
+/// }
+/// # let mut gateway = Gateway { servers: Vec::new() };
+/// # fn shared<T: Send + Sync>(_: &T) {}
+/// # shared(&gateway);
+/// # fn add(gateway: &mut Gateway, server: BoxedService) { gateway.add(server) }
+/// ```
+pub struct BoxedService(Box<dyn Boxable>);
+
+impl BoxedService {
+    /// Forgets the type of `service`.
+    pub fn new(service: impl RpcService + Sync) -> Self {
+        Self(Box::new(service))
+    }
+}
+
+/// [`RpcService`] in the form that a trait object can have.
+trait Boxable: Send + Sync {
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>>;
+    fn call(&mut self, request: Request) -> BoxFuture<'static, Result<Response, Error>>;
+    fn clone_boxed(&self) -> Box<dyn Boxable>;
+}
+
+impl<S: RpcService + Sync> Boxable for S {
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        Service::poll_ready(self, cx)
+    }
+
+    fn call(&mut self, request: Request) -> BoxFuture<'static, Result<Response, Error>> {
+        Box::pin(Service::call(self, request))
+    }
+
+    fn clone_boxed(&self) -> Box<dyn Boxable> {
+        Box::new(self.clone())
+    }
+}
+
+impl Service<Request> for BoxedService {
+    type Response = Response;
+    type Error = Error;
+    type Future = BoxFuture<'static, Result<Response, Error>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.0.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        self.0.call(request)
+    }
+}
+
+impl Clone for BoxedService {
+    fn clone(&self) -> Self {
+        Self(self.0.clone_boxed())
+    }
+}
+
+impl fmt::Debug for BoxedService {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BoxedService").finish_non_exhaustive()
+    }
 }

@@ -1,11 +1,11 @@
 //! What changes at a server while a client is connected.
 
 use mgp_client_sdk::{Change, Subscription};
+use mgp_types::BoxedService;
 use mgp_types::mcp::SubscriptionFilter;
 use serde_json::json;
 
 use crate::calls::text;
-use crate::erased::Erased;
 use crate::leg::Leg;
 use crate::runner::tests;
 
@@ -15,7 +15,7 @@ tests![
     a_subscription_that_was_closed_tells_nothing,
 ];
 
-async fn next(changes: &mut Subscription<Erased>) -> Change {
+async fn next(changes: &mut Subscription<BoxedService>) -> Change {
     changes.next().await.unwrap().unwrap()
 }
 

@@ -3,10 +3,9 @@ use mgp_server_sdk::HttpConfig;
 use mgp_transport::Wire;
 use mgp_transport::child::ChildCommand;
 use mgp_transport::http::serve;
-use mgp_types::{Error, RpcService};
+use mgp_types::{BoxedService, Error, RpcService};
 use tower_layer::Layer;
 
-use crate::erased::Erased;
 #[cfg(unix)]
 use crate::leg::Socket;
 use crate::leg::{Builder, Connected, Leg, SERVE, Transport};
@@ -40,8 +39,8 @@ impl Leg {
     where
         I: Layer<Handlers>,
         I::Service: RpcService + Sync + Unpin,
-        L: Layer<Core<Wire, I::Service>, Service = Erased>
-            + Layer<Core<HttpWire<I::Service>, I::Service>, Service = Erased>,
+        L: Layer<Core<Wire, I::Service>, Service = BoxedService>
+            + Layer<Core<HttpWire<I::Service>, I::Service>, Service = BoxedService>,
     {
         let client = self.dial(speaks, self.settled(builder)).await?;
         assert_eq!(client.revision(), Some(self.revision));
@@ -57,8 +56,8 @@ impl Leg {
     where
         I: Layer<Handlers>,
         I::Service: RpcService + Sync + Unpin,
-        L: Layer<Core<Wire, I::Service>, Service = Erased>
-            + Layer<Core<HttpWire<I::Service>, I::Service>, Service = Erased>,
+        L: Layer<Core<Wire, I::Service>, Service = BoxedService>
+            + Layer<Core<HttpWire<I::Service>, I::Service>, Service = BoxedService>,
     {
         match self.transport {
             Transport::Memory => builder.in_process(server(speaks).accept().unwrap()).await,

@@ -16,8 +16,6 @@ mod asking;
 mod calls;
 mod changes;
 mod dial;
-#[path = "../support/erased.rs"]
-mod erased;
 #[path = "../support/leg.rs"]
 mod leg;
 mod lists;

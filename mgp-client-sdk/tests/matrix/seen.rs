@@ -1,12 +1,10 @@
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use mgp_types::{Error, Kind, Request, Response, RpcService};
+use mgp_types::{BoxedService, Error, Kind, Request, Response, RpcService};
 use parking_lot::Mutex;
 use tower_layer::Layer;
 use tower_service::Service;
-
-use crate::erased::Erased;
 
 /// A layer that notes which methods pass.
 #[derive(Debug, Clone, Default)]
@@ -54,9 +52,9 @@ impl<S: RpcService> Service<Request> for Watched<S> {
 pub(crate) struct Erase;
 
 impl<S: RpcService<Future: 'static> + Sync> Layer<S> for Erase {
-    type Service = Erased;
+    type Service = BoxedService;
 
-    fn layer(&self, inner: S) -> Erased {
-        Erased::new(inner)
+    fn layer(&self, inner: S) -> BoxedService {
+        BoxedService::new(inner)
     }
 }

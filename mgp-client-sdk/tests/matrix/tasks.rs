@@ -1,13 +1,12 @@
 //! Tools that go on after their call was answered.
 
 use mgp_client_sdk::{Elicited, Started, Task};
-use mgp_types::Origin;
 use mgp_types::mcp::task::TaskStatus;
+use mgp_types::{BoxedService, Origin};
 use serde_json::json;
 
 use crate::calls::text;
 use crate::dial::builder;
-use crate::erased::Erased;
 use crate::leg::{Connected, Leg, Transport};
 use crate::runner::tests;
 
@@ -24,7 +23,7 @@ fn has_tasks(leg: Leg) -> bool {
     leg.transport != Transport::Sse
 }
 
-async fn start(client: &Connected, tool: &str) -> Task<Erased> {
+async fn start(client: &Connected, tool: &str) -> Task<BoxedService> {
     match client.start_tool(tool, ()).await.unwrap() {
         Started::Task(task) => task,
         _ => panic!("{tool} is no task"),

@@ -6,10 +6,9 @@ use mgp_types::mgp::{
     DiscoverTools, DiscoveredTools, EvictTools, ExtensionSet, Offer, RequestTools, SearchStrategy,
     ToolFilter, ToolRequestStatus,
 };
-use mgp_types::{Revision, code};
+use mgp_types::{BoxedService, Revision, code};
 use serde_json::{Value, json};
 
-use crate::erased::Erased;
 use crate::host::{Host, plain_builder, text};
 use crate::leg::{Connected, Leg};
 use crate::many::{BUDGET, COUNT};
@@ -46,11 +45,11 @@ fn offer() -> Offer {
     Offer::new(ExtensionSet::from_names(["tool_discovery"]))
 }
 
-async fn listed(client: &Client<Erased>) -> Vec<String> {
+async fn listed(client: &Client<BoxedService>) -> Vec<String> {
     client.list_tools().await.unwrap().into_iter().map(|tool| tool.name).collect()
 }
 
-async fn find(client: &Client<Erased>, query: &str) -> Vec<String> {
+async fn find(client: &Client<BoxedService>, query: &str) -> Vec<String> {
     let found = client.discover_tools(&DiscoverTools::new(query)).await.unwrap();
     found.tools.into_iter().map(|tool| tool.name).collect()
 }

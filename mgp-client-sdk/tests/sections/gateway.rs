@@ -11,7 +11,8 @@ use mgp_transport::era::{ServerEra, ServerIdentity};
 use mgp_types::mcp::Implementation;
 use mgp_types::mgp::{CallbackRequest, Extension, Offer, ServerId};
 use mgp_types::{
-    BoxFuture, Error, Kind, Method, Outbox, OutboxPort, RawJson, Request, Response, RpcService, StreamId,
+    BoxFuture, BoxedService, Error, Kind, Method, Outbox, OutboxPort, RawJson, Request, Response, RpcService,
+    StreamId,
 };
 use parking_lot::Mutex;
 use serde_json::json;
@@ -19,7 +20,6 @@ use tokio::time::Instant;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::erased::Erased;
 use crate::host::{Host, builder, offer, say, text};
 use crate::leg::{Connected, Leg};
 use crate::raw::{CHUNK, STREAMING};
@@ -39,7 +39,7 @@ tests![
 /// Passes everything on to one server behind.
 #[derive(Clone)]
 struct Forward {
-    behind: Erased,
+    behind: BoxedService,
     relay: Arc<Mutex<CallbackRelay>>,
 }
 
@@ -161,9 +161,9 @@ impl Gateway {
             ServerIdentity::new(Implementation::new("gateway", "1.0.0")).with_mgp(with_callbacks());
         let identity = Arc::new(identity);
         let service = if layered {
-            Erased::new(StreamLayer::new().layer(self.forward.clone()))
+            BoxedService::new(StreamLayer::new().layer(self.forward.clone()))
         } else {
-            Erased::new(self.forward.clone())
+            BoxedService::new(self.forward.clone())
         };
         move |outbox| ServerEra::new(service.clone(), identity.clone(), outbox)
     }

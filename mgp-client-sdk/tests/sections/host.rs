@@ -5,11 +5,10 @@ use mgp_transport::Wire;
 use mgp_transport::child::ChildCommand;
 use mgp_types::mcp::CallToolResult;
 use mgp_types::mgp::{ExtensionSet, Offer};
-use mgp_types::{Error, RpcService};
+use mgp_types::{BoxedService, Error, RpcService};
 use tokio::task::JoinHandle;
 use tower_layer::Layer;
 
-use crate::erased::Erased;
 #[cfg(unix)]
 use crate::leg::Socket;
 use crate::leg::{Builder, Connected, Leg, SERVE, Transport};
@@ -95,8 +94,8 @@ impl Host {
     where
         I: Layer<Handlers>,
         I::Service: RpcService + Sync + Unpin,
-        L: Layer<Core<Wire, I::Service>, Service = Erased>
-            + Layer<Core<HttpWire<I::Service>, I::Service>, Service = Erased>,
+        L: Layer<Core<Wire, I::Service>, Service = BoxedService>
+            + Layer<Core<HttpWire<I::Service>, I::Service>, Service = BoxedService>,
     {
         let client = self.try_client(builder).await.unwrap();
         assert_eq!(client.revision(), Some(self.leg.revision));
@@ -107,8 +106,8 @@ impl Host {
     where
         I: Layer<Handlers>,
         I::Service: RpcService + Sync + Unpin,
-        L: Layer<Core<Wire, I::Service>, Service = Erased>
-            + Layer<Core<HttpWire<I::Service>, I::Service>, Service = Erased>,
+        L: Layer<Core<Wire, I::Service>, Service = BoxedService>
+            + Layer<Core<HttpWire<I::Service>, I::Service>, Service = BoxedService>,
     {
         let builder = self.leg.settled(builder);
         match &self.at {

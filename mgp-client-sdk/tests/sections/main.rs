@@ -17,8 +17,6 @@
 mod callbacks;
 mod cancelling;
 mod discovery;
-#[path = "../support/erased.rs"]
-mod erased;
 mod events;
 mod gateway;
 mod host;

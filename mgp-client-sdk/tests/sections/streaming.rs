@@ -40,7 +40,7 @@ pub(crate) fn whole(
     client: &Connected,
     tool: &str,
     arguments: &Value,
-) -> mgp_client_sdk::Call<crate::erased::Erased, RawJson> {
+) -> mgp_client_sdk::Call<mgp_types::BoxedService, RawJson> {
     client.request("tools/call", json!({"name": tool, "arguments": arguments}))
 }
 

@@ -6,11 +6,10 @@ use std::time::Duration;
 use mgp_client_sdk::{Client, RestartSettings, Standing, Supervised};
 use mgp_lifecycle::supervise::WaitUntilReady;
 use mgp_types::mgp::{AuditEvent, AuditPort, EventType, ServerState, ShutdownReason};
-use mgp_types::{BoxFuture, Error, Method, Object, Request, Response, RpcService};
+use mgp_types::{BoxFuture, BoxedService, Error, Method, Object, Request, Response, RpcService};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use crate::erased::Erased;
 use crate::host::{builder, child, plain_builder, say};
 use crate::leg::{Leg, Transport};
 use crate::processes;
@@ -41,7 +40,7 @@ fn restarts(max: u32, backoff_ms: u64) -> RestartSettings {
 }
 
 /// A client of a server that is kept alive.
-type Kept = Client<Standing<Erased>>;
+type Kept = Client<Standing<BoxedService>>;
 
 fn supervised(leg: Leg, backoff_ms: u64) -> Supervised<Kept> {
     let connect = move || async move { leg.settled(builder()).connect_child(|| child(Kind::Mgp)).await };

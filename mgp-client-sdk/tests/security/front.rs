@@ -6,18 +6,19 @@ use mgp_transport::era::{ServerEra, ServerIdentity};
 use mgp_transport::{ConnectionLimits, connect, memory};
 use mgp_types::mcp::Implementation;
 use mgp_types::mgp::{ExtensionSet, Offer};
-use mgp_types::{BoxFuture, Error, Method, Outbox, Principal, RawJson, Request, Response, Revision};
+use mgp_types::{
+    BoxFuture, BoxedService, Error, Method, Outbox, Principal, RawJson, Request, Response, Revision,
+};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::erased::Erased;
 use crate::kernel::{From, Kernel, Named};
 
 /// What answers the clients of the gateway.
 #[derive(Clone)]
-pub(crate) struct Front(Named<Erased>);
+pub(crate) struct Front(Named<BoxedService>);
 
 impl Service<Request> for Front {
     type Response = Response;

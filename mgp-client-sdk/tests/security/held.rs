@@ -2,38 +2,34 @@
 
 use std::sync::Arc;
 
-use mgp_types::{Error, Request, Response, RpcService};
+use mgp_types::{BoxedService, Error, Request, Response, RpcService};
 use parking_lot::Mutex;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::erased::Erased;
-
-impl Erased {
-    /// Sends one request.
-    pub(crate) async fn send(&self, request: Request) -> Result<Response, Error> {
-        let mut service = self.clone();
-        std::future::poll_fn(|cx| Service::poll_ready(&mut service, cx)).await?;
-        Service::call(&mut service, request).await
-    }
+/// Sends one request by itself.
+pub(crate) async fn send(service: &BoxedService, request: Request) -> Result<Response, Error> {
+    let mut service = service.clone();
+    std::future::poll_fn(|cx| service.poll_ready(cx)).await?;
+    service.call(request).await
 }
 
 /// A layer that does nothing but keep what lies further in, to be used beside the client.
 #[derive(Clone, Default)]
-pub(crate) struct Held(Arc<Mutex<Option<Erased>>>);
+pub(crate) struct Held(Arc<Mutex<Option<BoxedService>>>);
 
 impl Held {
-    pub(crate) fn service(&self) -> Erased {
+    pub(crate) fn service(&self) -> BoxedService {
         self.0.lock().clone().expect("the client is connected")
     }
 }
 
 impl<S: RpcService<Future: 'static> + Sync> Layer<S> for Held {
-    type Service = Erased;
+    type Service = BoxedService;
 
-    fn layer(&self, inner: S) -> Erased {
-        let erased = Erased::new(inner);
-        *self.0.lock() = Some(erased.clone());
-        erased
+    fn layer(&self, inner: S) -> BoxedService {
+        let service = BoxedService::new(inner);
+        *self.0.lock() = Some(service.clone());
+        service
     }
 }

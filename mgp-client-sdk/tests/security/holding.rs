@@ -13,6 +13,7 @@ use tokio::time::Instant;
 
 use crate::ERAS;
 use crate::front::Raw;
+use crate::held::send;
 use crate::kernel::{AGENT, Kernel, Setup, operator, server_id};
 use crate::upstream::{self, Reached};
 
@@ -50,7 +51,7 @@ async fn the_server_hears_what_is_granted_and_refuses_the_rest_itself() {
         let answer = client.tool("fetch", json!({"url": "https://example.com/"})).await;
         assert!(answer.get("result").is_some(), "{answer}");
         // Past all of the client's layers, the server still refuses.
-        let refused = kernel.below.send(run()).await.unwrap_err();
+        let refused = send(&kernel.below, run()).await.unwrap_err();
         assert_eq!((refused.code(), refused.origin()), (1000, Origin::Peer));
         kernel.permit(Permission::ShellExecute).await;
         eventually(async || {
@@ -61,7 +62,7 @@ async fn the_server_hears_what_is_granted_and_refuses_the_rest_itself() {
         kernel.book.revoke(&operator(), &server_id(), &Permission::ShellExecute).await.unwrap();
         let answer = client.tool("run", json!({"command": "ls"})).await;
         assert_eq!(answer["error"]["code"], 1000, "{answer}");
-        eventually(async || kernel.below.send(run()).await.is_err_and(|error| error.code() == 1000)).await;
+        eventually(async || send(&kernel.below, run()).await.is_err_and(|error| error.code() == 1000)).await;
     }
 }
 

@@ -23,13 +23,12 @@ use mgp_types::mgp::{
     AccessGrant, AccessPermission, ApprovalPolicy, AuditEvent, ExtensionSet, Offer, Permission, ServerId,
     TrustLevel,
 };
-use mgp_types::{Error, Principal, Request, Response, Revision, RpcService, Session};
+use mgp_types::{BoxedService, Error, Principal, Request, Response, Revision, RpcService, Session};
 use parking_lot::Mutex;
 use tokio::io::AsyncWrite;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::erased::Erased;
 use crate::held::Held;
 
 pub(crate) const AGENT: &str = "agent.one";
@@ -67,11 +66,11 @@ impl Default for Setup {
 
 /// A server behind the full stack, and everything an operator has in hand.
 pub(crate) struct Kernel {
-    pub(crate) client: Client<Erased>,
+    pub(crate) client: Client<BoxedService>,
     /// The stack, to be put behind an era of its own.
-    pub(crate) stack: Erased,
+    pub(crate) stack: BoxedService,
     /// The way to the server below the stack.
-    pub(crate) below: Erased,
+    pub(crate) below: BoxedService,
     pub(crate) sent: Frames,
     pub(crate) log: AuditLog,
     pub(crate) policy: AccessPolicy,
@@ -200,14 +199,14 @@ struct Layers {
 }
 
 impl<S: RpcService<Future: 'static> + Sync> Layer<S> for Layers {
-    type Service = Erased;
+    type Service = BoxedService;
 
-    fn layer(&self, inner: S) -> Erased {
+    fn layer(&self, inner: S) -> BoxedService {
         let service = self.confirmation.layer(self.trace.layer(inner));
         let service = self.validate.layer(self.permission.layer(service));
         let service = self.tasks.layer(self.guard.layer(service));
         let service = self.limit.layer(self.resolve.layer(self.access.layer(service)));
-        Erased::new(RejectLayer::new().layer(self.audit.layer(service)))
+        BoxedService::new(RejectLayer::new().layer(self.audit.layer(service)))
     }
 }
 

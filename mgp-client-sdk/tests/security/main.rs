@@ -6,8 +6,6 @@ mod approval;
 mod bypass;
 mod confirming;
 mod definitions;
-#[path = "../support/erased.rs"]
-mod erased;
 mod events;
 mod front;
 mod held;

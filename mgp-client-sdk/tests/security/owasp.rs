@@ -13,6 +13,7 @@ use serde_json::json;
 
 use crate::ERAS;
 use crate::front::Raw;
+use crate::held::send;
 use crate::kernel::{AGENT, Kernel, Setup, operator, server_id};
 use crate::upstream::{self, Reached};
 
@@ -167,7 +168,7 @@ async fn owasp_mcp07_nobody_unknown_calls_anything() {
         reached.take();
         for method in ["tools/call", "tools/list", "resources/read", "prompts/get", "completion/complete"] {
             let params = Object::parse(r#"{"name":"echo","uri":"notes://all","arguments":{"text":"x"}}"#);
-            let refused = kernel.stack.send(Request::call(method, params.unwrap())).await.unwrap_err();
+            let refused = send(&kernel.stack, Request::call(method, params.unwrap())).await.unwrap_err();
             assert_eq!(refused.code(), 1002, "{method}");
         }
         assert!(reached.take().is_empty());

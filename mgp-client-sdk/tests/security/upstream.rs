@@ -5,13 +5,11 @@ use std::task::{Context, Poll};
 
 use mgp_server_sdk::{Complete, Prompt, Resource, Server, TaskMode, Tool};
 use mgp_types::mgp::{ExtensionSet, Offer, Permission, RiskLevel, ToolSecurity, ValidatorName};
-use mgp_types::{Error, Request, Response, RpcService};
+use mgp_types::{BoxedService, Error, Request, Response, RpcService};
 use parking_lot::Mutex;
 use serde_json::Value;
 use tower_layer::{Identity, Layer, Stack};
 use tower_service::Service;
-
-use crate::erased::Erased;
 
 /// What reached a server: method and parameters.
 #[derive(Debug, Clone, Default)]
@@ -31,10 +29,10 @@ impl Reached {
 }
 
 impl<S: RpcService<Future: 'static> + Sync> Layer<S> for Reached {
-    type Service = Erased;
+    type Service = BoxedService;
 
-    fn layer(&self, inner: S) -> Erased {
-        Erased::new(Watched { inner, reached: self.clone() })
+    fn layer(&self, inner: S) -> BoxedService {
+        BoxedService::new(Watched { inner, reached: self.clone() })
     }
 }
 

@@ -4,16 +4,15 @@ use std::fmt;
 
 use mgp_client_sdk::{Client, ClientBuilder, Core, Handlers, HttpWire};
 use mgp_transport::era::EraMode;
-use mgp_types::{Error, Revision, RpcService};
+use mgp_types::{BoxedService, Error, Revision, RpcService};
 use tower_layer::{Identity, Layer, Stack};
 
-use crate::erased::Erased;
 use crate::seen::Erase;
 
 /// The argument by which this binary becomes a server.
 pub(crate) const SERVE: &str = "--serve";
 
-pub(crate) type Connected = Client<Erased>;
+pub(crate) type Connected = Client<BoxedService>;
 pub(crate) type Builder = ClientBuilder<Stack<Erase, Identity>>;
 
 /// One way between client and server.
@@ -71,7 +70,7 @@ impl Leg {
     where
         I: Layer<Handlers>,
         I::Service: RpcService + Sync + Unpin,
-        L: Layer<Core<HttpWire<I::Service>, I::Service>, Service = Erased>,
+        L: Layer<Core<HttpWire<I::Service>, I::Service>, Service = BoxedService>,
     {
         match self.transport {
             Transport::Sse => builder.connect_sse(format!("{url}/sse")).await,

@@ -17,6 +17,7 @@ use super::{JsonError, Limits, scan, write_string};
 ///
 /// let value = RawJson::parse(r#" {"a": 1} "#)?;
 /// assert_eq!(value.as_bytes(), br#"{"a": 1}"#);
+/// assert_eq!(value.to_string(), r#"{"a": 1}"#);
 /// assert!(RawJson::parse("{'a': 1}").is_err());
 /// # Ok::<(), mgp_types::JsonError>(())
 /// ```
@@ -120,20 +121,65 @@ impl RawJson {
     }
 }
 
-impl fmt::Debug for RawJson {
-    /// Shows the kind and size only: values may hold secrets and reach logs.
+impl fmt::Display for RawJson {
+    /// Writes the value as the JSON that it is; `{:#}` writes it over several lines, indented.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = match self.0.first() {
-            Some(b'{') => "object",
-            Some(b'[') => "array",
-            Some(b'"') => "string",
-            Some(b't' | b'f') => "boolean",
-            Some(b'n') => "null",
-            _ => "number",
-        };
-        write!(f, "RawJson({kind}, {} bytes)", self.0.len())
+        let json = std::str::from_utf8(&self.0).map_err(|_| fmt::Error)?;
+        if f.alternate() { write_indented(f, json) } else { f.write_str(json) }
     }
 }
+
+impl fmt::Debug for RawJson {
+    /// Writes the value as [`Display`](fmt::Display) does. [`Request`](crate::Request) and
+    /// [`Response`](crate::Response), which reach logs whole, leave values out.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Writes valid JSON with each member and element on a line of its own. Nothing else of it is changed: a
+/// `serde_json::Value` in between would sort the members and round the numbers.
+fn write_indented(f: &mut fmt::Formatter<'_>, json: &str) -> fmt::Result {
+    let mut depth = 0;
+    let mut rest = json;
+    while let Some(first) = rest.chars().next() {
+        let length = if first == '"' { string_length(rest) } else { first.len_utf8() };
+        let (token, behind) = rest.split_at(length);
+        rest = behind.trim_start();
+        match first {
+            '{' | '[' if rest.starts_with(['}', ']']) => {
+                write!(f, "{token}{}", &rest[..1])?;
+                rest = rest[1..].trim_start();
+            }
+            '{' | '[' => {
+                depth += 1;
+                write!(f, "{token}\n{:1$}", "", depth * INDENT)?;
+            }
+            '}' | ']' => {
+                depth -= 1;
+                write!(f, "\n{:1$}{token}", "", depth * INDENT)?;
+            }
+            ',' => write!(f, ",\n{:1$}", "", depth * INDENT)?,
+            ':' => f.write_str(": ")?,
+            _ => f.write_str(token)?,
+        }
+    }
+    Ok(())
+}
+
+/// Returns how many bytes the string at the start of `json` has, with its quotation marks.
+fn string_length(json: &str) -> usize {
+    let mut escaped = false;
+    let end = json.bytes().skip(1).position(|byte| {
+        let ends = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        ends
+    });
+    end.map_or(json.len(), |end| end + "\"\"".len())
+}
+
+/// How many spaces a level of `{:#}` has.
+const INDENT: usize = 2;
 
 impl From<Box<RawValue>> for RawJson {
     fn from(value: Box<RawValue>) -> Self {
@@ -152,5 +198,29 @@ impl Serialize for RawJson {
 impl<'de> Deserialize<'de> for RawJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Box::<RawValue>::deserialize(deserializer).map(Self::from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_prints_as_the_json_that_it_is() {
+        let value = RawJson::parse(r#" {"b":[1.50,"é\n"], "a":null} "#).unwrap();
+        let json = r#"{"b":[1.50,"é\n"], "a":null}"#;
+        assert_eq!(value.to_string(), json);
+        assert_eq!(format!("{value:?}"), json);
+        assert_eq!(format!("{:?}", Some(&value)), format!("Some({json})"));
+        assert_eq!(RawJson::null().to_string(), "null");
+    }
+
+    #[test]
+    fn the_alternate_form_is_indented_and_keeps_order_and_digits() {
+        let value = RawJson::parse(r#"{"b":[1.50, {}],"a":"\\\"{,","c":[ ]}"#).unwrap();
+        let lines =
+            ["{", r#"  "b": ["#, "    1.50,", "    {}", "  ],", r#"  "a": "\\\"{,","#, r#"  "c": []"#, "}"];
+        assert_eq!(format!("{value:#}"), lines.join("\n"));
+        assert_eq!(format!("{:#}", RawJson::from_text("ä b")), "\"ä b\"");
     }
 }

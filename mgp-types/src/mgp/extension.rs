@@ -139,7 +139,7 @@ impl fmt::Display for Extension {
 /// ```
 /// use mgp_types::mgp::{Extension, ExtensionSet};
 ///
-/// let ours = ExtensionSet::from_names(["security", "streaming"]);
+/// let ours = ExtensionSet::from([Extension::Security, Extension::Streaming]);
 /// let theirs = ExtensionSet::from_names(["permissions", "progress", "audit"]);
 /// let both = ours.intersection(&theirs);
 /// assert_eq!(both.names().collect::<Vec<_>>(), ["permissions", "progress"]);
@@ -164,7 +164,8 @@ impl ExtensionSet {
         Extension::STANDARD.into_iter().collect()
     }
 
-    /// The extensions with these names.
+    /// The extensions with these names, as they come from a peer or a file. A misspelled one is
+    /// [`Extension::Unknown`], and nothing complains; code names them by type: `ExtensionSet::from([Extension::Audit])`.
     pub fn from_names<I>(names: I) -> Self
     where
         I: IntoIterator,
@@ -244,6 +245,18 @@ impl FromIterator<Extension> for ExtensionSet {
         let mut set = Self::new();
         set.extend(extensions);
         set
+    }
+}
+
+impl<const N: usize> From<[Extension; N]> for ExtensionSet {
+    fn from(extensions: [Extension; N]) -> Self {
+        extensions.into_iter().collect()
+    }
+}
+
+impl From<Extension> for ExtensionSet {
+    fn from(extension: Extension) -> Self {
+        Self::from([extension])
     }
 }
 
@@ -329,6 +342,13 @@ mod tests {
             assert_eq!(Extension::from(name), extension);
             assert!(ExtensionSet::standard().contains(&extension), "{name}");
         }
+    }
+
+    #[test]
+    fn a_set_of_types_is_that_of_their_names() {
+        let typed = ExtensionSet::from([Extension::Streaming, Extension::Audit]);
+        assert_eq!(typed, set(&["audit", "streaming"]));
+        assert_eq!(ExtensionSet::from(Extension::Audit), set(&["audit"]));
     }
 
     #[test]

@@ -17,10 +17,10 @@ pub const LEGACY_MEMBER: &str = "mgp";
 ///
 /// ```
 /// use mgp_types::Object;
-/// use mgp_types::mgp::{ExtensionSet, Form, Offer};
+/// use mgp_types::mgp::{Extension, Form, Offer};
 ///
 /// let mut capabilities = Object::parse(r#"{"roots":{}}"#)?;
-/// let offer = Offer::new(ExtensionSet::from_names(["audit"]));
+/// let offer = Offer::new([Extension::Audit]);
 /// offer.write(&mut capabilities, Form::Stateless);
 /// assert_eq!(
 ///     capabilities.to_raw().as_bytes(),
@@ -47,11 +47,11 @@ pub struct Offer {
 }
 
 impl Offer {
-    /// An offer in [our version](MgpVersion::OURS).
-    pub fn new(extensions: ExtensionSet) -> Self {
+    /// An offer of these extensions in [our version](MgpVersion::OURS).
+    pub fn new(extensions: impl Into<ExtensionSet>) -> Self {
         Self {
             version: MgpVersion::OURS,
-            extensions,
+            extensions: extensions.into(),
             permissions_required: Vec::new(),
             server_id: None,
             trust_level: None,

@@ -46,10 +46,10 @@ fn builder(scenario: &str) -> ClientBuilder {
             builder.on_elicitation(|form, _| async move { Elicited::accept_defaults(&form) })
         }
         "sep-2322-client-request-state" => {
-            builder.on_elicitation(|_, _| async { Elicited::accept(json!({"confirmed": true})) })
+            builder.on_elicitation(|_, _| async { Elicited::Accepted(json!({"confirmed": true})) })
         }
         "request-metadata" => builder
-            .on_elicitation(|_, _| async { Elicited::decline() })
+            .on_elicitation(|_, _| async { Elicited::declined() })
             .on_sampling(|_, _| async { Err::<CreateMessageResult, _>(Error::internal("no model here")) })
             .roots([Root::new("file:///tmp")]),
         _ => builder,

@@ -43,7 +43,7 @@ fn builder(mode: EraMode, asked: &Arc<AtomicU64>) -> ClientBuilder {
             asked.fetch_add(1, Ordering::Relaxed);
             async move {
                 let schema = serde_json::to_value(&form.requested_schema).unwrap_or_default();
-                Elicited::accept(arguments(&schema))
+                Elicited::Accepted(arguments(&schema))
             }
         })
         .on_sampling(|_, _| async {

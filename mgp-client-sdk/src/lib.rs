@@ -56,10 +56,19 @@
 //! Layers of [`tower`](https://docs.rs/tower) go around the connection by [`ClientBuilder::layer`], and around
 //! the handlers by [`ClientBuilder::inbound_layer`].
 
-/// The code in the README, so that it is compiled.
+/// The code in the README and in the guides, so that it is compiled and run. The guides are about servers, but need a
+/// client for their asserts.
 #[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
-struct Readme;
+mod tested_pages {
+    #[doc = include_str!("../../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../docs/guides/dangerous-tool.md")]
+    struct DangerousTool;
+    #[doc = include_str!("../../docs/guides/error-with-a-hint.md")]
+    struct ErrorWithAHint;
+    #[doc = include_str!("../../docs/guides/streaming-tool.md")]
+    struct StreamingTool;
+}
 
 mod builder;
 mod cache;
@@ -97,7 +106,7 @@ pub use call::{Call, CallFuture};
 pub use changes::Change;
 pub use client::Client;
 pub use events::EventStream;
-pub use handlers::{Elicited, Handlers, HandlersFuture, IntoReply};
+pub use handlers::{Handlers, HandlersFuture, IntoReply};
 pub use headers::{HeaderMirror, HeaderMirrorFuture};
 #[cfg(feature = "http")]
 pub use http::HttpWire;
@@ -112,6 +121,7 @@ pub use mgp_transport::child::ChildCommand;
 pub use mgp_transport::era::{Agreement, EraMemory, EraMode};
 #[cfg(feature = "http")]
 pub use mgp_transport::http::HttpClientBuilder;
+pub use mgp_types::mcp::Elicited;
 pub use mgp_types::{
     self as types, BoxedService, Error, Object, RawJson, Request, Response, Revision, RpcService, mcp, mgp,
 };

@@ -166,9 +166,9 @@ async fn what_a_tool_asks_reaches_the_user_and_the_answer_comes_back() {
                 ask.send(form).unwrap();
                 async move {
                     match answer {
-                        "declined" => Ok(Elicited::decline()),
-                        "cancelled" => Ok(Elicited::cancel()),
-                        name => Elicited::accept(json!({"name": name})),
+                        "declined" => Elicited::Declined,
+                        "cancelled" => Elicited::Cancelled,
+                        name => Elicited::Accepted(json!({"name": name})),
                     }
                 }
             });

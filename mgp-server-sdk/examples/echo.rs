@@ -6,7 +6,7 @@
 //!
 //! `OWN_TOOLS=N` adds N tools that do nothing, so that `tools/list` has a realistic length.
 
-use mgp_server_sdk::{Error, Server, Tool};
+use mgp_server_sdk::{Error, Server, Tool, schemars};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Echo {

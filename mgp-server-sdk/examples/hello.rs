@@ -4,7 +4,7 @@
 //! cargo run -p mgp-server-sdk --example hello
 //! ```
 
-use mgp_server_sdk::{Error, Server, Tool};
+use mgp_server_sdk::{Error, Server, Tool, schemars};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Add {

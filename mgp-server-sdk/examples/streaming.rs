@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mgp_server_sdk::types::Object;
 use mgp_server_sdk::types::mgp::EventSeverity;
-use mgp_server_sdk::{Callback, Confirmation, Cx, Error, Life, Publisher, Server, Tool, ToolError};
+use mgp_server_sdk::{Callback, Confirmation, Cx, Error, Life, Publisher, Server, Tool, ToolError, schemars};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Count {

@@ -4,7 +4,7 @@
 //! an async function over a struct:
 //!
 //! ```
-//! use mgp_server_sdk::{Error, Server, Tool};
+//! use mgp_server_sdk::{Error, Server, Tool, schemars};
 //!
 //! #[derive(serde::Deserialize, schemars::JsonSchema)]
 //! struct Add {
@@ -58,6 +58,18 @@
 //!   demands more than its types is refused, unless it is [`Tool::unvalidated`].
 //! * `unix`: `Server::serve_unix`.
 
+/// Guides: what one writes for a tool of a kind, and what clients see of it. The same pages are in `docs/guides`.
+// Tested by `mgp-client-sdk`, whose client their asserts need.
+#[cfg(all(doc, not(doctest)))]
+pub mod guides {
+    #[doc = include_str!("../../docs/guides/dangerous-tool.md")]
+    pub mod dangerous_tool {}
+    #[doc = include_str!("../../docs/guides/error-with-a-hint.md")]
+    pub mod error_with_a_hint {}
+    #[doc = include_str!("../../docs/guides/streaming-tool.md")]
+    pub mod streaming_tool {}
+}
+
 mod accept;
 mod base64;
 mod catalog;
@@ -87,13 +99,13 @@ pub use mgp_transport::era::VersionMismatch;
 #[cfg(feature = "http")]
 pub use mgp_transport::http::{HttpConfig, Listen};
 pub use mgp_transport::mrtr::SealingKey;
-pub use mgp_types::{self as types, mcp};
+pub use mgp_types::{self as types, Object, RawJson, code, mcp, mgp};
 pub use schemars;
 
 pub use self::accept::{Core, ServerAccept};
 pub use self::base64::encode as base64;
 pub use self::completion::{Complete, CompletionHandler, IntoCompletion};
-pub use self::cx::{Ask, AskAll, Cx, Elicited};
+pub use self::cx::{Ask, AskAll, Cx};
 pub use self::error::{Error, Fault, Faults};
 pub use self::handle::ServerHandle;
 pub use self::method::{MethodHandler, NotificationHandler};
@@ -105,3 +117,4 @@ pub use self::schema::check_repeated_arguments;
 pub use self::server::Server;
 pub use self::task::TaskLimits;
 pub use self::tool::{IntoToolResult, Json, TaskMode, Tool, ToolError, ToolHandler, ToolResult};
+pub use mgp_types::mcp::Elicited;

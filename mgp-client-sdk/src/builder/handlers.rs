@@ -13,7 +13,18 @@ use super::ClientBuilder;
 use crate::handlers::{IntoReply, Roots};
 
 impl<L, I> ClientBuilder<L, I> {
-    /// Answers the server when it has a form to fill in: see [`Elicited`](crate::Elicited).
+    /// Answers the server when it has a form to fill in: with an [`Elicited`](crate::Elicited) of its fields.
+    ///
+    /// ```
+    /// use mgp_client_sdk::{Client, Elicited, json};
+    ///
+    /// let builder = Client::builder("my-app", "1.0.0").on_elicitation(async |form, _| {
+    ///     if form.message.starts_with("Delete") {
+    ///         return Elicited::Declined;
+    ///     }
+    ///     Elicited::Accepted(json!({"name": "Ada"}))
+    /// });
+    /// ```
     pub fn on_elicitation<F, A>(mut self, handler: F) -> Self
     where
         F: Fn(ElicitFormParams, Context) -> A + Send + Sync + 'static,

@@ -1,6 +1,5 @@
 //! What the client answers when the server asks, and what it does when the server tells something.
 
-mod elicited;
 mod registry;
 mod reply;
 mod roots;
@@ -15,7 +14,6 @@ use mgp_stream::event::Subscriber;
 use mgp_types::{BoxFuture, Error, Kind, Method, Request, Response};
 use tower_service::Service;
 
-pub use self::elicited::Elicited;
 pub(crate) use self::registry::Registry;
 pub use self::reply::IntoReply;
 pub(crate) use self::roots::Roots;

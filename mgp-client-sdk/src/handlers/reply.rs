@@ -1,9 +1,12 @@
 use mgp_types::Error;
+use mgp_types::mcp::{ElicitResult, Elicited};
+use serde::Serialize;
 
 /// What a handler may return: the answer, or a result with the answer.
 #[diagnostic::on_unimplemented(
-    message = "a handler for this request has to return `{T}` or `Result<{T}, mgp_types::Error>`",
-    label = "this is returned instead"
+    message = "a handler for this request has to return `{T}` or `Result<{T}, mgp_client_sdk::Error>`",
+    label = "`{Self}` is returned instead",
+    note = "a handler of `on_elicitation` or `on_url_elicitation` may return an `Elicited` of what can be written as JSON, too"
 )]
 pub trait IntoReply<T> {
     /// The answer, or why there is none.
@@ -22,5 +25,17 @@ impl<T> IntoReply<T> for T {
 impl<T> IntoReply<T> for Result<T, Error> {
     fn into_reply(self) -> Self {
         self
+    }
+}
+
+impl<T: Serialize> IntoReply<ElicitResult> for Elicited<T> {
+    fn into_reply(self) -> Result<ElicitResult, Error> {
+        self.write()
+    }
+}
+
+impl<T: Serialize> IntoReply<ElicitResult> for Result<Elicited<T>, Error> {
+    fn into_reply(self) -> Result<ElicitResult, Error> {
+        self?.write()
     }
 }

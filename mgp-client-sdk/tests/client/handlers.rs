@@ -31,8 +31,8 @@ async fn what_the_client_declares_follows_from_its_handlers() {
         assert_eq!(declared(&peer, era), json!({}));
 
         let full = bare
-            .on_elicitation(|_, _| async { Elicited::decline() })
-            .on_url_elicitation(|_, _| async { Elicited::accept(()) })
+            .on_elicitation(|_, _| async { Elicited::declined() })
+            .on_url_elicitation(|_, _| async { Elicited::Accepted(()) })
             .on_sampling_with_tools(|_, _| async { Err(mgp_types::Error::internal("no model")) })
             .roots([])
             .tasks();
@@ -55,7 +55,7 @@ async fn what_was_not_declared_is_refused_2025() {
     }
     let (peer, _client) = Peer::connect(
         Revision::V2025_11_25,
-        builder().on_elicitation(|_, _| async { Elicited::cancel() }),
+        builder().on_elicitation(|_, _| async { Elicited::cancelled() }),
         |_, _| json!({}),
     )
     .await;

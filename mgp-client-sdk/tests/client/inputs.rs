@@ -17,8 +17,8 @@ fn form(message: &str) -> Value {
     }})
 }
 
-async fn counting(form: ElicitFormParams, _: Context) -> Result<mgp_types::mcp::ElicitResult, Error> {
-    Elicited::accept(json!({"n": form.message.len()}))
+async fn counting(form: ElicitFormParams, _: Context) -> Elicited<serde_json::Value> {
+    Elicited::Accepted(json!({"n": form.message.len()}))
 }
 
 #[tokio::test]
@@ -138,7 +138,7 @@ async fn questions_of_one_result_are_asked_at_the_same_time_2026() {
         let both = both.clone();
         async move {
             both.wait().await;
-            Elicited::decline()
+            Elicited::declined()
         }
     });
     let (_, client) = Peer::connect(STATELESS, builder, |_, params| {

@@ -31,7 +31,7 @@ async fn a_task_of_a_session_is_waited_for_2025() {
 #[tokio::test(start_paused = true)]
 async fn a_task_of_the_extension_is_polled_and_answered_2026() {
     let mut polls = 0;
-    let builder = builder().tasks().on_elicitation(|_, _| async { Elicited::decline() });
+    let builder = builder().tasks().on_elicitation(|_, _| async { Elicited::declined() });
     let (peer, client) = Peer::connect(Revision::V2026_07_28, builder, move |method, _| {
         let mut task = json!({"resultType": "task", "taskId": "t", "status": "working", "createdAt": "c",
             "lastUpdatedAt": "l", "ttlMs": null, "pollIntervalMs": 10});

@@ -32,12 +32,12 @@ fn can_elicit(leg: Leg) -> bool {
 /// A client that answers everything.
 fn answering() -> Builder {
     builder()
-        .on_elicitation(
-            |form, _| async move { Elicited::accept(json!({"name": format!("<{}>", form.message)})) },
-        )
+        .on_elicitation(|form, _| async move {
+            Elicited::Accepted(json!({"name": format!("<{}>", form.message)}))
+        })
         .on_url_elicitation(|page, _| async move {
             assert_eq!(page.url, "https://example.com/");
-            Elicited::accept(())
+            Elicited::Accepted(())
         })
         .on_sampling(|params, _| async move {
             assert_eq!(params.max_tokens, 10);
@@ -59,9 +59,9 @@ async fn a_page_is_visited(leg: Leg) {
 }
 
 async fn a_refusal_is_told_apart_from_an_answer(leg: Leg) {
-    let client = leg.connect_as(builder().on_elicitation(async |_, _| Elicited::decline())).await;
+    let client = leg.connect_as(builder().on_elicitation(async |_, _| Elicited::declined())).await;
     assert_eq!(text(&client, "name", json!({})).await, "declined");
-    let client = leg.connect_as(builder().on_elicitation(async |_, _| Elicited::cancel())).await;
+    let client = leg.connect_as(builder().on_elicitation(async |_, _| Elicited::cancelled())).await;
     assert_eq!(text(&client, "name", json!({})).await, "cancelled");
 }
 

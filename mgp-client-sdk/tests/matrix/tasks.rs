@@ -47,7 +47,7 @@ async fn a_task_goes_on_and_is_waited_for(leg: Leg) {
 }
 
 async fn a_task_asks_for_what_it_needs(leg: Leg) {
-    let answering = async |_, _| Elicited::accept(json!({"name": "Ada"}));
+    let answering = async |_, _| Elicited::Accepted(json!({"name": "Ada"}));
     let client = leg.connect_as(builder().tasks().on_elicitation(answering)).await;
     let result = start(&client, "work_for").await.wait().await.unwrap();
     assert_eq!(result.content[0].as_text(), Some("worked for Ada"));

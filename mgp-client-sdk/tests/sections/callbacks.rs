@@ -106,7 +106,7 @@ async fn elicits(leg: Leg, kind: Kind, builder: crate::leg::Builder) {
         // Nobody could be asked then.
         return;
     }
-    let builder = builder.on_elicitation(|form, _| async move { Elicited::accept(filled(&form.message)) });
+    let builder = builder.on_elicitation(|form, _| async move { Elicited::Accepted(filled(&form.message)) });
     let mut host = leg.host(kind).await;
     let client = host.client(builder).await;
     assert_eq!(ask_all(&client).await, ["confirmed", "Ada", "1 next", "remarked"], "{kind:?}");

@@ -4,7 +4,7 @@ use mgp_server_sdk::mcp::{
     BooleanSchema, CreateMessageParams, FormSchema, Map, MultiSelectSchema, NumberKind, NumberSchema,
     PrimitiveSchema, Role, SamplingMessage, SingleSelectSchema, StringSchema, TitledChoice,
 };
-use mgp_server_sdk::{Cx, Elicited, Server, Tool, ToolError};
+use mgp_server_sdk::{Cx, Elicited, Server, Tool, ToolError, schemars};
 
 pub(crate) fn add(server: Server) -> Server {
     server

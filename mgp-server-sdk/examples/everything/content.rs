@@ -2,7 +2,7 @@
 
 use mgp_server_sdk::mcp::{AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceContents};
 use mgp_server_sdk::types::RawJson;
-use mgp_server_sdk::{Server, Tool, ToolError};
+use mgp_server_sdk::{Server, Tool, ToolError, schemars};
 
 /// A red dot, in base64.
 pub(crate) const PNG: &str =

@@ -1,7 +1,7 @@
 //! Prompts, and the completion of their arguments.
 
 use mgp_server_sdk::mcp::{PromptMessage, Role};
-use mgp_server_sdk::{Complete, Cx, Prompt, Server, ToolError};
+use mgp_server_sdk::{Complete, Cx, Prompt, Server, ToolError, schemars};
 
 use crate::content::{embedded, image};
 

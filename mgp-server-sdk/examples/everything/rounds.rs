@@ -3,7 +3,7 @@
 
 use mgp_server_sdk::mcp::Root;
 use mgp_server_sdk::types::{Object, RawJson};
-use mgp_server_sdk::{Ask, Cx, Elicited, Server, Tool, ToolError};
+use mgp_server_sdk::{Ask, Cx, Elicited, Server, Tool, ToolError, schemars};
 
 use crate::ask::{question, sample};
 

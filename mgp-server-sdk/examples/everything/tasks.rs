@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mgp_server_sdk::types::Error;
-use mgp_server_sdk::{Ask, Cx, Elicited, Server, TaskMode, Tool, ToolError, ToolResult};
+use mgp_server_sdk::{Ask, Cx, Elicited, Server, TaskMode, Tool, ToolError, ToolResult, schemars};
 use tokio::time::sleep;
 
 pub(crate) fn add(server: Server) -> Server {

@@ -6,7 +6,7 @@ use std::future::Future;
 use futures_util::future::join_all;
 use mgp_stream::callback::{Callback, Callbacks};
 use mgp_types::mcp::{
-    CreateMessageParams, CreateMessageResult, ElicitAction, ElicitFormParams, ElicitResult, ElicitUrlParams,
+    CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitResult, ElicitUrlParams, Elicited,
     ForRevision, FormSchema, ListRootsResult, Map, Root,
 };
 use mgp_types::{Error, Method, Object, Origin, RawJson, Revision};
@@ -16,28 +16,6 @@ use serde::de::DeserializeOwned;
 
 use super::Cx;
 use crate::schema;
-
-/// What the user did with a question.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "closed by the specification")]
-pub enum Elicited<T> {
-    /// The user answered.
-    Accepted(T),
-    /// The user said no.
-    Declined,
-    /// The user closed the question without an answer.
-    Cancelled,
-}
-
-impl<T> Elicited<T> {
-    /// The answer, if the user gave one.
-    pub fn accepted(self) -> Option<T> {
-        match self {
-            Self::Accepted(answer) => Some(answer),
-            Self::Declined | Self::Cancelled => None,
-        }
-    }
-}
 
 /// A question for the caller whose answer is a `T`, for [`Cx::ask_all`].
 pub struct Ask<T> {
@@ -84,10 +62,8 @@ impl Ask<()> {
         url: impl Into<String>,
     ) -> Ask<Elicited<()>> {
         let params = ElicitUrlParams::new(message, url).with_elicitation_id(crate::random::id());
-        Ask::new(key, Method::ELICIT, body(params), |answer| {
-            let result: ElicitResult = answer.to().ok()?;
-            outcome(&result, |_| Some(()))
-        })
+        let read = |answer: &RawJson| Some(Elicited::from(answer.to::<ElicitResult>().ok()?).map(drop));
+        Ask::new(key, Method::ELICIT, body(params), read)
     }
 
     /// Asks the caller's model.
@@ -260,19 +236,7 @@ fn form(message: String, schema: FormSchema, revision: Revision) -> Result<Objec
 }
 
 fn elicited<T: DeserializeOwned>(answer: &RawJson) -> Option<Elicited<T>> {
-    let result: ElicitResult = answer.to().ok()?;
-    outcome(&result, |content| RawJson::from_value(content).ok()?.to().ok())
-}
-
-fn outcome<T>(result: &ElicitResult, read: impl FnOnce(&Map<RawJson>) -> Option<T>) -> Option<Elicited<T>> {
-    Some(match result.action {
-        ElicitAction::Accept => {
-            let none = Map::new();
-            Elicited::Accepted(read(result.content.as_ref().unwrap_or(&none))?)
-        }
-        ElicitAction::Decline => Elicited::Declined,
-        _ => Elicited::Cancelled,
-    })
+    Elicited::read(answer.to().ok()?).ok()
 }
 
 /// Of several errors, the one that answers the call: a refusal, or else that answers are still to come.

@@ -11,7 +11,7 @@ use mgp_types::{Context, Error, Extensions, Principal, RawJson, Request, Revisio
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-pub use self::ask::{Ask, AskAll, Elicited};
+pub use self::ask::{Ask, AskAll};
 use self::parts::Parts;
 use crate::ServerHandle;
 use crate::shared::Shared;

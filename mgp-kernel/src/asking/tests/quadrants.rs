@@ -18,7 +18,7 @@ fn builder(stateless: bool) -> ClientBuilder {
 fn answering(stateless: bool, name: &'static str) -> ClientBuilder {
     builder(stateless)
         .on_elicitation(move |form, _| async move {
-            Elicited::accept(json!({"name": format!("{name}:{}", form.message)}))
+            Elicited::Accepted(json!({"name": format!("{name}:{}", form.message)}))
         })
         .on_sampling(|_, _| async {
             CreateMessageResult::new(Role::Assistant, SamplingContents::from("hi"), "a-model")
@@ -82,7 +82,7 @@ async fn a_gate_asks_by_the_same_outbox() {
         world.gate.confirms = true;
         let yes = world.client("a", answering(client, "A")).await;
         assert_eq!(said(&yes.call_tool("name", ()).await.unwrap()), "A:Who?");
-        let no = builder(client).on_elicitation(async |_, _| Elicited::decline());
+        let no = builder(client).on_elicitation(async |_, _| Elicited::declined());
         let no = world.client("b", no).await;
         let error = no.call_tool("name", ()).await.unwrap_err();
         assert!(error.message().contains("did not confirm"), "{error}");
@@ -93,7 +93,7 @@ async fn a_gate_asks_by_the_same_outbox() {
 async fn a_client_is_asked_only_what_it_declared() {
     for (client, server) in QUADRANTS {
         let world = World::new(server).await;
-        let forms = builder(client).on_elicitation(async |_, _| Elicited::accept(json!({"name": "A"})));
+        let forms = builder(client).on_elicitation(async |_, _| Elicited::Accepted(json!({"name": "A"})));
         let forms = world.client("a", forms).await;
         assert_eq!(said(&forms.call_tool("name", ()).await.unwrap()), "A");
         let mute = world.client("b", builder(client)).await;

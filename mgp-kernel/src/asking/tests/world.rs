@@ -71,7 +71,7 @@ fn server(stateless: bool, seen: &Arc<Seen>) -> impl Accept<Service: Unpin> {
         })
         .tool(Tool::new("wait", "Asks, and never ends."), async |cx: Cx| {
             let _guard = Guard(Arc::clone(cx.state::<Arc<Seen>>()?));
-            cx.elicit::<Name>("name", "Who?").await?;
+            let _ = cx.elicit::<Name>("name", "Who?").await?;
             std::future::pending::<Result<(), ToolError>>().await
         })
         .tool(Tool::new("impatient", "Asks, and waits a minute."), async |cx: Cx| {

@@ -56,20 +56,28 @@ pub trait OutboxPort: Send + Sync + 'static {
 pub struct Outbox {
     port: Option<Arc<dyn OutboxPort>>,
     stream: StreamId,
+    /// Whether what only MGP has is kept from the peer.
+    is_plain: bool,
 }
 
 impl Outbox {
     /// An outbox that leads nowhere.
-    pub const CLOSED: Self = Self { port: None, stream: StreamId::STANDALONE };
+    pub const CLOSED: Self = Self { port: None, stream: StreamId::STANDALONE, is_plain: false };
 
     /// The outbox that writes to `stream` of `port`.
     pub fn new(port: Arc<dyn OutboxPort>, stream: StreamId) -> Self {
-        Self { port: Some(port), stream }
+        Self { port: Some(port), stream, is_plain: false }
     }
 
     /// An outbox that leads nowhere, for a message about the call that has `stream`.
     pub const fn on(stream: StreamId) -> Self {
-        Self { port: None, stream }
+        Self { port: None, stream, is_plain: false }
+    }
+
+    /// The outbox to a peer that does not speak MGP: it drops the notifications that only MGP has.
+    #[must_use]
+    pub fn without_mgp(self) -> Self {
+        Self { is_plain: true, ..self }
     }
 
     /// The stream that it writes to.
@@ -93,6 +101,7 @@ impl Outbox {
     /// The connection is gone.
     pub async fn notify(&self, notification: Request) -> Result<(), Error> {
         match &self.port {
+            Some(_) if self.is_plain && notification.method.is_mgp() => Ok(()),
             Some(port) => port.notify(self.stream, notification).await,
             None => Ok(()),
         }

@@ -130,13 +130,13 @@ async fn tools_are_loaded_for_what_a_task_needs(leg: Leg) {
 // covers: MGP-16.5-19
 async fn a_plain_client_finds_by_a_tool(leg: Leg) {
     let (_host, client) = open_plain(leg).await;
-    let meta_tools = ["mgp.tools.discover", "mgp.tools.request"];
+    let meta_tools = ["mgp_tools_discover", "mgp_tools_request"];
     assert_eq!(listed(&client).await, meta_tools);
     let error = client.discover_tools(&DiscoverTools::new("archive ticket")).await.unwrap_err();
     assert_eq!(error.code(), code::METHOD_NOT_FOUND);
 
     let arguments = json!({ "query": "archive ticket" });
-    let result = client.call_tool("mgp.tools.discover", arguments).await.unwrap();
+    let result = client.call_tool("mgp_tools_discover", arguments).await.unwrap();
     let found = said(&result);
     assert_eq!(found["tools"][0]["name"], "archive_ticket");
     if leg.revision >= Revision::V2025_06_18 {

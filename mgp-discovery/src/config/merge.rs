@@ -28,6 +28,14 @@ pub(super) struct Merged {
     pub(super) ignored: Vec<(Place, Reason)>,
 }
 
+/// Passes over all keys of a section, which are the user's alone. A key that is missing here does not compile.
+macro_rules! all_users_only {
+    ($merge:ident, $section:literal, $folder:ident => $settings:ident { $($key:ident),+ $(,)? }) => {{
+        let $settings { $($key: _),+ } = $folder;
+        $merge.users_only($section, &[$(stringify!($key)),+]);
+    }};
+}
+
 /// The configuration of a user, with what the file `source` of a trusted folder, which reads as `folder`, may add to it.
 pub(super) fn merge(user: Config, folder: Config, source: &Source) -> Merged {
     let Config {
@@ -62,11 +70,13 @@ pub(super) fn merge(user: Config, folder: Config, source: &Source) -> Merged {
     merge.validators(validators);
     merge.audit(&audit);
     merge.limits(&limits);
-    merge.tools(&tools);
-    merge.names(&names);
+    all_users_only!(merge, "tools", tools => ToolSettings {
+        level, pinned, strategy, embedder, trust_sent_vectors, learning, creating, tell_uses, budget,
+    });
+    all_users_only!(merge, "names", names => NameSettings { style, clients });
     merge.registration(&registration);
-    merge.telemetry(&telemetry);
-    merge.kernel(&kernel);
+    all_users_only!(merge, "telemetry", telemetry => TelemetrySettings { log, otlp, otlp_headers, metrics });
+    all_users_only!(merge, "kernel", kernel => KernelSettings { name, state, socket, drain_secs, agents_manage });
     merge.merged
 }
 
@@ -439,53 +449,12 @@ impl Merge<'_> {
         });
     }
 
-    fn tools(&mut self, folder: &ToolSettings) {
-        let ToolSettings {
-            level: _,
-            pinned: _,
-            strategy: _,
-            embedder: _,
-            trust_sent_vectors: _,
-            learning: _,
-            creating: _,
-            tell_uses: _,
-            budget: _,
-        } = folder;
-        let keys = [
-            "level",
-            "pinned",
-            "strategy",
-            "embedder",
-            "trust_sent_vectors",
-            "learning",
-            "creating",
-            "tell_uses",
-            "budget",
-        ];
-        self.users_only("tools", &keys);
-    }
-
-    fn names(&mut self, folder: &NameSettings) {
-        let NameSettings { style: _, clients: _ } = folder;
-        self.users_only("names", &["style", "clients"]);
-    }
-
     fn registration(&mut self, folder: &RegistrationSettings) {
         let RegistrationSettings { agents: _, commands: _, env: _, max_servers } = *folder;
         self.users_only("registration", &["agents", "commands", "env"]);
         self.least("registration", "max_servers", max_servers, Some(MAX_SERVERS), |config| {
             &mut config.registration.max_servers
         });
-    }
-
-    fn telemetry(&mut self, folder: &TelemetrySettings) {
-        let TelemetrySettings { log: _, otlp: _, otlp_headers: _, metrics: _ } = folder;
-        self.users_only("telemetry", &["log", "otlp", "otlp_headers", "metrics"]);
-    }
-
-    fn kernel(&mut self, folder: &KernelSettings) {
-        let KernelSettings { name: _, state: _, socket: _, drain_secs: _, agents_manage: _ } = folder;
-        self.users_only("kernel", &["name", "state", "socket", "drain_secs", "agents_manage"]);
     }
 }
 

@@ -50,6 +50,11 @@ impl<S: RpcService> Service<Request> for Forward<S> {
     }
 
     fn call(&mut self, mut request: Request) -> Self::Future {
+        let context = &mut request.context;
+        if context.session.as_ref().is_none_or(|session| session.mgp.is_none()) {
+            // What the server tells of the call goes to the caller as it is.
+            context.outbox = std::mem::take(&mut context.outbox).without_mgp();
+        }
         let in_work = (request.kind == Kind::Call).then(|| {
             let number = self.number(&mut request);
             InWork {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use mgp_client_sdk::{Client, ClientBuilder};
 use mgp_types::mcp::{CreateMessageResult, ElicitResult, Role, SamplingContents};
+use mgp_types::mgp::{ExtensionSet, Offer};
 use mgp_types::{RawJson, Revision};
 use parking_lot::Mutex;
 use serde_json::json;
@@ -13,7 +14,10 @@ use crate::host::{Host, Plain, listed, say, until};
 use crate::runner::tests;
 use crate::talking;
 
-tests![pain_09_progress_questions_and_changes_come_to_the_client_that_they_are_for,];
+tests![
+    pain_09_progress_questions_and_changes_come_to_the_client_that_they_are_for,
+    a_client_that_does_not_speak_mgp_hears_nothing_of_it,
+];
 
 /// A client that writes down what it hears.
 struct Listening {
@@ -89,5 +93,30 @@ async fn pain_09_progress_questions_and_changes_come_to_the_client_that_they_are
     for listening in [&one, &other] {
         until("a change is told", || (*listening.changes.lock() > 0).then_some(())).await;
         listed(&listening.client, "files.late").await;
+    }
+}
+
+async fn a_client_that_does_not_speak_mgp_hears_nothing_of_it() {
+    let host = Host::start([talking::server("files")]).await;
+    host.up("files").await;
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        for offer in [Some(Offer::new(ExtensionSet::standard())), None] {
+            let (speaks, heard) = (offer.is_some(), Arc::<Mutex<Vec<&str>>>::default());
+            let mut builder = Client::builder("tests", "1.0.0").mgp(offer).revisions([revision]);
+            for method in ["notifications/progress", "notifications/mgp.stream.progress"] {
+                let heard = Arc::clone(&heard);
+                builder = builder.on_notification(method, move |_, _| {
+                    heard.lock().push(method);
+                    std::future::ready(())
+                });
+            }
+            let client = host.connect("one", builder).await;
+            let token = RawJson::from_value(&7).unwrap();
+            let counted = client.call_tool("files.count", json!({"to": 3})).meta("progressToken", token);
+            assert!(counted.await.is_ok());
+            until("progress comes", || heard.lock().contains(&"notifications/progress").then_some(())).await;
+            let of_mgp = heard.lock().contains(&"notifications/mgp.stream.progress");
+            assert_eq!(of_mgp, speaks, "{revision:?} {:?}", heard.lock());
+        }
     }
 }

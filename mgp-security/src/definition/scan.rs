@@ -57,8 +57,9 @@ pub enum Judgement {
 ///
 /// Every text counts, at any depth: names of parameters, defaults and examples as much as descriptions. So does
 /// the name of a tool, as far as it can be judged without those of others. Held is what hides something, from people in
-/// characters that they do not see or in code, or from the user by asking the model to keep quiet, and what has orders
-/// about tools that `is_foreign` knows as those of other servers. Wording alone flags.
+/// characters that they do not see or in code, or from the user by asking the model to keep quiet; what has orders about
+/// files of secrets, or orders of two kinds; and what has orders about tools that `is_foreign` knows as those of other
+/// servers. Other wording only flags.
 pub fn judge_definition(
     kind: DefinitionKind,
     listed: &Object,

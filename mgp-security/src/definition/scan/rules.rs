@@ -50,7 +50,8 @@ pub(super) struct Match {
     pub(super) rule: &'static Rule,
     pub(super) start: usize,
     pub(super) end: usize,
-    /// Whether it is more than wording: something is to be decoded, or to be kept from the user.
+    /// Whether it is more than wording: something is to be decoded, or to be kept from the user, a file of secrets is named
+    /// that hardly any tool is about, or another rule found something else.
     pub(super) is_hard: bool,
 }
 
@@ -103,7 +104,15 @@ pub(super) fn judge(
         windows(rule, folded, hits).find(|found| !is_quoted_example(folded, &discussed, found))
     });
     let first = found.next()?;
-    if first.is_hard { Some(first) } else { Some(found.find(|other| other.is_hard).unwrap_or(first)) }
+    if first.is_hard {
+        return Some(first);
+    }
+    let mut is_backed = false;
+    let hard = found.find(|other| {
+        is_backed |= other.rule.name != first.rule.name;
+        other.is_hard
+    });
+    Some(hard.unwrap_or(Match { is_hard: is_backed, ..first }))
 }
 
 /// Drops what stands within a warning not to obey what data say, which is no order itself.
@@ -128,8 +137,8 @@ fn windows<'a>(rule: &'static Rule, folded: &'a Folded, hits: &'a [Hit]) -> impl
         .map(move |(first, end, _)| {
             let start = first.start;
             let near = |hit: &Hit| hit.end + MAX_BESIDE >= start && hit.start <= end + MAX_BESIDE;
-            let conceals = |hit: &Hit| CONCEALING.contains(hit.atom) && near(hit);
-            let is_hard = rule.name == ENCODED || hits.iter().any(conceals);
+            let proves = |hit: &Hit| EVIDENCE.contains(hit.atom) && near(hit);
+            let is_hard = rule.name == ENCODED || hits.iter().any(proves);
             Match { rule, start, end, is_hard }
         })
 }
@@ -204,10 +213,10 @@ pub(super) const fn one(atoms: &[Atom]) -> Atoms {
     Atoms::of(atoms)
 }
 
-/// What asks to keep something from the user.
-const CONCEALING: Atoms = one(&[Silence, Hush, Secretly]);
+/// What no honest definition has beside an order: something that is to be kept from the user, and files such as private keys.
+const EVIDENCE: Atoms = one(&[Silence, Hush, Secretly, SecretFile]);
 
-/// How many bytes may be between what was found and what asks to keep it from the user.
+/// How many bytes may be between what was found and the evidence.
 const MAX_BESIDE: usize = 200;
 
 /// What a secret can be.

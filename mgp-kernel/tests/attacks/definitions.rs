@@ -77,7 +77,7 @@ async fn a_prompt_with_hidden_orders_is_refused_and_shown() {
     );
     let mut kernel = Kernel::start(&home, &[]);
     let mut talk = Talk::open(&mut kernel);
-    let listed = until(&mut talk, "prompts/list", |listed| listed.contains("files.greet")).await;
+    let listed = until(&mut talk, "prompts/list", |listed| listed.contains("files__greet")).await;
     assert!(!listed.contains("report") && !listed.contains("id_rsa"), "{listed}");
     for name in ["files.report", "files.sum", "report"] {
         let answer = talk.ask("prompts/get", &json!({"name": name, "arguments": {}}));
@@ -109,7 +109,7 @@ async fn a_prompt_that_changes_after_its_approval_is_held() {
 
     answers(&home, "prompts/list", &list("Greets, and writes a letter to the bank."));
     announce(&mut talk, "prompts");
-    let listed = until(&mut talk, "prompts/list", |listed| !listed.contains("files.greet")).await;
+    let listed = until(&mut talk, "prompts/list", |listed| !listed.contains("files__greet")).await;
     assert!(!listed.contains("bank"), "{listed}");
     let complete = json!({
         "ref": {"type": "ref/prompt", "name": "files.greet"}, "argument": {"name": "who", "value": "A"},
@@ -257,7 +257,7 @@ async fn honest_lists_keep_their_bytes_and_order() {
     let listed = until(&mut talk, "prompts/list", |listed| listed.contains("alpha")).await;
     // The name of a prompt is the catalog's; the values of its other members are as they were.
     let mut at = 0;
-    for (prompt, shown) in prompts.iter().zip(["files.zeta", "files.ask_it", "files.alpha"]) {
+    for (prompt, shown) in prompts.iter().zip(["files__zeta", "files__ask_it", "files__alpha"]) {
         let (_, rest) = prompt.split_once(r#"","#).unwrap();
         assert!(listed.contains(rest), "{rest}: {listed}");
         let place = listed.find(shown).unwrap_or_else(|| panic!("{shown}: {listed}"));

@@ -100,9 +100,9 @@ async fn pain_19_a_search_answers_within_its_budget() {
     let host = Host::with(config).await;
     host.up("files").await;
     let client = host.plain("one").await;
-    listed(&client, "mgp.tools.discover").await;
+    listed(&client, "mgp_tools_discover").await;
     let whole = json!(tools).to_string().len();
-    let params = json!({"name": "mgp.tools.discover", "arguments": {"query": "writes a report", "max_results": 1_000}});
+    let params = json!({"name": "mgp_tools_discover", "arguments": {"query": "writes a report", "max_results": 1_000}});
     let began = Instant::now();
     // They are searched a moment after they are listed.
     let answer = loop {

@@ -2,7 +2,8 @@
 
 use crate::Finding;
 use crate::validator::network::is_network_scheme;
-use crate::validator::{path, text};
+use crate::validator::path::{self, ROOT_FOLDERS};
+use crate::validator::text;
 
 /// What a URI leads to. All of it has to pass the gates: which reading the server has, only the server knows.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -183,12 +184,6 @@ fn ambiguous(why: &str) -> Finding {
 
 /// Hosts of `file:` that are this one.
 const LOCAL_HOSTS: &[&str] = &["localhost", "127.0.0.1", "[::1]", "."];
-
-/// Folders at the root of file systems.
-const ROOT_FOLDERS: &[&str] = &[
-    "etc", "proc", "sys", "dev", "root", "home", "Users", "var", "usr", "tmp", "private", "boot", "run",
-    "mnt", "media", "opt", "srv", "bin", "sbin", "lib", "Library", "System", "Volumes", "Windows",
-];
 
 /// Those of them that hold secrets: behind the host of another scheme, the others are usual names of other things.
 const SECRET_FOLDERS: &[&str] = &["etc", "proc", "root"];

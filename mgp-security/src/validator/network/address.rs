@@ -96,7 +96,10 @@ impl Barrier {
                 ("reserved-address", "the address is reserved: name a host of the public network")
             }
         };
-        Finding::new(rule, message)
+        match self {
+            Self::Metadata => Finding::new(rule, message),
+            _ => Finding::new(rule, format!("{message}; {ALLOWING}")),
+        }
     }
 }
 
@@ -143,3 +146,5 @@ const METADATA_V6: [Ipv6Addr; 4] = [
     Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254),
     Ipv6Addr::new(0xfd00, 0x42, 0, 0, 0, 0, 0, 0x42),
 ];
+/// How an operator opens an address that is not public.
+pub(super) const ALLOWING: &str = "an operator lets it through by `allowed_hosts` under `[validators]` in `mgp.toml`, such as `\"localhost:3000\"`";

@@ -93,3 +93,9 @@ const MAX_SEGMENT_BYTES: usize = 255;
 
 /// How often a path can be encoded before nobody decodes it any more.
 const MAX_LAYERS: usize = 6;
+
+/// Folders at the root of file systems.
+pub(crate) const ROOT_FOLDERS: &[&str] = &[
+    "etc", "proc", "sys", "dev", "root", "home", "Users", "var", "usr", "tmp", "private", "boot", "run",
+    "mnt", "media", "opt", "srv", "bin", "sbin", "lib", "Library", "System", "Volumes", "Windows",
+];

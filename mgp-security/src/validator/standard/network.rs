@@ -7,6 +7,7 @@ use crate::Finding;
 use crate::tool::Nature;
 use crate::validator::call::Call;
 use crate::validator::network::{NetworkPolicy, check_host, check_text, check_url, is_network_scheme};
+use crate::validator::path::ROOT_FOLDERS;
 use crate::validator::validate::{Blocked, Validator};
 
 /// `network_restricted`: no argument leads to this host, its network, or a cloud's metadata.
@@ -31,6 +32,15 @@ impl Network {
     }
 
     fn check_url(&self, text: &str) -> Result<(), Finding> {
+        if text.eq_ignore_ascii_case(EMPTY_PAGE) {
+            return Ok(());
+        }
+        if is_place_at_server(text) {
+            return check_text(text, &self.policy);
+        }
+        if let Some(whole) = completed(text) {
+            return check_url(&whole, &self.policy);
+        }
         match text.split_once(':').filter(|(scheme, _)| self.is_own(scheme)) {
             Some((_, rest)) => check_text(rest.trim_start_matches('/'), &self.policy),
             None => check_url(text, &self.policy),
@@ -70,6 +80,34 @@ impl fmt::Debug for Network {
     }
 }
 
+/// Whether a text is the path of an address whose host the server knows, such as `/api/search`.
+fn is_place_at_server(text: &str) -> bool {
+    let Some(inner) = text.strip_prefix('/').filter(|inner| !inner.starts_with('/')) else { return false };
+    let first = inner.split(['/', '?', '#']).next().unwrap_or_default();
+    let is_file = ROOT_FOLDERS.iter().any(|folder| folder.eq_ignore_ascii_case(first));
+    let leads_elsewhere = text.contains(['\\', '%']) || text.split('/').any(|part| part.starts_with('.'));
+    !is_file
+        && !leads_elsewhere
+        && !text.contains(|letter: char| letter.is_whitespace() || letter.is_control())
+}
+
+/// The whole address for one that people write without a scheme: `example.com/docs`, `localhost:3000`, `//example.com`.
+fn completed(text: &str) -> Option<String> {
+    if let Some(rest) = text.strip_prefix("//") {
+        return Some(format!("https://{rest}"));
+    }
+    let authority = text.split(['/', '?', '#']).next().unwrap_or_default();
+    let (host, port) =
+        authority.rsplit_once(':').map_or((authority, None), |(host, port)| (host, Some(port)));
+    let is_port = |port: &str| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+    let is_plain = host.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-'));
+    let is_host = is_plain && (host.contains('.') || port.is_some() && !host.is_empty());
+    (is_host && port.is_none_or(is_port)).then(|| format!("https://{text}"))
+}
+
+/// What browsers show where nothing is to be seen.
+const EMPTY_PAGE: &str = "about:blank";
+
 /// Schemes that programs read without a host.
 const FILE_SCHEMES: [&str; 5] = ["file", "data", "javascript", "jar", "blob"];
 
@@ -88,5 +126,36 @@ mod tests {
             assert!(network.check_url(url).is_err(), "{url}");
         }
         assert!(Network::default().check_url("memory://insights").is_err());
+    }
+
+    #[test]
+    fn addresses_are_judged_as_people_write_them() {
+        let network = Network::default();
+        for url in [
+            "about:blank",
+            "example.com",
+            "docs.example.com:8443/a?b=c",
+            "//example.com/a",
+            "/api/search?q=x",
+        ] {
+            assert!(network.check_url(url).is_ok(), "{url}");
+        }
+        for url in [
+            "localhost:3000",
+            "127.0.0.1:8080/admin",
+            "169.254.169.254/latest/meta-data",
+            "//localhost/a",
+            "/etc/passwd",
+            "/Users/ada/notes",
+            "/api/../../etc/passwd",
+            "/api/%2e%2e/x",
+            "/fetch?url=http://169.254.169.254/",
+            "javascript:alert(1)",
+            "file:/etc/passwd",
+            "user@localhost",
+            "word",
+        ] {
+            assert!(network.check_url(url).is_err(), "{url}");
+        }
     }
 }

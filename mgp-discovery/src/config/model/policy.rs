@@ -140,7 +140,7 @@ pub struct ValidatorSettings {
     pub allow_paths: Vec<String>,
     /// Directories that commands may empty.
     pub scratch: Vec<String>,
-    /// Hosts that may be reached although they are private, such as `localhost:8080` or `*.internal`.
+    /// Hosts that may be reached although they are private, such as `localhost` or `*.internal`.
     pub allowed_hosts: Vec<String>,
     /// Hosts that may not be reached.
     pub denied_hosts: Vec<String>,

@@ -147,4 +147,5 @@ const METADATA_V6: [Ipv6Addr; 4] = [
     Ipv6Addr::new(0xfd00, 0x42, 0, 0, 0, 0, 0, 0x42),
 ];
 /// How an operator opens an address that is not public.
-pub(super) const ALLOWING: &str = "an operator lets it through by `allowed_hosts` under `[validators]` in `mgp.toml`, such as `\"localhost\"`";
+const ALLOWING: &str =
+    "`allowed_hosts` under `[validators]` in `mgp.toml` lets one such as `localhost` through";

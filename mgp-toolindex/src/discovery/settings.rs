@@ -162,6 +162,6 @@ impl fmt::Debug for ToolDiscoverySettings {
             .field("learning", &self.learned.is_some())
             .field("tenant", &self.tenant)
             .field("tell_uses", &self.tell_uses)
-            .finish()
+            .finish_non_exhaustive()
     }
 }

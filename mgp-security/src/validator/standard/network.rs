@@ -14,8 +14,11 @@ use crate::validator::validate::{Blocked, Validator};
 #[derive(Clone, Default)]
 pub struct Network {
     policy: NetworkPolicy,
-    owns: Option<Arc<dyn Fn(&str) -> bool + Send + Sync>>,
+    owns: Option<Arc<IsOwn>>,
 }
+
+/// Whether a scheme is the server's own.
+type IsOwn = dyn Fn(&str) -> bool + Send + Sync;
 
 impl Network {
     /// Holds calls to `policy`.

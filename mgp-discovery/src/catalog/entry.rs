@@ -131,11 +131,11 @@ impl Written {
         names: &Names,
         write: impl FnOnce() -> String,
     ) -> RawJson {
-        let named = |name: &str| with_text(definition, "name", name);
+        let called = |name: &str| with_text(definition, "name", name);
         match style {
-            NameStyle::DOTS => self.dots.get_or_init(|| named(names.dots())).clone(),
-            NameStyle::UNDERSCORES => self.underscores.get_or_init(|| named(names.underscores())).clone(),
-            _ => named(&write()),
+            NameStyle::DOTS => self.dots.get_or_init(|| called(names.dots())).clone(),
+            NameStyle::UNDERSCORES => self.underscores.get_or_init(|| called(names.underscores())).clone(),
+            _ => called(&write()),
         }
     }
 }

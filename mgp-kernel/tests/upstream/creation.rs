@@ -78,8 +78,8 @@ async fn a_tool_that_the_clients_model_writes_is_made_called_and_goes_with_the_s
     let host = Host::start_with(creating()).await;
     let client = writer(&host, "coder", HARMLESS).await;
     assert_eq!(request(&client).await["status"], "creating");
-    let server =
-        until("a tool is made", || host.kernel.servers().into_iter().find(|view| view.tools > 0)).await;
+    let is_there = |view: &mgp_kernel::ServerView| view.tools > 0 && view.pid.is_some();
+    let server = until("a tool is made", || host.kernel.servers().into_iter().find(is_there)).await;
     assert!(server.id.as_str().starts_with("created-"), "{}", server.id);
     let name = format!("{}.reverse_words", server.id);
     let text = say(&client, &name, json!({"text": "one two three"})).await;

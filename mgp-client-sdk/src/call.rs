@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use mgp_types::mcp::ProgressParams;
 use mgp_types::mcp::meta::key;
+use mgp_types::mcp::{MetaValue, ProgressParams};
 use mgp_types::{Error, Id, Object, RawJson, Request, Response, RpcService};
 use pin_project_lite::pin_project;
 use tokio::time::{Instant, Sleep};
@@ -61,7 +61,49 @@ impl<S: RpcService, T> Call<S, T> {
         self
     }
 
-    /// Puts a member into the request's `_meta`.
+    /// Puts a value into the request's `_meta`, under the key of its type. A handler reads it by `Cx::meta_value`.
+    ///
+    /// ```
+    /// use mgp_client_sdk::Client;
+    /// use mgp_client_sdk::mcp::MetaValue;
+    ///
+    /// #[derive(serde::Serialize, serde::Deserialize)]
+    /// struct Tenant {
+    ///     name: String,
+    /// }
+    ///
+    /// impl MetaValue for Tenant {
+    ///     const KEY: &'static str = "com.example/tenant";
+    /// }
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// # use mgp_server_sdk::{Cx, Server, Tool, ToolError};
+    /// # let search = async |cx: Cx| {
+    /// #     Ok::<_, ToolError>(cx.meta_value::<Tenant>()?.map_or("of nobody".into(), |tenant| tenant.name))
+    /// # };
+    /// # let server = Server::new("search", "1.0.0").tool(Tool::new("search", "Searches."), search);
+    /// # let client = Client::of(server.accept()?).await?;
+    /// let tenant = Tenant { name: "blue".into() };
+    /// let found = client.call_tool("search", ()).meta_value(&tenant).await?;
+    /// # assert_eq!(found.content[0].as_text(), Some("blue"));
+    /// # let found = client.call_tool("search", ()).await?;
+    /// # assert_eq!(found.content[0].as_text(), Some("of nobody"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn meta_value<V: MetaValue>(mut self, value: &V) -> Self {
+        match RawJson::from_value(value) {
+            Ok(written) => self.meta(V::KEY, written),
+            Err(error) => {
+                let cannot = format!("`{}` in `_meta` cannot be written as JSON", V::KEY);
+                self.request = self.request.and(Err(Error::invalid_params(cannot).with_source(error)));
+                self
+            }
+        }
+    }
+
+    /// Puts a member into the request's `_meta`; [`meta_value`](Self::meta_value) does for a type that has a key.
     pub fn meta(self, name: &str, value: RawJson) -> Self {
         self.request_with(|request| {
             let mut meta = own_meta(request);

@@ -47,6 +47,8 @@
 //! more than a type can, by a validator that never fetches anything. What is wrong comes back as a result
 //! that names the place, for the model to mend.
 //!
+//! The [`guides`] show a dangerous tool, an error with a hint and a streaming tool, and what clients see of them.
+//!
 //! Layers are ordinary tower layers over [`mgp_types::RpcService`]; see [`Server::layer`].
 //!
 //! # Features

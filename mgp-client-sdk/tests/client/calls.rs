@@ -1,5 +1,8 @@
+use std::sync::Arc;
+
+use mgp_client_sdk::Client;
 use mgp_types::mcp::{CancelledParams, ListToolsParams, Map, Role};
-use mgp_types::{Origin, Revision, code};
+use mgp_types::{BoxedService, Origin, Revision, code};
 use serde_json::json;
 
 use crate::peer::*;
@@ -175,4 +178,27 @@ async fn dropping_the_last_client_closes_the_connection() {
     clone.call_tool("a", ()).await.unwrap();
     drop(clone);
     peer.until(|seen| seen.contains(&json!("end")).then_some(())).await;
+}
+
+#[tokio::test]
+async fn clients_of_several_stacks_are_kept_in_one_struct() {
+    struct App {
+        plain: Client,
+        layered: Client,
+    }
+    let (_other, plain) = Peer::connect(Revision::LATEST, builder(), |_, _| text("plain")).await;
+    let (_peer, stream) = Peer::raw(era(Revision::LATEST, |_, _| text("layered")));
+    let (reader, writer) = tokio::io::split(stream);
+    let layered = builder().layer(tower_layer::layer_fn(BoxedService::new));
+    let layered = layered.connect_io(reader, writer).await.unwrap();
+    let app = Arc::new(App { plain: plain.boxed(), layered: layered.boxed() });
+    let other = app.clone();
+    tokio::spawn(async move {
+        let (plain, layered) = tokio::join!(other.plain.call_tool("a", ()), other.layered.call_tool("a", ()));
+        assert_eq!(plain.unwrap().content[0].as_text(), Some("plain"));
+        assert_eq!(layered.unwrap().content[0].as_text(), Some("layered"));
+    })
+    .await
+    .unwrap();
+    assert!(app.plain.clone().list_tools().await.is_err(), "the answer is no list");
 }

@@ -7,6 +7,7 @@ mod tell;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use mgp_types::mcp::MetaValue;
 use mgp_types::{Context, Error, Extensions, Principal, RawJson, Request, Revision, Session};
 use parking_lot::Mutex;
 use tokio::time::Instant;
@@ -74,7 +75,34 @@ impl Cx {
         self.0.request.context.principal.as_ref()
     }
 
-    /// The member of the call's `_meta` called `key`.
+    /// Returns the value of this type in the call's `_meta`, `None` if there is none.
+    ///
+    /// ```
+    /// use mgp_server_sdk::mcp::MetaValue;
+    /// use mgp_server_sdk::{Cx, ToolError};
+    ///
+    /// #[derive(serde::Serialize, serde::Deserialize)]
+    /// struct Tenant {
+    ///     name: String,
+    /// }
+    ///
+    /// impl MetaValue for Tenant {
+    ///     const KEY: &'static str = "com.example/tenant";
+    /// }
+    ///
+    /// async fn search(cx: Cx) -> Result<String, ToolError> {
+    ///     let tenant: Tenant = cx.meta_value()?.ok_or_else(|| ToolError::new("say for which tenant"))?;
+    ///     Ok(format!("nothing is known about {}", tenant.name))
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// -32602: what stands under the key has another shape.
+    pub fn meta_value<T: MetaValue>(&self) -> Result<Option<T>, Error> {
+        self.0.request.meta_value()
+    }
+
+    /// The member of the call's `_meta` called `key`; [`meta_value`](Self::meta_value) does for a type that has a key.
     pub fn meta(&self, key: &str) -> Option<RawJson> {
         self.0.request.meta(key)
     }

@@ -43,6 +43,7 @@ mod lifecycle;
 mod logging;
 mod map;
 pub mod meta;
+mod meta_value;
 pub mod method;
 mod notification;
 mod number;
@@ -73,6 +74,7 @@ pub use self::logging::*;
 pub use self::map::{Extra, Map};
 #[doc(no_inline)]
 pub use self::meta::Meta;
+pub use self::meta_value::MetaValue;
 pub use self::method::{NotificationBody, RequestBody, notification_name};
 pub use self::notification::*;
 pub use self::number::Number;

@@ -4,7 +4,7 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{CodeSafety, Permission, RiskLevel};
-use crate::RawJson;
+use crate::{RawJson, mcp};
 
 /// A category of effects that a tool has beyond its answer (§4.3).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -128,6 +128,14 @@ pub struct ToolSecurity {
 impl ToolSecurity {
     /// The member of a definition that holds it.
     pub const MEMBER: &'static str = "security";
+
+    /// Returns what the definition of a tool declares, `None` if it declares nothing.
+    ///
+    /// # Errors
+    /// The declaration has another shape. Whoever decides by it takes the tool for a dangerous one.
+    pub fn of(tool: &mcp::Tool) -> Result<Option<Self>, serde_json::Error> {
+        tool.extra.read(Self::MEMBER)
+    }
 
     /// A tool of this risk.
     pub const fn new(risk_level: RiskLevel) -> Self {

@@ -11,6 +11,33 @@ pub fn is_hidden(character: char) -> bool {
             | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
+/// Returns the text as one word of a command, in quotes if a shell would read it as something else. What is
+/// [hidden](is_hidden) is spelled out.
+///
+/// ```
+/// use mgp_types::shell_word;
+///
+/// assert_eq!(shell_word("git.status"), "git.status");
+/// assert_eq!(shell_word("it's"), r"'it'\''s'");
+/// ```
+pub fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    let mut word = String::with_capacity(text.len() + 2);
+    word.push('\'');
+    for c in text.chars() {
+        match c {
+            '\'' => word.push_str(r"'\''"),
+            c if is_hidden(c) => word.extend(c.escape_unicode()),
+            c => word.push(c),
+        }
+    }
+    word.push('\'');
+    word
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -66,7 +66,7 @@ pub use extensions::Extensions;
 pub use folded::{folded, reads_alike};
 pub use gates::{Concern, Gate, Gates, Judged, MethodRule, Sender};
 pub use hex::hex;
-pub use hidden::is_hidden;
+pub use hidden::{is_hidden, shell_word};
 pub use id::Id;
 pub use input::{InputExchange, Question};
 pub use json::{JsonError, JsonFault, Object, RawJson};

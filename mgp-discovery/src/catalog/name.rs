@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use mgp_types::mgp::{NameStyle, name_digest};
 
-/// What a tool or prompt of a server is called.
+/// The names that a tool or prompt of a server answers to.
 #[derive(Debug)]
 pub(super) struct Names {
     dots: Arc<str>,

@@ -55,8 +55,8 @@ impl CatalogSnapshot {
 
     /// The tool that is meant by `name`: the name it is shown by, or another form that no other tool has.
     ///
-    /// It is shown by [`NameStyle`]s; other forms are the tool's own name, `server/tool`, and the shown name with `_` for
-    /// each `.`. Allocates nothing.
+    /// A shown name is one of any [`NameStyle`]; the other forms are the tool's own name, `server/tool`, and the shown name
+    /// with `_` for each `.`. The look-up allocates nothing.
     pub fn called(&self, name: &str) -> Option<&Arc<CatalogTool>> {
         self.tools.get(self.tool_names.place(name)?)
     }
@@ -142,7 +142,7 @@ impl CatalogSnapshot {
         Some(ResourceOwner { server, uri: template })
     }
 
-    /// Whether a server lists resources, or templates of them, under URIs of this scheme.
+    /// Returns whether a server lists resources, or templates of them, under URIs of this scheme.
     pub fn has_scheme(&self, server: &str, scheme: &str) -> bool {
         let is_of = |uri: &str| uri.split_once(':').is_some_and(|(own, _)| own.eq_ignore_ascii_case(scheme));
         self.servers.get(server).is_some_and(|offer| {

@@ -1,6 +1,6 @@
 //! Texts of strangers as they are shown.
 
-use mgp_types::is_hidden;
+use mgp_types::{is_hidden, shell_word};
 
 use crate::config::model::ServerConfig;
 
@@ -15,12 +15,6 @@ pub(super) fn visible(text: &str) -> String {
 
 /// Returns the command of a server as one would type it, whole.
 pub fn command_line(config: &ServerConfig) -> String {
-    let words = config.command.iter().chain(&config.args).map(|word| quoted(word));
+    let words = config.command.iter().chain(&config.args).map(|word| shell_word(word));
     words.collect::<Vec<_>>().join(" ")
-}
-
-fn quoted(word: &str) -> String {
-    let plain = !word.is_empty()
-        && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"@%+=:,./_-".contains(&byte));
-    if plain { word.to_owned() } else { format!("'{}'", visible(word).replace('\'', r"'\''")) }
 }

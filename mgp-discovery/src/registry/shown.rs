@@ -1,5 +1,7 @@
 //! A registered server as it is shown to whoever decides about it: whole, and so that nothing in it hides.
 
+use mgp_types::shell_word;
+
 use super::Launch;
 
 impl Launch {
@@ -8,21 +10,12 @@ impl Launch {
     pub fn line(&self) -> String {
         match self {
             Self::Program { command, args, .. } => {
-                let words = std::iter::once(command).chain(args).map(|word| quoted(word));
+                let words = std::iter::once(command).chain(args).map(|word| shell_word(&visible(word)));
                 words.collect::<Vec<_>>().join(" ")
             }
             Self::Web { url, .. } => visible(url),
         }
     }
-}
-
-/// The word, in quotes if a shell would read it as something else.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", visible(word).replace('\'', r"'\''"))
 }
 
 /// Returns the text with every character spelled out that is no ASCII and no letter or digit of another script: signs

@@ -3,9 +3,10 @@ use mgp_types::mgp::{
     AccessGrant, AccessPermission, AccessQuery, AccessRevoke, AccessState, AgentId, ServerId, Timestamp,
     ToolName, method,
 };
+use mgp_types::shell_word;
 use serde::{Deserialize, Serialize};
 
-use super::access_target::{Named, Names, advised, quoted};
+use super::access_target::{Named, Names, advised};
 use super::exit::{Exit, Failure};
 use super::link::{Link, Need};
 use super::moment::{Moment, moment};
@@ -159,8 +160,9 @@ async fn entry(
     let made: Result<AccessRow, Failure> = link.ask(method::ACCESS_GRANT, &entry).await;
     let stored = made.map_err(|failure| {
         let verb = if permission == AccessPermission::Deny { "deny" } else { "grant" };
-        let command =
-            |meant: &str| format!("mgp access {verb} {} {}", quoted(entry.agent_id.as_str()), quoted(meant));
+        let command = |meant: &str| {
+            format!("mgp access {verb} {} {}", shell_word(entry.agent_id.as_str()), shell_word(meant))
+        };
         advised(failure, command)
     })?;
     output.show(&stored, |stored, out| {

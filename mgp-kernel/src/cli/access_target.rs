@@ -105,15 +105,6 @@ pub(super) fn advised(failure: Failure, command: impl Fn(&str) -> String) -> Fai
     failure.hint(format!("`{}` is probably meant; `--force` makes it as it is written", command(&word)))
 }
 
-/// Returns a word as shells take it for one.
-pub(super) fn quoted(word: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/:".contains(&byte);
-    if !word.is_empty() && word.bytes().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,8 +4,9 @@ use std::num::NonZeroU32;
 use clap::{Args, Subcommand};
 use mgp_security::auth::ApiPermission;
 use mgp_types::mgp::Timestamp;
+use mgp_types::shell_word;
 
-use super::access_target::{advised, quoted};
+use super::access_target::advised;
 use super::exit::{Exit, Failure};
 use super::link::{Link, Need};
 use super::moment::{Moment, moment};
@@ -101,8 +102,10 @@ async fn new(link: &Link, output: &Output, wanted: New) -> Result<Exit, Failure>
     let issued = issued.map_err(|failure| {
         let calls = wanted.permissions.iter().any(|one| matches!(one, ApiPermission::ToolInvoke(_)));
         let what = if calls { "call" } else { "see" };
-        let allow = |meant: &str| quoted(&format!("{what}:{meant}"));
-        advised(failure, |meant| format!("mgp keys new {} --allow {}", quoted(&wanted.owner), allow(meant)))
+        let allow = |meant: &str| shell_word(&format!("{what}:{meant}"));
+        advised(failure, |meant| {
+            format!("mgp keys new {} --allow {}", shell_word(&wanted.owner), allow(meant))
+        })
     })?;
     output.show(&issued, |issued, out| writeln!(out, "{}", issued.secret))?;
     output.note(&format!("this is the key {}; it is not shown again", issued.key.id));

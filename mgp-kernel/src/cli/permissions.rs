@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use mgp_security::permission::{GrantedTo, Lasts};
 use mgp_types::mgp::{AgentId, Decision, Permission, Scope, ServerId, Timestamp};
+use mgp_types::shell_word;
 
-use super::access_target::{advised, quoted};
+use super::access_target::advised;
 use super::exit::{Exit, Failure};
 use super::link::{Link, Need};
 use super::moment::{Moment, moment};
@@ -188,7 +189,7 @@ async fn approve(link: &Link, output: &Output, yes: Yes) -> Result<Exit, Failure
         let granted = link.ask(method::PERMISSIONS_GRANT, &grant).await;
         granted.map_err(|failure| {
             advised(failure, |meant| {
-                format!("mgp permissions approve {} {}", quoted(meant), quoted(&permission))
+                format!("mgp permissions approve {} {}", shell_word(meant), shell_word(&permission))
             })
         })
     } else {
@@ -214,7 +215,7 @@ async fn deny(link: &Link, output: &Output, no: No) -> Result<Exit, Failure> {
         let denied = link.ask(method::PERMISSIONS_REVOKE, &revoke).await;
         denied.map_err(|failure| {
             advised(failure, |meant| {
-                format!("mgp permissions deny {} {}", quoted(meant), quoted(&permission))
+                format!("mgp permissions deny {} {}", shell_word(meant), shell_word(&permission))
             })
         })
     } else {

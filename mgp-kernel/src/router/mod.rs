@@ -4,13 +4,12 @@ mod describe;
 pub(crate) mod every;
 mod eyes;
 mod forward;
-mod held;
 mod listed;
+mod missing;
 mod named;
 mod others;
 mod sight;
 mod tasks;
-mod tools;
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -87,7 +86,7 @@ impl Service<Request> for Router {
         }
         match request.context.tool.clone() {
             Some(tool) => to_tool(&self.parts, &tool, request),
-            None => RouterFuture::done(Err(tools::unknown(&self.parts, &request))),
+            None => RouterFuture::done(Err(missing::tool(&self.parts, &request))),
         }
     }
 }

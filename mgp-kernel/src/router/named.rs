@@ -6,8 +6,9 @@ use mgp_security::definition::DefinitionKind;
 use mgp_types::mgp::ServerId;
 use mgp_types::{Error, Object, RawJson, Request, Response, code};
 
+use super::Sight;
 use super::forward::{RouterFuture, to_server};
-use super::{Sight, held};
+use super::missing::{held_by_name, held_by_uri, near, not_found, unknown};
 use crate::changes::{subscribe, unsubscribe};
 use crate::parts::Parts;
 
@@ -98,7 +99,7 @@ fn prompt_owner(parts: &Parts, request: &Request, name: &str) -> Result<(ServerI
     if let Some(prompt) = sight.prompt(&snapshot, name) {
         return Ok((prompt.server.clone(), Arc::clone(&prompt.name)));
     }
-    if let Some(held) = held::by_name(parts, &sight, request, DefinitionKind::Prompt, name) {
+    if let Some(held) = held_by_name(parts, &sight, request, DefinitionKind::Prompt, name) {
         return Err(held);
     }
     let visible = sight.prompts(&snapshot).items;
@@ -115,7 +116,7 @@ fn resource_owner(parts: &Parts, request: &Request, uri: &str) -> Result<(Server
     if let Some(owner) = sight.resource_owner(&snapshot, uri) {
         return Ok((owner.server.clone(), owner.uri.into()));
     }
-    if let Some(held) = held::by_uri(parts, &sight, request, uri) {
+    if let Some(held) = held_by_uri(parts, &sight, request, uri) {
         return Err(held);
     }
     let visible = sight.resources(&snapshot).items;
@@ -130,7 +131,7 @@ fn template_owner(parts: &Parts, request: &Request, uri: &str) -> Result<(Server
         return Ok((owner.server.clone(), owner.uri.into()));
     }
     drop(snapshot);
-    if let Some(held) = held::by_name(parts, &sight, request, DefinitionKind::Template, uri) {
+    if let Some(held) = held_by_name(parts, &sight, request, DefinitionKind::Template, uri) {
         return Err(held);
     }
     resource_owner(parts, request, uri)
@@ -141,12 +142,6 @@ fn uri(request: &Request) -> Result<String, Error> {
     uri.ok_or_else(|| Error::invalid_params("`uri` is missing: it says which resource is meant"))
 }
 
-/// The code for a resource that there is not: MCP's own where the peer speaks no MGP.
-fn not_found(request: &Request) -> i64 {
-    let speaks_mgp = request.context.session.as_ref().is_some_and(|session| session.mgp.is_some());
-    if speaks_mgp { code::RESOURCE_NOT_FOUND } else { code::MCP_RESOURCE_NOT_FOUND }
-}
-
 /// Puts what the server calls it in place of what the client does; whether that is another name.
 fn rename(params: &mut Object, member: &str, own: &str) -> bool {
     let is_other = params.text(member).as_deref() != Some(own);
@@ -155,32 +150,3 @@ fn rename(params: &mut Object, member: &str, own: &str) -> bool {
     }
     is_other
 }
-
-fn unknown(what: &str, name: &str, list: &str, near: &[&str], code: i64) -> Error {
-    Error::new(
-        code,
-        if near.is_empty() {
-            format!("there is no {what} `{name}`; `{list}` names those there are")
-        } else {
-            format!("there is no {what} `{name}`; did you mean `{}`?", near.join("`, `"))
-        },
-    )
-}
-
-/// A few of the names that differ from this one in no letter but case, or hold it, or are held by it.
-pub(super) fn near<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let name = letters(name);
-    let is_near = |other: &&str| {
-        let other = letters(other);
-        let shorter = name.len().min(other.len());
-        shorter >= SHORTEST && (other.contains(&name) || name.contains(&other))
-    };
-    known.filter(is_near).take(MOST_NEAR).collect()
-}
-
-fn letters(name: &str) -> String {
-    name.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-}
-
-const SHORTEST: usize = 3;
-const MOST_NEAR: usize = 3;

@@ -8,7 +8,7 @@ use mgp_types::{Error, Kind, Method, MethodRule, Object, PassedMethods, Request,
 use super::Sight;
 use super::every::{ask, to};
 use super::forward::{RouterFuture, to_server};
-use super::named::near;
+use super::missing::near;
 use crate::parts::Parts;
 use crate::upstream::Upstream;
 

@@ -3,10 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use mgp_types::{Method, Object, Request};
+use mgp_types::{Method, Object, Request, shell_word};
 use serde::{Deserialize, Serialize};
-
-use super::invisible::visible;
 
 /// What a definition is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -139,12 +137,7 @@ impl DefinitionName {
     /// Returns the name as a word of a command, in quotes if a shell would read it as something else. What cannot be seen is
     /// spelled out.
     pub fn as_argument(&self) -> String {
-        let name = self.to_string();
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,".contains(c);
-        if name.chars().all(is_plain) {
-            return name;
-        }
-        format!("'{}'", visible(&name).replace('\'', r"'\''"))
+        shell_word(&self.to_string())
     }
 }
 

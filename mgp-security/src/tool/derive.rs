@@ -1,11 +1,36 @@
+use std::collections::BTreeMap;
+
 use mgp_types::Object;
 use mgp_types::mcp::ToolAnnotations;
 use mgp_types::mgp::{EffectiveSecurity, Permission, RiskLevel, SideEffect, ValidatorName};
+use serde::Serialize;
 
 use super::lexicon::POWERS;
 use super::manner::Manner;
 use super::nature::{Files, Nature, Natures};
 use super::words::words;
+
+/// What a tool is, as its definition tells where its server says nothing of security.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Profile {
+    /// What its calls need.
+    pub permissions: Vec<Permission>,
+    /// How dangerous a call is.
+    pub risk: RiskLevel,
+    /// What its arguments are, by their names, as far as anything is known of them.
+    pub arguments: BTreeMap<String, &'static str>,
+}
+
+impl Profile {
+    /// Derives the profile of the tool that `definition` describes.
+    pub fn of(definition: &Object) -> Self {
+        let natures = Natures::of(definition);
+        let derived = derive(definition, &natures);
+        let arguments = natures.known().into_iter().map(|(name, nature)| (name.to_owned(), nature.name()));
+        Self { permissions: derived.permissions, risk: derived.risk, arguments: arguments.collect() }
+    }
+}
 
 /// Returns what a definition that says nothing of security lets one guess (§8.2), from its annotations, name and schema.
 ///

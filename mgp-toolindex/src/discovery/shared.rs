@@ -1,3 +1,4 @@
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use mgp_types::Context;
@@ -63,7 +64,10 @@ impl Shared {
         act: impl FnOnce(&View<'_>) -> T,
     ) -> T {
         let sees = |tool: &Tool| self.sights.sees(context, tool);
-        act(&View::new(snapshot, &sees).named(self.names(context)))
+        // Most that is done with a view writes no name, and every call that succeeds looks at one.
+        let style = OnceCell::new();
+        let names = || *style.get_or_init(|| self.names(context));
+        act(&View::new(snapshot, &sees).named(&names))
     }
 
     /// How names are written for the caller.

@@ -12,13 +12,13 @@ use crate::{Snapshot, Tool};
 pub struct View<'a> {
     snapshot: &'a Snapshot,
     sees: &'a dyn Fn(&Tool) -> bool,
-    names: NameStyle,
+    names: &'a dyn Fn() -> NameStyle,
 }
 
 impl<'a> View<'a> {
     /// Those tools of a snapshot that the agent sees.
     pub fn new(snapshot: &'a Snapshot, sees: &'a dyn Fn(&Tool) -> bool) -> Self {
-        Self { snapshot, sees, names: NameStyle::DOTS }
+        Self { snapshot, sees, names: &|| NameStyle::DOTS }
     }
 
     /// All tools of a snapshot.
@@ -28,7 +28,7 @@ impl<'a> View<'a> {
 
     /// The view of an agent to which names are written in another style than with dots.
     #[must_use]
-    pub const fn named(self, names: NameStyle) -> Self {
+    pub const fn named(self, names: &'a dyn Fn() -> NameStyle) -> Self {
         Self { names, ..self }
     }
 
@@ -55,7 +55,7 @@ impl<'a> View<'a> {
     }
 
     pub(super) fn shown_name(&self, tool: &Tool) -> String {
-        self.snapshot.shown_name(tool, self.names)
+        self.snapshot.shown_name(tool, (self.names)())
     }
 }
 

@@ -146,11 +146,11 @@ pub struct ValidatorSettings {
     pub denied_hosts: Vec<String>,
     /// Whether no other hosts than `allowed_hosts` may be reached.
     pub only_allowed_hosts: bool,
-    /// What becomes of tools, prompts and templates that are seen for the first time.
+    /// The treatment of tools, prompts and templates that are seen for the first time.
     pub first_use: FirstUse,
 }
 
-/// What becomes of a definition that is seen for the first time. One that has changed since is held back in any case.
+/// The treatment of a definition that is seen for the first time. One that has changed since is held back in any case.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

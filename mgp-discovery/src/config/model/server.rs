@@ -66,8 +66,8 @@ pub struct ServerConfig {
     pub pass_methods: Vec<String>,
     /// Those of `pass_methods` that change nothing. Nobody confirms them; all others count as dangerous.
     pub safe_methods: Vec<String>,
-    /// What is different for single tools, by the names that the server gives them. A `*` in a name stands for any characters
-    /// where `enabled` is concerned.
+    /// The settings that are different for single tools, by the names that the server gives them. A `*` in a name stands for
+    /// any characters where `enabled` is concerned.
     pub tools: BTreeMap<String, ToolRule>,
     /// Agents that have a connection of their own, with credentials of their own. When there are any, nobody else
     /// reaches the server.

@@ -12,9 +12,9 @@ use super::name_limits::longest_tool_name;
 #[serde(default)]
 #[non_exhaustive]
 pub struct NameSettings {
-    /// What stands between a server and its tool. `auto` if left out.
+    /// The style of the names, which says what stands between a server and its tool. `auto` if left out.
     pub style: NameStyleSetting,
-    /// What is different for single clients, by the names that they give themselves, in lower case.
+    /// The settings that are different for single clients, by the names that they give themselves, in lower case.
     pub clients: BTreeMap<String, ClientNames>,
 }
 
@@ -32,14 +32,14 @@ pub enum NameStyleSetting {
     Underscores,
 }
 
-/// What is different for one client.
+/// The settings of names that are different for one client.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct ClientNames {
-    /// What stands between a server and its tool.
+    /// The style of the names for this client. That of all clients is used if left out.
     pub style: Option<NameStyleSetting>,
-    /// How many characters a name has at most, from 32 to 64. What known clients take is used if left out.
+    /// The most characters that a name has for this client, from 32 to 64. What known clients take is used if left out.
     pub longest: Option<u8>,
 }
 

@@ -1,0 +1,101 @@
+//! What is answered to a caller that names what it is not offered: it is held back, or it is not there.
+
+use mgp_security::definition::{DefinitionKind, server_of};
+use mgp_types::mgp::NameStyle;
+use mgp_types::{Error, Request, code};
+
+use super::Sight;
+use crate::parts::Parts;
+
+/// Returns why the caller cannot call the tool that it names: its definition is held back, or nobody has such a tool.
+pub(super) fn tool(parts: &Parts, request: &Request) -> Error {
+    let Some(name) = request.params.text("name") else {
+        return Error::invalid_params("`name` is missing: it says which tool to call");
+    };
+    let sight = match Sight::of(parts, &request.context) {
+        Ok(sight) => sight,
+        Err(error) => return error,
+    };
+    if let Some(held) = held_by_name(parts, &sight, request, DefinitionKind::Tool, &name) {
+        return held;
+    }
+    let snapshot = parts.catalog.snapshot();
+    let near = snapshot.near(&name, |tool| sight.tool(&tool.resolved.server, &tool.resolved.name));
+    let style = parts.names(&request.context);
+    let names: Vec<_> = near
+        .iter()
+        .map(|tool| style.write(tool.resolved.server.as_str(), tool.resolved.name.as_str()))
+        .collect();
+    let near: Vec<_> = names.iter().map(String::as_str).collect();
+    unknown("tool", &name, "tools/list", &near, code::INVALID_PARAMS)
+}
+
+/// Returns why the caller cannot have the tool, prompt or template that it means by `named`, if the definition of one that it
+/// may use is held back.
+pub(super) fn held_by_name(
+    parts: &Parts,
+    sight: &Sight<'_>,
+    request: &Request,
+    kind: DefinitionKind,
+    named: &str,
+) -> Option<Error> {
+    let definitions = &parts.definitions;
+    let held = definitions.held(kind).into_iter().find(|(holder, name)| {
+        let own = name.as_str();
+        let is_meant = own == named
+            || kind != DefinitionKind::Template && {
+                let server = server_of(holder);
+                let dotted = named.strip_prefix(server).and_then(|rest| rest.strip_prefix(['.', '/']));
+                dotted == Some(own) || NameStyle::any_is(named, server, own)
+            };
+        is_meant && sight.concerns(holder, name)
+    });
+    let (holder, name) = held?;
+    definitions.hold(&holder, &name).map(|hold| hold.refusal(&holder, &name, &request.context))
+}
+
+/// Returns why the caller cannot read the resource `uri`, if its definition or that of its template is held back at a server that
+/// the caller may use.
+pub(super) fn held_by_uri(parts: &Parts, sight: &Sight<'_>, request: &Request, uri: &str) -> Option<Error> {
+    sight.servers().find_map(|upstream| {
+        let holder = sight.holder(upstream.id().as_str());
+        let (name, hold) = parts.definitions.hold_of_uri(&holder, uri)?;
+        sight.concerns(&holder, &name).then(|| hold.refusal(&holder, &name, &request.context))
+    })
+}
+
+/// The code for a resource that there is not: MCP's own where the peer speaks no MGP.
+pub(super) fn not_found(request: &Request) -> i64 {
+    let speaks_mgp = request.context.session.as_ref().is_some_and(|session| session.mgp.is_some());
+    if speaks_mgp { code::RESOURCE_NOT_FOUND } else { code::MCP_RESOURCE_NOT_FOUND }
+}
+
+/// Returns that nobody has what the caller names, with the names that are like it.
+pub(super) fn unknown(what: &str, name: &str, list: &str, near: &[&str], code: i64) -> Error {
+    Error::new(
+        code,
+        if near.is_empty() {
+            format!("there is no {what} `{name}`; `{list}` names those there are")
+        } else {
+            format!("there is no {what} `{name}`; did you mean `{}`?", near.join("`, `"))
+        },
+    )
+}
+
+/// A few of the names that differ from this one in no letter but case, or hold it, or are held by it.
+pub(super) fn near<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let name = letters(name);
+    let is_near = |other: &&str| {
+        let other = letters(other);
+        let shorter = name.len().min(other.len());
+        shorter >= SHORTEST && (other.contains(&name) || name.contains(&other))
+    };
+    known.filter(is_near).take(MOST_NEAR).collect()
+}
+
+fn letters(name: &str) -> String {
+    name.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+const SHORTEST: usize = 3;
+const MOST_NEAR: usize = 3;

@@ -2,7 +2,7 @@
 //!
 //! [`config`] reads `mgp.toml`, [`clients`] reads and writes the files of other clients, [`launch`] says how the packages
 //! of a registry are started, [`registry`] takes servers that register themselves, and [`catalog`] knows what all of them
-//! offer.
+//! offer. [`secrets`] keeps what the configuration refers to and does not say.
 //!
 //! ```
 //! use mgp_discovery::Config;
@@ -28,6 +28,7 @@ pub mod launch;
 mod new_file;
 mod position;
 pub mod registry;
+pub mod secrets;
 
 pub use self::config::Config;
 pub use self::new_file::{NewFile, Readers};

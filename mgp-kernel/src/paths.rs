@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use mgp_discovery::Config;
 use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::config::{Endpoint, ProcessEnvironment};
+use mgp_discovery::secrets::SecretFile;
 use mgp_security::validator::Paths;
 use mgp_security::validator::path::{Protected, Roots};
 
@@ -15,7 +16,7 @@ use crate::StartError;
 pub(crate) struct OwnFiles(Vec<PathBuf>);
 
 impl OwnFiles {
-    /// Those that follow from the configuration and the state, and `others`.
+    /// Those that follow from the configuration and the state, the user's secrets, and `others`.
     pub(crate) fn new(config: &Config, state: &Path, others: impl IntoIterator<Item = PathBuf>) -> Self {
         let named = [&config.audit.path, &config.kernel.socket].into_iter().flatten().map(PathBuf::from);
         // A database has files beside it.
@@ -24,7 +25,9 @@ impl OwnFiles {
             .path
             .iter()
             .flat_map(|path| ["-wal", "-shm", "-journal"].map(|end| format!("{path}{end}").into()));
-        Self(std::iter::once(state.to_owned()).chain(named).chain(audit).chain(others).collect())
+        let secrets = SecretFile::user_path(&ProcessEnvironment);
+        let own = std::iter::once(state.to_owned()).chain(named).chain(audit).chain(secrets);
+        Self(own.chain(others).collect())
     }
 }
 

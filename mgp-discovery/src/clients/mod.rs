@@ -1,7 +1,7 @@
 //! Files of other clients.
 //!
 //! [`detect`] finds them. [`read`] makes servers of `mgp.toml` out of what one says; secrets stay behind: where they
-//! stood, the server refers to a variable of the environment. [`plan`] says what a file would become with mgp in it, and
+//! stood, the server refers to a secret of the user. [`plan`] says what a file would become with mgp in it, and
 //! [`Plan::apply`] makes it so, with a way back.
 
 mod detect;
@@ -19,7 +19,7 @@ pub use self::{
     document::Format,
     export::{ApplyError, Change, Entry, ExportError, Plan, plan, roll_back},
     import::{
-        Concealer, Elsewhere, ImportError, Imported, ImportedServer, LiteralSecrets, MAX_FILE_BYTES,
+        Concealer, Elsewhere, HeldIn, ImportError, Imported, ImportedServer, LiteralSecrets, MAX_FILE_BYTES,
         MAX_SERVERS, MovedSecret, ReadOptions, Skipped, read,
     },
     kind::{ClientKind, UnknownClient},

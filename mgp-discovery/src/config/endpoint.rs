@@ -2,7 +2,8 @@ use std::collections::BTreeMap;
 
 use super::environment::Environment;
 use super::model::{ServerConfig, TelemetrySettings, TransportKind};
-use super::template::{BadReference, Secret, Template};
+use super::template::{BadReference, Secret, Template, Unresolved};
+use crate::secrets::SecretStoreError;
 
 /// How a server is reached. `T` is what its parts are: text with references, or [`Secret`]s in which they are resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,6 +82,22 @@ pub enum ServerFault {
     /// A variable is not set.
     #[error(transparent)]
     UndefinedVariable(#[from] UndefinedVariable),
+    /// The user has no such secret.
+    #[error("{key}: the secret {secret} is not set; run `mgp secrets set {secret}`")]
+    UndefinedSecret {
+        /// Where the reference stands, such as `env.TOKEN`.
+        key: String,
+        /// The secret.
+        secret: String,
+    },
+    /// The user's secrets cannot be read.
+    #[error("{key}: {error}")]
+    Secrets {
+        /// Where a reference to one stands.
+        key: String,
+        /// Why they cannot.
+        error: SecretStoreError,
+    },
     /// A reference is none.
     #[error("{key}: {error}")]
     BadReference {
@@ -172,6 +189,48 @@ impl ServerConfig {
     }
 }
 
+impl ServerConfig {
+    /// Returns the secrets that the server refers to, each with the key that does: `env.TOKEN`, `agents.ada.env.TOKEN`.
+    pub fn secret_references(&self) -> Vec<SecretReference> {
+        let mut found = Vec::new();
+        let mut look = |key: String, text: &str| {
+            let template = Template::parse(text);
+            let names = template.iter().flat_map(Template::secrets);
+            found.extend(names.map(|secret| SecretReference { secret: secret.to_owned(), key: key.clone() }));
+        };
+        let one =
+            [("command", &self.command), ("cwd", &self.cwd), ("url", &self.url), ("socket", &self.socket)];
+        for (key, text) in one {
+            text.iter().for_each(|text| look(key.to_owned(), text));
+        }
+        self.args.iter().enumerate().for_each(|(index, text)| look(format!("args[{index}]"), text));
+        self.env.iter().for_each(|(name, text)| look(format!("env.{name}"), text));
+        self.headers.iter().for_each(|(name, text)| look(format!("headers.{name}"), text));
+        for (id, own) in &self.agents {
+            own.env.iter().for_each(|(name, text)| look(format!("agents.{id}.env.{name}"), text));
+            own.headers.iter().for_each(|(name, text)| look(format!("agents.{id}.headers.{name}"), text));
+        }
+        found
+    }
+}
+
+/// A place in a server's configuration that refers to a secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SecretReference {
+    /// The name of the secret.
+    pub secret: String,
+    /// Where it stands, such as `env.TOKEN`.
+    pub key: String,
+}
+
+impl SecretReference {
+    /// Returns whether every user of the machine can read the value while the program runs, in the list of processes.
+    pub fn is_in_command_line(&self) -> bool {
+        self.key == "command" || self.key.starts_with("args[")
+    }
+}
+
 impl TelemetrySettings {
     /// The headers for OTLP with every reference resolved.
     pub fn expanded_otlp_headers(
@@ -233,6 +292,10 @@ fn resolved_table(
 fn resolved(text: &str, key: &str, environment: &dyn Environment) -> Result<Secret, ServerFault> {
     let template =
         Template::parse(text).map_err(|error| ServerFault::BadReference { key: key.to_owned(), error })?;
-    let undefined = |variable: &str| UndefinedVariable { key: key.to_owned(), variable: variable.to_owned() };
-    template.resolve(environment).map_err(|variable| undefined(variable).into())
+    let key = key.to_owned();
+    template.resolve(environment).map_err(|why| match why {
+        Unresolved::Variable(name) => UndefinedVariable { key, variable: name.to_owned() }.into(),
+        Unresolved::Secret(name) => ServerFault::UndefinedSecret { key, secret: name.to_owned() },
+        Unresolved::Store(error) => ServerFault::Secrets { key, error },
+    })
 }

@@ -209,6 +209,10 @@ fn unusable(source: &Source, index: usize, id: &str, fault: &ServerFault) -> Pro
         ServerFault::UndefinedVariable(undefined) => {
             (undefined.key.as_str(), format!("the variable {} is not set", undefined.variable))
         }
+        ServerFault::UndefinedSecret { key, secret } => {
+            (key.as_str(), format!("the secret {secret} is not set"))
+        }
+        ServerFault::Secrets { key, error } => (key.as_str(), error.to_string()),
         ServerFault::BadReference { key, error } => (key.as_str(), error.to_string()),
         ServerFault::Address { key } => (key.as_str(), "the variables in this make no address".into()),
         ServerFault::Endpoint(error) => ("id", error.to_string()),
@@ -218,6 +222,9 @@ fn unusable(source: &Source, index: usize, id: &str, fault: &ServerFault) -> Pro
         ServerFault::UndefinedVariable(undefined) => {
             let variable = &undefined.variable;
             problem.instead(format!("set {variable}, or write `${{{variable}:-otherwise}}`"))
+        }
+        ServerFault::UndefinedSecret { secret, .. } => {
+            problem.instead(format!("run `mgp secrets set {secret}`"))
         }
         _ => problem,
     }

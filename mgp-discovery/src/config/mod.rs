@@ -47,7 +47,9 @@ mod trust;
 pub use self::changes::Changes;
 pub use self::edit::{ConfigFile, EditError};
 pub use self::effective::BadAddress;
-pub use self::endpoint::{Endpoint, EndpointError, ExpandedServer, ServerFault, UndefinedVariable};
+pub use self::endpoint::{
+    Endpoint, EndpointError, ExpandedServer, SecretReference, ServerFault, UndefinedVariable,
+};
 pub use self::environment::{Environment, ProcessEnvironment};
 pub use self::load::{FolderKeys, Loaded};
 pub use self::locations::Locations;
@@ -56,5 +58,6 @@ pub use self::nearest::nearest;
 pub use self::problem::{ConfigError, Problem, Severity};
 pub use self::reference::reference;
 pub use self::shape::schema;
+pub(crate) use self::template::refers_to_secret;
 pub use self::template::{BadReference, Secret, literal};
 pub use self::trust::{FolderFile, FolderTrust, TrustedFile, TrustedFolders, UntrustedFile};

@@ -1,9 +1,10 @@
 use std::fmt;
 
 use super::environment::Environment;
+use crate::secrets::{SecretName, SecretStoreError};
 
-/// A text that may refer to variables: `${NAME}`, `${env:NAME}` and `${NAME:-otherwise}`, which holds if the variable is
-/// not set or empty.
+/// A text that may refer to variables and secrets: `${NAME}`, `${env:NAME}`, `${NAME:-otherwise}`, which holds if the
+/// variable is not set or empty, and `${secret:NAME}`.
 ///
 /// Any other text stands for itself, `$HOME` and `pa$$word` too. Right before a brace, two dollars are one that begins no
 /// reference: `$${NAME}` is the text `${NAME}`.
@@ -14,12 +15,25 @@ pub(super) struct Template<'a>(Vec<Part<'a>>);
 enum Part<'a> {
     Text(&'a str),
     Variable { name: &'a str, otherwise: Option<&'a str> },
+    Secret { name: &'a str },
+}
+
+/// Why a text has no value.
+#[derive(Debug)]
+pub(super) enum Unresolved<'a> {
+    /// The variable is not set.
+    Variable(&'a str),
+    /// The user has no secret of this name.
+    Secret(&'a str),
+    /// The user's secrets cannot be read.
+    Store(SecretStoreError),
 }
 
 /// A reference that is none. It may be part of a secret, so that it is not repeated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "this refers to no variable; write `${{NAME}}`, `${{NAME:-otherwise}}`, or `$${{` for the text `${{`"
+    "this refers to no variable and no secret; write `${{NAME}}`, `${{NAME:-otherwise}}`, `${{secret:NAME}}`, or `$${{` \
+     for the text `${{`"
 )]
 #[non_exhaustive]
 pub struct BadReference;
@@ -51,8 +65,8 @@ impl<'a> Template<'a> {
         Ok(Self(parts))
     }
 
-    /// The text, or the name of a variable that is not set.
-    pub(super) fn resolve(&self, environment: &dyn Environment) -> Result<Secret, &'a str> {
+    /// Returns the text with the values that it refers to.
+    pub(super) fn resolve(&self, environment: &dyn Environment) -> Result<Secret, Unresolved<'a>> {
         let mut text = String::new();
         for part in &self.0 {
             match part {
@@ -63,17 +77,29 @@ impl<'a> Template<'a> {
                         (Some(value), None) => text.push_str(&value),
                         (Some(value), Some(_)) if !value.is_empty() => text.push_str(&value),
                         (_, Some(otherwise)) => text.push_str(otherwise),
-                        (None, None) => return Err(name),
+                        (None, None) => return Err(Unresolved::Variable(name)),
                     }
                 }
+                Part::Secret { name } => match environment.secret(name).map_err(Unresolved::Store)? {
+                    Some(secret) => text.push_str(secret.expose()),
+                    None => return Err(Unresolved::Secret(name)),
+                },
             }
         }
         Ok(Secret(text.into()))
     }
 
-    /// Whether it refers to no variable.
+    /// Whether it refers to nothing.
     pub(super) fn is_literal(&self) -> bool {
         self.0.iter().all(|part| matches!(part, Part::Text(_)))
+    }
+
+    /// Returns the names of the secrets that it refers to.
+    pub(super) fn secrets(&self) -> impl Iterator<Item = &'a str> {
+        self.0.iter().filter_map(|part| match part {
+            Part::Secret { name } => Some(*name),
+            _ => None,
+        })
     }
 }
 
@@ -96,6 +122,11 @@ impl fmt::Debug for Secret {
     }
 }
 
+/// Returns whether a text refers to a secret of the user.
+pub(crate) fn refers_to_secret(text: &str) -> bool {
+    Template::parse(text).is_ok_and(|template| template.secrets().next().is_some())
+}
+
 /// Spells a text that came from elsewhere so that it refers to no variable.
 pub fn literal(text: &str) -> String {
     let mut spelled = String::with_capacity(text.len());
@@ -111,6 +142,9 @@ pub fn literal(text: &str) -> String {
 }
 
 fn reference(inside: &str) -> Option<Part<'_>> {
+    if let Some(name) = inside.strip_prefix("secret:") {
+        return SecretName::is_name(name).then_some(Part::Secret { name });
+    }
     let inside = inside.strip_prefix("env:").unwrap_or(inside);
     let (name, otherwise) = match inside.split_once(":-") {
         Some((name, otherwise)) => (name, Some(otherwise)),
@@ -130,13 +164,29 @@ mod tests {
     use super::*;
 
     fn resolved(text: &str) -> Result<String, String> {
-        let environment = |name: &str| match name {
-            "KEY" => Some("k".to_owned()),
-            "EMPTY" => Some(String::new()),
-            _ => None,
-        };
+        struct Known;
+
+        impl Environment for Known {
+            fn variable(&self, name: &str) -> Option<String> {
+                match name {
+                    "KEY" => Some("k".to_owned()),
+                    "EMPTY" => Some(String::new()),
+                    _ => None,
+                }
+            }
+
+            fn secret(&self, name: &str) -> Result<Option<Secret>, SecretStoreError> {
+                Ok((name == "hub.KEY-1").then(|| "s${KEY}".to_owned().into()))
+            }
+        }
+
+        let environment = Known;
         let template = Template::parse(text).map_err(|error| error.to_string())?;
-        template.resolve(&environment).map(|secret| secret.expose().to_owned()).map_err(str::to_owned)
+        template.resolve(&environment).map(|secret| secret.expose().to_owned()).map_err(|why| match why {
+            Unresolved::Variable(name) => name.to_owned(),
+            Unresolved::Secret(name) => format!("secret {name}"),
+            Unresolved::Store(error) => error.to_string(),
+        })
     }
 
     // covers: MGP-15.2-14
@@ -151,6 +201,8 @@ mod tests {
             ("${EMPTY}", ""),
             ("${NONE:-}", ""),
             ("$KEY pa$$word {} $", "$KEY pa$$word {} $"),
+            ("Bearer ${secret:hub.KEY-1}", "Bearer s${KEY}"),
+            ("$${secret:hub.KEY-1}", "${secret:hub.KEY-1}"),
             ("$${KEY}", "${KEY}"),
             ("$$${KEY}", "$k"),
             ("$$$${KEY}", "$${KEY}"),
@@ -164,11 +216,24 @@ mod tests {
     #[test]
     fn a_variable_that_is_not_set_is_named_and_never_empty() {
         assert_eq!(resolved("${KEY}${NONE}"), Err("NONE".into()));
+        assert_eq!(resolved("${KEY}${secret:KEY}"), Err("secret KEY".into()));
     }
 
     #[test]
     fn what_refers_to_nothing_says_what_to_write() {
-        for text in ["${", "${}", "${a-b}", "${1}", "${input:x}", "${KEY", "${NONE:-${KEY}}", "${KEY:+x}"] {
+        for text in [
+            "${",
+            "${}",
+            "${a-b}",
+            "${1}",
+            "${input:x}",
+            "${KEY",
+            "${NONE:-${KEY}}",
+            "${KEY:+x}",
+            "${secret:}",
+            "${secret:a b}",
+            "${secret:KEY:-x}",
+        ] {
             assert!(resolved(text).unwrap_err().contains("write `${NAME}`"), "{text}");
         }
     }

@@ -4,8 +4,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::{
     access, audit, call, check, completions, config, confine, demo, export, import, init, keys, man,
-    operators, permissions, pins, registrations, search, serve, server_commands, servers, servers_edit,
-    service, tools, trust,
+    operators, permissions, pins, registrations, search, secrets, serve, server_commands, servers,
+    servers_edit, service, tools, trust,
 };
 
 /// One server between any MCP client and any number of MCP and MGP servers
@@ -99,6 +99,9 @@ pub(super) enum Command {
     /// Say by what operators prove that they are persons
     #[command(subcommand)]
     Operators(operators::Operators),
+    /// Set and remove secrets, which the configuration refers to as ${secret:NAME}
+    #[command(subcommand)]
+    Secrets(secrets::Secrets),
     /// Run the kernel as a service of the system
     #[command(subcommand)]
     Service(service::Service),

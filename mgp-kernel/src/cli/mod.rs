@@ -38,6 +38,7 @@ mod place;
 mod proof;
 mod registrations;
 mod search;
+mod secrets;
 mod serve;
 mod server_commands;
 mod servers;
@@ -136,6 +137,7 @@ async fn chosen(command: Command, place: &Place, output: &Output) -> Result<Exit
         Command::Registrations(args) => registrations::run(place, output, args).await,
         Command::Keys(args) => keys::run(place, output, args).await,
         Command::Operators(args) => operators::run(place, output, args).await,
+        Command::Secrets(args) => secrets::run(place, output, args).await,
         Command::Service(args) => service::run(place, output, args),
         Command::Audit(args) => audit::run(place, output, args).await,
         Command::Pin(args) => pins::run(place, output, args).await,

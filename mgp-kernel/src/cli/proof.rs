@@ -58,7 +58,7 @@ pub(super) async fn give(link: &Link) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Reads a line from the terminal, which does not show it.
+/// Reads a passphrase from the terminal, which does not show it.
 pub(super) async fn ask(what: &'static str) -> Result<String, Failure> {
     let read = tokio::task::spawn_blocking(move || read_hidden(what)).await;
     read.map_err(io::Error::other).and_then(|read| read).map_err(|error| {
@@ -70,7 +70,8 @@ pub(super) async fn ask(what: &'static str) -> Result<String, Failure> {
     })
 }
 
-fn read_hidden(what: &str) -> io::Result<String> {
+/// Reads a line from the terminal, which shows `what` and not the line.
+pub(super) fn read_hidden(what: &str) -> io::Result<String> {
     let mut terminal = OpenOptions::new().read(true).write(true).open("/dev/tty")?;
     let hidden = Hidden::new(&terminal)?;
     terminal.write_all(what.as_bytes())?;

@@ -72,6 +72,8 @@ struct ShownServer {
     /// Variables and headers as the file says them.
     variables: Vec<String>,
     headers: Vec<String>,
+    /// Secrets of the user that the server is given.
+    secrets: Vec<String>,
     /// What the program may reach if it is confined; nothing for one that is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     confined: Option<String>,
@@ -232,7 +234,9 @@ impl ShownServer {
         let (id, enabled, cwd) = (server.id.clone(), server.enabled, server.cwd.clone());
         let confinement = server.confinement.as_ref().and_then(|reached| serde_json::to_string(reached).ok());
         let confined = server.is_confined().then(|| confinement.unwrap_or_default());
-        Self { id, enabled, starts, cwd, variables, headers, confined }
+        let secrets: BTreeSet<_> = server.secret_references().into_iter().map(|found| found.secret).collect();
+        let secrets = secrets.into_iter().collect();
+        Self { id, enabled, starts, cwd, variables, headers, secrets, confined }
     }
 }
 
@@ -246,6 +250,7 @@ fn write(shown: &Shown, out: &mut Vec<u8>) -> io::Result<()> {
         server.variables.iter().try_for_each(|variable| line("          variable ", variable))?;
         server.confined.iter().try_for_each(|reached| line("          confined ", reached))?;
         server.headers.iter().try_for_each(|header| line("          header ", header))?;
+        server.secrets.iter().try_for_each(|secret| line("          is given your secret ", secret))?;
     }
     shown.grants.iter().try_for_each(|grant| line("grants  ", grant))?;
     shown.rules.iter().try_for_each(|rule| line("rule    ", rule))?;

@@ -56,12 +56,12 @@ fn all_clients_that_are_found_are_taken_over_once() {
     let report: Value = serde_json::from_str(&ran.out).unwrap();
     let expected = [("files", "added"), ("github", "added"), ("files-2", "added"), ("github", "present")];
     assert_eq!(outcomes(&report), pairs(&expected));
-    assert_eq!(report["secrets"][0]["variable"], "GITHUB_GITHUB_TOKEN");
-    assert_eq!(report["secrets"][0]["is_set"], false);
+    assert_eq!(report["secrets"][0]["name"], "GITHUB_GITHUB_TOKEN");
+    assert_eq!(report["secrets"][0]["kept"], "store");
     let skipped: Vec<_> = report["skipped"].as_array().unwrap().iter().map(|skip| &skip["name"]).collect();
     assert_eq!(skipped, ["broken", "mgp"]);
     let text = home.read(USERS);
-    assert!(text.contains("${GITHUB_GITHUB_TOKEN}") && !text.contains(SECRET), "{text}");
+    assert!(text.contains("${secret:GITHUB_GITHUB_TOKEN}") && !text.contains(SECRET), "{text}");
     assert_eq!(fs::metadata(home.path(USERS)).unwrap().permissions().mode() & 0o777, 0o600);
     let again = home.json(["import"]);
     assert!(outcomes(&again).iter().all(|(_, outcome)| outcome == "present"), "{again}");
@@ -79,9 +79,8 @@ fn no_server_gets_the_secret_of_another() {
     home.write(CURSOR, &api("https://b.example/mcp", "BBB"));
     let report = home.json(["import"]);
     assert_eq!(outcomes(&report), pairs(&[("api", "added"), ("api-2", "added")]));
-    let variables: Vec<_> =
-        report["secrets"].as_array().unwrap().iter().map(|one| &one["variable"]).collect();
-    assert_eq!(variables, ["API_2_AUTHORIZATION", "API_AUTHORIZATION"]);
+    let names: Vec<_> = report["secrets"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
+    assert_eq!(names, ["API_2_AUTHORIZATION", "API_AUTHORIZATION"]);
     // The same address with another secret is another account, and nothing is done twice.
     home.write(CURSOR, &api("https://a.example/mcp", "CCC"));
     assert_eq!(outcomes(&home.json(["import"])), pairs(&[("api", "present"), ("api-3", "added")]));
@@ -155,7 +154,7 @@ fn a_client_gets_mgp_and_what_mgp_has_goes() {
     assert!(shown.code == Some(0) && shown.out.contains('+') && !shown.out.contains(SECRET), "{shown:?}");
     assert_eq!(home.read(DESKTOP), before);
     let args = ["export", "--to", "claude-desktop", "--replace", "--yes"];
-    let report = home.json_where(&[("GITHUB_GITHUB_TOKEN", SECRET)], args);
+    let report = home.json(args);
     assert_eq!((&report["written"], &report["removed"]), (&json!(true), &json!(["files", "github"])));
     let after: Value = serde_json::from_str(&home.read(DESKTOP)).unwrap();
     assert_eq!(after["theme"], "dark");
@@ -175,7 +174,7 @@ fn a_client_keeps_what_mgp_does_not_have() {
     let home = home();
     home.json(["import", "claude-desktop"]);
     let args = ["export", "--to", "cursor", "--replace", "--yes", "--name", "gate"];
-    let report = home.json_where(&[("GITHUB_GITHUB_TOKEN", SECRET)], args);
+    let report = home.json(args);
     assert_eq!(
         (&report["removed"], names(&report["kept"])),
         (&json!(["github"]), vec!["files", "broken", "mgp"])
@@ -188,6 +187,7 @@ fn a_client_keeps_what_mgp_does_not_have() {
 fn a_client_keeps_what_mgp_cannot_start() {
     let home = home();
     home.json(["import", "claude-desktop"]);
+    home.json(["secrets", "remove", "GITHUB_GITHUB_TOKEN"]);
     let report = home.json(["export", "--to", "claude-desktop", "--replace", "--yes"]);
     assert_eq!((&report["removed"], names(&report["kept"])), (&json!(["files"]), vec!["github"]));
     assert!(report["kept"][0]["why"].as_str().unwrap().contains("GITHUB_GITHUB_TOKEN"), "{report}");

@@ -19,6 +19,7 @@ mod network;
 mod registrations;
 mod rows;
 mod rules;
+mod secrets;
 mod service;
 mod serving;
 mod sharing;

@@ -3,29 +3,33 @@ use std::{
     ops::Range,
 };
 
-use super::{MovedSecret, places, variable};
+use super::{HeldIn, MovedSecret, places, variable};
 use crate::{
     clients::secret,
     config::{Environment, model::ServerConfig},
+    secrets::SecretName,
 };
 
-/// Puts references to variables in the place of secrets, and tells servers apart by them.
+/// Puts references to the user's secrets in the place of values that look like secrets, and tells servers apart by them.
 ///
-/// It remembers what each variable stands for: one that stands for a secret is given to no other secret, whatever file
-/// that is from. What is set in the environment is known as well.
+/// It remembers what each reference stands for: a name that stands for one value is given to no other value, whatever file
+/// that is from. What the environment and the user's secrets have is known as well.
 pub struct Concealer<'e> {
-    /// What the variables stand for; nothing for one that is referred to, and whose value is not known.
-    values: HashMap<String, Option<String>>,
+    /// What the references stand for; nothing for one that stands somewhere and whose value is not known.
+    values: HashMap<Name, Option<String>>,
     environment: &'e dyn Environment,
 }
 
+/// What a reference names: `${NAME}` a variable, `${secret:NAME}` a secret.
+type Name = (HeldIn, String);
+
 impl<'e> Concealer<'e> {
-    /// One that knows the environment only.
+    /// A concealer that knows the environment only.
     pub fn new(environment: &'e dyn Environment) -> Self {
         Self { values: HashMap::new(), environment }
     }
 
-    /// Gives the variables that a server refers to to no secret, as they may stand for anything.
+    /// Keeps the names that a server refers to from being given to a value, as they may stand for anything.
     pub fn reserve(&mut self, server: &ServerConfig) {
         let agents =
             server.agents.values().flat_map(|agent| agent.env.values().chain(agent.headers.values()));
@@ -35,7 +39,7 @@ impl<'e> Concealer<'e> {
             while let Some(at) = rest.find("${") {
                 rest = &rest[at..];
                 if let Some(reference) = Reference::at_start(rest) {
-                    self.values.entry(reference.name.to_owned()).or_default();
+                    self.values.entry(reference.name()).or_default();
                 }
                 rest = &rest[2..];
             }
@@ -49,12 +53,17 @@ impl<'e> Concealer<'e> {
         for text in places::texts(server) {
             let mut value = text.value.to_owned();
             for Found { part, literal, said } in found(&text).into_iter().rev() {
-                let variable = match said {
-                    Some(name) => self.said_variable(name, literal),
-                    None => self.new_variable(&wanted(&server.id, &text), literal),
+                let (held_in, name) = match said {
+                    Some(name) => self.said_name(name, literal),
+                    None => (HeldIn::Store, self.new_secret(&wanted(&server.id, &text), literal)),
                 };
-                value.replace_range(part, &format!("${{{variable}}}"));
-                moved.push(MovedSecret { variable, place: text.place.clone() });
+                let reference = match held_in {
+                    HeldIn::Environment => format!("${{{name}}}"),
+                    HeldIn::Store => format!("${{secret:{name}}}"),
+                };
+                value.replace_range(part, &reference);
+                let (place, value) = (text.place.clone(), literal.to_owned().into());
+                moved.push(MovedSecret { held_in, name, place, value });
             }
             if value != text.value {
                 concealed.insert(text.place, value);
@@ -64,7 +73,7 @@ impl<'e> Concealer<'e> {
         moved
     }
 
-    /// Whether a server of ours is one of a client's, in which secrets stand as they are; and if so, which variables of
+    /// Whether a server of ours is one of a client's, in which secrets stand as they are; and if so, which references of
     /// ours stand for them.
     ///
     /// It is if both start the same program in the same way, or reach the same address, whatever else is said of it. A
@@ -77,19 +86,21 @@ impl<'e> Concealer<'e> {
         if own.len() != other.len() {
             return None;
         }
-        let mut known: HashMap<String, String> = HashMap::new();
+        let mut known: HashMap<Name, String> = HashMap::new();
         let mut moved = Vec::new();
         for (own, other) in own.iter().zip(other) {
             if own.place != other.place {
                 return None;
             }
             for (reference, literal) in counterparts(own.value, &other)? {
-                let before = known.insert(reference.name.to_owned(), literal.to_owned());
+                let before = known.insert(reference.name(), literal.to_owned());
                 let value = before.or_else(|| self.value_of(&reference));
                 if value.is_some_and(|value| value != literal) {
                     return None;
                 }
-                moved.push(MovedSecret { variable: reference.name.to_owned(), place: other.place.clone() });
+                let (held_in, name) = reference.name();
+                let (place, value) = (other.place.clone(), literal.to_owned().into());
+                moved.push(MovedSecret { held_in, name, place, value });
             }
         }
         self.values.extend(known.into_iter().map(|(name, value)| (name, Some(value))));
@@ -97,52 +108,59 @@ impl<'e> Concealer<'e> {
     }
 
     fn value_of(&self, reference: &Reference<'_>) -> Option<String> {
-        let remembered = self.values.get(reference.name).cloned().flatten();
-        let value = remembered.or_else(|| self.environment.variable(reference.name));
-        value.or_else(|| reference.otherwise.map(str::to_owned))
+        let name = reference.name();
+        let remembered = self.values.get(&name).cloned().flatten();
+        remembered.or_else(|| self.set(&name)).or_else(|| reference.otherwise.map(str::to_owned))
     }
 
-    /// The variable that a client's file has for a secret, unless it stands for another one by now.
-    fn said_variable(&mut self, name: &str, literal: &str) -> String {
-        match self.values.get(name) {
-            Some(Some(other)) if other != literal => self.new_variable(name, literal),
-            _ => {
-                self.values.insert(name.to_owned(), Some(literal.to_owned()));
-                name.to_owned()
-            }
+    /// What the environment or the user's secrets have for a name. Secrets that cannot be read cannot be written either,
+    /// and whoever writes them is told.
+    fn set(&self, (held_in, name): &Name) -> Option<String> {
+        match held_in {
+            HeldIn::Environment => self.environment.variable(name),
+            HeldIn::Store => Some(self.environment.secret(name).ok()??.expose().to_owned()),
         }
     }
 
-    fn new_variable(&mut self, wanted: &str, literal: &str) -> String {
-        let mut name = wanted.to_owned();
+    /// The name for a value that a client's file has behind the name of a variable, `${NAME:-value}`: the variable goes on
+    /// to count where it is set.
+    fn said_name(&mut self, name: &str, literal: &str) -> Name {
+        if self.environment.variable(name).is_some_and(|value| !value.is_empty()) {
+            return (HeldIn::Environment, name.to_owned());
+        }
+        (HeldIn::Store, self.new_secret(name, literal))
+    }
+
+    fn new_secret(&mut self, wanted: &str, literal: &str) -> String {
+        let mut name = (HeldIn::Store, wanted.to_owned());
         let mut number = 1_usize;
         while !self.can_stand_for(&name, literal) {
             number += 1;
-            name = format!("{wanted}_{number}");
+            name.1 = format!("{wanted}_{number}");
         }
         self.values.insert(name.clone(), Some(literal.to_owned()));
-        name
+        name.1
     }
 
-    fn can_stand_for(&self, name: &str, literal: &str) -> bool {
-        let set = || self.environment.variable(name);
+    fn can_stand_for(&self, name: &Name, literal: &str) -> bool {
         match self.values.get(name) {
             Some(Some(value)) => value == literal,
-            Some(None) => set().is_some_and(|value| value == literal),
-            None => set().is_none_or(|value| value == literal),
+            Some(None) => self.set(name).is_some_and(|value| value == literal),
+            None => self.set(name).is_none_or(|value| value == literal),
         }
     }
 }
 
 impl std::fmt::Debug for Concealer<'_> {
-    /// Without what the variables stand for.
+    /// Without what the names stand for.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Concealer").field("variables", &self.values.keys()).finish_non_exhaustive()
+        f.debug_struct("Concealer").field("names", &self.values.keys()).finish_non_exhaustive()
     }
 }
 
-/// A reference to a variable in a text of ours.
+/// A reference in a text of ours.
 struct Reference<'t> {
+    held_in: HeldIn,
     name: &'t str,
     otherwise: Option<&'t str>,
     len: usize,
@@ -151,12 +169,25 @@ struct Reference<'t> {
 impl<'t> Reference<'t> {
     fn at_start(text: &'t str) -> Option<Self> {
         let (inner, _) = text.strip_prefix("${")?.split_once('}')?;
+        let len = inner.len() + 3;
+        if let Some(name) = inner.strip_prefix("secret:") {
+            return SecretName::is_name(name).then_some(Self {
+                held_in: HeldIn::Store,
+                name,
+                otherwise: None,
+                len,
+            });
+        }
         let said = inner.strip_prefix("env:").unwrap_or(inner);
         let (name, otherwise) = match said.split_once(":-") {
             Some((name, otherwise)) => (name, Some(otherwise)),
             None => (said, None),
         };
-        variable::is_name(name).then_some(Self { name, otherwise, len: inner.len() + 3 })
+        variable::is_name(name).then_some(Self { held_in: HeldIn::Environment, name, otherwise, len })
+    }
+
+    fn name(&self) -> Name {
+        (self.held_in, self.name.to_owned())
     }
 }
 
@@ -176,7 +207,7 @@ fn counterparts<'t>(own: &'t str, other: &places::Text<'t>) -> Option<Vec<(Refer
         }
         let reference = Reference::at_start(own)?;
         own = &own[reference.len..];
-        if said != Some(reference.name) {
+        if said != Some(reference.name) || reference.held_in == HeldIn::Store {
             counterparts.push((reference, literal));
         }
     }
@@ -216,17 +247,23 @@ fn enclosing_reference<'t>(text: &'t str, part: &Range<usize>) -> Option<(Range<
     (end > part.end && reference.otherwise.is_some()).then_some((start..end, reference.name))
 }
 
-/// What a variable for a secret is called if nothing else is called so.
+/// What a secret is called if nothing else is called so.
 fn wanted(id: &str, text: &places::Text<'_>) -> String {
     let place = || text.place.trim_end_matches(']').replace('[', "_");
     let name = if text.name.is_empty() { place() } else { text.name.clone() };
     let name = name.trim_start_matches('-');
-    format!("{}_{}", variable::name(&id.to_uppercase()), variable::name(&name.to_uppercase()))
+    let name = format!("{}_{}", variable::name(&id.to_uppercase()), variable::name(&name.to_uppercase()));
+    name.chars().take(LONGEST_NAME).collect()
 }
+
+/// Leaves room for a number within the longest name that a secret can have.
+const LONGEST_NAME: usize = 100;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Secret;
+    use crate::secrets::SecretStoreError;
 
     #[test]
     fn secrets_are_replaced_wherever_they_stand() {
@@ -243,46 +280,49 @@ mod tests {
             ..ServerConfig::default()
         };
         let moved = Concealer::new(&unset).conceal(&mut server);
-        assert_eq!(server.env["HUB_TOKEN"], "${MY_HUB_HUB_TOKEN}");
+        assert_eq!(server.env["HUB_TOKEN"], "${secret:MY_HUB_HUB_TOKEN}");
         assert_eq!(server.env["LEVEL"], "info");
-        assert_eq!(server.env["T"], "${T}");
-        assert_eq!(server.args[1], "${MY_HUB_API_KEY}");
-        assert_eq!(server.args[3], "Authorization: Bearer ${MY_HUB_HEADER}");
-        assert_eq!(server.args[4], "--token=${MY_HUB_ARGS_4}");
+        assert_eq!(server.env["T"], "${secret:T}");
+        assert_eq!(server.args[1], "${secret:MY_HUB_API_KEY}");
+        assert_eq!(server.args[3], "Authorization: Bearer ${secret:MY_HUB_HEADER}");
+        assert_eq!(server.args[4], "--token=${secret:MY_HUB_ARGS_4}");
         assert_eq!(server.args[5], "dir");
-        assert_eq!(server.url.as_deref(), Some("https://h/mcp?key=${MY_HUB_URL_2}&token=${MY_HUB_URL}"));
+        assert_eq!(
+            server.url.as_deref(),
+            Some("https://h/mcp?key=${secret:MY_HUB_URL_2}&token=${secret:MY_HUB_URL}")
+        );
         assert_eq!(moved.len(), 7);
     }
 
     #[test]
-    fn two_secrets_never_share_a_variable() {
-        let set = |name: &str| (name == "SET_API_KEY").then(|| "other".to_owned());
+    fn two_secrets_never_share_a_name() {
+        let set = Known("SET_API_KEY", "other");
         let mut concealer = Concealer::new(&set);
-        concealer.reserve(&keyed("x", "${TAKEN_API_KEY}"));
+        concealer.reserve(&keyed("x", "${secret:TAKEN_API_KEY}"));
         let mut variable = |id: &str, key: &str| {
             let mut server = keyed(id, key);
             concealer.conceal(&mut server);
             server.env.remove("API_KEY").unwrap()
         };
-        assert_eq!(variable("api", "aaa"), "${API_API_KEY}");
-        assert_eq!(variable("api", "bbb"), "${API_API_KEY_2}");
-        assert_eq!(variable("api", "aaa"), "${API_API_KEY}", "the same secret has the same variable");
-        assert_eq!(variable("taken", "aaa"), "${TAKEN_API_KEY_2}", "somebody else refers to it");
-        assert_eq!(variable("set", "aaa"), "${SET_API_KEY_2}", "it is set to something else");
-        assert_eq!(variable("set", "other"), "${SET_API_KEY}");
+        assert_eq!(variable("api", "aaa"), "${secret:API_API_KEY}");
+        assert_eq!(variable("api", "bbb"), "${secret:API_API_KEY_2}");
+        assert_eq!(variable("api", "aaa"), "${secret:API_API_KEY}", "the same secret has the same name");
+        assert_eq!(variable("taken", "aaa"), "${secret:TAKEN_API_KEY_2}", "somebody else refers to it");
+        assert_eq!(variable("set", "aaa"), "${secret:SET_API_KEY_2}", "it is set to something else");
+        assert_eq!(variable("set", "other"), "${secret:SET_API_KEY}");
         let mut otherwise = |secret: &str| {
             let env = [("LEVEL".to_owned(), format!("${{T:-{secret}}}"))].into();
             let mut server = ServerConfig { env, ..ServerConfig::default() };
             concealer.conceal(&mut server);
             server.env.remove("LEVEL").unwrap()
         };
-        assert_eq!(otherwise("ghp_0123456789abcdef"), "${T}");
-        assert_eq!(otherwise("ghp_9876543210fedcba"), "${T_2}");
+        assert_eq!(otherwise("ghp_0123456789abcdef"), "${secret:T}");
+        assert_eq!(otherwise("ghp_9876543210fedcba"), "${secret:T_2}");
     }
 
     #[test]
     fn a_reference_of_ours_counts_for_a_secret_of_theirs_until_it_is_known_to_be_another() {
-        let set = |name: &str| (name == "SET").then(|| "aaa".to_owned());
+        let set = Known("SET", "aaa");
         let mut concealer = Concealer::new(&set);
         let mut same = |own: &str, other: &str| {
             concealer.same(&keyed("a", own), &keyed("b", other)).map(|moved| moved.len())
@@ -291,6 +331,8 @@ mod tests {
         assert_eq!(same("aaa", "bbb"), None);
         assert_eq!(same("${SET}", "aaa"), Some(1));
         assert_eq!(same("${SET}", "bbb"), None);
+        assert_eq!(same("${secret:SET}", "aaa"), Some(1));
+        assert_eq!(same("${secret:SET}", "bbb"), None);
         assert_eq!(same("${ENV:-bbb}", "aaa"), None);
         assert_eq!(same("${FREE}", "aaa"), Some(1));
         assert_eq!(same("${FREE}", "bbb"), None, "it stands for the other one now");
@@ -309,7 +351,7 @@ mod tests {
         };
         let mut own = ServerConfig { enabled: false, description: Some("d".to_owned()), ..base.clone() };
         own.args[1] = "${TOKEN}".to_owned();
-        assert_eq!(concealer.same(&own, &base).unwrap()[0].variable, "TOKEN");
+        assert_eq!(concealer.same(&own, &base).unwrap()[0].name, "TOKEN");
         let alterations: [fn(&mut ServerConfig); 6] = [
             |server| server.env = [("DB_NAME".to_owned(), "staging".to_owned())].into(),
             |server| server.env = [("DB_NAME".to_owned(), "${DB_NAME}".to_owned())].into(),
@@ -322,6 +364,28 @@ mod tests {
             let mut altered = own.clone();
             alter(&mut altered);
             assert!(concealer.same(&altered, &base).is_none(), "{index}");
+        }
+    }
+
+    #[test]
+    fn a_variable_that_is_set_counts_before_what_stands_behind_it() {
+        let set = Known("T", "of the environment");
+        let env = [("LEVEL".to_owned(), "${T:-ghp_0123456789abcdef}".to_owned())].into();
+        let mut server = ServerConfig { env, ..ServerConfig::default() };
+        let moved = Concealer::new(&set).conceal(&mut server);
+        assert_eq!((server.env["LEVEL"].as_str(), moved[0].held_in), ("${T}", HeldIn::Environment));
+    }
+
+    /// A variable and a secret of one name that have the same value.
+    struct Known(&'static str, &'static str);
+
+    impl Environment for Known {
+        fn variable(&self, name: &str) -> Option<String> {
+            (name == self.0).then(|| self.1.to_owned())
+        }
+
+        fn secret(&self, name: &str) -> Result<Option<Secret>, SecretStoreError> {
+            Ok(self.variable(name).map(Secret::from))
         }
     }
 

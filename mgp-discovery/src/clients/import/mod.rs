@@ -15,7 +15,7 @@ use super::{
     ClientKind,
     document::{self, Member, Node, Position},
 };
-use crate::config::model::ServerConfig;
+use crate::config::{Secret, model::ServerConfig};
 
 /// How files are read.
 #[derive(Debug, Clone, Default)]
@@ -45,7 +45,7 @@ impl ReadOptions {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LiteralSecrets {
-    /// They are replaced by references to variables, which are to be set.
+    /// They are replaced by references to secrets of the user, which are to be set.
     #[default]
     Refer,
     /// They are copied as they are.
@@ -99,14 +99,28 @@ impl fmt::Display for Elsewhere {
     }
 }
 
-/// A secret that was replaced by a reference to a variable. The secret itself stays where it was.
+/// A secret that was replaced by a reference. The client's file keeps it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MovedSecret {
-    /// The variable to set.
-    pub variable: String,
+    /// What the reference names.
+    pub held_in: HeldIn,
+    /// The name of the secret, or of the variable.
+    pub name: String,
     /// Where in the entry the secret stands, such as `env.API_TOKEN` or `args[2]`.
     pub place: String,
+    /// The secret.
+    pub value: Secret,
+}
+
+/// What a reference names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "the configuration knows two kinds of references")]
+pub enum HeldIn {
+    /// A variable of the environment: `${NAME}`.
+    Environment,
+    /// A secret of the user: `${secret:NAME}`.
+    Store,
 }
 
 /// An entry that is no server for us.

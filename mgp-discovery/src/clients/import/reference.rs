@@ -2,7 +2,10 @@
 //! `${NAME:-otherwise}`.
 
 use super::{ReadOptions, variable};
-use crate::clients::{ClientKind, document::Node};
+use crate::{
+    clients::{ClientKind, document::Node},
+    config::{literal, refers_to_secret},
+};
 
 /// What references are read with.
 pub(super) struct Context<'a> {
@@ -28,6 +31,13 @@ pub(super) fn translate(context: &Context<'_>, text: &str, note: &mut dyn FnMut(
         rest = &rest[len..];
     }
     out.push_str(rest);
+    // No client means the user's secrets by any spelling, and a file from elsewhere must not reach them.
+    if refers_to_secret(&out) {
+        note(format!(
+            "`{text}` is a plain text here, because a client's file cannot refer to secrets of mgp"
+        ));
+        return literal(text);
+    }
     out
 }
 
@@ -87,7 +97,7 @@ fn translated(context: &Context<'_>, inner: &str, note: &mut dyn FnMut(String)) 
         _ => {}
     }
     let name = inner.split_once(":-").map_or(inner, |(name, _)| name);
-    if !variable::is_name(name) {
+    if !variable::is_name(name) && !inner.starts_with("secret:") {
         note(format!("`${{{inner}}}` is not known here and was left as it is"));
     }
     format!("${{{inner}}}")
@@ -128,6 +138,8 @@ mod tests {
             (ClientKind::Crush, "$KEY-$$(cat x)", "${KEY}-$$(cat x)", 1),
             (ClientKind::Continue, "${{ secrets.KEY }}", "${KEY}", 0),
             (ClientKind::Kiro, "${keyring:gh}", "${keyring:gh}", 1),
+            (ClientKind::Cursor, "Bearer ${secret:X}", "Bearer $${secret:X}", 1),
+            (ClientKind::Cursor, "$${secret:X} ${env:secret:X}", "$$$${secret:X} $${env:secret:X}", 1),
             (ClientKind::Kiro, "$ { ${ é$", "$ { ${ é$", 0),
         ] {
             assert_eq!(translated(kind, theirs), (ours.to_owned(), notes), "{theirs}");

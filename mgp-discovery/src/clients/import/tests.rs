@@ -128,12 +128,12 @@ fn opencode_and_crush_are_read() {
 }
 
 #[test]
-fn secrets_are_reported_by_variable_and_never_shown() {
+fn secrets_are_reported_by_name_and_never_shown() {
     let text =
         r#"{"mcpServers": {"git hub": {"command": "x", "env": {"GITHUB_TOKEN": "ghp_abcdefgh12345678"}}}}"#;
     let server = one(ClientKind::Cursor, text);
-    assert_eq!(server.config.env["GITHUB_TOKEN"], "${GIT_HUB_GITHUB_TOKEN}");
-    assert_eq!(server.secrets[0].variable, "GIT_HUB_GITHUB_TOKEN");
+    assert_eq!(server.config.env["GITHUB_TOKEN"], "${secret:GIT_HUB_GITHUB_TOKEN}");
+    assert_eq!(server.secrets[0].name, "GIT_HUB_GITHUB_TOKEN");
     assert_eq!(server.secrets[0].place, "env.GITHUB_TOKEN");
     assert!(!format!("{server:?}").contains("ghp_"));
 

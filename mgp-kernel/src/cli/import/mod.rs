@@ -9,8 +9,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use mgp_discovery::clients::{ClientKind, FileScope, Imported, LiteralSecrets, UnknownClient};
+use mgp_discovery::clients::{ClientKind, FileScope, HeldIn, Imported, LiteralSecrets, UnknownClient};
 use mgp_discovery::config::{ConfigFile, EditError, ProcessEnvironment};
+use mgp_discovery::secrets::{SecretStore as _, user_store};
 use serde::Serialize;
 
 use self::sources::{Source, sources};
@@ -19,6 +20,7 @@ use super::clients::{Machine, is_mgp};
 use super::exit::{Exit, Failure};
 use super::output::{Output, printable};
 use super::place::{Place, Scope};
+use super::secrets::unusable;
 use super::servers_edit::refused;
 
 #[derive(Debug, Args)]
@@ -32,7 +34,7 @@ pub(super) struct Import {
     /// Say what would be taken over, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Copy secrets that stand in the files, in place of references to variables
+    /// Copy secrets that stand in the files into the configuration, in place of the store of secrets
     #[arg(long)]
     keep_secrets: bool,
     #[command(flatten)]
@@ -46,7 +48,7 @@ struct Report {
     dry_run: bool,
     clients: Vec<ClientReport>,
     servers: Vec<ServerReport>,
-    /// The variables to set, and where what they stand for is.
+    /// What stands for secrets now, and where they came from.
     secrets: Vec<SecretReport>,
     skipped: Vec<SkippedReport>,
 }
@@ -77,9 +79,24 @@ struct ServerReport {
 
 #[derive(Debug, Serialize)]
 struct SecretReport {
-    variable: String,
-    is_set: bool,
+    /// The name of the secret, or of the variable.
+    name: String,
+    kept: Kept,
     places: Vec<String>,
+    /// Servers whose command line has it, where every user of the machine can read it.
+    in_command_line_of: Vec<String>,
+}
+
+/// Where a secret is that stood in a client's file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Kept {
+    /// It is among the user's secrets, or would be.
+    Store,
+    /// The configuration refers to a variable, which is set.
+    Variable,
+    /// The configuration refers to a variable, which is not set.
+    UnsetVariable,
 }
 
 #[derive(Debug, Serialize)]
@@ -106,6 +123,14 @@ pub(super) fn run(place: &Place, output: &Output, import: &Import) -> Result<Exi
     }
     let report = report(&path, import, sources, &mut taking).map_err(|error| refused(&error))?;
     let added = report.servers.iter().any(|server| server.outcome.is_added());
+    if !import.dry_run {
+        // Before the configuration refers to them. They also complete a server that is there already.
+        let secrets = taking.stored();
+        if !secrets.is_empty() {
+            let store = user_store(&ProcessEnvironment).map_err(|error| unusable(&error))?;
+            store.set(secrets).map_err(|error| unusable(&error))?;
+        }
+    }
     if added && !import.dry_run {
         taking.save().map_err(|error| refused(&error))?;
         place.keep_trust(taking.file())?;
@@ -126,7 +151,7 @@ fn report(
     taking: &mut Taking<'_>,
 ) -> Result<Report, EditError> {
     let (mut clients, mut servers, mut skipped) = (Vec::new(), Vec::new(), Vec::new());
-    let mut secrets: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut secrets: BTreeMap<(HeldIn, String), (Vec<String>, Vec<String>)> = BTreeMap::new();
     for Source { kind, path: from, scope, read } in sources {
         let client = kind.name();
         let found = read.as_ref().map_or(0, |read| read.servers.len() + read.skipped.len());
@@ -156,17 +181,25 @@ fn report(
             let Taken { id: server_id, outcome, secrets: moved } = taken;
             for secret in moved {
                 let stands = format!("{} of `{}` in {}", secret.place, server.name, from.display());
-                secrets.entry(secret.variable).or_default().push(stands);
+                let is_shown = secret.place == "command" || secret.place.starts_with("args[");
+                let (places, shown) = secrets.entry((secret.held_in, secret.name)).or_default();
+                places.push(stands);
+                if is_shown && !shown.contains(&server_id) {
+                    shown.push(server_id.clone());
+                }
             }
             servers.push(ServerReport { server_id, name: server.name, client, outcome, notes: server.notes });
         }
         let scope = scope.map(|scope| if scope == FileScope::Project { "project" } else { "user" });
         clients.push(ClientReport { client, path: from, scope, servers: found, problem });
     }
-    let secrets = secrets.into_iter().map(|(variable, places)| SecretReport {
-        is_set: env::var_os(&variable).is_some(),
-        variable,
-        places,
+    let secrets = secrets.into_iter().map(|((held_in, name), (places, in_command_line_of))| {
+        let kept = match held_in {
+            HeldIn::Store => Kept::Store,
+            HeldIn::Environment if env::var_os(&name).is_some() => Kept::Variable,
+            HeldIn::Environment => Kept::UnsetVariable,
+        };
+        SecretReport { name, kept, places, in_command_line_of }
     });
     let secrets = secrets.collect();
     Ok(Report { file: path.to_owned(), dry_run: import.dry_run, clients, servers, secrets, skipped })
@@ -203,10 +236,20 @@ fn write(report: &Report, out: &mut Vec<u8>) -> io::Result<()> {
         writeln!(out, "skipped {name} ({}, line {}): {why}", skip.path.display(), skip.line)?;
     }
     for secret in &report.secrets {
-        let state = if secret.is_set { "is set" } else { "set it before mgp starts" };
-        writeln!(out, "variable {}: {state}", secret.variable)?;
+        let name = &secret.name;
+        match secret.kept {
+            Kept::Store if report.dry_run => {
+                writeln!(out, "secret {name}: would be kept among your secrets")?
+            }
+            Kept::Store => writeln!(out, "secret {name}: kept among your secrets, see `mgp secrets list`")?,
+            Kept::Variable => writeln!(out, "variable {name}: is set")?,
+            Kept::UnsetVariable => writeln!(out, "variable {name}: set it before mgp starts")?,
+        }
         for place in &secret.places {
-            writeln!(out, "    for the secret at {}", printable(place))?;
+            writeln!(out, "    from {}", printable(place))?;
+        }
+        for server in &secret.in_command_line_of {
+            writeln!(out, "    the list of processes shows it while {server} runs, as it did before")?;
         }
     }
     if report.servers.iter().any(|server| server.outcome.is_added()) {

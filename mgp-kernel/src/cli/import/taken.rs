@@ -1,9 +1,10 @@
 use std::path::Path;
 
 use mgp_discovery::Config;
-use mgp_discovery::clients::{Concealer, ImportedServer, LiteralSecrets, MovedSecret};
+use mgp_discovery::clients::{Concealer, HeldIn, ImportedServer, LiteralSecrets, MovedSecret};
 use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::config::{ConfigFile, EditError, Environment};
+use mgp_discovery::secrets::Secrets;
 use serde::Serialize;
 
 use crate::parts::KERNEL;
@@ -32,7 +33,7 @@ impl Outcome {
 pub(super) struct Taken {
     pub(super) id: String,
     pub(super) outcome: Outcome,
-    /// The variables that stand for its secrets.
+    /// What stands for its secrets.
     pub(super) secrets: Vec<MovedSecret>,
 }
 
@@ -42,6 +43,8 @@ pub(super) struct Taking<'e> {
     servers: Vec<ServerConfig>,
     concealer: Concealer<'e>,
     secrets: LiteralSecrets,
+    /// Secrets that the configuration refers to by name.
+    stored: Secrets,
 }
 
 impl<'e> Taking<'e> {
@@ -56,10 +59,10 @@ impl<'e> Taking<'e> {
         for server in &config.servers {
             concealer.reserve(server);
         }
-        Ok(Self { file, servers: config.servers, concealer, secrets })
+        Ok(Self { file, servers: config.servers, concealer, secrets, stored: Secrets::new() })
     }
 
-    /// Tells of a server that is to be taken, before any is: no secret gets a variable that one of them refers to.
+    /// Tells of a server that is to be taken, before any is: no secret gets a name that one of them refers to.
     pub(super) fn announce(&mut self, server: &ImportedServer) {
         self.concealer.reserve(&server.config);
     }
@@ -74,6 +77,7 @@ impl<'e> Taking<'e> {
         loop {
             if let Some(there) = self.servers.iter().find(|there| there.id == candidate.id) {
                 if let Some(secrets) = self.concealer.same(there, &candidate) {
+                    self.store(&secrets);
                     return Ok(Taken { id: candidate.id, outcome: Outcome::Present, secrets });
                 }
             } else if candidate.id != KERNEL {
@@ -87,16 +91,32 @@ impl<'e> Taking<'e> {
             _ => self.concealer.conceal(&mut candidate),
         };
         self.file.add(&candidate)?;
+        self.store(&secrets);
         let (id, instead_of) = (candidate.id.clone(), (number > 1).then_some(wanted));
         self.servers.push(candidate);
         Ok(Taken { id, outcome: Outcome::Added { instead_of }, secrets })
     }
 
-    /// Writes the file; one that has secrets is from before on only for its owner.
+    /// Notes what is kept outside of the configuration.
+    fn store(&mut self, secrets: &[MovedSecret]) {
+        for secret in secrets.iter().filter(|secret| secret.held_in == HeldIn::Store) {
+            // Names are made of words of the client's file, and one that is none stays out of the configuration as well.
+            if let Ok(name) = secret.name.parse() {
+                self.stored.insert(name, secret.value.clone());
+            }
+        }
+    }
+
+    /// Returns the secrets that the configuration refers to by name now.
+    pub(super) fn stored(&self) -> Secrets {
+        self.stored.clone()
+    }
+
     pub(super) const fn file(&self) -> &ConfigFile {
         &self.file
     }
 
+    /// Writes the file; one that has secrets is from before on only for its owner.
     pub(super) fn save(&self) -> Result<(), EditError> {
         match self.secrets {
             LiteralSecrets::Keep => self.file.save_for_owner(),
@@ -171,7 +191,7 @@ mod tests {
         );
         assert_eq!(taking.take(server("files", "a")).unwrap().outcome, Outcome::Present);
         let api = taking.take(keyed("api", "s3cret")).unwrap();
-        assert_eq!((api.outcome, api.secrets[0].variable.as_str()), (Outcome::Present, "MINE"));
+        assert_eq!((api.outcome, api.secrets[0].name.as_str()), (Outcome::Present, "MINE"));
     }
 
     #[test]
@@ -179,7 +199,7 @@ mod tests {
         let mut taking = taking("");
         let mut take = |key| {
             let taken = taking.take(keyed("api", key)).unwrap();
-            (taken.id, taken.outcome.is_added(), taken.secrets[0].variable.clone())
+            (taken.id, taken.outcome.is_added(), taken.secrets[0].name.clone())
         };
         assert_eq!(take("one"), ("api".into(), true, "API_KEY".into()));
         assert_eq!(take("two"), ("api-2".into(), true, "API_2_KEY".into()));
@@ -200,8 +220,9 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_of_another_server_is_given_to_no_secret() {
-        let mut taking = taking("[[servers]]\nid = 'other'\ncommand = 'a'\nenv = { K = '${API_KEY}' }\n");
-        assert_eq!(taking.take(keyed("api", "one")).unwrap().secrets[0].variable, "API_KEY_2");
+    fn a_name_that_another_server_refers_to_is_given_to_no_secret() {
+        let mut taking =
+            taking("[[servers]]\nid = 'other'\ncommand = 'a'\nenv = { K = '${secret:API_KEY}' }\n");
+        assert_eq!(taking.take(keyed("api", "one")).unwrap().secrets[0].name, "API_KEY_2");
     }
 }

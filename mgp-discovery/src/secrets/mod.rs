@@ -1,0 +1,176 @@
+//! The user's secrets, which the configuration refers to by name: `${secret:NAME}`.
+//!
+//! A [`SecretStore`] keeps them outside of `mgp.toml`, so that the configuration can be shown, copied and committed.
+//! [`SecretFile`] keeps them in a file that only its owner may read.
+//!
+//! ```
+//! use mgp_discovery::secrets::{SecretFile, SecretName, SecretStore};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let store = SecretFile::at(folder.path().join("secrets.toml"));
+//! let name: SecretName = "GITHUB_TOKEN".parse()?;
+//! store.set([(name.clone(), "s3cret".to_owned().into())].into())?;
+//! assert_eq!(store.secrets()?[&name].expose(), "s3cret");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod file;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+pub use self::file::SecretFile;
+use crate::config::{Environment, Secret};
+
+/// The name of a secret: up to 128 letters, digits, `_`, `-` and `.`, of which the first is a letter, a digit or `_`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SecretName(Box<str>);
+
+/// A text that cannot be the name of a secret. The text is not repeated: it may be the secret itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the name of a secret consists of up to 128 letters, digits, `_`, `-` and `.`, such as GITHUB_TOKEN")]
+#[non_exhaustive]
+pub struct BadSecretName;
+
+/// Keeps secrets by name.
+pub trait SecretStore: fmt::Debug + Send + Sync {
+    /// Returns all secrets. A store that was never written to has none.
+    ///
+    /// # Errors
+    /// The store cannot be read, or others could read it.
+    fn secrets(&self) -> Result<Secrets, SecretStoreError>;
+
+    /// Adds secrets all at once, or replaces those that have their names.
+    ///
+    /// # Errors
+    /// The store stays as it was where it cannot be read or written.
+    fn set(&self, secrets: Secrets) -> Result<(), SecretStoreError>;
+
+    /// Removes a secret, and returns whether there was one.
+    ///
+    /// # Errors
+    /// The store stays as it was where it cannot be read or written.
+    fn remove(&self, name: &SecretName) -> Result<bool, SecretStoreError>;
+
+    /// Returns where the secrets are kept, in words for people.
+    fn location(&self) -> String;
+}
+
+/// Secrets by name.
+pub type Secrets = BTreeMap<SecretName, Secret>;
+
+/// Why secrets cannot be read or written. No variant repeats a value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SecretStoreError {
+    /// Nothing says where the user's configuration is.
+    #[error("there is no home directory for the secrets: set HOME")]
+    NoHome,
+    /// The file is a symbolic link, so that it could be anybody's.
+    #[error("the secrets are not read, because {} is a symbolic link: put the file itself there", .0.display())]
+    Link(PathBuf),
+    /// Something else than a file is there.
+    #[error("the secrets are not read, because {} is not a file: remove it", .0.display())]
+    NoFile(PathBuf),
+    /// Another user owns the file.
+    #[error(
+        "the secrets are not read, because {} belongs to the user {owner}: remove it, or make it yours",
+        path.display()
+    )]
+    Owner {
+        /// The file.
+        path: PathBuf,
+        /// The number of the user.
+        owner: u32,
+    },
+    /// Other users could read or change the file.
+    #[error(
+        "the secrets are not read, because others may open {} (mode {mode:03o}): run `chmod 600 {}`",
+        path.display(), path.display()
+    )]
+    Mode {
+        /// The file.
+        path: PathBuf,
+        /// Its permissions.
+        mode: u32,
+    },
+    /// The file is not what `mgp secrets` writes.
+    #[error("{}: line {line} is not `NAME = \"value\"`", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// Where, counted from 1.
+        line: usize,
+    },
+    /// The system refuses.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        error: String,
+    },
+}
+
+/// Returns the store of the user whose environment this is: `mgp/secrets.toml` in `$XDG_CONFIG_HOME` or in `~/.config`.
+///
+/// # Errors
+/// There is no home directory.
+pub fn user_store(environment: &dyn Environment) -> Result<SecretFile, SecretStoreError> {
+    let path = SecretFile::user_path(environment).ok_or(SecretStoreError::NoHome)?;
+    Ok(SecretFile::at(path))
+}
+
+impl SecretName {
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns whether a text can be a name.
+    pub(crate) fn is_name(text: &str) -> bool {
+        text.len() <= LONGEST
+            && text.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '_')
+            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
+    }
+}
+
+impl FromStr for SecretName {
+    type Err = BadSecretName;
+
+    fn from_str(text: &str) -> Result<Self, BadSecretName> {
+        if Self::is_name(text) { Ok(Self(text.into())) } else { Err(BadSecretName) }
+    }
+}
+
+impl std::borrow::Borrow<str> for SecretName {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for SecretName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+const LONGEST: usize = 128;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_a_word_and_a_text_that_is_none_is_not_repeated() {
+        for name in ["GITHUB_TOKEN", "a.b-c", "_x", "7z"] {
+            assert_eq!(name.parse::<SecretName>().unwrap().as_str(), name);
+        }
+        for text in ["", "a b", "NAME=ghp_1", "-x", ".x", "a}", "ä", &"x".repeat(129)] {
+            assert!(text.parse::<SecretName>().is_err(), "{text}");
+        }
+        assert!(!BadSecretName.to_string().contains("ghp_"));
+    }
+}

@@ -1,0 +1,241 @@
+//! `mgp secrets`: the user's secrets, which `mgp.toml` refers to as `${secret:NAME}`. No command prints a value.
+
+use std::collections::BTreeMap;
+use std::io::{self, IsTerminal as _, Read as _, Write as _};
+
+use clap::{Args, Subcommand};
+use mgp_discovery::Config;
+use mgp_discovery::config::{ProcessEnvironment, nearest};
+use mgp_discovery::secrets::{SecretName, SecretStore, SecretStoreError, Secrets as Stored, user_store};
+use serde::Serialize;
+
+use super::exit::{Exit, Failure};
+use super::output::Output;
+use super::place::Place;
+use super::proof::read_hidden;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Secrets {
+    /// Set a secret: its value is typed on the terminal, which does not show it, or read from standard input
+    Set(Set),
+    /// List secrets by name, and the servers that use them
+    List,
+    /// Remove a secret
+    Remove(Named),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Set {
+    #[command(flatten)]
+    named: Named,
+    /// Refused: the list of processes and the history of the shell show what stands on a command line
+    #[arg(hide = true)]
+    value: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Named {
+    /// The name of the secret, such as GITHUB_TOKEN
+    name: String,
+}
+
+/// The secrets by name.
+#[derive(Debug, Serialize)]
+struct List {
+    /// Where they are kept.
+    kept_in: String,
+    secrets: Vec<Listed>,
+}
+
+#[derive(Debug, Serialize)]
+struct Listed {
+    name: String,
+    is_set: bool,
+    /// The places of the configuration that refer to it.
+    used_by: Vec<Use>,
+}
+
+#[derive(Debug, Serialize)]
+struct Use {
+    server_id: String,
+    /// The key, such as `env.TOKEN`.
+    key: String,
+    /// Whether the list of processes shows the value while the server runs.
+    in_command_line: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Changed {
+    name: String,
+    kept_in: String,
+    /// Servers that use it.
+    used_by: Vec<String>,
+}
+
+pub(super) async fn run(place: &Place, output: &Output, secrets: Secrets) -> Result<Exit, Failure> {
+    let store = user_store(&ProcessEnvironment).map_err(|error| unusable(&error))?;
+    match secrets {
+        Secrets::Set(wanted) => set(place, output, &store, wanted).await,
+        Secrets::List => list(place, output, &store),
+        Secrets::Remove(named) => remove(place, output, &store, &named),
+    }
+}
+
+/// Why the user's secrets cannot be read or written.
+pub(super) fn unusable(error: &SecretStoreError) -> Failure {
+    Failure::usage(error.to_string())
+}
+
+async fn set(place: &Place, output: &Output, store: &dyn SecretStore, wanted: Set) -> Result<Exit, Failure> {
+    let name = wanted.named.parse()?;
+    if wanted.value.is_some() {
+        return Err(on_command_line(name.as_str()));
+    }
+    // Before somebody types a secret that cannot be kept.
+    store.secrets().map_err(|error| unusable(&error))?;
+    let value = typed(&name).await?;
+    store.set(Stored::from([(name.clone(), value.into())])).map_err(|error| unusable(&error))?;
+    let changed = Changed::of(place, store, &name);
+    output.show(&changed, |changed, out| writeln!(out, "{} is set in {}", changed.name, changed.kept_in))?;
+    output.note(&match changed.used_by.split_first() {
+        None => {
+            format!("write `${{secret:{name}}}` into `env` or `headers` of a server in mgp.toml to use it")
+        }
+        Some((server, _)) => format!(
+            "used by {}; one that runs takes it when it is started again: `mgp restart {server}`",
+            changed.used_by.join(", ")
+        ),
+    });
+    Ok(Exit::Done)
+}
+
+fn list(place: &Place, output: &Output, store: &dyn SecretStore) -> Result<Exit, Failure> {
+    let stored = store.secrets().map_err(|error| unusable(&error))?;
+    let mut uses = uses(place);
+    let mut secrets: Vec<Listed> = stored
+        .keys()
+        .map(|name| Listed {
+            name: name.to_string(),
+            is_set: true,
+            used_by: uses.remove(name.as_str()).unwrap_or_default(),
+        })
+        .collect();
+    // A secret that a server waits for is looked for here, too.
+    secrets.extend(uses.into_iter().map(|(name, used_by)| Listed { name, is_set: false, used_by }));
+    let list = List { kept_in: store.location(), secrets };
+    output.table(&list, "no secrets; `mgp secrets set NAME` sets one", |list, table| {
+        table.headings(&["SECRET", "STATE", "USED BY"]);
+        for secret in &list.secrets {
+            let state = if secret.is_set { "set" } else { "not set" };
+            let used: Vec<String> = secret.used_by.iter().map(Use::shown).collect();
+            let used = if used.is_empty() { "-".to_owned() } else { used.join(", ") };
+            table.row([secret.name.clone(), state.to_owned(), used]);
+        }
+    })?;
+    if list.secrets.iter().any(|secret| secret.is_set) {
+        output.note(&format!("kept in {}", list.kept_in));
+    }
+    for missing in list.secrets.iter().filter(|secret| !secret.is_set) {
+        output.note(&format!("`mgp secrets set {}` sets the secret that is missing", missing.name));
+    }
+    Ok(Exit::Done)
+}
+
+fn remove(place: &Place, output: &Output, store: &dyn SecretStore, named: &Named) -> Result<Exit, Failure> {
+    let name = named.parse()?;
+    let stored = store.secrets().map_err(|error| unusable(&error))?;
+    if !store.remove(&name).map_err(|error| unusable(&error))? {
+        let meant = nearest(name.as_str(), stored.keys().map(SecretName::as_str));
+        return Err(Failure::usage(format!("there is no secret {name}")).hint(match meant {
+            Some(meant) => format!("did you mean {meant}? `mgp secrets list` shows all"),
+            None => "`mgp secrets list` shows the secrets that there are".to_owned(),
+        }));
+    }
+    let changed = Changed::of(place, store, &name);
+    output.show(&changed, |changed, out| writeln!(out, "{} is removed", changed.name))?;
+    if !changed.used_by.is_empty() {
+        output.note(&format!(
+            "{} cannot be started without it: `mgp secrets set {name}` sets it again",
+            changed.used_by.join(", ")
+        ));
+    }
+    Ok(Exit::Done)
+}
+
+impl Named {
+    fn parse(&self) -> Result<SecretName, Failure> {
+        self.name.parse().map_err(|error| match self.name.split_once('=') {
+            // What stands behind the sign is the secret.
+            Some((name, _)) if name.parse::<SecretName>().is_ok() => on_command_line(name),
+            _ => Failure::usage(format!("{error}")),
+        })
+    }
+}
+
+fn on_command_line(name: &str) -> Failure {
+    Failure::usage(
+        "the value of a secret is not taken from the command line, where the list of processes and the history of the \
+         shell show it",
+    )
+    .hint(format!("run `mgp secrets set {name}` and type the value, or give it on standard input; then change the one that was shown"))
+}
+
+/// The value: a line that is typed and not shown, or all of standard input without the end of its last line.
+async fn typed(name: &SecretName) -> Result<String, Failure> {
+    let asked = format!("value of {name} (not shown): ");
+    let read = tokio::task::spawn_blocking(move || {
+        if io::stdin().is_terminal() {
+            return read_hidden(&asked);
+        }
+        let mut text = String::new();
+        io::stdin().take(MAX_BYTES).read_to_string(&mut text)?;
+        let line = text.strip_suffix('\n').unwrap_or(&text);
+        Ok(line.strip_suffix('\r').unwrap_or(line).to_owned())
+    });
+    let value = read.await.map_err(io::Error::other).and_then(|value| value).map_err(|error| {
+        let message = format!("the value of {name} cannot be read: {error}");
+        Failure::usage(message).hint("run it in a terminal, or give the value on standard input")
+    })?;
+    if value.is_empty() || value.contains('\0') {
+        return Err(Failure::usage(format!(
+            "the value of {name} is empty or has a NUL byte, so nothing was set"
+        )));
+    }
+    Ok(value)
+}
+
+/// The places that refer to secrets, by secret. A configuration that is broken refers to none.
+fn uses(place: &Place) -> BTreeMap<String, Vec<Use>> {
+    let config: Config = place.read().map(|configured| configured.config).unwrap_or_default();
+    let mut uses: BTreeMap<String, Vec<Use>> = BTreeMap::new();
+    for server in &config.servers {
+        for found in server.secret_references() {
+            let in_command_line = found.is_in_command_line();
+            let place = Use { server_id: server.id.clone(), key: found.key, in_command_line };
+            uses.entry(found.secret).or_default().push(place);
+        }
+    }
+    uses
+}
+
+impl Use {
+    fn shown(&self) -> String {
+        let warning = if self.in_command_line { ", which the list of processes shows" } else { "" };
+        format!("{} ({}{warning})", self.server_id, self.key)
+    }
+}
+
+impl Changed {
+    fn of(place: &Place, store: &dyn SecretStore, name: &SecretName) -> Self {
+        let mut used_by: Vec<String> = Vec::new();
+        for place in uses(place).remove(name.as_str()).unwrap_or_default() {
+            if !used_by.contains(&place.server_id) {
+                used_by.push(place.server_id);
+            }
+        }
+        Self { name: name.to_string(), kept_in: store.location(), used_by }
+    }
+}
+
+/// A file of keys is shorter.
+const MAX_BYTES: u64 = 1 << 20;

@@ -58,6 +58,6 @@ pub use self::nearest::nearest;
 pub use self::problem::{ConfigError, Problem, Severity};
 pub use self::reference::reference;
 pub use self::shape::schema;
-pub(crate) use self::template::refers_to_secret;
 pub use self::template::{BadReference, Secret, literal};
+pub(crate) use self::template::{refers_to_secret, unspelled};
 pub use self::trust::{FolderFile, FolderTrust, TrustedFile, TrustedFolders, UntrustedFile};

@@ -141,6 +141,16 @@ pub fn literal(text: &str) -> String {
     spelled
 }
 
+/// Returns what a text that refers to nothing stands for, the reverse of [`literal`]; any other text as it is.
+pub(crate) fn unspelled(text: &str) -> String {
+    let Ok(Template(parts)) = Template::parse(text) else { return text.to_owned() };
+    let texts = parts.iter().map(|part| match part {
+        Part::Text(text) => Some(*text),
+        _ => None,
+    });
+    texts.collect::<Option<String>>().unwrap_or_else(|| text.to_owned())
+}
+
 fn reference(inside: &str) -> Option<Part<'_>> {
     if let Some(name) = inside.strip_prefix("secret:") {
         return SecretName::is_name(name).then_some(Part::Secret { name });
@@ -246,6 +256,7 @@ mod tests {
 
         #[test]
         fn a_literal_stands_for_the_text_it_was_made_from(text in r"[$\{\}KEY ä]{0,12}") {
+            prop_assert_eq!(unspelled(&literal(&text)), text.clone());
             prop_assert_eq!(resolved(&literal(&text)), Ok(text));
         }
 

@@ -107,6 +107,8 @@ async fn the_kernels_own_files_are_out_of_reach_in_every_spelling() {
         format!("{}/mgp.db", link.display()),
         "notes/files/harmless/audit.db".to_owned(),
         scene.written("mgp.toml"),
+        scene.written(".config/mgp/secrets.toml"),
+        "~/.config/mgp/Secrets.toml".to_owned(),
     ] {
         scene.is_refused("read_file", &path, "protected-path");
     }

@@ -6,7 +6,7 @@ use std::{
 use super::{HeldIn, MovedSecret, places, variable};
 use crate::{
     clients::secret,
-    config::{Environment, model::ServerConfig},
+    config::{Environment, model::ServerConfig, unspelled},
     secrets::SecretName,
 };
 
@@ -54,15 +54,15 @@ impl<'e> Concealer<'e> {
             let mut value = text.value.to_owned();
             for Found { part, literal, said } in found(&text).into_iter().rev() {
                 let (held_in, name) = match said {
-                    Some(name) => self.said_name(name, literal),
-                    None => (HeldIn::Store, self.new_secret(&wanted(&server.id, &text), literal)),
+                    Some(name) => self.said_name(name, &literal),
+                    None => (HeldIn::Store, self.new_secret(&wanted(&server.id, &text), &literal)),
                 };
                 let reference = match held_in {
                     HeldIn::Environment => format!("${{{name}}}"),
                     HeldIn::Store => format!("${{secret:{name}}}"),
                 };
                 value.replace_range(part, &reference);
-                let (place, value) = (text.place.clone(), literal.to_owned().into());
+                let (place, value) = (text.place.clone(), literal.into());
                 moved.push(MovedSecret { held_in, name, place, value });
             }
             if value != text.value {
@@ -93,13 +93,13 @@ impl<'e> Concealer<'e> {
                 return None;
             }
             for (reference, literal) in counterparts(own.value, &other)? {
-                let before = known.insert(reference.name(), literal.to_owned());
+                let before = known.insert(reference.name(), literal.clone());
                 let value = before.or_else(|| self.value_of(&reference));
                 if value.is_some_and(|value| value != literal) {
                     return None;
                 }
                 let (held_in, name) = reference.name();
-                let (place, value) = (other.place.clone(), literal.to_owned().into());
+                let (place, value) = (other.place.clone(), literal.into());
                 moved.push(MovedSecret { held_in, name, place, value });
             }
         }
@@ -192,7 +192,7 @@ impl<'t> Reference<'t> {
 }
 
 /// The references of ours that stand where the other text has secrets, with those; nothing if the texts differ otherwise.
-fn counterparts<'t>(own: &'t str, other: &places::Text<'t>) -> Option<Vec<(Reference<'t>, &'t str)>> {
+fn counterparts<'t>(own: &'t str, other: &places::Text<'t>) -> Option<Vec<(Reference<'t>, String)>> {
     let mut counterparts = Vec::new();
     if own == other.value {
         return Some(counterparts);
@@ -218,7 +218,8 @@ fn counterparts<'t>(own: &'t str, other: &places::Text<'t>) -> Option<Vec<(Refer
 struct Found<'t> {
     /// What is replaced.
     part: Range<usize>,
-    literal: &'t str,
+    /// The secret itself.
+    literal: String,
     /// The variable that goes before it, if it is only what to take otherwise.
     said: Option<&'t str>,
 }
@@ -226,10 +227,10 @@ struct Found<'t> {
 fn found<'t>(text: &places::Text<'t>) -> Vec<Found<'t>> {
     let mut all: Vec<Found<'t>> = Vec::new();
     for part in secret::find(&text.name, text.value) {
-        let literal = &text.value[part.clone()];
+        let written = &text.value[part.clone()];
         let found = match enclosing_reference(text.value, &part) {
-            Some((part, name)) => Found { part, literal, said: Some(name) },
-            None => Found { part, literal, said: None },
+            Some((part, name)) => Found { part, literal: written.to_owned(), said: Some(name) },
+            None => Found { part, literal: unspelled(written), said: None },
         };
         // Two within one reference are replaced as one.
         if all.last().is_none_or(|before| before.part.end <= found.part.start) {

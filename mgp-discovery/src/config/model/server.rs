@@ -18,12 +18,14 @@ pub struct ServerConfig {
     pub id: String,
     /// The program to start. A server has either this, or `url`, or `socket`.
     pub command: Option<String>,
-    /// What the program is given.
+    /// What the program is given. Every user of the machine can read it while the program runs, so secrets belong into
+    /// `env`.
     pub args: Vec<String>,
     /// Where the program starts; where the kernel did, if left out.
     pub cwd: Option<String>,
     /// Variables that the program finds in its environment, beside those that every program needs (`PATH`, `HOME` and
-    /// the like). Values may refer to the environment of the kernel: `${NAME}`, `${NAME:-otherwise}`.
+    /// the like). Values may refer to the environment of the kernel, `${NAME}` and `${NAME:-otherwise}`, and to secrets that
+    /// `mgp secrets set NAME` stores, `${secret:NAME}`.
     pub env: BTreeMap<String, String>,
     /// Whether the program is confined by the system: it reads the system's programs and libraries and its own folder,
     /// writes to a temporary folder of its own, and reaches no network, beside what it is permitted. It is not started
@@ -33,7 +35,7 @@ pub struct ServerConfig {
     pub confinement: Option<ServerConfinement>,
     /// Where the server is reached over HTTP.
     pub url: Option<String>,
-    /// Headers of requests over HTTP. Values may refer to the environment.
+    /// Headers of requests over HTTP. Values may refer to the environment and to secrets, as those of `env`.
     pub headers: BTreeMap<String, String>,
     /// The path of the Unix socket at which the server listens.
     pub socket: Option<String>,

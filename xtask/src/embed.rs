@@ -28,7 +28,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let program = workspace.root.join("xtask/embed");
     let packages = format!("--requirement={}", program.join("requirements.txt").display());
-    let interpreter = python::environment(&folder.join("python"), &packages)?;
+    let interpreter = python::environment(&folder.join("python"), &[&packages])?;
     let of_the_crate = workspace.root.join("mgp-toolindex/table/tools.mgptable");
     let before = read(&of_the_crate)?;
     let out = args.out.as_ref().unwrap_or(&of_the_crate);

@@ -7,6 +7,7 @@
 //! cargo xtask conformance   the official MCP conformance suite, server and client
 //! cargo xtask walk          what a new user does with `mgp`, step by step
 //! cargo xtask interop       other SDKs against ours, in both directions
+//! cargo xtask servers       published servers, directly and through the kernel
 //! cargo xtask bench         speed beside rmcp and a hand-written floor
 //! cargo xtask guard         what the validators stop, and what they stop wrongly
 //! cargo xtask embed         the table of word vectors, built anew
@@ -27,6 +28,8 @@ mod ledger;
 mod node;
 mod process;
 mod python;
+mod servers;
+mod session;
 mod table;
 mod tidy;
 mod walk;
@@ -60,6 +63,8 @@ enum Chore {
     Walk(walk::Args),
     /// Other SDKs against ours, in both directions
     Interop(interop::Args),
+    /// Published servers, directly and through the kernel
+    Servers(servers::Args),
     /// Speed beside rmcp and a hand-written floor
     Bench(bench::Args),
     /// What the validators stop, and what they stop wrongly
@@ -89,6 +94,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Conformance(args) => conformance::run(&workspace, &args),
         Chore::Walk(args) => walk::run(&workspace, &args),
         Chore::Interop(args) => interop::run(&workspace, &args),
+        Chore::Servers(args) => servers::run(&workspace, &args),
         Chore::Bench(args) => bench::run(&workspace, &args),
         Chore::Guard(args) => guard::run(&workspace, &args),
         Chore::Embed(args) => embed::run(&workspace, &args),

@@ -17,7 +17,8 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// Installs the packages unless the same ones are there already.
+    /// Installs the packages unless the same ones are there already. Their install scripts do not run: some bring
+    /// a browser of their own.
     pub(crate) fn install(folder: &Path, packages: &[&str]) -> Result<Self> {
         process::require("npm", "https://nodejs.org, or the package `npm` of your system")?;
         let node = Self { folder: folder.to_owned() };
@@ -29,7 +30,7 @@ impl Node {
         println!("npm install {wanted}");
         fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
         fs::write(folder.join("package.json"), r#"{ "private": true, "type": "module" }"#)?;
-        let quiet = ["install", "--no-audit", "--no-fund", "--loglevel", "error"];
+        let quiet = ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "error"];
         process::run(Command::new("npm").current_dir(folder).args(quiet).args(wanted.split(' ')))?;
         fs::write(&stamp, wanted)?;
         Ok(node)

@@ -10,19 +10,20 @@ use anyhow::{Context, Result};
 
 use crate::process;
 
-/// Makes an environment that holds one package, unless it is there already; returns its interpreter.
-pub(crate) fn environment(folder: &Path, package: &str) -> Result<PathBuf> {
+/// Makes an environment that holds these packages, unless it is there already; returns its interpreter.
+pub(crate) fn environment(folder: &Path, packages: &[&str]) -> Result<PathBuf> {
     process::require("python3", INSTALL)?;
+    let wanted = packages.join(" ");
     let interpreter = folder.join("bin/python");
     let stamp = folder.join("installed.txt");
-    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == package) {
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
         return Ok(interpreter);
     }
-    println!("pip install {package}");
+    println!("pip install {wanted}");
     process::run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(folder))
         .with_context(|| format!("python3 cannot make an environment; install it: {INSTALL}"))?;
-    process::run(Command::new(&interpreter).args(["-m", "pip", "install", "--quiet", package]))?;
-    fs::write(&stamp, package)?;
+    process::run(Command::new(&interpreter).args(["-m", "pip", "install", "--quiet"]).args(packages))?;
+    fs::write(&stamp, wanted)?;
     Ok(interpreter)
 }
 

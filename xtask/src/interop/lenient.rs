@@ -3,20 +3,17 @@
 
 use std::{
     fs,
-    io::{BufRead as _, BufReader, Write as _},
     path::{Path, PathBuf},
-    process::{Child, ChildStdin, Command, Stdio},
-    sync::mpsc,
-    thread,
-    time::Duration,
+    process::Command,
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
 use super::leg::Checks;
 use crate::{
     process,
+    session::{Era, Session},
     workspace::{Profile, Workspace},
 };
 
@@ -37,18 +34,18 @@ pub(super) fn checks(workspace: &Workspace, folder: &Path) -> Result<Checks> {
     let mut through = Command::new(kernel);
     through.arg("--config").arg(&config).arg("--state").arg(&state).arg("serve");
 
-    let mut direct = Peer::start(&mut Command::new(&server))?;
-    let mut behind = Peer::start(&mut through)?;
+    let mut direct = Session::start(&mut Command::new(&server), Era::Legacy)?;
+    let mut behind = Session::start(&mut through, Era::Legacy)?;
     let mut checks = Checks::default();
-    let honest = behind.ask("tools/call", r#"{"name":"lenient.echo","arguments":{"text":"a"}}"#)?;
+    let honest = asked(&mut behind, "tools/call", r#"{"name":"lenient.echo","arguments":{"text":"a"}}"#)?;
     checks.add("tools/call", said(&honest, "ran echo"));
-    let listed = behind.ask("tools/list", "{}")?;
+    let listed = asked(&mut behind, "tools/list", "{}")?;
     checks.add("tools/list", said(&listed, "lenient__delete_everything"));
     for attack in ATTACKS {
         let params = |name: &str| attack.params.replace("NAME", name);
-        let real = direct.ask(attack.method, &params("echo"))?;
+        let real = asked(&mut direct, attack.method, &params("echo"))?;
         checks.add(&format!("{} works without the kernel", attack.what), said(&real, attack.does));
-        let stopped = behind.ask(attack.method, &params("lenient.echo"))?;
+        let stopped = asked(&mut behind, attack.method, &params("lenient.echo"))?;
         let verdict = match said(&stopped, attack.does) {
             Err(_) if stopped["error"].is_object() => Ok(()),
             _ => Err(stopped.to_string()),
@@ -88,6 +85,10 @@ const ATTACKS: &[Attack] = &[
     },
 ];
 
+fn asked(session: &mut Session, method: &str, params: &str) -> Result<Value> {
+    Ok(serde_json::from_str(&session.ask_as_written(method, params)?)?)
+}
+
 fn said(answer: &Value, text: &str) -> Result<(), String> {
     let answer = answer.to_string();
     if answer.contains(text) { Ok(()) } else { Err(format!("the answer lacks {text:?}: {answer}")) }
@@ -109,62 +110,3 @@ fn build(workspace: &Workspace, folder: &Path) -> Result<PathBuf> {
 
 /// How to get what the leg needs.
 const INSTALL: &str = "Go 1.18 or newer (on Debian: apt install golang-go)";
-
-/// A server on the standard input and output of a process that ends with this value.
-struct Peer {
-    child: Child,
-    input: ChildStdin,
-    lines: mpsc::Receiver<String>,
-    id: u64,
-}
-
-impl Peer {
-    /// Starts it and opens a session.
-    fn start(command: &mut Command) -> Result<Self> {
-        let line = process::line(command);
-        let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
-        let mut child = child.with_context(|| format!("cannot start `{line}`"))?;
-        let input = child.stdin.take().context("no standard input")?;
-        let output = child.stdout.take().context("no standard output")?;
-        let (sender, lines) = mpsc::channel();
-        thread::spawn(move || {
-            for line in BufReader::new(output).lines().map_while(Result::ok) {
-                if sender.send(line).is_err() {
-                    return;
-                }
-            }
-        });
-        let mut peer = Self { child, input, lines, id: 0 };
-        let hello = json!({
-            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "interop", "version": "1"},
-        });
-        peer.ask("initialize", &hello.to_string())?;
-        writeln!(peer.input, r#"{{"jsonrpc":"2.0","method":"notifications/initialized"}}"#)?;
-        Ok(peer)
-    }
-
-    /// Sends params as they stand, and returns the answer.
-    fn ask(&mut self, method: &str, params: &str) -> Result<Value> {
-        self.id += 1;
-        let id = self.id;
-        writeln!(self.input, r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#)?;
-        loop {
-            let line =
-                self.lines.recv_timeout(LIMIT).with_context(|| format!("`{method}` is not answered"))?;
-            let message: Value = serde_json::from_str(&line)?;
-            if message["id"] == id {
-                return Ok(message);
-            }
-        }
-    }
-}
-
-impl Drop for Peer {
-    fn drop(&mut self) {
-        // It may have ended by itself; then there is nothing left to stop.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-const LIMIT: Duration = Duration::from_mins(1);

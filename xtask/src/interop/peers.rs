@@ -256,7 +256,7 @@ impl Tools {
         let mut python = BTreeMap::new();
         for peer in peers {
             if let Kind::Python(package) = peer.kind {
-                python.insert(peer.name, python::environment(&folder.join(peer.name), package)?);
+                python.insert(peer.name, python::environment(&folder.join(peer.name), &[package])?);
             }
         }
         let needs_node = peers.iter().any(|p| !matches!(p.kind, Kind::Python(_)));

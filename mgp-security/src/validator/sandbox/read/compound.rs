@@ -1,7 +1,7 @@
 //! Compound commands: groups, branches, loops, functions and tests.
 
 use super::parser::{Flaw, MAX_DEPTH, Parser, Until};
-use super::syntax::{Body, Part, Pipeline, Script, Simple, Stage, Word};
+use super::syntax::{Body, Direction, Part, Pipeline, Redirect, Script, Simple, Stage, Word};
 
 impl Parser<'_> {
     /// Reads the compound command that begins here, if one does.
@@ -187,26 +187,58 @@ impl Parser<'_> {
         Body::Function { name, body: self.function_body() }
     }
 
-    /// `[[ .. ]]`, in which signs compare and do not redirect.
+    /// `[[ .. ]]`, in which signs compare and do not redirect. A shell that does not know it runs what stands behind
+    /// `&&`, `||`, `|` and a line end, and writes to what stands behind `>`; so both are judged, too, where they are
+    /// written out. Behind `;` and `&`, and without an end, only such a shell takes it.
     fn test(&mut self) -> Body {
-        let mut simple =
-            Simple { words: vec![Word { parts: vec![Part::Bare("[[".into())] }], ..Simple::default() };
+        let opened = Word { parts: vec![Part::Bare("[[".into())] };
+        let mut commands = vec![command(opened)];
+        let (mut begins, mut written) = (false, false);
         loop {
-            self.lines();
+            self.blanks();
             if self.take("]]") {
-                return Body::Simple(simple);
+                break;
             }
-            let before = self.at;
-            let word = self.word();
-            if self.at > before {
-                simple.words.push(word);
-            } else if let Some(c) = self.rest().chars().next() {
-                self.at += c.len_utf8();
-            } else {
-                self.flawed(Flaw::Grammar);
-                return Body::Simple(simple);
+            match self.peek() {
+                None => {
+                    self.flawed(Flaw::Open);
+                    break;
+                }
+                Some(b'\n') => {
+                    self.lines();
+                    begins = true;
+                }
+                Some(b'&' | b'|' | b';') => {
+                    if !["&&", "||", "|"].iter().any(|sign| self.take(sign)) {
+                        self.flawed(Flaw::Open);
+                        self.at += 1;
+                    }
+                    begins = true;
+                }
+                Some(sign) => {
+                    let before = self.at;
+                    let word = self.word();
+                    if self.at == before {
+                        written = sign == b'>';
+                        self.at += self.rest().chars().next().map_or(1, char::len_utf8);
+                        continue;
+                    }
+                    let is_written_out = is_written_out(&word);
+                    if begins && is_written_out {
+                        commands.push(command(word));
+                    } else if let Some(Stage { body: Body::Simple(simple), redirects }) = commands.last_mut()
+                    {
+                        if written && is_written_out {
+                            redirects.push(Redirect { direction: Direction::Out, target: word.clone() });
+                        }
+                        simple.words.push(word);
+                    }
+                    (begins, written) = (false, false);
+                }
             }
         }
+        let pipelines = commands.into_iter().map(|stage| Pipeline { stages: vec![stage], background: false });
+        Body::Group(vec![Script { pipelines: pipelines.collect() }])
     }
 
     /// `(( .. ))`: nothing runs but what is substituted in it.
@@ -216,6 +248,21 @@ impl Parser<'_> {
             vec![Word { parts: vec![Part::Bare(":".into())] }, Word { parts: vec![Part::Double(parts)] }];
         Body::Simple(Simple { words, ..Simple::default() })
     }
+}
+
+/// A command of one word so far.
+fn command(word: Word) -> Stage {
+    Stage { body: Body::Simple(Simple { words: vec![word], ..Simple::default() }), redirects: Vec::new() }
+}
+
+/// Whether the word begins with text, and not with what a variable or a command stands for.
+fn is_written_out(word: &Word) -> bool {
+    let is_text =
+        |part: &Part| matches!(part, Part::Bare(_) | Part::Escaped(_) | Part::Single(_) | Part::Ansi { .. });
+    word.parts.first().is_some_and(|first| match first {
+        Part::Double(inner) => inner.first().is_none_or(is_text),
+        part => is_text(part),
+    })
 }
 
 /// The length of the arithmetic expression at the beginning of `text`, which ends before `))`.

@@ -26,6 +26,19 @@ fn nesting_without_end_is_refused() {
 }
 
 #[test]
+fn a_test_that_only_other_shells_take_is_refused() {
+    for text in [
+        "[[ a; rm -rf ~ ]]",
+        "[[ a & rm -rf ~ ]]",
+        "[[ a\nrm -rf ~",
+        "[[&>\n\nrm -rf ~",
+        "[[ a\nrm -rf ~\n]]",
+    ] {
+        assert!(rule(text).is_some(), "{text}");
+    }
+}
+
+#[test]
 fn growth_without_end_is_refused() {
     let doubled = format!("a=xxxxxxxx; {} $a -rf", "a=$a$a; ".repeat(200));
     assert!(rule(&doubled).is_some());

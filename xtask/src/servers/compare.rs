@@ -1,0 +1,96 @@
+//! Whether what came through the kernel is, byte for byte, what the server wrote.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// The members of an object, each as it was written.
+pub(super) type Members = BTreeMap<String, Box<RawValue>>;
+
+/// An answer, with its members as they were written.
+#[derive(Debug, Deserialize)]
+pub(super) struct Answer {
+    pub(super) result: Option<Members>,
+    pub(super) error: Option<Members>,
+}
+
+impl Answer {
+    pub(super) fn read(line: &str) -> Result<Self> {
+        serde_json::from_str(line).with_context(|| format!("no answer of JSON-RPC: {line}"))
+    }
+
+    /// What differs from the answer that the server itself gave. A peer may add members, and must leave those that
+    /// were there.
+    pub(super) fn difference(&self, direct: &Self, digits: Digits) -> Option<String> {
+        match (&direct.result, &direct.error, &self.result, &self.error) {
+            (Some(wanted), _, Some(got), _) => difference(wanted, got, &OF_THE_ERA, digits),
+            (None, Some(wanted), _, Some(got)) => difference(wanted, got, &[], digits),
+            (Some(_), _, _, Some(error)) => Some(format!("an error in place of a result: {error:?}")),
+            _ => Some("a result in place of an error".into()),
+        }
+    }
+}
+
+/// Whether digits have to be the same. They need not be in answers that tell times or process ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Digits {
+    Same,
+    Any,
+}
+
+/// Members of a result that only one of the eras has, or that say who answers.
+const OF_THE_ERA: [&str; 2] = ["resultType", "_meta"];
+
+/// The first of the wanted members that is missing or written in another way, apart from those in `but`.
+pub(super) fn difference(wanted: &Members, got: &Members, but: &[&str], digits: Digits) -> Option<String> {
+    let written = |value: &RawValue| match digits {
+        Digits::Same => value.get().to_owned(),
+        Digits::Any => value.get().replace(|c: char| c.is_ascii_digit(), "0"),
+    };
+    for (name, value) in wanted.iter().filter(|(name, _)| !but.contains(&name.as_str())) {
+        match got.get(name) {
+            None => return Some(format!("`{name}` is missing")),
+            Some(other) if written(other) != written(value) => {
+                return Some(format!("`{name}` is {} in place of {}", excerpt(other), excerpt(value)));
+            }
+            Some(_) => {}
+        }
+    }
+    None
+}
+
+fn excerpt(value: &RawValue) -> String {
+    const LONGEST: usize = 200;
+    let text = value.get();
+    text.char_indices().nth(LONGEST).map_or_else(|| text.to_owned(), |(end, _)| format!("{}…", &text[..end]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn differs(direct: &str, through: &str, digits: Digits) -> Option<String> {
+        let read = |text| Answer::read(text).expect("an answer");
+        read(through).difference(&read(direct), digits)
+    }
+
+    #[test]
+    fn added_members_are_no_difference_and_lost_or_rewritten_ones_are() {
+        let direct = r#"{"id":1,"result":{"content":[{"n":1.0}]}}"#;
+        let same = r#"{"id":7,"result":{"resultType":"complete","content":[{"n":1.0}]}}"#;
+        assert_eq!(differs(direct, same, Digits::Same), None);
+        let rewritten = r#"{"id":7,"result":{"content":[{"n":1}]}}"#;
+        assert!(differs(direct, rewritten, Digits::Same).is_some());
+        assert!(differs(direct, r#"{"id":7,"result":{}}"#, Digits::Same).is_some());
+        assert!(differs(direct, r#"{"id":7,"error":{"code":1}}"#, Digits::Same).is_some());
+    }
+
+    #[test]
+    fn digits_may_change_only_where_they_do_without_the_kernel() {
+        let (one, two) = (r#"{"result":{"content":"took 12 ms"}}"#, r#"{"result":{"content":"took 31 ms"}}"#);
+        assert!(differs(one, two, Digits::Same).is_some());
+        assert_eq!(differs(one, two, Digits::Any), None);
+    }
+}

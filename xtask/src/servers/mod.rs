@@ -1,0 +1,328 @@
+//! `cargo xtask servers`: servers that others publish, listed and called directly and through the kernel.
+//!
+//! All of them are installed from npm and PyPI and stand behind one kernel at once. Each tool's definition and each answer
+//! has to come through in both eras byte for byte, no tool may be held back, no call refused. `--short` tries the few that
+//! are small, with a kernel in the profile of the tests.
+
+mod catalog;
+mod compare;
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize;
+use serde_json::{Value, json, value::RawValue};
+
+use crate::{
+    process::{self, Background},
+    session::{Era, Session},
+    table::Table,
+    workspace::{Profile, Workspace},
+};
+use catalog::{Installed, Server};
+use compare::{Answer, Digits, Members, difference};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Only the small ones
+    #[arg(long)]
+    short: bool,
+    /// Only this server
+    #[arg(long, value_name = "ID")]
+    only: Option<String>,
+    /// A program in the place of `mgp`
+    #[arg(long, value_name = "PROGRAM")]
+    mgp: Option<PathBuf>,
+}
+
+pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
+    let profile = if args.short { Profile::Dev } else { Profile::Release };
+    let mgp = match &args.mgp {
+        Some(program) => program.clone(),
+        None => workspace.build_program("mgp-kernel", "mgp", profile)?,
+    };
+    let list = workspace.root.join("xtask/servers/servers.json");
+    let folder = workspace.target.join("servers");
+    let installed = Installed::new(&folder, &list, args.short, args.only.as_deref())?;
+    ensure!(!installed.servers.is_empty(), "no server is named so in {}", list.display());
+
+    let kernel = Kernel::start(&installed, mgp, &folder)?;
+    let mut report = Report::new();
+    let eras = [("legacy", Era::Legacy), ("modern", Era::Modern)];
+    let mut through = Vec::new();
+    for (word, era) in eras {
+        let mut session = Session::start(&mut kernel.command(&["serve"]), era)?;
+        let tools = tools(&mut session)?;
+        through.push(Through { word, session, tools });
+    }
+    for server in &installed.servers {
+        let row = tried(&installed, &kernel, server, &mut through)
+            .unwrap_or_else(|error| Row::broken(&format!("{error:#}")));
+        report.row(server, row);
+    }
+    report.finish()
+}
+
+/// A session through the kernel, and what it lists.
+struct Through {
+    word: &'static str,
+    session: Session,
+    tools: BTreeMap<String, Members>,
+}
+
+/// What was seen of one server.
+#[derive(Default)]
+struct Row {
+    tools: usize,
+    calls: usize,
+    held: usize,
+    flagged: usize,
+    refused: usize,
+    faults: Vec<String>,
+}
+
+impl Row {
+    fn broken(why: &str) -> Self {
+        Self { faults: vec![why.to_owned()], ..Self::default() }
+    }
+}
+
+fn tried(installed: &Installed, kernel: &Kernel, server: &Server, through: &mut [Through]) -> Result<Row> {
+    let mut direct = direct(installed, server)?;
+    let listed = tools(&mut direct)?;
+    let mut row = Row { tools: listed.len(), flagged: kernel.flagged(&listed)?, ..Row::default() };
+    for (name, definition) in &listed {
+        for peer in through.iter() {
+            let told = format!("{}, {name}", peer.word);
+            match peer.tools.get(&offered_name(server, name)) {
+                None => {
+                    row.held += usize::from(peer.word == "legacy");
+                    row.faults.push(format!("{told}: is not listed"));
+                }
+                Some(offered) => {
+                    let differs = difference(definition, offered, &["name"], Digits::Same);
+                    row.faults.extend(differs.map(|differs| format!("{told}: {differs}")));
+                }
+            }
+        }
+    }
+    for (tool, arguments) in &server.calls {
+        let arguments: Value = serde_json::from_str(&installed.filled(&arguments.to_string()))?;
+        let call = |name: &str| json!({ "name": name, "arguments": arguments });
+        let lines = [(); 2].map(|()| direct.ask("tools/call", call(tool)));
+        let [first, second] = lines.map(|line| line.and_then(|line| Answer::read(&line)));
+        let (first, second) = (first?, second?);
+        let steady = second.difference(&first, Digits::Same).is_none();
+        let digits = if steady { Digits::Same } else { Digits::Any };
+        for peer in through.iter_mut() {
+            let line = peer.session.ask("tools/call", call(&offered_name(server, tool)))?;
+            let answer = Answer::read(&line)?;
+            row.calls += 1;
+            row.refused += usize::from(answer.error.is_some() && first.error.is_none());
+            let differs = answer.difference(&first, digits);
+            row.faults.extend(differs.map(|differs| format!("{}, call of {tool}: {differs}", peer.word)));
+        }
+    }
+    Ok(row)
+}
+
+/// A session with the server itself, in the era that the kernel speaks with it: the newer one if the server knows it. A
+/// server may write one schema in two ways, one for each.
+fn direct(installed: &Installed, server: &Server) -> Result<Session> {
+    let mut command = installed.command(server);
+    command.env("HOME", installed.home());
+    for (name, value) in &server.env {
+        command.env(name, value.as_str().unwrap_or_default());
+    }
+    let mut session = Session::start(&mut command, Era::Modern)?;
+    let discovered = session.ask("server/discover", json!({})).and_then(|line| Answer::read(&line));
+    if discovered.is_ok_and(|answer| answer.result.is_some()) {
+        return Ok(session);
+    }
+    drop(session);
+    Session::start(&mut command, Era::Legacy)
+}
+
+/// The name under which the kernel offers a tool to clients that know nothing of MGP.
+fn offered_name(server: &Server, tool: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    format!("{}__{}", server.id, tool.chars().map(plain).collect::<String>())
+}
+
+/// All tools of all pages, by name.
+fn tools(session: &mut Session) -> Result<BTreeMap<String, Members>> {
+    #[derive(Deserialize)]
+    struct Page {
+        tools: Vec<Members>,
+        #[serde(rename = "nextCursor")]
+        next_cursor: Option<String>,
+    }
+    #[derive(Deserialize)]
+    struct Line {
+        result: Option<Page>,
+        error: Option<Box<RawValue>>,
+    }
+    let mut tools = BTreeMap::new();
+    let mut params = json!({});
+    loop {
+        let line: Line = serde_json::from_str(&session.ask("tools/list", params)?)?;
+        let Some(page) = line.result else { bail!("tools/list fails: {:?}", line.error) };
+        for tool in page.tools {
+            let name = tool.get("name").context("a tool without a name")?;
+            tools.insert(serde_json::from_str(name.get())?, tool);
+        }
+        match page.next_cursor {
+            Some(cursor) => params = json!({ "cursor": cursor }),
+            None => return Ok(tools),
+        }
+    }
+}
+
+/// A kernel in front of all servers.
+struct Kernel {
+    mgp: PathBuf,
+    config: PathBuf,
+    state: PathBuf,
+    work: PathBuf,
+    home: PathBuf,
+    serving: Option<Background>,
+}
+
+impl Kernel {
+    /// Starts it and waits until every server is connected.
+    fn start(installed: &Installed, mgp: PathBuf, folder: &Path) -> Result<Self> {
+        let config = folder.join("mgp.toml");
+        fs::write(&config, configuration(installed))?;
+        let state = folder.join("state");
+        if state.exists() {
+            fs::remove_dir_all(&state)?;
+        }
+        let (work, home) = (installed.work(), installed.home());
+        let mut kernel = Self { mgp, config, state, work, home, serving: None };
+        let port = process::free_port()?;
+        let mut serve = kernel.command(&["serve", "--http", &format!("127.0.0.1:{port}")]);
+        let began = Instant::now();
+        kernel.serving = Some(Background::start(&mut serve, port, &folder.join("kernel.log"))?);
+        loop {
+            let waiting = kernel.unconnected()?;
+            if waiting.is_empty() {
+                println!("{} servers connected in {} s", installed.servers.len(), began.elapsed().as_secs());
+                return Ok(kernel);
+            }
+            ensure!(began.elapsed() < START_LIMIT, "not connected: {}", waiting.join(", "));
+            thread::sleep(Duration::from_millis(500));
+        }
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.mgp);
+        command.arg("--config").arg(&self.config).arg("--state").arg(&self.state).args(arguments);
+        command.current_dir(&self.work).env("HOME", &self.home);
+        command
+    }
+
+    /// The servers that are not connected, each with its state.
+    fn unconnected(&self) -> Result<Vec<String>> {
+        #[derive(Deserialize)]
+        struct Shown {
+            id: String,
+            state: String,
+        }
+        #[derive(Deserialize)]
+        struct Servers {
+            servers: Vec<Shown>,
+        }
+        let all: Servers =
+            serde_json::from_str(&process::output(&mut self.command(&["servers", "--json"]))?)?;
+        let waiting = all.servers.into_iter().filter(|server| server.state != "connected");
+        Ok(waiting.map(|server| format!("{} ({})", server.id, server.state)).collect())
+    }
+
+    /// How many of the definitions are offered with a mark.
+    fn flagged(&self, tools: &BTreeMap<String, Members>) -> Result<usize> {
+        #[derive(Deserialize)]
+        struct Verdict {
+            verdict: String,
+        }
+        let mut check = self.command(&["check", "--kind", "tool_def"]);
+        let mut check = check.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let mut input = check.stdin.take().context("no standard input")?;
+        for (name, tool) in tools {
+            writeln!(input, "{}", json!({ "id": name, "input": tool }))?;
+        }
+        drop(input);
+        let output = String::from_utf8(check.wait_with_output()?.stdout)?;
+        let verdicts = output.lines().map(serde_json::from_str).collect::<Result<Vec<Verdict>, _>>()?;
+        ensure!(verdicts.len() == tools.len(), "`mgp check` judges {} of {}", verdicts.len(), tools.len());
+        Ok(verdicts.iter().filter(|verdict| verdict.verdict == "flag").count())
+    }
+}
+
+/// All tools are listed, and what asks a person is switched off: nobody is there.
+fn configuration(installed: &Installed) -> String {
+    let mut text = String::from(
+        "[permissions]\npolicy = \"auto_approve\"\n\n[confirmation]\ndangerous = false\n\n\
+         [access]\ndefault = \"opt-out\"\n\n[tools]\nlevel = \"L0\"\n",
+    );
+    for server in &installed.servers {
+        let command = installed.command(server);
+        let arguments: Vec<_> = command.get_args().map(|word| word.to_string_lossy()).collect();
+        // A string of JSON is one of TOML, and so is a list of them.
+        text += &format!(
+            "\n[[servers]]\nid = {}\ncommand = {}\nargs = {}\nenv = {{ {} }}\n",
+            json!(server.id),
+            json!(command.get_program().to_string_lossy()),
+            json!(arguments),
+            server.env.iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", "),
+        );
+    }
+    text
+}
+
+struct Report {
+    table: Table,
+    faults: usize,
+    totals: [usize; 5],
+}
+
+impl Report {
+    fn new() -> Self {
+        let table =
+            Table::new(["server", "package", "tools", "calls", "held", "flagged", "refused", "bytes"]);
+        Self { table, faults: 0, totals: [0; 5] }
+    }
+
+    fn row(&mut self, server: &Server, row: Row) {
+        let numbers = [row.tools, row.calls, row.held, row.flagged, row.refused];
+        for (total, number) in self.totals.iter_mut().zip(numbers) {
+            *total += number;
+        }
+        for fault in &row.faults {
+            println!("{}: {fault}", server.id);
+        }
+        self.faults += row.faults.len();
+        let bytes = if row.faults.is_empty() { "same" } else { "DIFFERENT" };
+        let [tools, calls, held, flagged, refused] = numbers.map(|number| number.to_string());
+        let package = server.release();
+        self.table.row([server.id.clone(), package, tools, calls, held, flagged, refused, bytes.into()]);
+    }
+
+    fn finish(self) -> Result<()> {
+        print!("\n{}", self.table);
+        let [tools, calls, held, flagged, refused] = self.totals;
+        println!("\n{tools} tools: {held} held, {flagged} flagged; {calls} calls: {refused} refused");
+        ensure!(self.faults == 0, "{} differences", self.faults);
+        Ok(())
+    }
+}
+
+/// Twenty servers start at once, some of which import half of PyPI.
+const START_LIMIT: Duration = Duration::from_mins(5);

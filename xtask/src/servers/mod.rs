@@ -78,6 +78,24 @@ struct Through {
     tools: BTreeMap<String, Members>,
 }
 
+impl Through {
+    /// The name under which the kernel offers a tool to clients that know nothing of MGP. Where it could be taken for
+    /// another name, it has fewer underscores and ends in a digest.
+    fn offered(&self, server: &Server, tool: &str) -> Option<&str> {
+        let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+        let name = format!("{}__{tool}", server.id).replace(|c| plain(c) != c, "_");
+        let parts = |name: &str| {
+            name.split('_').filter(|part| !part.is_empty()).map(str::to_owned).collect::<Vec<_>>()
+        };
+        let with_digest = |offered: &str| {
+            let cut = offered.rsplit_once('_');
+            cut.is_some_and(|(head, digest)| digest.len() == DIGEST && parts(head) == parts(&name))
+        };
+        let found = self.tools.keys().find(|offered| **offered == name || with_digest(offered));
+        found.map(String::as_str)
+    }
+}
+
 /// What was seen of one server.
 #[derive(Default)]
 struct Row {
@@ -102,7 +120,7 @@ fn tried(installed: &Installed, kernel: &Kernel, server: &Server, through: &mut 
     for (name, definition) in &listed {
         for peer in through.iter() {
             let told = format!("{}, {name}", peer.word);
-            match peer.tools.get(&offered_name(server, name)) {
+            match peer.offered(server, name).map(|offered| &peer.tools[offered]) {
                 None => {
                     row.held += usize::from(peer.word == "legacy");
                     row.faults.push(format!("{told}: is not listed"));
@@ -123,7 +141,9 @@ fn tried(installed: &Installed, kernel: &Kernel, server: &Server, through: &mut 
         let steady = second.difference(&first, Digits::Same).is_none();
         let digits = if steady { Digits::Same } else { Digits::Any };
         for peer in through.iter_mut() {
-            let line = peer.session.ask("tools/call", call(&offered_name(server, tool)))?;
+            let offered = peer.offered(server, tool).with_context(|| format!("{tool} is not listed"))?;
+            let asked = call(offered);
+            let line = peer.session.ask("tools/call", asked)?;
             let answer = Answer::read(&line)?;
             row.calls += 1;
             row.refused += usize::from(answer.error.is_some() && first.error.is_none());
@@ -138,7 +158,7 @@ fn tried(installed: &Installed, kernel: &Kernel, server: &Server, through: &mut 
 /// server may write one schema in two ways, one for each.
 fn direct(installed: &Installed, server: &Server) -> Result<Session> {
     let mut command = installed.command(server);
-    command.env("HOME", installed.home());
+    command.env("HOME", installed.home()).envs(STEADY);
     for (name, value) in &server.env {
         command.env(name, value.as_str().unwrap_or_default());
     }
@@ -149,12 +169,6 @@ fn direct(installed: &Installed, server: &Server) -> Result<Session> {
     }
     drop(session);
     Session::start(&mut command, Era::Legacy)
-}
-
-/// The name under which the kernel offers a tool to clients that know nothing of MGP.
-fn offered_name(server: &Server, tool: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
-    format!("{}__{}", server.id, tool.chars().map(plain).collect::<String>())
 }
 
 /// All tools of all pages, by name.
@@ -276,12 +290,15 @@ fn configuration(installed: &Installed) -> String {
         let command = installed.command(server);
         let arguments: Vec<_> = command.get_args().map(|word| word.to_string_lossy()).collect();
         // A string of JSON is one of TOML, and so is a list of them.
+        let steady = STEADY.map(|(name, value)| format!("{name} = {}", json!(value)));
+        let own = server.env.iter().map(|(name, value)| format!("{name} = {value}"));
+        let variables: Vec<_> = steady.into_iter().chain(own).collect();
         text += &format!(
             "\n[[servers]]\nid = {}\ncommand = {}\nargs = {}\nenv = {{ {} }}\n",
             json!(server.id),
             json!(command.get_program().to_string_lossy()),
             json!(arguments),
-            server.env.iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", "),
+            variables.join(", "),
         );
     }
     text
@@ -323,6 +340,12 @@ impl Report {
         Ok(())
     }
 }
+
+/// Without it, sets have another order in each process of Python, and some servers describe their tools by them.
+const STEADY: [(&str, &str); 1] = [("PYTHONHASHSEED", "0")];
+
+/// The length of a digest at the end of a name.
+const DIGEST: usize = 10;
 
 /// Twenty servers start at once, some of which import half of PyPI.
 const START_LIMIT: Duration = Duration::from_mins(5);

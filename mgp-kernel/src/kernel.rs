@@ -18,6 +18,7 @@ use crate::erased::Erased;
 use crate::marked::{Mark, Marked};
 use crate::parts::Parts;
 use crate::registration::{self, Creator};
+use crate::resolve::awaits_first_tools;
 use crate::router::CatalogEyes;
 use crate::rules::Rules;
 use crate::stack::Front;
@@ -100,7 +101,9 @@ impl Kernel {
         let parts = &kernel.0.parts;
         upstream::clear_scratch(&parts.state).await;
         registration::remove_copies(&parts.state).await;
-        parts.fleet.install(parts, parts.fleet.prepare(parts, &parts.config.load().servers, false)?);
+        let servers = parts.fleet.prepare(parts, &parts.config.load().servers, false)?;
+        upstream::list_last_tools(parts).await;
+        parts.fleet.install(parts, servers);
         if let Some(registry) = parts.registry.get() {
             registration::remove_left_over(&parts.state, registry).await;
         }
@@ -214,6 +217,10 @@ fn tool_discovery(parts: &Arc<Parts>, registry: &Registry) -> Result<ToolDiscove
         .names(move |context| {
             of_names.upgrade().map_or_else(|| NameStyle::of_peer(context), |parts| parts.names(context))
         });
+    let of_starts = Arc::downgrade(parts);
+    let settings = settings.awaiting_tools(move |context| {
+        of_starts.upgrade().is_some_and(|parts| awaits_first_tools(&parts, context))
+    });
     let settings = match &parts.learned {
         Some(learned) => settings.learning(Arc::clone(learned)),
         None => settings,

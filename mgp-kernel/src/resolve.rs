@@ -1,17 +1,18 @@
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task;
 use std::time::Duration;
 
+use mgp_discovery::config::model::ListLevel;
 use mgp_security::GateFuture;
 use mgp_types::mgp::{ResolvedTool, method};
-use mgp_types::{Error, Method, Principal, RawJson, Request, Response, RpcService};
+use mgp_types::{Context, Error, Method, Principal, RawJson, Request, Response, RpcService};
 use tokio::time::{Instant, timeout_at};
 use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::parts::Parts;
 use crate::router::Sight;
-use crate::upstream::{Share, Start};
+use crate::upstream::{Share, Start, WaitingCall};
 
 /// Says which tool of which server a call is for, by the catalog. Makes [`Resolve`] services.
 #[derive(Clone)]
@@ -30,10 +31,13 @@ impl<S> Layer<S> for ResolveLayer {
 /// Sits behind whatever records, and in front of all that looks at the tool of a call. Writes `context.tool`, the trail,
 /// and the name by which the server knows the tool in place of the one that the client called. The tool is read from the
 /// body and from nowhere else; where the caller has a connection of its own, it is that one's. A name that the catalog does
-/// not know passes: it may be one of the kernel's own tools. Only while servers are being connected to for the first time,
-/// a call of it waits a little, as does a request for a prompt or a resource that is not there yet, and so do lists and
-/// searches right after the kernel's start: many clients ask as soon as they are answered, and only once, and the kernel
-/// answers before its servers are there. All of these have the caller's own connections begin, and wait for them likewise.
+/// not know passes: it may be one of the kernel's own tools.
+///
+/// Only while servers are being connected to for the first time, requests wait. A call of a tool that is known from the last
+/// start waits for its server, and then is for the tool as that lists it now. A call of another tool waits a little, as does
+/// a request for a prompt or a resource that is not there yet, and so do searches and lists right after the kernel's start:
+/// many clients ask as soon as they are answered, and only once. A list of tools waits a moment, and only where it would
+/// be empty. All of these have the caller's own connections begin, and wait for them likewise.
 #[derive(Clone)]
 pub(crate) struct Resolve<S> {
     inner: S,
@@ -45,7 +49,7 @@ impl<S: RpcService<Future: 'static>> Service<Request> for Resolve<S> {
     type Error = Error;
     type Future = GateFuture<S::Future>;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+    fn poll_ready(&mut self, cx: &mut task::Context<'_>) -> task::Poll<Result<(), Error>> {
         self.inner.poll_ready(cx)
     }
 
@@ -53,16 +57,28 @@ impl<S: RpcService<Future: 'static>> Service<Request> for Resolve<S> {
         let Some(wanted) = wanted(&self.parts, &mut request) else {
             return GateFuture::passed(self.inner.call(request));
         };
-        let starts = starts(&self.parts, wanted, request.context.principal.as_ref());
         let is_call = request.method == Method::TOOLS_CALL;
+        let parts = Arc::clone(&self.parts);
+        if let Wanted::Tool { start, name } = wanted {
+            // The one that was asked whether it is ready is the one that is called.
+            let next = self.inner.clone();
+            let mut ready = std::mem::replace(&mut self.inner, next);
+            return GateFuture::waiting(async move {
+                start.awaited_by(&WaitingCall::of(&request)).await;
+                // The definition may be another one than that of the last start, or there is no such tool any more.
+                request.params.set("name", name);
+                request.context.tool = None;
+                resolve(&parts, &mut request, Missing::Sent);
+                ready.call(request).await
+            });
+        }
+        let starts = starts(&self.parts, &wanted, request.context.principal.as_ref());
         if starts.is_empty() {
             if is_call {
                 resolve(&self.parts, &mut request, Missing::Sent);
             }
             return GateFuture::passed(self.inner.call(request));
         }
-        let parts = Arc::clone(&self.parts);
-        // The one that was asked whether it is ready is the one that is called.
         let next = self.inner.clone();
         let mut ready = std::mem::replace(&mut self.inner, next);
         GateFuture::waiting(async move {
@@ -79,12 +95,15 @@ impl<S: RpcService<Future: 'static>> Service<Request> for Resolve<S> {
 }
 
 /// What a request cannot do without.
-#[derive(Clone, Copy, PartialEq, Eq)]
 enum Wanted {
+    /// The server of a tool that is known from its last start. The tool was called by `name`.
+    Tool { start: Start, name: RawJson },
     /// Something by a name that is not known so far.
     Name,
     /// All there is.
     All,
+    /// The tools: all of them, or any if the rest can be found by a search.
+    Tools(ListLevel),
 }
 
 /// What is done with a call of a tool that the caller's own connection has not listed yet.
@@ -98,8 +117,10 @@ enum Missing {
 /// What the request waits for, if servers are starting that may have it. Notes the tool that is called, if it is known.
 fn wanted(parts: &Parts, request: &mut Request) -> Option<Wanted> {
     if request.method == Method::TOOLS_CALL {
+        let called = request.params.get("name")?;
         if resolve(parts, request, Missing::Awaited) {
-            return None;
+            let start = start_of_tool(parts, request)?;
+            return Some(Wanted::Tool { start, name: called.detached() });
         }
         let name = request.params.text("name")?;
         return match method::of_tool(&name) {
@@ -110,22 +131,48 @@ fn wanted(parts: &Parts, request: &mut Request) -> Option<Wanted> {
     if let Some(is_known) = is_known(parts, request) {
         return (!is_known).then_some(Wanted::Name);
     }
+    if request.method == Method::TOOLS_LIST {
+        return Some(Wanted::Tools(parts.config.load().tools.level));
+    }
     let is_list = LISTS.contains(&request.method) || searches(request.method.as_str());
     is_list.then_some(Wanted::All)
 }
 
+/// The start of the server whose tool is called, if that is not over and the caller may call the tool.
+fn start_of_tool(parts: &Parts, request: &Request) -> Option<Start> {
+    let tool = request.context.tool.as_ref()?;
+    let caller = request.context.principal.as_ref()?;
+    let start = parts.fleet.get(tool.server.as_str())?.begun(caller)?;
+    Sight::of(parts, &request.context).ok()?.tool(&tool.server, &tool.name).then_some(start)
+}
+
+/// Whether the caller sees no tool yet, and a server is being connected to that may have some for it. Its own connections
+/// begin.
+pub(crate) fn awaits_first_tools(parts: &Parts, context: &Context) -> bool {
+    let Some(caller) = &context.principal else { return false };
+    let begun = parts.fleet.all().iter().filter(|upstream| upstream.begun(caller).is_some()).count();
+    begun > 0 && Sight::of(parts, context).is_ok_and(|sight| sight.has_no_tool())
+}
+
 /// The servers that are being connected to for the first time, and how long they are waited for. The caller's own
 /// connections begin.
-fn starts(parts: &Parts, wanted: Wanted, caller: Option<&Principal>) -> Vec<(Start, Instant)> {
+fn starts(parts: &Parts, wanted: &Wanted, caller: Option<&Principal>) -> Vec<(Start, Instant)> {
+    let Some(caller) = caller else { return Vec::new() };
     let now = Instant::now();
+    let sight = Sight::of_agent(parts, caller);
+    let can_search = matches!(wanted, Wanted::Tools(level) if *level != ListLevel::L0);
+    let has_enough = can_search && !sight.has_no_tool();
     let all = parts.fleet.all();
     let starts = all.iter().filter_map(|upstream| {
-        let start = upstream.begun(caller?)?;
+        let start = upstream.begun(caller)?;
+        let since = if upstream.is_by_agent() { start.age() } else { parts.life.uptime() };
         let patience = match wanted {
-            Wanted::Name => OF_CALLS,
+            Wanted::Tool { .. } | Wanted::Name => OF_CALLS,
             // A server that never answers must not hold up every list.
-            Wanted::All if upstream.is_by_agent() => OF_LISTS.saturating_sub(start.age()),
-            Wanted::All => OF_LISTS.saturating_sub(parts.life.uptime()),
+            Wanted::All => OF_LISTS.saturating_sub(since),
+            Wanted::Tools(_) if has_enough || !sight.names_of_tools(upstream.id()).is_empty() => Duration::ZERO,
+            Wanted::Tools(_) if can_search => OF_FIRST_TOOLS.saturating_sub(since),
+            Wanted::Tools(_) => OF_LISTS.saturating_sub(since),
         };
         (!patience.is_zero()).then(|| (start, now + patience))
     });
@@ -195,3 +242,6 @@ const OF_CALLS: Duration = Duration::from_secs(10);
 
 /// From the start of the kernel, or of the caller's own connection, on.
 const OF_LISTS: Duration = Duration::from_secs(5);
+
+/// So soon most programs that are installed already have listed their tools. Whoever has none by then searches.
+const OF_FIRST_TOOLS: Duration = Duration::from_millis(500);

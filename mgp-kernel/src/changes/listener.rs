@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 
 use super::mailbox::{Mailbox, News};
 use super::watch::{Resource, Watch};
-use crate::upstream::Line;
+use crate::upstream::{Line, What};
 
 /// Somebody who is told of changes: a session, or a request that listens.
 pub(super) struct Listener {
@@ -22,6 +22,15 @@ pub(super) struct Listener {
     /// Whether its list of tools is one that the router made. Of the others their makers tell.
     pub(super) lists_tools: AtomicBool,
     wanted: Mutex<Wanted>,
+    changed_lists: Mutex<ChangedLists>,
+}
+
+/// Lists of which a listener is told in a moment, together.
+#[derive(Default)]
+struct ChangedLists {
+    all: Vec<What>,
+    /// Whether somebody waits to tell of them.
+    is_waiting: bool,
 }
 
 /// What a listener wants to know.
@@ -61,6 +70,7 @@ impl Listener {
             runtime: None,
             lists_tools: AtomicBool::new(false),
             wanted: Mutex::new(wanted),
+            changed_lists: Mutex::default(),
         }
     }
 
@@ -70,6 +80,22 @@ impl Listener {
 
     pub(super) fn edit<R>(&self, edit: impl FnOnce(&mut Wanted) -> R) -> R {
         edit(&mut self.wanted.lock())
+    }
+
+    /// Notes that a list changed. Returns whether somebody has to tell of it in a moment.
+    pub(super) fn note_changed(&self, what: What) -> bool {
+        let mut lists = self.changed_lists.lock();
+        if !lists.all.contains(&what) {
+            lists.all.push(what);
+        }
+        !std::mem::replace(&mut lists.is_waiting, true)
+    }
+
+    /// Returns the lists that changed since the listener was told last.
+    pub(super) fn take_changed(&self) -> Vec<What> {
+        let mut lists = self.changed_lists.lock();
+        lists.is_waiting = false;
+        std::mem::take(&mut lists.all)
     }
 
     /// What the listener is told of the resource `uri` that is told of on this connection, which may be a part of one that

@@ -5,6 +5,8 @@ use mgp_types::{Method, Object, RawJson, Request};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
+use crate::upstream::What;
+
 /// What one listener has still to be told.
 ///
 /// A change that waits already is not added again, and of what cannot be put together the oldest makes room, so a listener
@@ -25,6 +27,17 @@ pub(super) enum News {
     Updated(Arc<str>),
     /// Something that is passed on as it is.
     Message(Box<Request>),
+}
+
+impl News {
+    /// The news that this list changed.
+    pub(super) const fn of_list(what: What) -> Self {
+        match what {
+            What::Tools => Self::Tools,
+            What::Prompts => Self::Prompts,
+            What::Resources => Self::Resources,
+        }
+    }
 }
 
 #[derive(Debug, Default)]

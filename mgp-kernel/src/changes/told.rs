@@ -1,9 +1,11 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use mgp_types::{Principal, Request, Session, Severity};
+use tokio::runtime::Handle;
 
-use super::Changes;
+use super::{Changes, push};
 use super::levels::tell_levels;
 use super::listener::{Listener, Wanted};
 use super::mailbox::News;
@@ -92,6 +94,8 @@ impl Changes {
         if what == What::Tools {
             self.tell_tools();
         }
+        // While servers start, each brings a list of its own.
+        let pause = if fleet.is_starting() { STARTING_PAUSE } else { PAUSE };
         // Of a server that is gone it is not known any more whom it let in.
         let upstream = fleet.get(line.server.as_str());
         let admits = |agent: &Principal| upstream.as_ref().is_none_or(|upstream| upstream.admits(agent));
@@ -105,13 +109,35 @@ impl Changes {
             if !listener.edit(is_wanted) {
                 continue;
             }
-            match what {
-                What::Tools if self.has_router_tools(&listener) => self.offer(&listener, News::Tools),
-                What::Tools => {}
-                What::Prompts => self.offer(&listener, News::Prompts),
-                What::Resources => self.offer(&listener, News::Resources),
+            if what != What::Tools || self.has_router_tools(&listener) {
+                self.offer_together(&listener, what, pause);
             }
         }
+    }
+
+    /// Tells the listener of a changed list after a pause, once for all that changes meanwhile.
+    fn offer_together(&self, listener: &Arc<Listener>, what: What, pause: Duration) {
+        if !listener.note_changed(what) {
+            return;
+        }
+        let runtime = listener.runtime.clone().or_else(|| Handle::try_current().ok());
+        let Some(runtime) = runtime else { return };
+        let listener = Arc::clone(listener);
+        let mut errands = self.errands.lock();
+        while errands.try_join_next().is_some() {}
+        errands.spawn_on(
+            async move {
+                tokio::time::sleep(pause).await;
+                let mut has_to_push = false;
+                for what in listener.take_changed() {
+                    has_to_push |= listener.mailbox.offer(News::of_list(what));
+                }
+                if has_to_push && listener.session.is_some() {
+                    push(listener).await;
+                }
+            },
+            &runtime,
+        );
     }
 
     /// A resource changed. Resources belong to a server as a whole, as they do where they are read.
@@ -175,3 +201,8 @@ impl Changes {
             && self.access.reaches(&listener.principal.access_id(), from.server.as_str())
     }
 }
+
+/// So long a changed list waits for other changes.
+const PAUSE: Duration = Duration::from_millis(100);
+/// The same while servers are being connected to for the first time.
+const STARTING_PAUSE: Duration = Duration::from_millis(500);

@@ -84,6 +84,11 @@ impl Fleet {
         self.servers.load().values().flat_map(|server| server.views()).collect()
     }
 
+    /// Whether a server that all agents share is being connected to for the first time.
+    pub(crate) fn is_starting(&self) -> bool {
+        self.servers.load().values().any(|server| server.is_starting())
+    }
+
     /// A few ids that are written nearly like `server`.
     pub(crate) fn near(&self, server: &str) -> Vec<ServerId> {
         near::near(server, self.servers.load().keys())

@@ -43,13 +43,20 @@ impl<'a> Sight<'a> {
         &self.principal
     }
 
-    pub(super) fn tool(&self, server: &ServerId, name: &ToolName) -> bool {
+    pub(crate) fn tool(&self, server: &ServerId, name: &ToolName) -> bool {
         self.may_call(server, name)
             && match self.share(server) {
                 Share::Everything => true,
                 Share::Own(own) => own.tool(server.as_str(), name.as_str()).is_some(),
                 Share::Coming | Share::Nothing => false,
             }
+    }
+
+    /// Whether there is no tool that the caller may call.
+    pub(crate) fn has_no_tool(&self) -> bool {
+        let snapshot = self.parts.catalog.snapshot();
+        let mut tools = snapshot.tools().iter().map(|tool| &tool.resolved);
+        !tools.any(|tool| self.tool(&tool.server, &tool.name))
     }
 
     /// The names of the tools of `server` that the caller may call.

@@ -51,6 +51,7 @@ impl Instance {
         of_server: &OfServer,
     ) -> Result<Self, StartError> {
         let current = Current::default();
+        let start_of = line.server.clone();
         let shared = Arc::new(Shared {
             server: line.server.clone(),
             line,
@@ -63,7 +64,7 @@ impl Instance {
             lists: Arc::default(),
             is_over: AtomicBool::new(false),
             of_server: of_server.clone(),
-            start: Start::new(),
+            start: Start::new(start_of, startup_timeout(config)),
             current: Arc::clone(&current),
             back: OnceLock::new(),
             publishing: tokio::sync::Mutex::default(),
@@ -85,7 +86,7 @@ impl Instance {
         let way = shared.calls.layer().layer(way);
         let approver = approver::of(parts, &shared.asked);
         let back = Back::new(parts, config, &shared.line, approver, session, way, &of_server.meter)?;
-        let service = Patient::new(back.service.clone(), shared.start.clone(), startup_timeout(config));
+        let service = Patient::new(back.service.clone(), shared.start.clone());
         // It is set here only.
         let _ = shared.back.set(back);
         let mut tasks = JoinSet::new();

@@ -12,6 +12,7 @@ pub(crate) mod fake;
 mod forward;
 mod inbound;
 mod instance;
+mod last_tools;
 mod line;
 mod log;
 mod of_server;
@@ -39,12 +40,13 @@ use tower_service::Service;
 use self::agents::{Agents, ByAgent};
 pub(crate) use self::confined::clear_scratch;
 use self::instance::Instance;
+pub(crate) use self::last_tools::list_last_tools;
 pub(crate) use self::line::Line;
 pub(crate) use self::of_server::OfServer;
 pub(crate) use self::offered::Share;
 pub(crate) use self::size::{SizeLayer, max_result_bytes};
 use self::start::Patient;
-pub(crate) use self::start::Start;
+pub(crate) use self::start::{Start, WaitingCall};
 pub(crate) use self::told::{Told, What};
 pub use self::view::{MgpView, ServerView};
 use crate::StartError;
@@ -79,7 +81,7 @@ impl Upstream {
         let config = Arc::new(config);
         let id = ServerId::from(config.id.as_str());
         let of_server = OfServer::default();
-        let connections = if config.sharing == Sharing::Shared && config.agents.is_empty() {
+        let connections = if shares_connection(&config) {
             Connections::Shared(Instance::new(parts, &config, Line::shared(id.clone()), &of_server)?)
         } else {
             Connections::ByAgent(Agents::new(parts, &config, &of_server))
@@ -169,6 +171,16 @@ impl Upstream {
             Connections::Fake(_) => return None,
         };
         (!start.is_over()).then_some(start)
+    }
+
+    /// Whether it is being connected to for the first time, for all agents together.
+    pub(crate) fn is_starting(&self) -> bool {
+        match &self.connections {
+            Connections::Shared(instance) => !instance.shared.start.is_over(),
+            Connections::ByAgent(_) => false,
+            #[cfg(test)]
+            Connections::Fake(_) => false,
+        }
     }
 
     /// Whether this agent reaches the server at all.
@@ -374,6 +386,11 @@ impl Upstream {
             Connections::Fake(_) => Vec::new(),
         }
     }
+}
+
+/// Whether all agents share one connection to the server.
+fn shares_connection(config: &ServerConfig) -> bool {
+    config.sharing == Sharing::Shared && config.agents.is_empty()
 }
 
 /// A connection that is looked at.

@@ -2,11 +2,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use mgp_client_sdk::Client;
+use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::config::nearest;
 use mgp_security::definition::{DefinitionKind, GuardLayer};
 use mgp_security::tool::effective;
 use mgp_toolindex::{Listing, ServerTools};
-use mgp_types::mgp::{Glob, ResolvedTool, ServerState, ToolName};
+use mgp_types::mgp::{Glob, ResolvedTool, ServerId, ServerState, ToolName};
 use mgp_types::{Error, Object, RawJson, Request, RpcService, code};
 use tower_layer::Layer;
 use tower_service::Service;
@@ -15,7 +16,9 @@ use super::changed::Lists;
 use super::of_server::Indexed;
 use super::offered::Listed;
 use super::shared::{About, Shared};
-use super::told::Told;
+use super::told::{Told, What};
+use super::last_tools;
+use crate::parts::Parts;
 use crate::settings;
 
 impl Shared {
@@ -75,24 +78,33 @@ impl Shared {
     }
 
     async fn put_tools(&self, definitions: Vec<Object>) {
-        let rules = settings::tool_rules(&self.config);
         self.tell_rules_for_no_tool(&definitions);
-        let resolved: Vec<_> = definitions
-            .into_iter()
-            .filter_map(|definition| {
-                let name = ToolName::from(&*definition.text("name").filter(|name| !name.is_empty())?);
-                if self.config.has_off(name.as_str()) {
-                    return None;
-                }
-                let security = effective(&definition, &rules);
-                Some(ResolvedTool::new(self.server.clone(), name, definition, security))
-            })
-            .collect();
-        self.offer(Listed::Tools(resolved));
-        let mut indexed = self.of_server.indexed.lock().await;
-        let said = self.about.lock().description.as_deref().map(str::to_owned);
-        indexed.description = said.or_else(|| indexed.description.take());
-        self.index(&indexed).await;
+        if self.line.agent.is_none() {
+            self.keep(&definitions).await;
+        }
+        let tools = resolved(&self.config, &self.server, definitions);
+        let is_other = self.put(Listed::Tools(tools));
+        {
+            let mut indexed = self.of_server.indexed.lock().await;
+            let said = self.about.lock().description.as_deref().map(str::to_owned);
+            indexed.description = said.or_else(|| indexed.description.take());
+            self.index(&indexed).await;
+        }
+        if is_other {
+            // Whoever is told asks at once, and what it is listed follows from the index, too.
+            self.parts.index.settled().await;
+            self.parts.told().changed(&self.line, What::Tools);
+        }
+    }
+
+    /// Keeps the list for the next start of the kernel.
+    async fn keep(&self, definitions: &[Object]) {
+        let (state, config) = (self.parts.state.clone(), Arc::clone(&self.config));
+        let definitions = definitions.to_vec();
+        let kept = tokio::task::spawn_blocking(move || last_tools::keep(&state, &config, &definitions));
+        if let Ok(Err(error)) = kept.await {
+            tracing::warn!(server = %self.server, %error, "the tools are not kept for the next start");
+        }
     }
 
     /// Tells of rules under `tools` that stand for none of the tools that the server lists: what they switch off or limit goes on.
@@ -115,23 +127,20 @@ impl Shared {
 
     /// Has the tools found that the connections to the server list, all together.
     async fn index(&self, indexed: &Indexed) {
-        let snapshot = self.parts.catalog.snapshot();
-        let listings = snapshot.of_server(self.server.as_str()).iter().filter_map(|tool| {
-            let ResolvedTool { definition, security, .. } = &*tool.resolved;
-            let listing = Listing::read(&definition.to_raw()).ok()?;
-            let listing = listing.risk(security.risk).permissions(security.permissions.iter().cloned());
-            Some(listing.qualified())
-        });
-        let mut server = ServerTools::new(self.server.clone(), listings.collect());
-        if let Some(description) = self.config.description.clone().or_else(|| indexed.description.clone()) {
-            server = server.description(description);
-        }
-        self.parts.index.put_server(server).await;
+        let description = self.config.description.clone().or_else(|| indexed.description.clone());
+        index_tools(&self.parts, &self.server, description).await;
     }
 
     /// Puts what is listed where those find it whom it is for, and tells them.
     fn offer(&self, listed: Listed) {
         let what = listed.what();
+        if self.put(listed) {
+            self.parts.told().changed(&self.line, what);
+        }
+    }
+
+    /// Puts what is listed where those find it whom it is for. Returns whether that is something else than before.
+    fn put(&self, listed: Listed) -> bool {
         let (catalog, offered) = (&self.parts.catalog, &self.of_server.offered);
         let outcome = self.parts.fleet.publish(&self.server, &self.of_server, || match &self.line.agent {
             None => listed.put(catalog, self.server.clone()),
@@ -147,10 +156,11 @@ impl Shared {
             }
         });
         match outcome {
-            Some(Ok(true)) => self.parts.told().changed(&self.line, what),
-            Some(Ok(false)) | None => {}
+            Some(Ok(is_other)) => is_other,
+            None => false,
             Some(Err(error)) => {
                 tracing::warn!(server = %self.server, %error, "what the server has is not offered");
+                false
             }
         }
     }
@@ -191,6 +201,40 @@ impl Shared {
             }
         }
     }
+}
+
+/// The tools of these definitions that the configuration does not switch off, with what they may do.
+pub(super) fn resolved(
+    config: &ServerConfig,
+    server: &ServerId,
+    definitions: Vec<Object>,
+) -> Vec<Arc<ResolvedTool>> {
+    let rules = settings::tool_rules(config);
+    let tool = |definition: Object| {
+        let name = ToolName::from(&*definition.text("name").filter(|name| !name.is_empty())?);
+        if config.has_off(name.as_str()) {
+            return None;
+        }
+        let security = effective(&definition, &rules);
+        Some(ResolvedTool::new(server.clone(), name, definition, security))
+    };
+    definitions.into_iter().filter_map(tool).collect()
+}
+
+/// Has the tools found that the catalog has of `server`.
+pub(super) async fn index_tools(parts: &Parts, server: &ServerId, description: Option<String>) {
+    let snapshot = parts.catalog.snapshot();
+    let listings = snapshot.of_server(server.as_str()).iter().filter_map(|tool| {
+        let ResolvedTool { definition, security, .. } = &*tool.resolved;
+        let listing = Listing::read(&definition.to_raw()).ok()?;
+        let listing = listing.risk(security.risk).permissions(security.permissions.iter().cloned());
+        Some(listing.qualified())
+    });
+    let mut tools = ServerTools::new(server.clone(), listings.collect());
+    if let Some(description) = description {
+        tools = tools.description(description);
+    }
+    parts.index.put_server(tools).await;
 }
 
 /// All that the server lists of `kind` and that may be shown; nothing, if it has no such list.

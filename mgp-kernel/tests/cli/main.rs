@@ -7,6 +7,7 @@ mod alone;
 mod audit;
 mod clients;
 mod edit;
+mod first_list;
 mod following;
 mod help;
 #[path = "../support/home.rs"]

@@ -79,6 +79,8 @@ pub(crate) struct Talk {
     pub(crate) lines: Lines<BufReader<ChildStdout>>,
     /// What the kernel said of itself when the session began.
     pub(crate) described: Value,
+    /// What it was told while it waited for answers, the oldest first.
+    pub(crate) heard: Vec<Value>,
     id: u32,
 }
 
@@ -87,7 +89,7 @@ impl Talk {
     pub(crate) fn open(kernel: &mut Kernel) -> Self {
         let input = kernel.child.stdin.take().unwrap();
         let lines = BufReader::new(kernel.child.stdout.take().unwrap()).lines();
-        let mut talk = Self { input, lines, described: Value::Null, id: 0 };
+        let mut talk = Self { input, lines, described: Value::Null, heard: Vec::new(), id: 0 };
         let hello = json!({
             "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"},
         });
@@ -105,7 +107,17 @@ impl Talk {
         writeln!(self.input, "{request}").unwrap();
     }
 
-    /// The answer to a request; what else is told meanwhile is passed over.
+    /// The id of the request that it sent last.
+    pub(crate) fn last_id(&self) -> u32 {
+        self.id
+    }
+
+    /// How often it was told `method`.
+    pub(crate) fn times_heard(&self, method: &str) -> usize {
+        self.heard.iter().filter(|message| message["method"] == method).count()
+    }
+
+    /// The answer to a request; what else is told meanwhile is noted.
     pub(crate) fn ask(&mut self, method: &str, params: &Value) -> Value {
         serde_json::from_str(&self.ask_for_text(method, params)).unwrap()
     }
@@ -119,6 +131,7 @@ impl Talk {
             if message["id"] == self.id {
                 return line;
             }
+            self.heard.push(message);
         }
     }
 }

@@ -15,8 +15,18 @@ use crate::session::SessionKey;
 /// model has read once stays as it is for as long as possible, and its prompt cache with it.
 pub(super) fn answer(shared: &Shared, request: &Request) -> Option<Result<Response, Error>> {
     let key = shared.key(&request.context);
+    if shared.awaits_tools(&request.context) {
+        // An empty list is what many hosts ask for only once, and a search finds what has come since.
+        let list = of_level(Level::L3, shared, &key, request);
+        shared.tellings.listed_too_early(&key, &request.context);
+        return Some(list);
+    }
     let level = shared.level(&key, &request.context);
-    (level != Level::L0).then(|| of_level(level, shared, &key, request))
+    if level == Level::L0 {
+        shared.tellings.listed_elsewhere(&key);
+        return None;
+    }
+    Some(of_level(level, shared, &key, request))
 }
 
 fn of_level(level: Level, shared: &Shared, key: &SessionKey, request: &Request) -> Result<Response, Error> {

@@ -18,6 +18,7 @@ pub struct ToolDiscoverySettings {
     pub(super) meta_tools: MetaTools,
     pub(super) names: Arc<dyn Fn(&Context) -> NameStyle + Send + Sync>,
     pub(super) eyes: Option<Arc<dyn Eyes>>,
+    pub(super) awaits_tools: Option<Arc<dyn Fn(&Context) -> bool + Send + Sync>>,
     pub(super) creation: Option<Arc<dyn CreateTools>>,
     pub(super) learned: Option<Arc<Learned>>,
     pub(super) tenant: Option<Arc<str>>,
@@ -43,6 +44,7 @@ impl ToolDiscoverySettings {
             meta_tools: MetaTools::default(),
             names: Arc::new(NameStyle::of_peer),
             eyes: None,
+            awaits_tools: None,
             creation: None,
             learned: None,
             tenant: None,
@@ -137,6 +139,14 @@ impl ToolDiscoverySettings {
         self
     }
 
+    /// Says when a caller sees no tool only because servers are still starting. It is then listed the meta-tools, whatever
+    /// the level comes to later, and is told when there are tools. A fixed [`level`](Self::level) is kept to in any case.
+    #[must_use]
+    pub fn awaiting_tools(mut self, awaits: impl Fn(&Context) -> bool + Send + Sync + 'static) -> Self {
+        self.awaits_tools = Some(Arc::new(awaits));
+        self
+    }
+
     /// Has tools made for what no tool can do. Whoever does not ask for it gets none made.
     #[must_use]
     pub fn creation(mut self, creation: Arc<dyn CreateTools>) -> Self {
@@ -158,6 +168,7 @@ impl fmt::Debug for ToolDiscoverySettings {
             .field("strategy", &self.strategy)
             .field("meta_tools", &self.meta_tools)
             .field("eyes", &self.eyes.is_some())
+            .field("awaits_tools", &self.awaits_tools.is_some())
             .field("creation", &self.creation.is_some())
             .field("learning", &self.learned.is_some())
             .field("tenant", &self.tenant)

@@ -96,6 +96,12 @@ impl Shared {
         }
     }
 
+    /// Whether the caller sees no tool yet because servers are still starting, so that its level is not known.
+    pub(super) fn awaits_tools(&self, context: &Context) -> bool {
+        !matches!(self.settings.level, LevelSetting::Fixed(_))
+            && self.settings.awaits_tools.as_ref().is_some_and(|awaits| awaits(context))
+    }
+
     /// The level that a session keeps to: `best` chooses it by the number of tools that the session sees and the tokens of
     /// its pinned ones.
     fn settled_level(

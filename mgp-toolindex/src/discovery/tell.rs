@@ -31,6 +31,8 @@ struct Peer {
     is_waiting: bool,
     /// Whether tools were loaded for it since it asked for its list.
     was_loaded: bool,
+    /// Whether it was given its list before there were tools, so that any change is another list.
+    was_too_early: bool,
     /// Whether it was told, and has not asked for its list since. It knows that its list is old then.
     was_told: bool,
 }
@@ -49,7 +51,7 @@ impl Tellings {
     pub(super) fn listed(&self, key: &SessionKey, context: &Context) {
         let Some(session) = &context.session else { return };
         if let Some(peer) = self.peers.lock().get_mut(key) {
-            (peer.was_told, peer.was_loaded) = (false, false);
+            (peer.was_told, peer.was_loaded, peer.was_too_early) = (false, false, false);
         }
         // A peer that describes itself with each request is told on requests that listen, and nowhere else.
         if session.revision.is_stateless() || !session.outbox.is_open() {
@@ -59,6 +61,21 @@ impl Tellings {
             peer.session = Arc::downgrade(session);
             peer.principal.clone_from(&context.principal);
         });
+    }
+
+    /// The peer was given a list without tools, as there were none yet.
+    pub(super) fn listed_too_early(&self, key: &SessionKey, context: &Context) {
+        // One that describes itself with each request may listen later.
+        if context.session.is_some() {
+            self.with_peer(key, |peer| peer.was_too_early = true);
+        }
+    }
+
+    /// The peer was given a list by whoever has all tools, who tells of its changes from now on.
+    pub(super) fn listed_elsewhere(&self, key: &SessionKey) {
+        if let Some(peer) = self.peers.lock().get_mut(key).filter(|peer| peer.was_too_early) {
+            peer.was_too_early = false;
+        }
     }
 
     /// A request listens for changes.
@@ -143,11 +160,11 @@ impl Tellings {
         let mut context = Context::default();
         context.session = session.or_else(|| Some(Arc::clone(&peer.listening.first()?.session)));
         context.principal.clone_from(&peer.principal);
-        let was_loaded = peer.was_loaded;
+        let (was_loaded, was_too_early) = (peer.was_loaded, peer.was_too_early);
         if !peer.is_there() {
             peers.remove(key);
         }
-        Some(Ways { outboxes, context, was_loaded })
+        Some(Ways { outboxes, context, was_loaded, was_too_early })
     }
 }
 
@@ -156,6 +173,7 @@ struct Ways {
     outboxes: Vec<Outbox>,
     context: Context,
     was_loaded: bool,
+    was_too_early: bool,
 }
 
 impl Peer {
@@ -189,11 +207,12 @@ async fn tell(shared: Weak<Shared>, key: SessionKey) {
 impl Shared {
     /// Where the peer is to be told that its list changed; `None` if it did not.
     fn ways_to_tell(&self, key: &SessionKey) -> Option<Vec<Outbox>> {
-        let Ways { outboxes, context, was_loaded } = self.tellings.ways(key)?;
+        let Ways { outboxes, context, was_loaded, was_too_early } = self.tellings.ways(key)?;
         let any = self.settings.tell_uses || was_loaded;
-        let changed = self.with_view(&context, |view| {
-            if any { self.sessions.changed(key, view) } else { self.sessions.is_outdated(key, view) }
-        });
+        let changed = was_too_early
+            || self.with_view(&context, |view| {
+                if any { self.sessions.changed(key, view) } else { self.sessions.is_outdated(key, view) }
+            });
         changed.then(|| {
             // Noted first: a list that is asked for in between is a new one.
             self.tellings.told(key, true);

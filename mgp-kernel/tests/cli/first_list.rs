@@ -1,0 +1,133 @@
+//! What clients are listed while servers start. Servers are held by a file that is not there yet, and not by time.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::home::Home;
+use crate::kernel::{Kernel, Talk};
+
+/// A user with so many servers. Each begins when there is a file `go`, and writes what the script of sed in `edit` makes of it.
+fn with_held_servers(servers: usize) -> Home {
+    let home = Home::with_state();
+    home.write("edit", "");
+    for server in 0..servers {
+        let script = format!(
+            "while ! [ -e {0}/go ]; do sleep 0.05; done; {1} demo-server clock | sed -u -f {0}/edit",
+            home.path("").display(),
+            env!("CARGO_BIN_EXE_mgp"),
+        );
+        home.json(["add", &format!("clock{server}"), "--", "sh", "-c", &script]);
+    }
+    home
+}
+
+fn listed(talk: &mut Talk) -> Vec<String> {
+    let listed = talk.ask("tools/list", &json!({}));
+    let tools = listed["result"]["tools"].as_array().unwrap_or_else(|| panic!("{listed}"));
+    tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+}
+
+/// The list as soon as it is as it is wanted.
+fn until(talk: &mut Talk, is_wanted: impl Fn(&[String]) -> bool) -> Vec<String> {
+    let end = Instant::now() + Duration::from_secs(60);
+    loop {
+        let listed = listed(talk);
+        if is_wanted(&listed) {
+            return listed;
+        }
+        assert!(Instant::now() < end, "{listed:?}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Runs a kernel until it has listed the tools of so many servers.
+fn run_once(home: &Home, servers: usize) -> Vec<String> {
+    home.write("go", "");
+    let mut kernel = Kernel::start(home, &[]);
+    let mut talk = Talk::open(&mut kernel);
+    let all = until(&mut talk, |listed| count_of_now(listed) == servers);
+    drop(talk);
+    assert_eq!(kernel.ended(), Some(0));
+    std::fs::remove_file(home.path("go")).unwrap();
+    all
+}
+
+fn count_of_now(listed: &[String]) -> usize {
+    listed.iter().filter(|name| name.ends_with("__now")).count()
+}
+
+const CHANGED: &str = "notifications/tools/list_changed";
+
+#[test]
+fn while_servers_start_for_the_first_time_the_search_is_listed_and_then_all_tools_at_once() {
+    let home = with_held_servers(10);
+    let mut kernel = Kernel::start(&home, &[]);
+    let mut talk = Talk::open(&mut kernel);
+    let first = listed(&mut talk);
+    assert!(first.iter().any(|name| name.contains("discover")), "{first:?}");
+    assert_eq!(count_of_now(&first), 0, "{first:?}");
+    home.write("go", "");
+    let end = Instant::now() + Duration::from_secs(60);
+    while talk.times_heard(CHANGED) == 0 {
+        assert!(Instant::now() < end, "the client is not told that there are tools");
+        talk.ask("ping", &json!({}));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let all = until(&mut talk, |listed| count_of_now(listed) == 10);
+    assert!(!all.iter().any(|name| name.contains("discover")), "{all:?}");
+}
+
+#[test]
+fn the_tools_of_the_last_start_are_listed_at_once_and_their_calls_wait_for_the_server() {
+    let home = with_held_servers(10);
+    let before = run_once(&home, 10);
+    let mut kernel = Kernel::start(&home, &[]);
+    let mut talk = Talk::open(&mut kernel);
+    assert_eq!(listed(&mut talk), before);
+    talk.tell(
+        "tools/call",
+        &json!({"name": "clock3__now", "arguments": {}, "_meta": {"progressToken": "mine"}}),
+    );
+    let progress: Value = serde_json::from_str(&talk.lines.next().unwrap().unwrap()).unwrap();
+    assert_eq!(progress["method"], "notifications/progress", "{progress}");
+    assert_eq!(progress["params"]["progressToken"], "mine", "{progress}");
+    assert!(progress["params"]["message"].as_str().unwrap().contains("`clock3` is starting"), "{progress}");
+    home.write("go", "");
+    let answer = loop {
+        let message: Value = serde_json::from_str(&talk.lines.next().unwrap().unwrap()).unwrap();
+        if message["id"].is_number() {
+            break message;
+        }
+    };
+    assert!(answer["result"]["content"][0]["text"].is_string(), "{answer}");
+    until(&mut talk, |listed| listed == before);
+    // The servers came back as they were, so there is nothing to tell of their tools.
+    assert_eq!(talk.times_heard(CHANGED), 0, "{:?}", talk.heard);
+}
+
+#[test]
+fn a_tool_that_changed_while_the_kernel_was_away_vanishes_and_is_held() {
+    let home = with_held_servers(2);
+    let before = run_once(&home, 2);
+    home.write("edit", r#"s/"name":"now","description":"/&And more: /"#);
+    let mut kernel = Kernel::start(&home, &[]);
+    let mut talk = Talk::open(&mut kernel);
+    assert_eq!(listed(&mut talk), before, "as they were approved");
+    talk.tell("tools/call", &json!({"name": "clock1__now", "arguments": {}}));
+    let called = talk.last_id();
+    home.write("go", "");
+    let text = loop {
+        let line = talk.lines.next().unwrap().unwrap();
+        let message: Value = serde_json::from_str(&line).unwrap();
+        if message["id"] == called {
+            break line;
+        }
+    };
+    assert!(text.contains("mgp pin approve"), "{text}");
+    let after = until(&mut talk, |listed| count_of_now(listed) == 0);
+    assert_eq!(after.len() + 2, before.len(), "{after:?}");
+    let pins = home.json(["pin", "list", "--waiting"]);
+    assert_eq!(pins["pins"].as_array().unwrap().len(), 2, "{pins}");
+}

@@ -35,6 +35,8 @@ mod fallback;
 mod fleet;
 mod http;
 mod kernel;
+#[cfg(unix)]
+mod kernel_note;
 mod marked;
 mod meter;
 mod methods;
@@ -56,6 +58,7 @@ mod stack;
 mod targets;
 mod telemetry;
 mod upstream;
+mod visitors;
 
 pub use self::confine::{check_confinement, set_confinement_launcher};
 pub use self::error::StartError;

@@ -28,10 +28,12 @@ use crate::changes::{Changes, Teller};
 use crate::events;
 use crate::fleet::Fleet;
 use crate::operator::proof::Proofs;
+use crate::operator::status::ServedKernel;
 use crate::paths::OwnFiles;
 use crate::reload::Reload;
 use crate::seen_ends::SeenEnds;
 use crate::upstream::Told;
+use crate::visitors::Visitors;
 use crate::{record, settings};
 
 /// What the parts of the kernel share. Whoever has it can reach everything; what clients reach is decided by the stacks.
@@ -68,6 +70,10 @@ pub(crate) struct Parts {
     /// The servers that registered themselves. Set once, when all else is there.
     pub(crate) registry: OnceLock<Registry>,
     pub(crate) reload: Reload,
+    /// Who is connected at its sockets.
+    pub(crate) visitors: Visitors,
+    /// How it was started. Set once, when it serves.
+    pub(crate) served: OnceLock<Arc<ServedKernel>>,
     stopping: AtomicBool,
     /// Who is told what servers say unasked.
     pub(crate) changes: Arc<Changes>,
@@ -120,6 +126,8 @@ impl Parts {
             life: Life::new(ServerId::from(KERNEL)),
             registry: OnceLock::new(),
             reload: Reload::default(),
+            visitors: Visitors::default(),
+            served: OnceLock::new(),
             stopping: AtomicBool::new(false),
             changes: Arc::new(Changes::new(access.clone())),
             state,

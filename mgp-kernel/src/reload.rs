@@ -137,6 +137,7 @@ fn takeable(wanted: Config, running: &Config) -> Config {
     config.kernel.state = running.kernel.state;
     config.kernel.socket = running.kernel.socket;
     config.kernel.drain_secs = running.kernel.drain_secs;
+    config.kernel.linger = running.kernel.linger;
     config
 }
 

@@ -4,6 +4,7 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_transport::{Connection, ConnectionLimits, connect, stdio};
@@ -11,9 +12,11 @@ use mgp_types::mgp::ShutdownReason;
 use mgp_types::{Error, Principal, RpcService};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
+use crate::kernel_note::KernelNote;
+use crate::operator::status::ServedKernel;
 #[cfg(unix)]
 use crate::operator::{
     agents, control,
@@ -40,6 +43,10 @@ pub(crate) struct Serving {
     pub(crate) shared_at: PathBuf,
     /// How long calls have to end when it stops.
     pub(crate) drain: Duration,
+    /// How long it goes on without clients and commands, if it ends by itself.
+    pub(crate) linger: Option<Duration>,
+    /// The files of its configuration, to be told.
+    pub(crate) files: Vec<PathBuf>,
 }
 
 /// What becomes of a kernel when one of the ways to it has ended.
@@ -83,6 +90,12 @@ pub(crate) async fn serve(
         None => None,
         Some(address) => Some(TcpListener::bind(address).await.map_err(unheard(address.to_string()))?),
     };
+    // Whoever is told that the kernel listens may look at it.
+    if let Err(error) =
+        KernelNote::of_this_process(&kernel.parts().config.load()).write(&kernel.parts().state)
+    {
+        tracing::warn!(%error, "clients that join cannot see which kernel this is");
+    }
     listening(http.as_ref().and_then(|socket| socket.local_addr().ok()));
 
     let (stopping, stopped) = watch::channel(false);
@@ -110,10 +123,26 @@ pub(crate) async fn serve(
         let served = serve_stdio(kernel.clone(), serving.agent, stopped.clone(), serving.drain);
         clients.spawn(async move { served.await.map(|()| then) });
     }
-    tokio::pin!(stop);
+    let parts = kernel.parts();
+    let served = Arc::new(ServedKernel {
+        since: parts.clock.now(),
+        linger: serving.linger,
+        files: serving.files,
+        stop: Notify::new(),
+    });
+    let served = parts.served.get_or_init(|| served);
+    let unused = async {
+        match serving.linger {
+            Some(linger) => parts.visitors.gone_for(linger, || parts.changes.has_listeners()).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::pin!(stop, unused);
     loop {
         tokio::select! {
             () = &mut stop => break,
+            () = served.stop.notified() => break,
+            () = &mut unused => break,
             Some(ended) = clients.join_next() => {
                 if let Ok(Err(error)) = &ended {
                     tracing::warn!(%error, "a way in has ended");
@@ -125,6 +154,7 @@ pub(crate) async fn serve(
         }
     }
     tracing::info!("the kernel stops");
+    KernelNote::remove(&parts.state);
     kernel.stop_waiting();
     let _ = stopping.send(true);
     let drained = async {

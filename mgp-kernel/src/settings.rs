@@ -271,6 +271,11 @@ pub(crate) fn drain(config: &Config) -> Duration {
     Duration::from_secs(config.kernel.drain_secs.unwrap_or(DRAIN_SECS))
 }
 
+/// How long a kernel in the background goes on when nobody is connected.
+pub(crate) fn linger(config: &Config) -> Duration {
+    Duration::from_secs(config.kernel.linger.unwrap_or(LINGER_SECS))
+}
+
 /// How many calls the kernel works on at once. None waits for another to end: that one may wait for people.
 pub(crate) fn calls_at_once(config: &Config) -> ConcurrencyLayer {
     let calls = config.limits.concurrency.and_then(|calls| NonZeroUsize::new(calls as usize));
@@ -286,6 +291,7 @@ pub(crate) fn asking(config: &Config) -> AskingLimits {
     }
 }
 
+const LINGER_SECS: u64 = 300;
 const DRAIN_SECS: u64 = 30;
 
 /// From so many tools on they are searched instead of listed.

@@ -76,7 +76,7 @@ pub(super) fn merge(user: Config, folder: Config, source: &Source) -> Merged {
     all_users_only!(merge, "names", names => NameSettings { style, clients });
     merge.registration(&registration);
     all_users_only!(merge, "telemetry", telemetry => TelemetrySettings { log, otlp, otlp_headers, metrics });
-    all_users_only!(merge, "kernel", kernel => KernelSettings { name, state, socket, drain_secs, agents_manage });
+    all_users_only!(merge, "kernel", kernel => KernelSettings { name, state, socket, drain_secs, linger, agents_manage });
     merge.merged
 }
 

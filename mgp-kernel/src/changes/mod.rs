@@ -179,6 +179,11 @@ impl Changes {
         self.sessions.lock().get(&address(session)).cloned()
     }
 
+    /// Whether anybody is there.
+    pub(crate) fn has_listeners(&self) -> bool {
+        !self.listeners().is_empty()
+    }
+
     /// Everybody who is there.
     fn listeners(&self) -> Vec<Arc<Listener>> {
         let mut all: Vec<_> =

@@ -5,12 +5,12 @@ use std::time::Duration;
 use mgp_types::{Principal, Request, Session, Severity};
 use tokio::runtime::Handle;
 
-use super::{Changes, push};
 use super::levels::tell_levels;
 use super::listener::{Listener, Wanted};
 use super::mailbox::News;
 use super::tasks::name;
 use super::watch::{Resource, ask_again};
+use super::{Changes, push};
 use crate::fleet::Fleet;
 use crate::parts::Parts;
 use crate::upstream::{Line, Told, What};

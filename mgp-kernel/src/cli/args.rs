@@ -119,10 +119,12 @@ pub(super) enum Command {
     Restart(server_commands::OneServer),
     /// Start a server that was stopped
     Start(server_commands::OneServer),
-    /// Stop a server until it is started again
-    Stop(server_commands::OneServer),
+    /// Stop a server until it is started again; or the kernel, if no server is named
+    Stop(server_commands::Stopped),
     /// Have the kernel read its configuration anew
     Reload,
+    /// Show whether a kernel runs, since when, for whom, and when it ends
+    Status,
     /// Show what the kernel has done, in numbers
     Stats,
     /// Look whether everything is in order

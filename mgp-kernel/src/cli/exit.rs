@@ -117,6 +117,27 @@ impl From<Error> for Failure {
 }
 
 impl Exit {
+    /// Returns the number that scripts see.
+    pub(super) const fn number(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Usage => 1,
+            Self::Auth => 3,
+            Self::Unreachable => 4,
+            Self::Tool => 5,
+        }
+    }
+
+    /// Returns how a command that ended with this number has failed.
+    pub(super) const fn of_number(number: Option<u64>) -> Self {
+        match number {
+            Some(3) => Self::Auth,
+            Some(4) => Self::Unreachable,
+            Some(5) => Self::Tool,
+            _ => Self::Usage,
+        }
+    }
+
     const fn word(self) -> &'static str {
         match self {
             Self::Done => "done",
@@ -130,13 +151,7 @@ impl Exit {
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(match exit {
-            Exit::Done => 0,
-            Exit::Usage => 1,
-            Exit::Auth => 3,
-            Exit::Unreachable => 4,
-            Exit::Tool => 5,
-        })
+        Self::from(exit.number())
     }
 }
 

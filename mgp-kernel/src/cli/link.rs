@@ -67,10 +67,15 @@ impl Link {
         Ok(link)
     }
 
+    /// The kernel that runs, if one does.
+    pub(super) async fn to_running(place: &Place) -> Result<Option<Self>, Failure> {
+        let client = reach(&place.read()?).await?;
+        Ok(client.map(|client| Self { client, running: true, own: None }))
+    }
+
     /// The kernel that runs, for what concerns no other.
     pub(super) async fn needed(place: &Place) -> Result<Self, Failure> {
-        let client = reach(&place.read()?).await?;
-        client.map(|client| Self { client, running: true, own: None }).ok_or_else(|| {
+        Self::to_running(place).await?.ok_or_else(|| {
             Failure::new(Exit::Unreachable, "no kernel runs, so no server does")
                 .hint("`mgp serve` starts one")
         })

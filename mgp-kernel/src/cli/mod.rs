@@ -9,6 +9,7 @@ mod access_target;
 mod args;
 mod arguments;
 mod audit;
+mod background;
 mod call;
 mod check;
 mod clients;
@@ -34,6 +35,7 @@ mod output;
 mod package;
 mod permissions;
 mod pins;
+mod pipe;
 mod place;
 mod proof;
 mod registrations;
@@ -45,6 +47,7 @@ mod servers;
 mod servers_edit;
 mod service;
 mod stats;
+mod status;
 mod table;
 mod tools;
 mod trust;
@@ -145,8 +148,9 @@ async fn chosen(command: Command, place: &Place, output: &Output) -> Result<Exit
         Command::Logs(args) => server_commands::logs(place, output, args).await,
         Command::Restart(args) => server_commands::restart(place, output, &args).await,
         Command::Start(args) => server_commands::start(place, output, &args).await,
-        Command::Stop(args) => server_commands::stop(place, output, &args).await,
+        Command::Stop(args) => server_commands::stop(place, output, args).await,
         Command::Reload => server_commands::reload(place, output).await,
+        Command::Status => status::run(place, output).await,
         Command::Stats => stats::run(place, output).await,
         Command::Doctor => doctor::run(place, output).await,
         Command::Completions(args) => completions::run(output, &args),

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 use std::env;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -155,6 +156,19 @@ impl Place {
         let (state, socket) = (self.global.state.clone(), self.global.socket.clone());
         let options = [("--config", config), ("--state", state), ("--socket", socket)];
         options.into_iter().filter_map(|(option, path)| Some((option, path?))).collect()
+    }
+
+    /// The options by which a process that starts in the same folder has the same place, and tells as much.
+    pub(super) fn options(&self) -> Vec<OsString> {
+        let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
+        let named = self.named().into_iter();
+        let mut options: Vec<OsString> =
+            named.flat_map(|(option, path)| [option.into(), absolute(path).into_os_string()]).collect();
+        options.extend((0..self.global.verbose).map(|_| "-v".into()));
+        if self.global.quiet {
+            options.push("-q".into());
+        }
+        options
     }
 
     /// Whether a kernel that starts elsewhere has the same configuration.

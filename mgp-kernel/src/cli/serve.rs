@@ -1,4 +1,5 @@
 use std::convert::Infallible;
+use std::ffi::OsString;
 use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
@@ -7,11 +8,13 @@ use clap::Args;
 use mgp_types::{Principal, PrincipalKind};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use super::background;
 use super::exit::{Exit, Failure};
 use super::held::Held;
-use super::joining::{Started, started};
+use super::joining::{KernelWay, Started, started};
 use super::link::not_started;
 use super::output::Output;
+use super::pipe;
 use super::place::{Configured, Place};
 use crate::operator::socket::{Operators, Sharers, agents_path};
 use crate::peer::{adopt_orphans, reap_adopted};
@@ -37,10 +40,32 @@ pub(super) struct Serve {
     /// Take the configuration anew when its file changes
     #[arg(long)]
     watch: bool,
+    /// Be the kernel in this process, if none runs, and end with the client; by default it goes on in the background
+    #[arg(long)]
+    foreground: bool,
+    /// Be a kernel in the background; `mgp serve` starts itself so
+    #[arg(long, hide = true, conflicts_with = "http")]
+    background: bool,
+    /// Start a kernel in the background and end; `mgp serve` starts itself so
+    #[arg(long, hide = true)]
+    detach: bool,
 }
 
 /// Standard output belongs to the protocol, so all that is told goes to standard error.
 pub(super) async fn run(place: &Place, output: &Output, args: Serve) -> Result<Exit, Failure> {
+    if args.detach {
+        background::detach(&place.options(), &args.in_background())?;
+        return Ok(Exit::Done);
+    }
+    let is_awaited = args.background;
+    let served = serve_as_asked(place, output, args).await;
+    if is_awaited && let Err(failure) = &served {
+        background::tell_failure(failure);
+    }
+    served
+}
+
+async fn serve_as_asked(place: &Place, output: &Output, args: Serve) -> Result<Exit, Failure> {
     let configured = place.read()?;
     let mut own_files = configured.own_files();
     // One that is not there yet may come.
@@ -51,6 +76,9 @@ pub(super) async fn run(place: &Place, output: &Output, args: Serve) -> Result<E
         output.note(warning.trim_end());
     }
     let http_asked_for = args.http.clone();
+    let (is_background, watches) = (args.background, args.watch || args.background);
+    let starting = args.goes_to_background(io::stdin().is_terminal());
+    let starting = starting.then(|| (place.options(), args.in_background()));
     let stdio = args.ways(config.listen.http.is_some(), io::stdin().is_terminal());
     // What follows from the address, as that keys are required, follows from the one that is used.
     config.listen.http = args.http.or(config.listen.http);
@@ -64,26 +92,41 @@ pub(super) async fn run(place: &Place, output: &Output, args: Serve) -> Result<E
     own_files.push(shared_at.clone());
     let (agent, drain) = (Principal::of(PrincipalKind::LocalClient, agent), settings::drain(&config));
     let operators = if args.group_operates { Operators::Group } else { Operators::User };
-    let serving = Serving { http, stdio, agent, socket, operators, shared_at, drain };
+    let linger = is_background.then(|| settings::linger(&config));
+    let serving = Serving { http, stdio, agent, socket, operators, shared_at, drain, linger, files };
     // From here on a signal ends the kernel in order, however early it comes.
     let mut signals = Signals::new()
         .map_err(|error| Failure::usage(format!("the system takes no signal handlers: {error}")))?;
     let may_join = serving.stdio.is_some() && http_asked_for.is_none();
-    let held = Held::new(&state, &serving.socket, place.output());
-    let join_at = may_join.then_some(serving.shared_at.as_path());
-    // Before the first server is started: from then on nothing that comes from here can be told from others.
-    let adopts = adopt_orphans();
-    let kernel = match started(&config, &state, &own_files, &serving.socket, join_at, held).await? {
-        Started::Own(kernel) => kernel,
-        Started::Shared(shared) => {
-            output.note("joined the kernel that runs; this ends when that does");
-            let carried = tokio::select! {
-                carried = shared.carry() => carried,
-                () = signals.ended() => Ok(()),
-            };
-            telemetry.end().await;
-            return carried.map(|()| Exit::Done);
+    let may_start = may_join && starting.is_some();
+    let way = KernelWay {
+        config: &config,
+        state: &state,
+        operators: &serving.socket,
+        at: &serving.shared_at,
+        starting: starting.filter(|_| may_start),
+        output,
+    };
+    let mut adopts = false;
+    let kernel = if may_start {
+        None
+    } else {
+        let held = Held::new(&state, &serving.socket, place.output());
+        let join_at = may_join.then_some(serving.shared_at.as_path());
+        // Before the first server is started: from then on nothing that comes from here can be told from others.
+        adopts = adopt_orphans();
+        match started(&config, &state, &own_files, &serving.socket, join_at, held).await? {
+            Started::Own(kernel) => Some(kernel),
+            Started::Shared => None,
         }
+    };
+    let Some(kernel) = kernel else {
+        let carried = tokio::select! {
+            carried = pipe::carry(&way) => carried,
+            () = signals.ended() => Ok(()),
+        };
+        telemetry.end().await;
+        return carried.map(|()| Exit::Done);
     };
     let again = place.clone();
     kernel.parts().reload.read_from(move || {
@@ -95,7 +138,7 @@ pub(super) async fn run(place: &Place, output: &Output, args: Serve) -> Result<E
         config.listen.http = http_asked_for.clone().or(config.listen.http);
         Ok(config)
     });
-    let watched = if args.watch { place.watched() } else { Vec::new() };
+    let watched = if watches { place.watched() } else { Vec::new() };
     let stop = until_stopped(signals, &kernel, &watched);
     let at = serving.socket.display().to_string();
     let served = serve(&kernel, serving, stop, |http| {
@@ -103,6 +146,9 @@ pub(super) async fn run(place: &Place, output: &Output, args: Serve) -> Result<E
             output.note(&format!("listening at http://{http}/mcp"));
         }
         output.note(&format!("operators reach it at {at}"));
+        if is_background {
+            background::tell_listening();
+        }
     });
     let beside = async {
         if adopts {
@@ -126,10 +172,22 @@ pub(super) async fn run(place: &Place, output: &Output, args: Serve) -> Result<E
 }
 
 impl Serve {
+    /// Whether the kernel is to be one in the background. A person at a terminal wants to see it.
+    fn goes_to_background(&self, is_terminal: bool) -> bool {
+        !self.foreground && !self.background && self.http.is_none() && !is_terminal
+    }
+
+    /// The options of a kernel in the background that this process starts.
+    fn in_background(&self) -> Vec<OsString> {
+        let options = [("--group-operates", self.group_operates), ("--watch", self.watch)];
+        options.into_iter().filter(|(_, is_set)| *is_set).map(|(option, _)| option.into()).collect()
+    }
+
     /// Whether standard input and output are served, and what becomes of the kernel when the client there goes.
     fn ways(&self, has_address: bool, is_terminal: bool) -> Option<Then> {
         // A terminal is no client: who starts it there and has an address wants that.
-        let is_meant = !self.no_stdio && self.http.is_none() && !(has_address && is_terminal);
+        let is_meant =
+            !self.no_stdio && !self.background && self.http.is_none() && !(has_address && is_terminal);
         let then = if self.http.is_some() { Then::GoesOn } else { Then::Ends };
         (self.stdio || is_meant).then_some(then)
     }
@@ -203,12 +261,18 @@ fn versions(files: &[PathBuf]) -> Vec<Option<(SystemTime, u64)>> {
 /// What is wrong with the new configuration is told, and the old one stays.
 async fn reload(kernel: &Kernel) {
     match kernel.parts().reread().await {
-        Ok(applied) => tracing::info!(
-            added = applied.added.len(),
-            changed = applied.changed.len(),
-            removed = applied.removed.len(),
-            "the configuration was taken anew"
-        ),
+        Ok(applied) => {
+            tracing::info!(
+                added = applied.added.len(),
+                changed = applied.changed.len(),
+                removed = applied.removed.len(),
+                "the configuration was taken anew"
+            );
+            if !applied.needs_restart.is_empty() {
+                // One in the background is replaced as soon as that disturbs nobody.
+                kernel.parts().visitors.set_outdated();
+            }
+        }
         Err(error) => tracing::error!(%error, "the configuration stays as it was"),
     }
 }
@@ -227,6 +291,9 @@ mod tests {
             no_stdio,
             group_operates: false,
             watch: false,
+            foreground: false,
+            background: false,
+            detach: false,
         };
         let (ends, goes_on) = (Some(Then::Ends), Some(Then::GoesOn));
         let http = Some("127.0.0.1:0");

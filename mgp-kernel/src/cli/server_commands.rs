@@ -3,14 +3,16 @@ use std::time::Duration;
 
 use clap::Args;
 use serde::Serialize;
+use tokio::time::Instant;
 
 use super::exit::{Exit, Failure};
 use super::link::{Link, Need};
 use super::output::{Output, Reader, printable};
 use super::place::Place;
 use crate::operator::config::Reloaded;
-use crate::operator::method;
 use crate::operator::servers::{LogLines, NamedServer, ServerLog, ServerMoved};
+use crate::operator::status::KernelStatus;
+use crate::operator::{method, socket};
 
 #[derive(Debug, Args)]
 pub(super) struct Logs {
@@ -35,6 +37,13 @@ struct Line<'a> {
 pub(super) struct OneServer {
     /// The server
     server: String,
+}
+
+/// Names a server, or none for the kernel.
+#[derive(Debug, Args)]
+pub(super) struct Stopped {
+    /// The server; the kernel with all its servers, if left out
+    server: Option<String>,
 }
 
 /// Shows what a server wrote to its standard error.
@@ -100,9 +109,27 @@ pub(super) async fn start(place: &Place, output: &Output, args: &OneServer) -> R
     moved(place, output, args, method::SERVER_START).await
 }
 
-/// Stops a server in the kernel that runs, after the calls that it has in work.
-pub(super) async fn stop(place: &Place, output: &Output, args: &OneServer) -> Result<Exit, Failure> {
-    moved(place, output, args, method::SERVER_STOP).await
+/// Stops a server in the kernel that runs, or that kernel, after the calls that it has in work.
+pub(super) async fn stop(place: &Place, output: &Output, args: Stopped) -> Result<Exit, Failure> {
+    if let Some(server) = args.server {
+        return moved(place, output, &OneServer { server }, method::SERVER_STOP).await;
+    }
+    let socket = place.read()?.socket;
+    let link = Link::needed(place).await?;
+    let stopped: Result<KernelStatus, Failure> = link.ask(method::KERNEL_STOP, &()).await;
+    link.close().await;
+    let stopped = stopped?;
+    // Whoever starts the next one finds this one gone.
+    let end = Instant::now() + PATIENCE;
+    while socket::connect(&socket).await.is_ok() {
+        if Instant::now() >= end {
+            let message = format!("the kernel (process {}) still has calls in work", stopped.pid);
+            return Err(Failure::new(Exit::Unreachable, message).hint("it ends when they have ended"));
+        }
+        tokio::time::sleep(LOOK_OFTEN).await;
+    }
+    output.show(&stopped, |stopped, out| writeln!(out, "stopped (process {})", stopped.pid))?;
+    Ok(Exit::Done)
 }
 
 async fn moved(
@@ -142,6 +169,9 @@ pub(super) async fn reload(place: &Place, output: &Output) -> Result<Exit, Failu
     Ok(Exit::Done)
 }
 
+/// Longer than calls in work usually take.
+const PATIENCE: Duration = Duration::from_mins(1);
+const LOOK_OFTEN: Duration = Duration::from_millis(50);
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 const MOST_LINES: u32 = 1_000;
 

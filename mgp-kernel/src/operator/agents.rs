@@ -41,6 +41,7 @@ pub(crate) async fn serve(
         let (kernel, agent, stopped) = (kernel.clone(), agent.clone(), stopped.clone());
         clients.spawn(async move {
             let _place = place;
+            let _visit = kernel.parts().visitors.client(agent.clone(), shown(&process));
             let mark = if is_attended(&kernel, &process) { Mark::Nothing } else { Mark::Unattended };
             let accept = kernel.accept_marked(agent, mark);
             let reader = FirstByte::new(reader, {
@@ -64,6 +65,14 @@ fn is_attended(kernel: &Kernel, process: &PeerProcess) -> bool {
         PeerProcess::Known(lineage) => kernel.parts().proofs.clients.above(lineage).is_none(),
         PeerProcess::Unknown => false,
     }
+}
+
+/// The process at the socket, and the name of the program that has started it.
+fn shown(process: &PeerProcess) -> Option<(u32, Box<str>)> {
+    let PeerProcess::Known(lineage) = process else { return None };
+    let client = speaker(lineage);
+    let program = client.as_ref().map_or_else(|| lineage.process(), |client| client.process());
+    Some((lineage.process().id.pid, program.name.clone()))
 }
 
 /// Notes who has begun to speak: the process at the socket, and the one that started it to be its client.

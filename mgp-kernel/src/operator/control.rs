@@ -30,6 +30,7 @@ pub(crate) async fn serve(socket: UserSocket, kernel: Kernel) {
         let kernel = kernel.clone();
         connections.spawn(async move {
             let _place = place;
+            let _visit = kernel.parts().visitors.command();
             let connection = Arc::new(OperatorConnection::at_socket(match user {
                 // An agent of theirs may be connected in any way, so only the passphrase tells.
                 Peer::Member(_) => PeerProcess::Unknown,

@@ -15,7 +15,8 @@ use tower_service::Service;
 
 use super::proof::OperatorConnection;
 use super::{
-    access, audit, config, keys, method, operators, permissions, pins, registrations, servers, stats, tools,
+    access, audit, config, keys, method, operators, permissions, pins, registrations, servers, stats, status,
+    tools,
 };
 use crate::parts::Parts;
 use crate::targets::unmatched_rules;
@@ -117,6 +118,8 @@ async fn answer(asked: Asked, request: Request) -> Result<Response, Error> {
         method::CONFIG_RELOAD => reply(&config::reload(&asked).await?),
         method::CONFIG_SHOW => reply(&config::show(parts)?),
         method::CONFIG_UNMATCHED => reply(&unmatched_rules(parts)),
+        method::KERNEL_STATUS => reply(&status::status(parts)?),
+        method::KERNEL_STOP => reply(&status::stop(&asked).await?),
         method::KEYS_LIST => reply(&keys::list(parts, &read(request)?)),
         method::KEYS_NEW => reply(&keys::issue(&asked, read(request)?).await?),
         method::KEYS_REVOKE => reply(&keys::revoke(&asked, &read(request)?).await?),
@@ -196,7 +199,7 @@ pub(crate) fn random() -> [u8; 16] {
 const PREFIX: &str = "kernel/";
 
 /// What only reads, and what brings a proof. Whatever is not named decides something, or may.
-const WITHOUT_PROOF: [&str; 34] = [
+const WITHOUT_PROOF: [&str; 35] = [
     "initialize",
     "ping",
     "server/discover",
@@ -216,6 +219,7 @@ const WITHOUT_PROOF: [&str; 34] = [
     method::AUDIT_VERIFY,
     method::CONFIG_SHOW,
     method::CONFIG_UNMATCHED,
+    method::KERNEL_STATUS,
     method::KEYS_LIST,
     method::OPERATORS_PASSPHRASE,
     method::OPERATORS_PROVE,

@@ -24,6 +24,7 @@ pub(crate) mod servers;
 #[cfg(unix)]
 pub(crate) mod socket;
 pub(crate) mod stats;
+pub(crate) mod status;
 pub(crate) mod tools;
 
 pub(crate) use self::layer::{OperatorLayer, random};
@@ -38,6 +39,8 @@ pub(crate) mod method {
     pub(crate) const CONFIG_RELOAD: &str = "kernel/config/reload";
     pub(crate) const CONFIG_SHOW: &str = "kernel/config/show";
     pub(crate) const CONFIG_UNMATCHED: &str = "kernel/config/unmatched";
+    pub(crate) const KERNEL_STATUS: &str = "kernel/status";
+    pub(crate) const KERNEL_STOP: &str = "kernel/stop";
     pub(crate) const KEYS_LIST: &str = "kernel/keys/list";
     pub(crate) const KEYS_NEW: &str = "kernel/keys/new";
     pub(crate) const KEYS_REVOKE: &str = "kernel/keys/revoke";

@@ -68,7 +68,9 @@ pub(super) fn keep(state: &Path, server: &ServerConfig, definitions: &[Object]) 
 fn read(state: &Path, server: &ServerConfig, pins: &Pins) -> Option<Vec<Object>> {
     let text = std::fs::read(file(state, &server.id)).ok()?;
     let last: LastTools = serde_json::from_slice(&text)
-        .inspect_err(|error| tracing::warn!(server = server.id, %error, "the tools of the last start cannot be read"))
+        .inspect_err(
+            |error| tracing::warn!(server = server.id, %error, "the tools of the last start cannot be read"),
+        )
         .ok()?;
     let is_of_this_server = last.server.as_str() == server.id && last.reached == reached(server);
     if !is_of_this_server || last.version != env!("CARGO_PKG_VERSION") {

@@ -13,11 +13,11 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::changed::Lists;
+use super::last_tools;
 use super::of_server::Indexed;
 use super::offered::Listed;
 use super::shared::{About, Shared};
 use super::told::{Told, What};
-use super::last_tools;
 use crate::parts::Parts;
 use crate::settings;
 

@@ -11,13 +11,17 @@ use crate::server;
 
 tests![
     a_process_of_a_server_decides_nothing,
+    a_process_of_a_server_of_a_kernel_in_the_background_decides_nothing,
     a_process_that_leaves_its_server_twice_decides_nothing,
     a_process_of_a_server_is_no_client,
 ];
 
 /// A home whose server `turned` runs `script` when its tool `nightly` is called.
 fn home_with(script: &str) -> Home {
-    let home = Home::with_state();
+    home_from(Home::with_state(), script)
+}
+
+fn home_from(home: Home, script: &str) -> Home {
     let server = server::configured(&home, "turned", "");
     home.write("mgp.toml", &format!("{}{server}", home.read("mgp.toml")));
     let folder = home.path("");
@@ -77,6 +81,15 @@ async fn a_process_of_a_server_decides_nothing() {
     assert!(told.contains("was started by the kernel or by one of its servers"), "{told}");
     assert_eq!(home.json(["keys", "list"])["keys"], json!([]));
     assert_eq!(home.json(["access", "list"])["entries"], json!([]));
+    assert_eq!(refusals(&home, "operators").len(), 4);
+}
+
+async fn a_process_of_a_server_of_a_kernel_in_the_background_decides_nothing() {
+    let home = home_from(Home::without_linger(), &format!("mgp={}; {DECISIONS}", mgp()));
+    let mut client = Kernel::in_background(&home);
+    let mut talk = Talk::open(&mut client);
+    let told = nightly(&mut talk);
+    assert_eq!(told.matches("ended 3").count(), 4, "{told}");
     assert_eq!(refusals(&home, "operators").len(), 4);
 }
 

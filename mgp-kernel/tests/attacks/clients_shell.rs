@@ -12,6 +12,7 @@ use crate::server;
 
 tests![
     what_a_client_starts_decides_nothing,
+    what_a_client_starts_decides_nothing_at_a_kernel_in_the_background,
     what_a_client_leaves_behind_decides_nothing,
     a_client_decides_nothing_by_calling_as_an_operator,
     the_agents_second_client_does_not_answer_for_a_human,
@@ -83,6 +84,25 @@ async fn what_a_client_starts_decides_nothing() {
     assert_eq!(refusals(&home), DECISIONS.len());
     let own = run_with(&home, PASSPHRASE, None, "the attacker's\n");
     assert_eq!(own.code, Some(3), "{own:?}");
+}
+
+async fn what_a_client_starts_decides_nothing_at_a_kernel_in_the_background() {
+    let home = Home::without_linger();
+    let server = server::configured(&home, "honest", "");
+    home.write("mgp.toml", &format!("{}{server}", home.read("mgp.toml")));
+    // The kernel outlives the client that it was started for, and knows the next one as well.
+    let mut first = Kernel::in_background(&home);
+    let one = Talk::open(&mut first);
+    let mut second = Kernel::in_background(&home);
+    let _other = Talk::open(&mut second);
+    drop(one);
+    assert_eq!(first.ended(), Some(0));
+    for decision in DECISIONS.iter().chain(&[&["stop"][..]]) {
+        let ran = run(&home, decision);
+        assert_eq!(ran.code, Some(3), "{decision:?}: {ran:?}");
+        assert!(ran.err.contains("was started by a connected client"), "{ran:?}");
+    }
+    assert_eq!(refusals(&home), DECISIONS.len() + 1);
 }
 
 async fn what_a_client_leaves_behind_decides_nothing() {

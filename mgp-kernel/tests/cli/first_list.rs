@@ -12,14 +12,20 @@ use crate::kernel::{Kernel, Talk};
 fn with_held_servers(servers: usize) -> Home {
     let home = Home::with_state();
     home.write("edit", "");
+    let mut config = home.read("mgp.toml");
     for server in 0..servers {
         let script = format!(
             "while ! [ -e {0}/go ]; do sleep 0.05; done; {1} demo-server clock | sed -u -f {0}/edit",
             home.path("").display(),
             env!("CARGO_BIN_EXE_mgp"),
         );
-        home.json(["add", &format!("clock{server}"), "--", "sh", "-c", &script]);
+        // Of fewer than thirty tools all are listed.
+        config.push_str(&format!(
+            "[[servers]]\nid = \"clock{server}\"\ncommand = \"sh\"\nargs = [\"-c\", {script:?}]\n\
+             [servers.tools]\nunix_time = {{ enabled = false }}\n\"time_*\" = {{ enabled = false }}\n"
+        ));
     }
+    home.write("mgp.toml", &config);
     home
 }
 

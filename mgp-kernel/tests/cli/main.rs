@@ -5,6 +5,7 @@
 
 mod alone;
 mod audit;
+mod background;
 mod clients;
 mod edit;
 mod first_list;

@@ -40,6 +40,13 @@ impl Home {
         home
     }
 
+    /// As [`with_state`](Self::with_state), where a kernel in the background ends with its last client.
+    pub(crate) fn without_linger() -> Self {
+        let home = Self::with_state();
+        home.write("mgp.toml", &format!("{}linger = 0\n", home.read("mgp.toml")));
+        home
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }

@@ -29,6 +29,16 @@ impl Kernel {
 
     /// Starts one, and does not wait until it listens.
     pub(crate) fn spawn(home: &Home, args: &[&str]) -> Self {
+        // It is this process, and ends with it.
+        Self::started(home, &[&["--foreground"], args].concat())
+    }
+
+    /// Starts what a client starts: a way to the kernel in the background, which is started if there is none.
+    pub(crate) fn in_background(home: &Home) -> Self {
+        Self::started(home, &[])
+    }
+
+    fn started(home: &Home, args: &[&str]) -> Self {
         home.let_person_decide();
         let told = home.path("stderr");
         let mut command = home.command(["serve"].iter().chain(args));

@@ -63,6 +63,9 @@ pub struct KernelSettings {
     pub socket: Option<String>,
     /// How long calls have to end when the kernel stops, in seconds; 30 if left out.
     pub drain_secs: Option<u64>,
+    /// How long a kernel that `mgp serve` started in the background goes on after the last client and command have left, in
+    /// seconds; 300 if left out. With 0 it ends with the last client.
+    pub linger: Option<u64>,
     /// Whether every agent may see how servers do, and stop them. Only operators may, if left out.
     pub agents_manage: bool,
 }

@@ -1,0 +1,414 @@
+//! A client's standard input and output, carried to a kernel line by line. A kernel that is lost is replaced by another
+//! one, to which the session is opened anew.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use bytes::{Bytes, BytesMut};
+use mgp_transport::stdio;
+use parking_lot::Mutex;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+
+use super::exit::{Exit, Failure};
+use super::joining::{JoinedKernel, KernelWay};
+
+/// Carries what standard input says to a kernel, and what that answers to standard output. Ends when the kernel was
+/// stopped, or has answered all that was asked before the input ended.
+///
+/// # Errors
+/// There is no kernel and none can be started, or one was lost in the middle of a question to the client.
+pub(super) async fn carry(way: &KernelWay<'_>) -> Result<(), Failure> {
+    let unusable = |error| Failure::usage(format!("standard input and output cannot be used: {error}"));
+    let mut kernel = way.reach().await?;
+    way.tell(&kernel);
+    let (input, mut output) = stdio::stdio().map_err(unusable)?;
+    let mut input = Lines::new(input);
+    let conversation = Mutex::new(Conversation::default());
+    let mut losses = 0;
+    loop {
+        let note = kernel.note.clone();
+        let lost = match exchange(kernel, &conversation, &mut input, &mut output).await {
+            Ended::ClientGone => return Ok(()),
+            Ended::KernelGone => way.was_lost(note.as_ref()),
+            Ended::Refused => return Err(not_taken_over()),
+        };
+        if !conversation.lock().has_lines_to_repeat() {
+            if conversation.lock().is_over || !lost {
+                return Ok(());
+            }
+            let unanswered = conversation.lock().lost().ok_or_else(not_taken_over)?;
+            for line in unanswered {
+                output.write_all(&line).await.map_err(unusable)?;
+            }
+        }
+        losses += 1;
+        if losses > MOST_LOSSES || !way.can_start() {
+            return Err(not_taken_over());
+        }
+        kernel = way.reach().await?;
+        way.tell(&kernel);
+    }
+}
+
+fn not_taken_over() -> Failure {
+    let message = "the kernel was lost, and this connection cannot go on with another one";
+    Failure::new(Exit::Unreachable, message).hint("have the client start `mgp serve` again")
+}
+
+/// Why a conversation with a kernel has ended.
+enum Ended {
+    KernelGone,
+    /// Nobody reads what the kernel says.
+    ClientGone,
+    /// The kernel does not open the session again.
+    Refused,
+}
+
+async fn exchange(
+    kernel: JoinedKernel,
+    conversation: &Mutex<Conversation>,
+    input: &mut Lines<impl AsyncRead + Unpin>,
+    output: &mut (impl AsyncWrite + Unpin),
+) -> Ended {
+    let JoinedKernel { reader, mut writer, .. } = kernel;
+    let mut answers = Lines::new(reader);
+    let (session, repeated) = conversation.lock().begin();
+    if let Some((hello, ready)) = session {
+        if writer.write_all(&hello).await.is_err() {
+            return Ended::KernelGone;
+        }
+        loop {
+            let Ok(Some(line)) = answers.next().await else { return Ended::KernelGone };
+            match conversation.lock().heard(&line) {
+                Heard::Reopened => break,
+                Heard::NotReopened => return Ended::Refused,
+                Heard::ForClient => {}
+            }
+            if output.write_all(&line).await.is_err() {
+                return Ended::ClientGone;
+            }
+        }
+        if let Some(ready) = ready {
+            if writer.write_all(&ready).await.is_err() {
+                return Ended::KernelGone;
+            }
+            for changed in CHANGED {
+                if output.write_all(changed.as_bytes()).await.is_err() {
+                    return Ended::ClientGone;
+                }
+            }
+        }
+    }
+    for line in repeated {
+        // What cannot be written is found out where it is not answered.
+        let _ = writer.write_all(&line).await;
+    }
+    let asked = async {
+        while !conversation.lock().is_over {
+            match input.next().await {
+                Ok(Some(line)) => {
+                    conversation.lock().said(&line);
+                    if writer.write_all(&line).await.is_err() {
+                        // It may still say something.
+                        return std::future::pending::<()>().await;
+                    }
+                }
+                Ok(None) => {
+                    let rest = input.take_rest();
+                    let mut conversation = conversation.lock();
+                    conversation.is_over = true;
+                    if !rest.is_empty() {
+                        conversation.said(&rest);
+                        drop(conversation);
+                        let _ = writer.write_all(&rest).await;
+                    }
+                }
+                Err(error) => {
+                    tracing::debug!(%error, "nothing more is carried to the kernel");
+                    conversation.lock().is_over = true;
+                }
+            }
+        }
+        // The kernel ends the connection when it has answered what it heard.
+        let _ = writer.shutdown().await;
+        std::future::pending::<()>().await;
+    };
+    let answered = async {
+        while let Ok(Some(line)) = answers.next().await {
+            conversation.lock().heard(&line);
+            if output.write_all(&line).await.is_err() {
+                return Ended::ClientGone;
+            }
+        }
+        Ended::KernelGone
+    };
+    tokio::select! {
+        () = asked => Ended::KernelGone,
+        ended = answered => ended,
+    }
+}
+
+/// What has to be known of a conversation to go on with it at another kernel.
+#[derive(Debug, Default)]
+struct Conversation {
+    /// The request that opened the session, and its id.
+    hello: Option<(Id, Bytes)>,
+    /// The notification by which the client went on.
+    ready: Option<Bytes>,
+    /// Requests of the client that are not answered.
+    in_work: BTreeSet<Id>,
+    /// Requests of the kernel that are not answered.
+    asked: BTreeSet<Id>,
+    /// What the client has said to a kernel that has said nothing yet: it may not have read it.
+    unheard: Vec<Bytes>,
+    /// Whether the kernel has said anything.
+    has_heard: bool,
+    /// Whether the session has been lost and is not open again.
+    is_lost: bool,
+    /// Whether the client says nothing more.
+    is_over: bool,
+}
+
+/// An id as it is written.
+type Id = Box<str>;
+
+/// For whom a line of the kernel is.
+#[derive(Debug, PartialEq, Eq)]
+enum Heard {
+    ForClient,
+    /// It is the answer to the request that opened the session anew.
+    Reopened,
+    NotReopened,
+}
+
+/// What a line is about. Anything else in it is stepped over.
+#[derive(Deserialize)]
+struct Head<'a> {
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    method: Option<std::borrow::Cow<'a, str>>,
+    error: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct Cancelled<'a> {
+    #[serde(borrow)]
+    params: CancelledRequest<'a>,
+}
+
+#[derive(Deserialize)]
+struct CancelledRequest<'a> {
+    #[serde(borrow, rename = "requestId")]
+    request_id: &'a RawValue,
+}
+
+impl Conversation {
+    /// Notes what the client says.
+    fn said(&mut self, line: &Bytes) {
+        if !self.has_heard && self.unheard.len() < MOST_UNHEARD {
+            self.unheard.push(line.clone());
+        }
+        let Ok(head) = serde_json::from_slice::<Head<'_>>(line) else { return };
+        match (head.method.as_deref(), head.id) {
+            (Some(method), Some(id)) => {
+                self.in_work.insert(id.get().into());
+                if method == "initialize" {
+                    (self.hello, self.ready) = (Some((id.get().into(), line.clone())), None);
+                }
+            }
+            (Some("notifications/initialized"), None) => self.ready = Some(line.clone()),
+            (None, Some(id)) => _ = self.asked.remove(id.get()),
+            (Some("notifications/cancelled"), None) => {
+                if let Ok(cancelled) = serde_json::from_slice::<Cancelled<'_>>(line) {
+                    self.in_work.remove(cancelled.params.request_id.get());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Notes what the kernel says.
+    fn heard(&mut self, line: &[u8]) -> Heard {
+        self.has_heard = true;
+        self.unheard.clear();
+        let Ok(head) = serde_json::from_slice::<Head<'_>>(line) else { return Heard::ForClient };
+        match (head.method.as_deref(), head.id) {
+            (Some(_), Some(id)) => _ = self.asked.insert(id.get().into()),
+            (None, Some(id)) => {
+                let is_hello = self.hello.as_ref().is_some_and(|(hello, _)| **hello == *id.get());
+                if self.is_lost && is_hello {
+                    self.is_lost = false;
+                    return if head.error.is_some() { Heard::NotReopened } else { Heard::Reopened };
+                }
+                self.in_work.remove(id.get());
+            }
+            (Some("notifications/cancelled"), None) => {
+                if let Ok(cancelled) = serde_json::from_slice::<Cancelled<'_>>(line) {
+                    self.asked.remove(cancelled.params.request_id.get());
+                }
+            }
+            _ => {}
+        }
+        Heard::ForClient
+    }
+
+    /// Whether the client has said something that no kernel has answered in any way.
+    fn has_lines_to_repeat(&self) -> bool {
+        !self.unheard.is_empty()
+    }
+
+    /// The kernel is lost. Returns what the client is answered in its place; `None` if there is a question of it that the
+    /// client may answer yet: another kernel could take the answer for that to a question of its own.
+    fn lost(&mut self) -> Option<Vec<Bytes>> {
+        if !self.asked.is_empty() {
+            return None;
+        }
+        self.is_lost = self.hello.is_some();
+        let answers = std::mem::take(&mut self.in_work).into_iter().map(|id| {
+            let line =
+                format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32603,"message":"{LOST}"}}}}"#);
+            Bytes::from(line + "\n")
+        });
+        Some(answers.collect())
+    }
+
+    /// Another kernel is there. Returns what opens the session anew, and what is repeated.
+    #[expect(clippy::type_complexity, reason = "it is taken apart at once")]
+    fn begin(&mut self) -> (Option<(Bytes, Option<Bytes>)>, Vec<Bytes>) {
+        self.has_heard = false;
+        let hello = self.hello.as_ref().filter(|_| self.is_lost);
+        (hello.map(|(_, hello)| (hello.clone(), self.ready.clone())), self.unheard.clone())
+    }
+}
+
+/// Reads lines, each with its end.
+struct Lines<R> {
+    reader: R,
+    buffer: BytesMut,
+    /// How far the buffer has been searched for an end.
+    searched: usize,
+}
+
+impl<R: AsyncRead + Unpin> Lines<R> {
+    fn new(reader: R) -> Self {
+        Self { reader, buffer: BytesMut::new(), searched: 0 }
+    }
+
+    /// Returns what stands behind the last line, as a line; nothing if that is nothing.
+    fn take_rest(&mut self) -> Bytes {
+        self.searched = 0;
+        if !self.buffer.is_empty() {
+            self.buffer.extend_from_slice(b"\n");
+        }
+        self.buffer.split().freeze()
+    }
+
+    /// Returns the next line; `None` at the end. A line that is cut off is none.
+    ///
+    /// # Cancel safety
+    /// Dropping the future loses nothing.
+    async fn next(&mut self) -> io::Result<Option<Bytes>> {
+        loop {
+            if let Some(end) = self.buffer[self.searched..].iter().position(|byte| *byte == b'\n') {
+                let line = self.buffer.split_to(self.searched + end + 1);
+                self.searched = 0;
+                return Ok(Some(line.freeze()));
+            }
+            self.searched = self.buffer.len();
+            self.buffer.reserve(CHUNK);
+            if self.reader.read_buf(&mut self.buffer).await? == 0 {
+                return Ok(None);
+            }
+        }
+    }
+}
+
+/// What a client is answered whose request was in work when the kernel was lost. It stands in a string of JSON.
+const LOST: &str = "the kernel ended before it answered this, and another one has taken over; whether it was done is not known";
+
+/// What a client is told when another kernel has taken over: it may list other things.
+const CHANGED: [&str; 3] = [
+    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n",
+    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/prompts/list_changed\"}\n",
+    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/list_changed\"}\n",
+];
+
+/// More often than kernels are lost for reasons that another one mends.
+const MOST_LOSSES: u32 = 16;
+const MOST_UNHEARD: usize = 256;
+const CHUNK: usize = 16 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(conversation: &mut Conversation, lines: &[&'static str]) {
+        lines.iter().for_each(|line| conversation.said(&Bytes::from_static(line.as_bytes())));
+    }
+
+    const HELLO: &str = r#"{"jsonrpc":"2.0","id":"a","method":"initialize","params":{}}"#;
+    const READY: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+
+    fn in_session() -> Conversation {
+        let mut conversation = Conversation::default();
+        conversation.begin();
+        said(&mut conversation, &[HELLO]);
+        assert_eq!(conversation.heard(br#"{"jsonrpc":"2.0","id":"a","result":{}}"#), Heard::ForClient);
+        said(&mut conversation, &[READY]);
+        conversation
+    }
+
+    #[test]
+    fn a_lost_kernel_leaves_calls_to_be_answered_and_a_session_to_be_opened_anew() {
+        let mut conversation = in_session();
+        said(&mut conversation, &[r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"id":1}}"#]);
+        assert!(!conversation.has_lines_to_repeat());
+        let answered = conversation.lost().unwrap();
+        assert_eq!(answered.len(), 1);
+        let answer: serde_json::Value = serde_json::from_slice(&answered[0]).unwrap();
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&7.into(), &(-32603).into()));
+        let (session, repeated) = conversation.begin();
+        assert_eq!(session.unwrap(), (HELLO.into(), Some(READY.into())));
+        assert_eq!(repeated, Vec::<Bytes>::new());
+        assert_eq!(conversation.heard(br#"{"jsonrpc":"2.0","id":"a","result":{}}"#), Heard::Reopened);
+        assert_eq!(conversation.heard(br#"{"jsonrpc":"2.0","id":"a","result":{}}"#), Heard::ForClient);
+    }
+
+    #[test]
+    fn what_a_kernel_never_answered_in_any_way_is_said_again() {
+        let mut conversation = Conversation::default();
+        conversation.begin();
+        said(&mut conversation, &[HELLO]);
+        assert!(conversation.has_lines_to_repeat());
+        let (session, repeated) = conversation.begin();
+        assert_eq!((session, repeated), (None, vec![Bytes::from(HELLO)]));
+    }
+
+    #[test]
+    fn an_open_question_of_the_kernel_lets_no_other_one_take_over() {
+        let mut conversation = in_session();
+        let question = br#"{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{}}"#;
+        conversation.heard(question);
+        assert!(conversation.lost().is_none());
+        said(&mut conversation, &[r#"{"jsonrpc":"2.0","id":1,"result":{"action":"accept"}}"#]);
+        assert!(conversation.lost().is_some());
+        conversation.heard(question);
+        conversation
+            .heard(br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
+        assert!(conversation.lost().is_some());
+    }
+
+    #[tokio::test]
+    async fn lines_arrive_whole_and_one_that_is_cut_off_does_not() {
+        let mut lines = Lines::new(&b"one\n\ntwo\nthr"[..]);
+        let mut all = Vec::new();
+        while let Some(line) = lines.next().await.unwrap() {
+            all.push(line);
+        }
+        assert_eq!(all, ["one\n", "\n", "two\n"]);
+    }
+}

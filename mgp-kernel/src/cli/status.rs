@@ -1,0 +1,99 @@
+use std::io::Write as _;
+
+use mgp_types::mgp::ServerState;
+use serde::Serialize;
+
+use super::exit::{Exit, Failure};
+use super::link::Link;
+use super::output::{Output, printable};
+use super::place::Place;
+use crate::operator::method;
+use crate::operator::servers::ServerRow;
+use crate::operator::status::KernelStatus;
+
+/// What is told where no kernel runs.
+#[derive(Debug, Serialize)]
+struct NotRunning {
+    running: bool,
+}
+
+/// Shows the kernel that runs. Where none does, the command ends with 4.
+pub(super) async fn run(place: &Place, output: &Output) -> Result<Exit, Failure> {
+    let Some(link) = Link::to_running(place).await? else {
+        output.show(&NotRunning { running: false }, |_, out| {
+            writeln!(out, "no kernel runs; a client that starts `mgp serve` starts one")
+        })?;
+        return Ok(Exit::Unreachable);
+    };
+    let status: Result<KernelStatus, Failure> = link.ask(method::KERNEL_STATUS, &()).await;
+    link.close().await;
+    output.show(&status?, |status, out| {
+        let KernelStatus { pid, version, since, state, .. } = status;
+        writeln!(out, "mgp {} runs since {since}, process {pid}", printable(version))?;
+        let files: Vec<_> = status.files.iter().map(|file| file.display().to_string()).collect();
+        let files = if files.is_empty() { "none".to_owned() } else { files.join(", ") };
+        writeln!(out, "configuration: {}", printable(&files))?;
+        writeln!(out, "state: {}", printable(&state.display().to_string()))?;
+        writeln!(out, "ends: {}", end(status))?;
+        for client in &status.clients {
+            let program = client.program.as_deref().unwrap_or("a program that the system does not tell");
+            let since = time(client.connected_secs);
+            writeln!(out, "client: {} as {}, for {since}", printable(program), printable(&client.agent_id))?;
+        }
+        if status.clients.is_empty() {
+            writeln!(out, "client: none")?;
+        }
+        for server in &status.servers {
+            writeln!(out, "server: {}", described(server))?;
+        }
+        Ok(())
+    })?;
+    Ok(Exit::Done)
+}
+
+fn end(status: &KernelStatus) -> String {
+    match status.linger_secs {
+        None => "when it is stopped, or with the client that started it".to_owned(),
+        Some(0) => "with the last client".to_owned(),
+        Some(secs) if status.clients.is_empty() => format!("in {} unless somebody comes", time(secs)),
+        Some(secs) => format!("{} after the last client has left", time(secs)),
+    }
+}
+
+fn described(server: &ServerRow) -> String {
+    let state = match (server.enabled, &server.fault) {
+        (false, _) => "disabled",
+        (true, Some(_)) => "faulty",
+        (true, None) => server.state.as_str(),
+    };
+    let tools = if server.tools == 1 { "1 tool".to_owned() } else { format!("{} tools", server.tools) };
+    let why = server.fault.as_ref().or(server.last_error.as_ref());
+    let why =
+        why.filter(|_| server.state != ServerState::Connected).map(|why| format!(": {}", printable(why)));
+    format!("{} {state}, {tools}{}", printable(server.id.as_str()), why.unwrap_or_default())
+}
+
+/// A time in the largest unit that leaves nothing over, or in the two largest.
+fn time(secs: u64) -> String {
+    match (secs / 3600, secs / 60 % 60, secs % 60) {
+        (0, 0, secs) => format!("{secs} s"),
+        (0, minutes, 0) => format!("{minutes} min"),
+        (0, minutes, secs) => format!("{minutes} min {secs} s"),
+        (hours, 0, _) => format!("{hours} h"),
+        (hours, minutes, _) => format!("{hours} h {minutes} min"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_at_a_glance() {
+        for (secs, shown) in
+            [(0, "0 s"), (59, "59 s"), (300, "5 min"), (61, "1 min 1 s"), (3600, "1 h"), (5430, "1 h 30 min")]
+        {
+            assert_eq!(time(secs), shown);
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! How a kernel that runs does as a process: since when, for whom, and when it ends.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mgp_types::Error;
+use mgp_types::mgp::{AuditTarget, Timestamp};
+use serde::{Deserialize, Serialize};
+use tokio::sync::Notify;
+
+use super::layer::Asked;
+use super::servers::{self, ServerRow};
+use crate::parts::Parts;
+
+/// How the kernel was started, which it knows once it serves.
+#[derive(Debug)]
+pub(crate) struct ServedKernel {
+    pub(crate) since: Timestamp,
+    /// How long it goes on without anybody connected; `None` for one that does not end by itself.
+    pub(crate) linger: Option<Duration>,
+    /// The files of its configuration.
+    pub(crate) files: Vec<PathBuf>,
+    /// Told when an operator wants it to end.
+    pub(crate) stop: Notify,
+}
+
+/// What is told of a kernel that runs.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct KernelStatus {
+    pub(crate) running: bool,
+    pub(crate) pid: u32,
+    pub(crate) version: String,
+    pub(crate) since: Timestamp,
+    pub(crate) files: Vec<PathBuf>,
+    pub(crate) state: PathBuf,
+    /// How many seconds after the last client and command have left it ends; left out where it does not end by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) linger_secs: Option<u64>,
+    pub(crate) clients: Vec<ConnectedClient>,
+    pub(crate) servers: Vec<ServerRow>,
+}
+
+/// A client of an agent's that shares the kernel.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct ConnectedClient {
+    pub(crate) agent_id: String,
+    /// The `mgp serve` that the client has started, where the system tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) pid: Option<u32>,
+    /// The program that has started it, where the system tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) program: Option<String>,
+    pub(crate) connected_secs: u64,
+}
+
+pub(super) fn status(parts: &Parts) -> Result<KernelStatus, Error> {
+    let served = served(parts)?;
+    let clients = parts.visitors.clients().into_iter().map(|client| {
+        let (pid, program) = client.process.map(|(pid, program)| (pid, program.into_string())).unzip();
+        ConnectedClient {
+            agent_id: client.agent.access_id().into_owned(),
+            pid,
+            program,
+            connected_secs: client.since.elapsed().as_secs(),
+        }
+    });
+    Ok(KernelStatus {
+        running: true,
+        pid: std::process::id(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        since: served.since,
+        files: served.files.clone(),
+        state: parts.state.clone(),
+        linger_secs: served.linger.map(|linger| linger.as_secs()),
+        clients: clients.collect(),
+        servers: servers::list(parts).servers,
+    })
+}
+
+/// Has the kernel end once calls in work have, as a signal does.
+pub(super) async fn stop(asked: &Asked) -> Result<KernelStatus, Error> {
+    let status = status(&asked.parts)?;
+    asked.record("dev.cloto.mgp.kernel_stopped", AuditTarget::new(None, None), &[]).await?;
+    served(&asked.parts)?.stop.notify_one();
+    Ok(status)
+}
+
+fn served(parts: &Parts) -> Result<Arc<ServedKernel>, Error> {
+    let served = parts.served.get().cloned();
+    served.ok_or_else(|| Error::invalid_request("this kernel is the command's own, and ends with it"))
+}

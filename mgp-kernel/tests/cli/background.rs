@@ -1,0 +1,194 @@
+//! A kernel in the background, which several clients share and none of them ends.
+
+use std::net::TcpListener;
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::home::Home;
+use crate::kernel::{Kernel, Talk};
+
+/// A user with a server, whose kernel ends with the last client.
+fn with_clock(home: Home) -> Home {
+    home.json(["add", "clock", "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", "clock"]);
+    home
+}
+
+fn until<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
+    let end = Instant::now() + Duration::from_secs(60);
+    loop {
+        if let Some(found) = find() {
+            return found;
+        }
+        assert!(Instant::now() < end, "it did not come to be that {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn call(talk: &mut Talk) -> Value {
+    talk.ask("tools/call", &json!({"name": "clock.now", "arguments": {}}))
+}
+
+fn assert_works(talk: &mut Talk) {
+    let called = call(talk);
+    assert!(called["result"]["content"][0]["text"].is_string(), "{called}");
+    assert_ne!(called["result"]["isError"], true, "{called}");
+}
+
+fn until_gone(home: &Home) {
+    until("the kernel is gone", || (home.run(["status"]).code == Some(4)).then_some(()));
+}
+
+fn kill(pid: &Value) {
+    assert!(Command::new("kill").args(["-KILL", &pid.to_string()]).status().unwrap().success());
+}
+
+#[test]
+fn a_client_that_is_killed_does_not_disturb_the_others_and_the_last_one_ends_the_kernel() {
+    let home = with_clock(Home::without_linger());
+    let (mut first, mut second) = (Kernel::in_background(&home), Kernel::in_background(&home));
+    let (mut one, mut other) = (Talk::open(&mut first), Talk::open(&mut second));
+    assert_works(&mut one);
+    assert_works(&mut other);
+    let status = home.json(["status"]);
+    assert_eq!(status["clients"].as_array().unwrap().len(), 2, "{status}");
+    assert_eq!((&status["linger_secs"], &status["running"]), (&json!(0), &json!(true)), "{status}");
+    let server = status["servers"][0]["pid"].clone();
+    assert!(server.is_number(), "{status}");
+    first.child.kill().unwrap();
+    first.child.wait().unwrap();
+    until("one client is left", || {
+        (home.json(["status"])["clients"].as_array().unwrap().len() == 1).then_some(())
+    });
+    assert_works(&mut other);
+    assert_eq!(home.json(["status"])["servers"][0]["pid"], server);
+    assert_eq!(call(&mut other)["error"], Value::Null);
+    drop((one, other));
+    assert_eq!(second.ended(), Some(0));
+    until_gone(&home);
+    assert_eq!(home.run(["status", "--json"]).out, "{\"running\":false}\n");
+}
+
+#[test]
+fn clients_that_start_at_once_share_one_kernel() {
+    let home = with_clock(Home::without_linger());
+    let mut clients: Vec<_> = (0..10).map(|_| Kernel::in_background(&home)).collect();
+    let mut talks: Vec<_> = clients.iter_mut().map(Talk::open).collect();
+    talks.iter_mut().for_each(assert_works);
+    assert_eq!(home.json(["status"])["clients"].as_array().unwrap().len(), 10);
+    let log = home.read("state/kernel.log");
+    assert_eq!(log.matches("operators reach it at").count(), 1, "{log}");
+    drop(talks);
+    for client in &mut clients {
+        assert_eq!(client.ended(), Some(0));
+    }
+    until_gone(&home);
+}
+
+#[test]
+fn a_kernel_that_is_killed_is_replaced_and_the_session_goes_on() {
+    let home = with_clock(Home::without_linger());
+    let mut clients = [Kernel::in_background(&home), Kernel::in_background(&home)];
+    let mut talks: Vec<_> = clients.iter_mut().map(Talk::open).collect();
+    for talk in &mut talks {
+        assert_works(talk);
+        talk.tell("tools/call", &json!({"name": "clock.wait", "arguments": {"seconds": 10}}));
+        // What comes after the call on the same way is answered when that is in work.
+        talk.ask("ping", &json!({}));
+    }
+    let killed = home.json(["status"])["pid"].clone();
+    kill(&killed);
+    for talk in &mut talks {
+        assert_works(talk);
+        let lost = talk.heard.iter().find(|message| message["error"].is_object());
+        let lost = lost.unwrap_or_else(|| panic!("the call is not answered: {:?}", talk.heard));
+        assert!(lost["error"]["message"].as_str().unwrap().contains("another one has taken over"), "{lost}");
+        assert!(talk.times_heard("notifications/tools/list_changed") > 0, "{:?}", talk.heard);
+    }
+    let status = home.json(["status"]);
+    assert_ne!(status["pid"], killed, "{status}");
+    assert_eq!(status["clients"].as_array().unwrap().len(), 2, "{status}");
+    drop(talks);
+    until_gone(&home);
+}
+
+#[test]
+fn a_kernel_stays_when_its_client_is_gone_until_it_is_stopped() {
+    let home = with_clock(Home::with_state());
+    let mut client = Kernel::in_background(&home);
+    let mut talk = Talk::open(&mut client);
+    assert_works(&mut talk);
+    let running = home.json(["status"]);
+    drop(talk);
+    assert_eq!(client.ended(), Some(0));
+    let status = until("the client has left", || {
+        Some(home.json(["status"])).filter(|status| status["clients"] == json!([]))
+    });
+    assert_eq!((&status["pid"], &status["linger_secs"]), (&running["pid"], &json!(300)), "{status}");
+    assert!(home.run(["status"]).out.contains("ends: in 5 min unless somebody comes"));
+    assert!(home.run(["tools"]).out.contains("clock.now"));
+    assert_eq!(home.run(["call", "clock.now"]).code, Some(0));
+    // The next client has the same servers.
+    let mut client = Kernel::in_background(&home);
+    let mut talk = Talk::open(&mut client);
+    assert_works(&mut talk);
+    assert_eq!(home.json(["status"])["servers"][0]["pid"], running["servers"][0]["pid"]);
+    assert_eq!(home.run(["stop"]).code, Some(0));
+    assert_eq!(client.ended(), Some(0), "a kernel that is stopped lets go of its clients");
+    assert_eq!(home.run(["status"]).code, Some(4));
+}
+
+#[test]
+fn why_a_kernel_does_not_start_is_told_to_the_client() {
+    let home = Home::without_linger();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    home.write("mgp.toml", &format!("{}[listen]\nhttp = \"{address}\"\n", home.read("mgp.toml")));
+    let ran = home.run(["serve"]);
+    assert_eq!(ran.code, Some(4), "{ran:?}");
+    assert!(ran.err.contains(&address.to_string()) && ran.out.is_empty(), "{ran:?}");
+}
+
+#[test]
+fn servers_keep_the_environment_of_the_first_client_and_others_are_told() {
+    let home = Home::without_linger();
+    let program = env!("CARGO_BIN_EXE_mgp");
+    let server = format!(
+        "[[servers]]\nid = \"clock\"\ncommand = {program:?}\nargs = [\"demo-server\", \"clock\"]\n\
+         env = {{ TOKEN = \"${{TOKEN:-none}}\" }}\n"
+    );
+    home.write("mgp.toml", &format!("{}{server}", home.read("mgp.toml")));
+    let mut first = Kernel::in_background(&home);
+    let _talk = Talk::open(&mut first);
+    let mut command = home.command(["serve"]);
+    command.env("TOKEN", "secret");
+    let ran = Home::ran(command, "");
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.err.contains("servers keep the TOKEN"), "{ran:?}");
+    assert!(!home.read("state/kernel.json").contains("secret"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_kernel_in_the_background_descends_from_no_client_and_has_no_terminal() {
+    let home = Home::without_linger();
+    let mut client = Kernel::in_background(&home);
+    let _talk = Talk::open(&mut client);
+    let stat = |pid: &str| std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    // What follows the name: state, parent, group, session, terminal.
+    let fields = |stat: String| -> Vec<String> {
+        let (_, rest) = stat.rsplit_once(") ").unwrap();
+        rest.split(' ').take(5).map(str::to_owned).collect()
+    };
+    let mut line = fields(stat(&home.json(["status"])["pid"].to_string()));
+    let own = fields(stat("self"));
+    assert_ne!(line[3], own[3], "the session");
+    assert_eq!(line[4], "0", "the terminal");
+    let (client, test) = (client.child.id().to_string(), std::process::id().to_string());
+    while line[1] != "0" {
+        assert!(line[1] != client && line[1] != test, "{line:?}");
+        line = fields(stat(&line[1]));
+    }
+}

@@ -85,10 +85,11 @@ impl KernelNote {
     }
 }
 
-/// The names of the variables to which values of `config` refer, as `${NAME}` or `${NAME:-otherwise}`.
+/// The names of the variables to which values of `config` refer, as `${NAME}`, `${env:NAME}` or `${NAME:-otherwise}`.
 fn referred(config: &Config) -> BTreeSet<String> {
     let text = serde_json::to_string(config).unwrap_or_default();
     let name = |rest: &str| {
+        let rest = rest.strip_prefix("env:").unwrap_or(rest);
         let end = rest.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')?;
         let is_reference = rest[end..].starts_with('}') || rest[end..].starts_with(":-");
         (end > 0 && is_reference).then(|| rest[..end].to_owned())
@@ -124,8 +125,8 @@ mod tests {
 
     #[test]
     fn variables_are_known_by_how_they_are_referred_to() {
-        let names: Vec<_> = referred(&config("${ONE}-${TWO:-2}-${")).into_iter().collect();
-        assert_eq!(names, ["ONE", "TWO"]);
+        let names: Vec<_> = referred(&config("${ONE}-${env:TWO}-${THREE:-3}-${")).into_iter().collect();
+        assert_eq!(names, ["ONE", "THREE", "TWO"]);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::exit::{Exit, Failure};
 use super::held::Held;
+use super::output::{Output, printable};
 use super::place::{Configured, Place};
 use super::proof;
 use crate::StartError;
@@ -61,7 +62,10 @@ impl Link {
         let client = builder().in_process(kernel.accept_marked(socket::oneself(), mark)).await?;
         let link = Self { client, running: false, own: Some(kernel) };
         if need == Need::Servers {
-            link.settled().await?;
+            let output = place.output();
+            let settled = link.settled(&output).await;
+            output.waiting("");
+            settled?;
             searchable(&parts).await;
         }
         Ok(link)
@@ -106,8 +110,9 @@ impl Link {
 
     /// Waits until every server is there, or has failed once: what a kernel tries again for minutes is nothing that a
     /// command waits for.
-    async fn settled(&self) -> Result<(), Failure> {
-        let end = Instant::now() + PATIENCE;
+    async fn settled(&self, output: &Output) -> Result<(), Failure> {
+        let began = Instant::now();
+        let end = began + PATIENCE;
         loop {
             let Servers { servers } = self.ask(method::SERVERS, &()).await?;
             let waits = |server: &ServerRow| {
@@ -118,8 +123,12 @@ impl Link {
                 );
                 server.enabled && begins && !has_failed
             };
-            if !servers.iter().any(waits) || Instant::now() >= end {
+            let waiting: Vec<_> = servers.iter().filter(|server| waits(server)).collect();
+            if waiting.is_empty() || Instant::now() >= end {
                 return Ok(());
+            }
+            if began.elapsed() >= SILENT {
+                output.waiting(&waiting_for(&waiting, servers.len(), began.elapsed()));
             }
             sleep(LOOK_EVERY).await;
         }
@@ -135,6 +144,14 @@ impl Link {
             let _ = kernel.parts().audit.flush().await;
         }
     }
+}
+
+/// What a person is shown while servers start, in a line.
+fn waiting_for(waiting: &[&ServerRow], all: usize, since: Duration) -> String {
+    let names: Vec<_> = waiting.iter().take(MOST_NAMES).map(|server| printable(server.id.as_str())).collect();
+    let more = if waiting.len() > names.len() { ", ..." } else { "" };
+    let (number, names, secs) = (waiting.len(), names.join(", "), since.as_secs());
+    format!("waiting for {number} of {all} servers to start: {names}{more} ({secs} s)")
 }
 
 /// Waits until what is listed is found, too: the index follows the catalog.
@@ -217,6 +234,10 @@ pub(super) fn not_started(error: &StartError) -> Failure {
 
 /// How long a command waits for servers that it needs.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a person is shown nothing.
+const SILENT: Duration = Duration::from_millis(700);
+/// How many servers are named in one line.
+const MOST_NAMES: usize = 4;
 /// How long a command waits for the index of its own kernel.
 const INDEX_PATIENCE: Duration = Duration::from_secs(5);
 /// How long its own servers have to end.

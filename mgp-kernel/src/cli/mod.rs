@@ -141,7 +141,7 @@ async fn chosen(command: Command, place: &Place, output: &Output) -> Result<Exit
         Command::Keys(args) => keys::run(place, output, args).await,
         Command::Operators(args) => operators::run(place, output, args).await,
         Command::Secrets(args) => secrets::run(place, output, args).await,
-        Command::Service(args) => service::run(place, output, args),
+        Command::Service(args) => service::run(place, output, args).await,
         Command::Audit(args) => audit::run(place, output, args).await,
         Command::Pin(args) => pins::run(place, output, args).await,
         Command::Check(args) => check::run(&args),

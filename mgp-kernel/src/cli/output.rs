@@ -148,6 +148,15 @@ impl Output {
         }
     }
 
+    /// Shows a person at a terminal what is waited for, in a line that the next one replaces. An empty one is taken away.
+    pub(super) fn waiting(&self, text: &str) {
+        if self.watched {
+            let mut err = io::stderr().lock();
+            // Nobody has to read it.
+            let _ = write!(err, "\r\x1b[K{text}").and_then(|()| err.flush());
+        }
+    }
+
     /// Tells whoever runs the command what it does without, in one line, whatever form was asked for.
     pub(super) fn warning(&self, text: &str) {
         let line = if self.is_json() {

@@ -2,7 +2,7 @@ use std::io::Write as _;
 
 use clap::Args;
 use mgp_types::Object;
-use mgp_types::mgp::ServerId;
+use mgp_types::mgp::{ServerId, ServerState};
 
 use super::exit::{Exit, Failure};
 use super::link::{Link, Need};
@@ -10,7 +10,7 @@ use super::output::{Output, printable};
 use super::place::Place;
 use crate::operator::method;
 use crate::operator::page::Page;
-use crate::operator::servers::Servers;
+use crate::operator::servers::{ServerRow, Servers};
 use crate::operator::tools::{ListTools as Asked, ToolPage, ToolRow};
 
 #[derive(Debug, Args)]
@@ -66,7 +66,25 @@ async fn list(link: &Link, output: &Output, args: ListTools) -> Result<Exit, Fai
     if let Some(offset) = tools.next_offset {
         output.note(&format!("there are more: --offset {offset}"));
     }
+    if link.running {
+        tell_starting(link, output).await?;
+    }
     Ok(Exit::Done)
+}
+
+/// Tells of which servers the kernel knows no more than what they listed when they ran last.
+async fn tell_starting(link: &Link, output: &Output) -> Result<(), Failure> {
+    let Servers { servers } = link.ask(method::SERVERS, &()).await?;
+    let starts = |server: &&ServerRow| {
+        let begins = matches!(server.state, ServerState::Registered | ServerState::Connecting);
+        server.enabled && begins && server.fault.is_none() && server.last_error.is_none()
+    };
+    let starting: Vec<_> =
+        servers.iter().filter(starts).map(|server| printable(server.id.as_str())).collect();
+    if !starting.is_empty() {
+        output.note(&format!("still starting: {}", starting.join(", ")));
+    }
+    Ok(())
 }
 
 /// The tool that clients call `name`.

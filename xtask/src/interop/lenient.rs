@@ -32,7 +32,7 @@ pub(super) fn checks(workspace: &Workspace, folder: &Path) -> Result<Checks> {
         fs::remove_dir_all(&state)?;
     }
     let mut through = Command::new(kernel);
-    through.arg("--config").arg(&config).arg("--state").arg(&state).arg("serve");
+    through.arg("--config").arg(&config).arg("--state").arg(&state).args(["serve", "--foreground"]);
 
     let mut direct = Session::start(&mut Command::new(&server), Era::Legacy)?;
     let mut behind = Session::start(&mut through, Era::Legacy)?;

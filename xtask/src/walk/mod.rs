@@ -157,6 +157,10 @@ impl Walk {
         command.args(["-u", "XDG_RUNTIME_DIR", "-u", "XDG_CONFIG_HOME", "-u", "XDG_STATE_HOME"]);
         command.arg(home).args(words).arg("serve");
         self.clients(clients, Transport::Stdio, &Target::command(&command).sampled(META_TOOL));
+        self.step("the kernel that the clients shared is stopped", |walk| {
+            let stopped: Stopped = walk.home.json(&["stop"])?;
+            Ok(format!("process {}", stopped.pid))
+        });
     }
 
     fn clients(&mut self, clients: &[&Peer], transport: Transport, target: &Target) {
@@ -189,6 +193,11 @@ struct Found {
 #[derive(Deserialize)]
 struct FoundTool {
     name: String,
+}
+
+#[derive(Deserialize)]
+struct Stopped {
+    pid: u32,
 }
 
 #[derive(Deserialize)]

@@ -14,6 +14,7 @@ use self::unit::{Account, Manager, Unit, UnitFile};
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::place::Place;
+use crate::operator::socket;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Service {
@@ -49,15 +50,18 @@ pub(super) struct Install {
 struct Shown {
     files: Vec<PathBuf>,
     installed: bool,
+    /// Whether a kernel runs, as a service or otherwise; left out where that was not looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    running: Option<bool>,
     /// What is run by hand.
     commands: Vec<&'static str>,
 }
 
-pub(super) fn run(place: &Place, output: &Output, service: Service) -> Result<Exit, Failure> {
+pub(super) async fn run(place: &Place, output: &Output, service: Service) -> Result<Exit, Failure> {
     match service {
         Service::Install(wanted) => install(place, output, &wanted),
         Service::Uninstall(whose) => uninstall(place, output, whose),
-        Service::Status(whose) => status(place, output, whose),
+        Service::Status(whose) => status(place, output, whose).await,
     }
 }
 
@@ -73,7 +77,7 @@ fn install(place: &Place, output: &Output, wanted: &Install) -> Result<Exit, Fai
     for file in &files {
         NewFile::put(&file.path, &file.text, Readers::Kept).map_err(|error| unwritten(file, &error))?;
     }
-    told(output, &files, true, unit.after_install().to_vec())
+    told(output, &files, true, None, unit.after_install().to_vec())
 }
 
 fn uninstall(place: &Place, output: &Output, whose: Whose) -> Result<Exit, Failure> {
@@ -84,14 +88,16 @@ fn uninstall(place: &Place, output: &Output, whose: Whose) -> Result<Exit, Failu
             _ => {}
         }
     }
-    told(output, &files, false, vec![unit.before_uninstall()])
+    told(output, &files, false, None, vec![unit.before_uninstall()])
 }
 
-fn status(place: &Place, output: &Output, whose: Whose) -> Result<Exit, Failure> {
+async fn status(place: &Place, output: &Output, whose: Whose) -> Result<Exit, Failure> {
     let (unit, files) = files(place, whose, "")?;
     let installed = files.iter().all(|file| file.path.is_file());
     let commands = if installed { Vec::new() } else { unit.after_install().to_vec() };
-    told(output, &files, installed, commands)
+    let socket = if whose.system { unit.system_socket().into() } else { place.read()?.socket };
+    let is_running = socket::connect(&socket).await.is_ok();
+    told(output, &files, installed, Some(is_running), commands)
 }
 
 fn files(place: &Place, whose: Whose, http: &str) -> Result<(Unit, Vec<UnitFile>), Failure> {
@@ -114,10 +120,11 @@ fn told(
     output: &Output,
     files: &[UnitFile],
     installed: bool,
+    running: Option<bool>,
     commands: Vec<&'static str>,
 ) -> Result<Exit, Failure> {
     let paths = files.iter().map(|file| file.path.clone()).collect();
-    let told = Shown { files: paths, installed, commands };
+    let told = Shown { files: paths, installed, running, commands };
     output.show(&told, |told, out| {
         for path in &told.files {
             writeln!(
@@ -126,6 +133,11 @@ fn told(
                 if told.installed { "installed:" } else { "not installed:" },
                 path.display()
             )?;
+        }
+        match told.running {
+            Some(true) => writeln!(out, "a kernel runs; `mgp status` says more")?,
+            Some(false) => writeln!(out, "no kernel runs")?,
+            None => {}
         }
         Ok(())
     })?;

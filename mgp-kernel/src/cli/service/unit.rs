@@ -99,19 +99,27 @@ impl Unit {
         }
     }
 
+    /// Returns where operators reach the kernel of the system.
+    pub(super) const fn system_socket(&self) -> &'static str {
+        match self.manager {
+            Manager::Systemd => "/run/mgp/mgp.sock",
+            Manager::Launchd => "/var/run/mgp/mgp.sock",
+        }
+    }
+
     fn arguments(&self) -> Vec<String> {
         let mut arguments = vec![self.program.display().to_string()];
-        let places: &[(&str, &str)] = match (self.manager, self.account) {
-            (_, Account::Own) => &[],
+        let places: Vec<(&str, &str)> = match (self.manager, self.account) {
+            (_, Account::Own) => Vec::new(),
             (Manager::Systemd, Account::System) => {
-                &[("--config", CONFIG), ("--state", "/var/lib/mgp"), ("--socket", "/run/mgp/mgp.sock")]
+                vec![("--config", CONFIG), ("--state", "/var/lib/mgp"), ("--socket", self.system_socket())]
             }
             (Manager::Launchd, Account::System) => {
-                &[("--config", CONFIG), ("--state", "/var/db/mgp"), ("--socket", "/var/run/mgp/mgp.sock")]
+                vec![("--config", CONFIG), ("--state", "/var/db/mgp"), ("--socket", self.system_socket())]
             }
         };
         for (option, place) in places {
-            arguments.extend([(*option).to_owned(), (*place).to_owned()]);
+            arguments.extend([option.to_owned(), place.to_owned()]);
         }
         for (option, path) in &self.options {
             arguments.extend([(*option).to_owned(), path.display().to_string()]);

@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use mgp_discovery::{Config, NewFile, Readers};
+use mgp_types::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -27,7 +28,7 @@ pub(crate) struct KernelNote {
 impl KernelNote {
     /// Describes this process, as a kernel of `config`.
     pub(crate) fn of_this_process(config: &Config) -> Self {
-        let salt = hex(random());
+        let salt = String::from_utf8_lossy(&hex::<32>(&random())).into_owned();
         let variables =
             referred(config).into_iter().map(|name| (name.clone(), digest(&salt, &name))).collect();
         let folder = env::current_dir().unwrap_or_default();
@@ -103,11 +104,7 @@ fn digest(salt: &str, name: &str) -> String {
     let mut digest = Sha256::new_with_prefix(salt);
     digest.update([u8::from(value.is_some())]);
     digest.update(value.unwrap_or_default().as_encoded_bytes());
-    hex(digest.finalize())
-}
-
-fn hex(bytes: impl AsRef<[u8]>) -> String {
-    bytes.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+    String::from_utf8_lossy(&hex::<64>(&digest.finalize())).into_owned()
 }
 
 const FILE: &str = "kernel.json";

@@ -168,13 +168,12 @@ fn starts(parts: &Parts, wanted: &Wanted, caller: Option<&Principal>) -> Vec<(St
         let since = if upstream.is_by_agent() { start.age() } else { parts.life.uptime() };
         let patience = match wanted {
             Wanted::Tool { .. } | Wanted::Name => OF_CALLS,
-            // A server that never answers must not hold up every list.
-            Wanted::All => OF_LISTS.saturating_sub(since),
             Wanted::Tools(_) if has_enough || !sight.names_of_tools(upstream.id()).is_empty() => {
                 Duration::ZERO
             }
             Wanted::Tools(_) if can_search => OF_FIRST_TOOLS.saturating_sub(since),
-            Wanted::Tools(_) => OF_LISTS.saturating_sub(since),
+            // A server that never answers must not hold up every list.
+            Wanted::All | Wanted::Tools(_) => OF_LISTS.saturating_sub(since),
         };
         (!patience.is_zero()).then(|| (start, now + patience))
     });

@@ -118,11 +118,9 @@ async fn exchange(
                 }
                 Ok(None) => {
                     let rest = input.take_rest();
-                    let mut conversation = conversation.lock();
-                    conversation.is_over = true;
+                    conversation.lock().is_over = true;
                     if !rest.is_empty() {
-                        conversation.said(&rest);
-                        drop(conversation);
+                        conversation.lock().said(&rest);
                         let _ = writer.write_all(&rest).await;
                     }
                 }
@@ -277,7 +275,6 @@ impl Conversation {
     }
 
     /// Another kernel is there. Returns what opens the session anew, and what is repeated.
-    #[expect(clippy::type_complexity, reason = "it is taken apart at once")]
     fn begin(&mut self) -> (Option<(Bytes, Option<Bytes>)>, Vec<Bytes>) {
         self.has_heard = false;
         let hello = self.hello.as_ref().filter(|_| self.is_lost);
@@ -347,7 +344,9 @@ mod tests {
     use super::*;
 
     fn said(conversation: &mut Conversation, lines: &[&'static str]) {
-        lines.iter().for_each(|line| conversation.said(&Bytes::from_static(line.as_bytes())));
+        for line in lines {
+            conversation.said(&Bytes::from_static(line.as_bytes()));
+        }
     }
 
     const HELLO: &str = r#"{"jsonrpc":"2.0","id":"a","method":"initialize","params":{}}"#;

@@ -58,7 +58,7 @@ pub(super) async fn run(place: &Place, output: &Output, args: Serve) -> Result<E
         return Ok(Exit::Done);
     }
     let is_awaited = args.background;
-    let served = serve_as_asked(place, output, args).await;
+    let served = Box::pin(serve_as_asked(place, output, args)).await;
     if is_awaited && let Err(failure) = &served {
         background::tell_failure(failure);
     }
@@ -76,7 +76,7 @@ async fn serve_as_asked(place: &Place, output: &Output, args: Serve) -> Result<E
         output.note(warning.trim_end());
     }
     let http_asked_for = args.http.clone();
-    let (is_background, watches) = (args.background, args.watch || args.background);
+    let (is_background, follows_files) = (args.background, args.watch || args.background);
     let starting = args.goes_to_background(io::stdin().is_terminal());
     let starting = starting.then(|| (place.options(), args.in_background()));
     let stdio = args.ways(config.listen.http.is_some(), io::stdin().is_terminal());
@@ -128,17 +128,8 @@ async fn serve_as_asked(place: &Place, output: &Output, args: Serve) -> Result<E
         telemetry.end().await;
         return carried.map(|()| Exit::Done);
     };
-    let again = place.clone();
-    kernel.parts().reload.read_from(move || {
-        let Configured { mut config, untrusted, .. } =
-            again.read().map_err(|failure| failure.message().to_owned())?;
-        if let Some(untrusted) = untrusted {
-            tracing::warn!("{}", untrusted);
-        }
-        config.listen.http = http_asked_for.clone().or(config.listen.http);
-        Ok(config)
-    });
-    let watched = if watches { place.watched() } else { Vec::new() };
+    reread_from(&kernel, place.clone(), http_asked_for);
+    let watched = if follows_files { place.watched() } else { Vec::new() };
     let stop = until_stopped(signals, &kernel, &watched);
     let at = serving.socket.display().to_string();
     let served = serve(&kernel, serving, stop, |http| {
@@ -171,6 +162,19 @@ async fn serve_as_asked(place: &Place, output: &Output, args: Serve) -> Result<E
     }
 }
 
+/// Has the kernel read its configuration anew from the same place. The address from the command line stays.
+fn reread_from(kernel: &Kernel, place: Place, http_asked_for: Option<String>) {
+    kernel.parts().reload.read_from(move || {
+        let Configured { mut config, untrusted, .. } =
+            place.read().map_err(|failure| failure.message().to_owned())?;
+        if let Some(untrusted) = untrusted {
+            tracing::warn!("{}", untrusted);
+        }
+        config.listen.http = http_asked_for.clone().or(config.listen.http);
+        Ok(config)
+    });
+}
+
 impl Serve {
     /// Whether the kernel is to be one in the background. A person at a terminal wants to see it.
     fn goes_to_background(&self, is_terminal: bool) -> bool {
@@ -187,7 +191,7 @@ impl Serve {
     fn ways(&self, has_address: bool, is_terminal: bool) -> Option<Then> {
         // A terminal is no client: who starts it there and has an address wants that.
         let is_meant =
-            !self.no_stdio && !self.background && self.http.is_none() && !(has_address && is_terminal);
+            !(self.no_stdio || self.background || self.http.is_some() || has_address && is_terminal);
         let then = if self.http.is_some() { Then::GoesOn } else { Then::Ends };
         (self.stdio || is_meant).then_some(then)
     }

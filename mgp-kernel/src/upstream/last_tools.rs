@@ -8,7 +8,7 @@ use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::{NewFile, Readers};
 use mgp_security::definition::{Definition, DefinitionKind, DefinitionName, PinState, Pins};
 use mgp_types::mgp::ServerId;
-use mgp_types::{Object, RawJson};
+use mgp_types::{Object, RawJson, hex};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -92,16 +92,16 @@ fn is_approved(pins: &Pins, server: &ServerId, tool: &Object) -> bool {
 
 /// The file of one server. Ids may hold what names of files may not.
 fn file(state: &Path, server: &str) -> PathBuf {
-    state.join(FOLDER).join(format!("{}.json", hex(Sha256::digest(server))))
+    state.join(FOLDER).join(format!("{}.json", digest(server.as_bytes())))
 }
 
 fn reached(server: &ServerConfig) -> String {
     let how = (&server.command, &server.args, &server.url, &server.socket, &server.cwd);
-    hex(Sha256::digest(serde_json::to_vec(&how).unwrap_or_default()))
+    digest(&serde_json::to_vec(&how).unwrap_or_default())
 }
 
-fn hex(digest: impl AsRef<[u8]>) -> String {
-    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+fn digest(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(&hex::<64>(&Sha256::digest(bytes))).into_owned()
 }
 
 /// Where in the state directory the lists are.

@@ -17,7 +17,7 @@ fn with_clock(home: Home) -> Home {
 }
 
 fn until<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + Duration::from_mins(1);
     loop {
         if let Some(found) = find() {
             return found;

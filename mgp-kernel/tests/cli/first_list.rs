@@ -12,20 +12,20 @@ use crate::kernel::{Kernel, Talk};
 fn with_held_servers(servers: usize) -> Home {
     let home = Home::with_state();
     home.write("edit", "");
-    let mut config = home.read("mgp.toml");
-    for server in 0..servers {
+    let server = |number: usize| {
         let script = format!(
             "while ! [ -e {0}/go ]; do sleep 0.05; done; {1} demo-server clock | sed -u -f {0}/edit",
             home.path("").display(),
             env!("CARGO_BIN_EXE_mgp"),
         );
         // Of fewer than thirty tools all are listed.
-        config.push_str(&format!(
-            "[[servers]]\nid = \"clock{server}\"\ncommand = \"sh\"\nargs = [\"-c\", {script:?}]\n\
+        format!(
+            "[[servers]]\nid = \"clock{number}\"\ncommand = \"sh\"\nargs = [\"-c\", {script:?}]\n\
              [servers.tools]\nunix_time = {{ enabled = false }}\n\"time_*\" = {{ enabled = false }}\n"
-        ));
-    }
-    home.write("mgp.toml", &config);
+        )
+    };
+    let servers: String = (0..servers).map(server).collect();
+    home.write("mgp.toml", &format!("{}{servers}", home.read("mgp.toml")));
     home
 }
 
@@ -37,7 +37,7 @@ fn listed(talk: &mut Talk) -> Vec<String> {
 
 /// The list as soon as it is as it is wanted.
 fn until(talk: &mut Talk, is_wanted: impl Fn(&[String]) -> bool) -> Vec<String> {
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + Duration::from_mins(1);
     loop {
         let listed = listed(talk);
         if is_wanted(&listed) {
@@ -75,7 +75,7 @@ fn while_servers_start_for_the_first_time_the_search_is_listed_and_then_all_tool
     assert!(first.iter().any(|name| name.contains("discover")), "{first:?}");
     assert_eq!(count_of_now(&first), 0, "{first:?}");
     home.write("go", "");
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + Duration::from_mins(1);
     while talk.times_heard(CHANGED) == 0 {
         assert!(Instant::now() < end, "the client is not told that there are tools");
         talk.ask("ping", &json!({}));

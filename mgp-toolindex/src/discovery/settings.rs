@@ -18,12 +18,15 @@ pub struct ToolDiscoverySettings {
     pub(super) meta_tools: MetaTools,
     pub(super) names: Arc<dyn Fn(&Context) -> NameStyle + Send + Sync>,
     pub(super) eyes: Option<Arc<dyn Eyes>>,
-    pub(super) awaits_tools: Option<Arc<dyn Fn(&Context) -> bool + Send + Sync>>,
+    pub(super) awaits_tools: Option<Arc<AwaitsTools>>,
     pub(super) creation: Option<Arc<dyn CreateTools>>,
     pub(super) learned: Option<Arc<Learned>>,
     pub(super) tenant: Option<Arc<str>>,
     pub(super) tell_uses: bool,
 }
+
+/// Says whether the caller of a request waits for its first tools.
+type AwaitsTools = dyn Fn(&Context) -> bool + Send + Sync;
 
 /// What decides how much is listed.
 #[derive(Debug, Clone, Copy)]

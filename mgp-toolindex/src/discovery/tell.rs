@@ -29,12 +29,21 @@ struct Peer {
     listening: Vec<Listener>,
     /// Whether it is about to be told.
     is_waiting: bool,
-    /// Whether tools were loaded for it since it asked for its list.
-    was_loaded: bool,
-    /// Whether it was given its list before there were tools, so that any change is another list.
-    was_too_early: bool,
+    awaited: Awaited,
     /// Whether it was told, and has not asked for its list since. It knows that its list is old then.
     was_told: bool,
+}
+
+/// Of which changes a peer is told since it asked for its list.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Awaited {
+    /// Those that make its list outdated.
+    #[default]
+    Outdating,
+    /// All of its list: tools were loaded for it.
+    Loaded,
+    /// All that there are: it was given its list before there were tools.
+    Tools,
 }
 
 /// A request that listens.
@@ -51,7 +60,7 @@ impl Tellings {
     pub(super) fn listed(&self, key: &SessionKey, context: &Context) {
         let Some(session) = &context.session else { return };
         if let Some(peer) = self.peers.lock().get_mut(key) {
-            (peer.was_told, peer.was_loaded, peer.was_too_early) = (false, false, false);
+            (peer.was_told, peer.awaited) = (false, Awaited::Outdating);
         }
         // A peer that describes itself with each request is told on requests that listen, and nowhere else.
         if session.revision.is_stateless() || !session.outbox.is_open() {
@@ -67,14 +76,14 @@ impl Tellings {
     pub(super) fn listed_too_early(&self, key: &SessionKey, context: &Context) {
         // One that describes itself with each request may listen later.
         if context.session.is_some() {
-            self.with_peer(key, |peer| peer.was_too_early = true);
+            self.with_peer(key, |peer| peer.awaited = Awaited::Tools);
         }
     }
 
     /// The peer was given a list by whoever has all tools, who tells of its changes from now on.
     pub(super) fn listed_elsewhere(&self, key: &SessionKey) {
-        if let Some(peer) = self.peers.lock().get_mut(key).filter(|peer| peer.was_too_early) {
-            peer.was_too_early = false;
+        if let Some(peer) = self.peers.lock().get_mut(key).filter(|peer| peer.awaited == Awaited::Tools) {
+            peer.awaited = Awaited::Outdating;
         }
     }
 
@@ -116,8 +125,8 @@ impl Tellings {
 
     /// Tools that a session asked for are in its list now. It asked for them, so it is told of these in any case.
     pub(super) fn loaded(&self, shared: &Arc<Shared>, key: &SessionKey) {
-        if let Some(peer) = self.peers.lock().get_mut(key) {
-            peer.was_loaded = true;
+        if let Some(peer) = self.peers.lock().get_mut(key).filter(|peer| peer.awaited != Awaited::Tools) {
+            peer.awaited = Awaited::Loaded;
         }
         self.changed(shared, key);
     }
@@ -160,11 +169,11 @@ impl Tellings {
         let mut context = Context::default();
         context.session = session.or_else(|| Some(Arc::clone(&peer.listening.first()?.session)));
         context.principal.clone_from(&peer.principal);
-        let (was_loaded, was_too_early) = (peer.was_loaded, peer.was_too_early);
+        let awaited = peer.awaited;
         if !peer.is_there() {
             peers.remove(key);
         }
-        Some(Ways { outboxes, context, was_loaded, was_too_early })
+        Some(Ways { outboxes, context, awaited })
     }
 }
 
@@ -172,8 +181,7 @@ impl Tellings {
 struct Ways {
     outboxes: Vec<Outbox>,
     context: Context,
-    was_loaded: bool,
-    was_too_early: bool,
+    awaited: Awaited,
 }
 
 impl Peer {
@@ -207,9 +215,9 @@ async fn tell(shared: Weak<Shared>, key: SessionKey) {
 impl Shared {
     /// Where the peer is to be told that its list changed; `None` if it did not.
     fn ways_to_tell(&self, key: &SessionKey) -> Option<Vec<Outbox>> {
-        let Ways { outboxes, context, was_loaded, was_too_early } = self.tellings.ways(key)?;
-        let any = self.settings.tell_uses || was_loaded;
-        let changed = was_too_early
+        let Ways { outboxes, context, awaited } = self.tellings.ways(key)?;
+        let any = self.settings.tell_uses || awaited == Awaited::Loaded;
+        let changed = awaited == Awaited::Tools
             || self.with_view(&context, |view| {
                 if any { self.sessions.changed(key, view) } else { self.sessions.is_outdated(key, view) }
             });

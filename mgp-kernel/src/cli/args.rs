@@ -64,7 +64,7 @@ pub(super) enum Command {
     /// Confine this process and become a program; the kernel starts confined servers so
     #[command(hide = true)]
     Confine(confine::Confine),
-    /// Run the kernel: on standard input and output, over HTTP, or both
+    /// Give a client the kernel in the background, or run one here: over HTTP, or in the foreground
     Serve(serve::Serve),
     /// Write a configuration to begin with
     Init(init::Init),

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use mgp_transport::stdio;
@@ -11,6 +12,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::time::Instant;
 
 use super::exit::{Exit, Failure};
 use super::joining::{JoinedKernel, KernelWay};
@@ -29,22 +31,25 @@ pub(super) async fn carry(way: &KernelWay<'_>) -> Result<(), Failure> {
     let conversation = Mutex::new(Conversation::default());
     let mut losses = 0;
     loop {
-        let note = kernel.note.clone();
+        let (note, joined_at) = (kernel.note.clone(), Instant::now());
         let lost = match exchange(kernel, &conversation, &mut input, &mut output).await {
             Ended::ClientGone => return Ok(()),
             Ended::KernelGone => way.was_lost(note.as_ref()),
             Ended::Refused => return Err(not_taken_over()),
         };
         if !conversation.lock().has_lines_to_repeat() {
-            if conversation.lock().is_over || !lost {
+            if !lost && conversation.lock().has_begun {
                 return Ok(());
             }
             let unanswered = conversation.lock().lost().ok_or_else(not_taken_over)?;
             for line in unanswered {
                 output.write_all(&line).await.map_err(unusable)?;
             }
+            if conversation.lock().is_over {
+                return Ok(());
+            }
         }
-        losses += 1;
+        losses = if joined_at.elapsed() >= LASTING { 1 } else { losses + 1 };
         if losses > MOST_LOSSES || !way.can_start() {
             return Err(not_taken_over());
         }
@@ -151,6 +156,7 @@ async fn exchange(
 
 /// What has to be known of a conversation to go on with it at another kernel.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a thing of its own that has happened")]
 struct Conversation {
     /// The request that opened the session, and its id.
     hello: Option<(Id, Bytes)>,
@@ -164,6 +170,8 @@ struct Conversation {
     unheard: Vec<Bytes>,
     /// Whether the kernel has said anything.
     has_heard: bool,
+    /// Whether any kernel has said anything.
+    has_begun: bool,
     /// Whether the session has been lost and is not open again.
     is_lost: bool,
     /// Whether the client says nothing more.
@@ -231,7 +239,7 @@ impl Conversation {
 
     /// Notes what the kernel says.
     fn heard(&mut self, line: &[u8]) -> Heard {
-        self.has_heard = true;
+        (self.has_heard, self.has_begun) = (true, true);
         self.unheard.clear();
         let Ok(head) = serde_json::from_slice::<Head<'_>>(line) else { return Heard::ForClient };
         match (head.method.as_deref(), head.id) {
@@ -334,8 +342,10 @@ const CHANGED: [&str; 3] = [
     "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/list_changed\"}\n",
 ];
 
-/// More often than kernels are lost for reasons that another one mends.
-const MOST_LOSSES: u32 = 16;
+/// More often in a row than kernels are lost for reasons that another one mends.
+const MOST_LOSSES: u32 = 5;
+/// A kernel that was there for so long was not lost for a reason that meets the next one at once.
+const LASTING: Duration = Duration::from_mins(1);
 const MOST_UNHEARD: usize = 256;
 const CHUNK: usize = 16 << 10;
 

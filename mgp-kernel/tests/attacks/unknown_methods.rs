@@ -35,7 +35,8 @@ async fn a_method_that_nobody_knows_reaches_no_server() {
     let home = Home::with_state();
     let mut kernel = started(&home, "");
     let mut talk = Talk::open(&mut kernel);
-    talk.ask("tools/list", &json!({}));
+    // A call waits for the server, and for all that the kernel lists of it.
+    talk.ask("tools/call", &json!({"name": "odd.echo", "arguments": {"text": "first"}}));
     let before = server::requests(&home, "odd").len();
     for method in ["vendor/exec", "shutdown", "Tools/Call", "tools/call ", "TOOLS/CALL", "resources/read\n"] {
         for params in
@@ -49,7 +50,7 @@ async fn a_method_that_nobody_knows_reaches_no_server() {
     talk.ask("tools/call", &json!({"name": "odd.echo", "arguments": {"text": "last"}}));
     let came: Vec<_> = server::requests(&home, "odd").split_off(before);
     assert!(came.iter().all(|(method, _)| method == "tools/call"), "{came:?}");
-    assert_eq!(server::calls(&home, "odd"), ["echo"]);
+    assert_eq!(server::calls(&home, "odd"), ["echo", "echo"]);
     let recorded = home.json(["audit", "query"]).to_string();
     assert!(recorded.contains("vendor/exec") && recorded.contains("request_blocked"), "{recorded}");
     assert!(!recorded.contains(r"resources/read\n"), "control characters are shown escaped: {recorded}");

@@ -201,7 +201,9 @@ impl ServerConfig {
         let one =
             [("command", &self.command), ("cwd", &self.cwd), ("url", &self.url), ("socket", &self.socket)];
         for (key, text) in one {
-            text.iter().for_each(|text| look(key.to_owned(), text));
+            if let Some(text) = text {
+                look(key.to_owned(), text);
+            }
         }
         self.args.iter().enumerate().for_each(|(index, text)| look(format!("args[{index}]"), text));
         self.env.iter().for_each(|(name, text)| look(format!("env.{name}"), text));

@@ -14,7 +14,7 @@ use mgp_security::audit::{Arguments, AuditLog};
 use mgp_security::auth::{KeyRing, SqliteKeyStore};
 use mgp_security::definition::{DefinitionGuard, Pins, SqlitePins};
 use mgp_security::limit::LimitLayer;
-use mgp_security::permission::{GrantBook, PendingApprovals, SqliteGrants};
+use mgp_security::permission::{GrantBook, PendingApprovals, SqliteGrants, SqliteQuestions};
 use mgp_security::sqlite::{Database, check_own};
 use mgp_stream::event::Publisher;
 use mgp_toolindex::embed::{EmbedderChoice, SqliteVectors};
@@ -109,6 +109,8 @@ impl Parts {
             .build()?;
         let grants =
             GrantBook::open(SqliteGrants::new(database.clone())?, Arc::clone(&port), clock.clone()).await?;
+        let questions = SqliteQuestions::new(database.clone())?;
+        let pending = settings::pending(&config, clock.clone(), grants.clone()).with_store(questions)?;
         let pins = Pins::load(settings::first_use(&config), SqlitePins::new(database.clone())?)?;
         let keys = KeyRing::open(SqliteKeyStore::new(database)?)?;
         let proofs = Proofs::open(&state, clock.clone())?;
@@ -116,7 +118,7 @@ impl Parts {
         let events =
             Publisher::new(events::CHANNELS).map_err(|error| StartError::Config(error.to_string()))?;
         Ok(Arc::new(Self {
-            pending: PendingApprovals::new(clock.clone()),
+            pending,
             proofs,
             definitions: Arc::new(DefinitionGuard::new(pins).with_qualified_names()),
             limit: LimitLayer::new(settings::agent_limits(&config)),

@@ -8,10 +8,11 @@ use mgp_discovery::Config;
 use mgp_discovery::catalog::Catalog;
 use mgp_discovery::config::model::{FirstUse as ConfiguredFirstUse, ListLevel, RevokedCalls, ServerConfig};
 use mgp_lifecycle::call::ConcurrencyLayer;
+use mgp_security::Clock;
 use mgp_security::confirmation::ConfirmationSettings;
 use mgp_security::definition::FirstUse;
 use mgp_security::limit::{Limits, Rates};
-use mgp_security::permission::{GrantBook, PermissionSettings, Terms};
+use mgp_security::permission::{GrantBook, PendingApprovals, PermissionSettings, Terms};
 use mgp_security::tool::ToolRules;
 use mgp_security::validator::network::{HostPattern, NetworkPolicy};
 use mgp_security::validator::sandbox::CommandPolicy;
@@ -129,6 +130,14 @@ pub(crate) fn permissions(config: &Config, server: &str) -> Result<PermissionSet
         }
     }
     Ok(settings)
+}
+
+/// The queue of what waits for operators.
+pub(crate) fn pending(config: &Config, clock: Clock, book: GrantBook) -> PendingApprovals {
+    let configured = &config.permissions;
+    let pending = PendingApprovals::new(clock).with_book(book);
+    let pending = pending.with_open_for(Duration::from_secs(configured.pending_secs));
+    pending.with_denied_for(Duration::from_secs(configured.denied_secs))
 }
 
 /// Which calls of one server a human confirms.

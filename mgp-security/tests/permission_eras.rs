@@ -189,6 +189,7 @@ async fn an_operator_is_asked_while_the_server_waits() {
             let ada = Principal::operator("ada");
             pending
                 .decide(&ada, &pending.list()[0].id, &ApprovalAnswer::new(ada.clone(), Decision::Approved))
+                .await
                 .unwrap();
         };
         let ((mut server, settlement), ()) =
@@ -228,7 +229,7 @@ async fn a_server_that_finds_a_permission_missing_asks_and_an_operator_decides()
         pending.count().wait_for(|count| *count == 1).await.unwrap();
         let ada = Principal::operator("ada");
         let no = ApprovalAnswer::new(ada.clone(), Decision::Denied);
-        pending.decide(&ada, &pending.list()[0].id, &no).unwrap();
+        pending.decide(&ada, &pending.list()[0].id, &no).await.unwrap();
         assert_eq!(call.await.unwrap().unwrap_err().code(), code::PERMISSION_DENIED);
         // Nobody is asked twice about what is denied.
         assert_eq!(server.call(run(&[])).await.unwrap_err().code(), code::PERMISSION_DENIED);
@@ -245,7 +246,7 @@ async fn an_operators_yes_lets_the_call_through_that_the_server_held_back() {
         pending.count().wait_for(|count| *count == 1).await.unwrap();
         let ada = Principal::operator("ada");
         let yes = ApprovalAnswer::new(ada.clone(), Decision::Approved);
-        pending.decide(&ada, &pending.list()[0].id, &yes).unwrap();
+        pending.decide(&ada, &pending.list()[0].id, &yes).await.unwrap();
         call.await.unwrap().unwrap();
         // It is decided for good.
         server.call(run(&[SHELL])).await.unwrap();

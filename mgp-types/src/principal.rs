@@ -127,6 +127,22 @@ impl PrincipalKind {
             Self::Configuration => "configuration",
         }
     }
+
+    /// Returns the kind of this word, as [`as_str`](Self::as_str) writes it.
+    pub fn read(word: &str) -> Option<Self> {
+        let all = [
+            Self::Agent,
+            Self::LocalClient,
+            Self::KeylessClient,
+            Self::KeyHolder,
+            Self::Delegated,
+            Self::Operator,
+            Self::KeyOperator,
+            Self::Person,
+            Self::Configuration,
+        ];
+        all.into_iter().find(|kind| kind.as_str() == word)
+    }
 }
 
 impl fmt::Debug for Principal {

@@ -40,7 +40,7 @@ async fn a_call_waits_for_an_operator_and_goes_on_with_the_yes() {
             let Subject::Permission { permission, tool, .. } = &asked.subject else { panic!("{asked:?}") };
             assert_eq!((permission, tool), (&Permission::ShellExecute, &Some("run".into())));
             let yes = ApprovalAnswer::new(operator(), Decision::Approved);
-            kernel.pending.decide(&operator(), &asked.id, &yes).unwrap();
+            kernel.pending.decide(&operator(), &asked.id, &yes).await.unwrap();
         };
         let (answer, ()) = tokio::join!(client.tool("run", json!({"command": "ls"})), deciding);
         assert_eq!(answer["result"]["content"][0]["text"], "ran ls", "{answer}");
@@ -88,7 +88,7 @@ async fn an_agent_cannot_approve_what_it_waits_for() {
             let agent = Principal::new(AGENT);
             for (who, answerer) in [(&agent, &agent), (&agent, &operator())] {
                 let yes = ApprovalAnswer::new(answerer.clone(), Decision::Approved);
-                assert_eq!(kernel.pending.decide(who, &asked.id, &yes).unwrap_err().code(), 1000);
+                assert_eq!(kernel.pending.decide(who, &asked.id, &yes).await.unwrap_err().code(), 1000);
             }
             let granted = json!({
                 "request_id": "perm-001", "grants": { "shell.execute": "approved" }, "approved_by": "ada"

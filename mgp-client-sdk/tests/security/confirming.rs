@@ -34,7 +34,7 @@ async fn what_a_human_saw_is_what_the_server_gets() {
             assert_eq!(tool.as_str(), "wipe");
             assert_eq!(arguments.brief(), "{\n  \"target\": \"disk 1\"\n}");
             let yes = ApprovalAnswer::new(operator(), Decision::Approved);
-            kernel.pending.decide(&operator(), &asked.id, &yes).unwrap();
+            kernel.pending.decide(&operator(), &asked.id, &yes).await.unwrap();
         };
         let params = r#"{"name":"wipe","arguments":{"target":"d\u0069sk 1"}}"#;
         let (answer, ()) = tokio::join!(client.call("tools/call", params), deciding);
@@ -61,6 +61,7 @@ async fn a_no_is_a_no_and_asks_again_the_next_time() {
             kernel
                 .pending
                 .decide(&operator(), &asked.id, &ApprovalAnswer::new(operator(), decision))
+                .await
                 .unwrap();
         };
         let (answer, ()) = tokio::join!(client.tool("wipe", json!({"target": "x"})), deciding);

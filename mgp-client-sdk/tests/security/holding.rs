@@ -89,7 +89,7 @@ async fn a_server_waits_for_the_operator_and_is_told_the_decision() {
             kernel.pending.count().wait_for(|count| *count == 1).await.unwrap();
             let asked = kernel.pending.list().remove(0);
             let yes = ApprovalAnswer::new(operator(), Decision::Approved);
-            kernel.pending.decide(&operator(), &asked.id, &yes).unwrap();
+            kernel.pending.decide(&operator(), &asked.id, &yes).await.unwrap();
         };
         let (settled, ()) = tokio::join!(kernel.gate.negotiate(&mut below, &session), deciding);
         assert_eq!(settled.unwrap().approved, [Permission::NetworkOutbound]);

@@ -52,6 +52,8 @@ pub(super) const FOLDER_KEYS: &[(&str, &str)] = &[
     ("permissions.grants", "those that name one of the folder's own servers count"),
     ("permissions.never_automatic", "added"),
     ("permissions.patience_secs", "the shorter one"),
+    ("permissions.pending_secs", "ignored"),
+    ("permissions.denied_secs", "ignored"),
     ("confirmation.dangerous", "on if either file says so"),
     ("confirmation.moderate", "on if either file says so"),
     ("confirmation.patience_secs", "the shorter one"),

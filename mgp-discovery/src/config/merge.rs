@@ -333,7 +333,15 @@ impl Merge<'_> {
     }
 
     fn permissions(&mut self, folder: PermissionSettings) {
-        let PermissionSettings { policy, grants, never_automatic, patience_secs } = folder;
+        // How long questions and denials stay is the user's, whose kernel keeps them.
+        let PermissionSettings {
+            policy,
+            grants,
+            never_automatic,
+            patience_secs,
+            pending_secs: _,
+            denied_secs: _,
+        } = folder;
         if let Some(wanted) = policy {
             let own = self.merged.config.permissions.policy.unwrap_or(ApprovalPolicy::Interactive);
             let holds = strictness(wanted) >= strictness(own);

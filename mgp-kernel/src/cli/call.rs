@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use clap::Args;
 use mgp_types::mcp::{CallToolResult, ProgressParams};
+use mgp_types::mgp::CallWishes;
 use mgp_types::{Object, RawJson, code};
 use tokio::time::{Instant, sleep};
 
 use super::arguments::arguments;
-use super::deciding::Person;
+use super::deciding::{awaited, decide};
 use super::exit::{Exit, Failure};
 use super::link::{Link, Need};
 use super::moment::span;
@@ -55,27 +56,34 @@ async fn call(link: &Link, output: &Output, args: CallTool) -> Result<Exit, Fail
     };
     // Whoever calls as an operator is held to no rule of agents.
     proof::admitted(link).await?;
-    let mut person = Person::new();
-    // What is decided here takes effect a moment later; what another kernel waits for, its operators decide.
-    let decided = !link.running && person.decide(link, &tool.server_id).await?;
-    let settled_by = Instant::now() + if decided { SETTLING } else { Duration::ZERO };
+    let mut settled_by = Instant::now();
     let result = loop {
         // The name that was found: what was typed may be another spelling of it.
         let mut call = link.client.call_tool(&tool.name, arguments.clone()).timeout(args.timeout);
+        // Who is here decides here: the kernel need not wait for anybody else.
+        call = call.request_with(|request| {
+            let mut wishes = CallWishes::of(&request.params);
+            wishes.approval_wait_ms = Some(0);
+            wishes.write(&mut request.params);
+        });
         if output.is_watched() {
             call = call.on_progress(|report| progress(&report));
         }
         let result = tokio::select! {
             result = call => result,
-            failure = person.attend(link, &tool.server_id), if !link.running => return Err(failure),
             // Dropping the call takes it back at the server.
             _ = tokio::signal::ctrl_c() => return Err(Failure::new(Exit::Tool, "the call was taken back")),
         };
-        let is_early = result.as_ref().is_err_and(|error| error.code() == code::SERVER_NOT_READY);
-        if !is_early || Instant::now() >= settled_by {
+        let Err(error) = &result else { break result };
+        if let Some(id) = awaited(error) {
+            decide(link, id, error).await?;
+            // What is decided takes effect a moment later.
+            settled_by = Instant::now() + SETTLING;
+        } else if error.code() == code::SERVER_NOT_READY && Instant::now() < settled_by {
+            sleep(LOOK_EVERY).await;
+        } else {
             break result;
         }
-        sleep(LOOK_EVERY).await;
     };
     if output.is_watched() {
         let _ = write!(io::stderr(), "\r\u{1b}[K");

@@ -1,70 +1,67 @@
-use std::collections::BTreeSet;
+//! The person who started a command decides what its call waits for.
+
 use std::io::{self, IsTerminal as _, Write as _};
-use std::time::Duration;
 
 use mgp_security::permission::Lasts;
-use mgp_types::mgp::ServerId;
-use tokio::time::sleep;
+use mgp_types::{Error, Object};
 
 use super::exit::{Exit, Failure};
 use super::link::Link;
 use super::output::printable;
 use crate::operator::method;
-use crate::operator::permissions::{Approve, Decided, Deny, Pending, Question};
+use crate::operator::permissions::{
+    Approve, Decided, Deny, Question, Reset, ShowQuestion, ShownQuestion, WasReset,
+};
 
-/// The person who started a command, in whose kernel nobody else can decide anything.
-pub(super) struct Person {
-    /// Whether there is one to be asked.
-    is_there: bool,
-    /// The questions that were answered.
-    answered: BTreeSet<String>,
+/// Returns the id of the question that a call waits for, if that is why it was refused.
+pub(super) fn awaited(error: &Error) -> Option<String> {
+    let details = Object::from_raw(&error.recovery()?.details?).ok()?;
+    details.text("approval_id").map(Into::into)
 }
 
-impl Person {
-    pub(super) fn new() -> Self {
-        let is_there = io::stdin().is_terminal() && io::stderr().is_terminal();
-        Self { is_there, answered: BTreeSet::new() }
+/// Asks the person at the terminal whether their call may go on, and approves the question `id` if it may.
+///
+/// # Errors
+/// It may not; there is no terminal, and `refused` says what else decides; or whoever asks may not decide.
+pub(super) async fn decide(link: &Link, id: String, refused: &Error) -> Result<(), Failure> {
+    if !is_person_there() {
+        return Err(Failure::new(Exit::Waiting, refused.message().to_owned()));
     }
-
-    /// Decides what is open about a server, and says whether that was anything.
-    ///
-    /// # Errors
-    /// There is nobody to ask; it says then how else to decide.
-    pub(super) async fn decide(&mut self, link: &Link, server: &ServerId) -> Result<bool, Failure> {
-        let Pending { questions, .. } = link.ask(method::PERMISSIONS_PENDING, &()).await?;
-        let open =
-            |question: &Question| question.server_id == *server && !self.answered.contains(&question.id);
-        let open: Vec<_> = questions.into_iter().filter(open).collect();
-        for question in &open {
-            if !self.is_there {
-                return Err(undecided(question));
-            }
-            let _: Decided = match says(question).await? {
-                Said::Yes(lasts) => {
-                    let yes = Approve { lasts, ..Approve::of(question.id.clone()) };
-                    link.ask(method::PERMISSIONS_APPROVE, &yes).await?
-                }
-                Said::No => link.ask(method::PERMISSIONS_DENY, &Deny { id: question.id.clone() }).await?,
-            };
-            self.answered.insert(question.id.clone());
+    let shown: ShownQuestion = link.ask(method::PERMISSIONS_SHOW, &ShowQuestion { id }).await?;
+    let id = shown.question.id.clone();
+    match says(&shown.question).await? {
+        Said::Yes(lasts) => {
+            let yes = Approve { lasts, ..Approve::of(id) };
+            link.ask::<Decided>(method::PERMISSIONS_APPROVE, &yes).await.map(drop)
         }
-        Ok(!open.is_empty())
+        // Nobody but they made the call, so there is nothing to refuse the next time.
+        Said::No => {
+            let forgotten = Reset { what: id, permission: None, agent_id: None };
+            let _: WasReset = link.ask(method::PERMISSIONS_RESET, &forgotten).await?;
+            Err(Failure::new(Exit::Auth, "you did not approve it, so the call was not made"))
+        }
     }
+}
 
-    /// Decides whatever comes up about a server, until that fails.
-    pub(super) async fn attend(&mut self, link: &Link, server: &ServerId) -> Failure {
-        loop {
-            if let Err(failure) = self.decide(link, server).await {
-                return failure;
-            }
-            sleep(LOOK_EVERY).await;
+/// Returns whether somebody sits at a terminal who can be asked.
+pub(super) fn is_person_there() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Asks the person at the terminal, and answers the question as they say.
+pub(super) async fn answer(link: &Link, question: &Question) -> Result<Decided, Failure> {
+    let id = question.id.clone();
+    match says(question).await? {
+        Said::Yes(lasts) => {
+            link.ask(method::PERMISSIONS_APPROVE, &Approve { lasts, ..Approve::of(id) }).await
         }
+        Said::No => link.ask(method::PERMISSIONS_DENY, &Deny { id, expires_at: None }).await,
     }
 }
 
 /// What a person said.
 enum Said {
-    /// Yes, for so long; if nothing is said, for this command.
+    /// Yes, for so long; if nothing is said, until the session ends.
     Yes(Option<Lasts>),
     No,
 }
@@ -72,7 +69,7 @@ enum Said {
 /// Asks on the terminal.
 async fn says(question: &Question) -> Result<Said, Failure> {
     let unanswered = |error: io::Error| Failure::usage(format!("the question cannot be asked: {error}"));
-    let choices = if question.permission.is_some() { "[y: for this command, always, N]" } else { "[y/N]" };
+    let choices = if question.permission.is_some() { "[y/N/always]" } else { "[y/N]" };
     let text = format!("{}\n{choices} ", printable(&question.message).trim_end());
     io::stderr().write_all(text.as_bytes()).map_err(unanswered)?;
     let line = tokio::task::spawn_blocking(|| {
@@ -80,28 +77,13 @@ async fn says(question: &Question) -> Result<Said, Failure> {
         io::stdin().read_line(&mut line).map(|_| line)
     });
     let line = line.await.map_err(io::Error::other).and_then(|line| line).map_err(unanswered)?;
+    // The input has ended, so nobody said anything.
+    if line.is_empty() {
+        return Err(Failure::new(Exit::Waiting, "nobody answered the question; it waits"));
+    }
     Ok(match line.trim() {
         "y" | "Y" | "yes" => Said::Yes(None),
         "always" if question.permission.is_some() => Said::Yes(Some(Lasts::Always)),
         _ => Said::No,
     })
 }
-
-fn undecided(question: &Question) -> Failure {
-    let server = &question.server_id;
-    if let Some(permission) = &question.permission {
-        let permission = permission.as_str();
-        let message = format!("the server `{server}` needs {permission}, about which nobody has decided");
-        return Failure::new(Exit::Auth, message).hint(format!(
-            "`mgp permissions approve {server} {permission} --all-agents` says yes; then call again"
-        ));
-    }
-    let message =
-        format!("a person has to confirm the call, and nobody is there to ask: {}", question.message);
-    Failure::new(Exit::Auth, message).hint(
-        "call it on a terminal; or start `mgp serve --http 127.0.0.1:7332`, call again, and decide with \
-         `mgp permissions pending` and `mgp permissions approve ID`",
-    )
-}
-
-const LOOK_EVERY: Duration = Duration::from_millis(100);

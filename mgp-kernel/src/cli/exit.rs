@@ -19,6 +19,8 @@ pub(super) enum Exit {
     Unreachable,
     /// 5: the tool failed, or what was looked at is not in order.
     Tool,
+    /// 6: a person has to approve it first.
+    Waiting,
 }
 
 /// Why a command did not do what it was asked to.
@@ -125,6 +127,7 @@ impl Exit {
             Self::Auth => 3,
             Self::Unreachable => 4,
             Self::Tool => 5,
+            Self::Waiting => 6,
         }
     }
 
@@ -133,6 +136,7 @@ impl Exit {
         match number {
             Some(3) => Self::Auth,
             Some(4) => Self::Unreachable,
+            Some(6) => Self::Waiting,
             Some(5) => Self::Tool,
             _ => Self::Usage,
         }
@@ -145,6 +149,7 @@ impl Exit {
             Self::Auth => "auth",
             Self::Unreachable => "unreachable",
             Self::Tool => "tool",
+            Self::Waiting => "waiting",
         }
     }
 }

@@ -7,35 +7,55 @@ use mgp_types::mgp::{AgentId, Decision, Permission, Scope, ServerId, Timestamp};
 use mgp_types::shell_word;
 
 use super::access_target::advised;
+use super::deciding::{answer, is_person_there};
 use super::exit::{Exit, Failure};
 use super::link::{Link, Need};
 use super::moment::{Moment, moment};
 use super::output::{Output, printable};
 use super::place::Place;
+use super::proof;
 use crate::operator::method;
 use crate::operator::page::Page;
 use crate::operator::permissions::{
-    Approve, Decided, Deny, Grant, Grants, ListGrants, Pending, Revoke, ShowQuestion, ShownQuestion,
+    Approve, Decided, Deny, Grant, Grants, ListGrants, Pending, Question, Reset, Revoke, ShowQuestion,
+    ShownQuestion, WasReset, Watch,
 };
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Permissions {
     /// Show what waits for a decision
     Pending,
-    /// Show a question with the whole call that it is about
+    /// Decide about questions as they come, on this terminal
+    Watch,
+    /// Show a question with the whole call that it is about, or what was decided about a server
     Show(Show),
     /// Say yes: to a question by its number, or to a permission of a server
     Approve(Box<Yes>),
     /// Say no, or take a permission back
     Deny(No),
+    /// Forget an answer, or what was decided about a permission of a server: it is asked about again
+    Reset(Forget),
     /// List what was decided
     List(List),
 }
 
 #[derive(Debug, Args)]
 pub(super) struct Show {
-    /// The number of the question
+    /// The number of the question, or the server
+    #[arg(value_name = "ID|SERVER")]
     id: String,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Forget {
+    /// The number of the question, or the server
+    #[arg(value_name = "ID|SERVER")]
+    what: String,
+    /// The permission, if a server is named
+    permission: Option<String>,
+    /// What was decided for this agent's calls alone, where a server is named
+    #[arg(long, value_name = "AGENT", requires = "permission")]
+    agent: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -82,6 +102,9 @@ pub(super) struct No {
     what: String,
     /// The permission, if a server is named
     permission: Option<String>,
+    /// Until when a question is answered so: a time, or a span like 2h
+    #[arg(long, visible_alias = "for", value_name = "WHEN", value_parser = moment, conflicts_with = "permission")]
+    until: Option<Moment>,
     /// For this agent's calls alone, where a server is named
     #[arg(long, value_name = "AGENT", requires = "permission")]
     agent: Option<String>,
@@ -109,8 +132,11 @@ pub(super) async fn run(place: &Place, output: &Output, command: Permissions) ->
         _ => false,
     };
     let need = if names_server { Need::Configured } else { Need::State };
-    let link = Link::open(place, need).await?;
+    let is_watch = matches!(command, Permissions::Watch);
+    let link = if is_watch { Link::needed(place).await? } else { Link::open(place, need).await? };
     let outcome = match command {
+        Permissions::Watch => watch(&link, output).await,
+        Permissions::Reset(wanted) => reset(&link, output, wanted).await,
         Permissions::Pending => pending(&link, output).await,
         Permissions::Show(wanted) => show(&link, output, wanted).await,
         Permissions::Approve(yes) => approve(&link, output, *yes).await,
@@ -146,12 +172,30 @@ async fn pending(link: &Link, output: &Output) -> Result<Exit, Failure> {
 }
 
 async fn show(link: &Link, output: &Output, wanted: Show) -> Result<Exit, Failure> {
-    let question: ShownQuestion =
-        link.ask(method::PERMISSIONS_SHOW, &ShowQuestion { id: wanted.id.clone() }).await.map_err(
-            |failure: Failure| failure.hint("`mgp permissions pending` shows the questions there are"),
-        )?;
+    let found = link.ask(method::PERMISSIONS_SHOW, &ShowQuestion { id: wanted.id.clone() }).await;
+    let question: ShownQuestion = match found {
+        Ok(question) => question,
+        Err(failure) => {
+            // A server may be meant; what was decided about it has no number.
+            let list = List { server: Some(wanted.id), offset: 0, limit: None };
+            let failure: Failure = failure;
+            let decided: Grants = decided(link, &list).await?;
+            if decided.grants.is_empty() {
+                return Err(failure.hint("`mgp permissions pending` shows the questions there are"));
+            }
+            return show_decided(output, &decided);
+        }
+    };
     output.show(&question, |shown, out| {
-        writeln!(out, "{}  {}", shown.question.id, shown.question.asked_at)?;
+        let Question { id, asked_at, ends_at, decision, answered_by, .. } = &shown.question;
+        writeln!(out, "{id}  {asked_at}")?;
+        match (decision, answered_by) {
+            (Some(decision), Some(by)) => {
+                let (word, by) = (word(*decision), printable(by));
+                writeln!(out, "{word} by {by} until {ends_at}; `mgp permissions reset {id}` forgets that")?;
+            }
+            _ => writeln!(out, "waits for an answer until {ends_at}")?,
+        }
         match &shown.arguments {
             // The first line says what it is about, and all arguments come behind it.
             Some(arguments) => {
@@ -219,17 +263,67 @@ async fn deny(link: &Link, output: &Output, no: No) -> Result<Exit, Failure> {
             })
         })
     } else {
-        let decided = link.ask(method::PERMISSIONS_DENY, &Deny { id: no.what.clone() }).await;
+        let expires_at = no.until.map(|until| until.ahead(Timestamp::now()));
+        let answer = Deny { id: no.what.clone(), expires_at };
+        let decided = link.ask(method::PERMISSIONS_DENY, &answer).await;
         decided.map_err(|failure: Failure| unknown(failure, &no.what))
     };
     told(output, &decided?)
 }
 
+/// Asks the person at this terminal about each question as it comes, until they end it.
+async fn watch(link: &Link, output: &Output) -> Result<Exit, Failure> {
+    if !is_person_there() {
+        return Err(Failure::usage("there is no terminal to ask questions at")
+            .hint("`mgp permissions pending` lists them, `mgp permissions approve ID` answers"));
+    }
+    // Who may not decide learns it now, and not from the first answer.
+    proof::admitted(link).await?;
+    output.note("questions are asked here as they come; Ctrl-C ends it");
+    let mut known = Vec::new();
+    loop {
+        let pending: Pending = tokio::select! {
+            pending = link.ask(method::PERMISSIONS_WATCH, &Watch { known: known.clone() }) => pending?,
+            _ = tokio::signal::ctrl_c() => return Ok(Exit::Done),
+        };
+        let is_new = |question: &&Question| !known.contains(&question.id);
+        let new: Vec<Question> = pending.questions.iter().filter(is_new).cloned().collect();
+        known = pending.questions.into_iter().map(|question| question.id).collect();
+        for question in new {
+            match answer(link, &question).await {
+                Ok(decided) => drop(told(output, &decided)?),
+                // Somebody else was faster.
+                Err(failure) if failure.exit == Exit::Tool => output.note(failure.message()),
+                Err(failure) => return Err(failure),
+            }
+        }
+    }
+}
+
+async fn reset(link: &Link, output: &Output, wanted: Forget) -> Result<Exit, Failure> {
+    let permission = wanted.permission.as_deref().map(Permission::read);
+    let agent_id = wanted.agent.as_deref().map(AgentId::from);
+    let reset = Reset { what: wanted.what, permission, agent_id };
+    let was_reset: WasReset = link.ask(method::PERMISSIONS_RESET, &reset).await?;
+    output.show(&was_reset, |was_reset, out| {
+        writeln!(out, "{}", if was_reset.reset { "reset" } else { "nothing was decided about it" })
+    })?;
+    Ok(Exit::Done)
+}
+
 async fn list(link: &Link, output: &Output, wanted: List) -> Result<Exit, Failure> {
+    let list = decided(link, &wanted).await?;
+    show_decided(output, &list)
+}
+
+async fn decided(link: &Link, wanted: &List) -> Result<Grants, Failure> {
     let page = Page { offset: wanted.offset, limit: wanted.limit };
     let asked = ListGrants { server_id: wanted.server.as_deref().map(ServerId::from), page };
-    let list: Grants = link.ask(method::PERMISSIONS_LIST, &asked).await?;
-    output.table(&list, "nothing was decided", |list, table| {
+    link.ask(method::PERMISSIONS_LIST, &asked).await
+}
+
+fn show_decided(output: &Output, list: &Grants) -> Result<Exit, Failure> {
+    output.table(list, "nothing was decided", |list, table| {
         table.headings(&["SERVER", "PERMISSION", "AGENT", "DECISION", "BY", "UNTIL", "SCOPE"]);
         for row in &list.grants {
             let scope = row.scope.as_ref().and_then(|scope| serde_json::to_string(scope).ok());

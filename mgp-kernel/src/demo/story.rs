@@ -153,7 +153,7 @@ pub(super) async fn confirmation(stage: &Stage) -> Step {
 
     let deny = async {
         let question = stage.question("issues").await?;
-        let no = permissions::Deny { id: question.id.clone() };
+        let no = permissions::Deny { id: question.id.clone(), expires_at: None };
         let _: permissions::Decided = stage.operate(method::PERMISSIONS_DENY, &no).await?;
         Ok::<_, anyhow::Error>(question)
     };

@@ -87,7 +87,8 @@ fn decided(parts: &Parts, answer: &Response) -> Result<Response, Error> {
         };
         let GrantRecord { verdict, approver, .. } = record;
         match verdict {
-            Verdict::Denied => *grant = Grant::new(Decision::Denied),
+            Verdict::Denied { until } if until.is_some_and(|end| end <= parts.clock.now()) => continue,
+            Verdict::Denied { .. } => *grant = Grant::new(Decision::Denied),
             Verdict::Approved(terms)
                 if grant.decision == Decision::Deferred && parts.grants.is_granted(&kernel, &permission) =>
             {

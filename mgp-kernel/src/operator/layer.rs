@@ -128,13 +128,15 @@ async fn answer(asked: Asked, request: Request) -> Result<Response, Error> {
         // Whoever asks to be admitted and has come this far is.
         method::OPERATORS_ADMIT | method::OPERATORS_STANDING => reply(&operators::standing(&asked)),
         method::OPERATORS_TOKEN => reply(&operators::new_token(&asked, read(request)?).await?),
-        method::PERMISSIONS_APPROVE => reply(&permissions::approve(&asked, read(request)?)?),
-        method::PERMISSIONS_DENY => reply(&permissions::deny(&asked, &read(request)?)?),
+        method::PERMISSIONS_APPROVE => reply(&permissions::approve(&asked, read(request)?).await?),
+        method::PERMISSIONS_DENY => reply(&permissions::deny(&asked, read(request)?).await?),
         method::PERMISSIONS_GRANT => reply(&permissions::grant(&asked, read(request)?).await?),
         method::PERMISSIONS_LIST => reply(&permissions::list(parts, &read(request)?)),
         method::PERMISSIONS_PENDING => reply(&permissions::pending(parts)),
+        method::PERMISSIONS_RESET => reply(&permissions::reset(&asked, read(request)?).await?),
         method::PERMISSIONS_REVOKE => reply(&permissions::revoke(&asked, &read(request)?).await?),
         method::PERMISSIONS_SHOW => reply(&permissions::show(parts, &read(request)?)?),
+        method::PERMISSIONS_WATCH => reply(&permissions::watch(parts, &read(request)?).await),
         method::PINS_APPROVE => reply(&pins::approve(&asked, read(request)?).await?),
         method::PINS_DIFF => reply(&pins::diff(parts, &read(request)?)?),
         method::PINS_LIST => reply(&pins::list(parts, &read(request)?)),
@@ -199,7 +201,7 @@ pub(crate) fn random() -> [u8; 16] {
 const PREFIX: &str = "kernel/";
 
 /// What only reads, and what brings a proof. Whatever is not named decides something, or may.
-const WITHOUT_PROOF: [&str; 35] = [
+const WITHOUT_PROOF: [&str; 36] = [
     "initialize",
     "ping",
     "server/discover",
@@ -228,6 +230,7 @@ const WITHOUT_PROOF: [&str; 35] = [
     method::PERMISSIONS_LIST,
     method::PERMISSIONS_PENDING,
     method::PERMISSIONS_SHOW,
+    method::PERMISSIONS_WATCH,
     method::PINS_DIFF,
     method::PINS_LIST,
     method::REGISTRATIONS_LIST,

@@ -54,8 +54,10 @@ pub(crate) mod method {
     pub(crate) const PERMISSIONS_GRANT: &str = "kernel/permissions/grant";
     pub(crate) const PERMISSIONS_LIST: &str = "kernel/permissions/list";
     pub(crate) const PERMISSIONS_PENDING: &str = "kernel/permissions/pending";
+    pub(crate) const PERMISSIONS_RESET: &str = "kernel/permissions/reset";
     pub(crate) const PERMISSIONS_REVOKE: &str = "kernel/permissions/revoke";
     pub(crate) const PERMISSIONS_SHOW: &str = "kernel/permissions/show";
+    pub(crate) const PERMISSIONS_WATCH: &str = "kernel/permissions/watch";
     pub(crate) const PINS_APPROVE: &str = "kernel/pins/approve";
     pub(crate) const PINS_DIFF: &str = "kernel/pins/diff";
     pub(crate) const PINS_LIST: &str = "kernel/pins/list";

@@ -1,5 +1,7 @@
 //! What servers may do: what waits for an operator, what was decided, and deciding.
 
+use std::time::Duration;
+
 use mgp_security::permission::{
     ApprovalAnswer, ApprovalId, GrantRecord, GrantedTo, Lasts, PendingApproval, Subject, Terms, Verdict,
 };
@@ -36,6 +38,13 @@ pub(crate) struct Question {
     /// The question for people.
     pub(crate) message: String,
     pub(crate) asked_at: Timestamp,
+    /// When it is forgotten; of one that was answered, when its answer is.
+    pub(crate) ends_at: Timestamp,
+    /// What was answered; the answer waits until the same is asked again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) decision: Option<Decision>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) answered_by: Option<String>,
 }
 
 /// Asks for an open question.
@@ -90,6 +99,36 @@ impl Approve {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Deny {
     pub(crate) id: String,
+    /// Until when; for as long as is configured if nothing is said.
+    #[serde(default)]
+    pub(crate) expires_at: Option<Timestamp>,
+}
+
+/// Forgets what was decided: of a question with its answer, or of a permission of a server.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Reset {
+    /// The question, or the server.
+    pub(crate) what: String,
+    /// The permission, if a server is named.
+    #[serde(default)]
+    pub(crate) permission: Option<Permission>,
+    /// Of whose calls; of all agents' if there is none.
+    #[serde(default)]
+    pub(crate) agent_id: Option<AgentId>,
+}
+
+/// Whether anything was forgotten.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct WasReset {
+    pub(crate) reset: bool,
+}
+
+/// Asks for the open questions when there is one that is not known, or after a while.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Watch {
+    /// The questions that are known.
+    pub(crate) known: Vec<String>,
 }
 
 /// Grants a server a permission, asked for or not.
@@ -176,18 +215,27 @@ pub(super) fn pending(parts: &Parts) -> Pending {
 }
 
 pub(super) fn show(parts: &Parts, asked: &ShowQuestion) -> Result<ShownQuestion, Error> {
-    let found = parts.pending.list().into_iter().find(|open| open.id.as_str() == asked.id);
-    let Some(open) = found else {
-        return Err(Error::new(
-            code::RESOURCE_NOT_FOUND,
-            "nobody waits for an answer to this question any more",
-        ));
+    let Some(open) = parts.pending.find(&ApprovalId::from(asked.id.as_str())) else {
+        return Err(Error::new(code::RESOURCE_NOT_FOUND, "there is no such question, or not any more"));
     };
     let arguments = open.subject.arguments().map(|arguments| arguments.whole().to_owned());
     Ok(ShownQuestion { question: Question::of(open), arguments })
 }
 
-pub(super) fn approve(asked: &Asked, answer: Approve) -> Result<Decided, Error> {
+/// Answers when there is a question that is not known, and after a while in any case. While somebody waits here, calls wait
+/// longer for their answers.
+pub(super) async fn watch(parts: &Parts, asked: &Watch) -> Pending {
+    let _watching = parts.pending.watch();
+    let mut count = parts.pending.count();
+    let is_new = |open: &PendingApproval| !asked.known.iter().any(|known| known == open.id.as_str());
+    let unknown =
+        async { while !parts.pending.list().iter().any(is_new) && count.changed().await.is_ok() {} };
+    // Whoever goes on watching asks again; one that is gone is noticed by that.
+    let _ = tokio::time::timeout(LONGEST_WATCH, unknown).await;
+    pending(parts)
+}
+
+pub(super) async fn approve(asked: &Asked, answer: Approve) -> Result<Decided, Error> {
     let lasts = match (answer.lasts, answer.expires_at) {
         (Some(lasts), _) => lasts,
         (None, Some(_)) => Lasts::Always,
@@ -195,11 +243,23 @@ pub(super) fn approve(asked: &Asked, answer: Approve) -> Result<Decided, Error> 
     };
     let terms = terms(answer.scope, answer.expires_at).lasting(lasts);
     let yes = ApprovalAnswer::new(asked.by.clone(), Decision::Approved).with_terms(terms);
-    decide(asked, &answer.id, &yes.granted_to(answer.granted_to))
+    decide(asked, &answer.id, &yes.granted_to(answer.granted_to)).await
 }
 
-pub(super) fn deny(asked: &Asked, answer: &Deny) -> Result<Decided, Error> {
-    decide(asked, &answer.id, &ApprovalAnswer::new(asked.by.clone(), Decision::Denied))
+pub(super) async fn deny(asked: &Asked, answer: Deny) -> Result<Decided, Error> {
+    let no = ApprovalAnswer::new(asked.by.clone(), Decision::Denied);
+    decide(asked, &answer.id, &no.with_terms(terms(None, answer.expires_at))).await
+}
+
+pub(super) async fn reset(asked: &Asked, reset: Reset) -> Result<WasReset, Error> {
+    let was_there = match &reset.permission {
+        Some(permission) => {
+            let server = ServerId::from(reset.what.as_str());
+            asked.parts.grants.reset(&asked.by, reset.agent_id, &server, permission).await?
+        }
+        None => asked.parts.pending.forget(&asked.by, &ApprovalId::from(reset.what.as_str())).await?,
+    };
+    Ok(WasReset { reset: was_there })
 }
 
 pub(super) async fn grant(asked: &Asked, grant: Grant) -> Result<Decided, Error> {
@@ -231,8 +291,8 @@ pub(super) fn list(parts: &Parts, asked: &ListGrants) -> Grants {
     Grants { grants, next_offset }
 }
 
-fn decide(asked: &Asked, id: &str, answer: &ApprovalAnswer) -> Result<Decided, Error> {
-    asked.parts.pending.decide(&asked.by, &ApprovalId::from(id), answer)?;
+async fn decide(asked: &Asked, id: &str, answer: &ApprovalAnswer) -> Result<Decided, Error> {
+    asked.parts.pending.decide(&asked.by, &ApprovalId::from(id), answer).await?;
     Ok(Decided { decision: answer.decision })
 }
 
@@ -261,16 +321,19 @@ impl Question {
             agent_id: open.asker.map(|asker| asker.access_id().into_owned()),
             message: open.message,
             asked_at: open.asked_at,
+            ends_at: open.ends_at,
+            decision: open.answer.as_ref().map(|(decision, _)| *decision),
+            answered_by: open.answer.map(|(_, by)| by.id().into_owned()),
         }
     }
 }
 
 impl GrantRow {
     fn of(record: GrantRecord) -> Self {
-        let decision = record.verdict.decision();
+        let (decision, expires_at) = (record.verdict.decision(), record.verdict.end());
         let terms = match record.verdict {
             Verdict::Approved(terms) => terms,
-            Verdict::Denied => Terms::default(),
+            Verdict::Denied { .. } => Terms::default(),
         };
         Self {
             server_id: record.server,
@@ -281,7 +344,9 @@ impl GrantRow {
             scope: terms.scope.map(|scope| *scope),
             approved_by: record.approver.into(),
             decided_at: record.decided_at,
-            expires_at: terms.expires_at,
+            expires_at,
         }
     }
 }
+
+const LONGEST_WATCH: Duration = Duration::from_secs(20);

@@ -1,14 +1,15 @@
 use std::sync::Arc;
 
 use mgp_discovery::config::model::AgentSettings;
-use mgp_security::permission::{ApprovalAnswer, ApprovalQuestion, Approver, ElicitApprover};
+use mgp_security::permission::{ApprovalId, ApprovalQuestion, ApprovalReply, ApprovalWays, Approver};
+use mgp_types::mgp::ServerId;
 use mgp_types::{BoxFuture, Context, Error, Principal, PrincipalKind};
 use tokio::sync::watch;
 
 use crate::parts::Parts;
 
-/// Who asks humans: the one in front of the client that calls, if the configuration says that there is one, else
-/// whoever looks at what is pending. Counts in `asked` how often.
+/// Who asks humans, in the order that [`ApprovalWays`] keeps to: the one in front of the client that calls, if the
+/// configuration says that there is one; then operators. Counts in `asked` how often.
 pub(super) fn of(parts: &Arc<Parts>, asked: &watch::Sender<u64>) -> Arc<dyn Approver> {
     let known = Arc::downgrade(parts);
     let person = move |context: &Context| {
@@ -22,7 +23,7 @@ pub(super) fn of(parts: &Arc<Parts>, asked: &watch::Sender<u64>) -> Arc<dyn Appr
         let is_there = has_person(&parts.config.load().agents, client);
         is_there.then(|| Principal::of(PrincipalKind::Person, client.as_str()))
     };
-    let inner = ElicitApprover::new(Arc::new(person), Arc::new(parts.pending.clone()), parts.clock.clone());
+    let inner = ApprovalWays::new(Arc::new(person), parts.pending.clone(), parts.clock.clone());
     Arc::new(Counted { inner, asked: asked.clone() })
 }
 
@@ -43,14 +44,22 @@ fn has_person(agents: &[AgentSettings], client: &Principal) -> bool {
 
 #[derive(Debug)]
 struct Counted {
-    inner: ElicitApprover,
+    inner: ApprovalWays,
     asked: watch::Sender<u64>,
 }
 
 impl Approver for Counted {
-    fn ask(&self, question: ApprovalQuestion) -> BoxFuture<'_, Result<ApprovalAnswer, Error>> {
+    fn ask(&self, question: ApprovalQuestion) -> BoxFuture<'_, Result<ApprovalReply, Error>> {
         self.asked.send_modify(|asked| *asked += 1);
         self.inner.ask(question)
+    }
+
+    fn take_back(&self, question: &ApprovalQuestion) {
+        self.inner.take_back(question);
+    }
+
+    fn open_for(&self, server: &ServerId) -> Option<ApprovalId> {
+        self.inner.open_for(server)
     }
 }
 

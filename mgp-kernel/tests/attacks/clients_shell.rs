@@ -15,6 +15,7 @@ tests![
     what_a_client_starts_decides_nothing_at_a_kernel_in_the_background,
     what_a_client_leaves_behind_decides_nothing,
     a_client_decides_nothing_by_calling_as_an_operator,
+    a_client_decides_nothing_at_a_terminal_that_it_makes,
     the_agents_second_client_does_not_answer_for_a_human,
     with_a_passphrase_a_decision_takes_it,
     a_stopped_kernel_takes_the_passphrase_as_well,
@@ -138,6 +139,37 @@ async fn a_client_decides_nothing_by_calling_as_an_operator() {
     let ran = run(&home, &["call", "honest.echo", "text=hello"]);
     assert_eq!(ran.code, Some(3), "{ran:?}");
     assert_eq!(server::calls(&home, "honest"), Vec::<String>::new());
+}
+
+async fn a_client_decides_nothing_at_a_terminal_that_it_makes() {
+    let home = home();
+    let (_kernel, mut talk) = with_client(&home);
+    while !home.run(["tools"]).out.contains("honest.delete_everything") {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let call = json!({"name": "honest.delete_everything", "arguments": {"what": "all"}});
+    talk.tell("tools/call", &call);
+    let id = loop {
+        let pending = home.json(["permissions", "pending"]);
+        if let Some(id) = pending["questions"][0]["id"].as_str() {
+            break id.to_owned();
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    let answer_question = format!("permissions approve {id}");
+    for line in ["call honest.delete_everything what=all", "permissions watch", &*answer_question] {
+        let of_home = home.command(["--version"]);
+        let mut script = std::process::Command::new("script");
+        script.args(["-qec", &format!("{} {line}", env!("CARGO_BIN_EXE_mgp")), "/dev/null"]);
+        script.env_clear().current_dir(home.path(""));
+        script.envs(of_home.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        script.env_remove("MGP_OPERATORS_TOKEN");
+        let ran = Home::ran(script, "y\ny\ny\n");
+        assert_eq!(ran.code, Some(3), "{line}: {ran:?}");
+        assert!(!ran.out.contains("[y/N]"), "{line}: {ran:?}");
+    }
+    assert_eq!(server::calls(&home, "honest"), Vec::<String>::new());
+    assert_eq!(home.json(["permissions", "pending"])["questions"][0]["id"], *id);
 }
 
 async fn the_agents_second_client_does_not_answer_for_a_human() {

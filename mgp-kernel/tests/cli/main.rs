@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod alone;
+mod asking;
 mod audit;
 mod background;
 mod clients;

@@ -149,15 +149,17 @@ async fn pain_15_an_operator_approves_one_call_and_no_other() {
     refused(third);
     assert_eq!(script.calls(), [r#"transfer {"a":"10 to bob"}"#]);
 
-    // What nobody answered in time is over, and cannot be answered any more.
-    questions(&operator, 0).await;
-    for question in asked {
-        let late = operator.request("kernel/permissions/approve", json!({"id": question["id"]})).await;
-        assert!(late.is_err(), "{late:?}");
-    }
-    // The approval was for one call.
+    // What nobody answered in time can still be answered, for the same call made again.
+    let left = questions(&operator, 2).await;
+    let large_one = |question: &&Value| question["message"].as_str().unwrap().contains("99 to eve");
+    let late = left.iter().find(large_one).unwrap();
+    assert!(asked.iter().any(|question| question["id"] == late["id"]));
+    ask(&operator, "kernel/permissions/approve", json!({"id": late["id"]})).await;
+    assert_ne!(robot.call_tool("bank.transfer", large()).await.unwrap().is_error, Some(true));
+    // Each approval was for one call.
     refused(robot.call_tool("bank.transfer", small()).await);
-    assert_eq!(script.calls().len(), 1);
+    refused(robot.call_tool("bank.transfer", large()).await);
+    assert_eq!(script.calls().len(), 2);
 }
 
 async fn pain_15_a_model_cannot_approve_for_itself() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures_util::future::{Either, select};
-use mgp_types::mgp::{Decision, EventType, Refusal, ResolvedTool, code};
+use mgp_types::mgp::{Decision, EventType, Refusal, ResolvedTool, Timestamp, code};
 use mgp_types::{Error, Gate, Origin, Principal, RawJson, Request, Response, RpcService};
 use tower_layer::Layer;
 use tower_service::Service;
@@ -13,7 +13,10 @@ use tower_service::Service;
 use super::rounds::Rounds;
 use super::{Binding, ConfirmationSettings, Tickets};
 use crate::GateFuture;
-use crate::permission::{ApprovalQuestion, Approver, ShownArguments, Subject, check_operator};
+use crate::permission::{
+    ApprovalAnswer, ApprovalQuestion, ApprovalReply, Approver, ShownArguments, Subject, Waits,
+    check_operator, waits_for_approval,
+};
 use crate::refusal::advice;
 
 /// Makes [`Confirmation`] services.
@@ -144,34 +147,39 @@ impl Shared {
     async fn confirm(&self, call: &Unconfirmed, request: &Request) -> Result<Principal, Error> {
         let arguments = ShownArguments::of(call.arguments.as_ref())
             .map_err(|why| refuse("unshowable", format!("the call cannot be confirmed: {why}"), request))?;
-        let answered =
-            tokio::time::timeout(self.settings.patience(), self.ask(call, arguments, request)).await;
-        let approver = match answered {
-            Err(_) => return Err(refuse("timeout", "nobody confirmed the call in time", request)),
-            Ok(Err(error)) if error.origin() == Origin::InputRequired => return Err(error),
-            Ok(Err(error)) => {
+        let answer = match self.ask(call, arguments, request).await {
+            Ok(ApprovalReply::Answer(answer)) => answer,
+            Ok(ApprovalReply::Waits(id)) => {
+                note_refusal("deferred", request);
+                let waits = Waits::Call { tool: call.tool.name.as_str(), server: &call.tool.server };
+                return Err(waits_for_approval(code::PERMISSION_DENIED, &waits, &id));
+            }
+            Err(error) if error.origin() == Origin::InputRequired => return Err(error),
+            Err(error) => {
                 tracing::warn!(%error, "nobody can be asked to confirm a call");
-                return Err(refuse("unasked", "nobody can be asked to confirm the call", request));
-            }
-            Ok(Ok((Decision::Approved, approver))) => approver,
-            Ok(Ok((Decision::Denied, _))) => {
-                return Err(refuse("denied", "an operator did not confirm the call", request));
-            }
-            Ok(Ok((Decision::Deferred, _))) => {
-                return Err(refuse("deferred", "nobody has decided about the call yet", request));
+                let message = format!("the call cannot be put before a person: {}", error.message());
+                return Err(refuse("unasked", message, request));
             }
         };
+        let ApprovalAnswer { approver, decision, terms, .. } = answer;
+        match decision {
+            Decision::Approved => {}
+            Decision::Denied => return Err(denied(terms.expires_at, request)),
+            Decision::Deferred => {
+                return Err(refuse("deferred", "nobody has decided about the call yet", request));
+            }
+        }
         check_operator(&approver)?;
         Ok(approver)
     }
 
-    /// What was decided, and by whom: the answer to the question, or a ticket given in the meantime.
+    /// What came of asking, or a ticket given in the meantime.
     async fn ask(
         &self,
         call: &Unconfirmed,
         arguments: ShownArguments,
         request: &Request,
-    ) -> Result<(Decision, Principal), Error> {
+    ) -> Result<ApprovalReply, Error> {
         let subject = Subject::Call {
             tool: call.tool.name.clone(),
             risk: call.tool.security.risk,
@@ -179,10 +187,9 @@ impl Shared {
             binding: call.binding.to_string(),
         };
         let question = ApprovalQuestion::new(call.tool.server.clone(), subject, request.context.clone());
-        let answer = self.approver.ask(question);
-        let Some(tickets) = &self.tickets else {
-            return answer.await.map(|answer| (answer.decision, answer.approver));
-        };
+        let question = question.for_call(request, self.settings.patience());
+        let reply = self.approver.ask(question.clone());
+        let Some(tickets) = &self.tickets else { return reply.await };
         let mut given = tickets.given();
         let ticket = async {
             loop {
@@ -194,9 +201,13 @@ impl Shared {
                 }
             }
         };
-        match select(answer, pin!(ticket)).await {
-            Either::Left((answer, _)) => answer.map(|answer| (answer.decision, answer.approver)),
-            Either::Right((approver, _)) => Ok((Decision::Approved, approver)),
+        match select(reply, pin!(ticket)).await {
+            Either::Left((reply, _)) => reply,
+            Either::Right((approver, asking)) => {
+                drop(asking);
+                self.approver.take_back(&question);
+                Ok(ApprovalReply::Answer(ApprovalAnswer::new(approver, Decision::Approved)))
+            }
         }
     }
 }
@@ -207,11 +218,17 @@ fn note(request: &Request, approver: &Principal) {
     }
 }
 
+/// The refusal of a call to which a person said no. Where the no stays for a while, it says until when.
+fn denied(until: Option<Timestamp>, request: &Request) -> Error {
+    let message = match until {
+        Some(end) => format!("an operator did not confirm the call; the same call is refused until {end}"),
+        None => "an operator did not confirm the call".to_owned(),
+    };
+    refuse("denied", message, request)
+}
+
 fn refuse(reason: &'static str, message: impl Into<Cow<'static, str>>, request: &Request) -> Error {
-    tracing::debug!(reason, "a call was not confirmed");
-    if let Some(trail) = &request.context.trail {
-        trail.note_refusal(Refusal::new("confirmation", reason).with_event(EventType::PermissionDenied));
-    }
+    note_refusal(reason, request);
     let next = match reason {
         "unshowable" => "call it again with less at once, so that a person can be shown all of it",
         "denied" => "do not call it again with these arguments; ask the user what to do instead",
@@ -219,4 +236,11 @@ fn refuse(reason: &'static str, message: impl Into<Cow<'static, str>>, request: 
     };
     let recovery = advice(code::PERMISSION_DENIED, &[("reason", reason), ("next", next)]);
     Error::new(code::PERMISSION_DENIED, message).with_recovery(recovery)
+}
+
+fn note_refusal(reason: &'static str, request: &Request) {
+    tracing::debug!(reason, "a call was not confirmed");
+    if let Some(trail) = &request.context.trail {
+        trail.note_refusal(Refusal::new("confirmation", reason).with_event(EventType::PermissionDenied));
+    }
 }

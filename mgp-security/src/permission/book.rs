@@ -123,7 +123,7 @@ impl GrantBook {
         server: &ServerId,
         permission: &Permission,
     ) -> Result<(), Error> {
-        self.rule(Ruling::new(operator, server, permission, Verdict::Denied)).await
+        self.rule(Ruling::new(operator, server, permission, Verdict::Denied { until: None })).await
     }
 
     /// Lets `operator` take `permission` back from `server`, whoever granted it. The next call is refused.
@@ -152,8 +152,28 @@ impl GrantBook {
         server: &ServerId,
         permission: &Permission,
     ) -> Result<(), Error> {
-        let ruling = Ruling::new(operator, server, permission, Verdict::Denied);
+        let ruling = Ruling::new(operator, server, permission, Verdict::Denied { until: None });
         self.rule(Ruling { agent, revoked: true, ..ruling }).await
+    }
+
+    /// Lets `operator` forget what was decided about `permission` of `server` for `agent`; without one, for all agents and for
+    /// each. What needs it is asked about again. Returns whether anything was decided.
+    ///
+    /// # Errors
+    /// The principal is no operator (1000), or it cannot be recorded or kept: then what was decided still holds.
+    pub async fn reset(
+        &self,
+        operator: &Principal,
+        agent: Option<AgentId>,
+        server: &ServerId,
+        permission: &Permission,
+    ) -> Result<bool, Error> {
+        check_operator(operator)?;
+        let (book, ruling) =
+            (self.clone(), Ruling::new(operator, server, permission, Verdict::Denied { until: None }));
+        let ruling = Ruling { agent, ..ruling };
+        let forgotten = tokio::spawn(async move { book.forget(ruling).await }).await;
+        forgotten.unwrap_or_else(|panic| Err(Error::internal("nothing was forgotten").with_source(panic)))
     }
 
     /// What operators decided about `server`.
@@ -197,7 +217,11 @@ impl GrantBook {
     ) -> Option<Terms> {
         let (standing, now) = (self.standing(), self.now());
         match standing.entry(server, permission, Use::Server, now).map(|entry| &entry.record) {
-            Some(GrantRecord { verdict: Verdict::Denied, .. }) => return None,
+            Some(GrantRecord { verdict: denial @ Verdict::Denied { .. }, decided_at, .. })
+                if denial.holds_at(*decided_at, now) =>
+            {
+                return None;
+            }
             Some(GrantRecord { verdict: Verdict::Approved(terms), decided_at, .. })
                 if settings.heeds_operators()
                     && !settings.denies(permission)
@@ -211,6 +235,13 @@ impl GrantBook {
             Say::Approved(terms, _) => Some(terms.clone()),
             Say::Denied | Say::Ask => None,
         }
+    }
+
+    /// Whether a decision that holds answers a use of `permission`.
+    pub(super) fn has_decided(&self, server: &ServerId, permission: &Permission, by: Use<'_>) -> bool {
+        let (standing, now) = (self.standing(), self.now());
+        let entry = standing.entry(server, permission, by, now);
+        entry.is_some_and(|entry| entry.denies_at(now) || entry.grants_at(now))
     }
 
     /// What servers need and nobody has decided yet.
@@ -292,7 +323,7 @@ impl GrantBook {
             // The same for another session of the agent's.
             entry.sessions.extend(old.sessions.iter().filter(|session| session.strong_count() > 0).cloned());
         }
-        if ruling.verdict == Verdict::Denied {
+        if matches!(ruling.verdict, Verdict::Denied { .. }) {
             let closed = Entry { record: record.clone(), scope: None, sessions: Vec::new(), kept: false };
             self.publish(closed);
         }
@@ -309,6 +340,33 @@ impl GrantBook {
         entry.kept = true;
         self.publish(entry);
         Ok(())
+    }
+
+    async fn forget(&self, ruling: Ruling) -> Result<bool, Error> {
+        let _alone = self.0.deciding.lock().await;
+        let Ruling { server, permission, agent, .. } = &ruling;
+        let is_known = |decisions: &Decisions| {
+            if agent.is_some() {
+                decisions.of(agent.as_ref()).is_some()
+            } else {
+                decisions.entries().next().is_some()
+            }
+        };
+        if !self.standing().decisions(server, permission).is_some_and(is_known) {
+            return Ok(false);
+        }
+        self.0.audit.record(ruling.reset_event(self.now())).await?;
+        let (store, kept) = (Arc::clone(&self.0.store), (server.clone(), permission.clone(), agent.clone()));
+        off_the_runtime(move || store.remove(&kept.0, &kept.1, kept.2.as_ref())).await?;
+        let mut pages = Pages::clone(&self.0.pages.load());
+        if let Some(decisions) =
+            pages.get_mut(server).map(Arc::make_mut).and_then(|page| page.get_mut(permission))
+        {
+            decisions.remove(agent.as_ref());
+        }
+        self.0.pages.store(Arc::new(pages));
+        self.0.changes.send_modify(|version| *version += 1);
+        Ok(true)
     }
 
     fn publish(&self, entry: Entry) {
@@ -361,11 +419,9 @@ impl GrantRecord {
 
     /// Whether `other` would change nothing at `now`. What does not hold any more can be said again.
     fn says_the_same(&self, other: &Self, now: Timestamp) -> bool {
-        let holds = match &self.verdict {
-            Verdict::Approved(terms) => terms.hold_at(self.decided_at, now),
-            Verdict::Denied => true,
-        };
-        holds && self.verdict == other.verdict && self.approver == other.approver
+        self.verdict.holds_at(self.decided_at, now)
+            && self.verdict == other.verdict
+            && self.approver == other.approver
     }
 }
 

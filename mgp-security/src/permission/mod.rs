@@ -20,7 +20,7 @@
 //! | [`PermissionGate`], [`PermissionLayer`] | the way to one server |
 //! | [`PermissionSettings`] | policy and configuration |
 //! | [`GrantBook`], [`GrantStore`] | what operators decided |
-//! | [`Approver`], [`PendingApprovals`], [`ElicitApprover`] | how operators are asked |
+//! | [`Approver`], [`ApprovalWays`], [`PendingApprovals`] | how operators are asked |
 //! | [`ScopeCheck`] | how far a grant reaches |
 //! | [`HeldPermissionsLayer`] | the server's side |
 //! | [`AnswersPermissionsLayer`] | what a server asks in the middle of a call |
@@ -39,9 +39,10 @@ mod store;
 pub(crate) mod testing;
 
 pub use self::approval::{
-    ApprovalAnswer, ApprovalId, ApprovalQuestion, Approver, AskedOperator, ElicitApprover, PendingApproval,
-    PendingApprovals, ShownArguments, Subject, Unshowable,
+    ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalReply, ApprovalWays, Approver, AskedOperator,
+    PendingApproval, PendingApprovals, ShownArguments, Subject, Unshowable, Watching,
 };
+pub(crate) use self::approval::{Waits, waits_for_approval};
 pub use self::book::GrantBook;
 pub(crate) use self::book::check_operator;
 pub(crate) use self::gate::GrantedOnce;
@@ -54,8 +55,8 @@ pub use self::record::{GrantRecord, GrantedTo, Lasts, Terms, Verdict};
 pub use self::scope::{ScopeCheck, ScopeError};
 pub use self::settings::{OnRefusal, PermissionSettings};
 #[cfg(feature = "sqlite")]
-pub use self::sqlite::SqliteGrants;
-pub use self::store::{GrantStore, MemoryGrants};
+pub use self::sqlite::{SqliteGrants, SqliteQuestions};
+pub use self::store::{GrantStore, MemoryGrants, MemoryQuestions, QuestionStore};
 
 /// The member of an elicitation's `_meta` in which a server says which permissions it asks for.
 const QUESTION_META: &str = "dev.cloto/mgp/permissions";

@@ -28,8 +28,11 @@ pub struct GrantRecord {
 pub enum Verdict {
     /// It is granted, so far and for so long.
     Approved(Terms),
-    /// It is not.
-    Denied,
+    /// It is not; until then, if the denial has an end.
+    Denied {
+        /// When it may be asked for again.
+        until: Option<Timestamp>,
+    },
 }
 
 /// How far and for how long something is granted; by default without bounds.
@@ -95,7 +98,26 @@ impl Verdict {
     pub const fn decision(&self) -> Decision {
         match self {
             Self::Approved(_) => Decision::Approved,
-            Self::Denied => Decision::Denied,
+            Self::Denied { .. } => Decision::Denied,
+        }
+    }
+
+    /// Until when it holds, if it has an end.
+    pub fn end(&self) -> Option<Timestamp> {
+        match self {
+            Self::Approved(terms) => terms.expires_at,
+            Self::Denied { until } => *until,
+        }
+    }
+
+    /// Whether it holds at `now`, made at `decided_at`.
+    ///
+    /// One that seems to have been made in the future says that the clock went back, and then its end cannot be told
+    /// either: a grant is over then, and a denial is not.
+    pub(crate) fn holds_at(&self, decided_at: Timestamp, now: Timestamp) -> bool {
+        match self {
+            Self::Approved(terms) => terms.hold_at(decided_at, now),
+            Self::Denied { until } => until.is_none_or(|end| now < decided_at || now < end),
         }
     }
 }
@@ -132,7 +154,7 @@ impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Approved(_) => "approved",
-            Self::Denied => "denied",
+            Self::Denied { .. } => "denied",
         })
     }
 }

@@ -1,7 +1,7 @@
 use mgp_types::mgp::{AgentId, Permission, ServerId, Timestamp};
 use rusqlite::{Row, params};
 
-use super::{GrantRecord, GrantStore, Lasts, Terms, Verdict};
+use super::{GrantRecord, GrantStore, Lasts, QuestionStore, Terms, Verdict};
 use crate::StoreError;
 use crate::sqlite::Database;
 
@@ -31,11 +31,10 @@ impl GrantStore for SqliteGrants {
     }
 
     fn put(&self, record: &GrantRecord) -> Result<(), StoreError> {
-        let terms = match &record.verdict {
-            Verdict::Approved(terms) => terms.clone(),
-            Verdict::Denied => Terms::default(),
+        let scope = match &record.verdict {
+            Verdict::Approved(terms) => terms.scope.as_ref().map(serde_json::to_string).transpose(),
+            Verdict::Denied { .. } => Ok(None),
         };
-        let scope = terms.scope.as_ref().map(serde_json::to_string).transpose();
         let scope = scope.map_err(|error| StoreError::Unavailable(Box::new(error)))?;
         let mut connection = self.0.connection();
         let transaction = connection.transaction()?;
@@ -56,7 +55,7 @@ impl GrantStore for SqliteGrants {
                 record.permission.as_str(),
                 record.verdict.to_string(),
                 scope,
-                terms.expires_at.map(Timestamp::as_millis),
+                record.verdict.end().map(Timestamp::as_millis),
                 record.approver,
                 record.decided_at.as_millis(),
                 record.agent.as_ref().map_or(ALL_AGENTS, AgentId::as_str),
@@ -65,7 +64,60 @@ impl GrantStore for SqliteGrants {
         transaction.commit()?;
         Ok(())
     }
+
+    fn remove(
+        &self,
+        server: &ServerId,
+        permission: &Permission,
+        agent: Option<&AgentId>,
+    ) -> Result<(), StoreError> {
+        self.0.connection().execute(
+            "DELETE FROM permission_grants WHERE server = ?1 AND permission = ?2 AND (?3 IS NULL OR agent = ?3)",
+            params![server.as_str(), permission.as_str(), agent.map(AgentId::as_str)],
+        )?;
+        Ok(())
+    }
 }
+
+/// The questions that wait for operators, in SQLite.
+#[derive(Debug, Clone)]
+pub struct SqliteQuestions(Database);
+
+impl SqliteQuestions {
+    /// The questions in `database`, whose tables are made or brought up to date.
+    ///
+    /// # Errors
+    /// A newer version wrote the tables, or they cannot be made.
+    pub fn new(database: Database) -> Result<Self, StoreError> {
+        database.migrate("questions", &[QUESTIONS])?;
+        Ok(Self(database))
+    }
+}
+
+impl QuestionStore for SqliteQuestions {
+    fn load(&self) -> Result<Vec<String>, StoreError> {
+        let connection = self.0.connection();
+        let mut statement = connection.prepare("SELECT question FROM questions ORDER BY number")?;
+        let questions = statement.query_map([], |row| row.get(0))?;
+        questions.map(|question| question.map_err(StoreError::from)).collect()
+    }
+
+    fn put(&self, id: &str, question: &str) -> Result<(), StoreError> {
+        self.0.connection().execute(
+            "INSERT INTO questions (id, question) VALUES (?1, ?2)
+             ON CONFLICT (id) DO UPDATE SET question = excluded.question",
+            params![id, question],
+        )?;
+        Ok(())
+    }
+
+    fn remove(&self, id: &str) -> Result<(), StoreError> {
+        self.0.connection().execute("DELETE FROM questions WHERE id = ?1", params![id])?;
+        Ok(())
+    }
+}
+
+const QUESTIONS: &str = "CREATE TABLE questions (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, question TEXT NOT NULL) STRICT";
 
 /// What a row says. One that says something unknown must not be read as a grant, nor passed over: it may be a denial.
 fn record(row: &Row<'_>) -> Result<GrantRecord, StoreError> {
@@ -73,19 +125,16 @@ fn record(row: &Row<'_>) -> Result<GrantRecord, StoreError> {
         Timestamp::from_millis(millis).ok_or_else(|| StoreError::Damaged("a time is out of range".to_owned()))
     };
     let (server, permission, decision): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+    let end = row.get::<_, Option<i64>>(4)?.map(time).transpose()?;
     let verdict = match &*decision {
         "approved" => {
             let scope =
                 row.get::<_, Option<String>>(3)?.map(|scope| serde_json::from_str(&scope)).transpose();
             let scope =
                 scope.map_err(|error| StoreError::Damaged(format!("the scope of a grant: {error}")))?;
-            Verdict::Approved(Terms {
-                scope,
-                expires_at: row.get::<_, Option<i64>>(4)?.map(time).transpose()?,
-                lasts: Lasts::Always,
-            })
+            Verdict::Approved(Terms { scope, expires_at: end, lasts: Lasts::Always })
         }
-        "denied" => Verdict::Denied,
+        "denied" => Verdict::Denied { until: end },
         _ => return Err(StoreError::Damaged("a decision is neither `approved` nor `denied`".to_owned())),
     };
     let server = ServerId::from(server.as_str());
@@ -143,10 +192,11 @@ mod tests {
         let scope: Scope = serde_json::from_str(r#"{"paths":["/a/**"]}"#).unwrap();
         let terms = Terms::default().within(scope).until(Timestamp::from_millis(5000).unwrap());
         let granted = sample(Permission::FilesystemRead, Verdict::Approved(terms));
-        let custom = sample(Permission::read("com.example.x"), Verdict::Denied);
+        let end = Timestamp::from_millis(9000);
+        let custom = sample(Permission::read("com.example.x"), Verdict::Denied { until: end });
         {
             let store = SqliteGrants::new(Database::open(&path).unwrap()).unwrap();
-            store.put(&sample(Permission::FilesystemRead, Verdict::Denied)).unwrap();
+            store.put(&sample(Permission::FilesystemRead, Verdict::Denied { until: None })).unwrap();
             store.put(&granted).unwrap();
             store.put(&custom).unwrap();
         }
@@ -177,8 +227,37 @@ mod tests {
         store.put(&granted("one")).unwrap();
         store.put(&granted("two")).unwrap();
         assert_eq!(store.load().unwrap(), [granted("one"), granted("two")]);
-        store.put(&sample(Permission::Camera, Verdict::Denied)).unwrap();
-        assert_eq!(store.load().unwrap(), [sample(Permission::Camera, Verdict::Denied)]);
+        store.put(&sample(Permission::Camera, Verdict::Denied { until: None })).unwrap();
+        assert_eq!(store.load().unwrap(), [sample(Permission::Camera, Verdict::Denied { until: None })]);
+    }
+
+    #[test]
+    fn questions_are_kept_in_their_order_and_replaced_by_their_ids() {
+        let store = SqliteQuestions::new(Database::in_memory().unwrap()).unwrap();
+        for (id, question) in [("b", "1"), ("a", "2"), ("b", "3")] {
+            store.put(id, question).unwrap();
+        }
+        assert_eq!(store.load().unwrap(), ["3", "2"]);
+        store.remove("b").unwrap();
+        assert_eq!(store.load().unwrap(), ["2"]);
+    }
+
+    #[test]
+    fn what_is_removed_is_gone_of_one_agent_or_of_all() {
+        let store = SqliteGrants::new(Database::in_memory().unwrap()).unwrap();
+        let denied = |agent: Option<&str>| {
+            sample(Permission::Camera, Verdict::Denied { until: None }).for_agent(agent.map(Into::into))
+        };
+        for agent in [None, Some("one"), Some("two")] {
+            store.put(&denied(agent)).unwrap();
+        }
+        let remove = |agent: Option<AgentId>| {
+            store.remove(&"files".into(), &Permission::Camera, agent.as_ref()).unwrap();
+        };
+        remove(Some("one".into()));
+        assert_eq!(store.load().unwrap(), [denied(None), denied(Some("two"))]);
+        remove(None);
+        assert_eq!(store.load().unwrap(), []);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use mgp_types::mgp::{AgentId, Permission, ServerId};
 use parking_lot::Mutex;
@@ -24,6 +25,65 @@ pub trait GrantStore: Send + Sync + fmt::Debug + 'static {
     /// # Errors
     /// It is not kept; the old one still is.
     fn put(&self, record: &GrantRecord) -> Result<(), StoreError>;
+
+    /// Forgets the record about `permission` of `server` for `agent`; without one, the records for all agents and for each.
+    ///
+    /// # Errors
+    /// They are still there.
+    fn remove(
+        &self,
+        server: &ServerId,
+        permission: &Permission,
+        agent: Option<&AgentId>,
+    ) -> Result<(), StoreError>;
+}
+
+/// Where questions to operators outlive the process that asked them.
+///
+/// It is read once, when a queue is opened, and then only written, away from the threads that answer requests; so it may
+/// block.
+pub trait QuestionStore: Send + Sync + fmt::Debug + 'static {
+    /// All questions, the oldest first.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    fn load(&self) -> Result<Vec<String>, StoreError>;
+
+    /// Keeps a question in place of what was kept under the same id.
+    ///
+    /// # Errors
+    /// It is not kept; what was kept before still is.
+    fn put(&self, id: &str, question: &str) -> Result<(), StoreError>;
+
+    /// Forgets a question, if it is there.
+    ///
+    /// # Errors
+    /// It is still there.
+    fn remove(&self, id: &str) -> Result<(), StoreError>;
+}
+
+/// A store of questions that is forgotten with the process. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryQuestions(Arc<Mutex<Vec<(String, String)>>>);
+
+impl QuestionStore for MemoryQuestions {
+    fn load(&self) -> Result<Vec<String>, StoreError> {
+        Ok(self.0.lock().iter().map(|(_, question)| question.clone()).collect())
+    }
+
+    fn put(&self, id: &str, question: &str) -> Result<(), StoreError> {
+        let mut questions = self.0.lock();
+        match questions.iter_mut().find(|(known, _)| known == id) {
+            Some((_, kept)) => question.clone_into(kept),
+            None => questions.push((id.to_owned(), question.to_owned())),
+        }
+        Ok(())
+    }
+
+    fn remove(&self, id: &str) -> Result<(), StoreError> {
+        self.0.lock().retain(|(known, _)| known != id);
+        Ok(())
+    }
 }
 
 /// A store that is forgotten with the process.
@@ -47,6 +107,18 @@ impl GrantStore for MemoryGrants {
         }
         let key = (record.server.clone(), record.permission.clone(), record.agent.clone());
         records.insert(key, record.clone());
+        Ok(())
+    }
+
+    fn remove(
+        &self,
+        server: &ServerId,
+        permission: &Permission,
+        agent: Option<&AgentId>,
+    ) -> Result<(), StoreError> {
+        self.0.lock().retain(|(of, what, whose), _| {
+            (of, what) != (server, permission) || agent.is_some_and(|agent| whose.as_ref() != Some(agent))
+        });
         Ok(())
     }
 }

@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mgp_types::mgp::{
-    EffectiveSecurity, ExtensionSet, MgpVersion, Negotiated, Offer, Operation, Permission, ResolvedTool,
-    RiskLevel,
+    AgentId, EffectiveSecurity, ExtensionSet, MgpVersion, Negotiated, Offer, Operation, Permission,
+    ResolvedTool, RiskLevel, ServerId,
 };
 use mgp_types::{BoxFuture, Error, Method, Object, Params, Principal, RawJson, Request, Revision, Session};
 use parking_lot::Mutex;
 
 use super::{
-    ApprovalAnswer, ApprovalQuestion, Approver, GrantBook, GrantRecord, GrantStore, MemoryGrants,
-    PermissionGate, PermissionSettings,
+    ApprovalAnswer, ApprovalQuestion, ApprovalReply, Approver, GrantBook, GrantRecord, GrantStore,
+    MemoryGrants, PermissionGate, PermissionSettings,
 };
 pub(crate) use crate::doubles::{Hands, Recorded, Server, moment};
 use crate::{Clock, StoreError};
@@ -38,6 +38,18 @@ impl GrantStore for Fragile {
         }
         self.0.0.put(record)
     }
+
+    fn remove(
+        &self,
+        server: &ServerId,
+        permission: &Permission,
+        agent: Option<&AgentId>,
+    ) -> Result<(), StoreError> {
+        if self.0.1.load(Ordering::Relaxed) {
+            return Err(StoreError::Full);
+        }
+        self.0.0.remove(server, permission, agent)
+    }
 }
 
 /// Answers every question the same way, and keeps them.
@@ -54,9 +66,9 @@ impl Answering {
 }
 
 impl Approver for Answering {
-    fn ask(&self, question: ApprovalQuestion) -> BoxFuture<'_, Result<ApprovalAnswer, Error>> {
+    fn ask(&self, question: ApprovalQuestion) -> BoxFuture<'_, Result<ApprovalReply, Error>> {
         self.asked.lock().push(question);
-        Box::pin(std::future::ready(Ok(self.answer.clone())))
+        Box::pin(std::future::ready(Ok(ApprovalReply::Answer(self.answer.clone()))))
     }
 }
 

@@ -13,6 +13,9 @@ pub struct CallWishes {
     pub stream: bool,
     /// How many milliseconds are left before nobody waits for the answer any more.
     pub deadline_ms: Option<u64>,
+    /// How many milliseconds the call may wait for the approval of a person; then it is refused, and may be made again when
+    /// somebody has approved it.
+    pub approval_wait_ms: Option<u64>,
     /// Members that are not known here, in order.
     pub unknown: Object,
 }
@@ -26,7 +29,8 @@ impl CallWishes {
         Self {
             stream: wishes.get(STREAM).and_then(|raw| raw.to().ok()).unwrap_or_default(),
             deadline_ms: wishes.get(DEADLINE).and_then(|raw| raw.to().ok()),
-            unknown: leftover(&wishes, &[STREAM, DEADLINE]),
+            approval_wait_ms: wishes.get(APPROVAL_WAIT).and_then(|raw| raw.to().ok()),
+            unknown: leftover(&wishes, MEMBERS),
         }
     }
 
@@ -39,7 +43,10 @@ impl CallWishes {
         if let Some(millis) = self.deadline_ms {
             write_member(&mut out, DEADLINE, millis.to_string().as_bytes());
         }
-        write_leftover(&mut out, &self.unknown, &[STREAM, DEADLINE]);
+        if let Some(millis) = self.approval_wait_ms {
+            write_member(&mut out, APPROVAL_WAIT, millis.to_string().as_bytes());
+        }
+        write_leftover(&mut out, &self.unknown, MEMBERS);
         if out.len() == 1 {
             params.remove(MEMBER);
             return;
@@ -51,6 +58,8 @@ impl CallWishes {
 
 const STREAM: &str = "stream";
 const DEADLINE: &str = "deadline_ms";
+const APPROVAL_WAIT: &str = "approval_wait_ms";
+const MEMBERS: &[&str] = &[STREAM, DEADLINE, APPROVAL_WAIT];
 
 #[cfg(test)]
 mod tests {

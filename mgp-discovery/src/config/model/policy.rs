@@ -75,7 +75,7 @@ impl AccessRule {
 }
 
 /// What servers may do.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct PermissionSettings {
@@ -88,8 +88,27 @@ pub struct PermissionSettings {
     /// Permissions that `auto_approve` asks for nevertheless.
     #[schemars(schema_with = "words::permissions")]
     pub never_automatic: Option<Vec<Permission>>,
-    /// How long to wait for a human, in seconds; ten minutes if left out.
+    /// How long to wait for a human, in seconds; five minutes if left out.
     pub patience_secs: Option<u64>,
+    /// How long a question that nobody waits for any more can still be answered, in seconds. Counts from the start of the
+    /// kernel on.
+    pub pending_secs: u64,
+    /// How long the answer to a question holds that is a no, in seconds, unless whoever answers says otherwise. Counts from
+    /// the start of the kernel on.
+    pub denied_secs: u64,
+}
+
+impl Default for PermissionSettings {
+    fn default() -> Self {
+        Self {
+            policy: None,
+            grants: Vec::new(),
+            never_automatic: None,
+            patience_secs: None,
+            pending_secs: 86_400,
+            denied_secs: 3_600,
+        }
+    }
 }
 
 /// A permission that a server has.

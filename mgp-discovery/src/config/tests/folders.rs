@@ -160,6 +160,8 @@ const LINES: &[(&str, &str, &[&str])] = &[
     ("permissions", "policy", &["'interactive'", "'auto_approve'", "'deny_all'", "'config_only'"]),
     ("permissions", "never_automatic", &["[]", "['shell.execute']", "['network.outbound', 'shell.execute']"]),
     ("permissions", "patience_secs", NUMBERS),
+    ("permissions", "pending_secs", NUMBERS),
+    ("permissions", "denied_secs", NUMBERS),
     ("confirmation", "dangerous", SWITCH),
     ("confirmation", "moderate", SWITCH),
     ("confirmation", "patience_secs", NUMBERS),

@@ -1,38 +1,30 @@
 use std::collections::HashMap;
 use std::fmt;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use foldhash::fast::RandomState;
-use futures_util::future::{Either, select};
 use mgp_types::mgp::{Decision, ServerId, Timestamp, ToolName};
-use mgp_types::{BoxFuture, Context, Error, Method, Object, Principal, RawJson, hex, json};
+use mgp_types::{Context, Error, Method, Object, Principal, RawJson, hex, json};
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 
-use super::{ApprovalAnswer, ApprovalId, ApprovalQuestion, Approver, ShownArguments, Subject};
+use super::{ApprovalAnswer, ApprovalQuestion, ShownArguments, Subject};
 use crate::permission::{Lasts, Terms};
 use crate::{Clock, random};
 
+/// Says which operator answers in front of the client that makes a call of this context; `None` if no person does.
+pub type AskedOperator = Arc<dyn Fn(&Context) -> Option<Principal> + Send + Sync>;
+
 /// Asks the human in front of the client that called, by elicitation, in both eras.
-///
-/// A client answers for its human, and a model could answer for itself; so only those clients are asked that the
-/// configuration names, and each of them with the operator that answers there. All other questions go to another
-/// approver.
 ///
 /// Where the question travels with an answer and the call comes again with the reply, the reply counts once: the
 /// question has a name that nobody can guess, and is forgotten when it has been answered.
 #[derive(Clone)]
-pub struct ElicitApprover {
-    operator: AskedOperator,
-    otherwise: Arc<dyn Approver>,
+pub(super) struct Elicitation {
     open: Arc<Mutex<HashMap<Key, Named, RandomState>>>,
     clock: Clock,
 }
-
-/// Says which operator answers in front of the client that makes a call of this context; `None` if no person does.
-pub type AskedOperator = Arc<dyn Fn(&Context) -> Option<Principal> + Send + Sync>;
 
 /// What a question is about, and who asks.
 type Key = (ServerId, Box<str>, Principal);
@@ -42,10 +34,46 @@ struct Named {
     asked_at: Timestamp,
 }
 
-impl ElicitApprover {
-    /// Asks those clients for which `operator` names one, and `otherwise` for the others.
-    pub fn new(operator: AskedOperator, otherwise: Arc<dyn Approver>, clock: Clock) -> Self {
-        Self { operator, otherwise, open: Arc::default(), clock }
+impl Elicitation {
+    pub(super) fn new(clock: Clock) -> Self {
+        Self { open: Arc::default(), clock }
+    }
+
+    /// Asks `question` of `asker`, in front of whom `operator` answers. What is dismissed or malformed is
+    /// [deferred](Decision::Deferred).
+    ///
+    /// # Errors
+    /// The client cannot be asked, or the question goes with the answer to its call.
+    pub(super) async fn ask(
+        &self,
+        question: &ApprovalQuestion,
+        operator: Principal,
+        asker: Principal,
+    ) -> Result<ApprovalAnswer, Error> {
+        let is_permission = matches!(question.subject, Subject::Permission { .. });
+        let form = if is_permission { form_with_end(&question.message()) } else { form(&question.message()) };
+        let read = |answer: &RawJson| {
+            let decided = ApprovalAnswer::new(operator.clone(), read(answer));
+            let is_yes = decided.decision == Decision::Approved;
+            if is_permission && is_yes {
+                decided.with_terms(terms(answer, self.clock.now()))
+            } else {
+                decided
+            }
+        };
+        if question.context.input.is_none() {
+            // The client is asked directly, and its reply is to this question and no other.
+            let answer = question.context.ask("approval", Method::ELICIT, form).await?;
+            return Ok(read(&answer));
+        }
+        let key = key(question, asker);
+        let name = self.name(&key)?;
+        let answer = question.context.ask(&name, Method::ELICIT, form).await?;
+        if !self.take(&key, &name) {
+            // Another call with the same words was answered with it.
+            return Ok(ApprovalAnswer::new(operator.clone(), Decision::Deferred));
+        }
+        Ok(read(&answer))
     }
 
     /// The name of the question, the same each time until it is answered.
@@ -76,81 +104,26 @@ impl ElicitApprover {
         }
         is_it
     }
-
-    /// Asks in front of the client; where the question has no room for the whole call, operators find it beside that, and
-    /// the first answer counts.
-    async fn elicit(
-        &self,
-        mut question: ApprovalQuestion,
-        operator: Principal,
-        key: Key,
-    ) -> Result<ApprovalAnswer, Error> {
-        if !question.arguments().is_some_and(ShownArguments::is_abridged) {
-            return self.ask_client(question, operator, key).await;
-        }
-        question.id = Some(ApprovalId::random()?);
-        let beside = self.otherwise.ask(question.clone());
-        match select(pin!(self.ask_client(question, operator, key)), beside).await {
-            Either::Left((answer, _)) | Either::Right((answer @ Ok(_), _)) => answer,
-            // There is no room for it beside; the client is asked all the same.
-            Either::Right((Err(_), client)) => client.await,
-        }
-    }
-
-    async fn ask_client(
-        &self,
-        question: ApprovalQuestion,
-        operator: Principal,
-        key: Key,
-    ) -> Result<ApprovalAnswer, Error> {
-        let is_permission = matches!(question.subject, Subject::Permission { .. });
-        let form = if is_permission { form_with_end(&question.message()) } else { form(&question.message()) };
-        let read = |answer: &RawJson| {
-            let decided = ApprovalAnswer::new(operator.clone(), read(answer));
-            if is_permission { decided.with_terms(terms(answer, self.clock.now())) } else { decided }
-        };
-        if question.context.input.is_none() {
-            // The client is asked directly, and its reply is to this question and no other.
-            let answer = question.context.ask("approval", Method::ELICIT, form).await?;
-            return Ok(read(&answer));
-        }
-        let name = self.name(&key)?;
-        let answer = question.context.ask(&name, Method::ELICIT, form).await?;
-        if !self.take(&key, &name) {
-            // Another call with the same words was answered with it.
-            return Ok(ApprovalAnswer::new(operator.clone(), Decision::Deferred));
-        }
-        Ok(read(&answer))
-    }
 }
 
-impl Approver for ElicitApprover {
-    fn ask(&self, question: ApprovalQuestion) -> BoxFuture<'_, Result<ApprovalAnswer, Error>> {
-        let asker = question.asker().cloned();
-        match asker.and_then(|asker| Some(((self.operator)(&question.context)?, asker))) {
-            Some((operator, asker)) => {
-                // Servers name permissions as they like; none of them must be the name of a call.
-                let subject = match &question.subject {
-                    Subject::Permission { permission, tool, arguments, .. } => {
-                        let call = arguments.as_ref().map_or("", ShownArguments::whole);
-                        let tool = tool.as_ref().map_or("", ToolName::as_str);
-                        let call: [u8; 32] = Sha256::digest(format!("{}:{tool}{call}", tool.len())).into();
-                        let call = hex::<64>(&call);
-                        format!("permission {permission} {}", String::from_utf8_lossy(&call))
-                    }
-                    Subject::Call { binding, .. } => format!("call {binding}"),
-                };
-                let key = (question.server.clone(), subject.into(), asker);
-                Box::pin(self.elicit(question, operator, key))
-            }
-            None => self.otherwise.ask(question),
+fn key(question: &ApprovalQuestion, asker: Principal) -> Key {
+    // Servers name permissions as they like; none of them must be the name of a call.
+    let subject = match &question.subject {
+        Subject::Permission { permission, tool, arguments, .. } => {
+            let call = arguments.as_ref().map_or("", ShownArguments::whole);
+            let tool = tool.as_ref().map_or("", ToolName::as_str);
+            let call: [u8; 32] = Sha256::digest(format!("{}:{tool}{call}", tool.len())).into();
+            let call = hex::<64>(&call);
+            format!("permission {permission} {}", String::from_utf8_lossy(&call))
         }
-    }
+        Subject::Call { binding, .. } => format!("call {binding}"),
+    };
+    (question.server.clone(), subject.into(), asker)
 }
 
-impl fmt::Debug for ElicitApprover {
+impl fmt::Debug for Elicitation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ElicitApprover").field("otherwise", &self.otherwise).finish_non_exhaustive()
+        f.debug_struct("Elicitation").finish_non_exhaustive()
     }
 }
 
@@ -163,14 +136,15 @@ pub(in crate::permission) fn form(message: &str) -> Object {
     params
 }
 
-/// What a filled form says. Only a plain yes is one.
+/// What a filled form says. Only a plain yes is one, and only a plain no: a form that is dismissed, or filled with something
+/// else, decides nothing.
 pub(in crate::permission) fn read(answer: &RawJson) -> Decision {
     let Ok(answer) = Object::from_raw(answer) else { return Decision::Deferred };
     let content = answer.get("content").and_then(|content| Object::from_raw(&content).ok());
     let choice = content.as_ref().and_then(|content| content.text("decision"));
     match (answer.text("action").as_deref(), choice.as_deref()) {
         (Some("accept"), Some("approve")) => Decision::Approved,
-        (Some("accept" | "decline"), _) => Decision::Denied,
+        (Some("accept"), Some("deny")) | (Some("decline"), _) => Decision::Denied,
         _ => Decision::Deferred,
     }
 }
@@ -211,12 +185,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_plain_yes_is_one() {
+    fn only_a_plain_yes_is_one_and_only_a_plain_no() {
         for (answer, decision) in [
             (r#"{"action":"accept","content":{"decision":"approve"}}"#, Decision::Approved),
             (r#"{"action":"accept","content":{"decision":"deny"}}"#, Decision::Denied),
-            (r#"{"action":"accept","content":{}}"#, Decision::Denied),
-            (r#"{"action":"accept"}"#, Decision::Denied),
+            (r#"{"action":"accept","content":{}}"#, Decision::Deferred),
+            (r#"{"action":"accept"}"#, Decision::Deferred),
+            (r#"{"action":"accept","content":{"decision":true}}"#, Decision::Deferred),
+            (r#"{"action":"accept","content":{"decision":"yes"}}"#, Decision::Deferred),
             (r#"{"action":"decline"}"#, Decision::Denied),
             (r#"{"action":"cancel"}"#, Decision::Deferred),
             (r#"{"content":{"decision":"approve"}}"#, Decision::Deferred),

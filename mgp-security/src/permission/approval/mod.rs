@@ -1,32 +1,62 @@
-//! How a human is asked: the port, and two ways through it.
+//! How a human is asked: the port, and the ways through it in their order.
 
 mod display;
 mod elicit;
 mod pending;
+mod row;
 mod shown;
+mod stored;
+mod waiting;
+mod watching;
+mod ways;
 
 use std::fmt;
+use std::time::Duration;
 
+use mgp_types::mgp::CallWishes;
 use mgp_types::mgp::{Decision, Permission, RiskLevel, ServerId, ToolName};
-use mgp_types::{BoxFuture, Context, Error, Principal};
+use mgp_types::{BoxFuture, Context, Error, Principal, RawJson, Request};
 
 pub(super) use self::display::line;
-pub use self::elicit::{AskedOperator, ElicitApprover};
+pub use self::elicit::AskedOperator;
 pub(super) use self::elicit::{form, read};
-pub use self::pending::{ApprovalId, PendingApproval, PendingApprovals};
+pub use self::pending::PendingApprovals;
+pub use self::row::{ApprovalId, PendingApproval};
 pub use self::shown::{ShownArguments, Unshowable};
+pub(crate) use self::waiting::{Waits, waits_for_approval};
+pub use self::watching::Watching;
+pub use self::ways::ApprovalWays;
 use super::{GrantedTo, Lasts, Terms};
 
 /// Whoever asks an operator.
 pub trait Approver: Send + Sync + fmt::Debug + 'static {
-    /// Asks, and waits for the answer. [`Decision::Deferred`] says that there is none yet.
+    /// Asks, and waits for the answer, though no longer than the patience of the question.
     ///
-    /// The one who waits decides how long. Dropping the future takes the question back.
+    /// Dropping the future leaves the question where operators find it: whoever asks it again gets the answer that was given
+    /// meanwhile.
     ///
     /// # Errors
-    /// Nobody can be asked; or the question goes with an answer to the caller
+    /// There is no room for the question; or it goes with an answer to the caller
     /// ([`Origin::InputRequired`](mgp_types::Origin::InputRequired)), and the error is to be returned as it is.
-    fn ask(&self, question: ApprovalQuestion) -> BoxFuture<'_, Result<ApprovalAnswer, Error>>;
+    fn ask(&self, question: ApprovalQuestion) -> BoxFuture<'_, Result<ApprovalReply, Error>>;
+
+    /// Takes a question back that was answered elsewhere.
+    fn take_back(&self, _question: &ApprovalQuestion) {}
+
+    /// Names an open question about what `server` needs by itself, if there is one.
+    fn open_for(&self, _server: &ServerId) -> Option<ApprovalId> {
+        None
+    }
+}
+
+/// What came of asking.
+#[derive(Debug, Clone)]
+#[expect(clippy::exhaustive_enums, reason = "a question is answered or waits")]
+pub enum ApprovalReply {
+    /// Somebody answered.
+    Answer(ApprovalAnswer),
+    /// Nobody has answered in time; operators find the question under this id.
+    Waits(ApprovalId),
 }
 
 /// What an operator is asked.
@@ -41,6 +71,10 @@ pub struct ApprovalQuestion {
     pub context: Context,
     /// The id under which operators find it, if it has one before it waits for them.
     pub id: Option<ApprovalId>,
+    /// How long whoever asks waits for the answer. Default: 5 minutes.
+    pub patience: Duration,
+    /// The name under which the caller wants to hear of progress, if it does.
+    pub progress_token: Option<RawJson>,
 }
 
 /// What an approval is asked for.
@@ -90,7 +124,23 @@ pub struct ApprovalAnswer {
 impl ApprovalQuestion {
     /// Asks for `subject` on behalf of `server`.
     pub fn new(server: ServerId, subject: Subject, context: Context) -> Self {
-        Self { server, subject, context, id: None }
+        Self { server, subject, context, id: None, patience: PATIENCE, progress_token: None }
+    }
+
+    /// Waits for so long, or less if the caller of `request` wishes so, and tells that caller meanwhile what it waits for.
+    #[must_use]
+    pub fn for_call(mut self, request: &Request, patience: Duration) -> Self {
+        let wish = CallWishes::of(&request.params).approval_wait_ms.map(Duration::from_millis);
+        self.patience = wish.map_or(patience, |wish| wish.min(patience));
+        self.progress_token = request.meta("progressToken");
+        self
+    }
+
+    /// Waits for so long.
+    #[must_use]
+    pub const fn with_patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
     }
 
     /// Who called.
@@ -175,12 +225,14 @@ impl ApprovalAnswer {
         self
     }
 
-    /// The answer with bounds.
+    /// The answer with bounds; of a no, only the end counts.
     pub fn with_terms(mut self, terms: Terms) -> Self {
         self.terms = terms;
         self
     }
 }
+
+const PATIENCE: Duration = Duration::from_mins(5);
 
 #[cfg(test)]
 mod tests {

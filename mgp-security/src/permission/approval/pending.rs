@@ -1,24 +1,32 @@
-use std::collections::BTreeMap;
-use std::fmt;
-use std::sync::Arc;
+mod asking;
 
-use mgp_types::mgp::{Decision, ServerId, Timestamp, code};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mgp_types::mgp::{Decision, ServerId, code};
 use mgp_types::{BoxFuture, Error, Principal};
 use parking_lot::Mutex;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
 
-use super::super::book::check_operator;
-use super::super::{Lasts, ScopeCheck};
-use super::{ApprovalAnswer, ApprovalQuestion, Approver, Subject};
-use crate::{Clock, random};
+use super::super::book::{Ruling, Use, check_operator};
+use super::super::{GrantBook, GrantedTo, Lasts, QuestionStore, ScopeCheck};
+use super::row::Row;
+use super::stored;
+use super::watching::{Watched, Watching};
+use super::{
+    ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalReply, Approver, PendingApproval, Subject,
+};
+use crate::{Clock, StoreError};
 
-/// The questions that wait for an operator, who sees them in a list and decides. Clones share it.
+/// The queue of the questions that wait for an operator, who sees them in a list and decides. Clones share it.
 ///
 /// What a server needs by itself is one question, however many wait for the answer, and so is what an agent needs for the same
-/// call. A question about a call is that of this call alone. A question that nobody waits for any more is taken back.
+/// call. A question outlives whoever asked it, until it is answered or its time is over; who asks the same again finds it, or
+/// its answer. A yes to a call, or to a permission for one call, lets one such call through.
 ///
 /// There is room for so many questions as somebody may read, and nobody takes all of it: neither one agent by its
-/// calls nor one server by what it needs by itself.
+/// calls nor one server by what it needs by itself. The oldest question of theirs for which nobody waits makes room.
 #[derive(Debug, Clone)]
 pub struct PendingApprovals(Arc<Inner>);
 
@@ -26,53 +34,104 @@ pub struct PendingApprovals(Arc<Inner>);
 struct Inner {
     open: Mutex<Open>,
     count: watch::Sender<usize>,
+    watched: Arc<Watched>,
+    /// Where answers are kept that hold for more than the call they were given to.
+    book: Option<GrantBook>,
+    /// Where questions outlive the process for which nobody waits.
+    store: Option<Arc<dyn QuestionStore>>,
+    /// Held while something is written into the store.
+    writing: Mutex<()>,
+    open_for: Duration,
+    denied_for: Duration,
     clock: Clock,
 }
 
 #[derive(Debug, Default)]
 struct Open {
     /// In the order they were asked.
-    questions: BTreeMap<u64, Asked>,
+    rows: BTreeMap<u64, Row>,
     asked: u64,
+    /// What has still to be taken out of the store.
+    gone: Vec<ApprovalId>,
 }
-
-#[derive(Debug)]
-struct Asked {
-    shown: PendingApproval,
-    waiting: Vec<(u64, oneshot::Sender<ApprovalAnswer>)>,
-}
-
-/// One open question.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct PendingApproval {
-    /// What to decide it by.
-    pub id: ApprovalId,
-    /// The server it is about.
-    pub server: ServerId,
-    /// What is asked for.
-    pub subject: Subject,
-    /// Who called first, if a call gave rise to it.
-    pub asker: Option<Principal>,
-    /// The question for people.
-    pub message: String,
-    /// When it was asked.
-    pub asked_at: Timestamp,
-}
-
-/// Names an open question; nobody can guess it.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub struct ApprovalId(Arc<str>);
 
 impl PendingApprovals {
     /// No questions yet.
     pub fn new(clock: Clock) -> Self {
-        Self(Arc::new(Inner { open: Mutex::default(), count: watch::Sender::new(0), clock }))
+        Self(Arc::new(Inner {
+            open: Mutex::default(),
+            count: watch::Sender::new(0),
+            watched: Arc::default(),
+            book: None,
+            store: None,
+            writing: Mutex::default(),
+            open_for: OPEN_FOR,
+            denied_for: DENIED_FOR,
+            clock,
+        }))
+    }
+
+    /// The queue, with the book in which answers are kept that hold for more than one call, though nobody waits for them any
+    /// more. It has to be given before the queue is shared; without one they wait until the same is asked again.
+    #[must_use]
+    pub fn with_book(self, book: GrantBook) -> Self {
+        self.with(|inner| inner.book = Some(book))
+    }
+
+    /// The queue with the questions in `store`, and with those of it kept there for which nobody waits.
+    ///
+    /// # Errors
+    /// The store cannot be read, or holds what is no question.
+    pub fn with_store(self, store: impl QuestionStore) -> Result<Self, StoreError> {
+        let mut rows = BTreeMap::new();
+        for (text, place) in store.load()?.iter().zip(0..) {
+            rows.insert(place, stored::read(text)?);
+        }
+        let asked = rows.len() as u64;
+        let queue = self.with(|inner| inner.store = Some(Arc::new(store)));
+        *queue.0.open.lock() = Open { rows, asked, gone: Vec::new() };
+        Ok(queue)
+    }
+
+    /// The queue, in which a question stays open for so long. It has to be said before the queue is shared. Default: a day.
+    #[must_use]
+    pub fn with_open_for(self, open_for: Duration) -> Self {
+        self.with(|inner| inner.open_for = open_for)
+    }
+
+    /// The queue, where a no holds for so long unless whoever says it says otherwise; here and in front of clients. It has to
+    /// be said before the queue is shared. Default: an hour.
+    #[must_use]
+    pub fn with_denied_for(self, denied_for: Duration) -> Self {
+        self.with(|inner| inner.denied_for = denied_for)
+    }
+
+    fn with(self, change: impl FnOnce(&mut Inner)) -> Self {
+        let Inner { watched, book, store, open_for, denied_for, clock, .. } = &*self.0;
+        let mut inner = Inner {
+            open: Mutex::new(std::mem::take(&mut *self.0.open.lock())),
+            count: watch::Sender::new(0),
+            watched: Arc::clone(watched),
+            book: book.clone(),
+            store: store.clone(),
+            writing: Mutex::default(),
+            open_for: *open_for,
+            denied_for: *denied_for,
+            clock: clock.clone(),
+        };
+        change(&mut inner);
+        Self(Arc::new(inner))
     }
 
     /// The open questions, the oldest first.
     pub fn list(&self) -> Vec<PendingApproval> {
-        self.0.open.lock().questions.values().map(|asked| asked.shown.clone()).collect()
+        let open = self.swept();
+        open.rows.values().filter(|row| row.answer.is_none()).map(Row::shown).collect()
+    }
+
+    /// Returns a question that is open, or whose answer waits until the same is asked again.
+    pub fn find(&self, id: &ApprovalId) -> Option<PendingApproval> {
+        self.swept().rows.values().find(|row| row.id == *id).map(Row::shown)
     }
 
     /// How many questions are open, for those who want to be woken when there are others.
@@ -80,12 +139,20 @@ impl PendingApprovals {
         self.0.count.subscribe()
     }
 
-    /// Lets `operator` answer the question `id`.
+    /// Notes that somebody watches the questions, until what is returned is dropped.
+    pub fn watch(&self) -> Watching {
+        self.0.watched.begin()
+    }
+
+    /// Lets `operator` answer the question `id`, or answer it otherwise as long as nobody has taken the answer.
     ///
     /// # Errors
-    /// The principal is no operator, or the answer is not theirs (1000); its scope cannot be checked (-32602); or nobody
-    /// waits for the answer (4004).
-    pub fn decide(
+    /// The principal is no operator, or the answer is not theirs (1000); its scope cannot be checked (-32602); there is no
+    /// such question any more (4004); or what was decided cannot be recorded.
+    ///
+    /// # Cancel safety
+    /// A decision that has begun is made.
+    pub async fn decide(
         &self,
         operator: &Principal,
         id: &ApprovalId,
@@ -99,150 +166,235 @@ impl PendingApprovals {
         if let Some(scope) = &answer.terms.scope {
             ScopeCheck::new(scope).map_err(|error| Error::invalid_params(error.to_string()))?;
         }
-        let mut open = self.0.open.lock();
-        let place = open.questions.iter().find(|(_, asked)| asked.shown.id == *id).map(|(place, _)| *place);
-        let asked = place.and_then(|place| open.questions.remove(&place));
-        self.0.count.send_replace(open.questions.len());
-        drop(open);
-        let mut answer = answer.clone();
-        let mut told = 0;
-        for (_, waiting) in asked.into_iter().flat_map(|asked| asked.waiting) {
-            told += usize::from(waiting.send(answer.clone()).is_ok());
-            if told > 0 && answer.terms.lasts == Lasts::Once {
-                // It was for one call; the others have to ask again.
-                answer.decision = Decision::Deferred;
-            }
+        let answer = self.with_end(answer.clone());
+        let ruling = self.deliver(id, answer)?;
+        self.keep(id).await?;
+        match (ruling, &self.0.book) {
+            (Some(ruling), Some(book)) => book.rule(ruling).await,
+            _ => Ok(()),
         }
-        if told > 0 {
-            return Ok(());
-        }
-        Err(Error::new(code::RESOURCE_NOT_FOUND, "nobody waits for an answer to this question any more"))
     }
 
-    fn open(
+    /// Forgets the question `id`, and its answer if it has one: what is asked again is a new question. Returns whether it was
+    /// there.
+    ///
+    /// # Errors
+    /// The principal is no operator (1000), or the question cannot be taken out of the store.
+    pub async fn forget(&self, operator: &Principal, id: &ApprovalId) -> Result<bool, Error> {
+        check_operator(operator)?;
+        let was_there = {
+            let mut open = self.swept();
+            let was_there = open.remove_where(|row| row.id == *id);
+            self.tell_count(&open);
+            was_there
+        };
+        self.keep(id).await?;
+        Ok(was_there)
+    }
+
+    /// The answer, where a no without an end has the one that is configured.
+    pub(super) fn with_end(&self, mut answer: ApprovalAnswer) -> ApprovalAnswer {
+        if answer.decision == Decision::Denied && answer.terms.expires_at.is_none() {
+            answer.terms.expires_at = Some(self.0.clock.now().saturating_add(self.0.denied_for));
+        }
+        answer
+    }
+
+    /// Takes the answer that was given to this question while nobody waited for it. A yes is taken once; a no stays until its
+    /// end.
+    ///
+    /// # Errors
+    /// What is taken once cannot be taken out of the store.
+    pub(super) async fn take_answer(
         &self,
         question: &ApprovalQuestion,
-    ) -> Result<(oneshot::Receiver<ApprovalAnswer>, Waiting), Error> {
-        let (sender, receiver) = oneshot::channel();
-        let mut open = self.0.open.lock();
-        open.asked += 1;
-        let ticket = open.asked;
-        let is_full = open.questions.len() >= MAX_QUESTIONS || open.has_enough_of(question);
-        let same = open.questions.iter_mut().find(|(_, asked)| asked.is_answered_with(question));
-        let place = match same {
-            Some((_, asked)) if asked.waiting.len() >= MAX_WAITING => return Err(full()),
-            Some((place, asked)) => {
-                asked.waiting.push((ticket, sender));
-                *place
+    ) -> Result<Option<ApprovalAnswer>, Error> {
+        let taken = {
+            let mut open = self.swept();
+            let found = |row: &&Row| row.answer.is_some() && row.is_answered_with(question);
+            let row = open.rows.values().find(found);
+            let taken = row.and_then(|row| Some((row.id.clone(), row.answer.clone()?)));
+            if let Some((id, answer)) = &taken
+                && answer.decision != Decision::Denied
+            {
+                open.remove_where(|row| row.id == *id);
             }
-            None if is_full => return Err(full()),
-            None => {
-                let id = question.id.clone().map_or_else(ApprovalId::random, Ok)?;
-                let question = ApprovalQuestion { id: Some(id.clone()), ..question.clone() };
-                let shown = PendingApproval {
-                    id,
-                    server: question.server.clone(),
-                    subject: question.subject.clone(),
-                    asker: question.asker().cloned(),
-                    message: question.message(),
-                    asked_at: self.0.clock.now(),
-                };
-                open.questions.insert(ticket, Asked { shown, waiting: vec![(ticket, sender)] });
-                ticket
-            }
+            taken
         };
-        self.0.count.send_replace(open.questions.len());
-        drop(open);
-        Ok((receiver, Waiting { questions: self.clone(), place, ticket }))
+        let Some((id, answer)) = taken else { return Ok(None) };
+        self.keep(&id).await?;
+        Ok(Some(answer))
+    }
+
+    /// Takes a question back that was answered elsewhere, unless others wait for its answer.
+    pub(super) fn take_back(&self, question: &ApprovalQuestion) {
+        let mut open = self.0.open.lock();
+        open.remove_where(|row| {
+            row.forget_gone();
+            row.answer.is_none() && row.waiting.is_empty() && row.is_answered_with(question)
+        });
+        self.tell_count(&open);
+    }
+
+    /// Names an open question about what `server` needs by itself.
+    pub(super) fn open_for(&self, server: &ServerId) -> Option<ApprovalId> {
+        let open = self.swept();
+        let is_it = |row: &&Row| row.answer.is_none() && row.asker().is_none() && row.server() == server;
+        open.rows.values().find(is_it).map(|row| row.id.clone())
+    }
+
+    /// The id under which `question` is open, or will be.
+    pub(super) fn id_for(&self, question: &ApprovalQuestion) -> Result<ApprovalId, Error> {
+        let open = self.swept();
+        let same = open.rows.values().find(|row| row.is_answered_with(question));
+        same.map_or_else(ApprovalId::random, |row| Ok(row.id.clone()))
+    }
+
+    /// Gives the answer to those who wait for it. Returns what is to be entered into the book because nobody does.
+    fn deliver(&self, id: &ApprovalId, mut answer: ApprovalAnswer) -> Result<Option<Ruling>, Error> {
+        let mut open = self.swept();
+        let place = open.rows.iter().find(|(_, row)| row.id == *id).map(|(place, _)| *place);
+        let Some(mut row) = place.and_then(|place| open.rows.remove(&place)) else { return Err(unknown()) };
+        let is_call = matches!(row.subject(), Subject::Call { .. });
+        let is_yes = answer.decision == Decision::Approved;
+        let is_for_one = is_yes && (is_call || answer.terms.lasts == Lasts::Once);
+        let mut is_told = false;
+        while !(is_told && is_for_one)
+            && let Some((_, waiting)) = (!row.waiting.is_empty()).then(|| row.waiting.remove(0))
+        {
+            is_told |= waiting.send(answer.clone()).is_ok();
+        }
+        let mut ruling = None;
+        row.forget_gone();
+        let stays = if !row.waiting.is_empty() {
+            // It was for one call; those of the others are questions of their own.
+            row.renew()?;
+            true
+        } else if is_told {
+            false
+        } else if answer.decision == Decision::Deferred {
+            true
+        } else if is_call && !is_yes {
+            // Whoever makes the same call again hears the same; a no that was heard is one to this call.
+            row.ends_at = answer.terms.expires_at.unwrap_or(row.ends_at);
+            row.answer = Some(answer);
+            true
+        } else {
+            // What holds for a session is entered for the one in which it is asked again.
+            let holds_from_now = !is_call
+                && !is_for_one
+                && (!is_yes
+                    || row.asker().is_none()
+                    || answer.granted_to == GrantedTo::AllAgents
+                    || answer.terms.lasts == Lasts::Always);
+            ruling = match row.subject() {
+                Subject::Permission { permission, .. } if holds_from_now && self.0.book.is_some() => {
+                    let context = row.asker().map(|_| row.context());
+                    // Without a call there is no other use of it than the server's.
+                    if context.is_none() && answer.terms.lasts == Lasts::Once {
+                        answer.terms.lasts = Lasts::Session;
+                    }
+                    Ruling::of_answer(&answer, row.server(), permission, context)
+                }
+                _ => None,
+            };
+            row.ends_at = self.0.clock.now().saturating_add(ANSWER_FOR);
+            // The server may be away; what holds until the kernel stops is entered again when it asks.
+            let is_awaited = row.asker().is_none() && answer.terms.lasts == Lasts::Session && is_yes;
+            row.answer = Some(answer);
+            ruling.is_none() || is_awaited
+        };
+        match place {
+            Some(place) if stays => drop(open.rows.insert(place, row)),
+            _ if row.is_stored => open.gone.push(row.id),
+            _ => {}
+        }
+        self.tell_count(&open);
+        Ok(ruling)
+    }
+
+    /// What is open now: without what has come to its end, and what was decided elsewhere.
+    fn swept(&self) -> parking_lot::MutexGuard<'_, Open> {
+        let mut open = self.0.open.lock();
+        let (now, before) = (self.0.clock.now(), open.rows.len());
+        open.remove_where(|row| {
+            row.forget_gone();
+            let is_over = now >= row.ends_at || row.answer.is_none() && self.is_decided(row);
+            row.waiting.is_empty() && is_over
+        });
+        if open.rows.len() < before {
+            self.tell_count(&open);
+        }
+        open
+    }
+
+    /// Whether something in the book answers the question by now.
+    fn is_decided(&self, row: &Row) -> bool {
+        let (Some(book), Subject::Permission { permission, .. }) = (&self.0.book, row.subject()) else {
+            return false;
+        };
+        let by = if row.asker().is_some() { Use::Call(row.context()) } else { Use::Server };
+        book.has_decided(row.server(), permission, by)
+    }
+
+    fn tell_count(&self, open: &Open) {
+        let count = open.rows.values().filter(|row| row.answer.is_none()).count();
+        self.0.count.send_if_modified(|old| std::mem::replace(old, count) != count);
     }
 }
 
 impl Approver for PendingApprovals {
-    fn ask(&self, question: ApprovalQuestion) -> BoxFuture<'_, Result<ApprovalAnswer, Error>> {
-        Box::pin(async move {
-            let (answer, _waiting) = self.open(&question)?;
-            answer.await.map_err(|_| Error::internal("the question was taken back"))
-        })
+    fn ask(&self, question: ApprovalQuestion) -> BoxFuture<'_, Result<ApprovalReply, Error>> {
+        Box::pin(self.ask_operators(question))
+    }
+
+    fn take_back(&self, question: &ApprovalQuestion) {
+        Self::take_back(self, question);
+    }
+
+    fn open_for(&self, server: &ServerId) -> Option<ApprovalId> {
+        Self::open_for(self, server)
     }
 }
 
 impl Open {
-    /// Whether those who ask `question` have as many open as one may: an agent, or a server that asks by itself.
-    fn has_enough_of(&self, question: &ApprovalQuestion) -> bool {
-        let asker = question.asker();
-        let is_theirs = |shown: &PendingApproval| {
-            shown.asker.as_ref() == asker && (asker.is_some() || shown.server == question.server)
-        };
-        let most = if asker.is_some() { MAX_OF_ASKER } else { MAX_OF_SERVER };
-        self.questions.values().filter(|asked| is_theirs(&asked.shown)).count() >= most
+    /// Whether there is room for `question`; the oldest of the same origin that nobody waits for makes it.
+    fn make_room(&mut self, question: &ApprovalQuestion) -> bool {
+        let most = if question.asker().is_some() { MAX_OF_ASKER } else { MAX_OF_SERVER };
+        let own = self.rows.values().filter(|row| row.is_of_origin(question)).count();
+        if own < most && self.rows.len() < MAX_QUESTIONS {
+            return true;
+        }
+        let is_left = |row: &Row| row.is_of_origin(question) && row.waiting.is_empty();
+        let oldest = self.rows.values().find(|row| is_left(row)).map(|row| row.id.clone());
+        oldest.is_some_and(|oldest| self.remove_where(|row| row.id == oldest))
     }
-}
 
-impl Asked {
-    /// Whether the answer to this question is one to the other as well.
-    fn is_answered_with(&self, question: &ApprovalQuestion) -> bool {
-        match (&self.shown.subject, &question.subject) {
-            (
-                Subject::Permission { permission: shown, arguments: None, .. },
-                Subject::Permission { permission, arguments: None, .. },
-            ) => shown == permission && self.shown.server == question.server,
-            // The same call by the same agent; of which one goes on if the permission is granted once.
-            (shown @ Subject::Permission { .. }, asked @ Subject::Permission { .. }) => {
-                shown == asked
-                    && self.shown.server == question.server
-                    && self.shown.asker.as_ref() == question.asker()
+    /// Takes questions out, and says whether there were any.
+    fn remove_where(&mut self, is_over: impl Fn(&mut Row) -> bool) -> bool {
+        let before = self.rows.len();
+        let gone = &mut self.gone;
+        self.rows.retain(|_, row| {
+            let is_over = is_over(row);
+            if is_over && row.is_stored {
+                gone.push(row.id.clone());
             }
-            _ => false,
-        }
-    }
-}
-
-/// Somebody's place before a question; given up when dropped.
-struct Waiting {
-    questions: PendingApprovals,
-    place: u64,
-    ticket: u64,
-}
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        let mut open = self.questions.0.open.lock();
-        let Some(asked) = open.questions.get_mut(&self.place) else { return };
-        asked.waiting.retain(|(ticket, _)| *ticket != self.ticket);
-        if asked.waiting.is_empty() {
-            open.questions.remove(&self.place);
-        }
-        self.questions.0.count.send_replace(open.questions.len());
-    }
-}
-
-impl ApprovalId {
-    /// Makes an id that nobody can guess.
-    pub(super) fn random() -> Result<Self, Error> {
-        Ok(Self(random::name()?.into()))
-    }
-
-    /// The id as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl From<&str> for ApprovalId {
-    fn from(text: &str) -> Self {
-        Self(text.into())
-    }
-}
-
-impl fmt::Debug for ApprovalId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Whoever reads a log must not be able to name it.
-        f.write_str("ApprovalId(***)")
+            !is_over
+        });
+        self.rows.len() < before
     }
 }
 
 pub(super) fn full() -> Error {
-    Error::new(code::RESOURCE_EXHAUSTED, "too many questions wait for an operator; try again later")
+    let message =
+        "too many questions wait for an operator: `mgp permissions pending` shows them; try again later";
+    Error::new(code::RESOURCE_EXHAUSTED, message)
+}
+
+fn unknown() -> Error {
+    let message = "there is no such question: it was answered, or nobody answered it in time; `mgp permissions pending` \
+                   shows those that wait";
+    Error::new(code::RESOURCE_NOT_FOUND, message)
 }
 
 const MAX_QUESTIONS: usize = 256;
@@ -250,142 +402,10 @@ const MAX_QUESTIONS: usize = 256;
 const MAX_OF_ASKER: usize = 16;
 /// How many of them one server may ask by itself: as many as it may need to operate.
 const MAX_OF_SERVER: usize = 64;
-const MAX_WAITING: usize = 1024;
+const OPEN_FOR: Duration = Duration::from_hours(24);
+const DENIED_FOR: Duration = Duration::from_hours(1);
+/// How long a yes waits until its call is made again.
+const ANSWER_FOR: Duration = Duration::from_hours(1);
 
 #[cfg(test)]
-mod tests {
-    use mgp_types::Context;
-    use mgp_types::mgp::Permission;
-
-    use super::*;
-    use crate::permission::Terms;
-
-    fn question(permission: Permission) -> ApprovalQuestion {
-        let risk = permission.risk();
-        ApprovalQuestion::new(
-            "s".into(),
-            Subject::Permission { permission, risk, tool: None, arguments: None },
-            Context::default(),
-        )
-    }
-
-    fn yes(operator: &Principal) -> ApprovalAnswer {
-        ApprovalAnswer::new(operator.clone(), Decision::Approved).with_terms(Terms::default())
-    }
-
-    #[tokio::test]
-    async fn many_that_need_the_same_permission_ask_once_and_all_are_answered() {
-        let pending = PendingApprovals::new(Clock::system());
-        let ada = Principal::operator("ada");
-        let asks: Vec<_> = (0..16)
-            .map(|_| {
-                let pending = pending.clone();
-                tokio::spawn(async move { pending.ask(question(Permission::Camera)).await })
-            })
-            .collect();
-        let other = tokio::spawn({
-            let pending = pending.clone();
-            async move { pending.ask(question(Permission::ShellExecute)).await }
-        });
-        pending.count().wait_for(|count| *count == 2).await.unwrap();
-        tokio::task::yield_now().await;
-        let open = pending.list();
-        let camera = open.iter().find(|open| open.message.contains("camera")).unwrap();
-        pending.decide(&ada, &camera.id, &yes(&ada)).unwrap();
-        for ask in asks {
-            assert_eq!(ask.await.unwrap().unwrap().decision, Decision::Approved);
-        }
-        assert_eq!(pending.list().len(), 1);
-        other.abort();
-    }
-
-    #[tokio::test]
-    async fn agents_and_impostors_decide_nothing() {
-        let pending = PendingApprovals::new(Clock::system());
-        let asking = tokio::spawn({
-            let pending = pending.clone();
-            async move { pending.ask(question(Permission::Camera)).await }
-        });
-        pending.count().wait_for(|count| *count == 1).await.unwrap();
-        let id = pending.list()[0].id.clone();
-        let agent = Principal::new("ada");
-        let (ada, bob) = (Principal::operator("ada"), Principal::operator("bob"));
-        for (who, answer) in [(&agent, yes(&agent)), (&agent, yes(&ada)), (&bob, yes(&ada))] {
-            assert_eq!(pending.decide(who, &id, &answer).unwrap_err().code(), code::PERMISSION_DENIED);
-        }
-        assert!(!asking.is_finished());
-        asking.abort();
-    }
-
-    #[tokio::test]
-    async fn a_question_that_nobody_waits_for_is_taken_back() {
-        let pending = PendingApprovals::new(Clock::system());
-        let asking = ask_and_wait(&pending);
-        assert_eq!(pending.list().len(), 1);
-        let id = pending.list()[0].id.clone();
-        drop(asking);
-        assert!(pending.list().is_empty());
-        let ada = Principal::operator("ada");
-        assert_eq!(pending.decide(&ada, &id, &yes(&ada)).unwrap_err().code(), code::RESOURCE_NOT_FOUND);
-    }
-
-    /// Asks, up to where it waits.
-    fn ask_and_wait(pending: &PendingApprovals) -> BoxFuture<'_, Result<ApprovalAnswer, Error>> {
-        let mut asking = pending.ask(question(Permission::Camera));
-        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-        assert!(asking.as_mut().poll(&mut context).is_pending());
-        asking
-    }
-
-    #[tokio::test]
-    async fn more_questions_than_anybody_reads_are_refused() {
-        let pending = PendingApprovals::new(Clock::system());
-        let mut asking = Vec::new();
-        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-        for number in 0..=MAX_QUESTIONS {
-            let server = format!("s{}", number / 8);
-            let mut ask = pending.ask(from(None, &server, number));
-            let polled = ask.as_mut().poll(&mut context);
-            assert_eq!(polled.is_ready(), number == MAX_QUESTIONS);
-            asking.push(ask);
-        }
-        assert_eq!(pending.list().len(), MAX_QUESTIONS);
-    }
-
-    fn from(agent: Option<&str>, server: &str, number: usize) -> ApprovalQuestion {
-        let permission = Permission::read(&format!("com.example.{server}.p{number}"));
-        let subject = Subject::Permission {
-            permission,
-            risk: mgp_types::mgp::RiskLevel::Safe,
-            tool: None,
-            arguments: None,
-        };
-        let mut context = Context::default();
-        context.principal = agent.map(Principal::new);
-        ApprovalQuestion::new(server.into(), subject, context)
-    }
-
-    #[tokio::test]
-    async fn neither_an_agent_nor_a_server_takes_the_room_of_the_others() {
-        let pending = PendingApprovals::new(Clock::system());
-        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-        let mut asking = Vec::new();
-        let mut ask = |agent: Option<&str>, server: &str, count: usize| {
-            let mut refused = 0;
-            for number in 0..count {
-                let mut ask = pending.ask(from(agent, server, number));
-                refused += usize::from(ask.as_mut().poll(&mut context).is_ready());
-                asking.push(ask);
-            }
-            refused
-        };
-        assert_eq!(ask(Some("greedy"), "s", MAX_QUESTIONS), MAX_QUESTIONS - 16);
-        assert_eq!(ask(None, "rogue", MAX_QUESTIONS), MAX_QUESTIONS - 64);
-        assert_eq!(ask(Some("modest"), "other", 16), 0);
-        assert_eq!(ask(None, "honest", 64), 0);
-        // To join a question that stands already takes no room.
-        assert_eq!(ask(Some("greedy"), "honest", 1), 0);
-        drop(asking);
-        assert!(pending.list().is_empty());
-    }
-}
+mod tests;

@@ -50,6 +50,11 @@ impl ShownArguments {
         Ok(Self { brief: brief.into(), whole: Some(whole.into()) })
     }
 
+    /// Returns what was shown before.
+    pub(super) fn again(brief: &str, whole: Option<&str>) -> Self {
+        Self { brief: brief.into(), whole: whole.map(Into::into) }
+    }
+
     /// Returns what fits into a question.
     pub fn brief(&self) -> &str {
         &self.brief

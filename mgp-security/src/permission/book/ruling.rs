@@ -1,13 +1,14 @@
 //! A decision that is about to be made, and how it stands in the audit trail.
 
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 
 use mgp_types::mgp::{
-    Actor, AgentId, AuditEvent, AuditTarget, EventType, Outcome, Permission, ServerId, Timestamp, TraceId,
+    Actor, AgentId, AuditEvent, AuditTarget, Decision, EventType, Outcome, Permission, ServerId, Timestamp,
+    TraceId,
 };
-use mgp_types::{Principal, Session};
+use mgp_types::{Context, Principal, Session};
 
-use crate::permission::{Lasts, Verdict};
+use crate::permission::{ApprovalAnswer, GrantedTo, Lasts, Verdict};
 use crate::random;
 
 /// A decision to be made.
@@ -45,15 +46,59 @@ impl Ruling {
         }
     }
 
+    /// What an operator answered, entered for the agent of `call` or for all; nothing if they decided nothing.
+    ///
+    /// What lasts for a session holds for that of `call`. Where each request describes itself, the agent is all there is to
+    /// hold on to.
+    pub(in crate::permission) fn of_answer(
+        answer: &ApprovalAnswer,
+        server: &ServerId,
+        permission: &Permission,
+        call: Option<&Context>,
+    ) -> Option<Self> {
+        let verdict = match answer.decision {
+            Decision::Approved => Verdict::Approved(answer.terms.clone()),
+            Decision::Denied => Verdict::Denied { until: answer.terms.expires_at },
+            Decision::Deferred => return None,
+        };
+        let asker = call.and_then(|call| call.principal.as_ref());
+        let asker = asker.filter(|_| answer.granted_to == GrantedTo::Asker);
+        let is_for_session = matches!(&verdict, Verdict::Approved(terms) if terms.lasts == Lasts::Session);
+        let session = call.and_then(|call| call.session.as_ref());
+        let session =
+            session.filter(|session| is_for_session && asker.is_some() && !session.revision.is_stateless());
+        let mut ruling = Self::new(&answer.approver, server, permission, verdict);
+        ruling.agent = asker.map(|asker| AgentId::new(&*asker.access_id()));
+        ruling.session = session.map(Arc::downgrade);
+        ruling.trace = call.and_then(|call| call.trace);
+        Some(ruling)
+    }
+
     pub(super) fn event(&self, at: Timestamp, outcome: Outcome) -> AuditEvent {
         let kind = match &self.verdict {
             Verdict::Approved(_) => EventType::PermissionGranted,
-            Verdict::Denied if self.revoked => EventType::PermissionRevoked,
-            Verdict::Denied => EventType::PermissionDenied,
+            Verdict::Denied { .. } if self.revoked => EventType::PermissionRevoked,
+            Verdict::Denied { .. } => EventType::PermissionDenied,
         };
         let actor = Actor::of(&self.operator);
         let event =
             event(kind, actor, &self.server, &self.permission, &self.verdict, at, self.trace, outcome);
+        match &self.agent {
+            Some(agent) => event.with_detail("agent_id", agent),
+            None => event,
+        }
+    }
+}
+
+impl Ruling {
+    /// The event that whatever was decided is forgotten.
+    pub(super) fn reset_event(&self, at: Timestamp) -> AuditEvent {
+        let target = AuditTarget::new(Some(self.server.clone()), None);
+        let trace = self.trace.unwrap_or_else(random::trace_id);
+        let actor = Actor::of(&self.operator);
+        let event =
+            AuditEvent::new(at, trace, EventType::read("PERMISSION_RESET"), actor, target, Outcome::Success)
+                .with_detail("permission", &self.permission);
         match &self.agent {
             Some(agent) => event.with_detail("agent_id", agent),
             None => event,
@@ -77,13 +122,13 @@ pub(in crate::permission) fn event(
     let event = AuditEvent::new(at, trace.unwrap_or_else(random::trace_id), kind, actor, target, outcome)
         .with_detail("permission", permission)
         .with_detail("risk_level", &permission.risk());
+    let event = match &verdict.end() {
+        Some(end) => event.with_detail("expires_at", end),
+        None => event,
+    };
     let Verdict::Approved(terms) = verdict else { return event };
     let event = match &terms.scope {
         Some(scope) => event.with_detail("scope", scope),
-        None => event,
-    };
-    let event = match &terms.expires_at {
-        Some(end) => event.with_detail("expires_at", end),
         None => event,
     };
     match terms.lasts {

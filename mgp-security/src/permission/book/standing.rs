@@ -67,6 +67,16 @@ impl Decisions {
         }
     }
 
+    /// Forgets what was decided for this agent; without one, for all and for each.
+    pub(super) fn remove(&mut self, agent: Option<&AgentId>) {
+        if let Some(agent) = agent {
+            self.by_agent.remove(agent.as_str());
+        } else {
+            self.by_agent.clear();
+            self.for_all = None;
+        }
+    }
+
     pub(super) fn entries(&self) -> impl Iterator<Item = &Arc<Entry>> {
         self.for_all.iter().chain(self.by_agent.values())
     }
@@ -90,7 +100,7 @@ impl Standing {
                 let own = own.filter(|entry| entry.is_for(context.session.as_ref())).map(|entry| &**entry);
                 match own {
                     // What has come to its end gives way to what holds for all.
-                    Some(own) if own.is_denial() || own.grants_at(now) || for_all.is_none() => Some(own),
+                    Some(own) if own.denies_at(now) || own.grants_at(now) || for_all.is_none() => Some(own),
                     _ => for_all,
                 }
             }
@@ -120,13 +130,15 @@ impl Entry {
     pub(super) fn new(record: GrantRecord) -> Result<Self, ScopeError> {
         let scope = match &record.verdict {
             Verdict::Approved(terms) => terms.scope.as_deref().map(ScopeCheck::new).transpose()?,
-            Verdict::Denied => None,
+            Verdict::Denied { .. } => None,
         };
         Ok(Self { record, scope, sessions: Vec::new(), kept: false })
     }
 
-    pub(super) fn is_denial(&self) -> bool {
-        self.record.verdict == Verdict::Denied
+    /// Whether it is a denial that holds at `now`.
+    pub(super) fn denies_at(&self, now: Timestamp) -> bool {
+        let verdict = &self.record.verdict;
+        matches!(verdict, Verdict::Denied { .. }) && verdict.holds_at(self.record.decided_at, now)
     }
 
     /// Whether it is a grant that holds at `now`, for some session at least.
@@ -135,7 +147,7 @@ impl Entry {
             self.sessions.is_empty() || self.sessions.iter().any(|session| session.strong_count() > 0);
         match &self.record.verdict {
             Verdict::Approved(terms) => is_live && terms.hold_at(self.record.decided_at, now),
-            Verdict::Denied => false,
+            Verdict::Denied { .. } => false,
         }
     }
 

@@ -28,10 +28,19 @@ impl GrantStore for Slow {
 
     fn put(&self, record: &GrantRecord) -> Result<(), StoreError> {
         let _ = self.begun.send(());
-        if record.verdict != Verdict::Denied {
+        if matches!(record.verdict, Verdict::Approved(_)) {
             let _ = self.go.lock().recv();
         }
         self.kept.put(record)
+    }
+
+    fn remove(
+        &self,
+        server: &ServerId,
+        permission: &Permission,
+        agent: Option<&AgentId>,
+    ) -> Result<(), StoreError> {
+        self.kept.remove(server, permission, agent)
     }
 }
 

@@ -2,7 +2,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::future::{Either, join_all, select};
-use mgp_types::mgp::{Actor, AgentId, Decision, EventType, Outcome, Permission, TraceId, code};
+use mgp_types::mgp::{Actor, Decision, EventType, Outcome, Permission, TraceId, code};
 use mgp_types::{Context, Error, Gate, Judged, Origin, Request};
 
 use super::PermissionGate;
@@ -11,7 +11,8 @@ use super::refusal::{Reason, refuse};
 use crate::permission::book::{Ruling, Use, check_operator, event};
 use crate::permission::settings::Say;
 use crate::permission::{
-    ApprovalAnswer, ApprovalQuestion, Approver, GrantedTo, Lasts, ShownArguments, Subject, Verdict,
+    ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalReply, Approver, Lasts, ShownArguments, Subject,
+    Verdict,
 };
 use crate::refusal::advice;
 
@@ -21,6 +22,17 @@ enum Settled {
     Once,
     /// decided for more than that, or not at all.
     ForMore,
+    /// Nobody has decided in time; the question waits under this id.
+    Waits(ApprovalId),
+}
+
+/// What became of all permissions that a call waited for.
+#[derive(Default)]
+pub(super) struct Waited {
+    /// Those that were granted for the call alone.
+    pub(super) once: Vec<Permission>,
+    /// Those that operators have still to decide about.
+    waits: Vec<(Permission, ApprovalId)>,
 }
 
 impl PermissionGate {
@@ -29,11 +41,7 @@ impl PermissionGate {
     ///
     /// # Errors
     /// A decision cannot be recorded, or the caller has to be asked first.
-    pub(super) async fn wait(
-        &self,
-        request: &Request,
-        undecided: &[Permission],
-    ) -> Result<Vec<Permission>, Error> {
+    pub(super) async fn wait(&self, request: &Request, undecided: &[Permission]) -> Result<Waited, Error> {
         self.settle_all(undecided, Some(request)).await
     }
 
@@ -41,14 +49,19 @@ impl PermissionGate {
     ///
     /// # Errors
     /// The request is refused.
-    pub(super) fn admit_late(&self, request: &Request) -> Result<(), Error> {
+    pub(super) fn admit_late(&self, request: &Request, waited: &Waited) -> Result<(), Error> {
         match self.admit(request) {
             Admission::Pass => Ok(()),
             Admission::Refused(error) => Err(error),
             Admission::Wait(undecided) => {
-                let reason =
-                    if self.has_expired(&undecided, request) { Reason::Expired } else { Reason::Deferred };
-                Err(refuse(self.server(), &reason, undecided.first(), request))
+                let waits = waited.waits.iter().find(|(permission, _)| undecided.contains(permission));
+                let reason = match waits {
+                    Some((_, id)) => Reason::Deferred(Some(id.clone())),
+                    None if self.has_expired(&undecided, request) => Reason::Expired,
+                    None => Reason::Deferred(None),
+                };
+                let permission = waits.map(|(permission, _)| permission).or(undecided.first());
+                Err(refuse(self.server(), &reason, permission, request))
             }
         }
     }
@@ -58,15 +71,16 @@ impl PermissionGate {
         &self,
         permissions: &[Permission],
         call: Option<&Request>,
-    ) -> Result<Vec<Permission>, Error> {
+    ) -> Result<Waited, Error> {
         let settling = permissions.iter().map(|permission| self.settle(permission, call));
-        let mut outcome = Ok(Vec::new());
+        let mut outcome = Ok(Waited::default());
         for (settled, permission) in join_all(settling).await.into_iter().zip(permissions) {
             match (settled, &mut outcome) {
                 // The caller is asked all questions at once, whatever else went wrong.
                 (Err(error), _) if error.origin() == Origin::InputRequired => return Err(error),
                 (Err(error), _) => outcome = Err(error),
-                (Ok(Settled::Once), Ok(once)) => once.push(permission.clone()),
+                (Ok(Settled::Once), Ok(waited)) => waited.once.push(permission.clone()),
+                (Ok(Settled::Waits(id)), Ok(waited)) => waited.waits.push((permission.clone(), id)),
                 (Ok(_), _) => {}
             }
         }
@@ -77,7 +91,7 @@ impl PermissionGate {
     async fn settle(&self, permission: &Permission, call: Option<&Request>) -> Result<Settled, Error> {
         let verdict = match self.0.settings.say(permission, self.0.book.now()) {
             Say::Approved(terms, _) => Verdict::Approved(terms.clone()),
-            Say::Denied => Verdict::Denied,
+            Say::Denied => Verdict::Denied { until: None },
             Say::Ask => return self.ask(permission, call).await,
         };
         self.record(permission, &verdict, call.and_then(|call| call.context.trace)).await?;
@@ -101,7 +115,7 @@ impl PermissionGate {
         }
         let kind = match verdict {
             Verdict::Approved(_) => EventType::PermissionGranted,
-            Verdict::Denied => EventType::PermissionDenied,
+            Verdict::Denied { .. } => EventType::PermissionDenied,
         };
         let now = self.0.book.now();
         let event =
@@ -121,10 +135,7 @@ impl PermissionGate {
             return Ok(Settled::ForMore);
         }
         self.0.book.note_waiting(self.server(), permission);
-        let Some(approver) = self.0.approver.as_deref().filter(|_| !self.0.settings.patience().is_zero())
-        else {
-            return Ok(Settled::ForMore);
-        };
+        let Some(approver) = self.0.approver.as_deref() else { return Ok(Settled::ForMore) };
         let subject = Subject::Permission {
             permission: permission.clone(),
             risk: self.0.settings.risk(permission),
@@ -133,31 +144,39 @@ impl PermissionGate {
         };
         let context = call.map_or_else(Context::default, |call| call.context.clone());
         let question = ApprovalQuestion::new(self.server().clone(), subject, context);
-        let answered =
-            tokio::time::timeout(self.0.settings.patience(), self.answer(approver, question, permission, by));
-        match answered.await {
-            Ok(Ok(Some(answer))) => self.take(permission, answer, call).await,
-            Ok(Ok(None)) | Err(_) => Ok(Settled::ForMore),
-            Ok(Err(error)) => Err(error),
+        let patience = self.0.settings.patience();
+        let question = match call {
+            Some(call) => question.for_call(call, patience),
+            None => question.with_patience(patience),
+        };
+        match self.answer(approver, question, permission, by).await? {
+            Some(ApprovalReply::Answer(answer)) => self.take(permission, answer, call).await,
+            Some(ApprovalReply::Waits(id)) => Ok(Settled::Waits(id)),
+            None => Ok(Settled::ForMore),
         }
     }
 
-    /// The operator's answer; `None` if something was decided in the meantime without it.
+    /// What came of asking; `None` if something was decided in the meantime without it.
     async fn answer(
         &self,
         approver: &dyn Approver,
         question: ApprovalQuestion,
         permission: &Permission,
         by: Use<'_>,
-    ) -> Result<Option<ApprovalAnswer>, Error> {
+    ) -> Result<Option<ApprovalReply>, Error> {
         let mut changes = self.0.book.changes();
         let decided = async {
             // The sender lives as long as the book does, so waiting fails only when nothing can be decided any more.
             while self.is_undecided(permission, by) && changes.changed().await.is_ok() {}
         };
+        let asked = question.clone();
         match select(approver.ask(question), pin!(decided)).await {
-            Either::Left((answer, _)) => answer.map(Some),
-            Either::Right(_) => Ok(None),
+            Either::Left((reply, _)) => reply.map(Some),
+            Either::Right(((), asking)) => {
+                drop(asking);
+                approver.take_back(&asked);
+                Ok(None)
+            }
         }
     }
 
@@ -168,35 +187,20 @@ impl PermissionGate {
         call: Option<&Request>,
     ) -> Result<Settled, Error> {
         check_operator(&answer.approver)?;
-        let mut terms = answer.terms;
-        let verdict = match (answer.decision, call) {
-            (Decision::Approved, Some(call)) if terms.lasts == Lasts::Once => {
-                let (by, server) = (&answer.approver, self.server());
+        let mut answer = answer;
+        if answer.decision == Decision::Approved && answer.terms.lasts == Lasts::Once {
+            if let Some(call) = call {
+                let (by, server, terms) = (&answer.approver, self.server(), answer.terms);
                 self.0.book.record_once(by, server, permission, terms, &call.context).await?;
                 return Ok(Settled::Once);
             }
-            (Decision::Approved, _) => {
-                // Without a call there is no other use of it than the server's.
-                if terms.lasts == Lasts::Once {
-                    terms.lasts = Lasts::Session;
-                }
-                Verdict::Approved(terms)
-            }
-            (Decision::Denied, _) => Verdict::Denied,
-            (Decision::Deferred, _) => return Ok(Settled::ForMore),
-        };
-        let asker = call.and_then(|call| call.context.principal.as_ref());
-        let asker = asker.filter(|_| answer.granted_to == GrantedTo::Asker);
-        let is_for_session = matches!(&verdict, Verdict::Approved(terms) if terms.lasts == Lasts::Session);
-        // Where each request describes itself, the agent is all there is to hold on to.
-        let session = call.and_then(|call| call.context.session.as_ref());
-        let session =
-            session.filter(|session| is_for_session && asker.is_some() && !session.revision.is_stateless());
-        let mut ruling = Ruling::new(&answer.approver, self.server(), permission, verdict);
-        ruling.agent = asker.map(|asker| AgentId::new(&*asker.access_id()));
-        ruling.session = session.map(Arc::downgrade);
-        ruling.trace = call.and_then(|call| call.context.trace);
-        self.0.book.rule(ruling).await?;
+            // Without a call there is no other use of it than the server's.
+            answer.terms.lasts = Lasts::Session;
+        }
+        let call = call.map(|call| &call.context);
+        if let Some(ruling) = Ruling::of_answer(&answer, self.server(), permission, call) {
+            self.0.book.rule(ruling).await?;
+        }
         Ok(Settled::ForMore)
     }
 

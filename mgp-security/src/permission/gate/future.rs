@@ -44,12 +44,13 @@ impl<F: Future<Output = Result<Response, Error>>> PermissionFuture<F> {
         undecided: Vec<Permission>,
     ) -> Self {
         let future = GateFuture::waiting(async move {
-            let once = gate.wait(&request, &undecided).await?;
+            let mut waited = gate.wait(&request, &undecided).await?;
+            let once = std::mem::take(&mut waited.once);
             let _running = RunningOnce::begin(gate.book(), gate.server(), once, &mut request);
             // What is decided while the way is blocked counts as well.
-            gate.admit_late(&request)?;
+            gate.admit_late(&request, &waited)?;
             poll_fn(|cx| inner.poll_ready(cx)).await?;
-            gate.admit_late(&request)?;
+            gate.admit_late(&request, &waited)?;
             let carried = gate.attach(&mut request);
             let outcome = inner.call(request).await;
             if carried == Carried::Handle {

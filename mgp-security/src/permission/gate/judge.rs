@@ -58,7 +58,8 @@ impl PermissionGate {
         }
         let connected = self.0.connected.load();
         let Some(connected) = connected.as_ref() else {
-            return Admission::Refused(not_ready(self.server(), request));
+            let waits = self.0.approver.as_ref().and_then(|approver| approver.open_for(self.server()));
+            return Admission::Refused(not_ready(self.server(), waits.as_ref(), request));
         };
         let tool = match class {
             Class::Judged => match request.judged_by(Gate::Permission) {
@@ -101,7 +102,9 @@ impl PermissionGate {
         let mut expired = false;
         if let Some(entry) = standing.entry(self.server(), permission, by, now) {
             match &entry.record.verdict {
-                Verdict::Denied => return Judgement::Refused(Reason::Denied),
+                denial @ Verdict::Denied { until } if denial.holds_at(entry.record.decided_at, now) => {
+                    return Judgement::Refused(Reason::Denied { until: *until });
+                }
                 Verdict::Approved(terms) if self.0.settings.heeds_operators() => {
                     let holds = terms.hold_at(entry.record.decided_at, now);
                     if holds && !self.0.settings.denies(permission) {
@@ -110,7 +113,7 @@ impl PermissionGate {
                     }
                     expired = !holds;
                 }
-                Verdict::Approved(_) => {}
+                Verdict::Approved(_) | Verdict::Denied { .. } => {}
             }
         }
         match self.0.settings.say(permission, now) {
@@ -125,7 +128,7 @@ impl PermissionGate {
                 Judgement::Approved { terms, scope, by: Cow::Borrowed(by) }
             }
             Say::Denied if expired => Judgement::Refused(Reason::Expired),
-            Say::Denied => Judgement::Refused(Reason::Denied),
+            Say::Denied => Judgement::Refused(Reason::Denied { until: None }),
         }
     }
 

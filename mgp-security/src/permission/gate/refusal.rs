@@ -1,20 +1,21 @@
 use std::borrow::Cow;
 
-use mgp_types::mgp::{EventType, Permission, Refusal, ServerId, code};
+use mgp_types::mgp::{EventType, Permission, Refusal, ServerId, Timestamp, code};
 use mgp_types::{Error, Request};
 
 use crate::Finding;
+use crate::permission::{ApprovalId, Waits, waits_for_approval};
 use crate::refusal::{advice, refusal};
 
 /// Why a call may not use a permission.
 #[derive(Debug)]
 pub(in crate::permission) enum Reason {
-    /// Somebody decided that it may not.
-    Denied,
+    /// Somebody decided that it may not; until then, if that has an end.
+    Denied { until: Option<Timestamp> },
     /// It might until a while ago.
     Expired,
-    /// Nobody has decided.
-    Deferred,
+    /// Nobody has decided; the question about it waits under this id, if there is one.
+    Deferred(Option<ApprovalId>),
     /// It may, but not with these arguments.
     OutOfScope(Finding),
     /// The request is one that only the gate itself sends.
@@ -29,7 +30,7 @@ pub(in crate::permission) fn refuse(
     request: &Request,
 ) -> Error {
     let (word, rule, next) = match reason {
-        Reason::Denied => (
+        Reason::Denied { .. } => (
             "denied",
             "permission-denied",
             "do without it, or have an operator grant it; trying again changes nothing",
@@ -37,7 +38,7 @@ pub(in crate::permission) fn refuse(
         Reason::Expired => {
             ("expired", "permission-expired", "have an operator grant it anew, then call again")
         }
-        Reason::Deferred => (
+        Reason::Deferred(_) => (
             "deferred",
             "permission-deferred",
             "an operator has to decide; call again when that has happened",
@@ -52,26 +53,43 @@ pub(in crate::permission) fn refuse(
         ),
     };
     let name = permission.map_or("permissions", Permission::as_str);
-    let message: Cow<'static, str> = match reason {
-        Reason::OutOfScope(finding) => finding.message.clone(),
-        Reason::NotYours => Cow::Borrowed("callers do not decide about permissions"),
-        _ => format!("the permission `{name}` of the server `{server}` is {word}: {next}").into(),
-    };
     tracing::debug!(%server, permission = name, reason = word, "a call was refused");
     if let Some(trail) = &request.context.trail {
         trail.note_refusal(Refusal::new("permission", rule).with_event(EventType::PermissionDenied));
     }
+    if let Reason::Deferred(Some(id)) = reason {
+        return waits_for_approval(
+            code::PERMISSION_DENIED,
+            &Waits::Permission { permission: name, server },
+            id,
+        );
+    }
+    let message: Cow<'static, str> = match reason {
+        Reason::Denied { until: Some(end) } => format!(
+            "the permission `{name}` of the server `{server}` is denied until {end}: {next}; \
+             `mgp permissions reset {server} {name}` ends that"
+        )
+        .into(),
+        Reason::OutOfScope(finding) => finding.message.clone(),
+        Reason::NotYours => Cow::Borrowed("callers do not decide about permissions"),
+        _ => format!("the permission `{name}` of the server `{server}` is {word}: {next}").into(),
+    };
     let details = [("reason", word), ("permission", name), ("server_id", server.as_str()), ("next", next)];
     let mut recovery = advice(code::PERMISSION_DENIED, &details);
-    if matches!(reason, Reason::Deferred) {
+    if matches!(reason, Reason::Deferred(_)) {
         recovery = recovery.with_retryable(true).with_retry_after_ms(RETRY_AFTER_MS);
     }
     Error::new(code::PERMISSION_DENIED, message).with_recovery(recovery)
 }
 
-pub(super) fn not_ready(server: &ServerId, request: &Request) -> Error {
+/// The refusal of a call to a server that has not yet what it needs to operate; an operator is asked about that under the id
+/// `waits`, if there is one.
+pub(super) fn not_ready(server: &ServerId, waits: Option<&ApprovalId>, request: &Request) -> Error {
     if let Some(trail) = &request.context.trail {
         trail.note_refusal(Refusal::new("permission", "not-settled"));
+    }
+    if let Some(id) = waits {
+        return waits_for_approval(code::SERVER_NOT_READY, &Waits::Server(server), id);
     }
     let message = format!(
         "the permissions of the server `{server}` are not settled yet: if it does not pass by itself, an operator has to \

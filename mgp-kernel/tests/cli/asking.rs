@@ -1,0 +1,345 @@
+//! What a person has to decide: the one way in which they are asked, and what becomes of it.
+
+use std::io::{BufReader, Read as _, Write as _};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use mgp_client_sdk::{Client, ClientBuilder};
+use mgp_transport::child::ChildCommand;
+use mgp_types::Revision;
+use mgp_types::mcp::{CallToolResult, ElicitResult};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::home::{Home, Ran};
+use crate::kernel::Kernel;
+
+const PATIENCE: Duration = Duration::from_secs(30);
+const ERAS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
+
+/// How a client reaches the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Stdio,
+    Http,
+}
+
+const WAYS: [Way; 2] = [Way::Stdio, Way::Http];
+
+/// A user with a server of notes, of which `remove_note` has to be confirmed, and more lines of configuration.
+fn home(lines: &str) -> Home {
+    let home = Home::with_state();
+    home.json(["add", "notes", "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", "notes"]);
+    let config = home.read("mgp.toml");
+    home.write("mgp.toml", &format!("{config}\n{lines}"));
+    home.let_person_decide();
+    home
+}
+
+/// A person sits in front of the clients of both ways.
+const PEOPLE: &str = "[listen]\nagent = \"web\"\n[[agents]]\nid = \"web\"\nhuman = true\n[[agents]]\nid = \"local\"\nstdio = true\nhuman = true\n";
+
+/// A client of the kernel, which runs as long as the second is kept.
+async fn connect(home: &Home, way: Way, builder: ClientBuilder) -> (Client, Option<Kernel>) {
+    let builder = builder.mgp(None);
+    let (client, kernel) = match way {
+        Way::Stdio => {
+            let (folder, config) = (home.path(""), home.path("mgp.toml"));
+            let command = || {
+                ChildCommand::new(env!("CARGO_BIN_EXE_mgp"))
+                    .arg("serve")
+                    .current_dir(&folder)
+                    .env("HOME", &folder)
+                    .env("MGP_CONFIG_PATH", &config)
+            };
+            (builder.connect_child(command).await.unwrap().boxed(), None)
+        }
+        Way::Http => {
+            let kernel = Kernel::start(home, &["--http", "127.0.0.1:0", "--no-stdio"]);
+            let url = format!("http://127.0.0.1:{}/mcp", kernel.port());
+            (builder.connect_http(url).await.unwrap().boxed(), Some(kernel))
+        }
+    };
+    let end = Instant::now() + PATIENCE;
+    while !client.list_tools().await.unwrap().iter().any(|tool| tool.name == "notes__remove_note") {
+        assert!(Instant::now() < end, "the server does not come");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    (client, kernel)
+}
+
+fn plain(revision: Revision) -> ClientBuilder {
+    Client::builder("tests", "1.0.0").revisions([revision])
+}
+
+fn text(result: &CallToolResult) -> String {
+    result.content[0].as_text().unwrap_or_default().to_owned()
+}
+
+async fn remove(client: &Client, number: usize) -> String {
+    text(&client.call_tool("notes__remove_note", json!({ "number": number })).await.unwrap())
+}
+
+/// What the tool says when its call came through.
+fn came_through(told: &str) -> bool {
+    told.contains("there is no note")
+}
+
+/// The id in the words in which everybody is told what waits.
+fn id(told: &str) -> String {
+    assert!(told.contains("waiting for approval"), "{told}");
+    let (_, rest) = told.split_once("mgp permissions approve ").unwrap_or_else(|| panic!("{told}"));
+    rest.chars().take_while(char::is_ascii_hexdigit).collect()
+}
+
+fn pending(home: &Home) -> Vec<Value> {
+    home.json(["permissions", "pending"])["questions"].as_array().unwrap().clone()
+}
+
+/// The one question that waits, when it does.
+async fn question(home: &Home) -> String {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        if let [question] = &pending(home)[..] {
+            return question["id"].as_str().unwrap().to_owned();
+        }
+        assert!(Instant::now() < end, "nobody is asked");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+fn approve(home: &Home, id: &str) {
+    let ran = home.run(["permissions", "approve", id]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_elicitation_the_question_waits_and_the_repeated_call_passes_once_it_is_approved() {
+    for (way, revision) in WAYS.iter().flat_map(|way| ERAS.map(|revision| (*way, revision))) {
+        // With and without a person in front of the client, who cannot be asked there.
+        for people in ["", PEOPLE] {
+            let home = home(&format!("{people}[confirmation]\npatience_secs = 0\n"));
+            let (client, _kernel) = connect(&home, way, plain(revision)).await;
+            let asked = id(&remove(&client, 1).await);
+            assert_eq!(id(&remove(&client, 1).await), asked, "what is repeated is the same question");
+            assert_eq!(pending(&home).len(), 1);
+            assert_ne!(id(&remove(&client, 2).await), asked);
+            approve(&home, &asked);
+            assert!(came_through(&remove(&client, 1).await), "{way:?} {revision:?}");
+            // The yes was for one such call.
+            assert_ne!(id(&remove(&client, 1).await), asked);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_is_none_is_no_denial_and_the_question_goes_on() {
+    let answers = [
+        json!({"action": "cancel"}),
+        json!({"action": "accept"}),
+        json!({"action": "accept", "content": {"decision": 7}}),
+        json!({"action": "accept", "content": {"choice": "approve"}}),
+    ];
+    for (way, revision) in WAYS.iter().flat_map(|way| ERAS.map(|revision| (*way, revision))) {
+        let home = home(PEOPLE);
+        let next = Arc::new(Mutex::new(answers.clone().into_iter()));
+        let builder = plain(revision).on_elicitation(move |_, _| {
+            let answer = next.lock().next().unwrap();
+            async { serde_json::from_value::<ElicitResult>(answer).unwrap() }
+        });
+        let (client, _kernel) = connect(&home, way, builder).await;
+        for number in 1..=answers.len() {
+            let deciding = async { approve(&home, &question(&home).await) };
+            let (told, ()) = tokio::join!(remove(&client, number), deciding);
+            assert!(came_through(&told), "{way:?} {revision:?} {number}: {told}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_declined_permission_is_shown_with_its_end_and_asked_about_again_after_it_or_after_a_reset() {
+    for revision in ERAS {
+        let home = home(&format!("{PEOPLE}[permissions]\ndenied_secs = 3600\n"));
+        let config = home.read("mgp.toml");
+        let needs = "id = \"notes\"\nsecurity = { permissions = [\"memory.write\"] }\n";
+        home.write("mgp.toml", &config.replace("id = \"notes\"\n", needs));
+        assert!(home.read("mgp.toml").contains("memory.write"), "{config}");
+        let asked = Arc::new(Mutex::new(0));
+        let asking = Arc::clone(&asked);
+        let builder = plain(revision).on_elicitation(move |_, _| {
+            *asking.lock() += 1;
+            async { serde_json::from_value::<ElicitResult>(json!({"action": "decline"})).unwrap() }
+        });
+        let (client, _kernel) = connect(&home, Way::Stdio, builder).await;
+        let call = async || text(&client.call_tool("notes__list_notes", json!({})).await.unwrap());
+        for _ in 0..2 {
+            let told = call().await;
+            assert!(told.contains("denied until") && told.contains("mgp permissions reset"), "{told}");
+        }
+        assert_eq!(*asked.lock(), 1, "nobody is asked again meanwhile");
+        let shown = home.json(["permissions", "show", "notes"]);
+        let row = &shown["grants"][0];
+        assert_eq!((&row["decision"], &row["agent_id"]), (&json!("denied"), &json!("local")), "{shown}");
+        assert!(row["expires_at"].is_string(), "{shown}");
+        assert_eq!(home.run(["permissions", "reset", "notes", "memory.write"]).code, Some(0));
+        call().await;
+        assert_eq!(*asked.lock(), 2);
+    }
+    // Of one that holds for a moment only, it need not be reset.
+    let home = home(&format!("{PEOPLE}[permissions]\ndenied_secs = 1\n"));
+    let config = home.read("mgp.toml");
+    let needs = "id = \"notes\"\nsecurity = { permissions = [\"memory.write\"] }\n";
+    home.write("mgp.toml", &config.replace("id = \"notes\"\n", needs));
+    let answers = Arc::new(Mutex::new(vec![json!({"decision": "approve"}), json!({"decision": "deny"})]));
+    let builder = plain(ERAS[0]).on_elicitation(move |_, _| {
+        let content = answers.lock().pop().unwrap();
+        async {
+            serde_json::from_value::<ElicitResult>(json!({"action": "accept", "content": content})).unwrap()
+        }
+    });
+    let (client, _kernel) = connect(&home, Way::Stdio, builder).await;
+    let end = Instant::now() + PATIENCE;
+    while client.call_tool("notes__list_notes", json!({})).await.unwrap().is_error == Some(true) {
+        assert!(Instant::now() < end, "the denial does not end");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_asked_for_progress_hears_what_the_call_waits_for() {
+    for (way, revision) in WAYS.iter().flat_map(|way| ERAS.map(|revision| (*way, revision))) {
+        let home = home("");
+        let (client, _kernel) = connect(&home, way, plain(revision)).await;
+        let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+        let call = client.call_tool("notes__remove_note", json!({"number": 1})).on_progress(move |report| {
+            let _ = tell.send(report.message.unwrap_or_default());
+        });
+        let deciding = async {
+            let told = told.recv().await.unwrap();
+            assert!(told.starts_with("waiting for approval: mgp permissions approve "), "{told}");
+            approve(&home, &id(&told));
+        };
+        let (result, ()) = tokio::join!(call.into_future(), deciding);
+        assert!(came_through(&text(&result.unwrap())), "{way:?} {revision:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_no_to_a_call_is_shown_and_holds_for_the_same_call_until_it_is_reset() {
+    let home = home("[confirmation]\npatience_secs = 0\n");
+    let (client, _kernel) = connect(&home, Way::Stdio, plain(ERAS[0])).await;
+    let asked = id(&remove(&client, 1).await);
+    assert_eq!(home.run(["permissions", "deny", &asked, "--for", "2h"]).code, Some(0));
+    for _ in 0..2 {
+        let told = remove(&client, 1).await;
+        assert!(told.contains("did not confirm") && told.contains("until"), "{told}");
+    }
+    let shown = home.run(["permissions", "show", &asked]);
+    assert!(shown.out.contains("denied by") && shown.out.contains("mgp permissions reset"), "{shown:?}");
+    assert!(pending(&home).is_empty());
+    assert_eq!(home.run(["permissions", "reset", &asked]).code, Some(0));
+    assert_ne!(id(&remove(&client, 1).await), asked);
+}
+
+/// A command at a terminal of its own.
+struct AtTerminal {
+    child: Child,
+    told: BufReader<std::process::ChildStdout>,
+}
+
+impl AtTerminal {
+    fn run(home: &Home, line: &str) -> Self {
+        let of_home = home.command(["--version"]);
+        let mut command = Command::new("script");
+        command.args(["-qec", &format!("{} {line}", env!("CARGO_BIN_EXE_mgp")), "/dev/null"]);
+        command.env_clear().current_dir(home.path(""));
+        command.envs(of_home.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let told = BufReader::new(child.stdout.take().unwrap());
+        Self { child, told }
+    }
+
+    /// Reads until this is told.
+    fn tells(&mut self, what: &str) -> String {
+        let mut told = Vec::new();
+        while !String::from_utf8_lossy(&told).contains(what) {
+            let mut byte = [0];
+            let read = self.told.read(&mut byte).unwrap();
+            assert!(read == 1, "`{what}` is not told: {}", String::from_utf8_lossy(&told));
+            told.push(byte[0]);
+        }
+        String::from_utf8_lossy(&told).into_owned()
+    }
+
+    fn types(&mut self, line: &str) {
+        writeln!(self.child.stdin.as_mut().unwrap(), "{line}").unwrap();
+    }
+
+    fn ended(mut self) -> Ran {
+        let mut out = String::new();
+        self.told.read_to_string(&mut out).unwrap();
+        Ran { code: self.child.wait().unwrap().code(), out, err: String::new() }
+    }
+}
+
+/// Homes without a kernel, and with one that runs.
+fn alone_and_running() -> [(Home, Option<Kernel>); 2] {
+    let (alone, running) = (home(""), home(""));
+    let kernel = Kernel::start(&running, &["--http", "127.0.0.1:0", "--no-stdio"]);
+    let end = Instant::now() + PATIENCE;
+    while !running.run(["tools"]).out.contains("notes.remove_note") {
+        assert!(Instant::now() < end, "the server does not come");
+    }
+    [(alone, None), (running, Some(kernel))]
+}
+
+#[test]
+fn at_a_terminal_a_call_asks_by_itself() {
+    for (home, kernel) in alone_and_running() {
+        for (answer, code) in [("y", 5), ("N", 3), ("", 3)] {
+            let mut call = AtTerminal::run(&home, "call notes.remove_note number=1");
+            let asked = call.tells("[y/N]");
+            assert!(asked.contains("remove_note") && asked.contains("number"), "{asked}");
+            call.types(answer);
+            let ran = call.ended();
+            // The note that is to go is not there, so the tool fails when it is called.
+            assert_eq!(ran.code, Some(code), "{answer}: {ran:?}");
+            assert_eq!(came_through(&ran.out), answer == "y", "{answer}: {ran:?}");
+            assert!(pending(&home).is_empty(), "{}", kernel.is_some());
+        }
+    }
+}
+
+#[test]
+fn without_a_terminal_a_call_ends_at_once_and_says_who_waits_for_what() {
+    for (home, _kernel) in alone_and_running() {
+        let call = || home.run(["call", "notes.remove_note", "number=1"]);
+        let ran = call();
+        assert_eq!(ran.code, Some(6), "{ran:?}");
+        let asked = id(&ran.err);
+        assert_eq!(id(&call().err), asked);
+        approve(&home, &asked);
+        let ran = call();
+        assert!(ran.code == Some(5) && came_through(&ran.out), "{ran:?}");
+        assert_eq!(call().code, Some(6), "the yes was for one call");
+    }
+}
+
+#[test]
+fn whoever_watches_is_asked_as_questions_come() {
+    let [_, (home, _kernel)] = alone_and_running();
+    let mut watch = AtTerminal::run(&home, "permissions watch");
+    watch.tells("as they come");
+    let ran = home.run(["call", "notes.remove_note", "number=1"]);
+    assert_eq!(ran.code, Some(6), "{ran:?}");
+    watch.tells("[y/N]");
+    watch.types("y");
+    watch.tells("approved");
+    let ran = home.run(["call", "notes.remove_note", "number=1"]);
+    assert!(came_through(&ran.out), "{ran:?}");
+    watch.child.kill().unwrap();
+    watch.child.wait().unwrap();
+}

@@ -1,0 +1,134 @@
+//! Those who ask: their place before a question, how long they wait, and what of it is kept.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use futures_util::future::{Either, select};
+use mgp_types::Error;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+use super::super::row::Row;
+use super::super::stored;
+use super::super::waiting::keep_telling;
+use super::super::{ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalReply};
+use super::{PendingApprovals, full};
+use crate::blocking::off_the_runtime;
+
+impl PendingApprovals {
+    fn open(
+        &self,
+        question: &ApprovalQuestion,
+    ) -> Result<(oneshot::Receiver<ApprovalAnswer>, Waiting), Error> {
+        let (sender, receiver) = oneshot::channel();
+        let now = self.0.clock.now();
+        let ends_at = now.saturating_add(self.0.open_for);
+        let mut open = self.swept();
+        open.asked += 1;
+        let ticket = open.asked;
+        let same = open.rows.iter().find(|(_, row)| row.answer.is_none() && row.is_answered_with(question));
+        let place = match same.map(|(place, _)| *place) {
+            Some(place) => place,
+            None if !open.make_room(question) => return Err(full()),
+            None => {
+                let id = question.id.clone().map_or_else(ApprovalId::random, Ok)?;
+                open.rows.insert(ticket, Row::new(id, question, now, ends_at));
+                ticket
+            }
+        };
+        let Some(row) = open.rows.get_mut(&place) else { return Err(full()) };
+        if row.waiting.len() >= MAX_WAITING {
+            return Err(full());
+        }
+        row.ends_at = ends_at;
+        row.waiting.push((ticket, sender));
+        self.tell_count(&open);
+        drop(open);
+        Ok((receiver, Waiting { questions: self.clone(), place, ticket }))
+    }
+
+    pub(super) async fn ask_operators(&self, question: ApprovalQuestion) -> Result<ApprovalReply, Error> {
+        if let Some(answer) = self.take_answer(&question).await? {
+            return Ok(ApprovalReply::Answer(answer));
+        }
+        let (mut answer, waiting) = self.open(&question)?;
+        let is_told = question.progress_token.is_some() && question.context.outbox.is_open();
+        let is_call = question.asker().is_some();
+        // A caller that hears nothing gives up before it could hear what it waits for.
+        let patience = if is_told || !is_call || self.0.watched.is_watched() {
+            question.patience
+        } else {
+            question.patience.min(PATIENCE_UNTOLD)
+        };
+        let id = waiting.id().unwrap_or_else(|| ApprovalId::from(""));
+        let told = pin!(keep_telling(&question, &id));
+        let in_time = timeout(patience, select(&mut answer, told)).await;
+        let answered = match in_time {
+            Ok(Either::Left((answer, _))) => answer.ok(),
+            // It may have come in this moment.
+            _ => answer.try_recv().ok(),
+        };
+        if let Some(answer) = answered {
+            return Ok(ApprovalReply::Answer(answer));
+        }
+        let id = waiting.id().unwrap_or_else(|| id.clone());
+        drop(waiting);
+        if let Err(error) = self.keep(&id).await {
+            tracing::warn!(%error, "a question to operators is lost when the kernel stops");
+        }
+        Ok(ApprovalReply::Waits(id))
+    }
+
+    /// Brings the question `id` into the store as it is, and takes out of it what is gone.
+    pub(super) async fn keep(&self, id: &ApprovalId) -> Result<(), Error> {
+        let Some(store) = self.0.store.clone() else { return Ok(()) };
+        let (queue, id) = (self.clone(), id.clone());
+        let kept = off_the_runtime(move || {
+            // What is written is what stands when it is written, so the last to write is right.
+            let _alone = queue.0.writing.lock();
+            let (gone, written) = {
+                let mut open = queue.0.open.lock();
+                let row = open.rows.values_mut().find(|row| row.id == id);
+                let written = row.map(|row| {
+                    row.is_stored = true;
+                    stored::written(row)
+                });
+                (std::mem::take(&mut open.gone), written.transpose()?)
+            };
+            if let Err(error) = gone.iter().try_for_each(|gone| store.remove(gone.as_str())) {
+                queue.0.open.lock().gone.extend(gone);
+                return Err(error);
+            }
+            written.map_or(Ok(()), |written| store.put(id.as_str(), &written))
+        });
+        Ok(kept.await?)
+    }
+}
+
+/// Somebody's place before a question; given up when dropped.
+struct Waiting {
+    questions: PendingApprovals,
+    place: u64,
+    ticket: u64,
+}
+
+impl Waiting {
+    /// The id of the question, which is another one after one of those who waited for it was answered.
+    fn id(&self) -> Option<ApprovalId> {
+        self.questions.0.open.lock().rows.get(&self.place).map(|row| row.id.clone())
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let mut open = self.questions.0.open.lock();
+        if let Some(row) = open.rows.get_mut(&self.place) {
+            row.waiting.retain(|(ticket, _)| *ticket != self.ticket);
+        }
+    }
+}
+
+const MAX_WAITING: usize = 1024;
+/// How long a call waits whose caller hears nothing meanwhile and that nobody watches: less than the minute after which many
+/// clients give up.
+const PATIENCE_UNTOLD: Duration = Duration::from_secs(30);

@@ -1,0 +1,239 @@
+use mgp_types::Context;
+use mgp_types::mgp::Permission;
+
+use super::*;
+use crate::permission::testing::{Hands, book, moment};
+use crate::permission::{MemoryQuestions, ShownArguments, Terms};
+
+fn question(permission: Permission) -> ApprovalQuestion {
+    let risk = permission.risk();
+    ApprovalQuestion::new(
+        "s".into(),
+        Subject::Permission { permission, risk, tool: None, arguments: None },
+        Context::default(),
+    )
+}
+
+fn yes(operator: &Principal) -> ApprovalAnswer {
+    ApprovalAnswer::new(operator.clone(), Decision::Approved).with_terms(Terms::default())
+}
+
+#[tokio::test]
+async fn many_that_need_the_same_permission_ask_once_and_all_are_answered() {
+    let pending = PendingApprovals::new(Clock::system());
+    let ada = Principal::operator("ada");
+    let asks: Vec<_> = (0..16)
+        .map(|_| {
+            let pending = pending.clone();
+            tokio::spawn(async move { pending.ask(question(Permission::Camera)).await })
+        })
+        .collect();
+    let other = tokio::spawn({
+        let pending = pending.clone();
+        async move { pending.ask(question(Permission::ShellExecute)).await }
+    });
+    pending.count().wait_for(|count| *count == 2).await.unwrap();
+    tokio::task::yield_now().await;
+    let open = pending.list();
+    let camera = open.iter().find(|open| open.message.contains("camera")).unwrap();
+    pending.decide(&ada, &camera.id, &yes(&ada)).await.unwrap();
+    for ask in asks {
+        assert_eq!(decision(ask.await.unwrap().unwrap()), Some(Decision::Approved));
+    }
+    assert_eq!(pending.list().len(), 1);
+    other.abort();
+}
+
+#[tokio::test]
+async fn agents_and_impostors_decide_nothing() {
+    let pending = PendingApprovals::new(Clock::system());
+    let asking = tokio::spawn({
+        let pending = pending.clone();
+        async move { pending.ask(question(Permission::Camera)).await }
+    });
+    pending.count().wait_for(|count| *count == 1).await.unwrap();
+    let id = pending.list()[0].id.clone();
+    let agent = Principal::new("ada");
+    let (ada, bob) = (Principal::operator("ada"), Principal::operator("bob"));
+    for (who, answer) in [(&agent, yes(&agent)), (&agent, yes(&ada)), (&bob, yes(&ada))] {
+        assert_eq!(pending.decide(who, &id, &answer).await.unwrap_err().code(), code::PERMISSION_DENIED);
+    }
+    assert!(!asking.is_finished());
+    asking.abort();
+}
+
+/// What was answered; nothing if the question waits.
+fn decision(reply: ApprovalReply) -> Option<Decision> {
+    match reply {
+        ApprovalReply::Answer(answer) => Some(answer.decision),
+        ApprovalReply::Waits(_) => None,
+    }
+}
+
+/// The question of a call of this agent, which waits for nobody.
+fn call(agent: &str, binding: &str) -> ApprovalQuestion {
+    let subject = Subject::Call {
+        tool: "t".into(),
+        risk: mgp_types::mgp::RiskLevel::Dangerous,
+        arguments: ShownArguments::of(None).unwrap(),
+        binding: binding.to_owned(),
+    };
+    let mut context = Context::default();
+    context.principal = Some(Principal::new(agent.to_owned()));
+    ApprovalQuestion::new("s".into(), subject, context).with_patience(Duration::ZERO)
+}
+
+fn id(reply: ApprovalReply) -> ApprovalId {
+    match reply {
+        ApprovalReply::Waits(id) => id,
+        ApprovalReply::Answer(answer) => panic!("{answer:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_yes_that_nobody_waited_for_lets_one_call_through_that_is_made_again() {
+    let pending = PendingApprovals::new(Clock::system());
+    let ada = Principal::operator("ada");
+    let first = id(pending.ask(call("a", "1")).await.unwrap());
+    assert_eq!(
+        id(pending.ask(call("a", "1")).await.unwrap()),
+        first,
+        "what is repeated is the same question"
+    );
+    id(pending.ask(call("a", "2")).await.unwrap());
+    assert_eq!(pending.list().len(), 2);
+    pending.decide(&ada, &first, &yes(&ada)).await.unwrap();
+    assert_eq!(pending.list().len(), 1);
+    assert_eq!(decision(pending.ask(call("a", "2")).await.unwrap()), None);
+    assert_eq!(decision(pending.ask(call("a", "1")).await.unwrap()), Some(Decision::Approved));
+    assert_ne!(id(pending.ask(call("a", "1")).await.unwrap()), first);
+}
+
+#[tokio::test]
+async fn a_no_to_a_call_stays_until_its_end_or_until_it_is_forgotten() {
+    let hands = Hands::at(1000);
+    let pending = PendingApprovals::new(hands.clock()).with_denied_for(Duration::from_secs(2));
+    let ada = Principal::operator("ada");
+    let no = ApprovalAnswer::new(ada.clone(), Decision::Denied);
+    let first = id(pending.ask(call("a", "1")).await.unwrap());
+    pending.decide(&ada, &first, &no).await.unwrap();
+    for _ in 0..2 {
+        assert_eq!(decision(pending.ask(call("a", "1")).await.unwrap()), Some(Decision::Denied));
+    }
+    let found = pending.find(&first).unwrap();
+    assert_eq!((found.answer.unwrap().0, found.ends_at), (Decision::Denied, moment(3000)));
+    hands.set(3000);
+    let second = id(pending.ask(call("a", "1")).await.unwrap());
+    pending.decide(&ada, &second, &no).await.unwrap();
+    assert!(pending.forget(&Principal::new("a"), &second).await.is_err());
+    assert!(pending.forget(&ada, &second).await.unwrap() && !pending.forget(&ada, &second).await.unwrap());
+    assert_eq!(decision(pending.ask(call("a", "1")).await.unwrap()), None);
+}
+
+#[tokio::test]
+async fn a_question_that_nobody_answers_comes_to_its_end() {
+    let hands = Hands::at(1000);
+    let pending = PendingApprovals::new(hands.clock()).with_open_for(Duration::from_secs(60));
+    let ada = Principal::operator("ada");
+    let first = id(pending.ask(call("a", "1")).await.unwrap());
+    hands.set(60_999);
+    assert_eq!(pending.list().len(), 1);
+    hands.set(61_000);
+    assert!(pending.list().is_empty());
+    let late = pending.decide(&ada, &first, &yes(&ada)).await.unwrap_err();
+    assert_eq!(late.code(), code::RESOURCE_NOT_FOUND);
+}
+
+#[tokio::test]
+async fn what_nobody_waits_for_makes_room_for_what_the_same_agent_asks_next() {
+    let pending = PendingApprovals::new(Clock::system());
+    let first = id(pending.ask(call("a", "first")).await.unwrap());
+    for number in 0..MAX_OF_ASKER {
+        id(pending.ask(call("a", &number.to_string())).await.unwrap());
+    }
+    assert_eq!(pending.list().len(), MAX_OF_ASKER);
+    assert!(pending.find(&first).is_none());
+}
+
+#[tokio::test]
+async fn what_nobody_waits_for_outlives_the_process_with_its_answer_and_is_taken_once() {
+    let store = MemoryQuestions::default();
+    let open = || PendingApprovals::new(Clock::system()).with_store(store.clone()).unwrap();
+    let ada = Principal::operator("ada");
+    let asked = id(open().ask(call("a", "1")).await.unwrap());
+    let pending = open();
+    let shown = pending.list().remove(0);
+    assert_eq!((&shown.id, shown.asker.unwrap()), (&asked, Principal::new("a")));
+    pending.decide(&ada, &asked, &yes(&ada)).await.unwrap();
+    let pending = open();
+    assert!(pending.list().is_empty());
+    assert_eq!(decision(pending.ask(call("b", "2")).await.unwrap()), None);
+    assert_eq!(decision(pending.ask(call("a", "1")).await.unwrap()), Some(Decision::Approved));
+    let again = id(open().ask(call("a", "1")).await.unwrap());
+    assert_ne!(again, asked, "a yes to one call is none to the next, whatever ends in between");
+}
+
+#[tokio::test]
+async fn a_lasting_yes_is_entered_into_the_book_though_nobody_waits_for_it() {
+    let book = book(&Arc::default()).await;
+    let pending = PendingApprovals::new(Clock::system()).with_book(book.clone());
+    let ada = Principal::operator("ada");
+    let own = || question(Permission::Camera).with_patience(Duration::ZERO);
+    let asked = id(pending.ask(own()).await.unwrap());
+    pending.decide(&ada, &asked, &yes(&ada)).await.unwrap();
+    assert!(book.is_granted(&"s".into(), &Permission::Camera));
+    // What was decided elsewhere is asked no more.
+    id(pending.ask(question(Permission::ShellExecute).with_patience(Duration::ZERO)).await.unwrap());
+    book.grant(&ada, &"s".into(), &Permission::ShellExecute, Terms::default()).await.unwrap();
+    assert!(pending.list().is_empty());
+}
+
+#[tokio::test]
+async fn more_questions_than_anybody_reads_are_refused() {
+    let pending = PendingApprovals::new(Clock::system());
+    let mut asking = Vec::new();
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    for number in 0..=MAX_QUESTIONS {
+        let server = format!("s{}", number / 8);
+        let mut ask = pending.ask(from(None, &server, number));
+        let polled = ask.as_mut().poll(&mut context);
+        assert_eq!(polled.is_ready(), number == MAX_QUESTIONS);
+        asking.push(ask);
+    }
+    assert_eq!(pending.list().len(), MAX_QUESTIONS);
+}
+
+fn from(agent: Option<&str>, server: &str, number: usize) -> ApprovalQuestion {
+    let permission = Permission::read(&format!("com.example.{server}.p{number}"));
+    let subject = Subject::Permission {
+        permission,
+        risk: mgp_types::mgp::RiskLevel::Safe,
+        tool: None,
+        arguments: None,
+    };
+    let mut context = Context::default();
+    context.principal = agent.map(Principal::new);
+    ApprovalQuestion::new(server.into(), subject, context)
+}
+
+#[tokio::test]
+async fn neither_an_agent_nor_a_server_takes_the_room_of_the_others() {
+    let pending = PendingApprovals::new(Clock::system());
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    let mut asking = Vec::new();
+    let mut ask = |agent: Option<&str>, server: &str, count: usize| {
+        let mut refused = 0;
+        for number in 0..count {
+            let mut ask = pending.ask(from(agent, server, number));
+            refused += usize::from(ask.as_mut().poll(&mut context).is_ready());
+            asking.push(ask);
+        }
+        refused
+    };
+    assert_eq!(ask(Some("greedy"), "s", MAX_QUESTIONS), MAX_QUESTIONS - 16);
+    assert_eq!(ask(None, "rogue", MAX_QUESTIONS), MAX_QUESTIONS - 64);
+    assert_eq!(ask(Some("modest"), "other", 16), 0);
+    assert_eq!(ask(None, "honest", 64), 0);
+    // To join a question that stands already takes no room.
+    assert_eq!(ask(Some("greedy"), "honest", 1), 0);
+}

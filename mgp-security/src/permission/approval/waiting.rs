@@ -1,0 +1,121 @@
+//! The words in which everybody is told that something waits for a person, and how that becomes a yes.
+
+use std::time::Duration;
+
+use mgp_types::mgp::ServerId;
+use mgp_types::{Error, Method, Params, RawJson, Request};
+
+use super::{ApprovalId, ApprovalQuestion, line};
+use crate::refusal::advice;
+
+/// Returns the command that says yes to the question `id`.
+pub(in crate::permission) fn command(id: &ApprovalId) -> String {
+    format!("mgp permissions approve {}", id.as_str())
+}
+
+/// Returns the refusal of what waits for the answer to the question `id`: its details name the id and the command.
+///
+/// Whatever a person has to decide is refused in these words, and in no others.
+pub(crate) fn waits_for_approval(code: i64, subject: &Waits<'_>, id: &ApprovalId) -> Error {
+    let command = command(id);
+    let what = match *subject {
+        Waits::Call { tool, server } => format!("the call of `{}` of `{}`", line(tool), shown(server)),
+        Waits::Permission { permission, server } => {
+            format!("the permission `{}` of the server `{}`", line(permission), shown(server))
+        }
+        Waits::Server(server) => format!("the server `{}`", shown(server)),
+    };
+    let message = format!(
+        "{what} is waiting for approval: a person has to confirm it by `{command}` in a terminal; after that, make the \
+         same call again"
+    );
+    let next =
+        format!("tell the user to run `{command}` in a terminal, and make the same call again after that");
+    let mut details = vec![("reason", "deferred"), ("approval_id", id.as_str()), ("command", &command)];
+    match *subject {
+        Waits::Permission { permission, server } => {
+            details.extend([("permission", permission), ("server_id", server.as_str())]);
+        }
+        Waits::Call { server, .. } | Waits::Server(server) => details.push(("server_id", server.as_str())),
+    }
+    details.push(("next", &next));
+    let recovery = advice(code, &details).with_retryable(true).with_retry_after_ms(RETRY_AFTER_MS);
+    Error::new(code, message).with_recovery(recovery)
+}
+
+/// What waits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Waits<'a> {
+    /// One call.
+    Call { tool: &'a str, server: &'a ServerId },
+    /// A call, for a permission of its server.
+    Permission { permission: &'a str, server: &'a ServerId },
+    /// All calls of a server, for what it needs to operate.
+    Server(&'a ServerId),
+}
+
+fn shown(server: &ServerId) -> String {
+    line(server.as_str())
+}
+
+/// Tells the caller by progress, again and again, that its call waits for the answer to the question `id`. Ends never;
+/// does nothing if the caller did not ask for progress.
+pub(super) async fn keep_telling(question: &ApprovalQuestion, id: &ApprovalId) {
+    if let Some(token) = question.progress_token.as_ref().filter(|_| question.context.outbox.is_open()) {
+        let message = format!("waiting for approval: {}", command(id));
+        let message = RawJson::from_value(&message).unwrap_or_else(|_| RawJson::null());
+        for count in 0_u32.. {
+            let mut params = Params::new();
+            params.set("progressToken", token.clone());
+            // It has to grow, and whatever the server tells afterwards should be more.
+            let progress = RawJson::from_value(&(f64::from(count) / 1e6)).unwrap_or_else(|_| RawJson::null());
+            params.set("progress", progress);
+            params.set("message", message.clone());
+            if let Err(error) =
+                question.context.outbox.notify(Request::notify(Method::PROGRESS, params)).await
+            {
+                tracing::debug!(%error, "a caller does not hear what its call waits for");
+                break;
+            }
+            tokio::time::sleep(TELL_EVERY).await;
+        }
+    }
+    std::future::pending::<()>().await;
+}
+
+/// People decide slowly.
+const RETRY_AFTER_MS: u64 = 30_000;
+/// Less than the shortest time for which known clients wait without a word.
+const TELL_EVERY: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::Object;
+    use mgp_types::mgp::code;
+
+    use super::*;
+
+    #[test]
+    fn whatever_waits_is_told_in_the_same_words_with_the_command() {
+        let (server, id) = (ServerId::from("files"), ApprovalId::from("7f"));
+        for (subject, what) in [
+            (Waits::Call { tool: "remove", server: &server }, "the call of `remove` of `files`"),
+            (
+                Waits::Permission { permission: "camera", server: &server },
+                "the permission `camera` of the server `files`",
+            ),
+            (Waits::Server(&server), "the server `files`"),
+        ] {
+            let error = waits_for_approval(code::PERMISSION_DENIED, &subject, &id);
+            let rest = error.message().strip_prefix(what).unwrap();
+            assert_eq!(
+                rest,
+                " is waiting for approval: a person has to confirm it by `mgp permissions approve 7f` in a terminal; after \
+                 that, make the same call again"
+            );
+            let details = Object::from_raw(&error.recovery().unwrap().details.unwrap()).unwrap();
+            assert_eq!(details.text("approval_id").as_deref(), Some("7f"));
+            assert_eq!(details.text("command").as_deref(), Some("mgp permissions approve 7f"));
+        }
+    }
+}

@@ -287,8 +287,8 @@ impl Registry {
                 server.unconfined.as_ref().map(|why| format!("; it would run unconfined: {why}"));
             tracing::warn!(server = %id, "a registered server waits: `mgp registrations approve {id}` starts it");
             return told(ServerStatus::PendingApproval).with_message(format!(
-                "its code {inspected} inspected; before it is started an operator has to approve it: \
-                 `mgp registrations approve {id}`{}",
+                "its code {inspected} inspected; the server `{id}` is waiting for approval: a person has to confirm it by \
+                 `mgp permissions approve {id}` in a terminal (`mgp registrations approve {id}` does the same){}",
                 unconfined.unwrap_or_default()
             ));
         }

@@ -189,12 +189,13 @@ async fn show(link: &Link, output: &Output, wanted: Show) -> Result<Exit, Failur
     output.show(&question, |shown, out| {
         let Question { id, asked_at, ends_at, decision, answered_by, .. } = &shown.question;
         writeln!(out, "{id}  {asked_at}")?;
+        let until = ends_at.map(|end| format!(" until {end}")).unwrap_or_default();
         match (decision, answered_by) {
             (Some(decision), Some(by)) => {
                 let (word, by) = (word(*decision), printable(by));
-                writeln!(out, "{word} by {by} until {ends_at}; `mgp permissions reset {id}` forgets that")?;
+                writeln!(out, "{word} by {by}{until}; `mgp permissions reset {id}` forgets that")?;
             }
-            _ => writeln!(out, "waits for an answer until {ends_at}")?,
+            _ => writeln!(out, "waits for an answer{until}")?,
         }
         match &shown.arguments {
             // The first line says what it is about, and all arguments come behind it.
@@ -282,8 +283,9 @@ async fn watch(link: &Link, output: &Output) -> Result<Exit, Failure> {
     output.note("questions are asked here as they come; Ctrl-C ends it");
     let mut known = Vec::new();
     loop {
+        let seen = Watch { known: known.clone() };
         let pending: Pending = tokio::select! {
-            pending = link.ask(method::PERMISSIONS_WATCH, &Watch { known: known.clone() }) => pending?,
+            pending = link.ask(method::PERMISSIONS_WATCH, &seen) => pending?,
             _ = tokio::signal::ctrl_c() => return Ok(Exit::Done),
         };
         let is_new = |question: &&Question| !known.contains(&question.id);

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::layer::Asked;
 use super::page::Page;
+use super::registrations;
 use crate::parts::Parts;
 use crate::targets::Targets;
 
@@ -38,8 +39,9 @@ pub(crate) struct Question {
     /// The question for people.
     pub(crate) message: String,
     pub(crate) asked_at: Timestamp,
-    /// When it is forgotten; of one that was answered, when its answer is.
-    pub(crate) ends_at: Timestamp,
+    /// When it is forgotten; of one that was answered, when its answer is. A registration is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) ends_at: Option<Timestamp>,
     /// What was answered; the answer waits until the same is asked again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) decision: Option<Decision>,
@@ -208,14 +210,18 @@ pub(super) fn pending(parts: &Parts) -> Pending {
         server_id,
         permission,
     });
+    let questions = parts.pending.list().into_iter().map(Question::of);
     Pending {
-        questions: parts.pending.list().into_iter().map(Question::of).collect(),
+        questions: questions.chain(registrations::questions(parts)).collect(),
         undecided: undecided.collect(),
     }
 }
 
 pub(super) fn show(parts: &Parts, asked: &ShowQuestion) -> Result<ShownQuestion, Error> {
     let Some(open) = parts.pending.find(&ApprovalId::from(asked.id.as_str())) else {
+        if let Some(question) = registrations::questions(parts).find(|question| question.id == asked.id) {
+            return Ok(ShownQuestion { question, arguments: None });
+        }
         return Err(Error::new(code::RESOURCE_NOT_FOUND, "there is no such question, or not any more"));
     };
     let arguments = open.subject.arguments().map(|arguments| arguments.whole().to_owned());
@@ -292,6 +298,14 @@ pub(super) fn list(parts: &Parts, asked: &ListGrants) -> Grants {
 }
 
 async fn decide(asked: &Asked, id: &str, answer: &ApprovalAnswer) -> Result<Decided, Error> {
+    if registrations::questions(&asked.parts).any(|question| question.id == id) {
+        let named = registrations::NamedRegistration { server_id: id.into() };
+        match answer.decision {
+            Decision::Approved => drop(registrations::approve(asked, &named).await?),
+            _ => drop(registrations::deny(asked, named).await?),
+        }
+        return Ok(Decided { decision: answer.decision });
+    }
     asked.parts.pending.decide(&asked.by, &ApprovalId::from(id), answer).await?;
     Ok(Decided { decision: answer.decision })
 }
@@ -321,7 +335,7 @@ impl Question {
             agent_id: open.asker.map(|asker| asker.access_id().into_owned()),
             message: open.message,
             asked_at: open.asked_at,
-            ends_at: open.ends_at,
+            ends_at: Some(open.ends_at),
             decision: open.answer.as_ref().map(|(decision, _)| *decision),
             answered_by: open.answer.map(|(_, by)| by.id().into_owned()),
         }

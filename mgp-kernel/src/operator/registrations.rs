@@ -5,11 +5,12 @@ use mgp_discovery::registry::{
     Approval, CodeFile, Launch, Lifetime, Registered, Registrant, Registry, visible,
 };
 use mgp_types::Error;
-use mgp_types::mgp::{Permission, ServerId, ServerStatus, Timestamp, TrustLevel};
+use mgp_types::mgp::{Permission, RiskLevel, ServerId, ServerStatus, Timestamp, TrustLevel};
 use serde::{Deserialize, Serialize};
 
 use super::layer::Asked;
 use super::page::Page;
+use super::permissions::Question;
 use crate::parts::Parts;
 
 /// Asks for registered servers: all, or those that wait.
@@ -101,6 +102,35 @@ pub(super) fn list(parts: &Parts, asked: &ListRegistrations) -> Result<Registrat
     let wanted = all.iter().filter(|server| !asked.waiting || !server.is_approved());
     let (registrations, next_offset) = asked.page.of(wanted.map(|server| RegistrationRow::of(server)));
     Ok(Registrations { registrations, next_offset })
+}
+
+/// Returns the registered servers that wait for approval, each as a question whose id is that of the server.
+pub(super) fn questions(parts: &Parts) -> impl Iterator<Item = Question> {
+    let all = parts.registry.get().map(Registry::registered).unwrap_or_default();
+    all.into_iter().filter(|server| !server.is_approved()).map(|server| {
+        let row = RegistrationRow::of(&server);
+        let message = format!(
+            "`{}` registered the server `{}`, which runs `{}`. Start it? Its files are shown by `mgp registrations list \
+             --waiting`.",
+            visible(&row.registered_by),
+            visible(row.server_id.as_str()),
+            row.launch
+        );
+        Question {
+            id: row.server_id.as_str().to_owned(),
+            server_id: row.server_id,
+            permission: None,
+            tool_name: None,
+            // Nobody knows what it does.
+            risk: RiskLevel::Dangerous,
+            agent_id: row.by_agent.then_some(row.registered_by),
+            message,
+            asked_at: row.registered_at,
+            ends_at: None,
+            decision: None,
+            answered_by: None,
+        }
+    })
 }
 
 pub(super) async fn approve(asked: &Asked, named: &NamedRegistration) -> Result<ApprovedRegistration, Error> {

@@ -54,8 +54,8 @@ impl Approver for Counted {
         self.inner.ask(question)
     }
 
-    fn take_back(&self, question: &ApprovalQuestion) {
-        self.inner.take_back(question);
+    fn take_back<'a>(&'a self, question: &'a ApprovalQuestion) -> BoxFuture<'a, ()> {
+        self.inner.take_back(question)
     }
 
     fn open_for(&self, server: &ServerId) -> Option<ApprovalId> {

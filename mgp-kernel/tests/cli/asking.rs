@@ -98,15 +98,20 @@ fn pending(home: &Home) -> Vec<Value> {
     home.json(["permissions", "pending"])["questions"].as_array().unwrap().clone()
 }
 
-/// The one question that waits, when it does.
-async fn question(home: &Home) -> String {
+/// Removes a note, and has an operator approve that when they are asked.
+async fn remove_approved(home: &Home, client: &Client, number: usize) -> String {
+    let mut call = std::pin::pin!(remove(client, number));
     let end = Instant::now() + PATIENCE;
     loop {
-        if let [question] = &pending(home)[..] {
-            return question["id"].as_str().unwrap().to_owned();
+        tokio::select! {
+            told = &mut call => panic!("it did not wait: {told}"),
+            () = tokio::time::sleep(Duration::from_millis(20)) => {}
         }
-        assert!(Instant::now() < end, "nobody is asked");
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        if let [question] = &pending(home)[..] {
+            approve(home, question["id"].as_str().unwrap());
+            return call.await;
+        }
+        assert!(Instant::now() < end, "nobody is asked: {:?}", pending(home));
     }
 }
 
@@ -151,8 +156,7 @@ async fn an_answer_that_is_none_is_no_denial_and_the_question_goes_on() {
         });
         let (client, _kernel) = connect(&home, way, builder).await;
         for number in 1..=answers.len() {
-            let deciding = async { approve(&home, &question(&home).await) };
-            let (told, ()) = tokio::join!(remove(&client, number), deciding);
+            let told = remove_approved(&home, &client, number).await;
             assert!(came_through(&told), "{way:?} {revision:?} {number}: {told}");
         }
     }
@@ -195,7 +199,7 @@ async fn a_declined_permission_is_shown_with_its_end_and_asked_about_again_after
     let answers = Arc::new(Mutex::new(vec![json!({"decision": "approve"}), json!({"decision": "deny"})]));
     let builder = plain(ERAS[0]).on_elicitation(move |_, _| {
         let content = answers.lock().pop().unwrap();
-        async {
+        async move {
             serde_json::from_value::<ElicitResult>(json!({"action": "accept", "content": content})).unwrap()
         }
     });

@@ -52,6 +52,45 @@ fn an_operator_decides_by_command_about_what_an_agent_registered() {
 }
 
 #[test]
+fn a_registration_waits_in_the_list_of_all_that_needs_a_person() {
+    let home = Home::new();
+    home.write("adds.py", "print(1 + 2)\n");
+    home.write(
+        "mgp.toml",
+        &format!(
+            "[kernel]\nstate = {:?}\n[[agents]]\nid = 'coder'\nstdio = true\n\
+             [registration]\nagents = ['coder']\ncommands = ['python3']\n",
+            home.path("state")
+        ),
+    );
+    let mut kernel = Kernel::start(&home, &[]);
+    let mut agent = Talk::open(&mut kernel);
+    for id in ["adds", "other"] {
+        let arguments = json!({
+            "id": id, "command": "python3", "args": [home.path("adds.py")], "justification": "to add",
+            "mgp": {"extensions": [], "permissions_required": [], "trust_level": "sandboxed"},
+        });
+        let register = json!({"name": "mgp.discovery.register", "arguments": arguments});
+        let told = agent.ask("tools/call", &register).to_string();
+        let words =
+            format!("is waiting for approval: a person has to confirm it by `mgp permissions approve {id}`");
+        assert!(told.contains(&words), "{told}");
+    }
+    let pending = home.json(["permissions", "pending"]);
+    assert_eq!(
+        (&pending["questions"][0]["id"], &pending["questions"][0]["agent_id"]),
+        (&json!("adds"), &json!("coder"))
+    );
+    assert!(home.run(["permissions", "show", "adds"]).out.contains("adds.py"));
+    assert_eq!(home.json(["permissions", "approve", "adds"])["decision"], "approved");
+    assert_eq!(home.json(["permissions", "deny", "other"])["decision"], "denied");
+    assert_eq!(home.json(["permissions", "pending"])["questions"], json!([]));
+    let all = home.json(["registrations", "list"]);
+    assert_eq!(all["registrations"].as_array().unwrap().len(), 1, "{all}");
+    assert_eq!(all["registrations"][0]["state"], "approved");
+}
+
+#[test]
 fn without_a_kernel_nothing_is_approved() {
     let home = Home::new();
     assert_eq!(home.json(["registrations", "list"])["registrations"], json!([]));

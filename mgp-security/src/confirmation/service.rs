@@ -205,7 +205,7 @@ impl Shared {
             Either::Left((reply, _)) => reply,
             Either::Right((approver, asking)) => {
                 drop(asking);
-                self.approver.take_back(&question);
+                self.approver.take_back(&question).await;
                 Ok(ApprovalReply::Answer(ApprovalAnswer::new(approver, Decision::Approved)))
             }
         }

@@ -41,7 +41,9 @@ pub trait Approver: Send + Sync + fmt::Debug + 'static {
     fn ask(&self, question: ApprovalQuestion) -> BoxFuture<'_, Result<ApprovalReply, Error>>;
 
     /// Takes a question back that was answered elsewhere.
-    fn take_back(&self, _question: &ApprovalQuestion) {}
+    fn take_back<'a>(&'a self, _question: &'a ApprovalQuestion) -> BoxFuture<'a, ()> {
+        Box::pin(std::future::ready(()))
+    }
 
     /// Names an open question about what `server` needs by itself, if there is one.
     fn open_for(&self, _server: &ServerId) -> Option<ApprovalId> {

@@ -227,13 +227,19 @@ impl PendingApprovals {
     }
 
     /// Takes a question back that was answered elsewhere, unless others wait for its answer.
-    pub(super) fn take_back(&self, question: &ApprovalQuestion) {
-        let mut open = self.0.open.lock();
-        open.remove_where(|row| {
-            row.forget_gone();
-            row.answer.is_none() && row.waiting.is_empty() && row.is_answered_with(question)
-        });
-        self.tell_count(&open);
+    async fn forget_answered(&self, question: &ApprovalQuestion) {
+        let gone = {
+            let mut open = self.0.open.lock();
+            open.remove_where(|row| {
+                row.forget_gone();
+                row.answer.is_none() && row.waiting.is_empty() && row.is_answered_with(question)
+            });
+            self.tell_count(&open);
+            open.gone.last().cloned()
+        };
+        if let Some(gone) = gone {
+            self.keep_if_possible(&gone).await;
+        }
     }
 
     /// Names an open question about what `server` needs by itself.
@@ -268,6 +274,9 @@ impl PendingApprovals {
         row.forget_gone();
         let stays = if !row.waiting.is_empty() {
             // It was for one call; those of the others are questions of their own.
+            if std::mem::take(&mut row.is_stored) {
+                open.gone.push(row.id.clone());
+            }
             row.renew()?;
             true
         } else if is_told {
@@ -348,8 +357,8 @@ impl Approver for PendingApprovals {
         Box::pin(self.ask_operators(question))
     }
 
-    fn take_back(&self, question: &ApprovalQuestion) {
-        Self::take_back(self, question);
+    fn take_back<'a>(&'a self, question: &'a ApprovalQuestion) -> BoxFuture<'a, ()> {
+        Box::pin(self.forget_answered(question))
     }
 
     fn open_for(&self, server: &ServerId) -> Option<ApprovalId> {

@@ -78,7 +78,7 @@ impl ApprovalWays {
         };
         match told {
             Ok(Ok(answer)) if answer.decision != Decision::Deferred => {
-                self.queue.take_back(question);
+                self.queue.take_back(question).await;
                 // A no to a call is for this call; a no to a permission stays for a while.
                 let stays = matches!(question.subject, Subject::Permission { .. });
                 return Ok(Some(if stays { self.queue.with_end(answer) } else { answer }));
@@ -97,8 +97,8 @@ impl Approver for ApprovalWays {
         Box::pin(self.ask_in_order(question))
     }
 
-    fn take_back(&self, question: &ApprovalQuestion) {
-        self.queue.take_back(question);
+    fn take_back<'a>(&'a self, question: &'a ApprovalQuestion) -> BoxFuture<'a, ()> {
+        self.queue.take_back(question)
     }
 
     fn open_for(&self, server: &ServerId) -> Option<ApprovalId> {

@@ -174,7 +174,7 @@ impl PermissionGate {
             Either::Left((reply, _)) => reply.map(Some),
             Either::Right(((), asking)) => {
                 drop(asking);
-                approver.take_back(&asked);
+                approver.take_back(&asked).await;
                 Ok(None)
             }
         }

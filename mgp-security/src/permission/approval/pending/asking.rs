@@ -61,6 +61,8 @@ impl PendingApprovals {
             question.patience.min(PATIENCE_UNTOLD)
         };
         let id = waiting.id().unwrap_or_else(|| ApprovalId::from(""));
+        // From now on it can be answered, whatever ends.
+        self.keep_if_possible(&id).await;
         let told = pin!(keep_telling(&question, &id));
         let in_time = timeout(patience, select(&mut answer, told)).await;
         let answered = match in_time {
@@ -73,10 +75,16 @@ impl PendingApprovals {
         }
         let id = waiting.id().unwrap_or_else(|| id.clone());
         drop(waiting);
-        if let Err(error) = self.keep(&id).await {
-            tracing::warn!(%error, "a question to operators is lost when the kernel stops");
-        }
+        // It may have got another id since.
+        self.keep_if_possible(&id).await;
         Ok(ApprovalReply::Waits(id))
+    }
+
+    /// As [`keep`](Self::keep), where a question that is not kept is no reason to refuse anything.
+    pub(super) async fn keep_if_possible(&self, id: &ApprovalId) {
+        if let Err(error) = self.keep(id).await {
+            tracing::warn!(%error, "questions to operators are lost, or come back, when the kernel stops");
+        }
     }
 
     /// Brings the question `id` into the store as it is, and takes out of it what is gone.

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use crate::home::{Home, Ran};
 use crate::kernel::Kernel;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_mins(1);
 const ERAS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 
 /// How a client reaches the kernel.
@@ -100,19 +100,20 @@ fn pending(home: &Home) -> Vec<Value> {
 
 /// Removes a note, and has an operator approve that when they are asked.
 async fn remove_approved(home: &Home, client: &Client, number: usize) -> String {
-    let mut call = std::pin::pin!(remove(client, number));
+    // On a task of its own: commands are waited for here.
+    let call =
+        tokio::spawn(client.call_tool("notes__remove_note", json!({ "number": number })).into_future());
     let end = Instant::now() + PATIENCE;
     loop {
-        tokio::select! {
-            told = &mut call => panic!("it did not wait: {told}"),
-            () = tokio::time::sleep(Duration::from_millis(20)) => {}
-        }
         if let [question] = &pending(home)[..] {
             approve(home, question["id"].as_str().unwrap());
-            return call.await;
+            break;
         }
+        assert!(!call.is_finished(), "it did not wait: {:?}", call.await);
         assert!(Instant::now() < end, "nobody is asked: {:?}", pending(home));
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
+    text(&call.await.unwrap().unwrap())
 }
 
 fn approve(home: &Home, id: &str) {

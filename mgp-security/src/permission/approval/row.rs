@@ -58,7 +58,7 @@ impl Row {
     ) -> Self {
         // The way back to the caller ends with its call, and a question must not keep its session.
         let mut context = Context::default();
-        context.principal = question.context.principal.clone();
+        context.principal.clone_from(&question.context.principal);
         context.trace = question.context.trace;
         let question =
             ApprovalQuestion { context, id: Some(id.clone()), progress_token: None, ..question.clone() };

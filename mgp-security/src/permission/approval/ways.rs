@@ -64,8 +64,8 @@ impl ApprovalWays {
         if is_abridged {
             question.id = Some(self.queue.id_for(question)?);
         }
-        let asked = question.clone();
-        let client = pin!(timeout_at(end, self.client.ask(&asked, operator, asker)));
+        let shown = question.clone();
+        let client = pin!(timeout_at(end, self.client.ask(&shown, operator, asker)));
         let told = if is_abridged {
             match select(client, self.queue.ask(question.clone())).await {
                 Either::Left((told, _)) => told,

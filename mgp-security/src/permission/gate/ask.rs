@@ -60,7 +60,7 @@ impl PermissionGate {
                     None if self.has_expired(&undecided, request) => Reason::Expired,
                     None => Reason::Deferred(None),
                 };
-                let permission = waits.map(|(permission, _)| permission).or(undecided.first());
+                let permission = waits.map(|(permission, _)| permission).or_else(|| undecided.first());
                 Err(refuse(self.server(), &reason, permission, request))
             }
         }

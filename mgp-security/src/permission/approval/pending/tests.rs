@@ -133,7 +133,7 @@ async fn a_no_to_a_call_stays_until_its_end_or_until_it_is_forgotten() {
 #[tokio::test]
 async fn a_question_that_nobody_answers_comes_to_its_end() {
     let hands = Hands::at(1000);
-    let pending = PendingApprovals::new(hands.clock()).with_open_for(Duration::from_secs(60));
+    let pending = PendingApprovals::new(hands.clock()).with_open_for(Duration::from_mins(1));
     let ada = Principal::operator("ada");
     let first = id(pending.ask(call("a", "1")).await.unwrap());
     hands.set(60_999);

@@ -49,7 +49,7 @@ async fn connect(home: &Home, way: Way, builder: ClientBuilder) -> (Client, Opti
             let (folder, config) = (home.path(""), home.path("mgp.toml"));
             let command = || {
                 ChildCommand::new(env!("CARGO_BIN_EXE_mgp"))
-                    .arg("serve")
+                    .args(["serve", "--foreground"])
                     .current_dir(&folder)
                     .env("HOME", &folder)
                     .env("MGP_CONFIG_PATH", &config)

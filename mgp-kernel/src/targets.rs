@@ -7,7 +7,10 @@ use mgp_discovery::config::nearest;
 use mgp_security::access::{KnownTargets, Unmatched};
 use mgp_security::auth::ApiPermission;
 use mgp_security::definition::{DefinitionKind, server_of};
-use mgp_types::mgp::{AccessPermission, Glob, ToolName, ToolPattern, method};
+use mgp_types::mgp::{
+    AccessPermission, Glob, Permission, ServerId, ServerState, ToolName, ToolPattern, method,
+};
+use mgp_types::{Error, RawJson};
 use serde::{Deserialize, Serialize};
 
 use crate::parts::Parts;
@@ -77,6 +80,51 @@ pub(crate) fn unmatched_rules(parts: &Parts) -> UnmatchedRules {
         }
     }
     UnmatchedRules { rules }
+}
+
+/// Looks whether a permission is a standard one, or one that some server is known to need.
+///
+/// A server that is not connected may need more than it is known to; then only what reads like a known name is taken for a
+/// misspelling of that.
+pub(crate) fn check_permission(
+    parts: &Parts,
+    server: &ServerId,
+    permission: &Permission,
+) -> Result<(), Error> {
+    let config = parts.config.load();
+    let mut known: BTreeSet<String> =
+        Permission::STANDARD.iter().map(|one| one.as_str().to_owned()).collect();
+    for server in &config.servers {
+        known.extend(server.security.permissions.iter().map(|one| one.as_str().to_owned()));
+        known.extend(server.mgp.iter().flat_map(|mgp| &mgp.permissions_required).cloned());
+    }
+    known.extend(config.permissions.grants.iter().map(|grant| grant.permission.as_str().to_owned()));
+    known.extend(parts.grants.waiting().into_iter().map(|(_, one)| one.as_str().to_owned()));
+    known.extend(parts.grants.all_records().into_iter().map(|record| record.permission.as_str().to_owned()));
+    let named = permission.as_str();
+    if known.contains(named) {
+        return Ok(());
+    }
+    let meant = nearest(named, known.iter().map(String::as_str));
+    let is_connected = || {
+        let view = parts.fleet.views().into_iter().find(|view| view.id == *server);
+        view.is_some_and(|view| view.state == ServerState::Connected)
+    };
+    if meant.is_none() && !is_connected() {
+        return Ok(());
+    }
+    let reason = format!("no server needs a permission `{named}`, so this would stand for nothing");
+    let data = serde_json::json!({
+        "reason": reason,
+        "did_you_mean": meant.map(|permission| serde_json::json!({"permission": permission})),
+        "known": known,
+    });
+    let advice = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
+    let error = Error::invalid_params(format!("{reason}{advice} (`force` makes it all the same)"));
+    Err(match RawJson::from_value(&data) {
+        Ok(data) => error.with_data(data),
+        Err(_) => error,
+    })
 }
 
 /// Logs the rules of the configuration that stand for nothing.

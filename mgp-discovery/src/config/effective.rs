@@ -1,6 +1,6 @@
 //! What follows from settings that were left out.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use mgp_types::mgp::{DefaultPolicy, Glob, TrustLevel};
 
@@ -17,12 +17,17 @@ pub struct BadAddress {
 }
 
 impl ListenSettings {
-    /// Where to listen for HTTP, if at all. `localhost` is understood; other names may be those of several hosts.
+    /// Returns where to listen for HTTP, if at all, at port 7332 if none is written. `localhost` is understood; other names
+    /// may be those of several hosts.
     pub fn address(&self) -> Result<Option<SocketAddr>, BadAddress> {
         let Some(written) = &self.http else { return Ok(None) };
+        if let Ok(address) = written.trim_matches(['[', ']']).parse::<IpAddr>() {
+            return Ok(Some(SocketAddr::new(address, PORT)));
+        }
+        let written = if written == "localhost" { &format!("localhost:{PORT}") } else { written };
         let numbers = written.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
         numbers.as_deref().unwrap_or(written).parse().map(Some).map_err(|_| {
-            let port = written.rsplit(':').next().and_then(|port| port.parse::<u16>().ok()).unwrap_or(7332);
+            let port = written.rsplit(':').next().and_then(|port| port.parse::<u16>().ok()).unwrap_or(PORT);
             let instead = format!("`127.0.0.1:{port}`, or `0.0.0.0:{port}` for every interface");
             BadAddress { written: written.clone(), instead }
         })
@@ -35,6 +40,9 @@ impl ListenSettings {
         self.require_keys || self.address().map_or(true, |address| address.is_some_and(beyond))
     }
 }
+
+/// Where HTTP is served if nothing else is said.
+const PORT: u16 = 7332;
 
 impl Config {
     /// What holds where no rule of access does.
@@ -110,6 +118,19 @@ mod tests {
         }
         assert!(!ListenSettings::default().keys_required());
         assert!(ListenSettings { require_keys: true, ..ListenSettings::default() }.keys_required());
+    }
+
+    #[test]
+    fn an_address_without_a_port_has_the_usual_one() {
+        for (http, address) in [
+            ("0.0.0.0", "0.0.0.0:7332"),
+            ("localhost", "127.0.0.1:7332"),
+            ("::1", "[::1]:7332"),
+            ("[::]", "[::]:7332"),
+            ("10.0.0.1:80", "10.0.0.1:80"),
+        ] {
+            assert_eq!(listening(http).address().unwrap().unwrap().to_string(), address);
+        }
     }
 
     #[test]

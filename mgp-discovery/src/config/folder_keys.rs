@@ -36,6 +36,7 @@ pub(super) const FOLDER_KEYS: &[(&str, &str)] = &[
     ("servers.pass_methods", "ignored"),
     ("servers.safe_methods", "ignored"),
     ("servers.tools.fallback", "a tool of the folder's own servers counts, another one is ignored"),
+    ("pass_env", "ignored"),
     ("listen", "ignored"),
     ("listen.require_keys", "on if either file says so"),
     ("agents", "ignored"),

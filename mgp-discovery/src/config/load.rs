@@ -136,7 +136,9 @@ impl ReadFile {
             .into_iter()
             .partition(|problem| problem.severity == Severity::Error);
         if !errors.is_empty() {
-            return Err(ConfigError::new(errors));
+            // A key that is misspelled is often why another one seems to be missing.
+            let misspelled = warnings.into_iter().filter(|warning| warning.instead.is_some());
+            return Err(ConfigError::new(errors.into_iter().chain(misspelled).collect()));
         }
         warnings.extend(more);
         Ok(Self { config, warnings, source })

@@ -39,6 +39,7 @@ macro_rules! all_users_only {
 /// The configuration of a user, with what the file `source` of a trusted folder, which reads as `folder`, may add to it.
 pub(super) fn merge(user: Config, folder: Config, source: &Source) -> Merged {
     let Config {
+        pass_env,
         servers,
         listen,
         agents,
@@ -60,6 +61,9 @@ pub(super) fn merge(user: Config, folder: Config, source: &Source) -> Merged {
         merged: Merged { config: user, applied: Vec::new(), ignored: Vec::new() },
     };
     merge.servers(servers);
+    if !pass_env.is_empty() {
+        merge.ignore(root().key("pass_env"), Reason::UsersOnly);
+    }
     if !agents.is_empty() {
         merge.ignore(root().key("agents"), Reason::UsersOnly);
     }

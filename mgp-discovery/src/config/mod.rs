@@ -32,6 +32,7 @@ mod locations;
 mod merge;
 pub mod model;
 mod nearest;
+mod pass_env;
 mod problem;
 mod reference;
 mod sections;

@@ -1,13 +1,19 @@
 use std::fmt::Write;
 
 use super::folder_keys::FOLDER_KEYS;
-use super::shape::{self, KeyShape, Shape, TableShape, Word};
+use super::shape::{self, KeyShape, Shape, Word};
 
 /// The reference page of `mgp.toml`, in Markdown: all that the types say of it.
 pub fn reference() -> String {
     let rows: Vec<String> = FOLDER_KEYS.iter().map(|(key, rule)| format!("| `{key}` | {rule} |")).collect();
     let mut page =
         INTRODUCTION.replace("{example}", EXAMPLE.trim_end()).replace("{folder}", &rows.join("\n"));
+    let alone = shape::root()
+        .keys
+        .iter()
+        .filter(|key| matches!(&key.shape, Shape::List(each) if matches!(**each, Shape::Text)));
+    page.push_str("\n## Above all sections\n\n");
+    keys(&mut page, alone);
     for key in &shape::root().keys {
         section(&mut page, key, "", 2);
     }
@@ -35,15 +41,15 @@ fn section(page: &mut String, key: &KeyShape, above: &str, level: usize) {
     };
     // Writing to a string does not fail.
     let _ = write!(page, "\n{} `{header}`\n\n{}\n\n", "#".repeat(level), key.doc);
-    keys(page, table);
+    keys(page, &table.keys);
     for key in &table.keys {
         section(page, key, &path, level + 1);
     }
 }
 
-fn keys(page: &mut String, table: &TableShape) {
+fn keys<'a>(page: &mut String, keys: impl IntoIterator<Item = &'a KeyShape>) {
     page.push_str("| key | value | default | meaning |\n|---|---|---|---|\n");
-    for key in &table.keys {
+    for key in keys {
         let default = match &key.default {
             _ if key.required => "required".into(),
             Some(default) => format!("`{default}`"),
@@ -88,6 +94,7 @@ fn documented(shape: &Shape) -> impl Iterator<Item = &Word> {
 mod tests {
     use super::*;
     use crate::config::Config;
+    use crate::config::shape::TableShape;
 
     #[test]
     fn the_page_in_docs_is_what_the_types_say() {

@@ -16,5 +16,5 @@ macro_rules! sections {
 }
 
 sections! {
-    listen, agents, access, permissions, confirmation, validators, audit, limits, tools, names, registration, telemetry, kernel,
+    pass_env, listen, agents, access, permissions, confirmation, validators, audit, limits, tools, names, registration, telemetry, kernel,
 }

@@ -211,5 +211,10 @@ pub(super) fn section_of(name: &str) -> Option<String> {
             found.push(header);
         }
     }
+    if root().keys.iter().any(|key| {
+        key.name == name && matches!(&key.shape, Shape::List(each) if matches!(**each, Shape::Text))
+    }) {
+        found.push("the top of the file, above the first `[section]`".to_owned());
+    }
     if found.len() == 1 { found.pop() } else { None }
 }

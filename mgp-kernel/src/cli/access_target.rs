@@ -79,6 +79,8 @@ fn ambiguous(word: &str, server: &str, tool: &str) -> Failure {
 /// What the kernel takes for meant by a rule that stands for nothing.
 #[derive(Debug, Deserialize)]
 struct Suggestion {
+    /// Why the rule is refused, without advice.
+    reason: Option<String>,
     /// Always there, or the refusal has another reason.
     #[serde(deserialize_with = "Option::deserialize")]
     did_you_mean: Option<Meant>,
@@ -93,7 +95,12 @@ struct Meant {
 /// Adds to the refusal of a rule that stands for nothing the command that is probably meant, and how to insist. `command` is
 /// told what is meant, written in one word.
 pub(super) fn advised(failure: Failure, command: impl Fn(&str) -> String) -> Failure {
-    let Some(Suggestion { did_you_mean }) = failure.data() else { return failure };
+    let Some(Suggestion { reason, did_you_mean }) = failure.data() else { return failure };
+    // The command says what is meant, so the message need not.
+    let failure = match reason {
+        Some(reason) => failure.told(reason),
+        None => failure,
+    };
     let Some(Meant { server_id, tool_name }) = did_you_mean else {
         return failure
             .hint("`mgp servers` and `mgp tools` show what there is; `--force` makes it as it is written");
@@ -102,7 +109,37 @@ pub(super) fn advised(failure: Failure, command: impl Fn(&str) -> String) -> Fai
         None => server_id,
         Some(tool) => ToolPattern::new(&server_id, tool).map_or(server_id, |pattern| pattern.to_string()),
     };
-    failure.hint(format!("`{}` is probably meant; `--force` makes it as it is written", command(&word)))
+    meant(failure, &command(&word))
+}
+
+/// Adds to a refusal the command that is probably meant, and how to insist.
+fn meant(failure: Failure, command: &str) -> Failure {
+    failure.hint(format!("did you mean `{command}`? `--force` makes it as it is written"))
+}
+
+/// What the kernel takes for meant by a permission that no server asks for.
+#[derive(Debug, Deserialize)]
+struct SuggestedPermission {
+    reason: String,
+    did_you_mean: Option<MeantPermission>,
+    /// The permissions that there are.
+    known: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct MeantPermission {
+    permission: String,
+}
+
+/// Adds to the refusal of a permission that no server asks for the command that is probably meant, or the permissions that
+/// there are. `command` is told the permission that is meant.
+pub(super) fn advised_permission(failure: Failure, command: impl Fn(&str) -> String) -> Failure {
+    let Some(SuggestedPermission { reason, did_you_mean, known }) = failure.data() else { return failure };
+    let failure = failure.told(reason);
+    match did_you_mean {
+        Some(MeantPermission { permission }) => meant(failure, &command(&permission)),
+        None => failure.hint(format!("there are {}; `--force` decides all the same", known.join(", "))),
+    }
 }
 
 #[cfg(test)]

@@ -113,7 +113,8 @@ pub(super) enum Command {
     Pin(pins::Pin),
     /// Judge inputs one by one: rows from standard input, verdicts to standard output
     Check(check::CheckRows),
-    /// Show what a server wrote to its standard error
+    /// Show what a server wrote to its standard error, and why it does not run
+    #[command(visible_alias = "log")]
     Logs(server_commands::Logs),
     /// Stop a server and start it again
     Restart(server_commands::OneServer),

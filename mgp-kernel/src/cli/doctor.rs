@@ -8,6 +8,7 @@ use super::exit::{Exit, Failure};
 use super::link::{Link, Need};
 use super::output::{Output, printable};
 use super::place::Place;
+use super::variables::{Sign, Surroundings, missed};
 use crate::confine::support;
 use crate::operator::audit::{VerifiedLog, VerifyLog};
 use crate::operator::keys::{Keys, ListKeys};
@@ -15,8 +16,9 @@ use crate::operator::method;
 use crate::operator::page::Page;
 use crate::operator::permissions::{Pending, Question, Undecided};
 use crate::operator::pins::{ListPins, PinList};
-use crate::operator::servers::Servers;
+use crate::operator::servers::{LogLines, ServerLog, ServerRow, Servers};
 use crate::targets::UnmatchedRules;
+use crate::upstream::is_needed;
 
 /// What was looked at, and whether all of it is in order.
 #[derive(Debug, Serialize)]
@@ -37,10 +39,10 @@ struct Finding {
 /// Ends with 5 if something is not in order.
 pub(super) async fn run(place: &Place, output: &Output) -> Result<Exit, Failure> {
     let mut findings = Vec::new();
-    if configured(place, &mut findings) {
+    if let Some(config) = configured(place, &mut findings) {
         match Link::open(place, Need::Servers).await {
             Ok(link) => {
-                let asked = kernel(&link, &mut findings).await;
+                let asked = kernel(&link, &config, &mut findings).await;
                 link.close().await;
                 if let Err(failure) = asked {
                     findings.push(Finding::wrong("kernel", &failure));
@@ -63,7 +65,8 @@ pub(super) async fn run(place: &Place, output: &Output) -> Result<Exit, Failure>
     Ok(if examination.healthy { Exit::Done } else { Exit::Tool })
 }
 
-fn configured(place: &Place, findings: &mut Vec<Finding>) -> bool {
+/// Looks at the configuration, and returns it if it can be used.
+fn configured(place: &Place, findings: &mut Vec<Finding>) -> Option<Config> {
     match place.read() {
         Ok(configured) => {
             let files: Vec<_> = configured.files.iter().map(|file| file.display().to_string()).collect();
@@ -86,11 +89,11 @@ fn configured(place: &Place, findings: &mut Vec<Finding>) -> bool {
             }
             findings.push(Finding::right("state", configured.state.display().to_string()));
             findings.push(confinement(&configured.config));
-            true
+            Some(configured.config)
         }
         Err(failure) => {
             findings.push(Finding::wrong("configuration", &failure));
-            false
+            None
         }
     }
 }
@@ -107,10 +110,11 @@ fn confinement(config: &Config) -> Finding {
     finding
 }
 
-async fn kernel(link: &Link, findings: &mut Vec<Finding>) -> Result<(), Failure> {
+async fn kernel(link: &Link, config: &Config, findings: &mut Vec<Finding>) -> Result<(), Failure> {
     let runs = if link.running { "runs" } else { "does not run; this was looked at with one of its own" };
     findings.push(Finding::right("kernel", runs.to_owned()));
     let Servers { servers } = link.ask(method::SERVERS, &()).await?;
+    findings.extend(variables(link, config, &servers).await?);
     for server in servers.iter().filter(|server| server.enabled) {
         let (ok, mut told) = match server.state {
             ServerState::Connected => (true, format!("{}: {} tools", server.id, server.tools)),
@@ -152,6 +156,34 @@ async fn kernel(link: &Link, findings: &mut Vec<Finding>) -> Result<(), Failure>
     finding.hint = (!pins.pins.is_empty()).then(|| "`mgp pin list --waiting` shows them".to_owned());
     findings.push(finding);
     Ok(())
+}
+
+/// The variables that servers probably miss, by what they wrote and by their names.
+async fn variables(link: &Link, config: &Config, servers: &[ServerRow]) -> Result<Vec<Finding>, Failure> {
+    let set = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
+    let is_inherited = |name: &str| is_needed(name) || config.passes_variable(name);
+    let surroundings = Surroundings { is_inherited: &is_inherited, set: &set };
+    let mut findings = Vec::new();
+    for server in config.servers.iter().filter(|server| server.enabled) {
+        let Some(row) = servers.iter().find(|row| row.id.as_str() == server.id) else { continue };
+        let asked = LogLines { server_id: row.id.clone(), lines: LINES };
+        let ServerLog { mut lines, .. } = link.ask(method::SERVER_LOGS, &asked).await?;
+        lines.extend(row.last_error.clone());
+        let runs = row.state == ServerState::Connected;
+        findings.extend(missed(server, &lines, &surroundings).into_iter().map(|missed| Finding {
+            what: "environment",
+            ok: runs || missed.sign == Sign::Name,
+            told: match &missed.sign {
+                Sign::Line(line) => format!("{} is not given {}, and wrote: {line}", server.id, missed.name),
+                Sign::Name => format!(
+                    "{} is not given {}, which is set here and is probably for it",
+                    server.id, missed.name
+                ),
+            },
+            hint: Some(missed.remedy()),
+        }));
+    }
+    Ok(findings)
 }
 
 /// The keys that let nobody in because somebody else is known by the name of their owner.
@@ -209,3 +241,6 @@ impl Finding {
         Self { what, ok: false, told: failure.message().to_owned(), hint }
     }
 }
+
+/// How far back what a server wrote is looked through.
+const LINES: u32 = 200;

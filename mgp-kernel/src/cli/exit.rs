@@ -2,9 +2,13 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use mgp_types::{Error, Origin, RawJson, code};
+use mgp_discovery::config::ConfigError;
+use mgp_types::mgp::Recovery;
+use mgp_types::{Error, Object, Origin, RawJson, code};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+
+use super::output::printable;
 
 /// How a command ends, by the number that scripts see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +75,18 @@ impl Failure {
         self
     }
 
+    /// The same failure in other words.
+    pub(super) fn told(self, message: String) -> Self {
+        Self { message, ..self }
+    }
+
+    /// A configuration that cannot be used. Its first line begins with the severity, which the output says itself.
+    pub(super) fn configuration(error: &ConfigError) -> Self {
+        let text = error.to_string();
+        let text = text.trim_end();
+        Self::usage(text.strip_prefix("error: ").unwrap_or(text))
+    }
+
     pub(super) fn data<T: DeserializeOwned>(&self) -> Option<T> {
         self.data.as_ref()?.to().ok()
     }
@@ -114,9 +130,40 @@ impl From<Error> for Failure {
             message = format!("{message}: {source}");
             cause = source.source();
         }
-        Self { exit, code: Code::Number(error.code()), message, hint: None, data: error.data().cloned() }
+        let hint = error.recovery().as_ref().and_then(advice);
+        Self { exit, code: Code::Number(error.code()), message, hint, data: error.data().cloned() }
     }
 }
+
+/// What a peer says about trying again, in words for people.
+fn advice(recovery: &Recovery) -> Option<String> {
+    let mut told = Vec::new();
+    match (recovery.may_retry(), recovery.retry_after_ms) {
+        (true, Some(wait)) => told.push(format!("try again in {}", seconds(wait))),
+        (true, None) => told.push("the same command may succeed later".to_owned()),
+        (false, _) => {}
+    }
+    if let Some(tool) = &recovery.fallback_tool {
+        told.push(format!("`mgp call {}` may do instead", printable(tool)));
+    }
+    if let Some(details) = &recovery.details {
+        let said = Object::from_raw(details).ok();
+        // The names that servers give to advice for people.
+        let text = said.and_then(|said| ADVICE.iter().find_map(|name| Some(said.text(name)?.into_owned())));
+        told.extend(text.map(|text| printable(&text)));
+    }
+    (!told.is_empty()).then(|| told.join("; "))
+}
+
+fn seconds(millis: u64) -> String {
+    match (millis / 1000, millis % 1000) {
+        (seconds, 0) => format!("{seconds} s"),
+        (0, millis) => format!("{millis} ms"),
+        (seconds, millis) => format!("{seconds}.{} s", millis / 100),
+    }
+}
+
+const ADVICE: [&str; 6] = ["hint", "help", "suggestion", "action", "recovery", "resolution"];
 
 impl Exit {
     /// Returns the number that scripts see.
@@ -181,4 +228,28 @@ pub(super) fn misused(error: &clap::Error, args: &[OsString]) -> ExitCode {
         let _ = error.print();
     }
     Exit::Usage.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::mgp::Category;
+
+    use super::*;
+
+    fn hint(recovery: Recovery) -> Option<String> {
+        let error = Error::new(code::RATE_LIMITED, "busy").with_recovery(recovery);
+        Failure::from(error).advice().map(str::to_owned)
+    }
+
+    #[test]
+    fn what_a_server_says_about_trying_again_is_a_hint() {
+        let soon = Recovery::new(Category::Resource, true).with_retry_after_ms(1500);
+        assert_eq!(hint(soon.clone()).as_deref(), Some("try again in 1.5 s"));
+        let mut elsewhere = soon;
+        elsewhere.fallback_tool = Some("mirror.read".into());
+        elsewhere.details = RawJson::parse(r#"{"hint":"ask for less\u001b[2K"}"#).ok();
+        let told = hint(elsewhere).unwrap();
+        assert_eq!(told, "try again in 1.5 s; `mgp call mirror.read` may do instead; ask for less\\u{1b}[2K");
+        assert_eq!(hint(Recovery::new(Category::Security, false)), None);
+    }
 }

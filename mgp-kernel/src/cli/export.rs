@@ -85,10 +85,13 @@ pub(super) fn run(place: &Place, output: &Output, export: &Export) -> Result<Exi
         return take_back(output, export.to, path);
     }
     let text = if path.exists() { Some(text_of(&path)?) } else { None };
-    let (mut removed, mut kept) = (Vec::new(), Vec::new());
+    let (mut removed, mut kept, mut doubled) = (Vec::new(), Vec::new(), Vec::new());
     if export.replace {
         let configured = place.read()?;
         (removed, kept) = export.parted(&configured, &path, text.as_deref().unwrap_or_default())?;
+    } else if let (Ok(configured), Some(text)) = (place.read(), &text) {
+        // What cannot be read is refused where it is planned.
+        doubled = export.parted(&configured, &path, text).map(|(removed, _)| removed).unwrap_or_default();
     }
     let change = Change::put(export.entry(place)?).named(&export.name).without(removed.iter().cloned());
     let plan = plan(export.to, &path, text.as_deref(), &change)
@@ -117,6 +120,14 @@ pub(super) fn run(place: &Place, output: &Output, export: &Export) -> Result<Exi
         let project = if export.project { " --project" } else { "" };
         output.note(&format!("`mgp export --to {client}{project} --rollback` takes it back"));
         output.note(&format!("{} sees it when it is started again", export.to.title()));
+    }
+    if !doubled.is_empty() {
+        let (title, project) = (export.to.title(), if export.project { " --project" } else { "" });
+        output.note(&format!(
+            "{title} starts {} itself, too, without mgp: `mgp export --to {client}{project} --replace` takes what mgp has out of \
+             its file",
+            doubled.join(", ")
+        ));
     }
     if !place.is_found_anywhere() && export.url.is_none() && !export.project {
         output.note("mgp.toml of this folder holds only for what starts here; `--config FILE` makes it hold");

@@ -33,8 +33,8 @@ pub(super) enum Keys {
 pub(super) struct New {
     /// Who whoever sends the key is taken for
     owner: String,
-    /// What it permits: list, call:SERVER.TOOL, see:SERVER.TOOL, where `*` stands for anything, admin:read, admin:write;
-    /// repeat for more
+    /// What the key allows: list (search and list all tools), see:SERVER.TOOL, call:SERVER.TOOL, where `*` stands for any
+    /// characters, read (resources and prompts), register (servers); repeat it for more
     #[arg(long = "allow", value_name = "WHAT", value_parser = read_permission, default_value = "list")]
     allow: Vec<ApiPermission>,
     /// Let it decide what agents may do

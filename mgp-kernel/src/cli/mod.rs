@@ -51,6 +51,7 @@ mod status;
 mod table;
 mod tools;
 mod trust;
+mod variables;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

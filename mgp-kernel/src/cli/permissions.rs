@@ -6,7 +6,7 @@ use mgp_security::permission::{GrantedTo, Lasts};
 use mgp_types::mgp::{AgentId, Decision, Permission, Scope, ServerId, Timestamp};
 use mgp_types::shell_word;
 
-use super::access_target::advised;
+use super::access_target::{advised, advised_permission};
 use super::deciding::{answer, is_person_there};
 use super::exit::{Exit, Failure};
 use super::link::{Link, Need};
@@ -233,9 +233,15 @@ async fn approve(link: &Link, output: &Output, yes: Yes) -> Result<Exit, Failure
         let grant = Grant { server_id, permission: named, agent_id, scope, expires_at, force };
         let granted = link.ask(method::PERMISSIONS_GRANT, &grant).await;
         granted.map_err(|failure| {
-            advised(failure, |meant| {
-                format!("mgp permissions approve {} {}", shell_word(meant), shell_word(&permission))
-            })
+            let whose = match &yes.agent {
+                Some(agent) => format!("--agent {}", shell_word(agent)),
+                None => "--all-agents".to_owned(),
+            };
+            let command = |server: &str, permission: &str| {
+                format!("mgp permissions approve {} {} {whose}", shell_word(server), shell_word(permission))
+            };
+            let failure = advised_permission(failure, |meant| command(&yes.what, meant));
+            advised(failure, |meant| command(meant, &permission))
         })
     } else {
         let lasts = match (yes.once, yes.always) {
@@ -259,9 +265,11 @@ async fn deny(link: &Link, output: &Output, no: No) -> Result<Exit, Failure> {
         let revoke = Revoke { server_id, permission: Permission::read(&permission), agent_id, force };
         let denied = link.ask(method::PERMISSIONS_REVOKE, &revoke).await;
         denied.map_err(|failure| {
-            advised(failure, |meant| {
-                format!("mgp permissions deny {} {}", shell_word(meant), shell_word(&permission))
-            })
+            let command = |server: &str, permission: &str| {
+                format!("mgp permissions deny {} {}", shell_word(server), shell_word(permission))
+            };
+            let failure = advised_permission(failure, |meant| command(&no.what, meant));
+            advised(failure, |meant| command(meant, &permission))
         })
     } else {
         let expires_at = no.until.map(|until| until.ahead(Timestamp::now()));

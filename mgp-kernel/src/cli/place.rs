@@ -64,7 +64,7 @@ impl Place {
     pub(super) fn read(&self) -> Result<Configured, Failure> {
         let loaded = Config::load(&self.locations(), &ProcessEnvironment);
         let Loaded { config, warnings, files, faulty, untrusted, .. } = loaded.map_err(|error| {
-            Failure::usage(error.to_string().trim_end().to_owned())
+            Failure::configuration(&error)
                 .hint("`mgp config reference` shows what can be written, `--config` names another file")
         })?;
         let own = self.global.state.clone().or_else(|| config.kernel.state.as_deref().map(expanded));

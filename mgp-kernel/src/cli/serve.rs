@@ -1,10 +1,13 @@
 use std::convert::Infallible;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
+use mgp_security::auth::KeyInfo;
+use mgp_types::mgp::{AccessPermission, DefaultPolicy};
 use mgp_types::{Principal, PrincipalKind};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -17,6 +20,7 @@ use super::output::Output;
 use super::pipe;
 use super::place::{Configured, Place};
 use crate::operator::socket::{Operators, Sharers, agents_path};
+use crate::parts::Parts;
 use crate::peer::{adopt_orphans, reap_adopted};
 use crate::serve::{Serving, Then, serve};
 use crate::settings::{self, LOCAL_AGENT};
@@ -128,6 +132,13 @@ async fn serve_as_asked(place: &Place, output: &Output, args: Serve) -> Result<E
         telemetry.end().await;
         return carried.map(|()| Exit::Done);
     };
+    if let Some(address) = http
+        && !address.ip().to_canonical().is_loopback()
+    {
+        for lacking in lacking_beyond(kernel.parts(), address) {
+            output.warning(&lacking);
+        }
+    }
     reread_from(&kernel, place.clone(), http_asked_for);
     let watched = if follows_files { place.watched() } else { Vec::new() };
     let stop = until_stopped(signals, &kernel, &watched);
@@ -173,6 +184,36 @@ fn reread_from(kernel: &Kernel, place: Place, http_asked_for: Option<String>) {
         config.listen.http = http_asked_for.clone().or(config.listen.http);
         Ok(config)
     });
+}
+
+/// What keeps every client off this machine out, each with the command or the key that changes it.
+fn lacking_beyond(parts: &Parts, address: SocketAddr) -> Vec<String> {
+    let (config, now) = (parts.config.load(), parts.clock.now());
+    let mut lacking = Vec::new();
+    let is_valid = |key: &KeyInfo| key.expires_at.is_none_or(|end| end > now);
+    if !parts.keys.keys().iter().any(is_valid) {
+        lacking.push(format!(
+            "no client can connect at {address}, because there keys are required and none has been issued: run \
+             `mgp keys new AGENT --allow list --allow 'call:*'`, and give the client the key that it prints"
+        ));
+    }
+    let grants =
+        parts.access.entries().iter().any(|stored| stored.entry.permission == AccessPermission::Allow);
+    if config.default_policy() == DefaultPolicy::OptIn && !grants {
+        lacking.push(
+            "no agent may use any server until it is granted: run `mgp access grant AGENT SERVER`, or set \
+             `[access] default = \"opt-out\"`"
+                .to_owned(),
+        );
+    }
+    if address.ip().is_unspecified() && config.listen.allowed_hosts.is_empty() {
+        lacking.push(
+            "clients are refused with 403 until the names by which they reach this machine stand in `[listen] \
+             allowed_hosts`, such as [\"mgp.example.com\", \"192.168.1.7\"]"
+                .to_owned(),
+        );
+    }
+    lacking
 }
 
 impl Serve {

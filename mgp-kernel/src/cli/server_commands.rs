@@ -61,8 +61,10 @@ async fn log(link: &Link, output: &Output, args: &Logs) -> Result<Exit, Failure>
         output.show(&log, |log, out| {
             log.lines.iter().try_for_each(|line| writeln!(out, "{}", printable(line)))
         })?;
+        tell_state(output, args, &log);
         return Ok(Exit::Done);
     }
+    tell_state(output, args, &log);
     let mut shown: Vec<String> = Vec::new();
     let unread = output.unread();
     tokio::pin!(unread);
@@ -82,6 +84,18 @@ async fn log(link: &Link, output: &Output, args: &Logs) -> Result<Exit, Failure>
         }
         let asked = LogLines { server_id: args.server.as_str().into(), lines: MOST_LINES };
         log = link.ask(method::SERVER_LOGS, &asked).await?;
+    }
+}
+
+/// Says why a server does not run, and that one has written nothing: silence would be taken for success.
+fn tell_state(output: &Output, args: &Logs, log: &ServerLog) {
+    let server = &args.server;
+    match (&log.reason, log.state) {
+        (Some(reason), Some(state)) => output.note(&format!("{server} is {state}: {}", printable(reason))),
+        (None, Some(state)) if log.lines.is_empty() => {
+            output.note(&format!("{server} is {state} and has written nothing to its standard error"));
+        }
+        _ => {}
     }
 }
 

@@ -91,14 +91,30 @@ async fn tell_starting(link: &Link, output: &Output) -> Result<(), Failure> {
 pub(super) async fn one(link: &Link, name: &str) -> Result<ToolRow, Failure> {
     let asked = Asked { name: Some(name.to_owned()), ..Asked::default() };
     let mut found: ToolPage = link.ask(method::TOOLS, &asked).await?;
-    found.tools.pop().ok_or_else(|| {
-        let failure = Failure::usage(format!("there is no server and no tool `{name}`"));
-        failure.hint(if found.near.is_empty() {
-            "`mgp tools` lists the tools, `mgp servers` shows how their servers do".to_owned()
-        } else {
-            format!("did you mean {}?", found.near.join(", "))
-        })
-    })
+    if let Some(tool) = found.tools.pop() {
+        return Ok(tool);
+    }
+    // A server that does not run has no tools, and nobody misspelled anything.
+    let Servers { servers } = link.ask(method::SERVERS, &()).await?;
+    let of_server = |row: &&ServerRow| {
+        let rest = name.strip_prefix(row.id.as_str());
+        row.state != ServerState::Connected && rest.is_some_and(|rest| rest.starts_with(['.', '/', '_']))
+    };
+    if let Some(row) = servers.iter().find(of_server) {
+        let why = match row.fault.as_ref().or(row.last_error.as_ref()) {
+            Some(why) => format!(": {}", printable(why)),
+            None => String::new(),
+        };
+        let (id, state) = (&row.id, if row.enabled { row.state.as_str() } else { "disabled" });
+        return Err(Failure::new(Exit::Unreachable, format!("the server {id} of `{name}` is {state}{why}"))
+            .hint(format!("`mgp logs {id}` shows what it wrote, `mgp doctor` looks at everything")));
+    }
+    let failure = Failure::usage(format!("there is no server and no tool `{name}`"));
+    Err(failure.hint(if found.near.is_empty() {
+        "`mgp tools` lists the tools, `mgp servers` shows how their servers do".to_owned()
+    } else {
+        format!("did you mean {}?", found.near.join(", "))
+    }))
 }
 
 const LINE: usize = 80;

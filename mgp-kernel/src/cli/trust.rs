@@ -188,9 +188,8 @@ fn notes(locations: &Locations) -> Result<&TrustedFolders, Failure> {
 }
 
 fn shown(locations: &Locations, file: &FolderFile) -> Result<Shown, Failure> {
-    let loaded = Config::load_with(locations, Some(file), &ProcessEnvironment).map_err(|error| {
-        Failure::usage(error.to_string().trim_end().to_owned()).hint("a file that is broken is not trusted")
-    })?;
+    let loaded = Config::load_with(locations, Some(file), &ProcessEnvironment)
+        .map_err(|error| Failure::configuration(&error).hint("a file that is broken is not trusted"))?;
     let declared: BTreeSet<_> =
         loaded.sources.iter().filter(|(_, source)| *source == file.path()).map(|(id, _)| id).collect();
     let servers = loaded.config.servers.iter().filter(|server| declared.contains(&server.id));

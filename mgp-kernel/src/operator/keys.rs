@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU32;
 
+use mgp_discovery::config::nearest;
 use mgp_security::auth::{ApiPermission, KeyId, KeyInfo, KeyRequest, reserved_owner};
 use mgp_security::limit::Rates;
 use mgp_types::mgp::{AuditTarget, Timestamp, ToolPatternError};
@@ -173,20 +174,21 @@ impl Key {
     }
 }
 
-/// What a permission is called in commands and lists: `list`, `call:SERVER.TOOL`, `see:SERVER.TOOL`,
-/// `admin:read`, `admin:write`.
+/// Returns what a permission is called in commands and lists: `list`, `call:SERVER.TOOL`, `see:SERVER.TOOL`, `read`,
+/// `register`.
 pub(crate) fn permission_word(permission: &ApiPermission) -> String {
     match permission {
         ApiPermission::ToolInvoke(tool) => format!("call:{tool}"),
         ApiPermission::ToolRead(tool) => format!("see:{tool}"),
         ApiPermission::ToolsListAll => "list".to_owned(),
-        ApiPermission::AdminWrite => "admin:write".to_owned(),
-        ApiPermission::AdminRead => "admin:read".to_owned(),
+        ApiPermission::AdminWrite => "register".to_owned(),
+        ApiPermission::AdminRead => "read".to_owned(),
         _ => "another".to_owned(),
     }
 }
 
-/// Reads the permission that [`permission_word`] writes so.
+/// Reads the permission that [`permission_word`] writes so. `admin:read` and `admin:write` are older words for `read` and
+/// `register`.
 ///
 /// # Errors
 /// It is none, in words for whoever wrote it.
@@ -194,14 +196,20 @@ pub(crate) fn read_permission(word: &str) -> Result<ApiPermission, String> {
     let pattern = |text: &str| text.parse().map_err(|error: ToolPatternError| error.to_string());
     Ok(match word.split_once(':') {
         None if word == "list" => ApiPermission::ToolsListAll,
+        None if word == "read" => ApiPermission::AdminRead,
+        None if word == "register" => ApiPermission::AdminWrite,
         Some(("admin", "write")) => ApiPermission::AdminWrite,
         Some(("admin", "read")) => ApiPermission::AdminRead,
         Some(("call", tools)) => ApiPermission::ToolInvoke(pattern(tools)?),
         Some(("see", tools)) => ApiPermission::ToolRead(pattern(tools)?),
         _ => {
-            return Err(format!(
-                "`{word}` is none of list, call:SERVER.TOOL, see:SERVER.TOOL, admin:read, admin:write"
-            ));
+            let meant = nearest(word, ["list", "read", "register"]);
+            return Err(match meant {
+                Some(meant) => format!("`{word}` is not something that a key allows; did you mean {meant}?"),
+                None => format!(
+                    "a key allows list, read, register, see:SERVER.TOOL or call:SERVER.TOOL, not `{word}`"
+                ),
+            });
         }
     })
 }
@@ -223,10 +231,12 @@ mod tests {
 
     #[test]
     fn permissions_of_keys_have_words_that_are_read_again() {
-        for word in ["list", "admin:read", "admin:write", "call:fs.read", "see:fs.*", "call:*", "call:fs/a.b"]
-        {
+        for word in ["list", "read", "register", "call:fs.read", "see:fs.*", "call:*", "call:fs/a.b"] {
             assert_eq!(permission_word(&read_permission(word).unwrap()), word);
         }
+        assert_eq!(read_permission("admin:read").unwrap(), ApiPermission::AdminRead);
+        assert_eq!(read_permission("admin:write").unwrap(), ApiPermission::AdminWrite);
+        assert!(read_permission("raed").unwrap_err().contains("did you mean read?"));
         for word in ["", "call:", "call", "call:fs", "admin", "admin:all", "LIST"] {
             assert!(read_permission(word).is_err(), "{word}");
         }

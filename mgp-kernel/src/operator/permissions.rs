@@ -13,7 +13,7 @@ use super::layer::Asked;
 use super::page::Page;
 use super::registrations;
 use crate::parts::Parts;
-use crate::targets::Targets;
+use crate::targets::{Targets, check_permission};
 
 /// What waits for an operator.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -271,6 +271,7 @@ pub(super) async fn reset(asked: &Asked, reset: Reset) -> Result<WasReset, Error
 pub(super) async fn grant(asked: &Asked, grant: Grant) -> Result<Decided, Error> {
     if !grant.force {
         Targets::of(&asked.parts).check_server(grant.server_id.as_str())?;
+        check_permission(&asked.parts, &grant.server_id, &grant.permission)?;
     }
     let terms = terms(grant.scope, grant.expires_at);
     let (by, agent) = (&asked.by, grant.agent_id);
@@ -284,6 +285,9 @@ pub(super) async fn revoke(asked: &Asked, revoke: &Revoke) -> Result<Decided, Er
         || asked.parts.grants.all_records().iter().any(|record| record.server == revoke.server_id);
     if !revoke.force && !is_granted() {
         Targets::of(&asked.parts).check_server(revoke.server_id.as_str())?;
+    }
+    if !revoke.force {
+        check_permission(&asked.parts, &revoke.server_id, &revoke.permission)?;
     }
     let (by, agent) = (&asked.by, revoke.agent_id.clone());
     asked.parts.grants.revoke_for(by, agent, &revoke.server_id, &revoke.permission).await?;

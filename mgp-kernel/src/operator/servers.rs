@@ -89,6 +89,12 @@ pub(crate) struct LogLines {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ServerLog {
     pub(crate) lines: Vec<String>,
+    /// How the server is, in all of its connections.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) state: Option<ServerState>,
+    /// Why it does not run, where it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) reason: Option<String>,
 }
 
 pub(super) fn list(parts: &Parts) -> Servers {
@@ -159,7 +165,13 @@ pub(super) async fn stop(asked: &Asked, named: NamedServer) -> Result<ServerMove
 
 pub(super) fn logs(parts: &Parts, asked: &LogLines) -> Result<ServerLog, Error> {
     let server = known(parts, &asked.server_id)?;
-    Ok(ServerLog { lines: server.log(asked.lines.min(MOST_LINES) as usize) })
+    let lines = server.log(asked.lines.min(MOST_LINES) as usize);
+    let (mut state, mut reason) = (None, None);
+    for row in list(parts).servers.into_iter().filter(|row| row.id == asked.server_id) {
+        state = Some(row.state);
+        reason = reason.or(row.fault).or(row.last_error);
+    }
+    Ok(ServerLog { lines, state, reason })
 }
 
 /// The server, after it was recorded what is about to be done with it.

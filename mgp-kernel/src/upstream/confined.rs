@@ -1,6 +1,7 @@
 //! How the program of a server is started: from the code that was inspected, and within its confinement.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -31,6 +32,8 @@ pub(super) struct Program {
 /// How a server is started, and the folders that it has to itself until the next start.
 pub(super) struct ProgramStart {
     program: Program,
+    /// What it is given of the kernel's environment.
+    inherited: Vec<(OsString, OsString)>,
     /// The copy of its code that it runs, if that was inspected.
     code: Option<CodeCopy>,
     /// How it is confined, if it is, and where it writes.
@@ -43,10 +46,13 @@ impl ProgramStart {
         let Program { command, args, cwd, env } = &self.program;
         let args = args.iter().map(Secret::expose);
         let mut program = match &self.confinement {
-            None => environment::limited(ChildCommand::new(command.expose()).args(args), env),
+            None => {
+                environment::limited(ChildCommand::new(command.expose()).args(args), &self.inherited, env)
+            }
             Some((launch, _)) => {
                 let program = ChildCommand::new(&launch.launcher).args(&launch.args).args(args);
-                let program = environment::limited(program, env).env_remove("XDG_RUNTIME_DIR");
+                let program =
+                    environment::limited(program, &self.inherited, env).env_remove("XDG_RUNTIME_DIR");
                 let variables = launch.variables.iter().filter(|(name, _)| !env.contains_key(*name));
                 variables.fold(program, |program, (name, value)| program.env(name, value))
             }
@@ -94,7 +100,8 @@ fn prepare(
     let confinement =
         shared.config.is_confined().then(|| confinement(shared, &program, copy.as_ref())).transpose();
     let confinement = confinement.map_err(|why| format!("it is to be confined, and {why}"))?;
-    Ok(ProgramStart { program, code: copy, confinement })
+    let inherited = environment::inherited(&shared.parts.config.load(), shared.server.as_str());
+    Ok(ProgramStart { program, inherited, code: copy, confinement })
 }
 
 fn confinement(

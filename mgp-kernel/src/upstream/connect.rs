@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -5,7 +6,7 @@ use std::time::Duration;
 use http::{HeaderName, HeaderValue};
 use mgp_client_sdk::Client;
 use mgp_discovery::config::model::ServerConfig;
-use mgp_discovery::config::{Endpoint, ProcessEnvironment, Secret};
+use mgp_discovery::config::{Endpoint, Environment as _, ProcessEnvironment, Secret};
 use mgp_security::permission::AnswersPermissionsLayer;
 use mgp_transport::ConnectionLimits;
 use mgp_transport::child::{ChildCommand, Stderr};
@@ -105,12 +106,27 @@ fn endpoint(shared: &Shared) -> Result<Endpoint<Secret>, Error> {
 /// The command of the server, which is heard where it complains.
 fn heard(shared: &Shared, program: ChildCommand) -> ChildCommand {
     let (log, server) = (shared.of_server.log.clone(), shared.server.clone());
+    let references = shared.config.secret_references();
+    let secrets =
+        references.iter().filter_map(|found| ProcessEnvironment.secret(&found.secret).ok().flatten());
+    let secrets: Vec<Secret> = secrets.filter(|secret| secret.expose().len() >= SHORTEST_HIDDEN).collect();
     let stderr = Stderr::lines(move |line| {
+        let line = &*without(line, &secrets);
         tracing::debug!(%server, line, "the server wrote to its standard error");
         log.push(line);
     });
     program.id_into(Arc::clone(&shared.pid)).stderr(stderr)
 }
+
+/// Returns a line that a server wrote without the secrets that it was given.
+fn without<'l>(line: &'l str, secrets: &[Secret]) -> Cow<'l, str> {
+    secrets.iter().fold(Cow::Borrowed(line), |line, secret| {
+        if line.contains(secret.expose()) { line.replace(secret.expose(), "***").into() } else { line }
+    })
+}
+
+/// A shorter text stands in lines that have nothing to do with a secret.
+const SHORTEST_HIDDEN: usize = 6;
 
 /// The headers that can be sent are; that all of them can is [checked](check) before.
 fn with_headers(transport: HttpClientBuilder, headers: &BTreeMap<String, Secret>) -> HttpClientBuilder {

@@ -39,6 +39,7 @@ use tower_service::Service;
 
 use self::agents::{Agents, ByAgent};
 pub(crate) use self::confined::clear_scratch;
+pub(crate) use self::environment::is_needed;
 use self::instance::Instance;
 pub(crate) use self::last_tools::list_last_tools;
 pub(crate) use self::line::Line;

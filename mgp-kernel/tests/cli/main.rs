@@ -3,12 +3,14 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod advice;
 mod alone;
 mod asking;
 mod audit;
 mod background;
 mod clients;
 mod edit;
+mod environment;
 mod first_list;
 mod following;
 mod help;

@@ -61,11 +61,17 @@ impl Unmatched {
 
 impl fmt::Display for Unmatched {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, so this would stand for nothing", self.what)?;
+        f.write_str(&self.reason())?;
         match self.suggestion() {
             Some(meant) => write!(f, "; did you mean `{meant}`?"),
             None => Ok(()),
         }
+    }
+}
+
+impl Unmatched {
+    fn reason(&self) -> String {
+        format!("{}, so this would stand for nothing", self.what)
     }
 }
 
@@ -75,7 +81,8 @@ impl From<Unmatched> for Error {
     /// The error of a request: its `data` names what is probably meant, in the words of a request.
     fn from(unmatched: Unmatched) -> Self {
         let error = Self::invalid_params(format!("{unmatched} (`force` makes it all the same)"));
-        match RawJson::from_value(&Suggestion { did_you_mean: unmatched.meant.as_ref() }) {
+        let reason = unmatched.reason();
+        match RawJson::from_value(&Suggestion { reason: &reason, did_you_mean: unmatched.meant.as_ref() }) {
             Ok(data) => error.with_data(data),
             Err(_) => error,
         }
@@ -84,5 +91,7 @@ impl From<Unmatched> for Error {
 
 #[derive(Serialize)]
 struct Suggestion<'a> {
+    /// Why the rule is refused, without advice.
+    reason: &'a str,
     did_you_mean: Option<&'a Meant>,
 }

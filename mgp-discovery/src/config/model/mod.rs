@@ -36,6 +36,10 @@ pub use self::transport::TransportKind;
 #[serde(default)]
 #[non_exhaustive]
 pub struct Config {
+    /// Variables of the kernel's environment that every server of the configuration is given, beside those that every program
+    /// needs and those of proxies and certificates: names, in which a `*` stands for any characters. A `!` in front withholds
+    /// what the rest names, as `!HTTPS_PROXY`. Stands above the first `[section]`.
+    pub pass_env: Vec<String>,
     /// The servers, each under `[[servers]]` (MGP §15.2).
     pub servers: Vec<ServerConfig>,
     /// Where clients connect, beside standard input and output.

@@ -1,0 +1,352 @@
+//! Variables that a server probably misses: those that it complains about, and those of the user's environment that are named
+//! after it.
+
+use std::collections::BTreeSet;
+
+use mgp_discovery::config::model::ServerConfig;
+
+/// A variable that a server is not given.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct MissedVariable {
+    pub(super) name: String,
+    pub(super) sign: Sign,
+    /// Whether it is set where the command runs.
+    pub(super) is_set: bool,
+}
+
+/// Why a server probably needs a variable.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Sign {
+    /// It wrote so.
+    Line(String),
+    /// The variable is named after it.
+    Name,
+}
+
+/// What a server is given, and what there is.
+pub(super) struct Surroundings<'a> {
+    /// Whether the server is given a variable of the kernel's environment.
+    pub(super) is_inherited: &'a dyn Fn(&str) -> bool,
+    /// The names of the variables that are set where the command runs.
+    pub(super) set: &'a BTreeSet<String>,
+}
+
+/// Returns the variables that a program probably misses, by what it wrote last and by its name.
+pub(super) fn missed(
+    server: &ServerConfig,
+    log: &[String],
+    surroundings: &Surroundings<'_>,
+) -> Vec<MissedVariable> {
+    if server.command.is_none() {
+        return Vec::new();
+    }
+    let own = |name: &str| {
+        server.env.contains_key(name) || server.agents.values().any(|own| own.env.contains_key(name))
+    };
+    let is_given =
+        |name: &str| own(name) || (surroundings.set.contains(name) && (surroundings.is_inherited)(name));
+    let mut found: Vec<MissedVariable> = Vec::new();
+    let mut add = |name: &str, sign: Sign| {
+        if !is_given(name) && found.iter().all(|known| known.name != name) {
+            let is_set = surroundings.set.contains(name);
+            found.push(MissedVariable { name: name.to_owned(), sign, is_set });
+        }
+    };
+    for line in log.iter().rev() {
+        for name in complained_about(line) {
+            add(name, Sign::Line(line.trim().to_owned()));
+        }
+    }
+    let words = words_of(server);
+    for name in surroundings.set {
+        if is_named_after(name, &words) {
+            add(name, Sign::Name);
+        }
+    }
+    found
+}
+
+/// The variables that a line says are missing.
+fn complained_about(line: &str) -> Vec<&str> {
+    let lower = line.to_lowercase();
+    if !COMPLAINTS.iter().any(|complaint| lower.contains(complaint)) {
+        return Vec::new();
+    }
+    let says_variable = VARIABLE_WORDS.iter().any(|word| lower.contains(word));
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let is_name = |word: &&str| {
+        let spelled = word.len() >= 3
+            && word.starts_with(|c: char| c.is_ascii_uppercase())
+            && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
+        spelled
+            && (word.contains('_') || says_variable)
+            && !NO_VARIABLES.contains(word)
+            && !NO_VARIABLE_STARTS.iter().any(|start| word.starts_with(start))
+    };
+    line.split(|c: char| !is_part(c)).filter(is_name).collect()
+}
+
+/// The words by which a server is known: of its id, its program and its arguments, such as those of a package.
+fn words_of(server: &ServerConfig) -> BTreeSet<String> {
+    let texts = server.command.iter().chain(&server.args).chain([&server.id]);
+    // What stands in folders on the way to a program says nothing of it.
+    let names =
+        texts.map(|text| if text.starts_with('@') { text } else { text.rsplit('/').next().unwrap_or(text) });
+    let words = names.flat_map(|text| text.split(|c: char| !c.is_ascii_alphanumeric()));
+    words
+        .map(str::to_lowercase)
+        .filter(|word| word.len() >= 3 && !COMMON_WORDS.contains(&word.as_str()))
+        .collect()
+}
+
+/// Whether a variable is, by its first word, a server's and, by its last one, something that programs are configured with.
+fn is_named_after(variable: &str, words: &BTreeSet<String>) -> bool {
+    let alias = |(word, names): &(&str, &[&str])| words.contains(*word) && names.contains(&variable);
+    if ALIASES.iter().any(alias) {
+        return true;
+    }
+    let lower = variable.to_lowercase();
+    let (Some((first, _)), Some((_, last))) = (lower.split_once('_'), lower.rsplit_once('_')) else {
+        return false;
+    };
+    words.contains(first) && SETTINGS.contains(&last)
+}
+
+impl MissedVariable {
+    /// Returns what to write to give the variable to the server.
+    pub(super) fn remedy(&self) -> String {
+        let name = &self.name;
+        let last = name.rsplit('_').next().unwrap_or(name);
+        if SECRETS.contains(&last) {
+            return format!(
+                "run `mgp secrets set {name}`, and write `env = {{ {name} = \"${{secret:{name}}}\" }}` for it in mgp.toml"
+            );
+        }
+        if self.is_set {
+            return format!(
+                "write `pass_env = [\"{name}\"]` at the top of mgp.toml, or `env = {{ {name} = \"…\" }}` for it"
+            );
+        }
+        format!("write `env = {{ {name} = \"…\" }}` for it in mgp.toml")
+    }
+}
+
+/// How programs say that something is missing.
+const COMPLAINTS: &[&str] = &[
+    "not set",
+    "unset",
+    "isn't set",
+    "not defined",
+    "undefined",
+    "is required",
+    "are required",
+    "required environment",
+    "must be set",
+    "must set",
+    "must be provided",
+    "must provide",
+    "must be defined",
+    "needs to be set",
+    "not provided",
+    "not found in env",
+    "not found in the env",
+    "no value for",
+    "missing",
+    "please set",
+    "please provide",
+    "please export",
+    "set the",
+    "keyerror",
+    "not configured",
+    "not specified",
+    "cannot be empty",
+    "is empty",
+];
+
+/// Words after which a name without `_` is that of a variable, too.
+const VARIABLE_WORDS: &[&str] =
+    &["environment variable", "env var", "envvar", "environ", "process.env", "keyerror", "env."];
+
+/// What is written like a variable and is none.
+const NO_VARIABLES: &[&str] = &[
+    "NOT_FOUND",
+    "HTTP",
+    "HTTPS",
+    "JSON",
+    "URL",
+    "API",
+    "MCP",
+    "ERROR",
+    "WARN",
+    "WARNING",
+    "INFO",
+    "FATAL",
+    "DEBUG",
+];
+const NO_VARIABLE_STARTS: &[&str] = &["ERR_", "MODULE_NOT", "EADDR", "SQLITE_", "SSL_ERROR", "CERT_"];
+
+/// Words that programs of every kind have in their names.
+const COMMON_WORDS: &[&str] = &[
+    "mcp",
+    "server",
+    "servers",
+    "npx",
+    "uvx",
+    "bunx",
+    "node",
+    "python",
+    "python3",
+    "deno",
+    "bun",
+    "run",
+    "docker",
+    "bash",
+    "dist",
+    "index",
+    "main",
+    "build",
+    "src",
+    "modelcontextprotocol",
+    "latest",
+    "official",
+    "tool",
+    "tools",
+    "stdio",
+    "client",
+    "com",
+    "org",
+    "www",
+    "app",
+    "api",
+    "http",
+    "https",
+    "lib",
+    "bin",
+    "usr",
+    "opt",
+    "home",
+    "path",
+    "user",
+    "shell",
+    "ssh",
+    "xdg",
+];
+
+/// The last word of variables that programs are configured with.
+const SETTINGS: &[&str] = &[
+    "token",
+    "key",
+    "secret",
+    "password",
+    "pass",
+    "pat",
+    "credentials",
+    "user",
+    "username",
+    "email",
+    "account",
+    "tenant",
+    "url",
+    "uri",
+    "host",
+    "hostname",
+    "port",
+    "endpoint",
+    "region",
+    "profile",
+    "project",
+    "workspace",
+    "org",
+    "organization",
+    "team",
+    "site",
+    "domain",
+    "instance",
+    "database",
+    "dsn",
+    "cookie",
+];
+
+/// The last word of variables that hold secrets.
+const SECRETS: &[&str] = &[
+    "TOKEN",
+    "KEY",
+    "SECRET",
+    "PASSWORD",
+    "PASS",
+    "PAT",
+    "CREDENTIALS",
+    "DSN",
+    "COOKIE",
+    "PASSWD",
+    "PASSPHRASE",
+];
+
+/// Variables of products that do not begin with the product's name.
+const ALIASES: &[(&str, &[&str])] = &[
+    ("github", &["GH_TOKEN", "GH_HOST"]),
+    ("gitlab", &["GL_TOKEN", "CI_JOB_TOKEN"]),
+    ("postgres", &["DATABASE_URL", "PGHOST", "PGUSER", "PGPASSWORD", "PGDATABASE", "PGPORT"]),
+    ("postgresql", &["DATABASE_URL", "PGHOST", "PGUSER", "PGPASSWORD", "PGDATABASE", "PGPORT"]),
+    ("mysql", &["DATABASE_URL", "MYSQL_PWD"]),
+    ("mongodb", &["MONGO_URL", "MONGO_URI"]),
+    ("kubernetes", &["KUBECONFIG"]),
+    ("kubectl", &["KUBECONFIG"]),
+    ("git", &["SSH_AUTH_SOCK", "GIT_SSH_COMMAND"]),
+    ("playwright", &["DISPLAY", "WAYLAND_DISPLAY", "PLAYWRIGHT_BROWSERS_PATH"]),
+    ("puppeteer", &["DISPLAY", "WAYLAND_DISPLAY", "PUPPETEER_EXECUTABLE_PATH"]),
+    ("terraform", &["TF_TOKEN", "TFE_TOKEN"]),
+    ("gcloud", &["GOOGLE_APPLICATION_CREDENTIALS"]),
+    ("gcp", &["GOOGLE_APPLICATION_CREDENTIALS"]),
+    ("google", &["GOOGLE_APPLICATION_CREDENTIALS", "GEMINI_API_KEY"]),
+    ("azure", &["ARM_CLIENT_SECRET", "ARM_CLIENT_ID", "ARM_TENANT_ID"]),
+    ("huggingface", &["HF_TOKEN"]),
+    ("cloudflare", &["CF_API_TOKEN"]),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(args: &str, env: &str, log: &str, set: &[&str]) -> Vec<String> {
+        let args: Vec<&str> = args.split_whitespace().collect();
+        let json = serde_json::json!({"id": "x", "command": "npx", "args": args, "env": {env: "1"}});
+        let server = serde_json::from_value(json).unwrap();
+        let set = set.iter().map(|name| (*name).to_owned()).collect();
+        let surroundings = Surroundings { is_inherited: &|name| name == "HTTPS_PROXY", set: &set };
+        let found = missed(&server, &[log.to_owned()], &surroundings);
+        found.into_iter().map(|variable| variable.name).collect()
+    }
+
+    #[test]
+    fn what_a_server_complains_about_is_missing() {
+        for (line, name) in [
+            ("Error: BRAVE_API_KEY environment variable is required", "BRAVE_API_KEY"),
+            ("  raise KeyError(key)  KeyError: 'NOTION_TOKEN'", "NOTION_TOKEN"),
+            ("fatal: please set `HUB_URL`", "HUB_URL"),
+            ("Missing required environment variable: SLACKTOKEN", "SLACKTOKEN"),
+            ("X_API_KEY is not set", "X_API_KEY"),
+        ] {
+            assert_eq!(names("-y some-package", "A", line, &[]), [name], "{line}");
+        }
+        for line in [
+            "listening with X_API_KEY",
+            "Error [ERR_MODULE_NOT_FOUND]: missing module",
+            "HTTPS_PROXY is not set",
+            "OWN_KEY is required",
+            "the JSON is missing a field",
+        ] {
+            let found = names("-y some-package", "OWN_KEY", line, &["HTTPS_PROXY"]);
+            assert!(found.is_empty(), "{line}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_variable_that_is_named_after_a_server_is_probably_its() {
+        let set = ["GITHUB_TOKEN", "GH_TOKEN", "GITHUB_ACTIONS", "NOTION_TOKEN", "PATH", "NODE_PATH"];
+        let found = names("-y @modelcontextprotocol/server-github", "A", "", &set);
+        assert_eq!(found, ["GH_TOKEN", "GITHUB_TOKEN"]);
+        assert!(names("-y @modelcontextprotocol/server-github", "GITHUB_TOKEN", "", &set[..1]).is_empty());
+        assert!(names("/home/github/run.js", "A", "", &set).is_empty());
+    }
+}

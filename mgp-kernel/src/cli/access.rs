@@ -26,7 +26,7 @@ pub(super) enum Access {
     Grant(Grant),
     /// Forbid an agent a server or tool
     Deny(Deny),
-    /// Take an entry back, so that what is more general decides again
+    /// Remove an entry, so that a more general one decides again
     Revoke(Target),
     /// List the entries
     List(List),
@@ -70,7 +70,7 @@ struct Terms {
     /// Why, for the record
     #[arg(long, value_name = "TEXT")]
     because: Option<String>,
-    /// Make the entry although there is no such server or tool
+    /// Make the entry even if there is no such server or tool
     #[arg(long)]
     force: bool,
 }
@@ -83,10 +83,10 @@ pub(super) struct List {
     /// Only those about this server, patterns that stand for it included
     #[arg(long)]
     server: Option<String>,
-    /// Begin behind so many
+    /// Skip this many
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: u64,
-    /// List so many at the most
+    /// List at most this many
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
 }

@@ -8,7 +8,7 @@ use super::{
     servers_edit, service, tools, trust,
 };
 
-/// One server between any MCP client and any number of MCP and MGP servers
+/// A security gateway between MCP clients and MCP servers: one server for each client, any number behind it
 #[derive(Debug, Parser)]
 #[command(name = "mgp", version, propagate_version = true)]
 pub(super) struct Cli {
@@ -21,22 +21,22 @@ pub(super) struct Cli {
 /// What holds for every command.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct Global {
-    /// The configuration [default: mgp.toml here, and that of the user]
+    /// The configuration file [default: mgp.toml in this folder, and ~/.config/mgp/servers.toml]
     #[arg(long, global = true, value_name = "FILE")]
     pub(super) config: Option<PathBuf>,
-    /// Where the kernel keeps keys, grants, pins and the record
+    /// The folder of the kernel's keys, grants, pins and audit log
     #[arg(long, global = true, value_name = "DIR")]
     pub(super) state: Option<PathBuf>,
-    /// Where a running kernel is reached
+    /// The socket of a running kernel
     #[arg(long, global = true, value_name = "PATH")]
     pub(super) socket: Option<PathBuf>,
     /// Print one JSON value, and errors as one JSON line
     #[arg(long, global = true)]
     pub(super) json: bool,
-    /// Print only what was asked for
+    /// Print results only, without notes
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(super) quiet: bool,
-    /// Log more; twice for everything
+    /// Log more; -vv logs everything
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(super) verbose: u8,
     /// When to use colours
@@ -56,7 +56,7 @@ pub(super) enum ColorChoice {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// See what all this is for, on servers that are part of this program
+    /// Show what the kernel does, with example servers that are part of this program
     Demo,
     /// Serve one of the demo's servers; the demo does so itself
     #[command(hide = true)]
@@ -64,82 +64,82 @@ pub(super) enum Command {
     /// Confine this process and become a program; the kernel starts confined servers so
     #[command(hide = true)]
     Confine(confine::Confine),
-    /// Give a client the kernel in the background, or run one here: over HTTP, or in the foreground
+    /// Run the kernel: in the background for a client that starts it, over HTTP, or in the foreground
     Serve(serve::Serve),
-    /// Write a configuration to begin with
+    /// Write a first configuration
     Init(init::Init),
-    /// Take over the servers of other clients
+    /// Import the servers of other MCP clients
     Import(import::Import),
-    /// Give a client mgp: write it into the client's file
+    /// Add mgp to the configuration of an MCP client
     Export(export::Export),
     /// Add a server to the configuration
     Add(servers_edit::Add),
     /// Remove a server from the configuration
     Remove(servers_edit::Remove),
-    /// Show the servers and how they do
+    /// List servers and their state
     Servers(servers::ListServers),
     /// List tools
     Tools(tools::ListTools),
-    /// Find tools for a task
+    /// Search tools by what they do
     Search(search::SearchTools),
     /// Call a tool
     Call(call::CallTool),
-    /// Say which agent may use what
+    /// Manage which agent may use which servers and tools
     #[command(subcommand)]
     Access(access::Access),
-    /// Decide what servers may do
+    /// Grant and deny permissions of servers
     #[command(subcommand)]
     Permissions(permissions::Permissions),
-    /// Decide about servers that agents registered
+    /// Approve and remove servers that agents registered
     #[command(subcommand)]
     Registrations(registrations::Registrations),
     /// Issue and revoke API keys
     #[command(subcommand)]
     Keys(keys::Keys),
-    /// Say by what operators prove that they are persons
+    /// Set the passphrase and tokens that operators decide with
     #[command(subcommand)]
     Operators(operators::Operators),
-    /// Set and remove secrets, which the configuration refers to as ${secret:NAME}
+    /// Set, list and remove secrets; mgp.toml refers to them as ${secret:NAME}
     #[command(subcommand)]
     Secrets(secrets::Secrets),
-    /// Run the kernel as a service of the system
+    /// Install the kernel as a service of the system
     #[command(subcommand)]
     Service(service::Service),
-    /// Look at the record, and verify it
+    /// Show, search, export and verify the audit log
     #[command(subcommand)]
     Audit(audit::Audit),
-    /// Look at and approve definitions of tools, prompts and templates
+    /// Show and approve definitions of tools, prompts and templates
     #[command(subcommand)]
     Pin(pins::Pin),
-    /// Judge inputs one by one: rows from standard input, verdicts to standard output
+    /// Run the validators on rows of standard input, and print a verdict for each
     Check(check::CheckRows),
     /// Show what a server wrote to its standard error, and why it does not run
     #[command(visible_alias = "log")]
     Logs(server_commands::Logs),
-    /// Stop a server and start it again
+    /// Restart a server
     Restart(server_commands::OneServer),
     /// Start a server that was stopped
     Start(server_commands::OneServer),
     /// Stop a server until it is started again; or the kernel, if no server is named
     Stop(server_commands::Stopped),
-    /// Have the kernel read its configuration anew
+    /// Reload the configuration of the running kernel
     Reload,
     /// Show whether a kernel runs, since when, for whom, and when it ends
     Status,
-    /// Show what the kernel has done, in numbers
+    /// Show counters: calls, times, and tokens that lists of tools save
     Stats,
-    /// Look whether everything is in order
+    /// Check the configuration, the servers and the audit log, and say how to mend what is wrong
     Doctor,
-    /// Print completions for a shell
+    /// Print a completion script for a shell
     Completions(completions::Completions),
-    /// Print the manual page, or write one for each command
+    /// Print the manual page, or write the pages of all commands
     Man(man::Man),
-    /// Look at what mgp.toml may say and says
+    /// Check and show the configuration
     #[command(subcommand)]
     Config(config::ConfigCommand),
-    /// Look at the mgp.toml of a folder, and let it count
+    /// Show the mgp.toml of a folder, and trust it
     Trust(trust::Trust),
-    /// Let the mgp.toml of a folder not count any more
+    /// Stop trusting the mgp.toml of a folder
     Untrust(trust::Untrust),
 }
 

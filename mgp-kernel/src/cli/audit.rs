@@ -22,11 +22,11 @@ use crate::operator::method;
 pub(super) enum Audit {
     /// Show the last events
     Tail(Tail),
-    /// Search the record
+    /// Search the audit log
     Query(Query),
-    /// Look whether the record is as it was written
+    /// Verify that the audit log was not changed
     Verify(Verify),
-    /// Write the record out
+    /// Export the audit log
     Export(Export),
 }
 

@@ -13,13 +13,13 @@ use crate::operator::method;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ConfigCommand {
-    /// Look whether the configuration is right
+    /// Check the configuration without starting anything
     Check,
-    /// Show what the kernel runs with, without secrets
+    /// Print the configuration that the kernel uses, without secrets
     Show,
     /// Print the JSON Schema of mgp.toml, for editors
     Schema,
-    /// Print what mgp.toml may say, in Markdown
+    /// Print the reference of mgp.toml in Markdown
     Reference,
 }
 

@@ -8,6 +8,7 @@ use super::exit::{Exit, Failure};
 use super::link::{Link, Need};
 use super::output::{Output, printable};
 use super::place::Place;
+use super::server_commands::last_lines;
 use super::variables::{Sign, Surroundings, missed};
 use crate::confine::support;
 use crate::operator::audit::{VerifiedLog, VerifyLog};
@@ -16,7 +17,7 @@ use crate::operator::method;
 use crate::operator::page::Page;
 use crate::operator::permissions::{Pending, Question, Undecided};
 use crate::operator::pins::{ListPins, PinList};
-use crate::operator::servers::{LogLines, ServerLog, ServerRow, Servers};
+use crate::operator::servers::{ServerLog, ServerRow, Servers};
 use crate::targets::UnmatchedRules;
 use crate::upstream::is_needed;
 
@@ -166,8 +167,7 @@ async fn variables(link: &Link, config: &Config, servers: &[ServerRow]) -> Resul
     let mut findings = Vec::new();
     for server in config.servers.iter().filter(|server| server.enabled) {
         let Some(row) = servers.iter().find(|row| row.id.as_str() == server.id) else { continue };
-        let asked = LogLines { server_id: row.id.clone(), lines: LINES };
-        let ServerLog { mut lines, .. } = link.ask(method::SERVER_LOGS, &asked).await?;
+        let ServerLog { mut lines, .. } = last_lines(link, row.id.clone(), LINES).await?;
         lines.extend(row.last_error.clone());
         let runs = row.state == ServerState::Connected;
         findings.extend(missed(server, &lines, &surroundings).into_iter().map(|missed| Finding {

@@ -21,28 +21,28 @@ use super::place::{Configured, Place};
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(super) struct Export {
-    /// The client, as claude-desktop or cursor
+    /// The client, such as claude-desktop or cursor
     #[arg(long, value_name = "CLIENT", value_parser = kind)]
     to: ClientKind,
-    /// Write to its file in this folder, in place of the user's
+    /// Write to the client's file in this folder instead of the user's
     #[arg(long)]
     project: bool,
-    /// Take its servers out that mgp has now
+    /// Remove the client's servers that mgp has
     #[arg(long)]
     replace: bool,
-    /// Have it reach mgp at this address, in place of starting it
+    /// Have the client connect to mgp at this address instead of starting it
     #[arg(long)]
     url: Option<String>,
-    /// What it calls mgp
+    /// The name of mgp in the client's file
     #[arg(long, default_value = "mgp")]
     name: String,
-    /// Show what would become of the file, and change nothing
+    /// Show the change of the file, and change nothing
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
-    /// Do not ask
+    /// Write without asking
     #[arg(short, long)]
     yes: bool,
-    /// Make the file what it was before it was last written
+    /// Undo the last change of the file
     #[arg(long, conflicts_with_all = ["replace", "url", "dry_run"])]
     rollback: bool,
 }

@@ -14,7 +14,7 @@ use super::place::Place;
 
 #[derive(Debug, Args)]
 pub(super) struct Init {
-    /// Write mgp.toml in this folder, in place of the configuration of the user
+    /// Write mgp.toml in this folder instead of the user's configuration
     #[arg(long)]
     project: bool,
 }

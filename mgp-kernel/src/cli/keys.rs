@@ -21,35 +21,35 @@ use crate::operator::page::Page;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Keys {
-    /// Issue a key; its secret is shown this once
+    /// Issue a key, which is shown only once
     New(New),
     /// List keys, without their secrets
     List(List),
-    /// Make a key worthless, and end what is open by it
+    /// Revoke a key, and end its sessions
     Revoke(Revoke),
 }
 
 #[derive(Debug, Args)]
 pub(super) struct New {
-    /// Who whoever sends the key is taken for
+    /// The agent that sends the key
     owner: String,
     /// What the key allows: list (search and list all tools), see:SERVER.TOOL, call:SERVER.TOOL, where `*` stands for any
     /// characters, read (resources and prompts), register (servers); repeat it for more
     #[arg(long = "allow", value_name = "WHAT", value_parser = read_permission, default_value = "list")]
     allow: Vec<ApiPermission>,
-    /// Let it decide what agents may do
+    /// Let the key decide what agents may do
     #[arg(long)]
     operator: bool,
-    /// What it is for
+    /// A note of what the key is for
     #[arg(long, value_name = "TEXT", default_value = "")]
     label: String,
     /// Until when: a time, or a span like 30d
     #[arg(long, value_name = "WHEN", value_parser = moment)]
     until: Option<Moment>,
-    /// How often it may be used in a minute
+    /// Requests per minute
     #[arg(long, value_name = "N")]
     per_minute: Option<NonZeroU32>,
-    /// Issue it although it names servers or tools that there are not
+    /// Issue the key even if it names servers or tools that do not exist
     #[arg(long)]
     force: bool,
 }
@@ -59,10 +59,10 @@ pub(super) struct List {
     /// Only this owner's
     #[arg(long)]
     owner: Option<String>,
-    /// Begin behind so many
+    /// Skip this many
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: u64,
-    /// List so many at the most
+    /// List at most this many
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
 }

@@ -14,9 +14,9 @@ use crate::operator::operators::{IssuedToken, NewToken, PassphraseSet, SetPassph
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Operators {
-    /// Set the passphrase that whoever decides has to give, or change it
+    /// Set or change the passphrase that decisions require
     Passphrase(Passphrase),
-    /// Make a token for scripts, which stands for the passphrase until it expires
+    /// Issue a token that scripts use instead of the passphrase until it expires
     Token(Token),
 }
 

@@ -23,19 +23,19 @@ use crate::operator::permissions::{
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Permissions {
-    /// Show what waits for a decision
+    /// List what waits for a decision
     Pending,
     /// Decide about questions as they come, on this terminal
     Watch,
     /// Show a question with the whole call that it is about, or what was decided about a server
     Show(Show),
-    /// Say yes: to a question by its number, or to a permission of a server
+    /// Approve a question by its number, or a permission of a server
     Approve(Box<Yes>),
-    /// Say no, or take a permission back
+    /// Deny a question or a permission, or take a grant back
     Deny(No),
-    /// Forget an answer, or what was decided about a permission of a server: it is asked about again
+    /// Forget an answer, or a decision about a permission of a server, so that it is asked again
     Reset(Forget),
-    /// List what was decided
+    /// List decisions
     List(List),
 }
 
@@ -66,10 +66,10 @@ pub(super) struct Yes {
     what: String,
     /// The permission, if a server is named
     permission: Option<String>,
-    /// How far, as a JSON object of `paths`, `commands`, `hosts` and the like
+    /// The scope of the grant, as a JSON object of `paths`, `commands`, `hosts` and the like
     #[arg(long, value_name = "JSON", value_parser = scope, conflicts_with = "scope_file")]
     scope: Option<Scope>,
-    /// How far, as a file of JSON
+    /// The scope of the grant, as a JSON file
     #[arg(long, value_name = "FILE")]
     scope_file: Option<PathBuf>,
     /// Until when: a time, or a span like 2h
@@ -117,10 +117,10 @@ pub(super) struct No {
 pub(super) struct List {
     /// Only this server's
     server: Option<String>,
-    /// Begin behind so many
+    /// Skip this many
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: u64,
-    /// List so many at the most
+    /// List at most this many
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
 }

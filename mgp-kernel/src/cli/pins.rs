@@ -14,9 +14,9 @@ use crate::operator::pins::{ApprovePin, ApprovedPin, ListPins, PinDiff, PinList,
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Pin {
-    /// List the tools, prompts and templates of which a definition is known, and what is refused
+    /// List known definitions of tools, prompts and templates, and those that are refused
     List(List),
-    /// Show a definition: the one that waits, or else the approved one
+    /// Show the definition that waits for approval, or else the approved one
     Show(Named),
     /// Show what changed in a definition since it was approved
     Diff(Named),

@@ -27,7 +27,7 @@ pub(super) struct Scope {
     /// Write to mgp.toml in this folder
     #[arg(long, conflicts_with = "user")]
     project: bool,
-    /// Write to the configuration of the user
+    /// Write to the user's configuration
     #[arg(long)]
     user: bool,
 }

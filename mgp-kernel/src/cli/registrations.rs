@@ -18,11 +18,11 @@ use crate::operator::registrations::{
 pub(super) enum Registrations {
     /// List the servers that were registered while the kernel ran
     List(List),
-    /// Approve a server that waits, so that the running kernel starts it
+    /// Approve a server that waits, and start it in the running kernel
     Approve(Named),
     /// Remove a server that waits
     Deny(Named),
-    /// Keep a server beyond the session that it was registered for
+    /// Keep a server after the session that registered it ends
     Keep(Named),
 }
 
@@ -31,10 +31,10 @@ pub(super) struct List {
     /// Only those that wait for approval
     #[arg(long)]
     waiting: bool,
-    /// Begin behind so many
+    /// Skip this many
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: u64,
-    /// List so many at the most
+    /// List at most this many
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
 }

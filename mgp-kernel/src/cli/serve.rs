@@ -29,19 +29,20 @@ use crate::{Kernel, StartError};
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 pub(super) struct Serve {
-    /// Serve over HTTP at this address, in place of standard input and output; off the loopback address keys are required
+    /// Serve over HTTP at this address instead of standard input and output; API keys are required unless it is a loopback
+    /// address
     #[arg(long, value_name = "ADDR")]
     http: Option<String>,
-    /// Serve on standard input and output, also beside HTTP
+    /// Serve on standard input and output in addition to HTTP
     #[arg(long, overrides_with = "no_stdio")]
     stdio: bool,
     /// Do not serve on standard input and output
     #[arg(long)]
     no_stdio: bool,
-    /// Let the members of the group that it runs as operate it, who prove it by the operators' passphrase
+    /// Let members of the group that the kernel runs as operate it with the operators' passphrase
     #[arg(long)]
     group_operates: bool,
-    /// Take the configuration anew when its file changes
+    /// Reload the configuration when its file changes
     #[arg(long)]
     watch: bool,
     /// Be the kernel in this process, if none runs, and end with the client; by default it goes on in the background

@@ -2,6 +2,7 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use clap::Args;
+use mgp_types::mgp::ServerId;
 use serde::Serialize;
 use tokio::time::Instant;
 
@@ -18,10 +19,10 @@ use crate::operator::{method, socket};
 pub(super) struct Logs {
     /// The server
     server: String,
-    /// How many lines
+    /// Number of lines
     #[arg(short = 'n', long, value_name = "N", default_value_t = 100)]
     lines: u32,
-    /// Go on with what it writes from now on, until it is interrupted; with --json an object each
+    /// Print further lines as they come, until interrupted; with --json one object per line
     #[arg(short, long)]
     follow: bool,
 }
@@ -55,8 +56,7 @@ pub(super) async fn logs(place: &Place, output: &Output, args: Logs) -> Result<E
 }
 
 async fn log(link: &Link, output: &Output, args: &Logs) -> Result<Exit, Failure> {
-    let asked = LogLines { server_id: args.server.as_str().into(), lines: args.lines };
-    let mut log: ServerLog = link.ask(method::SERVER_LOGS, &asked).await?;
+    let mut log = last_lines(link, args.server.as_str().into(), args.lines).await?;
     if !args.follow {
         output.show(&log, |log, out| {
             log.lines.iter().try_for_each(|line| writeln!(out, "{}", printable(line)))
@@ -85,6 +85,19 @@ async fn log(link: &Link, output: &Output, args: &Logs) -> Result<Exit, Failure>
         let asked = LogLines { server_id: args.server.as_str().into(), lines: MOST_LINES };
         log = link.ask(method::SERVER_LOGS, &asked).await?;
     }
+}
+
+/// Returns the last lines that a server wrote. Of a program that has just ended, its last words arrive a moment later.
+pub(super) async fn last_lines(link: &Link, server_id: ServerId, lines: u32) -> Result<ServerLog, Failure> {
+    let asked = LogLines { server_id, lines };
+    for _ in 0..LOOKS {
+        let log: ServerLog = link.ask(method::SERVER_LOGS, &asked).await?;
+        if !log.lines.is_empty() || log.reason.is_none() {
+            return Ok(log);
+        }
+        tokio::time::sleep(SOON).await;
+    }
+    link.ask(method::SERVER_LOGS, &asked).await
 }
 
 /// Says why a server does not run, and that one has written nothing: silence would be taken for success.
@@ -187,6 +200,9 @@ pub(super) async fn reload(place: &Place, output: &Output) -> Result<Exit, Failu
 const PATIENCE: Duration = Duration::from_mins(1);
 const LOOK_OFTEN: Duration = Duration::from_millis(50);
 const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// How often, and after how long, it is looked again for what a program wrote before it ended.
+const LOOKS: u32 = 10;
+const SOON: Duration = Duration::from_millis(50);
 const MOST_LINES: u32 = 1_000;
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::operator::servers::Servers;
 
 #[derive(Debug, Args)]
 pub(super) struct ListServers {
-    /// Show what the configuration says, without starting the servers if no kernel runs
+    /// Show what the configuration says, without starting servers
     #[arg(long)]
     no_start: bool,
 }

@@ -14,24 +14,24 @@ use super::place::{Place, Scope};
 
 #[derive(Debug, Args)]
 pub(super) struct Add {
-    /// What the server is called: letters, digits, `.`, `_` and `-`
+    /// The name of the server: letters, digits, `.`, `_` and `-`
     name: String,
-    /// The command that starts it, with its arguments
+    /// The command that starts the server, with its arguments
     #[arg(last = true, value_name = "CMD", conflicts_with = "url")]
     command: Vec<String>,
-    /// Where it is reached over HTTP
+    /// The URL of a server on the network
     #[arg(long, required_unless_present_any = ["command", "server_json"])]
     url: Option<String>,
-    /// A variable for its environment; ${NAME} refers to the kernel's
+    /// A variable for its environment; ${NAME} refers to the kernel's, ${secret:NAME} to `mgp secrets`
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair, requires = "command")]
     env: Vec<(String, String)>,
-    /// A header for its requests; ${NAME} refers to the kernel's environment
+    /// A header for its requests; ${NAME} and ${secret:NAME} work as in --env
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair, requires = "url")]
     header: Vec<(String, String)>,
-    /// How to talk to it, if not as usual
+    /// The transport, if it is not the usual one
     #[arg(long, value_enum, value_name = "HOW")]
     transport: Option<Transport>,
-    /// What it is for, in a line
+    /// What the server is for, in one line
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
     #[command(flatten)]

@@ -18,10 +18,10 @@ pub(super) struct ListTools {
     /// Only this server's, or this one tool with all that is known of it: SERVER or SERVER.TOOL
     #[arg(value_name = "SERVER[.TOOL]")]
     of: Option<String>,
-    /// Begin behind so many
+    /// Skip this many
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: u64,
-    /// List so many at the most
+    /// List at most this many
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
 }

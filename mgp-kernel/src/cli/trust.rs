@@ -24,10 +24,10 @@ pub(super) struct Trust {
     /// The folder; this one if left out
     #[arg(value_name = "FOLDER")]
     folder: Option<PathBuf>,
-    /// Only show what the file would do
+    /// Show what the file would do, and trust nothing
     #[arg(long)]
     dry_run: bool,
-    /// Do not ask
+    /// Trust without asking
     #[arg(short, long, conflicts_with = "dry_run")]
     yes: bool,
 }

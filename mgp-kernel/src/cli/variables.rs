@@ -101,6 +101,10 @@ fn words_of(server: &ServerConfig) -> BTreeSet<String> {
 
 /// Whether a variable is, by its first word, a server's and, by its last one, something that programs are configured with.
 fn is_named_after(variable: &str, words: &BTreeSet<String>) -> bool {
+    // The kernel's own are for no server.
+    if variable.starts_with("MGP_") {
+        return false;
+    }
     let alias = |(word, names): &(&str, &[&str])| words.contains(*word) && names.contains(&variable);
     if ALIASES.iter().any(alias) {
         return true;

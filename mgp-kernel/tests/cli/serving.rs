@@ -79,7 +79,7 @@ fn a_configuration_that_changes_is_taken_anew() {
         std::thread::sleep(Duration::from_millis(20));
     }
     let tool = home.run(["call", "late.read", "--json"]);
-    assert_eq!(tool.code, Some(1), "{tool:?}");
+    assert_eq!(tool.code, Some(4), "{tool:?}");
 }
 
 /// Waits until a server is in a state.

@@ -25,16 +25,16 @@ use super::servers_edit::refused;
 
 #[derive(Debug, Args)]
 pub(super) struct Import {
-    /// Clients, as claude-desktop or cursor, or files of theirs; all that are found if left out
+    /// Clients such as claude-desktop or cursor, or their files; all that are found, if left out
     #[arg(value_name = "CLIENT|FILE")]
     pub(super) from: Vec<String>,
-    /// Whose files the files are, where neither name nor content tells
+    /// The client whose files these are, if neither name nor content tells
     #[arg(long = "as", value_name = "CLIENT", requires = "from", value_parser = kind)]
     pub(super) kind: Option<ClientKind>,
-    /// Say what would be taken over, and change nothing
+    /// Show what would be imported, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Copy secrets that stand in the files into the configuration, in place of the store of secrets
+    /// Copy secrets into the configuration instead of storing them with `mgp secrets`
     #[arg(long)]
     keep_secrets: bool,
     #[command(flatten)]

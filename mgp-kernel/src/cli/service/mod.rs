@@ -18,11 +18,11 @@ use crate::operator::socket;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Service {
-    /// Write the kernel down as a service, and say how it is started
+    /// Install the service, and print how to start it
     Install(Install),
-    /// Remove what `install` wrote
+    /// Remove the service
     Uninstall(Whose),
-    /// Show whether it is written down as a service
+    /// Show whether the service is installed
     Status(Whose),
 }
 

@@ -192,28 +192,33 @@ impl ServerConfig {
 impl ServerConfig {
     /// Returns the secrets that the server refers to, each with the key that does: `env.TOKEN`, `agents.ada.env.TOKEN`.
     pub fn secret_references(&self) -> Vec<SecretReference> {
-        let mut found = Vec::new();
-        let mut look = |key: String, text: &str| {
-            let template = Template::parse(text);
-            let names = template.iter().flat_map(Template::secrets);
-            found.extend(names.map(|secret| SecretReference { secret: secret.to_owned(), key: key.clone() }));
-        };
+        let mut texts: Vec<(String, &str)> = Vec::new();
         let one =
             [("command", &self.command), ("cwd", &self.cwd), ("url", &self.url), ("socket", &self.socket)];
-        for (key, text) in one {
-            if let Some(text) = text {
-                look(key.to_owned(), text);
-            }
-        }
-        self.args.iter().enumerate().for_each(|(index, text)| look(format!("args[{index}]"), text));
-        self.env.iter().for_each(|(name, text)| look(format!("env.{name}"), text));
-        self.headers.iter().for_each(|(name, text)| look(format!("headers.{name}"), text));
+        texts.extend(one.iter().filter_map(|(key, text)| Some(((*key).to_owned(), text.as_deref()?))));
+        texts.extend(
+            self.args.iter().enumerate().map(|(index, text)| (format!("args[{index}]"), text.as_str())),
+        );
+        texts.extend(named("env", &self.env).chain(named("headers", &self.headers)));
         for (id, own) in &self.agents {
-            own.env.iter().for_each(|(name, text)| look(format!("agents.{id}.env.{name}"), text));
-            own.headers.iter().for_each(|(name, text)| look(format!("agents.{id}.headers.{name}"), text));
+            texts.extend(named(&format!("agents.{id}.env"), &own.env));
+            texts.extend(named(&format!("agents.{id}.headers"), &own.headers));
+        }
+        let mut found = Vec::new();
+        for (key, text) in texts {
+            let template = Template::parse(text);
+            let secrets = template.iter().flat_map(Template::secrets);
+            found.extend(
+                secrets.map(|secret| SecretReference { secret: secret.to_owned(), key: key.clone() }),
+            );
         }
         found
     }
+}
+
+/// The texts of a table, each with its key.
+fn named<'t>(table: &str, texts: &'t BTreeMap<String, String>) -> impl Iterator<Item = (String, &'t str)> {
+    texts.iter().map(move |(name, text)| (format!("{table}.{name}"), text.as_str()))
 }
 
 /// A place in a server's configuration that refers to a secret.

@@ -174,7 +174,9 @@ async fn variables(link: &Link, config: &Config, servers: &[ServerRow]) -> Resul
             what: "environment",
             ok: runs || missed.sign == Sign::Name,
             told: match &missed.sign {
-                Sign::Line(line) => format!("{} is not given {}, and wrote: {line}", server.id, missed.name),
+                Sign::Line(written) => {
+                    format!("{} is not given {}, and wrote: {written}", server.id, missed.name)
+                }
                 Sign::Name => format!(
                     "{} is not given {}, which is set here and is probably for it",
                     server.id, missed.name

@@ -127,9 +127,9 @@ fn list(place: &Place, output: &Output, store: &dyn SecretStore) -> Result<Exit,
         table.headings(&["SECRET", "STATE", "USED BY"]);
         for secret in &list.secrets {
             let state = if secret.is_set { "set" } else { "not set" };
-            let used: Vec<String> = secret.used_by.iter().map(Use::shown).collect();
-            let used = if used.is_empty() { "-".to_owned() } else { used.join(", ") };
-            table.row([secret.name.clone(), state.to_owned(), used]);
+            let places: Vec<String> = secret.used_by.iter().map(Use::shown).collect();
+            let places = if places.is_empty() { "-".to_owned() } else { places.join(", ") };
+            table.row([secret.name.clone(), state.to_owned(), places]);
         }
     })?;
     if list.secrets.iter().any(|secret| secret.is_set) {

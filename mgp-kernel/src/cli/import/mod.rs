@@ -239,11 +239,17 @@ fn write(report: &Report, out: &mut Vec<u8>) -> io::Result<()> {
         let name = &secret.name;
         match secret.kept {
             Kept::Store if report.dry_run => {
-                writeln!(out, "secret {name}: would be kept among your secrets")?
+                writeln!(out, "secret {name}: would be kept among your secrets")?;
             }
-            Kept::Store => writeln!(out, "secret {name}: kept among your secrets, see `mgp secrets list`")?,
-            Kept::Variable => writeln!(out, "variable {name}: is set")?,
-            Kept::UnsetVariable => writeln!(out, "variable {name}: set it before mgp starts")?,
+            Kept::Store => {
+                writeln!(out, "secret {name}: kept among your secrets, see `mgp secrets list`")?;
+            }
+            Kept::Variable => {
+                writeln!(out, "variable {name}: is set")?;
+            }
+            Kept::UnsetVariable => {
+                writeln!(out, "variable {name}: set it before mgp starts")?;
+            }
         }
         for place in &secret.places {
             writeln!(out, "    from {}", printable(place))?;

@@ -22,6 +22,7 @@
 //! ```
 
 mod asking;
+mod cancel;
 mod changes;
 #[cfg(unix)]
 pub mod cli;

@@ -20,6 +20,7 @@ use mgp_security::limit::LimitLayer;
 use mgp_security::permission::{Approver, PermissionGate, PermissionLayer};
 use mgp_security::tool::OperationsLayer;
 use mgp_security::validator::ValidateLayer;
+use mgp_stream::call::StreamLayer;
 use mgp_stream::event::EventsLayer;
 use mgp_toolindex::discovery::ToolDiscoveryLayer;
 use mgp_types::RpcService;
@@ -29,6 +30,7 @@ use mgp_discovery::config::model::ServerConfig;
 
 use crate::StartError;
 use crate::asking::AskingLayer;
+use crate::cancel::CancelAtServers;
 use crate::changes::TellAccessLayer;
 use crate::erased::Erased;
 use crate::events;
@@ -51,6 +53,7 @@ pub(crate) struct Front {
     audit: AuditLayer,
     fallback: FallbackLayer,
     asking: AskingLayer,
+    cancelling: StreamLayer,
     at_once: ConcurrencyLayer,
     tools: ToolDiscoveryLayer,
     servers: DiscoveryLayer,
@@ -67,6 +70,7 @@ impl Front {
         Self {
             asking: AskingLayer::new(settings::asking(&config), Some(audit.clone())),
             audit,
+            cancelling: StreamLayer::relaying(CancelAtServers::new(parts)),
             fallback: fallback::layer(parts),
             at_once: settings::calls_at_once(&config),
             tools,
@@ -107,6 +111,8 @@ impl Front {
         let service = ResolveLayer(Arc::clone(&self.parts)).layer(service);
         // A call that waited for an answer goes on where it was, and passes nothing of the above again.
         let service = self.asking.layer(service);
+        // A client stops its call wherever that is, also where the call waits for a person or in line.
+        let service = self.cancelling.layer(service);
         // Outside of every decision, or it would never see a denial; inside of what decides how a refusal looks.
         let service = self.audit.layer(service);
         // The other tool is held to the same rules and recorded like one that was asked for.

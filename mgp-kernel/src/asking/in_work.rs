@@ -26,6 +26,11 @@ impl CallsInWork {
         self.0.lock().get(&stream).cloned()
     }
 
+    /// Whether the call that has `stream` is one of them.
+    pub(crate) fn has(&self, stream: StreamId) -> bool {
+        self.0.lock().contains_key(&stream)
+    }
+
     /// All calls, the latest first.
     pub(crate) fn latest_first(&self) -> Vec<CallContext> {
         self.0.lock().values().rev().cloned().collect()

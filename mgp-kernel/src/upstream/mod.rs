@@ -34,7 +34,7 @@ use std::time::Duration;
 use mgp_discovery::config::model::{ServerConfig, Sharing};
 use mgp_security::definition::DefinitionKind;
 use mgp_types::mgp::{ServerId, ServerState, ShutdownReason};
-use mgp_types::{BoxFuture, Error, Object, Principal, Request, Response, Session};
+use mgp_types::{BoxFuture, Error, Object, Principal, Request, Response, Session, StreamId};
 use tower_service::Service;
 
 use self::agents::{Agents, ByAgent};
@@ -286,6 +286,12 @@ impl Upstream {
             return line.agent.is_none().then(|| Arc::clone(&fake.session));
         }
         self.on(line)?.get().session()
+    }
+
+    /// The connection that carries the call with `stream` now, past all that lies in front.
+    pub(crate) fn carrying(&self, stream: StreamId) -> Option<Arc<shared::Kept>> {
+        let mut instances = self.instances().into_iter();
+        instances.find(|instance| instance.get().shared.calls.has(stream))?.get().client()
     }
 
     /// The client of it, past all that lies in front; of several connections any that is up.

@@ -7,6 +7,7 @@
 
 mod approval;
 mod callers;
+mod cancelling;
 mod definitions;
 mod front;
 mod harmless;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
     match arguments.first().map(String::as_str) {
         Some(scripted::SERVE) => return scripted::serve(),
         Some(talking::SERVE) => return talking::serve(),
+        Some(cancelling::SERVE) => return cancelling::serve(),
         Some(processes::KERNEL) => return processes::run_kernel(&arguments[1..]),
         _ => {}
     }
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
         replicas::TESTS,
         callers::TESTS,
         streams::TESTS,
+        cancelling::TESTS,
         search::TESTS,
         definitions::TESTS,
         approval::TESTS,

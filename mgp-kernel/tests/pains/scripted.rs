@@ -66,6 +66,11 @@ impl Script {
         calls.lines().map(str::to_owned).collect()
     }
 
+    /// The notifications that came to the server.
+    pub(crate) fn told(&self) -> String {
+        fs::read_to_string(self.path().join("told")).unwrap_or_default()
+    }
+
     /// What the server was told in the beginning.
     pub(crate) fn greeting(&self) -> String {
         fs::read_to_string(self.path().join("greeting")).unwrap_or_default()
@@ -85,8 +90,8 @@ pub(crate) fn tool(name: &str, description: &str) -> String {
 
 /// Serves on this process' standard input and output.
 ///
-/// `tell` says that the list of tools has changed, `crash` ends the process, `big` returns so many bytes; whatever else
-/// is called returns its arguments.
+/// `tell` says that the list of tools has changed, `crash` ends the process, `big` returns so many bytes, `wait` never
+/// answers; whatever else is called returns its arguments.
 pub(crate) fn serve() -> ExitCode {
     let folder = PathBuf::from(std::env::args().nth(2).unwrap());
     let file = |name: &str| fs::read_to_string(folder.join(name)).ok();
@@ -96,7 +101,10 @@ pub(crate) fn serve() -> ExitCode {
     let mut out = std::io::stdout();
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {
         let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
-        let (Some(id), Some(method)) = (message.get("id"), message["method"].as_str()) else { continue };
+        let (Some(id), Some(method)) = (message.get("id"), message["method"].as_str()) else {
+            append(&folder, "told", &line);
+            continue;
+        };
         let params = &message["params"];
         let result = match method {
             "initialize" => {
@@ -110,6 +118,10 @@ pub(crate) fn serve() -> ExitCode {
             }
             "ping" => "{}".to_owned(),
             "tools/list" => format!(r#"{{"tools":{}}}"#, file("tools").unwrap()),
+            "tools/call" if params["name"] == "wait" => {
+                append(&folder, "calls", "wait");
+                continue;
+            }
             "tools/call" => call(&folder, params, &mut out),
             _ => {
                 writeln!(
@@ -129,10 +141,14 @@ pub(crate) fn serve() -> ExitCode {
     ExitCode::SUCCESS
 }
 
+fn append(folder: &Path, file: &str, line: &str) {
+    let file = fs::File::options().append(true).create(true).open(folder.join(file));
+    writeln!(file.unwrap(), "{line}").unwrap();
+}
+
 fn call(folder: &Path, params: &Value, out: &mut std::io::Stdout) -> String {
     let (name, arguments) = (params["name"].as_str().unwrap(), &params["arguments"]);
-    let calls = fs::File::options().append(true).create(true).open(folder.join("calls"));
-    writeln!(calls.unwrap(), "{name} {arguments}").unwrap();
+    append(folder, "calls", &format!("{name} {arguments}"));
     let said = match name {
         "tell" => {
             writeln!(out, r#"{{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}}"#).unwrap();

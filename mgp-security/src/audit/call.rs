@@ -120,7 +120,11 @@ impl Call {
 
     /// What is recorded of a call that was answered with this.
     pub(super) fn events(&self, answer: &Result<Response, Error>) -> Vec<AuditEvent> {
-        let ending = ending(answer, self.trail.refusal().is_some());
+        let ending = match ending(answer, self.trail.refusal().is_some()) {
+            // A call that its caller stopped is answered with what there was.
+            Ending::Done if self.trail.is_cancelled() => Ending::Cancelled,
+            ending => ending,
+        };
         let code = answer.as_ref().err().filter(|_| ending != Ending::Asking);
         self.write(ending, code)
     }

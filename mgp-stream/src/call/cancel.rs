@@ -1,12 +1,30 @@
 //! What is said about a call that was stopped (§12.7): to whoever stopped it, and to whoever made it.
 
+use std::sync::Arc;
+
 use mgp_types::mgp::StreamCancelled;
-use mgp_types::{RawJson, Response, StreamId};
+use mgp_types::{BoxFuture, Error, RawJson, Request, Response, StreamId};
 
 use super::active::Streamed;
 use super::complete::write_summary;
 use super::content::Content;
 use super::registry::Registry;
+
+/// Has calls stopped at the servers that a gateway made them at.
+pub trait CancelsUpstream: Send + Sync + 'static {
+    /// Asks the server that has the call on the stream of `request`, an `mgp/stream/cancel`, to stop it. Returns what the
+    /// server answers; `None` if it cannot be asked, or does not say that it stopped the call.
+    fn cancel(&self, request: Request) -> BoxFuture<'static, Option<Response>>;
+}
+
+/// Answers with what the server `asked` says that stopped the call; stops it here if the server did not.
+pub(super) async fn at_server(
+    calls: Arc<Registry>,
+    stream: StreamId,
+    asked: BoxFuture<'static, Option<Response>>,
+) -> Result<Response, Error> {
+    Ok(asked.await.unwrap_or_else(|| answer(&calls, stream)))
+}
 
 /// Stops the call and answers whoever asked for it.
 pub(super) fn answer(calls: &Registry, stream: StreamId) -> Response {

@@ -9,7 +9,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::active::Active;
-use super::cancel;
+use super::cancel::{self, CancelsUpstream};
 use super::future::StreamFuture;
 use super::gap;
 use super::quiet::QuietWork;
@@ -21,12 +21,20 @@ use super::registry::{Registry, Work};
 pub struct StreamLayer {
     registry: Arc<Registry>,
     stall_limit: Duration,
+    upstream: Option<Arc<dyn CancelsUpstream>>,
 }
 
 impl StreamLayer {
     /// A layer that waits 10 s for a caller to take one chunk, and leaves sessions without streaming alone.
     pub fn new() -> Self {
-        Self { registry: Arc::default(), stall_limit: STALL_LIMIT }
+        Self { registry: Arc::default(), stall_limit: STALL_LIMIT, upstream: None }
+    }
+
+    /// A layer for a gateway, which stops calls and streams nothing itself: chunks, and what is said about them, pass as they
+    /// are. A server that can stop the call is asked to by `upstream`, and has what there is of the result; any other call
+    /// ends here, which takes it back from its server.
+    pub fn relaying(upstream: impl CancelsUpstream) -> Self {
+        Self { upstream: Some(Arc::new(upstream)), ..Self::new() }
     }
 
     /// How long one chunk waits for a caller that does not take it, before the call is ended with 3001; at most a day.
@@ -52,7 +60,8 @@ impl<S> Layer<S> for StreamLayer {
     type Service = Stream<S>;
 
     fn layer(&self, inner: S) -> Stream<S> {
-        Stream { inner, registry: Arc::clone(&self.registry), stall_limit: self.stall_limit }
+        let registry = Arc::clone(&self.registry);
+        Stream { inner, registry, stall_limit: self.stall_limit, upstream: self.upstream.clone() }
     }
 }
 
@@ -67,7 +76,8 @@ impl fmt::Debug for StreamLayer {
 /// Sits directly around the router: what it numbers has to be what leaves, and an answer that it fills has to be what
 /// all others see. Reads `context.session`, wraps the port of `context.outbox` for calls of tools that ask for chunks,
 /// and finds the call that a message is about by `context.outbox.stream()`. Streams are unique in the process and the
-/// connection names only those of its own requests, so nobody reaches the call of another session.
+/// connection names only those of its own requests, so nobody reaches the call of another session. Notes on `context.trail`
+/// that a call was stopped.
 ///
 /// Whoever serves a call sends chunks only if the call asks for them
 /// ([`CallWishes::stream`](mgp_types::mgp::CallWishes::stream)) in a session that has the extension: of other calls the
@@ -82,6 +92,7 @@ pub struct Stream<S> {
     inner: S,
     registry: Arc<Registry>,
     stall_limit: Duration,
+    upstream: Option<Arc<dyn CancelsUpstream>>,
 }
 
 impl<S: RpcService> Service<Request> for Stream<S> {
@@ -101,15 +112,21 @@ impl<S: RpcService> Service<Request> for Stream<S> {
         let stream = request.context.outbox.stream();
         match (request.kind, request.method.as_str()) {
             (Kind::Call, name) if name == Method::TOOLS_CALL.as_str() && stream != StreamId::STANDALONE => {
-                if CallWishes::of(&request.params).stream {
+                if self.upstream.is_none() && CallWishes::of(&request.params).stream {
                     return self.watch(request);
                 }
-                let work = QuietWork::new(Arc::clone(&self.registry), stream);
+                let trail = request.context.trail.clone();
+                let work = QuietWork::new(Arc::clone(&self.registry), stream, trail);
                 StreamFuture::quiet(self.inner.call(request), work)
             }
-            (Kind::Call, method::STREAM_CANCEL) => {
-                StreamFuture::answered(Ok(cancel::answer(&self.registry, stream)))
-            }
+            (Kind::Call, method::STREAM_CANCEL) => match &self.upstream {
+                Some(upstream) if self.registry.begin_asking(stream) => {
+                    let asked = upstream.cancel(request);
+                    StreamFuture::waiting(cancel::at_server(Arc::clone(&self.registry), stream, asked))
+                }
+                _ => StreamFuture::answered(Ok(cancel::answer(&self.registry, stream))),
+            },
+            _ if self.upstream.is_some() => StreamFuture::passed(self.inner.call(request)),
             (Kind::Notify, method::STREAM_PACE) => {
                 self.pace(&request);
                 StreamFuture::answered(Ok(Response::empty()))
@@ -134,7 +151,7 @@ impl<S: RpcService> Stream<S> {
         let active = Arc::new(Active::new(port, stream, self.stall_limit));
         request.context.outbox =
             if open { Outbox::new(Arc::<Active>::clone(&active), stream) } else { Outbox::on(stream) };
-        let work = Work::new(Arc::clone(&self.registry), active);
+        let work = Work::new(Arc::clone(&self.registry), active, request.context.trail.clone());
         StreamFuture::watched(self.inner.call(request), work)
     }
 

@@ -38,6 +38,7 @@
 //! |---|---|
 //! | [`StreamLayer`] | at the server: chunks, the complete answer, cancellation, pace and gaps |
 //! | [`Progress`], [`ProgressForms`] | at the server: what is told about progress, and in which forms |
+//! | [`CancelsUpstream`] | at a gateway: how calls are stopped at the servers behind it |
 //! | [`StreamReader`] | at the client: one call, read while it is made |
 //! | [`Assembly`] | chunks in order, without IO |
 //! | [`summary`] | what a result says about how it was streamed |
@@ -63,6 +64,7 @@ mod summary;
 mod writer;
 
 pub use self::assembly::{Assembly, Piece};
+pub use self::cancel::CancelsUpstream;
 pub use self::feed::Part;
 pub use self::future::StreamFuture;
 pub use self::layer::{Stream, StreamLayer};

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::task::{Context, Waker};
 
-use mgp_types::mgp::StreamSummary;
+use mgp_types::mgp::{StreamSummary, Trail};
 use mgp_types::{Error, Response, StreamId};
 use tokio::time::Instant;
 
@@ -9,6 +9,7 @@ use super::active::{Streamed, millis_since};
 use super::cancel;
 use super::content::Content;
 use super::registry::{Calls, Entry, Registry};
+use super::summary::summary;
 
 /// A call in work that nothing is streamed of. It can be stopped, and that is all.
 pub(super) struct Quiet {
@@ -17,11 +18,18 @@ pub(super) struct Quiet {
     began: Instant,
     /// The task of the call.
     waker: Option<Waker>,
+    /// Whether the server behind was asked to stop it.
+    asked: bool,
     /// What the call is answered, once it was stopped.
     stopped: Option<Response>,
 }
 
 impl Quiet {
+    /// Notes that the server behind is asked to stop it. Whether it is the first time, and the call goes on.
+    pub(super) const fn begin_asking(&mut self) -> bool {
+        self.stopped.is_none() && !std::mem::replace(&mut self.asked, true)
+    }
+
     /// Stops the call, unless it was stopped before: what the caller is told, and the task to wake.
     pub(super) fn cancel(&mut self) -> Option<(Response, Option<Waker>)> {
         if self.stopped.is_some() {
@@ -40,13 +48,14 @@ impl Quiet {
 pub(super) struct QuietWork {
     registry: Arc<Registry>,
     stream: StreamId,
+    trail: Option<Arc<Trail>>,
     /// Its number, once others find it.
     entered: Option<u64>,
 }
 
 impl QuietWork {
-    pub(super) const fn new(registry: Arc<Registry>, stream: StreamId) -> Self {
-        Self { registry, stream, entered: None }
+    pub(super) const fn new(registry: Arc<Registry>, stream: StreamId, trail: Option<Arc<Trail>>) -> Self {
+        Self { registry, stream, trail, entered: None }
     }
 
     /// The answer, if the call was stopped. The task is woken when it is.
@@ -56,7 +65,9 @@ impl QuietWork {
         let quiet = own(&mut calls, self.stream, work)?;
         if let Some(answer) = quiet.stopped.take() {
             calls.by_stream.remove(&self.stream);
+            drop(calls);
             self.entered = None;
+            self.note_cancelled();
             return Some(answer);
         }
         match &mut quiet.waker {
@@ -72,7 +83,7 @@ impl QuietWork {
             let mut calls = self.registry.calls();
             let work = calls.number();
             let waker = Some(cx.waker().clone());
-            let quiet = Quiet { work, began: Instant::now(), waker, stopped: None };
+            let quiet = Quiet { work, began: Instant::now(), waker, asked: false, stopped: None };
             calls.by_stream.insert(self.stream, Entry::Quiet(quiet));
             self.entered = Some(work);
         }
@@ -80,16 +91,29 @@ impl QuietWork {
 
     /// The answer of a call whose handler is done; that of whoever stopped it, if somebody was faster.
     pub(super) fn finish(&mut self, outcome: Result<Response, Error>) -> Result<Response, Error> {
-        self.leave().map_or(outcome, Ok)
+        let Some(Quiet { asked, stopped, .. }) = self.leave() else { return outcome };
+        let is_cancelled = |response| summary(response).is_some_and(|summary| summary.cancelled);
+        if stopped.is_some() || asked && outcome.as_ref().is_ok_and(is_cancelled) {
+            self.note_cancelled();
+        }
+        stopped.map_or(outcome, Ok)
     }
 
-    /// The call is over. Its answer, if it was stopped before.
-    fn leave(&mut self) -> Option<Response> {
+    fn note_cancelled(&self) {
+        if let Some(trail) = &self.trail {
+            trail.note_cancelled();
+        }
+    }
+
+    /// The call is over. What others knew of it, if it had to wait.
+    fn leave(&mut self) -> Option<Quiet> {
         let work = self.entered.take()?;
         let mut calls = self.registry.calls();
-        let stopped = own(&mut calls, self.stream, work)?.stopped.take();
-        calls.by_stream.remove(&self.stream);
-        stopped
+        own(&mut calls, self.stream, work)?;
+        match calls.by_stream.remove(&self.stream)? {
+            Entry::Quiet(quiet) => Some(quiet),
+            Entry::Active(_) => None,
+        }
     }
 }
 

@@ -2,6 +2,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::task::Context;
 
+use mgp_types::mgp::Trail;
 use mgp_types::{Error, Response, StreamId};
 use parking_lot::{Mutex, MutexGuard};
 
@@ -45,6 +46,14 @@ impl Registry {
         }
     }
 
+    /// Notes that the server behind a gateway is asked to stop the call. Whether it is the first time, and the call goes on.
+    pub(super) fn begin_asking(&self, stream: StreamId) -> bool {
+        match self.0.lock().by_stream.get_mut(&stream) {
+            Some(Entry::Quiet(quiet)) => quiet.begin_asking(),
+            _ => false,
+        }
+    }
+
     /// Stops the call, unless it is over. What the caller is told.
     pub(super) fn cancel(&self, stream: StreamId) -> Option<Response> {
         let mut calls = self.0.lock();
@@ -75,17 +84,18 @@ impl Registry {
 pub(super) struct Work {
     registry: Arc<Registry>,
     active: Arc<Active>,
+    trail: Option<Arc<Trail>>,
     entered: bool,
 }
 
 impl Work {
-    pub(super) const fn new(registry: Arc<Registry>, active: Arc<Active>) -> Self {
-        Self { registry, active, entered: false }
+    pub(super) const fn new(registry: Arc<Registry>, active: Arc<Active>, trail: Option<Arc<Trail>>) -> Self {
+        Self { registry, active, trail, entered: false }
     }
 
     /// How the call ended without its handler, if it did. The task is woken when it does.
     pub(super) fn ended(&self, cx: &Context<'_>) -> Option<Result<Response, Error>> {
-        self.active.watch(cx.waker()).map(End::into_answer)
+        self.active.watch(cx.waker()).map(|end| self.end(end))
     }
 
     /// Makes the call one that others find.
@@ -102,8 +112,15 @@ impl Work {
         match self.active.finish() {
             Ok(None) => outcome,
             Ok(Some(streamed)) => outcome.map(|response| complete(response, &streamed)),
-            Err(end) => end.into_answer(),
+            Err(end) => self.end(end),
         }
+    }
+
+    fn end(&self, end: End) -> Result<Response, Error> {
+        if let (End::Cancelled(_), Some(trail)) = (&end, &self.trail) {
+            trail.note_cancelled();
+        }
+        end.into_answer()
     }
 }
 

@@ -13,6 +13,7 @@ pub struct Trail {
     validators: OnceLock<Vec<ValidatorName>>,
     refusal: OnceLock<Refusal>,
     grant: OnceLock<Box<str>>,
+    cancelled: OnceLock<()>,
 }
 
 /// Why a request was not let through.
@@ -66,6 +67,11 @@ impl Trail {
         self.grant.get_or_init(|| approver.into());
     }
 
+    /// Notes that the caller stopped the call, whatever the call is answered.
+    pub fn note_cancelled(&self) {
+        self.cancelled.get_or_init(|| ());
+    }
+
     /// Which server, and which of its tools, the request is for.
     pub fn target(&self) -> Option<(&ServerId, Option<&ToolName>)> {
         self.target.get().map(|(server, tool)| (server, tool.as_ref()))
@@ -89,5 +95,10 @@ impl Trail {
     /// On whose word the request was let through, where somebody was asked.
     pub fn approved_by(&self) -> Option<&str> {
         self.grant.get().map(|approver| &**approver)
+    }
+
+    /// Whether the caller stopped the call.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.get().is_some()
     }
 }

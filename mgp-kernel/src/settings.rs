@@ -285,10 +285,37 @@ pub(crate) fn linger(config: &Config) -> Duration {
     Duration::from_secs(config.kernel.linger.unwrap_or(LINGER_SECS))
 }
 
-/// How many calls the kernel works on at once. None waits for another to end: that one may wait for people.
+/// How many calls the kernel works on at once. Others wait in line, for a bounded time: what they wait for may wait for people.
 pub(crate) fn calls_at_once(config: &Config) -> ConcurrencyLayer {
-    let calls = config.limits.concurrency.and_then(|calls| NonZeroUsize::new(calls as usize));
-    ConcurrencyLayer::with_line(calls.unwrap_or(CALLS_AT_ONCE), 0, COME_AGAIN)
+    let limits = &config.limits;
+    let (waiting, patience) = line(limits.waiting_calls, limits.waiting_ms);
+    ConcurrencyLayer::with_line(places(limits.concurrency, CALLS_AT_ONCE), waiting, patience).refusing_with(
+        "too many calls at once: as many wait in line as may, or for too long; come again, or have `concurrency`, \
+         `waiting_calls` or `waiting_ms` of `[limits]` raised in mgp.toml",
+    )
+}
+
+/// How many calls one server works on at once. Others wait in line.
+pub(crate) fn server_calls_at_once(config: &Config, server: &ServerConfig) -> ConcurrencyLayer {
+    let (own, all) = (&server.limits, &config.limits);
+    let (waiting, patience) =
+        line(own.waiting_calls.or(all.waiting_calls), own.waiting_ms.or(all.waiting_ms));
+    let id = &server.id;
+    ConcurrencyLayer::with_line(places(own.concurrency, SERVER_CALLS_AT_ONCE), waiting, patience).refusing_with(
+        format!(
+            "too many calls of {id} at once: as many wait in line as may, or for too long; come again, or have \
+             `concurrency`, `waiting_calls` or `waiting_ms` of `[servers.{id}.limits]` raised in mgp.toml"
+        ),
+    )
+}
+
+fn places(configured: Option<u32>, usual: NonZeroUsize) -> NonZeroUsize {
+    configured.and_then(|calls| NonZeroUsize::new(calls as usize)).unwrap_or(usual)
+}
+
+fn line(calls: Option<u32>, ms: Option<u32>) -> (usize, Duration) {
+    let patience = ms.map_or(WAITING_TIME, |ms| Duration::from_millis(ms.into()));
+    (calls.map_or(WAITING_CALLS, |calls| calls as usize), patience)
 }
 
 /// How many calls may wait for clients that cannot be asked directly.
@@ -306,4 +333,6 @@ const DRAIN_SECS: u64 = 30;
 /// From so many tools on they are searched instead of listed.
 const SEARCHED_FROM: usize = 30;
 const CALLS_AT_ONCE: NonZeroUsize = NonZeroUsize::new(1024).expect("it is not zero");
-const COME_AGAIN: Duration = Duration::from_secs(1);
+const SERVER_CALLS_AT_ONCE: NonZeroUsize = NonZeroUsize::new(64).expect("it is not zero");
+const WAITING_CALLS: usize = 1024;
+const WAITING_TIME: Duration = Duration::from_mins(2);

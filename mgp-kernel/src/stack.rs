@@ -1,6 +1,5 @@
 //! The order of the layers. It is a security decision, so all of it stands here, with its reasons.
 
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -160,7 +159,6 @@ impl Back {
         let id = line.server.clone();
         let limits = &server.limits;
         let timeout = Duration::from_millis(limits.timeout_ms.unwrap_or(TIMEOUT_MS));
-        let places = limits.concurrency.and_then(|calls| NonZeroUsize::new(calls as usize));
         let permissions = PermissionGate::new(
             id.clone(),
             settings::permissions(&config, &server.id)?,
@@ -180,7 +178,7 @@ impl Back {
                 move || session().is_some_and(|session| session.mgp.is_some())
             })
             .layer(way);
-        let service = ConcurrencyLayer::new(places.unwrap_or(PLACES)).layer(service);
+        let service = settings::server_calls_at_once(&config, server).layer(service);
         // It sees each try, and its refusals wait for the next one like any other error.
         let service = BreakerLayer::new(BreakerSettings::default()).layer(service);
         let service = RetryLayer::new(retries()).with_audit(parts.port()).layer(service);
@@ -237,4 +235,3 @@ fn retries() -> RetryPolicy {
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 const TIMEOUT_MS: u64 = 300_000;
 const TRIES: u32 = 2;
-const PLACES: NonZeroUsize = NonZeroUsize::new(64).expect("it is not zero");

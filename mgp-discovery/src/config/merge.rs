@@ -445,8 +445,14 @@ impl Merge<'_> {
     }
 
     fn limits(&mut self, folder: &LimitSettings) {
-        let LimitSettings { agent_calls_per_minute, agent_calls_per_day, concurrency, waiting_questions } =
-            *folder;
+        let LimitSettings {
+            agent_calls_per_minute,
+            agent_calls_per_day,
+            concurrency,
+            waiting_calls,
+            waiting_ms,
+            waiting_questions,
+        } = *folder;
         self.least("limits", "agent_calls_per_minute", agent_calls_per_minute, None, |config| {
             &mut config.limits.agent_calls_per_minute
         });
@@ -455,6 +461,12 @@ impl Merge<'_> {
         });
         self.least("limits", "concurrency", concurrency, Some(CONCURRENCY), |config| {
             &mut config.limits.concurrency
+        });
+        self.least("limits", "waiting_calls", waiting_calls, Some(WAITING_CALLS), |config| {
+            &mut config.limits.waiting_calls
+        });
+        self.least("limits", "waiting_ms", waiting_ms, Some(WAITING_MS), |config| {
+            &mut config.limits.waiting_ms
         });
         self.least("limits", "waiting_questions", waiting_questions, Some(WAITING_QUESTIONS), |config| {
             &mut config.limits.waiting_questions
@@ -483,5 +495,7 @@ const fn strictness(policy: ApprovalPolicy) -> u8 {
 // What holds where the user's file leaves these out.
 const PATIENCE_SECS: u64 = 600;
 const CONCURRENCY: u32 = 1024;
+const WAITING_CALLS: u32 = 1024;
+const WAITING_MS: u32 = 120_000;
 const WAITING_QUESTIONS: u32 = 256;
 const MAX_SERVERS: u32 = 16;

@@ -3,6 +3,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use memchr::memmem;
+use mgp_types::mcp::meta::key;
 use mgp_types::{Error, Kind, Method, Object, RawJson, Request, Response, RpcService, Session, StreamId};
 use pin_project_lite::pin_project;
 use tower_service::Service;
@@ -161,10 +163,48 @@ impl<F: Future<Output = Result<Response, Error>>> Future for ForwardFuture<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
-        let outcome = ready!(this.inner.poll(cx));
+        let outcome = ready!(this.inner.poll(cx)).map(without_server_info);
         if let (Some(in_work), Ok(response)) = (this.in_work.take(), &outcome) {
             in_work.answered(response);
         }
         Poll::Ready(outcome)
+    }
+}
+
+/// The result without what its server says of itself in `_meta`, icons included: clients are told what the kernel is.
+fn without_server_info(mut response: Response) -> Response {
+    // The name of the key may be written with escapes, its last word hardly is.
+    if memmem::find(response.result.as_bytes(), b"serverInfo").is_none() {
+        return response;
+    }
+    let Ok(mut result) = Object::from_raw(&response.result) else { return response };
+    let meta = result.get("_meta").and_then(|meta| Object::from_raw(&meta).ok());
+    let Some(mut meta) = meta.filter(|meta| meta.contains(key::SERVER_INFO)) else { return response };
+    meta.remove(key::SERVER_INFO);
+    if meta.is_empty() {
+        result.remove("_meta");
+    } else {
+        result.set("_meta", meta.to_raw());
+    }
+    response.result = result.to_raw();
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_server_says_of_itself_is_taken_out_of_its_results_and_nothing_else() {
+        for (result, left) in [
+            (r#"{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"x"}},"a":1.0}"#, r#"{"a":1.0}"#),
+            (r#"{"_meta":{"io.modelcontextprotocol\/serverInfo":{},"b":2},"a":1}"#, r#"{"_meta":{"b":2},"a":1}"#),
+            (r#"{"a":"serverInfo" }"#, r#"{"a":"serverInfo" }"#),
+            (r#"{"_meta":{"x/serverInfo":1}}"#, r#"{"_meta":{"x/serverInfo":1}}"#),
+            (r#"{"a":{"_meta":{"io.modelcontextprotocol/serverInfo":{}}}}"#, r#"{"a":{"_meta":{"io.modelcontextprotocol/serverInfo":{}}}}"#),
+        ] {
+            let response = Response::new(RawJson::parse(result.to_owned()).unwrap());
+            assert_eq!(without_server_info(response).result.as_bytes(), left.as_bytes());
+        }
     }
 }

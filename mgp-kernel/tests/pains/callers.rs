@@ -96,7 +96,7 @@ async fn the_kernel_works_on_no_more_calls_at_once_than_it_is_to() {
     asks["security"] = json!({"confirmation": true});
     let mut config = quiet([asks, files]);
     config["confirmation"] = json!({"dangerous": false, "patience_secs": 2});
-    config["limits"] = json!({"concurrency": 1});
+    config["limits"] = json!({"concurrency": 1, "waiting_ms": 50});
     let host = Host::with(config).await;
     let (ada, operator) = (host.client("ada").await, host.operator().await);
     for server in ["asks", "files"] {

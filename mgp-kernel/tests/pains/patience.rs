@@ -11,7 +11,7 @@ use serde_json::json;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::host::{Host, quiet, say};
+use crate::host::{Host, quiet, refused, say, until};
 use crate::runner::tests;
 use crate::scripted::Script;
 use crate::talking;
@@ -19,6 +19,8 @@ use crate::talking;
 tests![
     the_time_in_which_a_human_is_asked_is_not_held_against_the_server,
     a_kernel_that_stops_does_not_wait_for_clients_that_are_away,
+    two_hundred_calls_at_once_wait_in_line_and_all_are_answered,
+    a_call_for_which_no_place_is_in_line_may_come_again_and_says_which_key_decides,
 ];
 
 async fn the_time_in_which_a_human_is_asked_is_not_held_against_the_server() {
@@ -63,4 +65,39 @@ async fn a_kernel_that_stops_does_not_wait_for_clients_that_are_away() {
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     call.abort();
     assert!(script.calls().is_empty());
+}
+
+async fn two_hundred_calls_at_once_wait_in_line_and_all_are_answered() {
+    let mut narrow = talking::server("narrow");
+    narrow["limits"] = json!({"concurrency": 2});
+    let host = Host::start([talking::server("usual"), narrow]).await;
+    for server in ["usual", "narrow"] {
+        host.up(server).await;
+        let clients = [host.client("ada").await, host.plain("bob").await];
+        let tool = format!("{server}.count");
+        let calls = (0..200).map(|number| say(&clients[number % 2], &tool, json!({"to": 2})));
+        let answers = futures_util::future::join_all(calls).await;
+        assert!(answers.iter().all(|answer| answer == "2"), "{answers:?}");
+    }
+}
+
+async fn a_call_for_which_no_place_is_in_line_may_come_again_and_says_which_key_decides() {
+    let script = Script::named(&["wait"]);
+    let mut server = script.server("files");
+    server["limits"] = json!({"concurrency": 1, "waiting_calls": 0});
+    let host = Host::start([server]).await;
+    host.up("files").await;
+    let (ada, bob) = (host.client("ada").await, host.plain("bob").await);
+    let call = ada.call_tool("files.wait", json!({})).into_future();
+    let call = tokio::spawn(call);
+    until("a call is in work", || (!script.calls().is_empty()).then_some(())).await;
+    let error = ada.call_tool("files.wait", json!({})).await.unwrap_err();
+    let recovery = error.recovery().unwrap();
+    assert_eq!((error.code(), recovery.retryable), (3001, Some(true)), "{error:?}");
+    assert!(recovery.retry_after_ms.is_some(), "{recovery:?}");
+    let told = bob.call_tool("files.wait", json!({})).await;
+    for said in [error.message().to_owned(), refused(told)] {
+        assert!(said.contains("waiting_calls") && said.contains("servers.files.limits"), "{said}");
+    }
+    call.abort();
 }

@@ -10,13 +10,14 @@ use mgp_types::{RawJson, Revision};
 use parking_lot::Mutex;
 use serde_json::json;
 
-use crate::host::{Host, Plain, listed, say, until};
+use crate::host::{Host, Plain, ask, listed, say, until};
 use crate::runner::tests;
 use crate::talking;
 
 tests![
     pain_09_progress_questions_and_changes_come_to_the_client_that_they_are_for,
     a_client_that_does_not_speak_mgp_hears_nothing_of_it,
+    a_result_says_what_the_kernel_is_and_not_what_its_server_is,
 ];
 
 /// A client that writes down what it hears.
@@ -118,5 +119,18 @@ async fn a_client_that_does_not_speak_mgp_hears_nothing_of_it() {
             let of_mgp = heard.lock().contains(&"notifications/mgp.stream.progress");
             assert_eq!(of_mgp, speaks, "{revision:?} {:?}", heard.lock());
         }
+    }
+}
+
+async fn a_result_says_what_the_kernel_is_and_not_what_its_server_is() {
+    let host = Host::start([talking::server("files")]).await;
+    host.up("files").await;
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let client = host.connect("one", Client::builder("tests", "1.0.0").revisions([revision])).await;
+        let call = json!({"name": "files.variable", "arguments": {"name": "serverInfo"}});
+        let result = ask(&client, "tools/call", call).await;
+        let of_kernel = json!({"io.modelcontextprotocol/serverInfo": {"name": "mgp", "version": env!("CARGO_PKG_VERSION")}});
+        let expected = if revision.is_stateless() { of_kernel } else { json!(null) };
+        assert_eq!(result["_meta"], expected, "{result}");
     }
 }

@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
-use mgp_server_sdk::mcp::{CreateMessageParams, Role, SamplingMessage};
+use mgp_server_sdk::mcp::{CreateMessageParams, Icon, Role, SamplingMessage};
 use mgp_server_sdk::{Cx, Error, Server, Tool, ToolError};
 use mgp_types::mgp::{ExtensionSet, Offer};
 use serde_json::{Value, json};
@@ -57,6 +57,7 @@ fn talking() -> Server {
     let offer = Offer::new(ExtensionSet::standard()).with_permissions_required(std::env::args().skip(2));
     Server::new("talking", "1.0.0")
         .mgp(offer)
+        .icon(Icon::new("https://example.com/talking.png"))
         .dynamic()
         .tool(Tool::new("pid", "The number of the process."), async |_: Nothing| std::process::id())
         .tool(

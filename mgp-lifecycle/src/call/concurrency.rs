@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
 use std::mem;
@@ -28,6 +29,7 @@ struct Places {
     calls: Arc<Semaphore>,
     line: Arc<Semaphore>,
     patience: Duration,
+    refusal: Cow<'static, str>,
 }
 
 impl ConcurrencyLayer {
@@ -39,7 +41,18 @@ impl ConcurrencyLayer {
     /// At most `max_calls` at once, with a line in which `max_waiting` wait for at most `patience`.
     pub fn with_line(max_calls: NonZeroUsize, max_waiting: usize, patience: Duration) -> Self {
         let places = |number: usize| Arc::new(Semaphore::new(number.min(Semaphore::MAX_PERMITS)));
-        Self(Arc::new(Places { calls: places(max_calls.get()), line: places(max_waiting), patience }))
+        let (calls, line) = (places(max_calls.get()), places(max_waiting));
+        let refusal = Cow::Borrowed("too many calls to this server at once");
+        Self(Arc::new(Places { calls, line, patience, refusal }))
+    }
+
+    /// Says this to whoever is refused: what there is too much of, and who can change it. Services that were made before
+    /// say what they did.
+    #[must_use]
+    pub fn refusing_with(self, refusal: impl Into<Cow<'static, str>>) -> Self {
+        let Places { calls, line, patience, .. } = &*self.0;
+        let (calls, line) = (Arc::clone(calls), Arc::clone(line));
+        Self(Arc::new(Places { calls, line, patience: *patience, refusal: refusal.into() }))
     }
 }
 
@@ -82,7 +95,7 @@ impl<S: RpcService> Service<Request> for Concurrency<S> {
             return ConcurrencyFuture::running(self.inner.call(request), Some(place));
         }
         let Ok(in_line) = Arc::clone(&self.places.line).try_acquire_owned() else {
-            return ConcurrencyFuture { state: State::Refused { patience: self.places.patience } };
+            return ConcurrencyFuture { state: State::Refused { places: Arc::clone(&self.places) } };
         };
         let clone = self.inner.clone();
         let service = mem::replace(&mut self.inner, clone);
@@ -94,19 +107,24 @@ impl<S: RpcService> Service<Request> for Concurrency<S> {
 
 impl Places {
     fn wait<S: RpcService>(
-        &self,
+        self: &Arc<Self>,
         in_line: OwnedSemaphorePermit,
         mut service: S,
         request: Request,
     ) -> impl Future<Output = Result<Response, Error>> + Send + use<S> {
-        let (calls, patience) = (Arc::clone(&self.calls), self.patience);
+        let places = Arc::clone(self);
         async move {
-            let Ok(Ok(_place)) = timeout(patience, calls.acquire_owned()).await else {
-                return Err(exhausted(patience));
-            };
+            let place = timeout(places.patience, Arc::clone(&places.calls).acquire_owned()).await;
+            let Ok(Ok(_place)) = place else { return Err(places.exhausted()) };
+            drop(places);
             drop(in_line);
             service.call(request).await
         }
+    }
+
+    /// There is room in a line that moves long before everybody is gone from it.
+    fn exhausted(&self) -> Error {
+        unsent(code::RESOURCE_EXHAUSTED, self.refusal.clone(), self.patience.min(COME_AGAIN))
     }
 }
 
@@ -127,7 +145,7 @@ pin_project! {
     enum State<F> {
         Running { #[pin] future: F, place: Option<OwnedSemaphorePermit> },
         Waiting { future: BoxFuture<'static, Result<Response, Error>> },
-        Refused { patience: Duration },
+        Refused { places: Arc<Places> },
     }
 }
 
@@ -148,7 +166,7 @@ impl<F: Future<Output = Result<Response, Error>>> Future for ConcurrencyFuture<F
                 Poll::Ready(answer)
             }
             StateProjection::Waiting { future } => future.as_mut().poll(cx),
-            StateProjection::Refused { patience } => Poll::Ready(Err(exhausted(*patience))),
+            StateProjection::Refused { places } => Poll::Ready(Err(places.exhausted())),
         }
     }
 }
@@ -159,12 +177,8 @@ impl<F> fmt::Debug for ConcurrencyFuture<F> {
     }
 }
 
-/// By the time that it names, whoever is in line now is gone from it.
-fn exhausted(patience: Duration) -> Error {
-    unsent(code::RESOURCE_EXHAUSTED, "too many calls to this server at once", patience)
-}
-
 const USUAL_PATIENCE: Duration = Duration::from_secs(10);
+const COME_AGAIN: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
 mod tests;

@@ -238,9 +238,13 @@ pub struct LimitSettings {
     /// Calls a day of one agent.
     #[schemars(range(min = 1))]
     pub agent_calls_per_day: Option<u32>,
-    /// How many calls the kernel works on at once; more are refused. 1024 if left out.
+    /// How many calls the kernel works on at once; more wait in line. 1024 if left out.
     #[schemars(range(min = 1))]
     pub concurrency: Option<u32>,
+    /// How many more calls wait in line, for the kernel and for each server; further ones are refused. 1024 if left out.
+    pub waiting_calls: Option<u32>,
+    /// How long a call waits in line before it is refused; two minutes if left out.
+    pub waiting_ms: Option<u32>,
     /// How many questions of calls may wait for clients that cannot be asked directly. 256 if left out.
     pub waiting_questions: Option<u32>,
 }

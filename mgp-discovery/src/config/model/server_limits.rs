@@ -31,9 +31,13 @@ impl Default for ToolRule {
 #[serde(default)]
 #[non_exhaustive]
 pub struct ServerLimits {
-    /// How many calls it works on at once; 64 if left out.
+    /// How many calls it works on at once; 64 if left out. More wait in line.
     #[schemars(range(min = 1))]
     pub concurrency: Option<u32>,
+    /// How many more calls wait in line; `waiting_calls` of `[limits]` if left out.
+    pub waiting_calls: Option<u32>,
+    /// How long a call waits in line before it is refused; `waiting_ms` of `[limits]` if left out.
+    pub waiting_ms: Option<u32>,
     /// How long one try of a call may take; five minutes if left out.
     #[schemars(range(min = 1))]
     pub timeout_ms: Option<u64>,

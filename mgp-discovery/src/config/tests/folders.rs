@@ -180,6 +180,8 @@ const LINES: &[(&str, &str, &[&str])] = &[
     ("limits", "agent_calls_per_minute", NUMBERS),
     ("limits", "agent_calls_per_day", NUMBERS),
     ("limits", "concurrency", NUMBERS),
+    ("limits", "waiting_calls", NUMBERS),
+    ("limits", "waiting_ms", NUMBERS),
     ("limits", "waiting_questions", NUMBERS),
     ("tools", "pinned", LISTS),
     ("tools", "embedder", &["'static'", "'remote:http://x#y'"]),
@@ -265,6 +267,8 @@ fn within(limits: &LimitSettings, users: &LimitSettings) -> bool {
     lower(limits.agent_calls_per_minute, users.agent_calls_per_minute, u32::MAX)
         && lower(limits.agent_calls_per_day, users.agent_calls_per_day, u32::MAX)
         && lower(limits.concurrency, users.concurrency, 1024)
+        && lower(limits.waiting_calls, users.waiting_calls, 1024)
+        && lower(limits.waiting_ms, users.waiting_ms, 120_000)
         && lower(limits.waiting_questions, users.waiting_questions, 256)
 }
 

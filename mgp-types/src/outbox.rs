@@ -74,7 +74,8 @@ impl Outbox {
         Self { port: None, stream, is_plain: false }
     }
 
-    /// The outbox to a peer that does not speak MGP: it drops the notifications that only MGP has.
+    /// The outbox to a peer that does not speak MGP: it drops the notifications that only MGP has, and refuses its requests.
+    /// Whoever knows what was negotiated makes it, so that nobody further in has to ask.
     #[must_use]
     pub fn without_mgp(self) -> Self {
         Self { is_plain: true, ..self }
@@ -92,7 +93,8 @@ impl Outbox {
 
     /// The port and stream behind the outbox, for a layer that puts itself between.
     pub fn into_parts(self) -> Option<(Arc<dyn OutboxPort>, StreamId)> {
-        Some((self.port?, self.stream))
+        let port = self.port?;
+        Some((if self.is_plain { Arc::new(Plain(port)) } else { port }, self.stream))
     }
 
     /// Sends a notification. Without a way back it is dropped: a notification asks for nothing.
@@ -116,10 +118,34 @@ impl Outbox {
     /// Dropping the future takes the request back.
     pub async fn call(&self, request: Request) -> Result<Response, Error> {
         match &self.port {
+            Some(_) if self.is_plain && request.method.is_mgp() => Err(unknown_to_plain(&request)),
             Some(port) => port.call(self.stream, request).await,
             None => Err(Error::invalid_request("the peer cannot be asked on this connection")),
         }
     }
+}
+
+/// The port to a peer that does not speak MGP.
+struct Plain(Arc<dyn OutboxPort>);
+
+impl OutboxPort for Plain {
+    fn notify(&self, stream: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>> {
+        if notification.method.is_mgp() {
+            return Box::pin(std::future::ready(Ok(())));
+        }
+        self.0.notify(stream, notification)
+    }
+
+    fn call(&self, stream: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
+        if request.method.is_mgp() {
+            return Box::pin(std::future::ready(Err(unknown_to_plain(&request))));
+        }
+        self.0.call(stream, request)
+    }
+}
+
+fn unknown_to_plain(request: &Request) -> Error {
+    Error::invalid_request(format!("the peer does not speak MGP, which alone has `{}`", request.method))
 }
 
 impl fmt::Debug for Outbox {

@@ -52,11 +52,6 @@ impl<S: RpcService> Service<Request> for Forward<S> {
     }
 
     fn call(&mut self, mut request: Request) -> Self::Future {
-        let context = &mut request.context;
-        if context.session.as_ref().is_none_or(|session| session.mgp.is_none()) {
-            // What the server tells of the call goes to the caller as it is.
-            context.outbox = std::mem::take(&mut context.outbox).without_mgp();
-        }
         let in_work = (request.kind == Kind::Call).then(|| {
             let number = self.number(&mut request);
             InWork {
@@ -198,10 +193,16 @@ mod tests {
     fn what_a_server_says_of_itself_is_taken_out_of_its_results_and_nothing_else() {
         for (result, left) in [
             (r#"{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"x"}},"a":1.0}"#, r#"{"a":1.0}"#),
-            (r#"{"_meta":{"io.modelcontextprotocol\/serverInfo":{},"b":2},"a":1}"#, r#"{"_meta":{"b":2},"a":1}"#),
+            (
+                r#"{"_meta":{"io.modelcontextprotocol\/serverInfo":{},"b":2},"a":1}"#,
+                r#"{"_meta":{"b":2},"a":1}"#,
+            ),
             (r#"{"a":"serverInfo" }"#, r#"{"a":"serverInfo" }"#),
             (r#"{"_meta":{"x/serverInfo":1}}"#, r#"{"_meta":{"x/serverInfo":1}}"#),
-            (r#"{"a":{"_meta":{"io.modelcontextprotocol/serverInfo":{}}}}"#, r#"{"a":{"_meta":{"io.modelcontextprotocol/serverInfo":{}}}}"#),
+            (
+                r#"{"a":{"_meta":{"io.modelcontextprotocol/serverInfo":{}}}}"#,
+                r#"{"a":{"_meta":{"io.modelcontextprotocol/serverInfo":{}}}}"#,
+            ),
         ] {
             let response = Response::new(RawJson::parse(result.to_owned()).unwrap());
             assert_eq!(without_server_info(response).result.as_bytes(), left.as_bytes());

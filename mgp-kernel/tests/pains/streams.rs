@@ -6,18 +6,20 @@ use std::time::Duration;
 use mgp_client_sdk::{Client, ClientBuilder};
 use mgp_types::mcp::{CreateMessageResult, ElicitResult, Role, SamplingContents};
 use mgp_types::mgp::{ExtensionSet, Offer};
-use mgp_types::{RawJson, Revision};
+use mgp_types::{MethodRule, RawJson, Revision};
 use parking_lot::Mutex;
 use serde_json::json;
 
 use crate::host::{Host, Plain, ask, listed, say, until};
 use crate::runner::tests;
+use crate::scripted::Script;
 use crate::talking;
 
 tests![
     pain_09_progress_questions_and_changes_come_to_the_client_that_they_are_for,
     a_client_that_does_not_speak_mgp_hears_nothing_of_it,
     a_result_says_what_the_kernel_is_and_not_what_its_server_is,
+    whatever_happens_nothing_of_mgp_is_told_to_a_plain_client,
 ];
 
 /// A client that writes down what it hears.
@@ -133,4 +135,61 @@ async fn a_result_says_what_the_kernel_is_and_not_what_its_server_is() {
         let expected = if revision.is_stateless() { of_kernel } else { json!(null) };
         assert_eq!(result["_meta"], expected, "{result}");
     }
+}
+
+async fn whatever_happens_nothing_of_mgp_is_told_to_a_plain_client() {
+    let script = Script::named(&["crash", "tell", "works"]);
+    let host = Host::start([talking::server("files"), script.server("plain")]).await;
+    let operator = host.operator().await;
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        for server in ["files", "plain"] {
+            host.up(server).await;
+        }
+        let offer = Offer::new(ExtensionSet::standard());
+        let (speaking, of_mgp) = hearing(&host, revision, Some(offer)).await;
+        let (plain, heard) = hearing(&host, revision, None).await;
+        let channels = json!({"channels": ["lifecycle", "audit"]});
+        ask(&speaking, "mgp/events/subscribe", channels.clone()).await;
+        assert!(plain.request("mgp/events/subscribe", channels).await.is_err());
+        for client in [&speaking, &plain] {
+            let token = RawJson::from_value(&7).unwrap();
+            let counted = client.call_tool("files.count", json!({"to": 3})).meta("progressToken", token);
+            assert!(counted.await.is_ok());
+            assert_eq!(say(client, "files.think", json!({})).await, "hearing");
+            assert_eq!(say(client, "files.colour", json!({})).await, "hearing");
+            say(client, "plain.tell", json!({})).await;
+        }
+        for method in ["mgp/access/grant", "mgp/access/revoke"] {
+            let rule = json!({
+                "agent_id": "hearing", "server_id": "plain", "tool_name": "works", "entry_type": "tool_grant",
+                "permission": "allow", "justification": "a test",
+            });
+            let _ = operator.request(method, rule).await;
+        }
+        let _ = plain.call_tool("plain.crash", json!({})).await;
+        assert!(host.kernel.restart("files").await.is_ok());
+        for server in ["files", "plain"] {
+            host.up(server).await;
+        }
+        assert!(of_mgp.lock().iter().any(|name| name.ends_with("stream.progress")), "{:?}", of_mgp.lock());
+        assert!(plain.ping().await.is_ok());
+        assert_eq!(*heard.lock(), Vec::<String>::new(), "{revision:?}");
+    }
+}
+
+/// A client that answers questions, and the notifications of MGP that it heard.
+async fn hearing(host: &Host, revision: Revision, offer: Option<Offer>) -> (Plain, Arc<Mutex<Vec<String>>>) {
+    let heard = Arc::<Mutex<Vec<String>>>::default();
+    let builder = Client::builder("tests", "1.0.0").mgp(offer).revisions([revision]);
+    let mut builder = answering(builder, "hearing");
+    for method in
+        MethodRule::all().map(|rule| rule.method).filter(|name| name.starts_with("notifications/mgp."))
+    {
+        let heard = Arc::clone(&heard);
+        builder = builder.on_notification(method, move |_, _| {
+            heard.lock().push(method.to_owned());
+            std::future::ready(())
+        });
+    }
+    (host.connect("hearing", builder).await, heard)
 }

@@ -53,7 +53,7 @@ impl Ask {
         let members = params.trim_matches(['{', '}']);
         let comma = if members.is_empty() { "" } else { "," };
         let body = format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{members}{comma}"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
+            r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{members}{comma}"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{"extensions":{{"dev.cloto/mgp":{{"version":"0.1.0","extensions":["streaming"]}}}}}}}}}}}}"#
         );
         Self::post(body).with("mcp-protocol-version", "2026-07-28").with("mcp-method", method)
     }
@@ -126,7 +126,7 @@ impl<A: Accept> Peer<A> {
 
 pub(crate) fn initialize(revision: &str) -> Ask {
     Ask::post(format!(
-        r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{{"roots":{{}}}},"clientInfo":{{"name":"peer","version":"1"}}}}}}"#
+        r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{{"roots":{{}},"mgp":{{"version":"0.1.0","extensions":["streaming"]}}}},"clientInfo":{{"name":"peer","version":"1"}}}}}}"#
     ))
 }
 

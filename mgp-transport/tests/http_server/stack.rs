@@ -10,6 +10,7 @@ use mgp_transport::Accept;
 use mgp_transport::era::{ServerEra, ServerIdentity};
 use mgp_transport::http::ResponseStream;
 use mgp_types::mcp::Implementation;
+use mgp_types::mgp::{ExtensionSet, Offer};
 use mgp_types::{BoxFuture, Error, Kind, Method, Object, Outbox, RawJson, Request, Response, StreamId};
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
@@ -46,7 +47,8 @@ pub(crate) fn world() -> Arc<World> {
 
 /// What accepts connections to a [`Stub`] in both eras.
 pub(crate) fn accept(world: &Arc<World>) -> impl Accept + use<> {
-    let identity = Arc::new(ServerIdentity::new(Implementation::new("stub", "1")));
+    let offer = Offer::new(ExtensionSet::from_names(["streaming"]));
+    let identity = Arc::new(ServerIdentity::new(Implementation::new("stub", "1")).with_mgp(offer));
     let world = Arc::clone(world);
     move |outbox: Outbox| {
         *world.outbox.lock() = outbox.clone();

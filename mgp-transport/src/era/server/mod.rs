@@ -27,6 +27,8 @@ use self::stateless::Described;
 /// Outbound it adds what the era requires of a result (`resultType`, `serverInfo`, cache hints) or takes it
 /// away, and puts errors in the peer's terms.
 ///
+/// Whatever only MGP has does not leave to a peer that did not negotiate MGP, whoever sends it.
+///
 /// It refuses methods that the era does not have, sessions that were not opened, and requests that do not
 /// describe themselves. It answers `ping`. It does not allocate for a request whose `_meta` is that of the
 /// last one.
@@ -88,6 +90,9 @@ enum Admitted {
 
 impl Admitted {
     fn pass(request: &mut Request, session: Arc<Session>, outgoing: Outgoing) -> Self {
+        if session.mgp.is_none() {
+            request.context.outbox = std::mem::take(&mut request.context.outbox).without_mgp();
+        }
         request.context.session = Some(session.clone());
         Self::Passed { session, outgoing }
     }

@@ -77,6 +77,9 @@ impl Opened {
         identity.check(&session)?;
         session.peer = Some(info.detached());
         session.outbox = self.initialized.holding(self.outbox.clone());
+        if session.mgp.is_none() {
+            session.outbox = session.outbox.without_mgp();
+        }
         Ok(Arc::new(session))
     }
 }

@@ -5,8 +5,9 @@ use mgp_types::mgp::{SearchStrategy, ServerState};
 use super::{Found, Hit, Search, Snapshot};
 use crate::category::CategoryPath;
 use crate::learn::Shift;
-use crate::rank::{Meaning, Ranking, Request};
+use crate::rank::{Meaning, Ranking, Request, SPARE, prefer};
 use crate::slot::Slot;
+use crate::tool::Manner;
 
 impl Snapshot {
     /// Finds tools.
@@ -71,7 +72,13 @@ impl Snapshot {
     }
 
     fn ranked(&self, search: &Search<'_>, ranking: &Ranking<'_>, request: &Request) -> Vec<Hit> {
-        self.hits(ranking.best(request, search.limit, &self.fits(search)))
+        if search.limit == 0 {
+            return Vec::new();
+        }
+        let mut ranked = ranking.best(request, search.limit.saturating_add(SPARE), &self.fits(search));
+        let standing = |slot| self.tools.get(slot).map(|tool| tool.standing).unwrap_or_default();
+        prefer(&mut ranked, search.limit, Manner::asked(search.text), standing);
+        self.hits(ranked)
     }
 
     /// Whether one of two tools has to give way to the other because they say nearly the same.

@@ -18,7 +18,7 @@ use crate::embed::{Embedder, Passage, sent_along};
 use crate::keyword::KeywordWriter;
 use crate::slot::Slot;
 use crate::text::Gists;
-use crate::tool::{Server, Tool, ToolText};
+use crate::tool::{Server, Standing, Tool, ToolText};
 use crate::{Listing, ServerTools};
 
 /// Makes all changes, one after the other, and shows them when none is waiting.
@@ -190,6 +190,7 @@ impl Writer {
             risk: listing.risk,
             permissions: listing.permissions.as_slice().into(),
             is_qualified: listing.is_qualified,
+            standing: Standing::of(&listing.members),
             gist: self.gists.of(&text.name, &text.description),
         });
         if let Err(error) = self.words.put(slot, &text) {

@@ -7,12 +7,14 @@
 //!    each need has its tool among the first. Tools that are called just what the request says go in front.
 //! 4. Tools that say the same as one of the first give way to others.
 //! 5. Each gets a score from 0 to 1 that says how well it fits.
+//! 6. Deprecated tools go last, and where nothing fits well, what does less goes in front.
 //!
 //! Searches by words alone and by meaning alone go the same way with one side left out.
 
 mod crowding;
 mod fusion;
 mod meaning;
+mod preference;
 mod relevance;
 mod request;
 mod searched;
@@ -20,6 +22,7 @@ mod searched;
 use self::fusion::order;
 use self::meaning::Likeness;
 pub(crate) use self::meaning::Meaning;
+pub(crate) use self::preference::{SPARE, prefer};
 use self::request::Part;
 pub(crate) use self::request::Request;
 use self::searched::Searched;

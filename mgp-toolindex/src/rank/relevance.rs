@@ -52,6 +52,11 @@ pub(super) fn of_name(score: f32) -> f32 {
     LEAST_OF_NAME + (1.0 - LEAST_OF_NAME) * score
 }
 
+/// Whether a score is that of a tool that is called just as the request says.
+pub(super) fn is_of_name(score: f32) -> bool {
+    score >= LEAST_OF_NAME
+}
+
 const LEAST_OF_NAME: f32 = 0.95;
 
 /// What the words say, beside the meaning. A word or two are met by chance in many tools, and words that no tool has count

@@ -2,6 +2,7 @@
 
 mod listing;
 mod parameters;
+mod standing;
 mod text;
 
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use mgp_types::{Object, RawJson};
 
 pub use self::listing::{Listing, ListingError};
 pub use self::parameters::Parameter;
+pub(crate) use self::standing::{Manner, Standing};
 pub use self::text::ToolText;
 use crate::category::CategoryPath;
 use crate::text::Gist;
@@ -75,6 +77,8 @@ pub struct Tool {
     pub permissions: Box<[Permission]>,
     /// Whether models always call it by its server and name.
     pub(crate) is_qualified: bool,
+    /// Whether it is to be used at all, and what it does.
+    pub(crate) standing: Standing,
     /// What it says, to be compared with what others say.
     pub(crate) gist: Gist,
 }

@@ -28,6 +28,7 @@ pub(super) fn tool_of(definition: &Value) -> Arc<Tool> {
         risk: RiskLevel::Safe,
         permissions: Box::<[Permission]>::default(),
         is_qualified: false,
+        standing: crate::tool::Standing::default(),
         gist: crate::text::Gist::default(),
     })
 }

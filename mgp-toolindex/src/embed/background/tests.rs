@@ -51,6 +51,7 @@ fn lacking(slot: u32, description: &str) -> Lacking {
         risk: listing.risk,
         permissions: [].into(),
         is_qualified: false,
+        standing: crate::tool::Standing::default(),
         gist: crate::text::Gist::default(),
     };
     let hash = Passage::of("s", tool.name.as_str(), description).hash();

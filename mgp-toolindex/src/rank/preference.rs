@@ -1,0 +1,112 @@
+//! Which of several tools that were found is the better proposal.
+
+use super::relevance;
+use crate::slot::Slot;
+use crate::tool::{Manner, Standing};
+
+/// A tool that was found: how well it fits, and how like its own words are.
+pub(crate) type Ranked = (Slot, f32, f32);
+
+/// Puts deprecated tools last, and of the first that fit badly and about as well those in front that do less.
+///
+/// `ranked` has a few more than the `limit` that is wanted: a deprecated tool gives its place to one of them that fits at least
+/// half as well. What the request calls by its name stays where it is, and what it asks for in a verb of its own is no
+/// reason to stand behind.
+pub(crate) fn prefer(
+    ranked: &mut Vec<Ranked>,
+    limit: usize,
+    asked: Manner,
+    standing: impl Fn(Slot) -> Standing,
+) {
+    put_deprecated_last(ranked, limit, |slot| standing(slot).is_deprecated);
+    ranked.truncate(limit);
+    if ranked.first().is_some_and(|(_, score, _)| *score < WEAK) {
+        let first = ranked.len().min(FIRST);
+        put_harmless_first(&mut ranked[..first], |slot| standing(slot).manner.max(asked));
+    }
+    let mut scores: Vec<f32> = ranked.iter().map(|(_, score, _)| *score).collect();
+    relevance::in_order(&mut scores);
+    for ((_, score, _), lowered) in ranked.iter_mut().zip(scores) {
+        *score = lowered;
+    }
+}
+
+fn put_deprecated_last(ranked: &mut Vec<Ranked>, limit: usize, is_deprecated: impl Fn(Slot) -> bool) {
+    let gives_way = |(slot, score, _): &Ranked| is_deprecated(*slot) && !relevance::is_of_name(*score);
+    let behind = ranked.split_off(limit.min(ranked.len()));
+    let Some(best) = ranked.iter().find(|it| gives_way(it)).map(|(_, score, _)| *score) else { return };
+    let (deprecated, mut kept): (Vec<Ranked>, Vec<Ranked>) = ranked.drain(..).partition(gives_way);
+    let follows = |it: &Ranked| !is_deprecated(it.0) && it.1 >= best * WORTHY;
+    kept.extend(behind.into_iter().filter(follows).take(deprecated.len()));
+    kept.extend(deprecated);
+    *ranked = kept;
+}
+
+/// Each tool passes those in front of it that do more and fit hardly better.
+fn put_harmless_first(ranked: &mut [Ranked], manner: impl Fn(Slot) -> Manner) {
+    for last in 1..ranked.len() {
+        let mut at = last;
+        while at > 0
+            && manner(ranked[at].0) < manner(ranked[at - 1].0)
+            && ranked[at].1 >= ranked[at - 1].1 * CLOSE
+        {
+            ranked.swap(at, at - 1);
+            at -= 1;
+        }
+    }
+}
+
+/// How many more tools are looked at than are wanted.
+pub(crate) const SPARE: usize = 5;
+
+/// A request that its best tool fits less than this is hardly met.
+const WEAK: f32 = 0.35;
+
+/// How many of the first tools may change places.
+const FIRST: usize = 5;
+
+/// The share of another tool's fit that is about as good.
+const CLOSE: f32 = 0.8;
+
+/// The share of a deprecated tool's fit that is good enough to take its place.
+const WORTHY: f32 = 0.5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OLD: Standing = Standing { is_deprecated: true, manner: Manner::Writes };
+
+    fn preferred(tools: &[(Standing, f32)], limit: usize, asked: Manner) -> Vec<u32> {
+        let mut ranked: Vec<Ranked> =
+            (0..).zip(tools).map(|(slot, (_, score))| (Slot(slot), *score, 0.0)).collect();
+        prefer(&mut ranked, limit, asked, |slot| tools[slot.0 as usize].0);
+        assert!(ranked.is_sorted_by(|a, b| a.1 >= b.1), "{ranked:?}");
+        ranked.into_iter().map(|(slot, ..)| slot.0).collect()
+    }
+
+    fn does(manner: Manner) -> Standing {
+        Standing { is_deprecated: false, manner }
+    }
+
+    #[test]
+    fn a_deprecated_tool_is_last_and_gives_its_place_to_what_fits_about_as_well() {
+        let new = Standing::default();
+        assert_eq!(preferred(&[(OLD, 0.9), (new, 0.8), (new, 0.2)], 3, Manner::Reads), [1, 2, 0]);
+        assert_eq!(preferred(&[(OLD, 0.9), (new, 0.8), (new, 0.2)], 1, Manner::Reads), [1]);
+        assert_eq!(preferred(&[(OLD, 0.9), (new, 0.1), (new, 0.1)], 1, Manner::Reads), [0]);
+        // Who calls it by its name means it.
+        assert_eq!(preferred(&[(OLD, 0.99), (new, 0.8)], 2, Manner::Reads), [0, 1]);
+    }
+
+    #[test]
+    fn where_nothing_fits_well_what_does_less_comes_first() {
+        let all = [does(Manner::Destroys), does(Manner::Writes), does(Manner::Reads)];
+        let scored = |scores: [f32; 3]| [(all[0], scores[0]), (all[1], scores[1]), (all[2], scores[2])];
+        assert_eq!(preferred(&scored([0.3, 0.29, 0.28]), 3, Manner::Reads), [2, 1, 0]);
+        assert_eq!(preferred(&scored([0.3, 0.29, 0.28]), 3, Manner::Writes), [1, 2, 0]);
+        assert_eq!(preferred(&scored([0.3, 0.29, 0.28]), 3, Manner::Destroys), [0, 1, 2]);
+        assert_eq!(preferred(&scored([0.8, 0.79, 0.78]), 3, Manner::Reads), [0, 1, 2]);
+        assert_eq!(preferred(&scored([0.3, 0.1, 0.05]), 3, Manner::Reads), [0, 1, 2]);
+    }
+}

@@ -20,6 +20,7 @@ use mgp_stream::event::Publisher;
 use mgp_toolindex::embed::{EmbedderChoice, SqliteVectors};
 use mgp_toolindex::learn::{LearnSettings, Learned};
 use mgp_toolindex::{Index, SentVectors};
+use mgp_transport::{ConnectionLimits, MemoryBudget};
 use mgp_types::Context;
 use mgp_types::mgp::{AuditPort, NameStyle, ServerId};
 
@@ -48,6 +49,8 @@ pub(crate) struct Parts {
     /// The ends that the record had.
     pub(crate) seen_ends: SeenEnds,
     pub(crate) access: AccessPolicy,
+    /// The memory for long messages of all connections.
+    pub(crate) memory: MemoryBudget,
     /// How often clients may ask, and what they have asked so far.
     pub(crate) limit: LimitLayer,
     pub(crate) grants: GrantBook,
@@ -83,6 +86,11 @@ impl Parts {
     /// How the names of tools and prompts are written for whoever sent a request.
     pub(crate) fn names(&self, context: &Context) -> NameStyle {
         self.config.load().names.of(context)
+    }
+
+    /// What a connection may cost.
+    pub(crate) fn connection_limits(&self) -> ConnectionLimits {
+        settings::connection(&self.config.load(), &self.memory)
     }
 
     pub(crate) async fn open(
@@ -121,6 +129,7 @@ impl Parts {
             pending,
             proofs,
             definitions: Arc::new(DefinitionGuard::new(pins).with_qualified_names()),
+            memory: settings::message_memory(&config),
             limit: LimitLayer::new(settings::agent_limits(&config)),
             config: ArcSwap::from_pointee(config),
             catalog: Catalog::new(),

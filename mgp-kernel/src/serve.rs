@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_transport::{Connection, ConnectionLimits, connect, stdio};
+use mgp_transport::{Connection, connect, stdio};
 use mgp_types::mgp::ShutdownReason;
 use mgp_types::{Error, Principal, RpcService};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -187,7 +187,8 @@ async fn serve_stdio(
             }
         }
     });
-    let (_, connection) = connect(input, output, &kernel.accept(client), ConnectionLimits::default());
+    let limits = kernel.parts().connection_limits();
+    let (_, connection) = connect(input, output, &kernel.accept(client), limits);
     if let Err(error) = carry(connection, told(stopped), drain).await {
         tracing::debug!(%error, "the client on standard input and output was lost");
     }

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use mgp_discovery::Config;
 use mgp_discovery::catalog::Catalog;
-use mgp_discovery::config::model::{FirstUse as ConfiguredFirstUse, ListLevel, RevokedCalls, ServerConfig};
+use mgp_discovery::config::model::{
+    ArgumentTypes as ConfiguredTypes, FirstUse as ConfiguredFirstUse, ListLevel, RevokedCalls, ServerConfig,
+};
 use mgp_lifecycle::call::ConcurrencyLayer;
 use mgp_security::Clock;
 use mgp_security::confirmation::ConfirmationSettings;
@@ -16,13 +18,14 @@ use mgp_security::permission::{GrantBook, PendingApprovals, PermissionSettings, 
 use mgp_security::tool::ToolRules;
 use mgp_security::validator::network::{HostPattern, NetworkPolicy};
 use mgp_security::validator::sandbox::CommandPolicy;
-use mgp_security::validator::{Network, Paths, Sandbox, Validators};
+use mgp_security::validator::{ArgumentTypes, Network, Paths, Sandbox, Validators};
 use mgp_toolindex::budget::default_counter;
 use mgp_toolindex::discovery::ToolDiscoverySettings;
 use mgp_toolindex::embed::EmbedderChoice;
 use mgp_toolindex::level::Level;
 use mgp_toolindex::session::{Pins, SessionSettings, ToolSessions};
 use mgp_transport::http::HttpConfig;
+use mgp_transport::{ConnectionLimits, MemoryBudget, SettingNames};
 use mgp_types::RunningCalls;
 use mgp_types::mgp::{ApprovalPolicy, SearchStrategy, ToolContextBudget, ValidatorName};
 use mgp_types::{MethodPattern, PassedMethods};
@@ -189,6 +192,14 @@ pub(crate) fn validators(
     Ok(validators.with(paths::validator(config, server, protected)?))
 }
 
+/// How arguments are held to the types in the schema of their tool.
+pub(crate) fn argument_types(config: &Config) -> ArgumentTypes {
+    match config.validators.argument_types {
+        ConfiguredTypes::Exact => ArgumentTypes::Exact,
+        _ => ArgumentTypes::Loose,
+    }
+}
+
 /// How much an agent may ask for, of whatever server.
 pub(crate) fn agent_limits(config: &Config) -> Limits {
     let configured = &config.limits;
@@ -285,6 +296,39 @@ pub(crate) fn linger(config: &Config) -> Duration {
     Duration::from_secs(config.kernel.linger.unwrap_or(LINGER_SECS))
 }
 
+/// What a connection may cost. All of the kernel's share one `memory` for long messages.
+pub(crate) fn connection(config: &Config, memory: &MemoryBudget) -> ConnectionLimits {
+    let mut limits = ConnectionLimits::default();
+    limits.max_frame_bytes = max_message_bytes(config);
+    limits.memory = memory.clone();
+    limits.setting_names = SettingNames {
+        max_frame_bytes: "`max_message_bytes` of `[limits]` in mgp.toml",
+        memory: "`message_memory_bytes` of `[limits]` in mgp.toml",
+    };
+    limits
+}
+
+/// The memory for long messages.
+pub(crate) fn message_memory(config: &Config) -> MemoryBudget {
+    match config.limits.message_memory_bytes {
+        Some(bytes) => MemoryBudget::new(usize::try_from(bytes).unwrap_or(usize::MAX)),
+        None => MemoryBudget::default(),
+    }
+}
+
+/// How long the results of a server may be.
+pub(crate) fn max_result_bytes(config: &Config, server: &ServerConfig) -> usize {
+    let own = server.limits.max_result_bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+    own.unwrap_or_else(|| max_message_bytes(config))
+}
+
+fn max_message_bytes(config: &Config) -> usize {
+    config
+        .limits
+        .max_message_bytes
+        .map_or(MAX_MESSAGE_BYTES, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX))
+}
+
 /// How many calls the kernel works on at once. Others wait in line, for a bounded time: what they wait for may wait for people.
 pub(crate) fn calls_at_once(config: &Config) -> ConcurrencyLayer {
     let limits = &config.limits;
@@ -334,5 +378,6 @@ const DRAIN_SECS: u64 = 30;
 const SEARCHED_FROM: usize = 30;
 const CALLS_AT_ONCE: NonZeroUsize = NonZeroUsize::new(1024).expect("it is not zero");
 const SERVER_CALLS_AT_ONCE: NonZeroUsize = NonZeroUsize::new(64).expect("it is not zero");
+const MAX_MESSAGE_BYTES: usize = 64 << 20;
 const WAITING_CALLS: usize = 1024;
 const WAITING_TIME: Duration = Duration::from_mins(2);

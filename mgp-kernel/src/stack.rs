@@ -43,7 +43,7 @@ use crate::resolve::ResolveLayer;
 use crate::router::Router;
 use crate::speaker::SpeakersLayer;
 use crate::targets::AccessTargets;
-use crate::upstream::{Line, SizeLayer, max_result_bytes};
+use crate::upstream::{Line, SizeLayer};
 use crate::{settings, telemetry};
 
 /// The layers between a client and the router, made once; their services share what they know.
@@ -183,7 +183,7 @@ impl Back {
         let service = BreakerLayer::new(BreakerSettings::default()).layer(service);
         let service = RetryLayer::new(retries()).with_audit(parts.port()).layer(service);
         // The call was made, so nothing is tried again, and the server is not to blame for what is asked of it.
-        let service = SizeLayer { max_bytes: max_result_bytes(server) }.layer(service);
+        let service = SizeLayer { max_bytes: settings::max_result_bytes(&config, server) }.layer(service);
         // Within whatever waits for people, around all tries and the pauses between them.
         let service = DeadlineLayer::new(timeout * TRIES).layer(service);
         let service = TraceIdLayer::to_peer(session).layer(service);
@@ -197,6 +197,7 @@ impl Back {
             &parts.own_files,
             parts.catalog.clone(),
         )?)
+        .argument_types(settings::argument_types(&config))
         .layer(service);
         let service = RepeatedLayer.layer(service);
         let service = definitions.layer(service);

@@ -1,3 +1,5 @@
+mod convert;
+
 use std::fmt::Write as _;
 
 use mgp_types::RawJson;

@@ -41,7 +41,7 @@
 //! | [`Accept`] | what makes the service for each connection |
 //! | [`era`] | sessions until 2025-11-25, stateless requests from 2026-07-28; nothing above it knows |
 //! | [`mrtr`] | questions to the client as results, where it cannot be asked directly |
-//! | [`TooLong`] | an answer was longer than its connection takes |
+//! | [`TooLong`], [`MemoryBudget`] | a message was longer than its connection takes, or than there is memory for |
 //! | [`TraceLayer`] | one span per request |
 //! | [`CatchPanic`] | one broken handler does not end the connection |
 //! | [`Until`] | input that ends when it is told to |
@@ -59,12 +59,14 @@ mod catch_panic;
 pub mod child;
 mod deliveries;
 mod driver;
+mod ends;
 pub mod era;
 #[cfg(any(feature = "http-client", feature = "http-server"))]
 pub mod http;
 mod lately;
 mod limits;
 pub mod memory;
+mod memory_budget;
 pub mod mrtr;
 mod sent;
 #[cfg(feature = "stdio")]
@@ -80,7 +82,8 @@ pub use accept::Accept;
 pub use asked::AskedDuring;
 pub use catch_panic::{CatchPanic, CatchPanicFuture};
 pub use driver::{Connection, Wire, connect};
-pub use limits::ConnectionLimits;
+pub use limits::{ConnectionLimits, SettingNames};
+pub use memory_budget::MemoryBudget;
 pub use too_long::TooLong;
 pub use trace::{Trace, TraceFuture, TraceLayer};
 pub use until::Until;

@@ -3,13 +3,20 @@ use std::time::Duration;
 use mgp_types::json;
 use tokio::sync::Semaphore;
 
+use crate::MemoryBudget;
+
 /// What one connection may cost, whatever its peer does.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ConnectionLimits {
-    /// The longest frame that is read. A longer one is skipped, and whoever waits for it gets an error; one that does not
-    /// end ends the connection. Default: 4 MiB.
+    /// The longest frame that is read. A longer one is skipped to its end, and only its call gets an error.
+    /// Default: 64 MiB.
     pub max_frame_bytes: usize,
+    /// The memory that long frames may take, of all connections that share it. A frame for which there is none is skipped
+    /// like one that is too long. Default: the 512 MiB that all connections of the process share.
+    pub memory: MemoryBudget,
+    /// How errors name these two settings.
+    pub setting_names: SettingNames,
     /// Bounds on the JSON in a frame.
     pub json: json::Limits,
     /// How many of the peer's requests may be in work at once; further ones are refused. Default: 1024.
@@ -33,10 +40,28 @@ pub struct ConnectionLimits {
     pub drain_timeout: Duration,
 }
 
+/// How the settings for long messages are called where whoever reads an error can change them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "the names of two settings")]
+pub struct SettingNames {
+    /// The name of [`max_frame_bytes`](ConnectionLimits::max_frame_bytes).
+    pub max_frame_bytes: &'static str,
+    /// The name of [`memory`](ConnectionLimits::memory).
+    pub memory: &'static str,
+}
+
+impl Default for SettingNames {
+    fn default() -> Self {
+        Self { max_frame_bytes: "ConnectionLimits::max_frame_bytes", memory: "ConnectionLimits::memory" }
+    }
+}
+
 impl Default for ConnectionLimits {
     fn default() -> Self {
         Self {
-            max_frame_bytes: 4 << 20,
+            max_frame_bytes: 64 << 20,
+            memory: MemoryBudget::default(),
+            setting_names: SettingNames::default(),
             json: json::Limits::default(),
             max_in_flight: 1024,
             max_queued: 256,

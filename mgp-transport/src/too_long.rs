@@ -1,12 +1,23 @@
-use mgp_types::{Error, Origin, code};
+use mgp_types::{Error, Object, Origin, RawJson, code};
 
-/// The cause of an error that came about because an answer is longer than its connection takes.
+use crate::{ConnectionLimits, SettingNames};
+
+/// Why a message was not taken in: the cause of the error that its call ends with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("it is longer than {most_bytes} bytes")]
-#[expect(clippy::exhaustive_structs, reason = "a number and no more")]
-pub struct TooLong {
-    /// How long a message may be.
-    pub most_bytes: usize,
+#[non_exhaustive]
+pub enum TooLong {
+    /// It is longer than its connection takes.
+    #[error("it is longer than {most_bytes} bytes")]
+    Message {
+        /// How long a message may be.
+        most_bytes: usize,
+    },
+    /// Other long messages take the memory that there is for all of them.
+    #[error("long messages have {budget_bytes} bytes together, and others have them")]
+    Memory {
+        /// How many bytes all long messages may take.
+        budget_bytes: usize,
+    },
 }
 
 impl TooLong {
@@ -15,9 +26,48 @@ impl TooLong {
         std::error::Error::source(error)?.downcast_ref()
     }
 
+    /// A message is longer than `limits` allow.
+    pub(crate) fn message(limits: &ConnectionLimits) -> Self {
+        Self::Message { most_bytes: limits.max_frame_bytes }
+    }
+
+    /// There is no memory for a message.
+    pub(crate) fn memory(limits: &ConnectionLimits) -> Self {
+        Self::Memory { budget_bytes: limits.memory.bytes() }
+    }
+
     /// 3001: the peer has answered, and the answer is not taken in.
-    pub(crate) fn answer(most_bytes: usize) -> Error {
-        let message = format!("the answer is longer than the {most_bytes} bytes that this connection takes");
-        Error::from_origin(Origin::Peer, code::RESOURCE_EXHAUSTED, message).with_source(Self { most_bytes })
+    pub(crate) fn answer(self, names: SettingNames) -> Error {
+        let message = format!("the answer is not taken in: {self}; {}", self.advice(names));
+        Error::from_origin(Origin::Peer, code::RESOURCE_EXHAUSTED, message).with_source(self)
+    }
+
+    /// -32600: the peer has sent a message that is not taken in. The data of the error name the setting.
+    pub(crate) fn refusal(self, names: SettingNames) -> Error {
+        let message = format!("the message is not taken in: {self}; {}", self.advice(names));
+        let (bytes, setting, retryable) = match self {
+            Self::Message { most_bytes } => (most_bytes, names.max_frame_bytes, false),
+            Self::Memory { budget_bytes } => (budget_bytes, names.memory, true),
+        };
+        let mut data = Object::new();
+        for (name, value) in [
+            ("max_bytes", RawJson::from_value(&bytes)),
+            ("setting", RawJson::from_value(setting)),
+            ("retryable", RawJson::from_value(&retryable)),
+        ] {
+            if let Ok(value) = value {
+                data.set(name, value);
+            }
+        }
+        Error::invalid_request(message).with_data(data.to_raw())
+    }
+
+    fn advice(self, names: SettingNames) -> String {
+        match self {
+            Self::Message { .. } => {
+                format!("send or ask for less at once, or have {} raised", names.max_frame_bytes)
+            }
+            Self::Memory { .. } => format!("try again in a moment, or have {} raised", names.memory),
+        }
     }
 }

@@ -33,6 +33,9 @@ pub struct Context {
     pub tool: Option<Arc<ResolvedTool>>,
     /// What the request asks of a server, if it calls no tool. Written in front of the server.
     pub operation: Option<Arc<Operation>>,
+    /// The arguments as a server reads them that converts them to the types of its schema, where that is something else than
+    /// what is forwarded. Written by whoever checks arguments; whoever judges them judges both.
+    pub converted: Option<RawJson>,
     /// The permissions that the request's sender granted. Written by the layer that holds them.
     pub grants: Option<Arc<PermissionResponse>>,
 }

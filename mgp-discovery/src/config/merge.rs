@@ -12,9 +12,10 @@ use mgp_types::mgp::{AccessPermission, ApprovalPolicy, DefaultPolicy, TrustLevel
 
 use super::folder_keys::Reason;
 use super::model::{
-    AccessRule, AccessSettings, AuditDurability, AuditSettings, Config, ConfirmationSettings, FirstUse,
-    KernelSettings, LimitSettings, ListenSettings, NameSettings, PermissionSettings, RegistrationSettings,
-    RuleSource, ServerConfig, ServerSecurity, TelemetrySettings, ToolSettings, ValidatorSettings,
+    AccessRule, AccessSettings, ArgumentTypes, AuditDurability, AuditSettings, Config, ConfirmationSettings,
+    FirstUse, KernelSettings, LimitSettings, ListenSettings, NameSettings, PermissionSettings,
+    RegistrationSettings, RuleSource, ServerConfig, ServerSecurity, TelemetrySettings, ToolSettings,
+    ValidatorSettings,
 };
 use super::semantics::mistakable;
 use super::source::{Place, Source};
@@ -395,6 +396,7 @@ impl Merge<'_> {
             denied_hosts,
             only_allowed_hosts,
             first_use,
+            argument_types,
         } = folder;
         self.users_only("validators", &["allow_paths", "scratch", "allowed_hosts"]);
         self.roots(&roots);
@@ -407,6 +409,10 @@ impl Merge<'_> {
         });
         let rank = |first_use| u8::from(first_use == FirstUse::Approve);
         self.strictest("validators", "first_use", first_use, rank, |config| &mut config.validators.first_use);
+        let rank = |types| u8::from(types == ArgumentTypes::Exact);
+        self.strictest("validators", "argument_types", argument_types, rank, |config| {
+            &mut config.validators.argument_types
+        });
     }
 
     /// Takes roots that lie within the user's, or, where the user names none, within the folder.
@@ -451,8 +457,11 @@ impl Merge<'_> {
             concurrency,
             waiting_calls,
             waiting_ms,
+            max_message_bytes: _,
+            message_memory_bytes: _,
             waiting_questions,
         } = *folder;
+        self.users_only("limits", &["max_message_bytes", "message_memory_bytes"]);
         self.least("limits", "agent_calls_per_minute", agent_calls_per_minute, None, |config| {
             &mut config.limits.agent_calls_per_minute
         });

@@ -46,7 +46,8 @@ impl Kernel {
             (AuthLayer::http_or(ring, Principal::of(PrincipalKind::KeylessClient, agent)), guard.optional())
         };
         let mut http =
-            settings::connections(&config, HttpConfig::default()).shutdown_grace(settings::drain(&config));
+            settings::connections(&config, HttpConfig::default().limits(parts.connection_limits()))
+                .shutdown_grace(settings::drain(&config));
         for host in &config.listen.allowed_hosts {
             http = http.allow_host(host.as_str());
         }

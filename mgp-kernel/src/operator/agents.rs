@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_transport::{ConnectionLimits, connect};
+use mgp_transport::connect;
 use mgp_types::Principal;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
@@ -48,7 +48,7 @@ pub(crate) async fn serve(
                 let kernel = kernel.clone();
                 move || note(&kernel, process)
             });
-            let (_, connection) = connect(reader, writer, &accept, ConnectionLimits::default());
+            let (_, connection) = connect(reader, writer, &accept, kernel.parts().connection_limits());
             if let Err(error) = carry(connection, told(stopped), drain).await {
                 tracing::debug!(%error, "a client at the socket is gone");
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mgp_transport::{ConnectionLimits, connect};
+use mgp_transport::connect;
 use mgp_types::Principal;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -37,7 +37,7 @@ pub(crate) async fn serve(socket: UserSocket, kernel: Kernel) {
                 Peer::Owner(_) | Peer::Root => process,
             }));
             let accept = kernel.accept_marked(operator(user), Mark::Operator(connection));
-            let (_, connection) = connect(reader, writer, &accept, ConnectionLimits::default());
+            let (_, connection) = connect(reader, writer, &accept, kernel.parts().connection_limits());
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "a connection at the socket ended");
             }

@@ -18,9 +18,9 @@ use tower_layer::Layer;
 use super::confined::{self, Program};
 use super::inbound::InboundLayer;
 use super::shared::Shared;
-use super::size::max_result_bytes;
 use crate::asking::PassOnLayer;
 use crate::erased::Erased;
+use crate::settings;
 use crate::stack::place;
 
 /// Connects to the server once, in the way that is configured.
@@ -40,7 +40,7 @@ pub(super) async fn connect(shared: Arc<Shared>) -> Result<Client<Erased>, Error
         .relay_clients()
         .caching(false)
         .handshake_timeout(startup_timeout(config))
-        .limits(limits(config))
+        .limits(limits(&shared))
         .layer(Erasing)
         .inbound_layer(AnswersPermissionsLayer::new(back.permissions.clone()))
         .inbound_layer(InboundLayer::new(&shared))
@@ -85,9 +85,10 @@ pub(super) fn startup_timeout(config: &ServerConfig) -> Duration {
 }
 
 /// A message has to be read before it can be said that its result is too long.
-fn limits(config: &ServerConfig) -> ConnectionLimits {
-    let mut limits = ConnectionLimits::default();
-    let needed = max_result_bytes(config).saturating_add(AROUND_A_RESULT);
+fn limits(shared: &Shared) -> ConnectionLimits {
+    let mut limits = shared.parts.connection_limits();
+    let most = settings::max_result_bytes(&shared.parts.config.load(), &shared.config);
+    let needed = most.saturating_add(AROUND_A_RESULT);
     limits.max_frame_bytes = limits.max_frame_bytes.max(needed);
     limits
 }

@@ -3,7 +3,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use mgp_discovery::config::model::ServerConfig;
 use mgp_transport::TooLong;
 use mgp_types::mcp::{CallToolResult, ForRevision};
 use mgp_types::{Error, Method, Request, Response, RpcService, Session, code};
@@ -69,18 +68,21 @@ impl<F: Future<Output = Result<Response, Error>>> Future for SizeFuture<F> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         let most = *this.max_bytes;
-        let bytes = match ready!(this.future.poll(cx)) {
+        let has = |bytes: String| {
+            format!(
+                "the result has {bytes} bytes, and {most} are allowed; ask for less, such as a page, a range or fewer \
+                 fields, or have `max_result_bytes` of the server and `max_message_bytes` of `[limits]` raised in mgp.toml"
+            )
+        };
+        let message = match ready!(this.future.poll(cx)) {
             Ok(response) if response.written_bytes() <= most => return Poll::Ready(Ok(response)),
-            Ok(response) => response.written_bytes().to_string(),
+            Ok(response) => has(response.written_bytes().to_string()),
             Err(error) => match TooLong::of(&error) {
-                Some(TooLong { most_bytes }) => format!("more than {most_bytes}"),
+                Some(TooLong::Message { most_bytes }) => has(format!("more than {most_bytes}")),
+                Some(_) => error.message().to_owned(),
                 None => return Poll::Ready(Err(error)),
             },
         };
-        let message = format!(
-            "the result has {bytes} bytes, and {most} are allowed; ask for less, such as a page, a range or fewer \
-             fields, or have `max_result_bytes` of the server raised in mgp.toml"
-        );
         Poll::Ready(match this.tool {
             Some(session) => {
                 Response::with_body(&CallToolResult::error(message).for_revision(session.revision))
@@ -89,11 +91,3 @@ impl<F: Future<Output = Result<Response, Error>>> Future for SizeFuture<F> {
         })
     }
 }
-
-/// How long the results of this server may be.
-pub(crate) fn max_result_bytes(server: &ServerConfig) -> usize {
-    let configured = server.limits.max_result_bytes.and_then(|bytes| usize::try_from(bytes).ok());
-    configured.unwrap_or(MAX_RESULT_BYTES)
-}
-
-const MAX_RESULT_BYTES: usize = 16 << 20;

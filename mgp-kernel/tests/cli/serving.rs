@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::home::Home;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, Talk};
 
 #[test]
 fn a_running_kernel_is_reached_at_a_socket_for_this_user_only() {
@@ -157,4 +157,31 @@ fn a_socket_that_a_dead_kernel_left_is_no_kernel() {
     let mut kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio"]);
     kernel.signal("INT");
     assert_eq!(kernel.ended(), Some(0));
+}
+
+#[test]
+fn a_message_that_is_too_long_ends_its_call_only_wherever_its_id_stands() {
+    let home = Home::with_state();
+    let config = home.read("mgp.toml");
+    home.write("mgp.toml", &format!("{config}[limits]\nmax_message_bytes = 100_000\n"));
+    let mut kernel = Kernel::start(&home, &[]);
+    let mut talk = Talk::open(&mut kernel);
+    let long = "x".repeat(2_000_000);
+    for (id, line) in [
+        ("first", format!(r#"{{"jsonrpc":"2.0","id":"first","method":"ping","params":{{"x":"{long}"}}}}"#)),
+        ("last", format!(r#"{{"method":"ping","params":{{"x":"{long}"}},"jsonrpc":"2.0","id":"last"}}"#)),
+    ] {
+        writeln!(talk.input, "{line}").unwrap();
+        let answer: Value = loop {
+            let line: Value = serde_json::from_str(&talk.lines.next().unwrap().unwrap()).unwrap();
+            if line["error"].is_object() {
+                break line;
+            }
+        };
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&id.into(), &(-32600).into()), "{answer}");
+        let data = &answer["error"]["data"];
+        assert_eq!((&data["max_bytes"], &data["retryable"]), (&100_000.into(), &false.into()), "{answer}");
+        assert!(data["setting"].as_str().unwrap().contains("max_message_bytes"), "{answer}");
+        assert!(talk.ask("ping", &serde_json::json!({}))["result"].is_object());
+    }
 }

@@ -14,6 +14,7 @@ mod harmless;
 mod host;
 mod legacy;
 mod lives;
+mod loose;
 mod methods;
 mod pairings;
 mod patience;
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         callers::TESTS,
         streams::TESTS,
         cancelling::TESTS,
+        loose::TESTS,
         search::TESTS,
         definitions::TESTS,
         approval::TESTS,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::host::{Host, ask, listed, quiet, say};
+use crate::host::{Host, ask, listed, quiet, refused, say};
 use crate::runner::tests;
 use crate::scripted::Script;
 use crate::web::Web;
@@ -15,6 +15,8 @@ tests![
     pain_19_large_results_pass_and_one_that_is_too_large_leaves_the_server_as_it_was,
     pain_19_a_result_that_is_not_even_taken_in_says_what_to_do_at_once,
     pain_19_a_search_answers_within_its_budget,
+    messages_of_many_megabytes_pass_both_ways,
+    a_result_that_finds_no_memory_ends_its_call_only,
 ];
 
 async fn pain_19_an_oversize_result_says_how_large_it_is_and_what_to_do() {
@@ -39,7 +41,9 @@ async fn pain_19_an_oversize_result_says_how_large_it_is_and_what_to_do() {
 
 async fn pain_19_large_results_pass_and_one_that_is_too_large_leaves_the_server_as_it_was() {
     let script = Script::named(&["big", "pid"]);
-    let host = Host::start([script.server("files")]).await;
+    let mut server = script.server("files");
+    server["limits"] = json!({"max_result_bytes": 16 << 20});
+    let host = Host::start([server]).await;
     let pid = host.up("files").await.pid.unwrap().to_string();
     let client = host.client("one").await;
     // More than the megabyte at which lines and streams are known to be cut.
@@ -58,7 +62,9 @@ async fn pain_19_a_result_that_is_not_even_taken_in_says_what_to_do_at_once() {
     for script in [Script::named(&["big", "pid"]), Script::named(&["big", "pid"]).id_last()] {
         let mut server = script.server("files");
         server["limits"] = json!({"max_result_bytes": 10_000});
-        let host = Host::start([server]).await;
+        let mut config = quiet([server]);
+        config["limits"] = json!({"max_message_bytes": 1 << 20});
+        let host = Host::with(config).await;
         let pid = host.up("files").await.pid.unwrap().to_string();
         for client in [host.client("one").await, host.plain("other").await] {
             let began = Instant::now();
@@ -120,4 +126,35 @@ async fn pain_19_a_search_answers_within_its_budget() {
     // Four bytes a token, told twice: as text and as data.
     assert!(length < 4_000 * 4 * 3, "{length} of {whole}");
     assert!(found["omitted"].as_u64().is_some_and(|omitted| omitted > 0), "{}", found["omitted"]);
+}
+
+async fn messages_of_many_megabytes_pass_both_ways() {
+    let script = Script::named(&["works", "big"]);
+    let host = Host::start([script.server("files")]).await;
+    host.up("files").await;
+    let client = host.client("one").await;
+    let arguments = json!({"a": "x".repeat(20 << 20)});
+    let said = say(&client, "files.works", arguments.clone()).await;
+    assert!(said == arguments.to_string(), "{} bytes", said.len());
+    assert_eq!(say(&client, "files.big", json!({"bytes": 40 << 20})).await.len(), 40 << 20);
+}
+
+async fn a_result_that_finds_no_memory_ends_its_call_only() {
+    let script = Script::named(&["big", "pid"]);
+    let mut config = quiet([script.server("files")]);
+    config["limits"] = json!({"message_memory_bytes": 2 << 20});
+    let host = Host::with(config).await;
+    let pid = host.up("files").await.pid.unwrap().to_string();
+    let client = host.client("one").await;
+    for _ in 0..3 {
+        assert_eq!(say(&client, "files.big", json!({"bytes": 1 << 20})).await.len(), 1 << 20);
+        let (result, other) = tokio::join!(
+            client.call_tool("files.big", json!({"bytes": 5 << 20})).into_future(),
+            say(&client, "files.pid", json!({})),
+        );
+        let said = refused(result);
+        assert!(said.contains("message_memory_bytes"), "{said}");
+        assert_eq!(other, pid);
+    }
+    assert_eq!(host.view("files").restarts, 0);
 }

@@ -18,10 +18,23 @@ use crate::{Finding, GateFuture};
 /// Sits inside of whatever resolves the tool, and outside of permission and confirmation, so that a human is only asked
 /// about arguments that passed. Reads `context.tool` of calls and `context.operation` of what is judged like one, and
 /// refuses what comes without them; notes what was applied, and why it
-/// refused, in the trail. The bytes that were checked are the bytes that are forwarded. Never waits.
+/// refused, in the trail, and writes `context.converted`. The bytes that were checked are the bytes that are forwarded. Never
+/// waits.
 #[derive(Debug, Clone)]
 pub struct ValidateLayer {
     shared: Arc<Shared>,
+}
+
+/// How arguments are held to the types in the schema of their tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(clippy::exhaustive_enums, reason = "a type fits or is converted")]
+pub enum ArgumentTypes {
+    /// Each has the type of the schema.
+    #[default]
+    Exact,
+    /// What a server would convert passes as it came, such as `"5"` for a number, one item for a list, JSON in a text, or
+    /// `null` for what may be left out. Validators see such arguments in both forms.
+    Loose,
 }
 
 /// The service of [`ValidateLayer`].
@@ -35,12 +48,21 @@ pub struct Validate<S> {
 struct Shared {
     validators: Validators,
     prepared: Cache,
+    types: ArgumentTypes,
 }
 
 impl ValidateLayer {
     /// Checks with these.
     pub fn new(validators: Validators) -> Self {
-        Self { shared: Arc::new(Shared { validators, prepared: Cache::default() }) }
+        let (prepared, types) = (Cache::default(), ArgumentTypes::default());
+        Self { shared: Arc::new(Shared { validators, prepared, types }) }
+    }
+
+    /// Sets how arguments are held to the types in the schema of their tool. [`Exact`](ArgumentTypes::Exact) if it is not said.
+    #[must_use]
+    pub fn argument_types(self, types: ArgumentTypes) -> Self {
+        let validators = self.shared.validators.clone();
+        Self { shared: Arc::new(Shared { validators, prepared: Cache::default(), types }) }
     }
 }
 
@@ -53,11 +75,11 @@ impl<S> Layer<S> for ValidateLayer {
 }
 
 impl Shared {
-    fn check(&self, request: &Request) -> Result<(), Error> {
-        let Some(judged) = request.judged_by(Gate::Validators)? else { return Ok(()) };
+    fn check(&self, request: &Request) -> Result<Option<RawJson>, Error> {
+        let Some(judged) = request.judged_by(Gate::Validators)? else { return Ok(None) };
         let tool = judged.tool;
         let prepared = self.prepared.prepared(tool, &self.validators);
-        let checked = prepared.check(judged.arguments().as_ref());
+        let checked = prepared.check(judged.arguments().as_ref(), self.types);
         if let Some(trail) = &request.context.trail {
             trail.note_validators(&tool.security.validators);
             if let Err(wrong) = &checked {
@@ -77,9 +99,12 @@ impl<S: RpcService> Service<Request> for Validate<S> {
         self.inner.poll_ready(cx)
     }
 
-    fn call(&mut self, request: Request) -> Self::Future {
+    fn call(&mut self, mut request: Request) -> Self::Future {
         match self.shared.check(&request) {
-            Ok(()) => GateFuture::passed(self.inner.call(request)),
+            Ok(converted) => {
+                request.context.converted = converted;
+                GateFuture::passed(self.inner.call(request))
+            }
             Err(error) => GateFuture::refused(error),
         }
     }

@@ -22,7 +22,7 @@ mod validate;
 
 pub use self::call::{Argument, Call, Located};
 pub use self::compose::{All, Any, Not};
-pub use self::layer::{Validate, ValidateLayer};
+pub use self::layer::{ArgumentTypes, Validate, ValidateLayer};
 pub use self::registry::Validators;
 #[cfg(feature = "code-safety")]
 pub use self::standard::Code;

@@ -6,6 +6,7 @@ use mgp_types::RawJson;
 use mgp_types::mgp::{ResolvedTool, ServerId, ToolName, ValidatorName};
 
 use super::call::{Call, Located};
+use super::layer::ArgumentTypes;
 use super::names::ArgumentNames;
 use super::registry::Validators;
 use super::validate::{Blocked, Validator};
@@ -65,16 +66,39 @@ impl Prepared {
     }
 
     /// Checks the arguments of a call: against the schema, then with each validator.
-    pub(super) fn check(&self, arguments: Option<&RawJson>) -> Result<(), Wrong> {
-        let blocked = |located: Located| Wrong::Blocked(located.into());
+    ///
+    /// Returns the arguments as a server reads them that converts loose types, if they fit the schema only so; validators have
+    /// seen both. With [`Exact`](ArgumentTypes::Exact) types there are none.
+    pub(super) fn check(
+        &self,
+        arguments: Option<&RawJson>,
+        types: ArgumentTypes,
+    ) -> Result<Option<RawJson>, Wrong> {
         if let Some(fault) = &self.fault {
-            return Err(blocked(fault.clone().into()));
+            return Err(Wrong::Blocked(Located::from(fault.clone()).into()));
         }
         let none = RawJson::empty_object();
-        let arguments = arguments.unwrap_or(&none);
-        if let Some(schema) = &self.schema {
-            schema.check(arguments.as_bytes()).map_err(Wrong::Schema)?;
+        let is_loose = types == ArgumentTypes::Loose;
+        let arguments = arguments.filter(|arguments| !(is_loose && arguments.is_null())).unwrap_or(&none);
+        let mut converted = None;
+        if let Some(schema) = &self.schema
+            && let Err(violation) = schema.check(arguments.as_bytes())
+        {
+            converted = if is_loose { schema.converted(arguments) } else { None };
+            if converted.is_none() {
+                return Err(Wrong::Schema(violation));
+            }
         }
+        [Some(arguments), converted.as_ref()]
+            .into_iter()
+            .flatten()
+            .try_for_each(|it| self.check_values(it))?;
+        Ok(converted)
+    }
+
+    /// Checks the values among the arguments with each validator.
+    fn check_values(&self, arguments: &RawJson) -> Result<(), Wrong> {
+        let blocked = |located: Located| Wrong::Blocked(located.into());
         self.names.check(arguments).map_err(blocked)?;
         if self.validators.iter().all(|validator| *validator.name() == ValidatorName::None) {
             return Ok(());

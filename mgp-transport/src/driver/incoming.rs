@@ -16,6 +16,7 @@ use super::about::{not_active, write_about};
 use super::batch::{BatchId, Batches};
 use super::correlate::Correlation;
 use super::outgoing::WriteBuffer;
+use super::overlong::Unclear;
 use super::queue::Queue;
 use super::streams::Streams;
 use super::task::{Report, Work};
@@ -24,7 +25,7 @@ use super::wire::{Outgoing, closed};
 use crate::about::{self, UNNAMED};
 use crate::deliveries::Stalls;
 use crate::era::tag_subscription;
-use crate::{Accept, CatchPanic, ConnectionLimits};
+use crate::{Accept, CatchPanic, ConnectionLimits, SettingNames};
 
 /// The heart of a connection: what each frame does, and what each message becomes.
 pub(super) struct Incoming<S: RpcService> {
@@ -43,9 +44,10 @@ pub(super) struct Incoming<S: RpcService> {
     batches_allowed: bool,
     json: json::Limits,
     max_in_flight: usize,
-    pub(super) max_frame_bytes: usize,
-    /// Whether it is not known yet what a message is that is too long.
-    pub(super) is_unclear: bool,
+    /// How errors name what bounds messages.
+    pub(super) setting_names: SettingNames,
+    /// What is known of a message that is not taken in.
+    pub(super) unclear: Option<Unclear>,
 }
 
 /// A request of the peer that goes on in a task.
@@ -95,8 +97,8 @@ impl<S: RpcService> Incoming<S> {
             batches_allowed: false,
             json: limits.json,
             max_in_flight: limits.max_in_flight,
-            max_frame_bytes: limits.max_frame_bytes,
-            is_unclear: false,
+            setting_names: limits.setting_names,
+            unclear: None,
         }
     }
 

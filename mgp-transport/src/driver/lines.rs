@@ -1,15 +1,21 @@
 use bytes::{Buf, Bytes, BytesMut};
 
+use crate::memory_budget::Share;
+use crate::{ConnectionLimits, MemoryBudget, TooLong};
+
 /// Cuts a byte stream into frames, one a line. Knows nothing of IO.
 ///
-/// Tolerated: CRLF, empty lines, and a byte order mark in front of the first frame. A line that is too
-/// long is reported when it becomes so, and when it ends, as long as that end is near. Between the two it is skipped.
+/// Tolerated: CRLF, empty lines, and a byte order mark in front of the first frame. A line that is too long, or for which
+/// there is no memory, is reported when it becomes so, and when it ends. Between the two it is skipped, whatever its length,
+/// and nothing but its ends is kept.
 #[derive(Debug)]
 pub(super) struct Lines {
     buffer: BytesMut,
     /// How much of the buffer is known to hold no line end.
     searched: usize,
-    max_frame_bytes: usize,
+    limits: LineLimits,
+    /// What the line that has begun takes of the memory for long ones.
+    share: Share,
     /// What has been skipped of an overlong line, while in one.
     skipped: Option<Skipped>,
     /// The last bytes of an overlong line that has ended.
@@ -17,9 +23,14 @@ pub(super) struct Lines {
     at_start: bool,
 }
 
+#[derive(Debug)]
+struct LineLimits {
+    max_bytes: usize,
+    memory: MemoryBudget,
+}
+
 #[derive(Debug, Default)]
 struct Skipped {
-    bytes: usize,
     last: BytesMut,
 }
 
@@ -28,22 +39,22 @@ struct Skipped {
 pub(super) enum Line {
     /// A whole frame.
     Frame(Bytes),
-    /// A line is longer than allowed, and begins like this; it is being skipped.
-    TooLong(Bytes),
-    /// A line that was too long has ended, like this.
+    /// A line is not taken in, and begins like this; it is being skipped.
+    TooLong(TooLong, Bytes),
+    /// A line that was not taken in has ended, like this.
     Skipped(Bytes),
-    /// A line is so long that its end is not worth waiting for.
-    Endless,
     /// More bytes are needed.
     Partial,
 }
 
 impl Lines {
-    pub(super) fn new(max_frame_bytes: usize) -> Self {
+    pub(super) fn new(limits: &ConnectionLimits) -> Self {
+        let memory = limits.memory.clone();
         Self {
             buffer: BytesMut::new(),
             searched: 0,
-            max_frame_bytes,
+            share: memory.share(),
+            limits: LineLimits { max_bytes: limits.max_frame_bytes, memory },
             skipped: None,
             ended: None,
             at_start: true,
@@ -74,13 +85,14 @@ impl Lines {
                 skipped.skip(&line);
                 return Line::Skipped(skipped.last.freeze());
             }
-            if line.len() > self.max_frame_bytes {
+            let mut share = std::mem::replace(&mut self.share, self.limits.memory.share());
+            if let Err(why) = self.limits.admit(&mut share, line.len()) {
                 self.ended = Some(Bytes::copy_from_slice(last_bytes(&line)));
-                return Line::TooLong(first_bytes(&line));
+                return Line::TooLong(why, first_bytes(&line));
             }
             self.trim(&mut line);
             if !line.is_empty() {
-                return Line::Frame(line.freeze());
+                return Line::Frame(share.hold(line.freeze()));
             }
         }
     }
@@ -97,20 +109,18 @@ impl Lines {
         self.searched = self.buffer.len();
         if let Some(skipped) = &mut self.skipped {
             skipped.skip(&self.buffer);
-            let skipped = skipped.bytes;
             self.buffer.clear();
             self.searched = 0;
-            let endless = skipped > self.max_frame_bytes.saturating_mul(ENDLESS);
-            return if endless { Line::Endless } else { Line::Partial };
-        }
-        if self.buffer.len() <= self.max_frame_bytes {
             return Line::Partial;
         }
+        let Err(why) = self.limits.admit(&mut self.share, self.buffer.len()) else { return Line::Partial };
         let first = first_bytes(&self.buffer);
         self.skipped.insert(Skipped::default()).skip(&self.buffer);
-        self.buffer.clear();
+        // What was read of it gives its memory back at once.
+        self.buffer = BytesMut::new();
+        self.share = self.limits.memory.share();
         self.searched = 0;
-        Line::TooLong(first)
+        Line::TooLong(why, first)
     }
 
     fn trim(&mut self, line: &mut BytesMut) {
@@ -123,9 +133,22 @@ impl Lines {
     }
 }
 
+impl LineLimits {
+    /// Takes the memory that a line of this length needs.
+    fn admit(&self, share: &mut Share, length: usize) -> Result<(), TooLong> {
+        if length > self.max_bytes {
+            return Err(TooLong::Message { most_bytes: self.max_bytes });
+        }
+        if share.grow_to(length) {
+            Ok(())
+        } else {
+            Err(TooLong::Memory { budget_bytes: self.memory.bytes() })
+        }
+    }
+}
+
 impl Skipped {
     fn skip(&mut self, bytes: &[u8]) {
-        self.bytes += bytes.len();
         self.last.extend_from_slice(last_bytes(bytes));
         let more = self.last.len().saturating_sub(SHOWN);
         self.last.advance(more);
@@ -147,12 +170,20 @@ const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 const READ_SIZE: usize = 64 << 10;
 /// With less room than this a new buffer is taken.
 const LEAST_READ: usize = 4 << 10;
-/// An overlong line is skipped up to this many times the allowed length.
-const ENDLESS: usize = 4;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn lines(max_bytes: usize) -> Lines {
+        let mut limits = ConnectionLimits::default();
+        limits.max_frame_bytes = max_bytes;
+        Lines::new(&limits)
+    }
+
+    fn too_long(most_bytes: usize, first: &'static str) -> Line {
+        Line::TooLong(TooLong::Message { most_bytes }, Bytes::from_static(first.as_bytes()))
+    }
 
     fn feed(lines: &mut Lines, bytes: &[u8]) {
         lines.space().extend_from_slice(bytes);
@@ -164,7 +195,7 @@ mod tests {
 
     #[test]
     fn frames_are_lines() {
-        let mut lines = Lines::new(100);
+        let mut lines = lines(100);
         feed(&mut lines, b"\xEF\xBB\xBFone\r\n\n\r\ntwo\nthr");
         assert_eq!(lines.next(), frame("one"));
         assert_eq!(lines.next(), frame("two"));
@@ -177,7 +208,7 @@ mod tests {
 
     #[test]
     fn the_last_line_needs_no_end() {
-        let mut lines = Lines::new(100);
+        let mut lines = lines(100);
         feed(&mut lines, b"one\ntwo");
         assert_eq!(lines.next(), frame("one"));
         assert_eq!(lines.next(), Line::Partial);
@@ -187,26 +218,26 @@ mod tests {
     #[test]
     fn an_overlong_line_is_reported_when_it_is_and_when_it_ends() {
         let part = |text: &'static str| Bytes::from_static(text.as_bytes());
-        let mut lines = Lines::new(4);
+        let mut lines = lines(4);
         feed(&mut lines, b"12345");
-        assert_eq!(lines.next(), Line::TooLong(part("12345")));
+        assert_eq!(lines.next(), too_long(4, "12345"));
         feed(&mut lines, b"6789");
         assert_eq!(lines.next(), Line::Partial);
         feed(&mut lines, b"0\nnext\n123456\nlast\n");
         assert_eq!(lines.next(), Line::Skipped(part("1234567890")));
         assert_eq!(lines.next(), frame("next"));
-        assert_eq!(lines.next(), Line::TooLong(part("123456")));
+        assert_eq!(lines.next(), too_long(4, "123456"));
         assert_eq!(lines.next(), Line::Skipped(part("123456")));
         assert_eq!(lines.next(), frame("last"));
     }
 
     #[test]
     fn of_an_overlong_line_both_ends_are_shown() {
-        let mut lines = Lines::new(2000);
+        let mut lines = lines(2000);
         let long: Vec<u8> = (0..3000u32).map(|at| b'a' + u8::try_from(at % 26).unwrap()).collect();
         for chunk in long.chunks(700) {
             feed(&mut lines, chunk);
-            if let Line::TooLong(first) = lines.next() {
+            if let Line::TooLong(_, first) = lines.next() {
                 assert_eq!(first, long[..SHOWN]);
             }
         }
@@ -215,11 +246,37 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_end_is_given_up() {
-        let mut lines = Lines::new(4);
+    fn a_line_without_end_is_skipped_for_as_long_as_it_lasts_and_takes_no_memory() {
+        let mut lines = lines(4);
         feed(&mut lines, b"12345");
-        assert_eq!(lines.next(), Line::TooLong(Bytes::from_static(b"12345")));
-        feed(&mut lines, &[b'x'; 20]);
-        assert_eq!(lines.next(), Line::Endless);
+        assert_eq!(lines.next(), too_long(4, "12345"));
+        for _ in 0..100 {
+            feed(&mut lines, &[b'x'; 10_000]);
+            assert_eq!(lines.next(), Line::Partial);
+        }
+        assert!(lines.buffer.capacity() < 2 * READ_SIZE, "{}", lines.buffer.capacity());
+        feed(&mut lines, b"yz\nnext\n");
+        assert!(matches!(lines.next(), Line::Skipped(last) if last.ends_with(b"xxyz")));
+        assert_eq!(lines.next(), frame("next"));
+    }
+
+    #[test]
+    fn a_line_for_which_there_is_no_memory_is_skipped_and_the_next_one_finds_some() {
+        let mut limits = ConnectionLimits::default();
+        limits.memory = MemoryBudget::new(300_000);
+        let (mut one, mut other) = (Lines::new(&limits), Lines::new(&limits));
+        feed(&mut one, &[b'a'; 200_000]);
+        assert_eq!(one.next(), Line::Partial);
+        feed(&mut other, &[b'b'; 200_000]);
+        assert!(matches!(other.next(), Line::TooLong(TooLong::Memory { budget_bytes: 300_000 }, _)));
+        feed(&mut one, b"\n");
+        let Line::Frame(frame) = one.next() else { panic!("no frame") };
+        assert_eq!((frame.len(), limits.memory.taken()), (200_000, 200_000));
+        drop(frame);
+        assert_eq!(limits.memory.taken(), 0);
+        feed(&mut other, b"\n");
+        assert!(matches!(other.next(), Line::Skipped(_)));
+        feed(&mut other, &[&[b'c'; 200_000][..], b"\n"].concat());
+        assert!(matches!(other.next(), Line::Frame(frame) if frame.len() == 200_000));
     }
 }

@@ -82,7 +82,7 @@ where
     let incoming = Incoming::new(accept, port, queue, reports_in, &limits);
     let connection = Connection {
         reader,
-        lines: Lines::new(limits.max_frame_bytes),
+        lines: Lines::new(&limits),
         writes: WriteBuffer::new(writer),
         incoming,
         stalled: None,
@@ -117,9 +117,8 @@ where
                 }
                 match self.lines.next() {
                     Line::Frame(frame) => self.incoming.frame(&frame, cx, &mut self.writes),
-                    Line::TooLong(first) => self.incoming.too_long(&first, &mut self.writes),
+                    Line::TooLong(why, first) => self.incoming.too_long(why, &first, &mut self.writes),
                     Line::Skipped(last) => self.incoming.skipped(&last, &mut self.writes),
-                    Line::Endless => return Err(Error::misbehaved("the peer sends a line without end")),
                     Line::Partial => break,
                 }
                 any = true;

@@ -1,149 +1,52 @@
 //! What can be told of a message that is too long to be read: from its first bytes, and from its last.
 
-use mgp_types::{Error, Id, RpcService, frame};
+use mgp_types::{Id, RpcService, frame};
 use tokio::io::AsyncWrite;
 
 use super::incoming::Incoming;
 use super::outgoing::WriteBuffer;
 use crate::TooLong;
+use crate::ends::{Head, head, id_at_end};
+
+/// What is known of a message that is being skipped, until its last bytes tell the rest.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Unclear {
+    /// It is a request or a notification.
+    Request(TooLong),
+    /// It may be anything.
+    Anything(TooLong),
+}
 
 impl<S: RpcService> Incoming<S> {
-    /// A message is too long, and begins like this. Who waits for it hears of it as soon as it is known who that is.
-    pub(super) fn too_long<W: AsyncWrite + Unpin>(&mut self, first: &[u8], writes: &mut WriteBuffer<W>) {
+    /// A message is not taken in, and begins like this. Who waits for it hears of it as soon as it is known who that is.
+    pub(super) fn too_long<W>(&mut self, why: TooLong, first: &[u8], writes: &mut WriteBuffer<W>)
+    where
+        W: AsyncWrite + Unpin,
+    {
         match head(first) {
-            Head::Answer(id) => self.replied(&id, Err(TooLong::answer(self.max_frame_bytes))),
-            Head::Request(id) => refuse(id.as_ref(), writes),
-            Head::Unclear => self.is_unclear = true,
+            Head::Answer(id) => self.replied(&id, Err(why.answer(self.setting_names))),
+            Head::Request(Some(id)) => self.refuse(why, Some(&id), writes),
+            Head::Request(None) => self.unclear = Some(Unclear::Request(why)),
+            Head::Unclear => self.unclear = Some(Unclear::Anything(why)),
         }
     }
 
-    /// A message that was too long has ended, like this.
+    /// A message that was not taken in has ended, like this.
     pub(super) fn skipped<W: AsyncWrite + Unpin>(&mut self, last: &[u8], writes: &mut WriteBuffer<W>) {
-        if std::mem::take(&mut self.is_unclear) {
-            match id_at_end(last) {
-                Some(id) => self.replied(&id, Err(TooLong::answer(self.max_frame_bytes))),
-                None => refuse(None, writes),
+        match (self.unclear.take(), id_at_end(last)) {
+            (Some(Unclear::Request(why)), Some(id)) => self.refuse(why, Some(&id), writes),
+            (Some(Unclear::Anything(why)), Some(id)) => {
+                self.replied(&id, Err(why.answer(self.setting_names)));
             }
-        }
-    }
-}
-
-fn refuse<W: AsyncWrite + Unpin>(id: Option<&Id>, writes: &mut WriteBuffer<W>) {
-    let error = Error::invalid_request("the message is longer than this connection allows");
-    writes.message(|out| frame::write_error(out, id, &error));
-}
-
-/// What the first bytes say.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Head {
-    /// It answers the request of this id.
-    Answer(Id),
-    /// It is a request or a notification.
-    Request(Option<Id>),
-    /// Its last bytes have to be seen.
-    Unclear,
-}
-
-/// Reads the members that stand in front of what makes the message long.
-pub(super) fn head(bytes: &[u8]) -> Head {
-    let (mut id, mut is_request) = (None, false);
-    let mut rest = bytes.trim_ascii_start().strip_prefix(b"{").unwrap_or_default();
-    while let Some((name, value)) = member(rest) {
-        is_request |= name == b"method" || name == b"params";
-        let Some((value, behind)) = scalar(value) else { break };
-        if name == b"id" {
-            id = Id::from_json(value);
-        }
-        rest = behind;
-    }
-    match id {
-        id if is_request => Head::Request(id),
-        Some(id) => Head::Answer(id),
-        None => Head::Unclear,
-    }
-}
-
-/// The id of an answer whose id stands behind its result.
-pub(super) fn id_at_end(bytes: &[u8]) -> Option<Id> {
-    let mut rest = bytes.trim_ascii_end().strip_suffix(b"}")?;
-    loop {
-        let comma = rest.iter().rposition(|byte| *byte == b',')?;
-        let (name, value) = member(&rest[comma + 1..])?;
-        match name {
-            b"id" => return Id::from_json(value.trim_ascii()),
-            b"jsonrpc" => rest = &rest[..comma],
-            _ => return None,
-        }
-    }
-}
-
-/// The name in front, as it is written, and what stands behind its colon.
-fn member(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (name, rest) = string(bytes.trim_ascii_start())?;
-    Some((name, rest.trim_ascii_start().strip_prefix(b":")?.trim_ascii_start()))
-}
-
-/// A value that is no array and no object, and what stands behind the comma after it.
-fn scalar(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let length = match bytes.first()? {
-        b'{' | b'[' => return None,
-        b'"' => bytes.len() - string(bytes)?.1.len(),
-        _ => bytes.iter().position(|byte| matches!(byte, b',' | b'}') || byte.is_ascii_whitespace())?,
-    };
-    let (value, rest) = bytes.split_at(length);
-    Some((value, rest.trim_ascii_start().strip_prefix(b",")?))
-}
-
-/// What a string in front says, as it is written, and what stands behind it.
-fn string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let inside = bytes.strip_prefix(b"\"")?;
-    let mut at = 0;
-    loop {
-        match inside.get(at)? {
-            b'"' => return Some((&inside[..at], &inside[at + 1..])),
-            b'\\' => at += 2,
-            _ => at += 1,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_bytes_name_the_request_that_is_answered_or_made() {
-        let text = |text: &str| Some(Id::from(text));
-        for (bytes, expected) in [
-            (r#"{"jsonrpc":"2.0","id":7,"result":{"content":[{"te"#, Head::Answer(7.into())),
-            (r#" { "id" : 7 , "result" : "abc"#, Head::Answer(7.into())),
-            (r#"{"id":"a\"b,","error":{"message":"xx"#, Head::Answer(Id::from("a\"b,"))),
-            (r#"{"jsonrpc":"2.0","id":"q","method":"tools/call","params":{"#, Head::Request(text("q"))),
-            (r#"{"id":7,"params":{"name":"xxx"#, Head::Request(Some(7.into()))),
-            (r#"{"method":"notifications/message","params":{"#, Head::Request(None)),
-            (r#"{"result":{"id":7,"content":"#, Head::Unclear),
-            (r#"{"result":"id\":7,"#, Head::Unclear),
-            ("[{", Head::Unclear),
-            ("xxxxx", Head::Unclear),
-            ("", Head::Unclear),
-            (r#"{"id":12"#, Head::Unclear),
-        ] {
-            assert_eq!(head(bytes.as_bytes()), expected, "{bytes}");
+            (Some(Unclear::Anything(why)), None) => self.refuse(why, None, writes),
+            // A notification is not answered.
+            (Some(Unclear::Request(why)), None) => tracing::warn!(%why, "a notification is not taken in"),
+            (None, _) => {}
         }
     }
 
-    #[test]
-    fn the_last_bytes_name_it_where_the_first_do_not() {
-        for (bytes, expected) in [
-            (r#"xxx"}]},"jsonrpc":"2.0","id":7}"#, Some(7)),
-            (r#"xxx"}]} , "id" : 7 , "jsonrpc" : "2.0" } "#, Some(7)),
-            (r#"xxx","id":7}}"#, None),
-            (r#"xxx","id":7,"other":1}"#, None),
-            (r#""id":7}"#, None),
-            (r#"xxx"}]}"#, None),
-            ("xxx", None),
-        ] {
-            assert_eq!(id_at_end(bytes.as_bytes()), expected.map(Id::Number), "{bytes}");
-        }
+    fn refuse<W: AsyncWrite + Unpin>(&self, why: TooLong, id: Option<&Id>, writes: &mut WriteBuffer<W>) {
+        let error = why.refusal(self.setting_names);
+        writes.message(|out| frame::write_error(out, id, &error));
     }
 }

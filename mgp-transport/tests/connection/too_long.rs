@@ -50,7 +50,7 @@ async fn whose_answer_is_too_long_hears_of_it_and_the_others_go_on() {
     ];
     for form in forms {
         let error = answered(form).await;
-        assert_eq!(TooLong::of(&error), Some(&TooLong { most_bytes: 10_000 }), "{error:?}");
+        assert_eq!(TooLong::of(&error), Some(&TooLong::Message { most_bytes: 10_000 }), "{error:?}");
         assert!(error.code() == 3001 && error.message().contains("10000 bytes"), "{error:?}");
     }
 }

@@ -268,7 +268,7 @@ async fn answers_that_are_too_long_are_refused() {
         let call = start(&client, list());
         respond(server.next().await, long.clone());
         let error = call.await.unwrap().unwrap_err();
-        assert_eq!(TooLong::of(&error), Some(&TooLong { most_bytes: 1000 }), "{error:?}");
+        assert_eq!(TooLong::of(&error), Some(&TooLong::Message { most_bytes: 1000 }), "{error:?}");
         assert!(error.code() == 3001 && error.message().contains("1000 bytes"), "{error:?}");
     }
 }

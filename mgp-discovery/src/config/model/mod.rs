@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 pub use self::kernel::{KernelSettings, RegistrationSettings, TelemetrySettings};
 pub use self::listen::{ListenSettings, RevokedCalls};
 pub use self::policy::{
-    AccessRule, AccessSettings, AgentSettings, AuditArguments, AuditDurability, AuditSettings,
+    AccessRule, AccessSettings, AgentSettings, ArgumentTypes, AuditArguments, AuditDurability, AuditSettings,
     ConfirmationSettings, FirstUse, LimitSettings, PermissionRule, PermissionSettings, RuleSource,
     ValidatorSettings,
 };

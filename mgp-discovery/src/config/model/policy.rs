@@ -167,6 +167,21 @@ pub struct ValidatorSettings {
     pub only_allowed_hosts: bool,
     /// The treatment of tools, prompts and templates that are seen for the first time.
     pub first_use: FirstUse,
+    /// The treatment of arguments that have another type than the schema of their tool says.
+    pub argument_types: ArgumentTypes,
+}
+
+/// The treatment of arguments that have another type than the schema of their tool says.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ArgumentTypes {
+    /// What servers convert goes to the server as it came, such as `"5"` for a number, one item for a list, JSON in a text, or
+    /// `null` for what may be left out. Validators see it in both forms.
+    #[default]
+    Loose,
+    /// They are refused.
+    Exact,
 }
 
 /// The treatment of a definition that is seen for the first time. One that has changed since is held back in any case.
@@ -245,6 +260,13 @@ pub struct LimitSettings {
     pub waiting_calls: Option<u32>,
     /// How long a call waits in line before it is refused; two minutes if left out.
     pub waiting_ms: Option<u32>,
+    /// How long a message may be, in bytes, whoever sends it; 64 MiB if left out. A longer one ends its call only.
+    #[schemars(range(min = 65536))]
+    pub max_message_bytes: Option<u64>,
+    /// How much memory messages of more than 64 KiB may take at once, in bytes, of all clients and servers together; 512 MiB
+    /// if left out. A message that finds none ends its call only.
+    #[schemars(range(min = 65536))]
+    pub message_memory_bytes: Option<u64>,
     /// How many questions of calls may wait for clients that cannot be asked directly. 256 if left out.
     pub waiting_questions: Option<u32>,
 }

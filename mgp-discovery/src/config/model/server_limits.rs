@@ -44,7 +44,7 @@ pub struct ServerLimits {
     /// Calls a minute, of all agents together.
     #[schemars(range(min = 1))]
     pub calls_per_minute: Option<u32>,
-    /// How long a result may be, in bytes; 16 MiB if left out.
+    /// How long a result may be, in bytes; `max_message_bytes` of `[limits]` if left out.
     #[schemars(range(min = 1))]
     pub max_result_bytes: Option<u64>,
     /// How long to wait for it to start, when a call needs it; 30 seconds if left out.

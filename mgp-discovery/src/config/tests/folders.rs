@@ -8,7 +8,7 @@ use mgp_types::mgp::{AccessPermission, ApprovalPolicy, DefaultPolicy};
 use proptest::prelude::*;
 
 use super::super::model::{
-    AccessRule, AuditDurability, Config, FirstUse, LimitSettings, PermissionRule, RuleSource,
+    AccessRule, ArgumentTypes, AuditDurability, Config, FirstUse, LimitSettings, PermissionRule, RuleSource,
 };
 use super::super::{FolderFile, Loaded, Locations};
 
@@ -170,6 +170,7 @@ const LINES: &[(&str, &str, &[&str])] = &[
     ("validators", "denied_hosts", LISTS),
     ("validators", "only_allowed_hosts", SWITCH),
     ("validators", "first_use", &["'trust'", "'approve'"]),
+    ("validators", "argument_types", &["'loose'", "'exact'"]),
     ("validators", "roots", &["['/']", "['/usr']", "['/usr/bin']", "['data']"]),
     ("audit", "path", TEXTS),
     ("audit", "ends", TEXTS),
@@ -182,6 +183,8 @@ const LINES: &[(&str, &str, &[&str])] = &[
     ("limits", "concurrency", NUMBERS),
     ("limits", "waiting_calls", NUMBERS),
     ("limits", "waiting_ms", NUMBERS),
+    ("limits", "max_message_bytes", &["65536", "1000000"]),
+    ("limits", "message_memory_bytes", &["65536", "1000000"]),
     ("limits", "waiting_questions", NUMBERS),
     ("tools", "pinned", LISTS),
     ("tools", "embedder", &["'static'", "'remote:http://x#y'"]),
@@ -322,6 +325,8 @@ proptest! {
         prop_assert!(users.denied_hosts.iter().all(|host| validators.denied_hosts.contains(host)));
         prop_assert!(validators.only_allowed_hosts || !users.only_allowed_hosts);
         prop_assert!(validators.first_use == FirstUse::Approve || users.first_use != FirstUse::Approve);
+        let exact = ArgumentTypes::Exact;
+        prop_assert!(validators.argument_types == exact || users.argument_types != exact);
         let mut audit = after.audit.clone();
         prop_assert!(audit.durability == AuditDurability::Sync || before.audit.durability != AuditDurability::Sync);
         audit.durability = before.audit.durability;

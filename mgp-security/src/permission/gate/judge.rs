@@ -142,9 +142,11 @@ impl PermissionGate {
     ) -> Result<(), Error> {
         match judged {
             Judgement::Approved { scope: Some(scope), .. } if bounded => {
-                scope.check(arguments(request).as_ref()).map_err(|finding| {
-                    refuse(self.server(), &Reason::OutOfScope(finding), Some(permission), request)
-                })
+                let converted = request.context.converted.as_ref();
+                let outside =
+                    |finding| refuse(self.server(), &Reason::OutOfScope(finding), Some(permission), request);
+                scope.check(arguments(request).as_ref()).map_err(outside)?;
+                converted.map_or(Ok(()), |converted| scope.check(Some(converted)).map_err(outside))
             }
             Judgement::Approved { .. } => Ok(()),
             Judgement::Refused(reason) => Err(refuse(self.server(), &reason, Some(permission), request)),

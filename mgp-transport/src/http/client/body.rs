@@ -11,6 +11,7 @@ use mgp_types::{Error, Origin};
 
 use super::pool::Used;
 use super::status::HttpStatus;
+use crate::memory_budget::Share;
 use crate::{ConnectionLimits, TooLong};
 
 /// The body of an answer. One that has been read to its end makes its connection free for the next request; one that is
@@ -78,31 +79,35 @@ impl Body {
 }
 
 /// Reads a whole body of bounded size.
-pub(super) async fn read(mut body: Body, max_bytes: usize) -> Result<Bytes, Error> {
-    let announced = body.incoming.size_hint().lower();
-    if announced > max_bytes as u64 {
-        return Err(TooLong::answer(max_bytes));
-    }
+pub(super) async fn read(mut body: Body, limits: &ConnectionLimits) -> Result<Bytes, Error> {
+    let mut share = limits.memory.share();
+    let mut admit = |bytes: usize| admit(&mut share, bytes, limits);
+    let announced = usize::try_from(body.incoming.size_hint().lower()).unwrap_or(usize::MAX);
+    admit(announced)?;
     let Some(first) = body.next_chunk().await? else { return Ok(Bytes::new()) };
-    if first.len() > max_bytes {
-        return Err(TooLong::answer(max_bytes));
-    }
+    admit(first.len())?;
     // The usual answer came in one piece, which nobody needs to copy.
     if body.is_over() {
-        return Ok(first);
+        return Ok(share.hold(first));
     }
-    let Some(second) = body.next_chunk().await? else { return Ok(first) };
-    let mut whole = BytesMut::with_capacity(usize::try_from(announced).unwrap_or(0).max(first.len() * 2));
+    let Some(second) = body.next_chunk().await? else { return Ok(share.hold(first)) };
+    let mut whole = BytesMut::with_capacity(announced.max(first.len() * 2));
     whole.extend_from_slice(&first);
     let mut next = Some(second);
     while let Some(chunk) = next {
-        if whole.len() + chunk.len() > max_bytes {
-            return Err(TooLong::answer(max_bytes));
-        }
+        admit(whole.len() + chunk.len())?;
         whole.extend_from_slice(&chunk);
         next = body.next_chunk().await?;
     }
-    Ok(whole.freeze())
+    Ok(share.hold(whole.freeze()))
+}
+
+/// Takes the memory for so many bytes of a message.
+pub(super) fn admit(share: &mut Share, bytes: usize, limits: &ConnectionLimits) -> Result<(), Error> {
+    if bytes > limits.max_frame_bytes {
+        return Err(TooLong::message(limits).answer(limits.setting_names));
+    }
+    if share.grow_to(bytes) { Ok(()) } else { Err(TooLong::memory(limits).answer(limits.setting_names)) }
 }
 
 /// Reads a body whose content does not matter, so that its connection can be used again. One that is long
@@ -128,7 +133,9 @@ pub(super) enum Arrived {
 pub(super) async fn refusal(response: Response<Body>, limits: &ConnectionLimits) -> Error {
     let (head, body) = response.into_parts();
     let status = HttpStatus::new(head.status, &head.headers);
-    let Ok(body) = read(body, limits.max_frame_bytes.min(MAX_REFUSAL_BYTES)).await else {
+    let mut of_refusal = limits.clone();
+    of_refusal.max_frame_bytes = of_refusal.max_frame_bytes.min(MAX_REFUSAL_BYTES);
+    let Ok(body) = read(body, &of_refusal).await else {
         return status.into_error();
     };
     match decode(&body, limits.json) {

@@ -5,8 +5,9 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue};
 use mgp_types::Error;
 
-use super::body::{Arrived, Body};
+use super::body::{self, Arrived, Body};
 use super::sse::{SseDecoder, SseEvent, SseTooLong};
+use crate::memory_budget::Share;
 use crate::{ConnectionLimits, TooLong};
 
 /// The events of an answer, and of the answers that continue it.
@@ -14,13 +15,15 @@ use crate::{ConnectionLimits, TooLong};
 pub(super) struct Events {
     body: Body,
     decoder: SseDecoder,
-    max_bytes: usize,
+    limits: ConnectionLimits,
+    /// What the event that has begun takes of the memory for long ones.
+    share: Share,
 }
 
 impl Events {
     pub(super) fn new(body: Body, limits: &ConnectionLimits) -> Self {
-        let max_bytes = limits.max_frame_bytes;
-        Self { body, decoder: SseDecoder::new(max_bytes), max_bytes }
+        let (limits, share) = (limits.clone(), limits.memory.share());
+        Self { body, decoder: SseDecoder::new(limits.max_frame_bytes), limits, share }
     }
 
     /// The next event; `None` at the end of the answer.
@@ -32,7 +35,7 @@ impl Events {
                 return Ok(Some(event));
             }
             match self.body.next_chunk().await? {
-                Some(chunk) => self.decoder.push(&chunk),
+                Some(chunk) => self.push(&chunk)?,
                 None => return Ok(None),
             }
         }
@@ -45,7 +48,7 @@ impl Events {
                 return Ok(Some(event));
             }
             match self.body.arrived().await {
-                Arrived::Chunk(chunk) => self.decoder.push(&chunk),
+                Arrived::Chunk(chunk) => self.push(&chunk)?,
                 Arrived::Nothing | Arrived::End => return Ok(None),
             }
         }
@@ -59,7 +62,8 @@ impl Events {
 
     /// Forgets what has come, so that no answer continues behind it.
     pub(super) fn forget(&mut self) {
-        self.decoder = SseDecoder::new(self.max_bytes);
+        self.decoder = SseDecoder::new(self.limits.max_frame_bytes);
+        self.share = self.limits.memory.share();
     }
 
     /// What `Last-Event-ID` has to say to resume behind the last event.
@@ -77,8 +81,21 @@ impl Events {
         self.body
     }
 
+    fn push(&mut self, chunk: &[u8]) -> Result<(), Error> {
+        self.decoder.push(chunk);
+        // An event that is too long is told when that is read.
+        let pending = self.decoder.pending_bytes().min(self.limits.max_frame_bytes);
+        body::admit(&mut self.share, pending, &self.limits)
+    }
+
     fn decoded(&mut self) -> Result<Option<SseEvent>, Error> {
-        self.decoder.next_event().map_err(|SseTooLong| TooLong::answer(self.max_bytes))
+        let event = self.decoder.next_event();
+        let event =
+            event.map_err(|SseTooLong| TooLong::message(&self.limits).answer(self.limits.setting_names))?;
+        Ok(event.map(|event| {
+            let share = std::mem::replace(&mut self.share, self.limits.memory.share());
+            SseEvent { data: share.hold(event.data), ..event }
+        }))
     }
 }
 

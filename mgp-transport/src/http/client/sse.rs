@@ -91,6 +91,11 @@ impl SseDecoder {
         Ok(None)
     }
 
+    /// How many bytes it holds of events that are not over, and of what was not read yet.
+    pub(super) fn pending_bytes(&self) -> usize {
+        self.buffer.len() + self.data.len()
+    }
+
     /// The id to resume behind: that of the last complete event that had one.
     pub(super) fn last_id(&self) -> Option<&Bytes> {
         (!self.last_id.is_empty()).then_some(&self.last_id)

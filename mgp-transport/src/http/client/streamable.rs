@@ -168,7 +168,7 @@ impl<I: RpcService> Streamable<I> {
         session: Option<&Arc<Session>>,
         body: Body,
     ) -> Result<Outcome, Error> {
-        let frame = body::read(body, self.core.limits.max_frame_bytes).await?;
+        let frame = body::read(body, &self.core.limits).await?;
         let mut receiver = None;
         let mut answer = None;
         for message in messages(&frame, &self.core.limits) {

@@ -170,7 +170,7 @@ impl HttpConfig {
         self
     }
 
-    /// How long the body of a request may take to arrive; then 408. Default: 10 s.
+    /// How long the body of a request may take to arrive, and each further MiB of a long one; then 408. Default: 10 s.
     pub fn body_timeout(mut self, timeout: Duration) -> Self {
         self.body_timeout = timeout;
         self

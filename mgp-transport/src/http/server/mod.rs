@@ -163,8 +163,7 @@ impl<A: Accept> HttpServer<A> {
     ) -> ResponseFuture<A, B> {
         match checked {
             Ok(Checked::Post(target)) => {
-                let reader =
-                    Reader::new(body, self.config().limits.max_frame_bytes, self.config().body_timeout);
+                let reader = Reader::new(body, Arc::clone(self.config()));
                 ResponseFuture::reading(reader, Post { server: self.clone(), parts, target })
             }
             Ok(Checked::Done(response)) => ResponseFuture::ready(response),
@@ -216,7 +215,7 @@ impl<A: Accept> HttpServer<A> {
     }
 
     fn check_post(&self, head: &Head<'_>) -> Result<(), Refusal> {
-        self.check_body(head)?;
+        Self::check_body(head)?;
         if !head.accepts.both() && !self.config().lenient_accept {
             let why = "`Accept` must name application/json and text/event-stream";
             return Err(Refusal::because(StatusCode::NOT_ACCEPTABLE, why));
@@ -224,14 +223,10 @@ impl<A: Accept> HttpServer<A> {
         Ok(())
     }
 
-    fn check_body(&self, head: &Head<'_>) -> Result<(), Refusal> {
+    fn check_body(head: &Head<'_>) -> Result<(), Refusal> {
         if !head.content_type.is_some_and(|value| negotiate::is_json(value.as_bytes())) {
             let why = "`Content-Type` must be application/json";
             return Err(Refusal::because(StatusCode::UNSUPPORTED_MEDIA_TYPE, why));
-        }
-        let length = head.content_length.and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-        if length.is_some_and(|length| length > self.config().limits.max_frame_bytes as u64) {
-            return Err(read::Unread::TooLong.into());
         }
         Ok(())
     }

@@ -2,15 +2,20 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use bytes::{Buf, Bytes};
 use http_body::Body;
+use mgp_types::Id;
 use pin_project_lite::pin_project;
 use tokio::time::{Sleep, sleep};
 
+use super::HttpConfig;
 use super::connection::AwaitedBody;
+use crate::ends::{Head, head, id_at_end};
+use crate::memory_budget::Share;
+use crate::{SettingNames, TooLong};
 
 pin_project! {
     /// A body on its way in. A body of one chunk, which nearly all are, is not copied.
@@ -19,31 +24,74 @@ pin_project! {
         body: B,
         first: Bytes,
         more: Vec<u8>,
-        max_bytes: usize,
-        timeout: Duration,
+        config: Arc<HttpConfig>,
+        // What the body takes of the memory for long ones.
+        share: Option<Share>,
+        // Both ends of a body that is not taken in, while it is read and forgotten.
+        skipped: Option<Skipped>,
         // Most bodies arrive with the head and never wait.
         deadline: Option<Pin<Box<Sleep>>>,
+        // How much came since it was set.
+        in_time: usize,
         awaited: Option<AwaitedBody>,
     }
 }
 
+/// A body that is not taken in: it is read to its end all the same, or its sender would not read the answer.
+#[derive(Debug)]
+struct Skipped {
+    why: TooLong,
+    first: Vec<u8>,
+    last: Vec<u8>,
+}
+
+impl Skipped {
+    fn new(why: TooLong) -> Self {
+        Self { why, first: Vec::new(), last: Vec::new() }
+    }
+
+    fn skip(&mut self, bytes: &[u8]) {
+        let room = SHOWN - self.first.len();
+        self.first.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        self.last.extend_from_slice(&bytes[bytes.len().saturating_sub(SHOWN)..]);
+        let more = self.last.len().saturating_sub(SHOWN);
+        self.last.drain(..more);
+    }
+
+    /// The id of the request in it, if it is within reach.
+    fn id(&self) -> Option<Id> {
+        match head(&self.first) {
+            Head::Request(Some(id)) => Some(id),
+            Head::Request(None) | Head::Unclear => id_at_end(&self.last),
+            Head::Answer(_) => None,
+        }
+    }
+}
+
 /// Why a body was not read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) enum Unread {
-    TooLong,
+    /// It is not taken in; the id is that of the request in it.
+    TooLong {
+        why: TooLong,
+        names: SettingNames,
+        id: Option<Id>,
+    },
     TooSlow,
     Broken,
 }
 
 impl<B: Body> Reader<B> {
-    pub(super) fn new(body: B, max_bytes: usize, timeout: Duration) -> Self {
+    pub(super) fn new(body: B, config: Arc<HttpConfig>) -> Self {
         Self {
             body,
             first: Bytes::new(),
             more: Vec::new(),
-            max_bytes,
-            timeout,
+            share: Some(config.limits.memory.share()),
+            config,
+            skipped: None,
             deadline: None,
+            in_time: 0,
             awaited: None,
         }
     }
@@ -52,7 +100,7 @@ impl<B: Body> Reader<B> {
         let mut this = self.project();
         loop {
             if this.body.is_end_stream() {
-                return Poll::Ready(Ok(whole(this.first, this.more)));
+                break;
             }
             let frame = match this.body.as_mut().poll_frame(cx) {
                 Poll::Ready(frame) => frame,
@@ -60,13 +108,14 @@ impl<B: Body> Reader<B> {
                     if this.deadline.is_none() {
                         *this.awaited = AwaitedBody::begin();
                     }
-                    let deadline = this.deadline.get_or_insert_with(|| Box::pin(sleep(*this.timeout)));
+                    let timeout = this.config.body_timeout;
+                    let deadline = this.deadline.get_or_insert_with(|| Box::pin(sleep(timeout)));
                     ready!(deadline.as_mut().poll(cx));
                     return Poll::Ready(Err(Unread::TooSlow));
                 }
             };
             let mut data = match frame {
-                None => return Poll::Ready(Ok(whole(this.first, this.more))),
+                None => break,
                 Some(Err(_)) => return Poll::Ready(Err(Unread::Broken)),
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(data) => data,
@@ -74,8 +123,26 @@ impl<B: Body> Reader<B> {
                 },
             };
             let len = data.remaining();
-            if this.first.len() + this.more.len() + len > *this.max_bytes {
-                return Poll::Ready(Err(Unread::TooLong));
+            *this.in_time += len;
+            if *this.in_time >= ENOUGH_IN_TIME {
+                // A long body has that time again, or only a fast peer could send one.
+                (*this.deadline, *this.in_time) = (None, 0);
+            }
+            if this.skipped.is_none()
+                && let Err(why) = admit(this.share, this.first.len() + this.more.len() + len, this.config)
+            {
+                let skipped = this.skipped.insert(Skipped::new(why));
+                skipped.skip(&std::mem::take(this.first));
+                skipped.skip(&std::mem::take(this.more));
+                *this.share = None;
+            }
+            if let Some(skipped) = this.skipped {
+                while data.has_remaining() {
+                    skipped.skip(data.chunk());
+                    let read = data.chunk().len();
+                    data.advance(read);
+                }
+                continue;
             }
             if this.first.is_empty() && this.more.is_empty() {
                 *this.first = data.copy_to_bytes(len);
@@ -83,7 +150,7 @@ impl<B: Body> Reader<B> {
             }
             if !this.first.is_empty() {
                 let expected = usize::try_from(this.body.size_hint().lower()).unwrap_or(0);
-                let room = this.first.len() + len + expected.min(*this.max_bytes);
+                let room = this.first.len() + len + expected.min(this.config.limits.max_frame_bytes);
                 this.more.reserve(room);
                 this.more.extend_from_slice(&std::mem::take(this.first));
             }
@@ -94,9 +161,38 @@ impl<B: Body> Reader<B> {
                 data.advance(read);
             }
         }
+        Poll::Ready(match this.skipped.take() {
+            None => {
+                let whole = whole(this.first, this.more);
+                Ok(match this.share.take() {
+                    Some(share) => share.hold(whole),
+                    None => whole,
+                })
+            }
+            Some(skipped) => {
+                let (why, id) = (skipped.why, skipped.id());
+                Err(Unread::TooLong { why, names: this.config.limits.setting_names, id })
+            }
+        })
     }
+}
+
+/// Takes the memory for a body that has this length so far.
+fn admit(share: &mut Option<Share>, length: usize, config: &HttpConfig) -> Result<(), TooLong> {
+    let limits = &config.limits;
+    if length > limits.max_frame_bytes {
+        return Err(TooLong::message(limits));
+    }
+    let has_room = share.as_mut().is_none_or(|share| share.grow_to(length));
+    if has_room { Ok(()) } else { Err(TooLong::memory(limits)) }
 }
 
 fn whole(first: &mut Bytes, more: &mut Vec<u8>) -> Bytes {
     if more.is_empty() { std::mem::take(first) } else { std::mem::take(more).into() }
 }
+
+/// How much of both ends of a body that is not taken in is kept.
+const SHOWN: usize = 512;
+
+/// How much of a body has to come in the time that it has.
+const ENOUGH_IN_TIME: usize = 1 << 20;

@@ -6,6 +6,7 @@ use mgp_types::{Error, Id, code, frame};
 
 use super::body::HttpBody;
 use super::read::Unread;
+use crate::TooLong;
 use crate::era::EnvelopeRefused;
 use crate::http::sse;
 
@@ -111,7 +112,13 @@ impl Refusal {
 impl From<Unread> for Refusal {
     fn from(unread: Unread) -> Self {
         match unread {
-            Unread::TooLong => Self::because(StatusCode::PAYLOAD_TOO_LARGE, "the body is too long"),
+            Unread::TooLong { why, names, id } => {
+                let status = match why {
+                    TooLong::Memory { .. } => StatusCode::SERVICE_UNAVAILABLE,
+                    TooLong::Message { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+                };
+                Self::new(status, why.refusal(names)).of(id)
+            }
             Unread::TooSlow => Self::because(StatusCode::REQUEST_TIMEOUT, "the body took too long"),
             Unread::Broken => Self::because(StatusCode::BAD_REQUEST, "the body ended early"),
         }

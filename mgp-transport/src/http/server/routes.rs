@@ -74,7 +74,7 @@ impl<A: Accept> Routes<A> {
         if parts.method != Method::POST {
             return Err(not_allowed());
         }
-        self.server.check_body(&head)?;
+        HttpServer::<A>::check_body(&head)?;
         let SessionMark::Id(id) = session(parts.uri.query()) else { return Err(Refusal::no_session()) };
         self.server.sse_session(id, parts)?;
         Ok(Checked::Post(Target::Sse(id)))

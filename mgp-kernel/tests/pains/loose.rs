@@ -1,0 +1,85 @@
+//! Arguments that a server would convert.
+
+use serde_json::{Value, json};
+
+use crate::host::{Host, quiet, refused, say};
+use crate::runner::tests;
+use crate::scripted::Script;
+
+tests![
+    arguments_that_servers_convert_come_to_them_as_they_are,
+    an_operator_can_have_types_enforced,
+    no_loose_type_hides_anything_from_the_validators,
+];
+
+const TOOLS: &str = r#"[{"name":"read","description":"Reads a file.","inputSchema":{"type":"object","required":["path"],
+    "properties":{"path":{"type":"string","description":"The file to read."},"lines":{"type":"integer"},
+    "all":{"type":"boolean"},"paths":{"type":"array","items":{"type":"string"}},
+    "options":{"type":"object","properties":{"path":{"type":"string"},"limit":{"type":"number"}}}}}}]"#;
+
+fn loose() -> [Value; 8] {
+    [
+        json!({"path": "notes.txt", "lines": "5"}),
+        json!({"path": "notes.txt", "all": "true"}),
+        json!({"path": "notes.txt", "all": 1, "lines": 5.0}),
+        json!({"path": "notes.txt", "lines": null, "all": null, "options": null}),
+        json!({"path": "notes.txt", "paths": "other.txt"}),
+        json!({"path": "notes.txt", "paths": r#"["a.txt","b.txt"]"#}),
+        json!({"path": "notes.txt", "options": r#"{"path":"a.txt","limit":"3"}"#}),
+        json!({"path": 7}),
+    ]
+}
+
+async fn start(argument_types: Option<&str>) -> (Host, Script) {
+    let script = Script::new(&TOOLS.replace('\n', " "));
+    let mut config = quiet([script.server("files")]);
+    if let Some(types) = argument_types {
+        config["validators"] = json!({"argument_types": types});
+    }
+    let host = Host::with(config).await;
+    host.up("files").await;
+    (host, script)
+}
+
+async fn arguments_that_servers_convert_come_to_them_as_they_are() {
+    let (host, _script) = start(None).await;
+    for client in [host.client("one").await, host.plain("other").await] {
+        for arguments in loose() {
+            assert_eq!(say(&client, "files.read", arguments.clone()).await, arguments.to_string());
+        }
+        for wrong in [json!({}), json!({"path": "a", "lines": "many"}), json!({"path": ["a"]})] {
+            refused(client.call_tool("files.read", wrong).await);
+        }
+    }
+}
+
+async fn an_operator_can_have_types_enforced() {
+    let (host, _script) = start(Some("exact")).await;
+    let client = host.client("one").await;
+    say(&client, "files.read", json!({"path": "notes.txt", "lines": 5})).await;
+    for arguments in loose().into_iter().filter(|arguments| arguments["lines"] != json!(5.0)) {
+        let said = refused(client.call_tool("files.read", arguments).await);
+        assert!(said.contains("invalid arguments"), "{said}");
+    }
+}
+
+async fn no_loose_type_hides_anything_from_the_validators() {
+    let (host, _script) = start(None).await;
+    let client = host.client("one").await;
+    for secret in ["/etc/shadow", "~/.ssh/id_rsa", "../../../../../../../../etc/shadow"] {
+        let text = |value: Value| Value::String(value.to_string());
+        for arguments in [
+            json!({"path": secret}),
+            json!({"path": [secret]}),
+            json!({"path": "a", "paths": secret}),
+            json!({"path": "a", "paths": text(json!([secret]))}),
+            json!({"path": "a", "paths": text(json!(["b", secret]))}),
+            json!({"path": "a", "options": text(json!({"path": secret}))}),
+            json!({"path": "a", "options": text(json!({"path": secret, "limit": "3"}))}),
+            json!({"path": "a", "lines": "5", "options": {"path": secret}}),
+        ] {
+            let said = refused(client.call_tool("files.read", arguments.clone()).await);
+            assert!(!said.contains("{\"path\""), "{arguments} came to the server");
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! What arguments become at a server that converts loose types: `"5"` where a number is wanted, one item for a list, `null`
+//! for what may be left out.
+
+use mgp_types::RawJson;
+use serde_json::Value;
+
+use super::Schema;
+
+impl Schema {
+    /// Returns a value that fits the schema and differs from `value`, which does not, only as far as servers convert types;
+    /// `None` if there is none.
+    ///
+    /// Each place that the schema complains about is converted by itself, and counts as converted only if the schema does
+    /// not complain about it any more. So what the schema demands beyond types still holds.
+    pub fn converted(&self, value: &RawJson) -> Option<RawJson> {
+        if value.as_bytes().len() > MAX_CONVERTED_BYTES {
+            return None;
+        }
+        let mut converted: Value = value.to().ok()?;
+        for _ in 0..MAX_CONVERSIONS {
+            let place =
+                self.compiled.iter_errors(&converted).next().map(|error| error.instance_path().to_string());
+            let Some(place) = place else { return RawJson::from_value(&converted).ok() };
+            converted = self.converted_at(&converted, &place)?;
+        }
+        None
+    }
+
+    fn converted_at(&self, value: &Value, place: &str) -> Option<Value> {
+        let fits = |value: &Value| {
+            !self.compiled.iter_errors(value).any(|error| error.instance_path().as_str() == place)
+        };
+        readings(value.pointer(place)?).into_iter().find_map(|reading| {
+            let mut whole = value.clone();
+            put(&mut whole, place, reading)?;
+            fits(&whole).then_some(whole)
+        })
+    }
+}
+
+/// What a value may be converted to, the likeliest first; `Absent` takes it away.
+fn readings(value: &Value) -> Vec<Reading> {
+    let alone = || Reading::Value(Value::Array(vec![value.clone()]));
+    match value {
+        Value::Null => vec![Reading::Absent],
+        Value::String(text) => {
+            let parsed = parsed(text).into_iter();
+            parsed.chain(truth(text).map(Value::Bool)).map(Reading::Value).chain([alone()]).collect()
+        }
+        Value::Number(number) => {
+            let truth = [(0, false), (1, true)].into_iter().find(|(is, _)| number.as_i64() == Some(*is));
+            let truth = truth.map(|(_, truth)| Reading::Value(Value::Bool(truth)));
+            let text = Reading::Value(Value::String(number.to_string()));
+            truth.into_iter().chain([text, alone()]).collect()
+        }
+        Value::Bool(truth) => {
+            let text = Reading::Value(Value::String(truth.to_string()));
+            vec![text, Reading::Value(Value::from(u8::from(*truth))), alone()]
+        }
+        Value::Array(_) => vec![Reading::Value(within(value))],
+        Value::Object(_) => vec![Reading::Value(within(value)), alone()],
+    }
+}
+
+enum Reading {
+    Value(Value),
+    Absent,
+}
+
+/// A value in which everything is converted that can be: what a schema with alternatives does not tell one by one.
+fn within(value: &Value) -> Value {
+    match value {
+        Value::String(text) => {
+            parsed(text).or_else(|| truth(text).map(Value::Bool)).unwrap_or_else(|| value.clone())
+        }
+        Value::Array(items) => items.iter().map(within).collect(),
+        Value::Object(members) => {
+            let there = members.iter().filter(|(_, value)| !value.is_null());
+            there.map(|(name, value)| (name.clone(), within(value))).collect()
+        }
+        _ => value.clone(),
+    }
+}
+
+/// What a text is as JSON, if that is something else than a text or nothing.
+fn parsed(text: &str) -> Option<Value> {
+    let value: Value = serde_json::from_str(text.trim()).ok()?;
+    (!value.is_string() && !value.is_null()).then_some(value)
+}
+
+/// The words that servers take for yes and no.
+fn truth(text: &str) -> Option<bool> {
+    let is_one = |words: &[&str]| words.iter().any(|word| word.eq_ignore_ascii_case(text.trim()));
+    if is_one(&["true", "yes", "on", "1", "y", "t"]) {
+        Some(true)
+    } else if is_one(&["false", "no", "off", "0", "n", "f"]) {
+        Some(false)
+    } else {
+        None
+    }
+}
+
+/// Puts a reading in the place that a JSON pointer names.
+fn put(whole: &mut Value, place: &str, reading: Reading) -> Option<()> {
+    match reading {
+        Reading::Value(value) => *whole.pointer_mut(place)? = value,
+        Reading::Absent => {
+            let (parent, name) = place.rsplit_once('/')?;
+            let name = name.replace("~1", "/").replace("~0", "~");
+            whole.pointer_mut(parent)?.as_object_mut()?.remove(&name)?;
+        }
+    }
+    Some(())
+}
+
+/// Longer arguments are not converted: each conversion copies them.
+const MAX_CONVERTED_BYTES: usize = 1 << 20;
+
+/// How many places are converted at the most.
+const MAX_CONVERSIONS: usize = 32;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCHEMA: &str = r#"{"type":"object","required":["need"],"additionalProperties":false,"properties":{
+        "need":{"type":"integer","maximum":9}, "flag":{"type":"boolean"}, "text":{"type":"string"},
+        "list":{"type":"array","items":{"type":"integer"}}, "one":{"enum":[1,2]},
+        "inner":{"type":"object","properties":{"path":{"type":"string"},"deep":{"type":"number"}}},
+        "maybe":{"anyOf":[{"type":"array","items":{"type":"integer"}},{"type":"null"}]}}}"#;
+
+    fn converted(arguments: &str) -> Option<String> {
+        let schema = Schema::compile(&RawJson::parse(SCHEMA).unwrap()).unwrap();
+        let arguments = RawJson::parse(arguments.to_owned()).unwrap();
+        assert!(schema.check(arguments.as_bytes()).is_err());
+        schema
+            .converted(&arguments)
+            .map(|converted| String::from_utf8(converted.as_bytes().to_vec()).unwrap())
+    }
+
+    #[test]
+    fn what_servers_convert_is_converted() {
+        for (arguments, expected) in [
+            (r#"{"need":"5"}"#, r#"{"need":5}"#),
+            (r#"{"need":" 5 "}"#, r#"{"need":5}"#),
+            (r#"{"need":1,"flag":"true"}"#, r#"{"need":1,"flag":true}"#),
+            (r#"{"need":1,"flag":0}"#, r#"{"need":1,"flag":false}"#),
+            (r#"{"need":1,"flag":"No"}"#, r#"{"need":1,"flag":false}"#),
+            (r#"{"need":1,"text":5.5}"#, r#"{"need":1,"text":"5.5"}"#),
+            (r#"{"need":1,"text":null,"flag":null}"#, r#"{"need":1}"#),
+            (r#"{"need":1,"list":7}"#, r#"{"need":1,"list":[7]}"#),
+            (r#"{"need":1,"list":"7"}"#, r#"{"need":1,"list":[7]}"#),
+            (r#"{"need":1,"list":"[7,\"8\"]"}"#, r#"{"need":1,"list":[7,8]}"#),
+            (r#"{"need":1,"list":["7",8]}"#, r#"{"need":1,"list":[7,8]}"#),
+            (r#"{"need":1,"one":"2"}"#, r#"{"need":1,"one":2}"#),
+            (
+                r#"{"need":1,"inner":"{\"path\":\"/a\",\"deep\":\"1.5\"}"}"#,
+                r#"{"need":1,"inner":{"path":"/a","deep":1.5}}"#,
+            ),
+            (r#"{"need":1,"maybe":["7"]}"#, r#"{"need":1,"maybe":[7]}"#),
+            (r#""{\"need\":1}""#, r#"{"need":1}"#),
+        ] {
+            let is: Value = serde_json::from_str(&converted(arguments).expect(arguments)).unwrap();
+            assert_eq!(is, serde_json::from_str::<Value>(expected).unwrap(), "{arguments}");
+        }
+    }
+
+    #[test]
+    fn what_a_schema_demands_beyond_types_holds() {
+        for arguments in [
+            r#"{"need":"50"}"#,
+            r#"{"need":50}"#,
+            r#"{"need":null}"#,
+            "{}",
+            r#"{"need":"five"}"#,
+            r#"{"need":1,"other":1}"#,
+            r#"{"need":1,"one":3}"#,
+            r#"{"need":1,"text":["a"]}"#,
+            r#"{"need":1,"inner":"{\"path\":"}"#,
+        ] {
+            assert_eq!(converted(arguments), None, "{arguments}");
+        }
+    }
+}

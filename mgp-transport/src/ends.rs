@@ -1,0 +1,118 @@
+//! What both ends of a message tell that is not read: what it is, and which id it has.
+
+use mgp_types::Id;
+
+/// What the first bytes of a message say.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Head {
+    /// It answers the request of this id.
+    Answer(Id),
+    /// It is a request or a notification.
+    Request(Option<Id>),
+    /// Its last bytes have to be seen.
+    Unclear,
+}
+
+/// Reads the members that stand in front of what makes the message long.
+pub(crate) fn head(bytes: &[u8]) -> Head {
+    let (mut id, mut is_request) = (None, false);
+    let mut rest = bytes.trim_ascii_start().strip_prefix(b"{").unwrap_or_default();
+    while let Some((name, value)) = member(rest) {
+        is_request |= name == b"method" || name == b"params";
+        let Some((value, behind)) = scalar(value) else { break };
+        if name == b"id" {
+            id = Id::from_json(value);
+        }
+        rest = behind;
+    }
+    match id {
+        id if is_request => Head::Request(id),
+        Some(id) => Head::Answer(id),
+        None => Head::Unclear,
+    }
+}
+
+/// The id of a message whose id stands behind its result or its parameters.
+pub(crate) fn id_at_end(bytes: &[u8]) -> Option<Id> {
+    let mut rest = bytes.trim_ascii_end().strip_suffix(b"}")?;
+    loop {
+        let comma = rest.iter().rposition(|byte| *byte == b',')?;
+        let (name, value) = member(&rest[comma + 1..])?;
+        match name {
+            b"id" => return Id::from_json(value.trim_ascii()),
+            b"jsonrpc" => rest = &rest[..comma],
+            _ => return None,
+        }
+    }
+}
+
+/// The name in front, as it is written, and what stands behind its colon.
+fn member(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (name, rest) = string(bytes.trim_ascii_start())?;
+    Some((name, rest.trim_ascii_start().strip_prefix(b":")?.trim_ascii_start()))
+}
+
+/// A value that is no array and no object, and what stands behind the comma after it.
+fn scalar(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let length = match bytes.first()? {
+        b'{' | b'[' => return None,
+        b'"' => bytes.len() - string(bytes)?.1.len(),
+        _ => bytes.iter().position(|byte| matches!(byte, b',' | b'}') || byte.is_ascii_whitespace())?,
+    };
+    let (value, rest) = bytes.split_at(length);
+    Some((value, rest.trim_ascii_start().strip_prefix(b",")?))
+}
+
+/// What a string in front says, as it is written, and what stands behind it.
+fn string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let inside = bytes.strip_prefix(b"\"")?;
+    let mut at = 0;
+    loop {
+        match inside.get(at)? {
+            b'"' => return Some((&inside[..at], &inside[at + 1..])),
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_bytes_name_the_request_that_is_answered_or_made() {
+        let text = |text: &str| Some(Id::from(text));
+        for (bytes, expected) in [
+            (r#"{"jsonrpc":"2.0","id":7,"result":{"content":[{"te"#, Head::Answer(7.into())),
+            (r#" { "id" : 7 , "result" : "abc"#, Head::Answer(7.into())),
+            (r#"{"id":"a\"b,","error":{"message":"xx"#, Head::Answer(Id::from("a\"b,"))),
+            (r#"{"jsonrpc":"2.0","id":"q","method":"tools/call","params":{"#, Head::Request(text("q"))),
+            (r#"{"id":7,"params":{"name":"xxx"#, Head::Request(Some(7.into()))),
+            (r#"{"method":"notifications/message","params":{"#, Head::Request(None)),
+            (r#"{"result":{"id":7,"content":"#, Head::Unclear),
+            (r#"{"result":"id\":7,"#, Head::Unclear),
+            ("[{", Head::Unclear),
+            ("xxxxx", Head::Unclear),
+            ("", Head::Unclear),
+            (r#"{"id":12"#, Head::Unclear),
+        ] {
+            assert_eq!(head(bytes.as_bytes()), expected, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn the_last_bytes_name_it_where_the_first_do_not() {
+        for (bytes, expected) in [
+            (r#"xxx"}]},"jsonrpc":"2.0","id":7}"#, Some(7)),
+            (r#"xxx"}]} , "id" : 7 , "jsonrpc" : "2.0" } "#, Some(7)),
+            (r#"xxx","id":7}}"#, None),
+            (r#"xxx","id":7,"other":1}"#, None),
+            (r#""id":7}"#, None),
+            (r#"xxx"}]}"#, None),
+            ("xxx", None),
+        ] {
+            assert_eq!(id_at_end(bytes.as_bytes()), expected.map(Id::Number), "{bytes}");
+        }
+    }
+}

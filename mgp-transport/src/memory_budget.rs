@@ -1,0 +1,135 @@
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
+
+use bytes::Bytes;
+
+/// The memory that long messages may take, of all connections that share it. Clones are the same budget.
+///
+/// A message counts while it is read and as long as anything refers to its bytes. Nobody waits for memory, so that half of
+/// many messages never waits for the other half: a message for which there is none is not taken in. Messages of up to
+/// 64 KiB do not count.
+#[derive(Clone)]
+pub struct MemoryBudget(Arc<Pool>);
+
+struct Pool {
+    bytes: usize,
+    taken: AtomicUsize,
+}
+
+impl MemoryBudget {
+    /// A budget of so many bytes.
+    pub fn new(bytes: usize) -> Self {
+        Self(Arc::new(Pool { bytes, taken: AtomicUsize::new(0) }))
+    }
+
+    /// Returns how many bytes all long messages may take together.
+    pub fn bytes(&self) -> usize {
+        self.0.bytes
+    }
+
+    /// Returns how many bytes they take now.
+    pub fn taken(&self) -> usize {
+        self.0.taken.load(Ordering::Relaxed)
+    }
+
+    /// The share of a message, of which nothing has been read.
+    pub(crate) fn share(&self) -> Share {
+        Share { pool: Arc::clone(&self.0), bytes: 0 }
+    }
+}
+
+impl Default for MemoryBudget {
+    /// The budget that all connections of a process share for which nothing else is said: 512 MiB.
+    fn default() -> Self {
+        static OF_PROCESS: LazyLock<MemoryBudget> = LazyLock::new(|| MemoryBudget::new(512 << 20));
+        OF_PROCESS.clone()
+    }
+}
+
+impl fmt::Debug for MemoryBudget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryBudget").field("bytes", &self.bytes()).field("taken", &self.taken()).finish()
+    }
+}
+
+/// What one message takes of a budget; given back when it is dropped.
+pub(crate) struct Share {
+    pool: Arc<Pool>,
+    bytes: usize,
+}
+
+impl Share {
+    /// Takes as much as a message of this length needs. Whether there is as much.
+    #[must_use]
+    pub(crate) fn grow_to(&mut self, length: usize) -> bool {
+        let wanted = if length > UNCOUNTED_BYTES { length } else { 0 };
+        let Some(more) = wanted.checked_sub(self.bytes).filter(|more| *more > 0) else { return true };
+        let enough = |taken: usize| taken.checked_add(more).filter(|taken| *taken <= self.pool.bytes);
+        let grown = self.pool.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, enough).is_ok();
+        if grown {
+            self.bytes = wanted;
+        }
+        grown
+    }
+
+    /// The message, which gives its share back when nothing refers to its bytes any more.
+    pub(crate) fn hold(self, message: Bytes) -> Bytes {
+        if self.bytes == 0 { message } else { Bytes::from_owner(Held { message, _share: self }) }
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.pool.taken.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+impl fmt::Debug for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Share").field(&self.bytes).finish()
+    }
+}
+
+struct Held {
+    message: Bytes,
+    _share: Share,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.message
+    }
+}
+
+/// How long a message may be that does not count: about as much as is read at once.
+const UNCOUNTED_BYTES: usize = 64 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_given_back_with_the_last_part_of_its_message() {
+        let budget = MemoryBudget::new(300_000);
+        let (mut first, mut second) = (budget.share(), budget.share());
+        assert!(first.grow_to(100_000) && first.grow_to(200_000));
+        assert!(!second.grow_to(150_000), "there is no room for both");
+        assert_eq!(budget.taken(), 200_000);
+        let message = first.hold(vec![b'x'; 200_000].into());
+        let part = message.slice(5..10);
+        drop(message);
+        assert_eq!(budget.taken(), 200_000);
+        drop(part);
+        assert_eq!(budget.taken(), 0);
+        assert!(second.grow_to(150_000));
+    }
+
+    #[test]
+    fn short_messages_do_not_count() {
+        let budget = MemoryBudget::new(0);
+        assert!(budget.share().grow_to(60_000));
+        assert!(!budget.share().grow_to(70_000));
+        assert_eq!(budget.taken(), 0);
+    }
+}

@@ -22,7 +22,7 @@ pub(crate) fn prefer(
     ranked.truncate(limit);
     if ranked.first().is_some_and(|(_, score, _)| *score < WEAK) {
         let first = ranked.len().min(FIRST);
-        put_harmless_first(&mut ranked[..first], |slot| standing(slot).manner.max(asked));
+        put_harmless_first(&mut ranked[..first], |slot| Some(standing(slot).manner?.max(asked)));
     }
     let mut scores: Vec<f32> = ranked.iter().map(|(_, score, _)| *score).collect();
     relevance::in_order(&mut scores);
@@ -42,14 +42,14 @@ fn put_deprecated_last(ranked: &mut Vec<Ranked>, limit: usize, is_deprecated: im
     *ranked = kept;
 }
 
-/// Each tool passes those in front of it that do more and fit hardly better.
-fn put_harmless_first(ranked: &mut [Ranked], manner: impl Fn(Slot) -> Manner) {
+/// Each tool passes those in front of it that do more and fit hardly better. Of which it is not known what they do stay.
+fn put_harmless_first(ranked: &mut [Ranked], manner: impl Fn(Slot) -> Option<Manner>) {
+    let does_less = |one: &Ranked, other: &Ranked| {
+        manner(one.0).zip(manner(other.0)).is_some_and(|(one, other)| one < other) && one.1 >= other.1 * CLOSE
+    };
     for last in 1..ranked.len() {
         let mut at = last;
-        while at > 0
-            && manner(ranked[at].0) < manner(ranked[at - 1].0)
-            && ranked[at].1 >= ranked[at - 1].1 * CLOSE
-        {
+        while at > 0 && does_less(&ranked[at], &ranked[at - 1]) {
             ranked.swap(at, at - 1);
             at -= 1;
         }
@@ -66,7 +66,7 @@ const WEAK: f32 = 0.35;
 const FIRST: usize = 5;
 
 /// The share of another tool's fit that is about as good.
-const CLOSE: f32 = 0.8;
+const CLOSE: f32 = 0.85;
 
 /// The share of a deprecated tool's fit that is good enough to take its place.
 const WORTHY: f32 = 0.5;
@@ -75,7 +75,7 @@ const WORTHY: f32 = 0.5;
 mod tests {
     use super::*;
 
-    const OLD: Standing = Standing { is_deprecated: true, manner: Manner::Writes };
+    const OLD: Standing = Standing { is_deprecated: true, manner: None };
 
     fn preferred(tools: &[(Standing, f32)], limit: usize, asked: Manner) -> Vec<u32> {
         let mut ranked: Vec<Ranked> =
@@ -86,7 +86,7 @@ mod tests {
     }
 
     fn does(manner: Manner) -> Standing {
-        Standing { is_deprecated: false, manner }
+        Standing { is_deprecated: false, manner: Some(manner) }
     }
 
     #[test]
@@ -103,10 +103,10 @@ mod tests {
     fn where_nothing_fits_well_what_does_less_comes_first() {
         let all = [does(Manner::Destroys), does(Manner::Writes), does(Manner::Reads)];
         let scored = |scores: [f32; 3]| [(all[0], scores[0]), (all[1], scores[1]), (all[2], scores[2])];
-        assert_eq!(preferred(&scored([0.3, 0.29, 0.28]), 3, Manner::Reads), [2, 1, 0]);
-        assert_eq!(preferred(&scored([0.3, 0.29, 0.28]), 3, Manner::Writes), [1, 2, 0]);
-        assert_eq!(preferred(&scored([0.3, 0.29, 0.28]), 3, Manner::Destroys), [0, 1, 2]);
+        assert_eq!(preferred(&scored([0.2, 0.195, 0.19]), 3, Manner::Reads), [2, 1, 0]);
+        assert_eq!(preferred(&scored([0.2, 0.195, 0.19]), 3, Manner::Writes), [1, 2, 0]);
+        assert_eq!(preferred(&scored([0.2, 0.195, 0.19]), 3, Manner::Destroys), [0, 1, 2]);
         assert_eq!(preferred(&scored([0.8, 0.79, 0.78]), 3, Manner::Reads), [0, 1, 2]);
-        assert_eq!(preferred(&scored([0.3, 0.1, 0.05]), 3, Manner::Reads), [0, 1, 2]);
+        assert_eq!(preferred(&scored([0.2, 0.1, 0.05]), 3, Manner::Reads), [0, 1, 2]);
     }
 }

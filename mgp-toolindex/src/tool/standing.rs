@@ -9,15 +9,14 @@ use mgp_types::{Object, RawJson};
 pub(crate) struct Standing {
     /// Whether its server says that it is not to be used any more.
     pub(crate) is_deprecated: bool,
-    pub(crate) manner: Manner,
+    /// What it does, if that is known.
+    pub(crate) manner: Option<Manner>,
 }
 
 /// What a tool does with what it is about, the least first.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Manner {
     Reads,
-    /// It changes something, or nobody knows what it does.
-    #[default]
     Writes,
     Destroys,
 }
@@ -71,15 +70,15 @@ fn says_deprecated(text: &str) -> bool {
         || TABLE.phrases.iter().any(|phrase| text.contains(phrase))
 }
 
-fn manner(annotations: &ToolAnnotations, name: &str, description: &str) -> Manner {
+fn manner(annotations: &ToolAnnotations, name: &str, description: &str) -> Option<Manner> {
     let told = words(name).find_map(|word| verb(&word));
     // Whatever a server says, what is called `delete` does not only read.
     match (annotations.read_only_hint, annotations.destructive_hint, told) {
-        (_, _, Some(Manner::Destroys)) => Manner::Destroys,
-        (Some(true), ..) => Manner::Reads,
-        (_, Some(true), _) => Manner::Destroys,
-        (_, _, Some(told)) => told,
-        _ => words(description).next().and_then(|word| verb(&word)).unwrap_or_default(),
+        (_, _, Some(Manner::Destroys)) => Some(Manner::Destroys),
+        (Some(true), ..) => Some(Manner::Reads),
+        (_, Some(true), _) => Some(Manner::Destroys),
+        (_, _, Some(told)) => Some(told),
+        _ => words(description).next().and_then(|word| verb(&word)),
     }
 }
 
@@ -173,14 +172,14 @@ mod tests {
     #[test]
     fn what_a_tool_does_follows_from_its_hints_and_its_verbs() {
         for (definition, manner) in [
-            (json!({"name": "get_file"}), Manner::Reads),
-            (json!({"name": "listFiles"}), Manner::Reads),
-            (json!({"name": "x", "description": "Deletes everything."}), Manner::Destroys),
-            (json!({"name": "files_remove"}), Manner::Destroys),
-            (json!({"name": "x"}), Manner::Writes),
-            (json!({"name": "x", "annotations": {"readOnlyHint": true}}), Manner::Reads),
-            (json!({"name": "x", "annotations": {"destructiveHint": true}}), Manner::Destroys),
-            (json!({"name": "delete_all", "annotations": {"readOnlyHint": true}}), Manner::Destroys),
+            (json!({"name": "get_file"}), Some(Manner::Reads)),
+            (json!({"name": "listFiles"}), Some(Manner::Reads)),
+            (json!({"name": "x", "description": "Deletes everything."}), Some(Manner::Destroys)),
+            (json!({"name": "files_remove"}), Some(Manner::Destroys)),
+            (json!({"name": "x"}), None),
+            (json!({"name": "x", "annotations": {"readOnlyHint": true}}), Some(Manner::Reads)),
+            (json!({"name": "x", "annotations": {"destructiveHint": true}}), Some(Manner::Destroys)),
+            (json!({"name": "delete_all", "annotations": {"readOnlyHint": true}}), Some(Manner::Destroys)),
         ] {
             assert_eq!(standing(&definition).manner, manner, "{definition}");
         }

@@ -462,24 +462,14 @@ impl Merge<'_> {
             waiting_questions,
         } = *folder;
         self.users_only("limits", &["max_message_bytes", "message_memory_bytes"]);
-        self.least("limits", "agent_calls_per_minute", agent_calls_per_minute, None, |config| {
-            &mut config.limits.agent_calls_per_minute
-        });
-        self.least("limits", "agent_calls_per_day", agent_calls_per_day, None, |config| {
-            &mut config.limits.agent_calls_per_day
-        });
-        self.least("limits", "concurrency", concurrency, Some(CONCURRENCY), |config| {
-            &mut config.limits.concurrency
-        });
-        self.least("limits", "waiting_calls", waiting_calls, Some(WAITING_CALLS), |config| {
-            &mut config.limits.waiting_calls
-        });
-        self.least("limits", "waiting_ms", waiting_ms, Some(WAITING_MS), |config| {
-            &mut config.limits.waiting_ms
-        });
-        self.least("limits", "waiting_questions", waiting_questions, Some(WAITING_QUESTIONS), |config| {
-            &mut config.limits.waiting_questions
-        });
+        macro_rules! least {
+            ($($key:ident: $unsaid:expr),+) => {
+                $(self.least("limits", stringify!($key), $key, $unsaid, |config| &mut config.limits.$key);)+
+            };
+        }
+        least!(agent_calls_per_minute: None, agent_calls_per_day: None, concurrency: Some(CONCURRENCY));
+        least!(waiting_calls: Some(WAITING_CALLS), waiting_ms: Some(WAITING_MS));
+        least!(waiting_questions: Some(WAITING_QUESTIONS));
     }
 
     fn registration(&mut self, folder: &RegistrationSettings) {

@@ -101,7 +101,9 @@ async fn a_plain_client_reads_a_refusal_as_a_result_and_nothing_of_mgp() {
             assert_eq!(answer["result"]["isError"], true, "{tool}: {answer}");
             let text = answer["result"]["content"][0]["text"].as_str().unwrap();
             assert!(!text.is_empty());
-            assert!(!answer.to_string().contains("mgp"), "{tool}: {answer}");
+            // The command of a person is no word of the protocol.
+            let told = answer.to_string().replace("`mgp permissions approve ", "");
+            assert!(!told.contains("mgp"), "{tool}: {answer}");
         }
         assert!(reached.tools().is_empty());
     }

@@ -150,7 +150,7 @@ impl Shared {
         let answer = match self.ask(call, arguments, request).await {
             Ok(ApprovalReply::Answer(answer)) => answer,
             Ok(ApprovalReply::Waits(id)) => {
-                note_refusal("deferred", request);
+                note_refusal("timeout", request);
                 let waits = Waits::Call { tool: call.tool.name.as_str(), server: &call.tool.server };
                 return Err(waits_for_approval(code::PERMISSION_DENIED, &waits, &id));
             }

@@ -20,7 +20,7 @@ pub(crate) fn waits_for_approval(code: i64, subject: &Waits<'_>, id: &ApprovalId
     let command = command(id);
     let what = match *subject {
         Waits::Call { tool, server } => format!("the call of `{}` of `{}`", line(tool), shown(server)),
-        Waits::Permission { permission, server } => {
+        Waits::Permission { permission, server, .. } => {
             format!("the permission `{}` of the server `{}`", line(permission), shown(server))
         }
         Waits::Server(server) => format!("the server `{}`", shown(server)),
@@ -31,9 +31,10 @@ pub(crate) fn waits_for_approval(code: i64, subject: &Waits<'_>, id: &ApprovalId
     );
     let next =
         format!("tell the user to run `{command}` in a terminal, and make the same call again after that");
-    let mut details = vec![("reason", "deferred"), ("approval_id", id.as_str()), ("command", &command)];
+    let reason = if let Waits::Permission { reason, .. } = *subject { reason } else { "deferred" };
+    let mut details = vec![("reason", reason), ("approval_id", id.as_str()), ("command", &command)];
     match *subject {
-        Waits::Permission { permission, server } => {
+        Waits::Permission { permission, server, .. } => {
             details.extend([("permission", permission), ("server_id", server.as_str())]);
         }
         Waits::Call { server, .. } | Waits::Server(server) => details.push(("server_id", server.as_str())),
@@ -48,8 +49,8 @@ pub(crate) fn waits_for_approval(code: i64, subject: &Waits<'_>, id: &ApprovalId
 pub(crate) enum Waits<'a> {
     /// One call.
     Call { tool: &'a str, server: &'a ServerId },
-    /// A call, for a permission of its server.
-    Permission { permission: &'a str, server: &'a ServerId },
+    /// A call, for a permission of its server, which nobody has decided about, or not any more.
+    Permission { permission: &'a str, server: &'a ServerId, reason: &'a str },
     /// All calls of a server, for what it needs to operate.
     Server(&'a ServerId),
 }
@@ -101,7 +102,7 @@ mod tests {
         for (subject, what) in [
             (Waits::Call { tool: "remove", server: &server }, "the call of `remove` of `files`"),
             (
-                Waits::Permission { permission: "camera", server: &server },
+                Waits::Permission { permission: "camera", server: &server, reason: "deferred" },
                 "the permission `camera` of the server `files`",
             ),
             (Waits::Server(&server), "the server `files`"),

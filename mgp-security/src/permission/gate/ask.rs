@@ -55,10 +55,11 @@ impl PermissionGate {
             Admission::Refused(error) => Err(error),
             Admission::Wait(undecided) => {
                 let waits = waited.waits.iter().find(|(permission, _)| undecided.contains(permission));
-                let reason = match waits {
-                    Some((_, id)) => Reason::Deferred(Some(id.clone())),
-                    None if self.has_expired(&undecided, request) => Reason::Expired,
-                    None => Reason::Deferred(None),
+                let id = waits.map(|(_, id)| id.clone());
+                let reason = if self.has_expired(&undecided, request) {
+                    Reason::Expired(id)
+                } else {
+                    Reason::Deferred(id)
                 };
                 let permission = waits.map(|(permission, _)| permission).or_else(|| undecided.first());
                 Err(refuse(self.server(), &reason, permission, request))

@@ -127,7 +127,7 @@ impl PermissionGate {
                 };
                 Judgement::Approved { terms, scope, by: Cow::Borrowed(by) }
             }
-            Say::Denied if expired => Judgement::Refused(Reason::Expired),
+            Say::Denied if expired => Judgement::Refused(Reason::Expired(None)),
             Say::Denied => Judgement::Refused(Reason::Denied { until: None }),
         }
     }

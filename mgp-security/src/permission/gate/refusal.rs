@@ -12,8 +12,8 @@ use crate::refusal::{advice, refusal};
 pub(in crate::permission) enum Reason {
     /// Somebody decided that it may not; until then, if that has an end.
     Denied { until: Option<Timestamp> },
-    /// It might until a while ago.
-    Expired,
+    /// It might until a while ago; the question about it waits under this id, if there is one.
+    Expired(Option<ApprovalId>),
     /// Nobody has decided; the question about it waits under this id, if there is one.
     Deferred(Option<ApprovalId>),
     /// It may, but not with these arguments.
@@ -35,7 +35,7 @@ pub(in crate::permission) fn refuse(
             "permission-denied",
             "do without it, or have an operator grant it; trying again changes nothing",
         ),
-        Reason::Expired => {
+        Reason::Expired(_) => {
             ("expired", "permission-expired", "have an operator grant it anew, then call again")
         }
         Reason::Deferred(_) => (
@@ -57,10 +57,10 @@ pub(in crate::permission) fn refuse(
     if let Some(trail) = &request.context.trail {
         trail.note_refusal(Refusal::new("permission", rule).with_event(EventType::PermissionDenied));
     }
-    if let Reason::Deferred(Some(id)) = reason {
+    if let Reason::Deferred(Some(id)) | Reason::Expired(Some(id)) = reason {
         return waits_for_approval(
             code::PERMISSION_DENIED,
-            &Waits::Permission { permission: name, server },
+            &Waits::Permission { permission: name, server, reason: word },
             id,
         );
     }

@@ -90,6 +90,24 @@ fn clients_that_start_at_once_share_one_kernel() {
 }
 
 #[test]
+fn a_client_that_is_killed_while_it_starts_a_kernel_blocks_nobody() {
+    let home = with_clock(Home::without_linger());
+    for _ in 0..3 {
+        // Wherever it is by then, what it leaves behind is a kernel or none.
+        drop(Kernel::in_background(&home));
+    }
+    let mut client = Kernel::in_background(&home);
+    let mut talk = Talk::open(&mut client);
+    assert_works(&mut talk);
+    until("one client is left", || {
+        (home.json(["status"])["clients"].as_array().unwrap().len() == 1).then_some(())
+    });
+    drop(talk);
+    assert_eq!(client.ended(), Some(0));
+    until_gone(&home);
+}
+
+#[test]
 fn a_kernel_that_is_killed_is_replaced_and_the_session_goes_on() {
     let home = with_clock(Home::without_linger());
     let mut clients = [Kernel::in_background(&home), Kernel::in_background(&home)];

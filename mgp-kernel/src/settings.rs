@@ -7,12 +7,13 @@ use std::time::Duration;
 use mgp_discovery::Config;
 use mgp_discovery::catalog::Catalog;
 use mgp_discovery::config::model::{
-    ArgumentTypes as ConfiguredTypes, FirstUse as ConfiguredFirstUse, ListLevel, RevokedCalls, ServerConfig,
+    ArgumentTypes as ConfiguredTypes, FirstUse as ConfiguredFirstUse, ListLevel, NetworkPreset, RevokedCalls,
+    ServerConfig,
 };
 use mgp_lifecycle::call::ConcurrencyLayer;
 use mgp_security::Clock;
 use mgp_security::confirmation::ConfirmationSettings;
-use mgp_security::definition::FirstUse;
+use mgp_security::definition::{ConfiguredServer, FirstUse};
 use mgp_security::limit::{Limits, Rates};
 use mgp_security::permission::{GrantBook, PendingApprovals, PermissionSettings, Terms};
 use mgp_security::tool::ToolRules;
@@ -26,9 +27,9 @@ use mgp_toolindex::level::Level;
 use mgp_toolindex::session::{Pins, SessionSettings, ToolSessions};
 use mgp_transport::http::HttpConfig;
 use mgp_transport::{ConnectionLimits, MemoryBudget, SettingNames};
-use mgp_types::RunningCalls;
 use mgp_types::mgp::{ApprovalPolicy, SearchStrategy, ToolContextBudget, ValidatorName};
 use mgp_types::{MethodPattern, PassedMethods};
+use mgp_types::{RawJson, RunningCalls};
 
 use crate::StartError;
 use crate::asking::AskingLimits;
@@ -173,22 +174,13 @@ pub(crate) fn validators(
         commands = commands.with_scratch(directory);
     }
     validators = validators.with(Sandbox::new(commands));
-    let host = |text: &String| {
-        text.parse::<HostPattern>().map_err(|error| wrong(format!("`validators`: {text:?}: {error}")))
-    };
-    let mut network = NetworkPolicy::default();
-    for pattern in &configured.allowed_hosts {
-        network = network.allow_host(host(pattern)?);
-    }
-    for pattern in &configured.denied_hosts {
-        network = network.deny_host(host(pattern)?);
-    }
-    if configured.only_allowed_hosts {
-        network = network.only_allowed_hosts();
-    }
     let id = server.id.clone();
     let owns = move |scheme: &str| catalog.read().has_scheme(id.as_str(), scheme);
-    validators = validators.with(Network::new(network).with_own_schemes(owns));
+    let mut network = Network::new(network_policy(config, server)?).with_own_schemes(owns);
+    if server.network.preset == Some(NetworkPreset::Browser) {
+        network = network.with_pages_in_urls();
+    }
+    validators = validators.with(network);
     Ok(validators.with(paths::validator(config, server, protected)?))
 }
 
@@ -198,6 +190,56 @@ pub(crate) fn argument_types(config: &Config) -> ArgumentTypes {
         ConfiguredTypes::Exact => ArgumentTypes::Exact,
         _ => ArgumentTypes::Loose,
     }
+}
+
+/// What calls of one server may reach.
+pub(crate) fn network_policy(config: &Config, server: &ServerConfig) -> Result<NetworkPolicy, StartError> {
+    let pattern = |key: &str, text: &String| {
+        text.parse::<HostPattern>().map_err(|error| wrong(format!("`{key}`: {text:?} is {error}")))
+    };
+    let of_server = format!("servers.network.allow` of `{}", server.id);
+    let configured = &config.validators;
+    let mut policy = NetworkPolicy::default().for_server(&server.id);
+    for text in &configured.allowed_hosts {
+        policy = policy.allow_host(pattern("validators.allowed_hosts", text)?);
+    }
+    for text in &server.network.allow {
+        policy = policy.allow_host(pattern(&of_server, text)?);
+    }
+    for text in &configured.denied_hosts {
+        policy = policy.deny_host(pattern("validators.denied_hosts", text)?);
+    }
+    if server.network.preset == Some(NetworkPreset::Browser) {
+        policy = policy.allow_loopback();
+    }
+    Ok(if configured.only_allowed_hosts { policy.only_allowed_hosts() } else { policy })
+}
+
+/// What the configuration says of a server that its definitions are judged by. Only one that stands in the configuration has an
+/// entry there: what agents register is changed by nobody's edit.
+pub(crate) fn configured_server(
+    config: &Config,
+    server: &ServerConfig,
+) -> Result<ConfiguredServer, StartError> {
+    let allowed = server.definitions.allow.iter();
+    let configured = allowed.fold(ConfiguredServer::new(), |configured, allowed| {
+        configured.allow(allowed.tool.as_str().into(), allowed.rule.as_str())
+    });
+    // As it is written: what variables in it stand for changes without an edit.
+    let Some(server) = config.server(&server.id) else { return Ok(configured) };
+    // Of variables and headers only the names count: values are secrets, and are replaced without anything else changing.
+    let entry = serde_json::json!({
+        "command": server.command,
+        "args": server.args,
+        "cwd": server.cwd,
+        "env": server.env.keys().collect::<Vec<_>>(),
+        "url": server.url,
+        "headers": server.headers.keys().collect::<Vec<_>>(),
+        "socket": server.socket,
+    });
+    let entry = RawJson::from_value(&entry).ok().and_then(|entry| mgp_security::digest(&entry).ok());
+    let entry = entry.ok_or_else(|| wrong(format!("the server `{}` has no digest", server.id)))?;
+    Ok(configured.with_entry(entry))
 }
 
 /// How much an agent may ask for, of whatever server.

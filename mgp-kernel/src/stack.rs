@@ -170,6 +170,7 @@ impl Back {
             None => GuardLayer::new(id.clone(), guard, port, clock),
             Some(agent) => GuardLayer::of_agent(id.clone(), &agent.access_id(), guard, port, clock),
         };
+        let definitions = definitions.configured(settings::configured_server(&config, server)?);
 
         // The pause between two tries takes no place, and the time in line is not held against the server.
         let service = AttemptTimeoutLayer::new(timeout, timeout)

@@ -33,6 +33,8 @@ pub(super) const FOLDER_KEYS: &[(&str, &str)] = &[
     ("servers", "added; one whose id is that of another server, or could be taken for it, is ignored"),
     ("servers.security.trust_level", "`sandboxed` and `standard` count, `trusted` is ignored"),
     ("servers.security.spared_validators", "ignored"),
+    ("servers.network", "ignored"),
+    ("servers.definitions", "ignored"),
     ("servers.pass_methods", "ignored"),
     ("servers.safe_methods", "ignored"),
     ("servers.tools.fallback", "a tool of the folder's own servers counts, another one is ignored"),

@@ -4,9 +4,10 @@
 //! Each key has one rule, and [`FOLDER_KEYS`](super::folder_keys::FOLDER_KEYS) names it for `docs/configuration.md`. Every structure of the configuration is taken
 //! apart without `..`, so that a new key does not compile before it has one.
 
+mod openings;
+mod roots;
+
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
 
 use mgp_types::mgp::{AccessPermission, ApprovalPolicy, DefaultPolicy, TrustLevel};
 
@@ -14,8 +15,8 @@ use super::folder_keys::Reason;
 use super::model::{
     AccessRule, AccessSettings, ArgumentTypes, AuditDurability, AuditSettings, Config, ConfirmationSettings,
     FirstUse, KernelSettings, LimitSettings, ListenSettings, NameSettings, PermissionSettings,
-    RegistrationSettings, RuleSource, ServerConfig, ServerSecurity, TelemetrySettings, ToolSettings,
-    ValidatorSettings,
+    RegistrationSettings, RuleSource, ServerConfig, ServerDefinitions, ServerNetwork, ServerSecurity,
+    TelemetrySettings, ToolSettings, ValidatorSettings,
 };
 use super::semantics::mistakable;
 use super::source::{Place, Source};
@@ -213,6 +214,8 @@ impl Merge<'_> {
             backoff_max_ms,
             security,
             limits,
+            network,
+            definitions,
             pass_methods,
             safe_methods,
             mut tools,
@@ -237,6 +240,7 @@ impl Merge<'_> {
         if !spared_validators.is_empty() {
             self.ignore(place.key("security").key("spared_validators"), Reason::UsersOnly);
         }
+        self.openings(&network, &definitions, place);
         for (key, patterns) in [("pass_methods", pass_methods), ("safe_methods", safe_methods)] {
             if !patterns.is_empty() {
                 self.ignore(place.key(key), Reason::UsersOnly);
@@ -280,6 +284,8 @@ impl Merge<'_> {
                 confirmation,
             },
             limits,
+            network: ServerNetwork::default(),
+            definitions: ServerDefinitions::default(),
             pass_methods: Vec::new(),
             safe_methods: Vec::new(),
             tools,
@@ -413,33 +419,6 @@ impl Merge<'_> {
         self.strictest("validators", "argument_types", argument_types, rank, |config| {
             &mut config.validators.argument_types
         });
-    }
-
-    /// Takes roots that lie within the user's, or, where the user names none, within the folder.
-    fn roots(&mut self, wanted: &[String]) {
-        let folder = self.source.file().parent().unwrap_or_else(|| Path::new("."));
-        let real = |root: &String| fs::canonicalize(folder.join(root)).ok();
-        let users = &self.merged.config.validators.roots;
-        let bounds: Vec<PathBuf> = if users.is_empty() {
-            fs::canonicalize(folder).into_iter().collect()
-        } else {
-            users.iter().filter_map(|root| fs::canonicalize(root).ok()).collect()
-        };
-        let is_within = |root: &PathBuf| bounds.iter().any(|bound| root.starts_with(bound));
-        let mut roots = Vec::new();
-        for (index, named) in wanted.iter().enumerate() {
-            let place = root().key("validators").key("roots").index(index);
-            match real(named).filter(is_within).and_then(|root| root.into_os_string().into_string().ok()) {
-                Some(root) => {
-                    roots.push(root);
-                    self.merged.applied.push(place);
-                }
-                None => self.merged.ignored.push((place, Reason::Looser)),
-            }
-        }
-        if !roots.is_empty() {
-            self.merged.config.validators.roots = roots;
-        }
     }
 
     fn audit(&mut self, folder: &AuditSettings) {

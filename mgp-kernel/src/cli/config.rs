@@ -10,6 +10,7 @@ use super::output::Output;
 use super::place::Place;
 use crate::operator::config::ShownConfig;
 use crate::operator::method;
+use crate::settings;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ConfigCommand {
@@ -54,6 +55,11 @@ pub(super) async fn run(place: &Place, output: &Output, command: ConfigCommand) 
 
 fn check(place: &Place, output: &Output) -> Result<Exit, Failure> {
     let configured = place.read()?;
+    for server in &configured.config.servers {
+        settings::network_policy(&configured.config, server)
+            .map(drop)
+            .map_err(|error| Failure::usage(error.to_string()))?;
+    }
     let checked = Checked {
         files: configured.files,
         warnings: configured.warnings,

@@ -4,9 +4,11 @@ use mgp_discovery::Config;
 use mgp_types::mgp::ServerState;
 use serde::Serialize;
 
+use super::browsers::suggestion;
 use super::exit::{Exit, Failure};
 use super::link::{Link, Need};
 use super::output::{Output, printable};
+use super::pins::pins;
 use super::place::Place;
 use super::server_commands::last_lines;
 use super::variables::{Sign, Surroundings, missed};
@@ -16,7 +18,7 @@ use crate::operator::keys::{Keys, ListKeys};
 use crate::operator::method;
 use crate::operator::page::Page;
 use crate::operator::permissions::{Pending, Question, Undecided};
-use crate::operator::pins::{ListPins, PinList};
+use crate::operator::pins::PinRow;
 use crate::operator::servers::{ServerLog, ServerRow, Servers};
 use crate::targets::UnmatchedRules;
 use crate::upstream::is_needed;
@@ -90,6 +92,8 @@ fn configured(place: &Place, findings: &mut Vec<Finding>) -> Option<Config> {
             }
             findings.push(Finding::right("state", configured.state.display().to_string()));
             findings.push(confinement(&configured.config));
+            let suggested = configured.config.servers.iter().filter(|server| server.enabled);
+            findings.extend(suggested.filter_map(suggestion).map(|told| Finding::right("network", told)));
             Some(configured.config)
         }
         Err(failure) => {
@@ -150,12 +154,19 @@ async fn kernel(link: &Link, config: &Config, findings: &mut Vec<Finding>) -> Re
     }));
     let pending: Pending = link.ask(method::PERMISSIONS_PENDING, &()).await?;
     findings.push(undecided(&pending, link.running));
-    let pins: PinList =
-        link.ask(method::PINS_LIST, &ListPins { waiting: true, ..ListPins::default() }).await?;
-    let mut finding =
-        Finding::right("definitions", format!("{} wait for approval or are refused", pins.pins.len()));
-    finding.hint = (!pins.pins.is_empty()).then(|| "`mgp pin list --waiting` shows them".to_owned());
-    findings.push(finding);
+    let pins = pins(link, None, true).await?;
+    findings.push(Finding::right("definitions", counted(&pins)));
+    findings.extend(pins.iter().take(MOST_DEFINITIONS).filter_map(|row| {
+        let standing = row.standing.as_ref()?;
+        let mut finding = Finding::right("definition", standing.sentence(&row.server_id, &row.name));
+        finding.hint = Some(standing.way.clone());
+        Some(finding)
+    }));
+    if let Some(more) = pins.len().checked_sub(MOST_DEFINITIONS).filter(|more| *more > 0) {
+        let mut finding = Finding::right("definition", format!("and {more} more"));
+        finding.hint = Some("`mgp pin list --waiting` shows all".to_owned());
+        findings.push(finding);
+    }
     Ok(())
 }
 
@@ -233,6 +244,13 @@ fn undecided(pending: &Pending, running: bool) -> Finding {
     finding
 }
 
+/// How many definitions are held and flagged.
+fn counted(pins: &[PinRow]) -> String {
+    let standings = || pins.iter().filter_map(|row| row.standing.as_ref());
+    let held = standings().filter(|standing| standing.is_held()).count();
+    format!("{held} held, {} flagged", standings().count() - held)
+}
+
 impl Finding {
     const fn right(what: &'static str, told: String) -> Self {
         Self { what, ok: true, told, hint: None }
@@ -246,3 +264,4 @@ impl Finding {
 
 /// How far back what a server wrote is looked through.
 const LINES: u32 = 200;
+const MOST_DEFINITIONS: usize = 20;

@@ -6,10 +6,12 @@
 
 mod access;
 mod access_target;
+mod approving;
 mod args;
 mod arguments;
 mod audit;
 mod background;
+mod browsers;
 mod call;
 mod check;
 mod clients;

@@ -93,13 +93,25 @@ impl Output {
         none: &str,
         rows: impl FnOnce(&T, &mut Table),
     ) -> Result<(), Failure> {
+        self.table_with(value, none, rows, |_, _| Ok(()))
+    }
+
+    /// Prints as [`table`](Self::table) does, with what `told` writes below the rows.
+    pub(super) fn table_with<T: Serialize>(
+        &self,
+        value: &T,
+        none: &str,
+        rows: impl FnOnce(&T, &mut Table),
+        told: impl FnOnce(&T, &mut Vec<u8>) -> io::Result<()>,
+    ) -> Result<(), Failure> {
         self.show(value, |value, out| {
             let mut table = Table::default();
             rows(value, &mut table);
             if table.is_empty() {
                 return if self.form == Form::Quiet { Ok(()) } else { writeln!(out, "{none}") };
             }
-            table.write(out, self)
+            table.write(out, self)?;
+            if self.form == Form::Quiet { Ok(()) } else { told(value, out) }
         })
     }
 

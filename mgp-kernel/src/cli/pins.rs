@@ -1,16 +1,18 @@
-use std::io::Write as _;
+use std::io::{self, Write as _};
 
 use clap::{Args, Subcommand};
 use mgp_security::definition::DefinitionName;
 use mgp_types::mgp::ServerId;
 
+use super::approving::{self, Approve};
 use super::exit::{Exit, Failure};
 use super::link::{Link, Need};
 use super::output::{Output, printable};
 use super::place::Place;
+use super::table::Table;
 use crate::operator::method;
 use crate::operator::page::Page;
-use crate::operator::pins::{ApprovePin, ApprovedPin, ListPins, PinDiff, PinList, PinWord, PinnedName};
+use crate::operator::pins::{ListPins, PinDiff, PinList, PinRow, PinWord, PinnedName};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Pin {
@@ -20,7 +22,7 @@ pub(super) enum Pin {
     Show(Named),
     /// Show what changed in a definition since it was approved
     Diff(Named),
-    /// Approve the definition that waits
+    /// Approve the definition that is held or flagged, or all of a server's
     Approve(Approve),
 }
 
@@ -28,7 +30,7 @@ pub(super) enum Pin {
 pub(super) struct List {
     /// Only this server's
     server: Option<String>,
-    /// Only those that wait for approval or are refused
+    /// Only those that are held or flagged
     #[arg(long)]
     waiting: bool,
     /// Begin behind so many
@@ -47,22 +49,14 @@ pub(super) struct Named {
     name: String,
 }
 
-#[derive(Debug, Args)]
-pub(super) struct Approve {
-    #[command(flatten)]
-    named: Named,
-    /// Only if this is the definition that waits: its digest, as `mgp pin diff` shows it
-    #[arg(long)]
-    digest: Option<String>,
-}
-
 pub(super) async fn run(place: &Place, output: &Output, pin: Pin) -> Result<Exit, Failure> {
-    let link = Link::open(place, Need::State).await?;
+    // What is found in definitions is known of those that servers have listed.
+    let link = Link::open(place, Need::Servers).await?;
     let outcome = match pin {
         Pin::List(wanted) => list(&link, output, wanted).await,
         Pin::Show(named) => show(&link, output, &named).await,
         Pin::Diff(named) => diff(&link, output, &named).await,
-        Pin::Approve(wanted) => approve(&link, output, wanted).await,
+        Pin::Approve(wanted) => approving::run(&link, output, wanted).await,
     };
     link.close().await;
     outcome
@@ -75,8 +69,16 @@ async fn list(link: &Link, output: &Output, wanted: List) -> Result<Exit, Failur
         page: Page { offset: wanted.offset, limit: wanted.limit },
     };
     let list: PinList = link.ask(method::PINS_LIST, &asked).await?;
-    output.table(&list, "no definitions", |list, table| {
-        table.headings(&["SERVER", "NAME", "STATE", "APPROVED", "WAITING"]);
+    let told = |list: &PinList, out: &mut Vec<u8>| {
+        for row in &list.pins {
+            let Some(standing) = &row.standing else { continue };
+            writeln!(out, "\n{}", printable(&standing.sentence(&row.server_id, &row.name)))?;
+            writeln!(out, "    {}", printable(&standing.way))?;
+        }
+        Ok(())
+    };
+    let rows = |list: &PinList, table: &mut Table| {
+        table.headings(&["SERVER", "NAME", "STATE", "APPROVED", "WAITING", "MARK"]);
         let short = |digest: &Option<String>| {
             digest.as_ref().map_or_else(|| "-".to_owned(), |digest| digest.chars().take(19).collect())
         };
@@ -87,9 +89,11 @@ async fn list(link: &Link, output: &Output, wanted: List) -> Result<Exit, Failur
                 row.state.as_str().to_owned(),
                 short(&row.approved),
                 short(&row.waiting),
+                row.standing.as_ref().map_or_else(|| "-".to_owned(), |standing| standing.is.clone()),
             ]);
         }
-    })?;
+    };
+    output.table_with(&list, "no definitions", rows, told)?;
     Ok(Exit::Done)
 }
 
@@ -97,9 +101,7 @@ async fn show(link: &Link, output: &Output, named: &Named) -> Result<Exit, Failu
     let diff: PinDiff = link.ask(method::PINS_DIFF, &named.named()).await?;
     output.show(&diff, |diff, out| {
         writeln!(out, "{}", diff.state.as_str())?;
-        if let Some(refused) = &diff.refused {
-            writeln!(out, "{}", printable(refused))?;
-        }
+        write_standing(out, diff)?;
         if let Some(definition) = &diff.definition {
             writeln!(out, "{}", printable(&String::from_utf8_lossy(definition.as_bytes())))?;
         }
@@ -117,23 +119,10 @@ async fn diff(link: &Link, output: &Output, named: &Named) -> Result<Exit, Failu
         match diff.state {
             PinWord::Approved => writeln!(out, "the definition is the approved one")?,
             PinWord::New => writeln!(out, "it is new: nothing was approved yet; `mgp pin show` shows it")?,
-            PinWord::Changed => {}
-            PinWord::Refused => {
-                let refused = diff.refused.as_deref().unwrap_or_default();
-                writeln!(out, "the definition is refused: {}", printable(refused))?;
-            }
+            PinWord::Changed | PinWord::Refused => {}
         }
-        for change in &diff.changes {
-            writeln!(out, "{}", printable(&change.at))?;
-            for (sign, text) in [('-', &change.before), ('+', &change.after)] {
-                if let Some(text) = text {
-                    writeln!(out, "  {sign} {}", printable(text))?;
-                }
-            }
-        }
-        if diff.omitted > 0 {
-            writeln!(out, "and {} more", diff.omitted)?;
-        }
+        write_changes(out, diff)?;
+        write_standing(out, diff)?;
         match &diff.waiting {
             Some(digest) => writeln!(out, "waiting: {digest}"),
             None => Ok(()),
@@ -142,12 +131,40 @@ async fn diff(link: &Link, output: &Output, named: &Named) -> Result<Exit, Failu
     Ok(Exit::Done)
 }
 
-async fn approve(link: &Link, output: &Output, wanted: Approve) -> Result<Exit, Failure> {
-    let PinnedName { server_id, name } = wanted.named.named();
-    let asked = ApprovePin { server_id, name, digest: wanted.digest };
-    let approved: ApprovedPin = link.ask(method::PINS_APPROVE, &asked).await?;
-    output.show(&approved, |approved, out| writeln!(out, "approved {}", approved.digest))?;
-    Ok(Exit::Done)
+/// All pins, or those of one server, or of these those that are held or flagged.
+pub(super) async fn pins(link: &Link, server: Option<&str>, waiting: bool) -> Result<Vec<PinRow>, Failure> {
+    let (mut all, mut next) = (Vec::new(), Some(0));
+    while let Some(offset) = next {
+        let page = Page { offset, limit: None };
+        let asked = ListPins { server_id: server.map(ServerId::from), waiting, page };
+        let list: PinList = link.ask(method::PINS_LIST, &asked).await?;
+        all.extend(list.pins);
+        next = list.next_offset;
+    }
+    Ok(all)
+}
+
+/// Writes what changed in a definition since it was approved.
+pub(super) fn write_changes(out: &mut Vec<u8>, diff: &PinDiff) -> io::Result<()> {
+    for change in &diff.changes {
+        writeln!(out, "{}", printable(&change.at))?;
+        for (sign, text) in [('-', &change.before), ('+', &change.after)] {
+            if let Some(text) = text {
+                writeln!(out, "  {sign} {}", printable(text))?;
+            }
+        }
+    }
+    if diff.omitted > 0 {
+        writeln!(out, "and {} more", diff.omitted)?;
+    }
+    Ok(())
+}
+
+/// Writes why a definition is held or flagged, and what changes that.
+fn write_standing(out: &mut Vec<u8>, diff: &PinDiff) -> io::Result<()> {
+    let Some(standing) = &diff.standing else { return Ok(()) };
+    writeln!(out, "{}", printable(&standing.sentence(&diff.server_id, &diff.name)))?;
+    writeln!(out, "{}", printable(&standing.way))
 }
 
 impl Named {

@@ -22,7 +22,7 @@ pub(super) async fn run(place: &Place, output: &Output, args: &ListServers) -> R
         as_configured(&mut servers, &place.read()?);
     }
     let shown = output.table(&servers, "no servers; `mgp add NAME -- COMMAND` adds one", |servers, table| {
-        table.headings(&["SERVER", "STATE", "TOOLS", "BY", "FOR"]);
+        table.headings(&["SERVER", "STATE", "TOOLS", "HELD", "FLAGGED", "BY", "FOR"]);
         for server in &servers.servers {
             let state = match (server.enabled, &server.fault) {
                 (false, _) => "disabled",
@@ -33,6 +33,8 @@ pub(super) async fn run(place: &Place, output: &Output, args: &ListServers) -> R
                 server.id.to_string(),
                 state.to_owned(),
                 server.tools.to_string(),
+                server.held.to_string(),
+                server.flagged.to_string(),
                 server.transport.clone(),
                 server.description.clone().unwrap_or_default(),
             ]);
@@ -43,6 +45,12 @@ pub(super) async fn run(place: &Place, output: &Output, args: &ListServers) -> R
     for server in servers.servers.iter().filter(|server| server.enabled) {
         if let Some(why) = server.fault.as_ref().or(server.last_error.as_ref()) {
             output.note(&format!("{}: {}", server.id, printable(why)));
+        }
+        if server.held + server.flagged > 0 {
+            let (id, held, flagged) = (&server.id, server.held, server.flagged);
+            output.note(&format!(
+                "{id}: {held} held, {flagged} flagged; `mgp pin list {id} --waiting` says why, `mgp pin approve {id}` approves all"
+            ));
         }
     }
     Ok(Exit::Done)

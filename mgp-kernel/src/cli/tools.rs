@@ -1,6 +1,7 @@
 use std::io::Write as _;
 
 use clap::Args;
+use mgp_security::definition::{DefinitionKind, DefinitionName};
 use mgp_types::Object;
 use mgp_types::mgp::{ServerId, ServerState};
 
@@ -11,6 +12,7 @@ use super::place::Place;
 use crate::operator::method;
 use crate::operator::page::Page;
 use crate::operator::servers::{ServerRow, Servers};
+use crate::operator::standing::ShownStanding;
 use crate::operator::tools::{ListTools as Asked, ToolPage, ToolRow};
 
 #[derive(Debug, Args)]
@@ -44,6 +46,10 @@ async fn list(link: &Link, output: &Output, args: ListTools) -> Result<Exit, Fai
             output.show(&tool, |tool, out| {
                 let definition: serde_json::Value = tool.definition.to().unwrap_or_default();
                 writeln!(out, "{}  ({}, of {})", printable(&tool.name), tool.risk, tool.server_id)?;
+                if let Some(standing) = &tool.standing {
+                    writeln!(out, "{}: {}", standing.is, printable(&standing.reason))?;
+                    writeln!(out, "{}", printable(&standing.way))?;
+                }
                 let pretty = serde_json::to_string_pretty(&definition).unwrap_or_default();
                 writeln!(out, "{}", printable(&pretty))
             })?;
@@ -59,10 +65,22 @@ async fn list(link: &Link, output: &Output, args: ListTools) -> Result<Exit, Fai
             let description = description.as_ref().and_then(|tool| tool.text("description"));
             let first = description.as_deref().unwrap_or_default().lines().next().unwrap_or_default();
             let cut: String = first.chars().take(LINE).collect();
-            let risk = if tool.admitted { tool.risk.to_string() } else { "held back".to_owned() };
-            table.row([tool.name.clone(), risk, cut]);
+            let risk = if tool.admitted { tool.risk.to_string() } else { "held".to_owned() };
+            let mark = tool.standing.as_ref().map(|standing| format!(" ({})", standing.is));
+            table.row([tool.name.clone(), risk + &mark.unwrap_or_default(), cut]);
+        }
+        for tool in &tools.held {
+            let command = tool.standing.command.as_deref().unwrap_or_default();
+            table.row([
+                tool.name.clone(),
+                tool.standing.is.clone(),
+                format!("{}: {command}", why(&tool.standing)),
+            ]);
         }
     })?;
+    if tools.tools.iter().any(|tool| tool.standing.is_some()) || !tools.held.is_empty() {
+        output.note("`mgp pin list --waiting` says why tools are held or flagged, and what changes that");
+    }
     if let Some(offset) = tools.next_offset {
         output.note(&format!("there are more: --offset {offset}"));
     }
@@ -94,6 +112,11 @@ pub(super) async fn one(link: &Link, name: &str) -> Result<ToolRow, Failure> {
     if let Some(tool) = found.tools.pop() {
         return Ok(tool);
     }
+    if let Some(held) = found.held.first() {
+        let definition = DefinitionName::new(DefinitionKind::Tool, held.tool_name.as_str());
+        let sentence = held.standing.sentence(&held.server_id, &definition);
+        return Err(Failure::new(Exit::Auth, sentence).hint(held.standing.way.clone()));
+    }
     // A server that does not run has no tools, and nobody misspelled anything.
     let Servers { servers } = link.ask(method::SERVERS, &()).await?;
     let of_server = |row: &&ServerRow| {
@@ -115,6 +138,11 @@ pub(super) async fn one(link: &Link, name: &str) -> Result<ToolRow, Failure> {
     } else {
         format!("did you mean {}?", found.near.join(", "))
     }))
+}
+
+/// The reason in a cell: the rules, or else why without rules.
+fn why(standing: &ShownStanding) -> String {
+    if standing.rules.is_empty() { standing.reason.clone() } else { standing.rules.join(", ") }
 }
 
 const LINE: usize = 80;

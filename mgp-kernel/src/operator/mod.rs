@@ -23,6 +23,7 @@ pub(crate) mod registrations;
 pub(crate) mod servers;
 #[cfg(unix)]
 pub(crate) mod socket;
+pub(crate) mod standing;
 pub(crate) mod stats;
 pub(crate) mod status;
 pub(crate) mod tools;

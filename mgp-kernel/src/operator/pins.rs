@@ -1,7 +1,7 @@
 //! The definitions that may be used, those that wait for approval, and those that are refused.
 
 use mgp_security::definition::{
-    ApproveError, DefinitionName, Diff, Hold, PinState, Pinned, Refused, server_of,
+    ApproveError, Definition, DefinitionName, Diff, FoundIn, PinState, server_of,
 };
 use mgp_types::mgp::{AuditTarget, ServerId, ToolName};
 use mgp_types::{Error, RawJson, code};
@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::layer::Asked;
 use super::page::Page;
+use super::standing::ShownStanding;
 use crate::parts::Parts;
 
 /// Asks for pins: all, or those of a server, or those that wait.
@@ -17,7 +18,7 @@ use crate::parts::Parts;
 pub(crate) struct ListPins {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) server_id: Option<ServerId>,
-    /// Only those that cannot be used: a definition waits for approval, or is refused.
+    /// Only those that are held or flagged.
     pub(crate) waiting: bool,
     #[serde(flatten)]
     pub(crate) page: Page,
@@ -46,6 +47,9 @@ pub(crate) struct PinRow {
     /// What is in the definition that is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) refused: Option<String>,
+    /// Why it is held or flagged, if it is, and what changes that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) standing: Option<ShownStanding>,
 }
 
 /// How a definition stands.
@@ -58,7 +62,7 @@ pub(crate) enum PinWord {
     New,
     /// It was approved with another definition.
     Changed,
-    /// It hides something, so that it can be approved only after its server has mended it.
+    /// There is evidence of an attack in it, or its form is wrong.
     Refused,
 }
 
@@ -80,6 +84,9 @@ pub(crate) struct PinDiff {
     /// What is in it that must not reach a model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) refused: Option<String>,
+    /// Why it is held or flagged, if it is, and what changes that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) standing: Option<ShownStanding>,
     /// The definition that waits, or else the approved one, in canonical form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) definition: Option<RawJson>,
@@ -104,6 +111,9 @@ pub(crate) struct ApprovePin {
     /// The digest that was looked at; whatever waits, if it is left out.
     #[serde(default)]
     pub(crate) digest: Option<String>,
+    /// The rules whose findings were looked at: what another one has found is not approved.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) despite: Vec<String>,
 }
 
 /// What was approved.
@@ -118,32 +128,31 @@ pub(super) fn list(parts: &Parts, asked: &ListPins) -> PinList {
             .server_id
             .as_ref()
             .is_none_or(|server| *server == row.server_id || server.as_str() == server_of(&row.server_id))
-            && (!asked.waiting || row.waiting.is_some() || row.refused.is_some())
+            && (!asked.waiting || row.standing.is_some())
     };
-    let refused = parts.definitions.refused();
-    let is_refused = |pinned: &Pinned| {
-        refused.iter().any(|other| other.server == pinned.server && other.name == *pinned.name())
-    };
-    let pinned = parts.definitions.pins().all().into_iter().filter(|pinned| !is_refused(pinned));
-    let mut rows: Vec<_> = pinned.map(|pinned| PinRow::of(&pinned)).collect();
-    rows.extend(refused.iter().map(|refused| {
-        let state = parts.definitions.pins().state(&refused.server, &refused.name);
-        PinRow::refused(refused, state.as_ref())
-    }));
-    rows.sort_by(|one, other| (&one.server_id, &one.name).cmp(&(&other.server_id, &other.name)));
-    let (pins, next_offset) = asked.page.of(rows.into_iter().filter(wanted));
+    let definitions = &parts.definitions;
+    let pinned = definitions.pins().all().into_iter();
+    let mut named: Vec<_> = pinned.map(|pinned| (pinned.server.clone(), pinned.name().clone())).collect();
+    named.extend(definitions.found().into_iter().map(|found| (found.server, found.name)));
+    named.sort();
+    named.dedup();
+    let rows = named.into_iter().map(|(server, name)| PinRow::of(parts, server, name));
+    let (pins, next_offset) = asked.page.of(rows.filter(wanted));
     PinList { pins, next_offset }
 }
 
 pub(super) fn diff(parts: &Parts, named: &PinnedName) -> Result<PinDiff, Error> {
     let (server, name) = (&named.server_id, &named.name);
-    let refused = refused(parts, server, name);
+    let found = parts.definitions.found_in(server, name);
     let state = match parts.definitions.pins().state(server, name) {
-        None if refused.is_none() => return Err(unknown(server, name)),
+        None if found.is_none() => return Err(unknown(server, name)),
         state => state,
     };
-    let diff = match &state {
-        Some(PinState::Changed { approved, pending }) => Diff::between(approved, pending),
+    let listed = found.as_ref().filter(|found| found.is_held).and_then(|found| found.definition.as_ref());
+    let approved = state.as_ref().and_then(PinState::approved);
+    let waiting = listed.or_else(|| state.as_ref().and_then(PinState::pending));
+    let diff = match (approved, waiting) {
+        (Some(approved), Some(waiting)) => Diff::between(approved, waiting),
         _ => Diff::default(),
     };
     let changes = diff.changes.into_iter().map(|change| PinChange {
@@ -151,19 +160,15 @@ pub(super) fn diff(parts: &Parts, named: &PinnedName) -> Result<PinDiff, Error> 
         before: change.before,
         after: change.after,
     });
-    let pending = state.as_ref().and_then(PinState::pending);
-    let definition = pending.or_else(|| state.as_ref().and_then(PinState::approved));
+    let PinRow { state, refused, standing, .. } = PinRow::of(parts, server.clone(), name.clone());
     Ok(PinDiff {
         server_id: server.clone(),
         name: name.clone(),
-        state: if refused.is_some() {
-            PinWord::Refused
-        } else {
-            state.as_ref().map_or(PinWord::New, PinWord::of)
-        },
-        waiting: pending.filter(|_| refused.is_none()).map(|definition| definition.digest().to_string()),
-        definition: definition.filter(|_| refused.is_none()).map(|definition| definition.canonical().clone()),
-        refused: refused.map(|refused| refused.finding.to_string()),
+        state,
+        waiting: waiting.map(|definition| definition.digest().to_string()),
+        definition: waiting.or(approved).map(|definition| definition.canonical().clone()),
+        refused,
+        standing,
         changes: changes.collect(),
         omitted: diff.omitted as u64,
     })
@@ -171,19 +176,32 @@ pub(super) fn diff(parts: &Parts, named: &PinnedName) -> Result<PinDiff, Error> 
 
 pub(super) async fn approve(asked: &Asked, approve: ApprovePin) -> Result<ApprovedPin, Error> {
     let (server, name) = (&approve.server_id, &approve.name);
-    if let Some(refused) = refused(&asked.parts, server, name) {
-        return Err(Error::invalid_params(format!(
-            "the definition of `{name}` of `{server}` is refused, and can be approved only after its server has mended it: {}",
-            refused.finding
-        )));
-    }
-    let state = asked.parts.definitions.pins().state(server, name).ok_or_else(|| unknown(server, name))?;
-    let Some(pending) = state.pending() else {
+    let definitions = &asked.parts.definitions;
+    let found = definitions.found_in(server, name);
+    let waiting = match (&found, definitions.pins().state(server, name)) {
+        (Some(found), _) if found.is_held && found.definition.is_none() => {
+            return Err(Error::invalid_params(format!(
+                "the definition of `{name}` of `{server}` is refused, and can be approved only after its server has mended \
+                 it: {}",
+                found.told()
+            )));
+        }
+        (Some(found), _) => found.digest(),
+        (None, Some(state)) => state.pending().map(Definition::digest),
+        (None, None) => return Err(unknown(server, name)),
+    };
+    let Some(digest) = waiting else {
         return Err(Error::invalid_params(format!(
             "no definition of `{name}` of `{server}` waits for approval"
         )));
     };
-    let digest = pending.digest();
+    let unseen = found.as_ref().filter(|found| found.is_held && !is_named(found, &approve.despite));
+    if let Some(found) = unseen {
+        return Err(Error::invalid_params(format!(
+            "the definition of `{name}` of `{server}` is held for what is in it, and is approved only by whoever names that: {}",
+            found.told()
+        )));
+    }
     let shown = digest.to_string();
     if approve.digest.as_ref().is_some_and(|seen| *seen != shown) {
         return Err(Error::invalid_params(format!(
@@ -191,12 +209,19 @@ pub(super) async fn approve(asked: &Asked, approve: ApprovePin) -> Result<Approv
         )));
     }
     let target = AuditTarget::new(Some(server_of(server).into()), Some(ToolName::new(name.to_string())));
-    let details = [("digest", &*shown), ("pinned_for", server.as_str())];
+    let despite = approve.despite.join(" ");
+    let mut details = vec![("digest", &*shown), ("pinned_for", server.as_str())];
+    if !despite.is_empty() {
+        details.push(("despite", &despite));
+    }
     asked.record("dev.cloto.mgp.definition_approved", target, &details).await?;
     let upstream = asked.parts.fleet.get(server_of(server));
     let kind = name.kind();
-    let (definitions, server, name) = (asked.parts.definitions.clone(), server.clone(), name.clone());
-    let approved = tokio::task::spawn_blocking(move || definitions.pins().approve(&server, &name, digest));
+    let (definitions, server, name) = (definitions.clone(), server.clone(), name.clone());
+    let approved = tokio::task::spawn_blocking(move || {
+        let despite: Vec<_> = approve.despite.iter().map(String::as_str).collect();
+        definitions.approve(&server, &name, digest, &despite)
+    });
     match approved.await {
         Ok(Ok(())) => {
             // Those who may use it see it, and hear of it, when it is listed.
@@ -211,10 +236,9 @@ pub(super) async fn approve(asked: &Asked, approve: ApprovePin) -> Result<Approv
     }
 }
 
-fn refused(parts: &Parts, server: &ServerId, name: &DefinitionName) -> Option<Refused> {
-    let is_refused = matches!(parts.definitions.hold(server, name), Some(Hold::Refused(_)));
-    let refused = is_refused.then(|| parts.definitions.refused())?;
-    refused.into_iter().find(|refused| refused.server == *server && refused.name == *name)
+/// Whether all that was found is named.
+fn is_named(found: &FoundIn, despite: &[String]) -> bool {
+    found.rules().all(|rule| despite.iter().any(|named| named == rule))
 }
 
 fn unknown(server: &ServerId, name: &DefinitionName) -> Error {
@@ -225,27 +249,27 @@ fn unknown(server: &ServerId, name: &DefinitionName) -> Error {
 }
 
 impl PinRow {
-    fn of(pinned: &Pinned) -> Self {
-        let state = &pinned.state;
+    fn of(parts: &Parts, server: ServerId, name: DefinitionName) -> Self {
+        let held = parts.definitions.found_in(&server, &name).filter(|found| found.is_held);
+        let state = parts.definitions.pins().state(&server, &name);
+        let approved = state.as_ref().and_then(PinState::approved);
+        let digest = |definition: &Definition| definition.digest().to_string();
         Self {
-            server_id: pinned.server.clone(),
-            name: pinned.name().clone(),
-            state: PinWord::of(state),
-            approved: state.approved().map(|definition| definition.digest().to_string()),
-            waiting: state.pending().map(|definition| definition.digest().to_string()),
-            refused: None,
-        }
-    }
-
-    fn refused(refused: &Refused, state: Option<&PinState>) -> Self {
-        let approved = state.and_then(PinState::approved);
-        Self {
-            server_id: refused.server.clone(),
-            name: refused.name.clone(),
-            state: PinWord::Refused,
-            approved: approved.map(|definition| definition.digest().to_string()),
-            waiting: None,
-            refused: Some(refused.finding.to_string()),
+            state: match &state {
+                _ if held.is_some() => PinWord::Refused,
+                Some(state) => PinWord::of(state),
+                // What is not pinned is used unless something is held.
+                None => PinWord::Approved,
+            },
+            approved: approved.map(digest),
+            waiting: match &held {
+                Some(held) => held.definition.as_ref().map(digest),
+                None => state.as_ref().and_then(PinState::pending).map(digest),
+            },
+            refused: held.map(|held| held.told()),
+            standing: ShownStanding::of(parts, &server, &name),
+            server_id: server,
+            name,
         }
     }
 }

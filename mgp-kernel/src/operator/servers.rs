@@ -10,6 +10,7 @@ use mgp_types::{Error, code};
 use serde::{Deserialize, Serialize};
 
 use super::layer::Asked;
+use super::standing::Counts;
 use crate::parts::Parts;
 use crate::upstream::Upstream;
 
@@ -31,6 +32,12 @@ pub(crate) struct ServerRow {
     pub(crate) enabled: bool,
     /// How many of its tools are offered.
     pub(crate) tools: u64,
+    /// How many of its tools, prompts, templates and resources are held until they are approved.
+    #[serde(default)]
+    pub(crate) held: u64,
+    /// How many are offered and flagged.
+    #[serde(default)]
+    pub(crate) flagged: u64,
     /// How it is reached.
     pub(crate) transport: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -100,9 +107,13 @@ pub(crate) struct ServerLog {
 pub(super) fn list(parts: &Parts) -> Servers {
     let config = parts.config.load();
     let of = |id: &ServerId| config.servers.iter().find(|server| server.id == id.as_str());
+    let counts = Counts::of(parts);
     let running = parts.fleet.views().into_iter().map(|view| {
         let configured = of(&view.id);
+        let (held, flagged) = counts.of_server(&view.id, view.agent.as_deref());
         ServerRow {
+            held,
+            flagged,
             agent_id: view.agent,
             state: view.state,
             enabled: true,
@@ -123,8 +134,12 @@ pub(super) fn list(parts: &Parts) -> Servers {
     // Those that do not run are shown as well, so that nobody looks for them.
     for server in &config.servers {
         if !servers.iter().any(|running| running.id.as_str() == server.id) {
+            let id = ServerId::from(server.id.as_str());
+            let (held, flagged) = counts.of_server(&id, None);
             servers.push(ServerRow {
-                id: server.id.as_str().into(),
+                id,
+                held,
+                flagged,
                 agent_id: None,
                 state: ServerState::Registered,
                 enabled: server.enabled,

@@ -1,11 +1,12 @@
 //! All tools, with their definitions as their servers wrote them; what a model is shown of them is another list.
 
-use mgp_security::definition::DefinitionKind;
+use mgp_security::definition::{DefinitionKind, DefinitionName, server_of};
 use mgp_types::RawJson;
-use mgp_types::mgp::{NameStyle, RiskLevel, ServerId, ToolName};
+use mgp_types::mgp::{NameStyle, ResolvedTool, RiskLevel, ServerId, ToolName};
 use serde::{Deserialize, Serialize};
 
 use super::page::Page;
+use super::standing::{HeldTool, ShownStanding, held_tools};
 use crate::parts::Parts;
 
 /// Asks for tools: all, those of a server, or one by the name that clients call it.
@@ -24,6 +25,9 @@ pub(crate) struct ListTools {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ToolPage {
     pub(crate) tools: Vec<ToolRow>,
+    /// The tools that are not offered because their definitions are held: all that were asked for, on the first page.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) held: Vec<HeldTool>,
     /// Names like the one that was asked for, if there is none of that name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) near: Vec<String>,
@@ -41,6 +45,9 @@ pub(crate) struct ToolRow {
     pub(crate) risk: RiskLevel,
     /// Whether its definition is approved, so that it may be used.
     pub(crate) admitted: bool,
+    /// How its definition is flagged, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) standing: Option<ShownStanding>,
     pub(crate) definition: RawJson,
 }
 
@@ -58,6 +65,7 @@ pub(super) fn list(parts: &Parts, asked: &ListTools) -> ToolPage {
                 DefinitionKind::Tool,
                 resolved.name.as_str(),
             ),
+            standing: standing(parts, resolved),
             definition: tool.definition(NameStyle::DOTS),
         }
     };
@@ -66,6 +74,7 @@ pub(super) fn list(parts: &Parts, asked: &ListTools) -> ToolPage {
         let near = if tools.is_empty() { snapshot.near(name, |_| true) } else { Vec::new() };
         return ToolPage {
             tools,
+            held: held_tools(parts, None, Some(name)),
             near: near.iter().map(|tool| tool.shown.to_string()).collect(),
             next_offset: None,
         };
@@ -74,5 +83,16 @@ pub(super) fn list(parts: &Parts, asked: &ListTools) -> ToolPage {
         asked.server_id.as_ref().is_none_or(|server| *server == tool.resolved.server)
     };
     let (tools, next_offset) = asked.page.of(snapshot.tools().iter().filter(of).map(row));
-    ToolPage { tools, near: Vec::new(), next_offset }
+    let held =
+        if asked.page.offset == 0 { held_tools(parts, asked.server_id.as_ref(), None) } else { Vec::new() };
+    ToolPage { tools, held, near: Vec::new(), next_offset }
+}
+
+/// How the definition of a tool stands on any connection to its server, if it is held or flagged there.
+fn standing(parts: &Parts, tool: &ResolvedTool) -> Option<ShownStanding> {
+    let name = DefinitionName::new(DefinitionKind::Tool, tool.name.as_str());
+    let found = parts.definitions.found().into_iter();
+    let mut holders =
+        found.filter(|found| found.name == name && server_of(&found.server) == tool.server.as_str());
+    ShownStanding::of(parts, &holders.next()?.server, &name)
 }

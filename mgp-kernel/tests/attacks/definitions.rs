@@ -82,7 +82,7 @@ async fn a_prompt_with_hidden_orders_is_refused_and_shown() {
     for name in ["files.report", "files.sum", "report"] {
         let answer = talk.ask("prompts/get", &json!({"name": name, "arguments": {}}));
         let text = refusal(&answer);
-        assert!(text.contains("is refused") && text.contains("files"), "{text}");
+        assert!(text.contains("is held back by the rule") && text.contains("files"), "{text}");
     }
     assert_eq!(arrived(&home, "prompts/get"), 0);
     let row = pin(&home, "prompt:report");

@@ -12,6 +12,7 @@
 #![allow(dead_code, reason = "files that several test programs share have what only some of them use")]
 
 mod access_patterns;
+mod addresses;
 mod approves_itself;
 mod clients_shell;
 mod cloned_folder;
@@ -20,6 +21,7 @@ mod confinement;
 mod connections;
 mod control;
 mod definitions;
+mod held;
 #[path = "../support/home.rs"]
 mod home;
 #[path = "../support/program.rs"]
@@ -61,8 +63,10 @@ fn main() -> ExitCode {
         record::TESTS,
         resources::TESTS,
         definitions::TESTS,
+        held::TESTS,
         unknown_methods::TESTS,
         access_patterns::TESTS,
+        addresses::TESTS,
     ];
     runner::run(&tests.concat(), &arguments)
 }

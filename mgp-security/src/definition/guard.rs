@@ -7,30 +7,31 @@ use arc_swap::ArcSwap;
 use mgp_types::Object;
 
 use super::names::check_name;
-use super::scan::scan_definition;
 use super::{
-    Definition, DefinitionKind, DefinitionName, Diff, Hold, PinState, Pins, ServerId, Verdict, hold,
+    ApproveError, ConfiguredServer, Definition, DefinitionKind, DefinitionName, Diff, Found, FoundIn, Hold,
+    Judgement, PinState, Pins, ServerId, Verdict, hold, judge_definition_sparing,
 };
 use crate::tool::MAX_TOOLS;
 use crate::{Digest, Finding, StoreError};
 
 /// Decides which of the tools, prompts, templates and resources that a server lists may be used.
 ///
-/// A definition is refused for what is in it, and quarantined for not being the one that was approved. What is
-/// refused is not pinned: it can be approved only after its server has mended it. Resources are refused for what is in
-/// their definitions and never pinned.
+/// A definition is refused for what is in it, and quarantined for not being the one that was approved; one that is only worded
+/// like an attack is flagged, and may be used. What is refused is not pinned before an operator has
+/// [approved](Self::approve) it as it is. Resources are refused for what is in their definitions and never pinned.
 #[derive(Debug)]
 pub struct DefinitionGuard {
     pins: Pins,
-    /// What was refused of each server in its last lists, approved before or not, by the number of its kind.
-    refused: ArcSwap<HashMap<ServerId, RefusedByKind>>,
+    /// What was found in the last lists of each server, in definitions that were approved before or not, by the number of
+    /// their kind.
+    found: ArcSwap<HashMap<ServerId, FoundByKind>>,
     /// Whether tools are called by the name of their server as well.
     qualified: bool,
 }
 
-type RefusedByKind = [Arc<RefusedByName>; DefinitionKind::ALL.len()];
+type FoundByKind = [Arc<FoundByName>; DefinitionKind::ALL.len()];
 
-type RefusedByName = HashMap<Box<str>, Finding>;
+type FoundByName = HashMap<Box<str>, FoundIn>;
 
 /// What may be done with what is defined.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +39,11 @@ type RefusedByName = HashMap<Box<str>, Finding>;
 pub enum Admission {
     /// It may be listed and used.
     Admitted,
+    /// It may be listed and used, and operators are told: its definition is worded like an attack.
+    Flagged {
+        /// How.
+        finding: Finding,
+    },
     /// It is kept back until its definition is approved.
     Quarantined {
         /// Why.
@@ -72,18 +78,6 @@ pub struct Examined {
     pub gone: Vec<DefinitionName>,
 }
 
-/// A definition that is refused.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Refused {
-    /// The server that lists it.
-    pub server: ServerId,
-    /// Which it is.
-    pub name: DefinitionName,
-    /// Why.
-    pub finding: Finding,
-}
-
 /// Which part of a list is examined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Page {
@@ -96,7 +90,7 @@ enum Page {
 impl DefinitionGuard {
     /// A guard that remembers in `pins`.
     pub fn new(pins: Pins) -> Self {
-        Self { pins, refused: ArcSwap::default(), qualified: false }
+        Self { pins, found: ArcSwap::default(), qualified: false }
     }
 
     /// Lets two servers have tools of one name: models call each by the name of its server as well, so that neither passes
@@ -110,8 +104,9 @@ impl DefinitionGuard {
     /// Whether what is defined under this name may be used: it has an approved definition, unless it is of a kind that is not
     /// pinned, and the last list did not change or poison it.
     pub fn is_admitted(&self, server: &ServerId, kind: DefinitionKind, name: &str) -> bool {
-        let refused = self.refused.load();
-        !refused.get(server).is_some_and(|kinds| kinds[kind as usize].contains_key(name))
+        let found = self.found.load();
+        let found = found.get(server).and_then(|kinds| kinds[kind as usize].get(name));
+        !found.is_some_and(|found| found.is_held)
             && (!kind.is_pinned() || self.pins.is_approved(server, kind, name))
     }
 
@@ -122,18 +117,62 @@ impl DefinitionGuard {
 
     /// Returns why the definition called `name` must not be used; `None` if it may be.
     pub fn hold(&self, server: &ServerId, name: &DefinitionName) -> Option<Hold> {
-        let refused = self.refused.load();
-        if let Some(finding) =
-            refused.get(server).and_then(|kinds| kinds[name.kind() as usize].get(name.as_str()))
-        {
-            return Some(Hold::Refused(finding.rule));
+        if let Some(found) = self.found_in(server, name).filter(|found| found.is_held) {
+            let rule = found.rule();
+            return Some(if found.definition.is_some() { Hold::Found(rule) } else { Hold::Refused(rule) });
         }
+        let is_reconfigured = || self.pins.is_reconfigured(server, name);
         match self.pins.state(server, name) {
             Some(PinState::Approved(_)) => None,
+            Some(_) if is_reconfigured() => Some(Hold::Reconfigured),
             Some(PinState::Asked(_)) => Some(Hold::New),
             Some(PinState::Changed { .. }) => Some(Hold::Changed),
             None => name.kind().is_pinned().then_some(Hold::Unlisted),
         }
+    }
+
+    /// Returns what was found in the definition called `name` when it was listed last.
+    pub fn found_in(&self, server: &ServerId, name: &DefinitionName) -> Option<FoundIn> {
+        let found = self.found.load();
+        found.get(server)?[name.kind() as usize].get(name.as_str()).cloned()
+    }
+
+    /// Approves the definition called `name` that has `digest`, which is what whoever approves has seen, despite of what these
+    /// rules find in it. What was found and is not named keeps it held.
+    ///
+    /// # Errors
+    /// No definition waits for approval or is flagged, another one is, something was found that is not among the rules or cannot
+    /// be accepted, or the store cannot be written.
+    pub fn approve(
+        &self,
+        server: &ServerId,
+        name: &DefinitionName,
+        digest: Digest,
+        despite: &[&str],
+    ) -> Result<(), ApproveError> {
+        let Some(found) = self.found_in(server, name) else { return self.pins.approve(server, name, digest) };
+        let definition = found.definition.as_ref().ok_or(ApproveError::Refused(found.rule()))?;
+        if definition.digest() != digest {
+            return Err(ApproveError::OtherPending(definition.digest()));
+        }
+        if let Some(unnamed) = found.rules().find(|rule| !despite.contains(rule)) {
+            let is_pending = self.pins.state(server, name).is_some_and(|state| state.pending().is_some());
+            // One that is only flagged stays so.
+            return if !found.is_held && is_pending {
+                self.pins.approve(server, name, digest)
+            } else {
+                Err(ApproveError::Found(unnamed))
+            };
+        }
+        self.pins.accept(server, definition, found.rules())?;
+        self.found.rcu(|all| {
+            let mut all = HashMap::clone(all);
+            if let Some(kinds) = all.get_mut(server) {
+                Arc::make_mut(&mut kinds[name.kind() as usize]).remove(name.as_str());
+            }
+            all
+        });
+        Ok(())
     }
 
     /// Returns the definition that keeps the resource `uri` from being read, and why: its own, or that of a template that it is
@@ -143,9 +182,11 @@ impl DefinitionGuard {
         if let Some(hold) = self.hold(server, &own) {
             return Some((own, hold));
         }
-        let refused = self.refused.load();
-        let refused = refused.get(server).map(|kinds| &kinds[DefinitionKind::Template as usize]);
-        let mut held: Vec<_> = refused.into_iter().flat_map(|names| names.keys().cloned()).collect();
+        let found = self.found.load();
+        let found = found.get(server).map(|kinds| &kinds[DefinitionKind::Template as usize]);
+        let found = found.into_iter().flat_map(|names| names.iter());
+        let mut held: Vec<_> =
+            found.filter(|(_, found)| found.is_held).map(|(name, _)| name.clone()).collect();
         let mut approved = Vec::new();
         for (name, state) in &*self.pins.known(server, DefinitionKind::Template) {
             match state {
@@ -162,20 +203,24 @@ impl DefinitionGuard {
     /// Returns all definitions of `kind` that are refused or wait for approval, each with the id that it is pinned for.
     pub fn held(&self, kind: DefinitionKind) -> Vec<(ServerId, DefinitionName)> {
         let mut held = self.pins.waiting(kind);
-        let refused = self.refused.load();
-        let refused = refused.iter().flat_map(|(server, kinds)| {
-            kinds[kind as usize].keys().map(|name| (server.clone(), DefinitionName::new(kind, name.clone())))
-        });
-        held.extend(refused);
+        let found = self.found().into_iter();
+        held.extend(
+            found
+                .filter(|found| found.finding.is_held && found.name.kind() == kind)
+                .map(|found| (found.server, found.name)),
+        );
+        // One that waited for approval may hide something since.
+        held.sort();
+        held.dedup();
         held
     }
 
-    /// All that was refused in the last lists, by server, kind and name.
-    pub fn refused(&self) -> Vec<Refused> {
-        let refused = self.refused.load();
-        let all = refused.iter().flat_map(|(server, kinds)| {
+    /// Returns all in which something was found in the last lists, by server, kind and name.
+    pub fn found(&self) -> Vec<Found> {
+        let found = self.found.load();
+        let all = found.iter().flat_map(|(server, kinds)| {
             let of_kind = |kind: DefinitionKind| kinds[kind as usize].iter().map(move |it| (kind, it));
-            DefinitionKind::ALL.into_iter().flat_map(of_kind).map(|(kind, (name, finding))| Refused {
+            DefinitionKind::ALL.into_iter().flat_map(of_kind).map(|(kind, (name, finding))| Found {
                 server: server.clone(),
                 name: DefinitionName::new(kind, name.clone()),
                 finding: finding.clone(),
@@ -201,10 +246,24 @@ impl DefinitionGuard {
         kind: DefinitionKind,
         listed: &[Object],
     ) -> Result<Examined, StoreError> {
-        self.examine_page(server, kind, listed, Page::First)
+        self.examine_by(server, kind, listed, &ConfiguredServer::new())
     }
 
-    /// Examines a further page of the resources that `server` lists. What was refused on the pages before stays so.
+    /// Examines as [`examine`](Self::examine) does, by what the configuration says of the server.
+    ///
+    /// # Errors
+    /// As [`examine`](Self::examine).
+    pub fn examine_by(
+        &self,
+        server: &ServerId,
+        kind: DefinitionKind,
+        listed: &[Object],
+        configured: &ConfiguredServer,
+    ) -> Result<Examined, StoreError> {
+        self.examine_page(server, kind, listed, Page::First, configured)
+    }
+
+    /// Examines a further page of the resources that `server` lists. What was found on the pages before stays so.
     ///
     /// # Errors
     /// As [`examine`](Self::examine).
@@ -212,8 +271,9 @@ impl DefinitionGuard {
         &self,
         server: &ServerId,
         listed: &[Object],
+        configured: &ConfiguredServer,
     ) -> Result<Examined, StoreError> {
-        self.examine_page(server, DefinitionKind::Resource, listed, Page::Later)
+        self.examine_page(server, DefinitionKind::Resource, listed, Page::Later, configured)
     }
 
     fn examine_page(
@@ -222,22 +282,38 @@ impl DefinitionGuard {
         kind: DefinitionKind,
         listed: &[Object],
         page: Page,
+        configured: &ConfiguredServer,
     ) -> Result<Examined, StoreError> {
-        let findings = self.findings(server, kind, listed);
-        self.note_refused(server, kind, listed, &findings, page);
-        let sound: Vec<_> = findings.iter().filter_map(|it| it.as_ref().ok().cloned()).collect();
-        let verdicts = if kind.is_pinned() { self.pins.observe(server, kind, &sound)? } else { Vec::new() };
+        let judged = self.judge(server, kind, listed, configured);
+        self.note_found(server, kind, listed, &judged, page);
+        let sound: Vec<_> = judged.iter().filter_map(|judged| judged.usable().cloned()).collect();
+        let verdicts = if kind.is_pinned() {
+            self.pins.observe_by(server, kind, &sound, configured.entry())?
+        } else {
+            Vec::new()
+        };
         let (of_listed, of_gone) = verdicts.split_at(sound.len().min(verdicts.len()));
         let mut decided = of_listed.iter().zip(&sound);
-        let admissions = findings
+        let admissions = judged
             .into_iter()
-            .map(|sound| match sound {
-                Err(finding) => Admission::Refused { finding },
-                Ok(_) if !kind.is_pinned() => Admission::Admitted,
-                Ok(_) => decided.next().map_or_else(
-                    || crowded(kind),
-                    |((_, verdict), it)| admission(kind, verdict, it.digest()),
-                ),
+            .map(|judged| {
+                let flag = match judged {
+                    Judged::Found(found) if found.is_held => return refused(found),
+                    Judged::Found(found) => found.findings.into_iter().next(),
+                    Judged::Sound(_) => None,
+                };
+                let admission = if kind.is_pinned() {
+                    decided.next().map_or_else(
+                        || crowded(kind),
+                        |((_, verdict), it)| admission(kind, verdict, it.digest()),
+                    )
+                } else {
+                    Admission::Admitted
+                };
+                match (admission, flag) {
+                    (Admission::Admitted, Some(finding)) => Admission::Flagged { finding },
+                    (admission, _) => admission,
+                }
             })
             .collect();
         let present: HashSet<_> = listed.iter().map(|listed| kind.name_in(listed)).collect();
@@ -245,52 +321,86 @@ impl DefinitionGuard {
         Ok(Examined { admissions, gone: gone.cloned().collect() })
     }
 
-    /// What is wrong with each of the definitions by itself and beside the others; the definition, if nothing is.
-    fn findings(
+    /// Judges each of the definitions by itself and beside the others.
+    fn judge(
         &self,
         server: &ServerId,
         kind: DefinitionKind,
         listed: &[Object],
-    ) -> Vec<Result<Definition, Finding>> {
+        configured: &ConfiguredServer,
+    ) -> Vec<Judged> {
         let names = self.pins.names();
         let mut known = HashSet::new();
         let judge = |listed: &Object| {
-            if kind == DefinitionKind::Tool && !self.qualified {
-                check_name(server, &kind.name_in(listed), &names)?;
+            let held = |finding: Finding, definition| Judged::Found(FoundIn::held(vec![finding], definition));
+            if kind == DefinitionKind::Tool
+                && !self.qualified
+                && let Err(finding) = check_name(server, &kind.name_in(listed), &names)
+            {
+                return held(finding, None);
             }
-            scan_definition(kind, listed, &|word| names.is_of_another(server, word))?;
-            let definition = Definition::read(kind, listed).map_err(|error| {
-                Finding::new("malformed-definition", format!("the definition cannot be pinned: {error}"))
-            })?;
+            let definition = Definition::read(kind, listed);
+            let accepted = |rule: &str| {
+                definition.as_ref().is_ok_and(|it| {
+                    configured.allows(it.name(), rule)
+                        || self.pins.is_accepted(server, it.name(), it.digest(), rule)
+                })
+            };
+            let is_foreign = |word: &str| names.is_of_another(server, word);
+            let mut findings: Vec<Finding> = Vec::new();
+            // Each turn spares one rule more, so that whoever decides is shown all that is found.
+            let flag = loop {
+                let spared =
+                    |rule: &str| accepted(rule) || findings.iter().any(|finding| finding.rule == rule);
+                match judge_definition_sparing(kind, listed, &is_foreign, &spared) {
+                    Judgement::Hold(finding) if !findings.iter().any(|known| known.rule == finding.rule) => {
+                        findings.push(finding);
+                    }
+                    Judgement::Hold(_) | Judgement::Allow => break None,
+                    Judgement::Flag(finding) => break Some(finding),
+                }
+            };
+            if !findings.is_empty() {
+                return Judged::Found(FoundIn::held(findings, definition.ok()));
+            }
+            let definition = match definition {
+                Ok(definition) => definition,
+                Err(error) => {
+                    let message = format!("the definition cannot be pinned: {error}");
+                    return held(Finding::new("malformed-definition", message), None);
+                }
+            };
             if kind.is_pinned() && !known.insert(definition.name().clone()) {
-                return Err(Finding::new(
-                    "shadowed-name",
-                    format!("the server lists two {kind}s of this name"),
-                ));
+                let message = format!("the server lists two {kind}s of this name");
+                return held(Finding::new("shadowed-name", message), None);
             }
-            Ok(definition)
+            match flag {
+                Some(finding) => Judged::Found(FoundIn::flagged(finding, definition)),
+                None => Judged::Sound(definition),
+            }
         };
         listed.iter().map(judge).collect()
     }
 
-    fn note_refused(
+    fn note_found(
         &self,
         server: &ServerId,
         kind: DefinitionKind,
         listed: &[Object],
-        findings: &[Result<Definition, Finding>],
+        judged: &[Judged],
         page: Page,
     ) {
         // Of two of one name the first may be sound; the second is refused by itself.
-        let sound: HashSet<_> = findings.iter().flatten().map(|it| it.name().as_str()).collect();
-        let refused = listed.iter().zip(findings).filter_map(|(listed, finding)| {
+        let usable: HashSet<_> =
+            judged.iter().filter_map(|judged| Some(judged.usable()?.name().as_str())).collect();
+        let found = listed.iter().zip(judged).filter_map(|(listed, judged)| {
             let name = kind.name_in(listed);
-            let is_usable = name.is_empty() || sound.contains(&*name);
-            let finding = finding.as_ref().err().filter(|_| !is_usable)?;
-            Some((Box::<str>::from(name), finding.clone()))
+            let Judged::Found(found) = judged else { return None };
+            let is_other = found.is_held && usable.contains(&*name);
+            (!name.is_empty() && !is_other).then(|| (Box::<str>::from(name), found.clone()))
         });
-        let refused: Vec<_> = refused.collect();
-        self.refused.rcu(|all| {
+        let found: Vec<_> = found.collect();
+        self.found.rcu(|all| {
             let mut all = HashMap::clone(all);
             let kinds = all.entry(server.clone()).or_default();
             let names = Arc::make_mut(&mut kinds[kind as usize]);
@@ -298,9 +408,33 @@ impl DefinitionGuard {
                 names.clear();
             }
             let room = MAX_TOOLS.saturating_sub(names.len());
-            names.extend(refused.iter().take(room).cloned());
+            names.extend(found.iter().take(room).cloned());
             all
         });
+    }
+}
+
+/// What was decided about one definition before it is compared with what is pinned.
+enum Judged {
+    Sound(Definition),
+    Found(FoundIn),
+}
+
+impl Judged {
+    /// The definition, unless it is held.
+    fn usable(&self) -> Option<&Definition> {
+        match self {
+            Self::Sound(definition) => Some(definition),
+            Self::Found(found) => found.definition.as_ref().filter(|_| !found.is_held),
+        }
+    }
+}
+
+fn refused(found: FoundIn) -> Admission {
+    // There is one, or nothing would be held.
+    let finding = found.findings.into_iter().next();
+    Admission::Refused {
+        finding: finding.unwrap_or_else(|| Finding::new("malformed-definition", "the definition is held")),
     }
 }
 

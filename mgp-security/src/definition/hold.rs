@@ -1,13 +1,13 @@
 //! Why a definition must not be used, and what is said to whoever uses it.
 
 use std::borrow::Cow;
-use std::fmt;
+use std::fmt::Write as _;
 
 use mgp_types::mgp::{Recovery, Refusal, ServerId, code};
 use mgp_types::{Context, Error, Object, RawJson, UriTemplate};
 
-use super::DefinitionName;
 use super::invisible::visible;
+use super::{DefinitionName, FoundIn, server_of};
 
 /// Why a definition must not be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +17,11 @@ pub enum Hold {
     New,
     /// It is not the one that was approved.
     Changed,
-    /// It is refused for what is in it, by this rule.
+    /// It is not the one that was approved, and came with a change of its server's configuration.
+    Reconfigured,
+    /// This rule found something in it that an operator can accept.
+    Found(&'static str),
+    /// This rule found what only its server can mend.
     Refused(&'static str),
     /// The server does not list it.
     Unlisted,
@@ -28,48 +32,129 @@ impl Hold {
     /// notes it in the trail of the request.
     pub fn refusal(self, holder: &ServerId, name: &DefinitionName, context: &Context) -> Error {
         let rule = match self {
-            Self::New | Self::Changed => "quarantined",
-            Self::Refused(_) | Self::Unlisted => "not-admitted",
+            Self::New | Self::Changed | Self::Reconfigured => "quarantined",
+            Self::Found(_) | Self::Refused(_) | Self::Unlisted => "not-admitted",
         };
         if let Some(trail) = &context.trail {
             trail.note_refusal(Refusal::new("definition", rule));
         }
         let mut details = Object::new();
         details.set("rule", RawJson::from_text(rule));
+        if let Self::Found(found) | Self::Refused(found) = self {
+            details.set("found", RawJson::from_text(found));
+        }
         details.set("advice", RawJson::from_text("use something else, or have an operator look at this one"));
         let recovery =
             Recovery::for_code(code::VALIDATION_BLOCKED).unwrap_or_default().with_details(&details);
-        let message = Sentence { hold: self, holder, name }.to_string();
+        let shown: String = name.as_str().chars().take(MAX_NAME_CHARS).collect();
+        let mut message =
+            format!("the definition of the {} `{}` of `{holder}` ", name.kind(), visible(&shown));
+        if self == Self::Unlisted {
+            message.push_str("is not offered here, or is refused");
+        } else {
+            // What was found is written by the server, so that whoever calls is told the rule alone.
+            let standing = Standing::Held(self);
+            let _ = write!(message, "{}; {}", standing.reason(holder, None), standing.way(holder, name));
+        }
         Error::new(code::VALIDATION_BLOCKED, message).with_recovery(recovery)
     }
 }
 
-struct Sentence<'a> {
-    hold: Hold,
-    holder: &'a ServerId,
-    name: &'a DefinitionName,
+/// How a definition stands that is not simply used, in the words that are said of it everywhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "closed: a definition is used, used and marked, or held")]
+pub enum Standing {
+    /// It is not offered.
+    Held(Hold),
+    /// It is offered, and operators are told that this rule found something in it.
+    Flagged(&'static str),
 }
 
-impl fmt::Display for Sentence<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { hold, holder, name } = self;
-        let shown: String = name.as_str().chars().take(MAX_NAME_CHARS).collect();
-        let kind = name.kind();
-        write!(f, "the definition of the {kind} `{}` of `{holder}` ", visible(&shown))?;
-        let why = match hold {
-            Hold::New => "is new",
-            Hold::Changed => "changed after it was approved",
-            Hold::Refused(rule) => {
-                return write!(f, "is refused ({rule}); it is offered again when its server has mended it");
+impl Standing {
+    /// Returns the word for it that lists show.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Held(_) => "held",
+            Self::Flagged(_) => "flagged",
+        }
+    }
+
+    /// Returns why a definition stands so, with what was found, if the reader may be shown that.
+    pub fn reason(self, holder: &ServerId, found: Option<&FoundIn>) -> String {
+        let held = match self {
+            Self::Held(Hold::New) => "is new and is held back until an operator has approved it".to_owned(),
+            Self::Held(Hold::Changed) => {
+                "changed after it was approved and is held back until an operator has approved it".to_owned()
             }
-            Hold::Unlisted => return f.write_str("is not offered here, or is refused"),
+            Self::Held(Hold::Reconfigured) => format!(
+                "changed since the configuration of `{}` changed and is held back until an operator has approved it",
+                server_of(holder)
+            ),
+            Self::Held(Hold::Found(rule)) => {
+                format!("is held back by the rule {rule} until an operator has approved it")
+            }
+            Self::Held(Hold::Refused(rule)) => {
+                format!("is refused by the rule {rule} until its server has mended it")
+            }
+            Self::Held(Hold::Unlisted) => "is not listed".to_owned(),
+            Self::Flagged(rule) => format!("is flagged by the rule {rule}, and is offered"),
         };
-        let command = name.as_argument();
-        write!(
-            f,
-            "{why} and is held back until an operator has approved it: `mgp pin diff {holder} {command}` shows it, \
-             `mgp pin approve {holder} {command}` approves it"
-        )
+        match found {
+            Some(found) => format!("{held}: {}", found.told()),
+            None => held,
+        }
+    }
+
+    /// Returns the command that changes it.
+    pub fn command(self, holder: &ServerId, name: &DefinitionName) -> Option<String> {
+        let name = name.as_argument();
+        match self {
+            Self::Held(Hold::Reconfigured) => Some("mgp pin approve --since-config".to_owned()),
+            Self::Held(Hold::New | Hold::Changed | Hold::Found(_)) | Self::Flagged(_) => {
+                Some(format!("mgp pin approve {holder} {name}"))
+            }
+            Self::Held(Hold::Refused(_)) => Some(format!("mgp pin show {holder} {name}")),
+            Self::Held(Hold::Unlisted) => None,
+        }
+    }
+
+    /// Returns what shows it, what changes it, and what else would.
+    pub fn way(self, holder: &ServerId, name: &DefinitionName) -> String {
+        let argument = name.as_argument();
+        let show = match self {
+            Self::Held(Hold::Changed | Hold::Reconfigured) => "diff",
+            _ => "show",
+        };
+        let mut way = format!("`mgp pin {show} {holder} {argument}` shows it");
+        if let (Some(command), false) =
+            (self.command(holder, name), matches!(self, Self::Held(Hold::Refused(_))))
+        {
+            let _ = write!(way, ", `{command}` approves ");
+            way.push_str(match self {
+                Self::Held(Hold::Reconfigured) => "all that changed so",
+                _ => "it",
+            });
+        }
+        if let Self::Held(Hold::Found(rule)) | Self::Flagged(rule) = self {
+            let _ = write!(
+                way,
+                ", and `[servers.definitions] allow = [{{ tool = {}, rule = \"{rule}\" }}]` in the table of the server \
+                 `{}` in `mgp.toml` ends the rule for it",
+                quoted(name),
+                server_of(holder)
+            );
+        }
+        way
+    }
+}
+
+/// The name as a text of TOML, with what cannot be seen spelled out.
+fn quoted(name: &DefinitionName) -> String {
+    let text: String = name.to_string().chars().take(MAX_NAME_CHARS).collect();
+    if text.contains(['"', '\\']) {
+        format!("'{}'", visible(&text))
+    } else {
+        format!("\"{}\"", visible(&text))
     }
 }
 
@@ -136,8 +221,12 @@ mod tests {
         assert!(held.contains("the template `file:///{+path}` of `files` changed"), "{held}");
         assert!(held.contains("`mgp pin approve files 'template:file:///{+path}'`"), "{held}");
         assert!(text(Hold::New, "read").contains("`mgp pin approve files read`"));
-        let refused = text(Hold::Refused("hidden-instruction"), "prompt:a\u{1b}b");
-        assert!(!refused.contains("approve") && !refused.contains('\u{1b}'), "{refused}");
+        assert!(text(Hold::Reconfigured, "read").contains("`mgp pin approve --since-config`"));
+        let found = text(Hold::Found("hidden-instruction"), "prompt:a\u{1b}b");
+        assert!(found.contains("`mgp pin approve files") && !found.contains('\u{1b}'), "{found}");
+        assert!(found.contains("rule = \"hidden-instruction\" }]`"), "{found}");
+        let refused = text(Hold::Refused("shadowed-name"), "read");
+        assert!(!refused.contains("pin approve") && refused.contains("mended"), "{refused}");
     }
 
     #[test]

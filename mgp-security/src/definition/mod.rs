@@ -4,9 +4,11 @@
 //! examined before anybody sees it: no name may pass for another server's or the kernel's, no text may hide
 //! instructions, and what was approved once stays as it was or waits for approval again.
 
+mod configured;
 mod diff;
 mod fingerprint;
 mod fold;
+mod found;
 mod guard;
 mod hold;
 mod holder;
@@ -15,22 +17,28 @@ mod kind;
 mod layer;
 mod names;
 mod pin;
+mod remark;
 mod scan;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod store;
 
+pub use self::configured::ConfiguredServer;
 pub use self::diff::{Change, Diff};
 pub use self::fingerprint::{Definition, DefinitionError, fingerprint};
-pub use self::guard::{Admission, DefinitionGuard, Examined, QuarantineReason, Refused};
-pub use self::hold::Hold;
+pub use self::found::{Found, FoundIn};
+pub use self::guard::{Admission, DefinitionGuard, Examined, QuarantineReason};
+pub use self::hold::{Hold, Standing};
 pub use self::holder::{pinned_for, server_of};
 pub use self::kind::{DefinitionKind, DefinitionName, UnknownKind};
 pub use self::layer::{GuardLayer, Guarded};
 pub(crate) use self::names::skeleton;
 pub use self::names::{Names, check_name};
 pub use self::pin::{ApproveError, FirstUse, Pins, Verdict};
-pub use self::scan::{Judgement, judge_definition, scan_definition, scan_instructions, scan_text};
+pub use self::remark::{Beside, Remark, RemarkKind, UnknownRemark};
+pub use self::scan::{
+    Judgement, RULES, is_rule, judge_definition, judge_definition_sparing, scan_instructions, scan_text,
+};
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::SqlitePins;
 pub use self::store::{MemoryPins, PinState, PinStore, Pinned};

@@ -1,5 +1,7 @@
 //! The definitions that may be used, and those that wait for approval.
 
+mod beside;
+
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -10,7 +12,8 @@ use parking_lot::Mutex;
 use super::holder::server_of;
 use super::names::Names;
 use super::{
-    Definition, DefinitionKind, DefinitionName, Diff, PinState, PinStore, Pinned, ServerId, ToolName,
+    Beside, Definition, DefinitionKind, DefinitionName, Diff, PinState, PinStore, Pinned, RemarkKind,
+    ServerId, ToolName,
 };
 use crate::StoreError;
 use crate::canonical::Digest;
@@ -65,6 +68,7 @@ pub enum Verdict {
 #[derive(Debug, Clone, Default)]
 struct Snapshot {
     servers: HashMap<ServerId, ByKind>,
+    beside: Arc<Beside>,
     /// The names of the tools that have an approved definition.
     names: Arc<Names>,
 }
@@ -88,6 +92,7 @@ impl Pins {
             Arc::make_mut(&mut kinds[kind as usize]).insert(name, pinned.state);
         }
         snapshot.index_names();
+        snapshot.beside = Arc::new(store.load_beside()?);
         Ok(Self {
             policy,
             store: Box::new(store),
@@ -108,6 +113,21 @@ impl Pins {
         kind: DefinitionKind,
         listed: &[Definition],
     ) -> Result<Vec<(DefinitionName, Verdict)>, StoreError> {
+        self.observe_by(server, kind, listed, None)
+    }
+
+    /// Compares as [`observe`](Self::observe) does. `entry` is the digest of how the configuration starts or reaches the server:
+    /// what waits for approval in the first list after it has changed is remarked, and nothing that waits later.
+    ///
+    /// # Errors
+    /// As [`observe`](Self::observe).
+    pub fn observe_by(
+        &self,
+        server: &ServerId,
+        kind: DefinitionKind,
+        listed: &[Definition],
+        entry: Option<Digest>,
+    ) -> Result<Vec<(DefinitionName, Verdict)>, StoreError> {
         let _turn = self.turn.lock();
         let known = self.known(server, kind);
         let mut writing = Writing { pins: self, server, kind, states: None };
@@ -125,6 +145,9 @@ impl Pins {
             verdicts.push((definition.name().clone(), verdict));
         }
         writing.publish();
+        if let Some(entry) = entry {
+            self.note_entry(server, kind, entry, listed.iter().zip(&verdicts))?;
+        }
         let names: HashSet<&str> = listed.iter().map(|definition| definition.name().as_str()).collect();
         let gone = known.keys().filter(|name| !names.contains(&***name));
         verdicts.extend(gone.map(|name| (DefinitionName::new(kind, name.clone()), Verdict::Gone)));
@@ -151,6 +174,13 @@ impl Pins {
         let mut writing = Writing { pins: self, server, kind: name.kind(), states: None };
         writing.save(&known, PinState::Approved(pending.clone()))?;
         writing.publish();
+        // What came with a configuration is approved, and waits no more.
+        self.remark(
+            server,
+            name,
+            |remark| remark.digest == digest && remark.what != RemarkKind::Reconfigured,
+            [],
+        )?;
         Ok(())
     }
 
@@ -165,7 +195,9 @@ impl Pins {
                 self.store.remove(server, &DefinitionName::new(kind, name.clone()))?;
             }
         }
+        self.store.forget_beside(server)?;
         let mut snapshot = Snapshot::clone(&self.snapshot.load());
+        Arc::make_mut(&mut snapshot.beside).forget(server);
         snapshot.servers.remove(server);
         snapshot.index_names();
         self.snapshot.store(Arc::new(snapshot));
@@ -348,6 +380,12 @@ pub enum ApproveError {
     /// The definition has changed again since it was looked at.
     #[error("another definition waits for approval by now: {0}")]
     OtherPending(Digest),
+    /// Something was found in the definition that whoever approves did not name.
+    #[error("{0} found something in the definition: whoever approves it has to name that")]
+    Found(&'static str),
+    /// What was found is wrong with the form or the name of the definition, so that it cannot be used as it is.
+    #[error("the definition is refused by {0}, and can be approved only after its server has mended it")]
+    Refused(&'static str),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -32,7 +32,7 @@ use mgp_types::Object;
 use self::atom::Hit;
 use self::parameters::Parameters;
 use self::rules::{Match, Place};
-use self::table::ENCODED;
+use self::table::{ENCODED, EXFILTRATION, HIDDEN, REQUEST};
 use self::table_definitions::CROSS;
 use super::DefinitionKind;
 use super::fold::{Folded, undisguised};
@@ -65,29 +65,29 @@ pub fn judge_definition(
     listed: &Object,
     is_foreign: &dyn Fn(&str) -> bool,
 ) -> Judgement {
+    judge_definition_sparing(kind, listed, is_foreign, &|_| false)
+}
+
+/// Judges as [`judge_definition`] does, by all rules but those that are `spared`: an operator has looked at what they find.
+pub fn judge_definition_sparing(
+    kind: DefinitionKind,
+    listed: &Object,
+    is_foreign: &dyn Fn(&str) -> bool,
+    spared: &dyn Fn(&str) -> bool,
+) -> Judgement {
     let mut reader = Reader::new(is_foreign, Parameters::default());
+    reader.spared = spared;
     let read = reader.read_definition(kind, listed);
     reader.judgement(read)
 }
 
-/// Checks whether `listed`, the definition of a `kind`, has to be [held](Judgement::Hold); what is only flagged is logged.
-///
-/// # Errors
-/// It has to be held; the finding says why and where, for whoever runs the server.
-pub fn scan_definition(
-    kind: DefinitionKind,
-    listed: &Object,
-    is_foreign: &dyn Fn(&str) -> bool,
-) -> Result<(), Finding> {
-    match judge_definition(kind, listed, is_foreign) {
-        Judgement::Allow => Ok(()),
-        Judgement::Flag(finding) => {
-            let name = kind.name_in(listed);
-            tracing::warn!(%kind, name = %visible(&name), rule = finding.rule, finding = %finding.message, "a definition is flagged");
-            Ok(())
-        }
-        Judgement::Hold(finding) => Err(finding),
-    }
+/// The rules whose findings an operator can accept, by the names that stay. What else is found is wrong with the form of a
+/// definition or its name, and only the server can mend it.
+pub const RULES: [&str; 6] = [HIDDEN, REQUEST, EXFILTRATION, ENCODED, CROSS, INVISIBLE];
+
+/// Returns whether an operator can accept what the rule of this name finds.
+pub fn is_rule(name: &str) -> bool {
+    RULES.contains(&name)
 }
 
 /// Whether `text`, which a server says of itself to a model, hides instructions or characters.
@@ -117,6 +117,8 @@ pub fn scan_text(text: &str) -> Result<(), Finding> {
 struct Reader<'a> {
     /// Whether a word is the name of another server's tool.
     is_foreign: &'a dyn Fn(&str) -> bool,
+    /// Whether what a rule finds is accepted.
+    spared: &'a dyn Fn(&str) -> bool,
     parameters: Parameters,
     /// The descriptions so far.
     prose: String,
@@ -126,7 +128,7 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(is_foreign: &'a dyn Fn(&str) -> bool, parameters: Parameters) -> Self {
-        Self { is_foreign, parameters, prose: String::new(), flagged: None }
+        Self { is_foreign, spared: &|_| false, parameters, prose: String::new(), flagged: None }
     }
 
     fn judgement(self, read: Result<(), Finding>) -> Judgement {
@@ -173,6 +175,7 @@ impl<'a> Reader<'a> {
     /// Notes what was found at `pointer`.
     fn note(&mut self, found: Option<Found>, pointer: &str) -> Result<(), Finding> {
         match found {
+            Some(found) if (self.spared)(found.rule) => Ok(()),
             Some(found) if found.is_hard => Err(found.finding(pointer)),
             Some(found) => {
                 self.flagged.get_or_insert_with(|| found.finding(pointer));
@@ -230,7 +233,9 @@ impl<'a> Reader<'a> {
     }
 
     fn check_text(&mut self, text: &str, place: Place, pointer: &str) -> Result<(), Finding> {
-        if let Some((hiding, at)) = invisible::find(text, Tolerance::None) {
+        if let Some((hiding, at)) = invisible::find(text, Tolerance::None)
+            && !(self.spared)(INVISIBLE)
+        {
             return Err(hidden(text, hiding, at, pointer));
         }
         if place == Place::Name && text.len() <= MAX_NAME {
@@ -254,32 +259,46 @@ impl<'a> Reader<'a> {
         let found = self.judge(text, place);
         self.note(found, pointer)?;
         if let Some(plain) = undisguised(text) {
-            let found = self.judge(&plain, place).map(|found| found.disguised("in disguised letters"));
+            let found = self.judge_disguised(&plain, place);
+            let found = found.map(|found| found.disguised("in disguised letters"));
             self.note(found, pointer)?;
         }
-        let decoded = encoded::readings(text).into_iter().find_map(|reading| self.judge(&reading, place));
+        let decoded =
+            encoded::readings(text).into_iter().find_map(|reading| self.judge_disguised(&reading, place));
         let turned = || {
             encoded::turned(text)
                 .into_iter()
-                .find_map(|reading| self.judge_by(&[lexicon::words], &reading, place))
+                .find_map(|reading| self.judge_by(&[lexicon::words], &reading, place, &|_| false))
         };
         let found = decoded.or_else(turned).map(|found| found.disguised("once decoded"));
         self.note(found, pointer)
     }
 
     fn judge(&self, text: &str, place: Place) -> Option<Found> {
-        self.judge_by(&[lexicon::words, marks::marks, phrases::phrases, deeds::deeds], text, place)
+        self.judge_by(FINDERS, text, place, self.spared)
+    }
+
+    /// Judges what a text hides by all rules: one that is accepted in plain words is not accepted in others.
+    fn judge_disguised(&self, text: &str, place: Place) -> Option<Found> {
+        self.judge_by(FINDERS, text, place, &|_| false)
     }
 
     /// What the rules find in `text` by what `finders` find in it.
-    fn judge_by(&self, finders: &[fn(&Folded, &mut Vec<Hit>)], text: &str, place: Place) -> Option<Found> {
+    fn judge_by(
+        &self,
+        finders: &[Finder],
+        text: &str,
+        place: Place,
+        spared: &dyn Fn(&str) -> bool,
+    ) -> Option<Found> {
         let folded = Folded::new(text);
         let mut hits = Vec::new();
         for find in finders {
             find(&folded, &mut hits);
         }
         self.parameters.find(&folded, &mut hits);
-        let Match { rule, start, end, is_hard } = rules::judge(&folded, &mut hits, place, &self.parameters)?;
+        let Match { rule, start, end, is_hard } =
+            rules::judge(&folded, &mut hits, place, &self.parameters, spared)?;
         let is_hard = is_hard || (rule.name == CROSS && self.names_foreign(&folded.text));
         let end =
             start + folded.text[start..end].char_indices().nth(MAX_EXCERPT).map_or(end - start, |(at, _)| at);
@@ -356,7 +375,7 @@ fn hidden(text: &str, hiding: Hiding, at: usize, pointer: &str) -> Finding {
         // Writing to a String cannot fail.
         let _ = write!(message, ": \"{spelled}\"");
     }
-    Finding::new("invisible-character", message)
+    Finding::new(INVISIBLE, message)
 }
 
 /// Where the text stands, bounded and safe to show.
@@ -387,6 +406,13 @@ const LITERALS: &[&str] = &[
     "default", "enum", "const", "examples", "example", "pattern", "title", "format", "$id", "$ref",
     "required",
 ];
+
+/// Notes what it finds in a text.
+type Finder = fn(&Folded, &mut Vec<Hit>);
+
+const FINDERS: &[Finder] = &[lexicon::words, marks::marks, phrases::phrases, deeds::deeds];
+
+const INVISIBLE: &str = "invisible-character";
 
 /// Longer names are texts.
 const MAX_NAME: usize = 256;

@@ -2,8 +2,9 @@ use mgp_types::RawJson;
 use mgp_types::mgp::ServerId;
 use rusqlite::{Row, params};
 
-use super::{Definition, DefinitionKind, DefinitionName, PinState, PinStore, Pinned};
+use super::{Beside, Definition, DefinitionKind, DefinitionName, PinState, PinStore, Pinned, Remark};
 use crate::StoreError;
+use crate::canonical::Digest;
 use crate::sqlite::Database;
 
 /// Pins in SQLite.
@@ -56,12 +57,83 @@ impl PinStore for SqlitePins {
         )?;
         Ok(())
     }
+
+    fn load_beside(&self) -> Result<Beside, StoreError> {
+        let connection = self.0.connection();
+        let mut beside = Beside::default();
+        let mut query =
+            connection.prepare("SELECT server, kind, name, digest, remark FROM definition_remarks")?;
+        let mut rows = query.query([])?;
+        while let Some(row) = rows.next()? {
+            let (server, name) =
+                (ServerId::from(text(row, 0)?), DefinitionName::new(kind(row, 1)?, text(row, 2)?));
+            let what = text(row, 4)?.parse().map_err(|_| damaged("an unknown remark"))?;
+            let mut remarks = beside.on(&server, &name).to_vec();
+            remarks.push(Remark::new(digest(row, 3)?, what));
+            beside.remark(&server, &name, remarks);
+        }
+        let mut query = connection.prepare("SELECT server, kind, digest FROM definition_entries")?;
+        let mut rows = query.query([])?;
+        while let Some(row) = rows.next()? {
+            beside.entries.insert((ServerId::from(text(row, 0)?), kind(row, 1)?), digest(row, 2)?);
+        }
+        Ok(beside)
+    }
+
+    fn remark(&self, server: &ServerId, name: &DefinitionName, remarks: &[Remark]) -> Result<(), StoreError> {
+        let mut connection = self.0.connection();
+        let changing = connection.transaction()?;
+        changing.execute(
+            "DELETE FROM definition_remarks WHERE server = ?1 AND kind = ?2 AND name = ?3",
+            params![server.as_str(), name.kind().as_str(), name.as_str()],
+        )?;
+        for Remark { digest, what } in remarks {
+            changing.execute(
+                "INSERT OR REPLACE INTO definition_remarks (server, kind, name, digest, remark)
+                 VALUES (?1, ?2, ?3, ?4, ?5)",
+                params![
+                    server.as_str(),
+                    name.kind().as_str(),
+                    name.as_str(),
+                    digest.to_string(),
+                    what.to_string()
+                ],
+            )?;
+        }
+        changing.commit()?;
+        Ok(())
+    }
+
+    fn save_entry(&self, server: &ServerId, kind: DefinitionKind, entry: Digest) -> Result<(), StoreError> {
+        self.0.connection().execute(
+            "INSERT OR REPLACE INTO definition_entries (server, kind, digest) VALUES (?1, ?2, ?3)",
+            params![server.as_str(), kind.as_str(), entry.to_string()],
+        )?;
+        Ok(())
+    }
+
+    fn forget_beside(&self, server: &ServerId) -> Result<(), StoreError> {
+        let connection = self.0.connection();
+        connection.execute("DELETE FROM definition_remarks WHERE server = ?1", [server.as_str()])?;
+        connection.execute("DELETE FROM definition_entries WHERE server = ?1", [server.as_str()])?;
+        Ok(())
+    }
+}
+
+fn text<'a>(row: &'a Row<'_>, column: usize) -> Result<&'a str, StoreError> {
+    Ok(row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?)
+}
+
+fn kind(row: &Row<'_>, column: usize) -> Result<DefinitionKind, StoreError> {
+    text(row, column)?.parse().map_err(|_| damaged("an unknown kind"))
+}
+
+fn digest(row: &Row<'_>, column: usize) -> Result<Digest, StoreError> {
+    text(row, column)?.parse().map_err(|_| damaged("an unreadable digest"))
 }
 
 fn read(row: &Row<'_>) -> Result<Pinned, StoreError> {
-    let text = |column| row.get_ref(column)?.as_str().map_err(rusqlite::Error::from);
-    let (server, kind, name) = (ServerId::from(text(0)?), text(1)?, text(2)?);
-    let kind: DefinitionKind = kind.parse().map_err(|_| damaged("an unknown kind"))?;
+    let (server, kind, name) = (ServerId::from(text(row, 0)?), kind(row, 1)?, text(row, 2)?);
     let state = match (definition(kind, row.get(3)?)?, definition(kind, row.get(4)?)?) {
         (Some(approved), None) => PinState::Approved(approved),
         (None, Some(pending)) => PinState::Asked(pending),
@@ -106,6 +178,20 @@ const MIGRATIONS: &[&str] = &[
     INSERT INTO definition_pins (server, kind, name, approved, pending)
         SELECT server, 'tool', tool, approved, pending FROM definition_pins_of_tools;
     DROP TABLE definition_pins_of_tools",
+    "CREATE TABLE definition_remarks (
+        server TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        name TEXT NOT NULL,
+        digest TEXT NOT NULL,
+        remark TEXT NOT NULL,
+        PRIMARY KEY (server, kind, name, digest, remark)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE definition_entries (
+        server TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        digest TEXT NOT NULL,
+        PRIMARY KEY (server, kind)
+    ) STRICT, WITHOUT ROWID",
 ];
 
 #[cfg(test)]

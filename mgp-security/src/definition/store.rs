@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::{Definition, DefinitionName, ServerId};
+use super::{Beside, Definition, DefinitionKind, DefinitionName, Remark, ServerId};
 use crate::StoreError;
+use crate::canonical::Digest;
 
 /// A tool, prompt or template of which a definition is pinned, as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,6 +91,30 @@ pub trait PinStore: fmt::Debug + Send + Sync + 'static {
     /// # Errors
     /// The store cannot be written.
     fn remove(&self, server: &ServerId, name: &DefinitionName) -> Result<(), StoreError>;
+
+    /// All that is kept beside the pins.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    fn load_beside(&self) -> Result<Beside, StoreError>;
+
+    /// Keeps `remarks` in place of those on the definition.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    fn remark(&self, server: &ServerId, name: &DefinitionName, remarks: &[Remark]) -> Result<(), StoreError>;
+
+    /// Keeps the configuration with which `server` listed what it has of `kind`.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    fn save_entry(&self, server: &ServerId, kind: DefinitionKind, entry: Digest) -> Result<(), StoreError>;
+
+    /// Forgets the remarks on what `server` lists, and its configuration.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    fn forget_beside(&self, server: &ServerId) -> Result<(), StoreError>;
 }
 
 impl<S: PinStore> PinStore for Arc<S> {
@@ -104,19 +129,35 @@ impl<S: PinStore> PinStore for Arc<S> {
     fn remove(&self, server: &ServerId, name: &DefinitionName) -> Result<(), StoreError> {
         (**self).remove(server, name)
     }
+
+    fn load_beside(&self) -> Result<Beside, StoreError> {
+        (**self).load_beside()
+    }
+
+    fn remark(&self, server: &ServerId, name: &DefinitionName, remarks: &[Remark]) -> Result<(), StoreError> {
+        (**self).remark(server, name, remarks)
+    }
+
+    fn save_entry(&self, server: &ServerId, kind: DefinitionKind, entry: Digest) -> Result<(), StoreError> {
+        (**self).save_entry(server, kind, entry)
+    }
+
+    fn forget_beside(&self, server: &ServerId) -> Result<(), StoreError> {
+        (**self).forget_beside(server)
+    }
 }
 
 /// Keeps pins for as long as the process lives.
 #[derive(Debug, Default)]
-pub struct MemoryPins(Mutex<Vec<Pinned>>);
+pub struct MemoryPins(Mutex<(Vec<Pinned>, Beside)>);
 
 impl PinStore for MemoryPins {
     fn load(&self) -> Result<Vec<Pinned>, StoreError> {
-        Ok(self.0.lock().clone())
+        Ok(self.0.lock().0.clone())
     }
 
     fn save(&self, pinned: &Pinned) -> Result<(), StoreError> {
-        let mut all = self.0.lock();
+        let all = &mut self.0.lock().0;
         match all.iter_mut().find(|known| known.server == pinned.server && known.name() == pinned.name()) {
             Some(known) => *known = pinned.clone(),
             None => all.push(pinned.clone()),
@@ -125,7 +166,26 @@ impl PinStore for MemoryPins {
     }
 
     fn remove(&self, server: &ServerId, name: &DefinitionName) -> Result<(), StoreError> {
-        self.0.lock().retain(|known| known.server != *server || known.name() != name);
+        self.0.lock().0.retain(|known| known.server != *server || known.name() != name);
+        Ok(())
+    }
+
+    fn load_beside(&self) -> Result<Beside, StoreError> {
+        Ok(self.0.lock().1.clone())
+    }
+
+    fn remark(&self, server: &ServerId, name: &DefinitionName, remarks: &[Remark]) -> Result<(), StoreError> {
+        self.0.lock().1.remark(server, name, remarks.to_vec());
+        Ok(())
+    }
+
+    fn save_entry(&self, server: &ServerId, kind: DefinitionKind, entry: Digest) -> Result<(), StoreError> {
+        self.0.lock().1.entries.insert((server.clone(), kind), entry);
+        Ok(())
+    }
+
+    fn forget_beside(&self, server: &ServerId) -> Result<(), StoreError> {
+        self.0.lock().1.forget(server);
         Ok(())
     }
 }

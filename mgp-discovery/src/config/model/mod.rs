@@ -9,6 +9,7 @@ mod restart;
 mod scope;
 mod server;
 mod server_limits;
+mod server_openings;
 mod tool_names;
 mod tools;
 mod transport;
@@ -27,6 +28,7 @@ pub use self::policy::{
 pub use self::restart::{Restart, RestartPolicy};
 pub use self::server::{ServerConfig, ServerConfinement, ServerMgp, ServerSecurity};
 pub use self::server_limits::{ServerAgent, ServerLimits, Sharing, ToolRule};
+pub use self::server_openings::{AllowedRule, NetworkPreset, ServerDefinitions, ServerNetwork};
 pub use self::tool_names::{ClientNames, NameSettings, NameStyleSetting};
 pub use self::tools::{BudgetSettings, ListLevel, ToolSettings};
 pub use self::transport::TransportKind;

@@ -159,11 +159,12 @@ pub struct ValidatorSettings {
     pub allow_paths: Vec<String>,
     /// Directories that commands may empty.
     pub scratch: Vec<String>,
-    /// Hosts that may be reached although they are private, such as `localhost` or `*.internal`.
+    /// Hosts that calls of all servers may reach although they are private, such as `localhost`, `localhost:3000` or
+    /// `*.internal`. `servers.network.allow` opens one to a single server.
     pub allowed_hosts: Vec<String>,
-    /// Hosts that may not be reached.
+    /// Hosts that may not be reached, whatever else allows them.
     pub denied_hosts: Vec<String>,
-    /// Whether no other hosts than `allowed_hosts` may be reached.
+    /// Whether no other hosts than `allowed_hosts` and those of `servers.network` may be reached.
     pub only_allowed_hosts: bool,
     /// The treatment of tools, prompts and templates that are seen for the first time.
     pub first_use: FirstUse,

@@ -6,7 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::names::Names;
-use super::{RestartPolicy, ServerAgent, ServerLimits, Sharing, ToolRule, TransportKind, words};
+use super::{
+    RestartPolicy, ServerAgent, ServerDefinitions, ServerLimits, ServerNetwork, Sharing, ToolRule,
+    TransportKind, words,
+};
 
 /// One server.
 #[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -62,6 +65,10 @@ pub struct ServerConfig {
     pub security: ServerSecurity,
     /// How much may be asked of the server.
     pub limits: ServerLimits,
+    /// What calls of its tools may reach beside the public network.
+    pub network: ServerNetwork,
+    /// How the definitions of its tools are judged.
+    pub definitions: ServerDefinitions,
     /// Methods beyond MCP and MGP that the server is passed: names such as `vendor/status`, or `vendor/*` for all that begin
     /// so. Notifications are named in full, as `notifications/vendor/ready`. Nothing else that MCP does not know passes, in
     /// either direction.
@@ -102,6 +109,8 @@ impl Default for ServerConfig {
             backoff_max_ms: None,
             security: ServerSecurity::default(),
             limits: ServerLimits::default(),
+            network: ServerNetwork::default(),
+            definitions: ServerDefinitions::default(),
             pass_methods: Vec::new(),
             safe_methods: Vec::new(),
             tools: BTreeMap::new(),
@@ -136,6 +145,8 @@ impl fmt::Debug for ServerConfig {
             .field("backoff_max_ms", &self.backoff_max_ms)
             .field("security", &self.security)
             .field("limits", &self.limits)
+            .field("network", &self.network)
+            .field("definitions", &self.definitions)
             .field("pass_methods", &self.pass_methods)
             .field("safe_methods", &self.safe_methods)
             .field("tools", &self.tools)

@@ -36,6 +36,18 @@ pub(super) fn validators(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "array", "items": each })
 }
 
+/// A rule that is not known cannot be ended, so that the list is closed.
+pub(super) fn definition_rule(_: &mut SchemaGenerator) -> Schema {
+    one_of(&[
+        "hidden-instruction",
+        "secret-request",
+        "exfiltration",
+        "encoded-instruction",
+        "cross-tool",
+        "invisible-character",
+    ])
+}
+
 pub(super) fn permission(_: &mut SchemaGenerator) -> Schema {
     let words: Vec<&str> = Permission::STANDARD.iter().map(Permission::as_str).collect();
     some_of(&words)

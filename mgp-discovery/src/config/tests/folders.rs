@@ -9,6 +9,7 @@ use proptest::prelude::*;
 
 use super::super::model::{
     AccessRule, ArgumentTypes, AuditDurability, Config, FirstUse, LimitSettings, PermissionRule, RuleSource,
+    ServerDefinitions, ServerNetwork,
 };
 use super::super::{FolderFile, Loaded, Locations};
 
@@ -81,12 +82,18 @@ fn a_folder_takes_no_name_that_could_be_taken_for_a_users_server() {
 fn a_folders_server_is_not_trusted_beyond_the_usual_nor_spared_nor_a_way_to_the_users_tools() {
     let user = "[[servers]]\nid='u'\ncommand='x'\n";
     let folder = "[[servers]]\nid='p'\ncommand='x'\n[servers.security]\ntrust_level='trusted'\n\
-        spared_validators=['sandbox']\nconfirmation=true\n[servers.tools.a]\nfallback='u.execute'\n\
+        spared_validators=['sandbox']\nconfirmation=true\n[servers.network]\nallow=['localhost:*']\n\
+        preset='browser'\n[servers.definitions]\nallow=[{tool='a',rule='exfiltration'}]\n[servers.tools.a]\nfallback='u.execute'\n\
         [servers.tools.b]\nfallback='p.a'\n";
     let merged = config(user, folder);
     let server = merged.server("p").unwrap();
     assert_eq!(server.security.trust_level, None);
     assert!(server.security.spared_validators.is_empty() && server.security.confirmation);
+    assert_eq!(server.network, ServerNetwork::default());
+    assert_eq!(server.definitions, ServerDefinitions::default());
+    for key in ["servers[0].network.allow", "servers[0].network.preset", "servers[0].definitions.allow"] {
+        assert!(ignored(user, folder).contains(&key.to_owned()), "{key}");
+    }
     assert_eq!(server.tools["a"].fallback, None);
     assert_eq!(server.tools["b"].fallback.as_deref(), Some("p.a"));
 }
@@ -225,6 +232,10 @@ fn file(ids: &'static [&'static str]) -> impl Strategy<Value = String> {
             }
             for id in servers {
                 write!(text, "[[servers]]\nid = '{id}'\ncommand = 'run-{id}'\n").unwrap();
+                if all {
+                    text.push_str("[servers.network]\nallow = ['10.0.0.0/8']\npreset = 'browser'\n");
+                    text.push_str("[servers.definitions]\nallow = [{ tool = 'x', rule = 'cross-tool' }]\n");
+                }
             }
             let mut seen = BTreeSet::new();
             for (server, permission) in rules.into_iter().filter(|(server, _)| seen.insert(*server)) {
@@ -292,6 +303,10 @@ proptest! {
             prop_assert_eq!(after.server(&server.id), Some(server));
         }
         prop_assert!(after.server("U").is_none() || before.server("u").is_none());
+        for server in after.servers.iter().filter(|server| own(&server.id)) {
+            prop_assert_eq!(&server.network, &ServerNetwork::default());
+            prop_assert_eq!(&server.definitions, &ServerDefinitions::default());
+        }
         // What is the user's alone.
         let mut listen = after.listen.clone();
         prop_assert!(listen.require_keys || !before.listen.require_keys);

@@ -199,3 +199,14 @@ fn a_file_that_is_nested_without_end_is_refused() {
     }
     assert!(parse(&format!("a={}", "[".repeat(100_000))).is_err());
 }
+
+#[test]
+fn a_rule_of_definitions_that_there_is_not_is_refused_with_the_nearest() {
+    let problem = refused(
+        "[[servers]]\nid = \"a\"\ncommand = \"x\"\n[servers.definitions]\n\
+         allow = [{ tool = \"read\", rule = \"hidden-instructions\" }]\n",
+    );
+    let told = problem.to_string();
+    assert!(told.contains("did you mean `hidden-instruction`?"), "{told}");
+    assert!(told.contains("servers[0].definitions.allow[0].rule"), "{told}");
+}

@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use self::sources::{Source, sources};
 use self::taken::{Outcome, Taken, Taking};
+use super::browsers::suggestion;
 use super::clients::{Machine, is_mgp};
 use super::exit::{Exit, Failure};
 use super::output::{Output, printable};
@@ -170,6 +171,7 @@ fn report(
                 skipped.push(SkippedReport { name, path: from.clone(), line, why });
                 continue;
             }
+            let suggested = suggestion(&server.config);
             let taken = match taking.take(server.config) {
                 Err(error @ EditError::Unfit { .. }) => {
                     let (name, line) = (server.name, server.at.line);
@@ -188,7 +190,9 @@ fn report(
                     shown.push(server_id.clone());
                 }
             }
-            servers.push(ServerReport { server_id, name: server.name, client, outcome, notes: server.notes });
+            let mut notes = server.notes;
+            notes.extend(suggested.filter(|_| outcome.is_added()));
+            servers.push(ServerReport { server_id, name: server.name, client, outcome, notes });
         }
         let scope = scope.map(|scope| if scope == FileScope::Project { "project" } else { "user" });
         clients.push(ClientReport { client, path: from, scope, servers: found, problem });

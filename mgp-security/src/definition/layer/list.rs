@@ -67,7 +67,8 @@ pub(super) fn admitted(
     admissions: &[Admission],
     kind: DefinitionKind,
 ) -> Response {
-    let is_admitted = |admission: &Admission| *admission == Admission::Admitted;
+    let is_admitted =
+        |admission: &Admission| matches!(admission, Admission::Admitted | Admission::Flagged { .. });
     if fetched.is_whole && admissions.iter().all(is_admitted) {
         return response;
     }

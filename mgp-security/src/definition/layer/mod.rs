@@ -22,8 +22,8 @@ use tower_service::Service;
 use self::list::Fetched;
 use self::used::Used;
 use super::{
-    Admission, DefinitionGuard, DefinitionKind, DefinitionName, Hold, QuarantineReason, ServerId, pinned_for,
-    scan_instructions,
+    Admission, ConfiguredServer, DefinitionGuard, DefinitionKind, DefinitionName, Hold, QuarantineReason,
+    ServerId, Standing, pinned_for, scan_instructions,
 };
 use crate::tool::MAX_TOOLS;
 use crate::{Clock, GateFuture, Target, random};
@@ -38,6 +38,7 @@ struct Shared {
     /// Under which its definitions are pinned.
     holder: ServerId,
     guard: Arc<DefinitionGuard>,
+    configured: ConfiguredServer,
     audit: Arc<dyn AuditPort>,
     clock: Clock,
     /// By the number of their kind.
@@ -68,6 +69,14 @@ impl GuardLayer {
         Self::held_by(server.clone(), server, guard, audit, clock)
     }
 
+    /// The same layer, before it has seen any list, which judges by what the configuration says of the server.
+    #[must_use]
+    pub fn configured(self, configured: ConfiguredServer) -> Self {
+        let Shared { server, holder, guard, audit, clock, .. } = &*self.0;
+        let (server, holder) = (server.clone(), holder.clone());
+        Self::judging(configured, holder, server, guard.clone(), audit.clone(), clock.clone())
+    }
+
     /// The same for the connection of `agent` to a server to which agents have connections of their own: what is approved
     /// on one does not hold on another.
     pub fn of_agent(
@@ -87,8 +96,19 @@ impl GuardLayer {
         audit: Arc<dyn AuditPort>,
         clock: Clock,
     ) -> Self {
+        Self::judging(ConfiguredServer::new(), holder, server, guard, audit, clock)
+    }
+
+    fn judging(
+        configured: ConfiguredServer,
+        holder: ServerId,
+        server: ServerId,
+        guard: Arc<DefinitionGuard>,
+        audit: Arc<dyn AuditPort>,
+        clock: Clock,
+    ) -> Self {
         let lists = DefinitionKind::ALL.map(|_| ListState::new());
-        Self(Arc::new(Shared { server, holder, guard, audit, clock, lists }))
+        Self(Arc::new(Shared { server, holder, guard, configured, audit, clock, lists }))
     }
 
     /// Has the list of `kind` examined again before it is next relied on: to be called when the server says that it has
@@ -291,13 +311,13 @@ impl Shared {
         kind: DefinitionKind,
         trace: Option<TraceId>,
     ) -> Result<(Fetched, Vec<Admission>), Error> {
-        let (guard, holder) = (self.guard.clone(), self.holder.clone());
+        let (guard, holder, configured) = (self.guard.clone(), self.holder.clone(), self.configured.clone());
         // The pins may be on a disk, and long texts take a while to scan.
         let examining = tokio::task::spawn_blocking(move || {
             let examined = if fetched.is_continued {
-                guard.examine_more_resources(&holder, &fetched.listed)
+                guard.examine_more_resources(&holder, &fetched.listed, &configured)
             } else {
-                guard.examine(&holder, kind, &fetched.listed)
+                guard.examine_by(&holder, kind, &fetched.listed, &configured)
             };
             (examined, fetched)
         });
@@ -309,7 +329,7 @@ impl Shared {
         Ok((fetched, admissions))
     }
 
-    /// Records what is kept back now and was not, or for another reason.
+    /// Records and logs what is kept back or flagged now and was not, or for another reason.
     async fn record(
         &self,
         listed: &[Object],
@@ -336,7 +356,9 @@ impl Shared {
         news.truncate(news.len() - more);
         let events = news.iter().map(|(name, what, why)| {
             let target = AuditTarget::new(Some(self.server.clone()), Some(ToolName::new(name.to_string())));
-            let event = self.blocked(format!("dev.cloto.mgp.{kind}_{what}"), target, trace, why);
+            self.log(name, what, why);
+            let outcome = if *what == FLAGGED { Outcome::Success } else { Outcome::Blocked };
+            let event = self.event(format!("dev.cloto.mgp.{kind}_{what}"), target, trace, why, outcome);
             if more > 0 { event.with_detail("more", &more) } else { event }
         });
         let recorded = self.audit.record_all(events.collect()).await;
@@ -350,11 +372,37 @@ impl Shared {
         recorded
     }
 
+    /// Tells operators of a definition that is held or flagged, and how that is changed.
+    fn log(&self, name: &DefinitionName, what: &str, why: &str) {
+        let hold = self.guard.hold(&self.holder, name);
+        let found = self.guard.found_in(&self.holder, name);
+        let flagged = || found.as_ref().map(|found| Standing::Flagged(found.rule()));
+        let standing = hold.map(Standing::Held).or_else(flagged);
+        let command = standing.and_then(|standing| standing.command(&self.holder, name)).unwrap_or_default();
+        let name = name.as_argument();
+        if what == FLAGGED {
+            tracing::warn!(server = %self.holder, name, rule = why, command, "a definition is flagged, and is offered");
+        } else {
+            tracing::warn!(server = %self.holder, name, why, command, "a definition is held back");
+        }
+    }
+
     /// What is kept back, as an event.
     fn blocked(&self, what: String, target: AuditTarget, trace: Option<TraceId>, why: &str) -> AuditEvent {
+        self.event(what, target, trace, why, Outcome::Blocked)
+    }
+
+    fn event(
+        &self,
+        what: String,
+        target: AuditTarget,
+        trace: Option<TraceId>,
+        why: &str,
+        outcome: Outcome,
+    ) -> AuditEvent {
         let trace = trace.unwrap_or_else(random::trace_id);
         let kind = EventType::Custom(what.into());
-        let event = AuditEvent::new(self.clock.now(), trace, kind, Actor::kernel(), target, Outcome::Blocked)
+        let event = AuditEvent::new(self.clock.now(), trace, kind, Actor::kernel(), target, outcome)
             .with_detail("section", "definition")
             .with_detail("rule", why);
         if self.holder == self.server { event } else { event.with_detail("pinned_for", &self.holder) }
@@ -383,6 +431,7 @@ fn news(known: &mut KeptBack, kind: DefinitionKind, listed: &Object, admission: 
             known.remove(&name);
             return None;
         }
+        Admission::Flagged { finding } => (FLAGGED, finding.rule.to_owned()),
         Admission::Quarantined { reason: QuarantineReason::New, digest } => {
             (QUARANTINED, format!("new-definition {digest}"))
         }
@@ -402,6 +451,7 @@ impl<S> fmt::Debug for Guarded<S> {
 
 const QUARANTINED: &str = "quarantined";
 const REFUSED: &str = "refused";
+const FLAGGED: &str = "flagged";
 const MOST_RESOURCES_RECORDED: usize = 64;
 const MAX_NAME_CHARS: usize = 128;
 

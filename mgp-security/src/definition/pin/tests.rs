@@ -1,7 +1,7 @@
 use mgp_types::Object;
 
 use super::*;
-use crate::definition::{MemoryPins, pinned_for};
+use crate::definition::{MemoryPins, Remark, pinned_for};
 
 fn server() -> ServerId {
     ServerId::new("files")
@@ -153,6 +153,7 @@ fn a_server_cannot_have_pins_without_end() {
     pins.snapshot.store(Arc::new(Snapshot {
         servers: std::iter::once((server(), kinds)).collect(),
         names: Arc::default(),
+        beside: Arc::default(),
     }));
     assert_eq!(
         verdicts(&pins, &[many[7].clone(), tool("one_more", "a")])[..2],
@@ -174,6 +175,22 @@ impl PinStore for Full {
     }
 
     fn remove(&self, _: &ServerId, _: &DefinitionName) -> Result<(), StoreError> {
+        Err(StoreError::Full)
+    }
+
+    fn load_beside(&self) -> Result<Beside, StoreError> {
+        Ok(Beside::default())
+    }
+
+    fn remark(&self, _: &ServerId, _: &DefinitionName, _: &[Remark]) -> Result<(), StoreError> {
+        Err(StoreError::Full)
+    }
+
+    fn save_entry(&self, _: &ServerId, _: DefinitionKind, _: Digest) -> Result<(), StoreError> {
+        Err(StoreError::Full)
+    }
+
+    fn forget_beside(&self, _: &ServerId) -> Result<(), StoreError> {
         Err(StoreError::Full)
     }
 }

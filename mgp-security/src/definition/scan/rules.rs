@@ -55,12 +55,14 @@ pub(super) struct Match {
     pub(super) is_hard: bool,
 }
 
-/// The first rule that the hits in `folded` fulfil; one that is more than wording comes before all others.
+/// The first rule that the hits in `folded` fulfil, but for those that are `spared`; one that is more than wording comes before
+/// all others.
 pub(super) fn judge(
     folded: &Folded,
     hits: &mut Vec<Hit>,
     place: Place,
     parameters: &Parameters,
+    spared: &dyn Fn(&str) -> bool,
 ) -> Option<Match> {
     if hits.is_empty() {
         return None;
@@ -99,7 +101,8 @@ pub(super) fn judge(
         Place::Text => &[EVERYWHERE, PHRASES_EVERYWHERE, IN_TEXTS, PHRASES_IN_TEXTS],
     };
     let rules = tables.iter().copied().flatten();
-    let possible = rules.filter(|rule| rule.needs.iter().all(|set| set.intersects(present)));
+    let possible =
+        rules.filter(|rule| rule.needs.iter().all(|set| set.intersects(present)) && !spared(rule.name));
     let mut found = possible.filter_map(|rule| {
         windows(rule, folded, hits).find(|found| !is_quoted_example(folded, &discussed, found))
     });

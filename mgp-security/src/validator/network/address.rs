@@ -96,10 +96,7 @@ impl Barrier {
                 ("reserved-address", "the address is reserved: name a host of the public network")
             }
         };
-        match self {
-            Self::Metadata => Finding::new(rule, message),
-            _ => Finding::new(rule, format!("{message}; {ALLOWING}")),
-        }
+        Finding::new(rule, message)
     }
 }
 
@@ -146,7 +143,3 @@ const METADATA_V6: [Ipv6Addr; 4] = [
     Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254),
     Ipv6Addr::new(0xfd00, 0x42, 0, 0, 0, 0, 0, 0x42),
 ];
-
-/// How an operator opens an address that is not public.
-const ALLOWING: &str =
-    "`allowed_hosts` under `[validators]` in `mgp.toml` lets one such as `localhost` through";

@@ -61,7 +61,7 @@ impl<R: Resolve> GuardedConnector<R> {
 
     /// The addresses of `host`, all of which may be reached. There is at least one.
     pub async fn addresses(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, ConnectError> {
-        let host = target::parse_host(host, &self.policy)?;
+        let host = target::parse_host(host, Some(port), &self.policy)?;
         let name = match &host {
             // An address is not resolved: a resolver might read it in another way.
             Host::Ipv4(ip) => return Ok(vec![SocketAddr::new(IpAddr::V4(*ip), port)]),
@@ -76,7 +76,7 @@ impl<R: Resolve> GuardedConnector<R> {
             )));
         }
         for address in &addresses {
-            self.policy.judge_resolved(&host, address.ip())?;
+            self.policy.judge_resolved(&host, address.ip(), port)?;
         }
         Ok(addresses)
     }

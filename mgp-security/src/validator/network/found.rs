@@ -2,7 +2,7 @@ use std::net::Ipv6Addr;
 
 use crate::Finding;
 
-use super::{NetworkPolicy, check_address, check_host, check_url};
+use super::{NetworkPolicy, check_address, check_url, target};
 
 /// Decides on every URL and address in free text, like the arguments of a command.
 pub fn check_text(text: &str, policy: &NetworkPolicy) -> Result<(), Finding> {
@@ -12,9 +12,22 @@ pub fn check_text(text: &str, policy: &NetworkPolicy) -> Result<(), Finding> {
 }
 
 fn check_bare(word: &str, policy: &NetworkPolicy) -> Result<(), Finding> {
-    match word.parse::<Ipv6Addr>() {
-        Ok(ip) => check_address(ip.into(), policy),
-        Err(_) => check_host(bare_host(word), policy),
+    if let Ok(ip) = word.parse::<Ipv6Addr>() {
+        return check_address(ip.into(), policy);
+    }
+    let authority = word.split(['/', '?', '#']).next().unwrap_or(word);
+    let (_, port) = split_port(authority);
+    target::parse_host(bare_host(word), port, policy).map(drop)
+}
+
+/// The host and the port of a word that ends behind them. One whose port is none is a host as a whole.
+pub(super) fn split_port(word: &str) -> (&str, Option<u16>) {
+    let host = bare_host(word);
+    let port = word.strip_prefix(host).and_then(|rest| rest.strip_prefix(':'));
+    let port = port.filter(|port| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()));
+    match port.and_then(|port| port.parse().ok()) {
+        Some(port) => (host, Some(port)),
+        None => (word, None),
     }
 }
 

@@ -7,7 +7,7 @@ use super::address::Barrier;
 /// Decides on a name, in lower-case ASCII as a URL's parser gives it, by what is known of it without asking.
 pub(super) fn check(name: &str) -> Result<(), Finding> {
     let name = name.strip_suffix('.').unwrap_or(name);
-    if METADATA_NAMES.contains(&name) {
+    if is_metadata_name(name) {
         return Err(Barrier::Metadata.finding());
     }
     let Some((_, top)) = name.rsplit_once('.') else {
@@ -33,6 +33,11 @@ pub(super) fn check(name: &str) -> Result<(), Finding> {
         Some(ip) => barred(ip),
         None => Ok(()),
     }
+}
+
+/// Whether clouds answer questions about the machine under the name, which has no dot at its end.
+pub(super) fn is_metadata_name(name: &str) -> bool {
+    METADATA_NAMES.contains(&name)
 }
 
 fn is_or_is_below(name: &str, own: &str) -> bool {

@@ -18,6 +18,7 @@ mod connect;
 mod found;
 mod host;
 mod nested;
+mod pattern;
 mod policy;
 mod redirect;
 mod target;
@@ -31,8 +32,10 @@ use crate::Finding;
 
 pub use connect::{ConnectError, GuardedConnector, Resolve, SystemResolver};
 pub use found::{check_text, find_urls};
+pub(crate) use nested::{check as check_nested, percent_decoded};
+pub use pattern::{HostPattern, InvalidHostPattern};
+pub use policy::NetworkPolicy;
 pub(crate) use policy::is_network_scheme;
-pub use policy::{HostPattern, InvalidHostPattern, NetworkPolicy};
 pub use redirect::{Redirects, check_redirect};
 
 /// Decides whether `text` is a URL that a call may go to.
@@ -51,14 +54,15 @@ pub fn check_url(text: &str, policy: &NetworkPolicy) -> Result<(), Finding> {
     target::parse(text, policy).map(drop)
 }
 
-/// Decides whether a call may go to `host`: a name, or an address in any spelling, without a port.
+/// Decides whether a call may go to `host`: a name, or an address in any spelling, with a port or without.
 ///
 /// That a name passes says nothing about the addresses it has.
 pub fn check_host(host: &str, policy: &NetworkPolicy) -> Result<(), Finding> {
-    target::parse_host(host, policy).map(drop)
+    let (host, port) = found::split_port(host);
+    target::parse_host(host, port, policy).map(drop)
 }
 
 /// Decides whether a call may go to `ip`.
 pub fn check_address(ip: IpAddr, policy: &NetworkPolicy) -> Result<(), Finding> {
-    policy.judge_address(ip)
+    policy.judge_address(ip, None)
 }

@@ -13,7 +13,7 @@ use super::host;
 /// redirect is judged for itself. So a local address is no harm here, and common: signing in ends at one. The
 /// metadata of a cloud is another matter. Nobody has an honest use for handing its address on, and the host that
 /// fetches it gives away its own credentials.
-pub(super) fn check(rest: &str) -> Result<(), Finding> {
+pub(crate) fn check(rest: &str) -> Result<(), Finding> {
     let mut text = Cow::Borrowed(rest);
     for _ in 0..MAX_LAYERS {
         if leads_to_metadata(&text)? {
@@ -76,7 +76,7 @@ fn is_metadata(written: &str) -> bool {
 }
 
 /// The text with its percent signs resolved once; `None` if there are none.
-fn percent_decoded(text: &str) -> Option<String> {
+pub(crate) fn percent_decoded(text: &str) -> Option<String> {
     text.contains('%').then(|| {
         let mut bytes = Vec::with_capacity(text.len());
         let mut rest = text.as_bytes();

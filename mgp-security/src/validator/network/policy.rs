@@ -1,19 +1,17 @@
-use std::fmt;
 use std::net::IpAddr;
-use std::str::FromStr;
 
 use url::Host;
 
 use crate::Finding;
 
 use super::address::{Barrier, reached};
-use super::host;
+use super::{HostPattern, host};
 
 /// What calls may reach. By default: the public network, over HTTP and WebSocket.
 ///
 /// What is denied is decided first and for good. A host that is allowed is let through although it, or the
 /// addresses its name has, are not public; the metadata of clouds stays out of reach even then, unless the
-/// address itself is allowed.
+/// address itself is allowed, not only a network or a wildcard that it is in.
 ///
 /// ```
 /// use mgp_security::validator::network::{NetworkPolicy, check_url};
@@ -33,6 +31,10 @@ pub struct NetworkPolicy {
     allowed: Vec<HostPattern>,
     denied: Vec<HostPattern>,
     others: Others,
+    /// Whether this machine's own addresses are let through.
+    loopback: bool,
+    /// The server whose calls are held to the policy.
+    server: Option<Box<str>>,
 }
 
 /// What becomes of hosts that no pattern names.
@@ -49,6 +51,8 @@ impl Default for NetworkPolicy {
             allowed: Vec::new(),
             denied: Vec::new(),
             others: Others::PublicPass,
+            loopback: false,
+            server: None,
         }
     }
 }
@@ -72,6 +76,18 @@ impl NetworkPolicy {
         self
     }
 
+    /// Lets `localhost`, the names below it and this machine's own addresses through, at any port.
+    pub fn allow_loopback(mut self) -> Self {
+        self.loopback = true;
+        self
+    }
+
+    /// Names the server whose calls are held to the policy, so that a refusal says where the configuration lets a host through.
+    pub fn for_server(mut self, id: &str) -> Self {
+        self.server = Some(id.into());
+        self
+    }
+
     /// Lets URLs with `scheme` through, like `ftp`, if their host may be reached.
     ///
     /// It helps with schemes that name a host behind `//`; others, like `file`, have nothing to decide on and
@@ -91,49 +107,67 @@ impl NetworkPolicy {
         self.schemes.iter().any(|allowed| allowed.eq_ignore_ascii_case(scheme))
     }
 
-    /// Decides on a host as a URL names it.
-    pub(super) fn judge_host(&self, host: &Host<String>) -> Result<(), Finding> {
-        match host {
-            Host::Domain(name) => match self.listed(|pattern| pattern.covers_name(name))? {
-                Listed::Allowed => Ok(()),
-                Listed::Not => host::check(name),
-            },
-            Host::Ipv4(ip) => self.judge_address(IpAddr::V4(*ip)),
-            Host::Ipv6(ip) => self.judge_address(IpAddr::V6(*ip)),
-        }
+    /// Decides on a host as a URL names it, at a port; `None` is a port that nobody knows.
+    pub(super) fn judge_host(&self, host: &Host<String>, port: Option<u16>) -> Result<(), Finding> {
+        let name = match host {
+            Host::Domain(name) => name,
+            Host::Ipv4(ip) => return self.judge_address(IpAddr::V4(*ip), port),
+            Host::Ipv6(ip) => return self.judge_address(IpAddr::V6(*ip), port),
+        };
+        let judged = match self.listed(|pattern| pattern.covers_name(name), port) {
+            Ok(Listed::Not) if self.loopback && is_localhost(name) => Ok(()),
+            Ok(Listed::Not) => host::check(name),
+            listed => listed.map(drop),
+        };
+        judged.map_err(|finding| self.with_way(finding, host, port))
     }
 
-    pub(super) fn judge_address(&self, ip: IpAddr) -> Result<(), Finding> {
-        match self.listed(|pattern| pattern.covers_address(ip))? {
-            Listed::Allowed => Ok(()),
-            Listed::Not => Barrier::of(ip).map_or(Ok(()), |barrier| Err(barrier.finding())),
-        }
+    pub(super) fn judge_address(&self, ip: IpAddr, port: Option<u16>) -> Result<(), Finding> {
+        let judged = match self.listed(|pattern| pattern.covers_address(ip), port) {
+            Ok(Listed::Not) => self.barrier(ip).map_or(Ok(()), |barrier| Err(barrier.finding())),
+            listed => listed.map(drop),
+        };
+        let host = match reached(ip) {
+            IpAddr::V4(ip) => Host::Ipv4(ip),
+            IpAddr::V6(ip) => Host::Ipv6(ip),
+        };
+        judged.map_err(|finding| self.with_way(finding, &host, port))
     }
 
     /// Decides on an address that `host`, which was judged before, resolved to.
-    pub(super) fn judge_resolved(&self, host: &Host<String>, ip: IpAddr) -> Result<(), Finding> {
-        if self.denied.iter().any(|pattern| pattern.covers_address(ip)) {
+    pub(super) fn judge_resolved(&self, host: &Host<String>, ip: IpAddr, port: u16) -> Result<(), Finding> {
+        let port = Some(port);
+        if self.denied.iter().any(|pattern| pattern.may_have_port(port) && pattern.covers_address(ip)) {
             return Err(denied());
         }
-        if self.allowed.iter().any(|pattern| pattern.covers_address(ip)) {
+        let is_allowed = |covers: &dyn Fn(&HostPattern) -> bool| {
+            self.allowed.iter().any(|pattern| pattern.has_port(port) && covers(pattern))
+        };
+        if is_allowed(&|pattern| pattern.covers_address(ip)) {
             return Ok(());
         }
         let named = match host {
-            Host::Domain(name) => self.allowed.iter().any(|pattern| pattern.covers_name(name)),
+            Host::Domain(name) => is_allowed(&|pattern| pattern.covers_name(name)),
             Host::Ipv4(_) | Host::Ipv6(_) => false,
         };
-        match Barrier::of(ip) {
+        match self.barrier(ip) {
             None => Ok(()),
             Some(barrier) if named && barrier != Barrier::Metadata => Ok(()),
-            Some(barrier) => Err(barrier.finding()),
+            Some(barrier) => Err(self.with_way(barrier.finding(), host, port)),
         }
     }
 
-    fn listed(&self, covers: impl Fn(&HostPattern) -> bool) -> Result<Listed, Finding> {
-        if self.denied.iter().any(&covers) {
+    /// What stands before an address that no pattern names.
+    fn barrier(&self, ip: IpAddr) -> Option<Barrier> {
+        let is_own = |barrier| matches!(barrier, Barrier::Loopback | Barrier::Unspecified);
+        Barrier::of(ip).filter(|barrier| !(self.loopback && is_own(*barrier)))
+    }
+
+    fn listed(&self, covers: impl Fn(&HostPattern) -> bool, port: Option<u16>) -> Result<Listed, Finding> {
+        if self.denied.iter().any(|pattern| pattern.may_have_port(port) && covers(pattern)) {
             return Err(denied());
         }
-        if self.allowed.iter().any(&covers) {
+        if self.allowed.iter().any(|pattern| pattern.has_port(port) && covers(pattern)) {
             return Ok(Listed::Allowed);
         }
         match self.others {
@@ -144,6 +178,34 @@ impl NetworkPolicy {
             )),
         }
     }
+
+    /// Adds to a finding the line of the configuration that lets the host through, where one would.
+    fn with_way(&self, finding: Finding, host: &Host<String>, port: Option<u16>) -> Finding {
+        if NEVER_OPENED.contains(&finding.rule) {
+            return finding;
+        }
+        let written = host.to_string();
+        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "[:].-_".contains(letter);
+        if !written.chars().all(is_plain) {
+            return finding;
+        }
+        let port = port.map_or_else(|| "*".to_owned(), |port| port.to_string());
+        let whose = match &self.server {
+            Some(id) => format!("of the server `{id}`"),
+            None => "of the server".to_owned(),
+        };
+        let message = format!(
+            "{}; `[servers.network] allow = [\"{written}:{port}\"]` in the table {whose} in `mgp.toml` lets it through",
+            finding.message
+        );
+        Finding::new(finding.rule, message)
+    }
+}
+
+/// Whether a name is this machine's own by definition, so that no resolver decides where it leads.
+fn is_localhost(name: &str) -> bool {
+    let name = name.strip_suffix('.').unwrap_or(name);
+    name == "localhost" || name.ends_with(".localhost")
 }
 
 /// Whether the lists decide.
@@ -156,78 +218,6 @@ fn denied() -> Finding {
     Finding::new("denied-host", "the host may not be reached: use another source")
 }
 
-/// One host, or with `*.` before a name every name below it.
-///
-/// ```
-/// use mgp_security::validator::network::HostPattern;
-///
-/// for text in ["example.com", "*.example.com", "10.0.0.7", "[fd00::7]"] {
-///     assert!(text.parse::<HostPattern>().is_ok());
-/// }
-/// assert!("exa mple.com".parse::<HostPattern>().is_err());
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HostPattern(Pattern);
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Pattern {
-    Name(Box<str>),
-    Below(Box<str>),
-    Address(IpAddr),
-}
-
-impl HostPattern {
-    fn covers_name(&self, name: &str) -> bool {
-        let name = name.strip_suffix('.').unwrap_or(name);
-        match &self.0 {
-            Pattern::Name(own) => **own == *name,
-            Pattern::Below(own) => name.strip_suffix(&**own).is_some_and(|labels| labels.ends_with('.')),
-            Pattern::Address(_) => false,
-        }
-    }
-
-    /// An address is covered in every spelling: what counts is where it leads.
-    fn covers_address(&self, ip: IpAddr) -> bool {
-        matches!(&self.0, Pattern::Address(own) if *own == reached(ip))
-    }
-}
-
-impl FromStr for HostPattern {
-    type Err = InvalidHostPattern;
-
-    fn from_str(text: &str) -> Result<Self, InvalidHostPattern> {
-        let (name, below) = text.strip_prefix("*.").map_or((text, false), |name| (name, true));
-        let pattern = match (Host::parse(name).map_err(|_| InvalidHostPattern)?, below) {
-            (Host::Domain(name), below) => {
-                let name: Box<str> = name.strip_suffix('.').unwrap_or(&name).into();
-                if name.is_empty() || name.contains('*') {
-                    return Err(InvalidHostPattern);
-                }
-                if below { Pattern::Below(name) } else { Pattern::Name(name) }
-            }
-            (Host::Ipv4(ip), false) => Pattern::Address(IpAddr::V4(ip)),
-            (Host::Ipv6(ip), false) => Pattern::Address(reached(IpAddr::V6(ip))),
-            _ => return Err(InvalidHostPattern),
-        };
-        Ok(Self(pattern))
-    }
-}
-
-/// The text is neither a host nor `*.` and a name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("neither a host nor \"*.\" and a name")]
-#[non_exhaustive]
-pub struct InvalidHostPattern;
-
-impl fmt::Display for HostPattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Pattern::Name(name) => f.write_str(name),
-            Pattern::Below(name) => write!(f, "*.{name}"),
-            Pattern::Address(ip) => ip.fmt(f),
-        }
-    }
-}
 /// Whether a scheme names a host of the network behind it, which programs connect to.
 pub(crate) fn is_network_scheme(scheme: &str) -> bool {
     NETWORK_SCHEMES.iter().any(|known| known.eq_ignore_ascii_case(scheme))
@@ -239,3 +229,6 @@ const NETWORK_SCHEMES: &[&str] = &[
     "nfs", "gopher", "ldap", "ldaps", "dict", "rtsp", "imap", "imaps", "smtp", "smtps", "pop3", "dav",
     "davs",
 ];
+
+/// The rules whose refusals name no line of the configuration: an operator denied the host, or no honest call goes there.
+const NEVER_OPENED: &[&str] = &["denied-host", "metadata-endpoint", "rebinding-host"];

@@ -26,7 +26,7 @@ pub(super) fn parse(written: &str, policy: &NetworkPolicy) -> Result<Url, Findin
     if !authority.host.is_empty() && url.host().is_none() {
         return Err(ambiguous("it names no host"));
     }
-    let host = parse_host(authority.host, policy)?;
+    let host = parse_host(authority.host, url.port_or_known_default(), policy)?;
     // Both ways of reading must end at one host; schemes that the parser does not know keep the host as text.
     if url.host_str().is_none_or(|read| Host::parse(read).ok().as_ref() != Some(&host)) {
         return Err(ambiguous("its host can be read in more than one way"));
@@ -35,11 +35,15 @@ pub(super) fn parse(written: &str, policy: &NetworkPolicy) -> Result<Url, Findin
     Ok(url)
 }
 
-/// Reads a host, and decides on it: first by what it means, then by how it is written.
-pub(super) fn parse_host(written: &str, policy: &NetworkPolicy) -> Result<Host<String>, Finding> {
+/// Reads a host, and decides on it at a port, if that is known: first by what it means, then by how it is written.
+pub(super) fn parse_host(
+    written: &str,
+    port: Option<u16>,
+    policy: &NetworkPolicy,
+) -> Result<Host<String>, Finding> {
     text::check(written)?;
     let host = Host::parse(written).map_err(|_| ambiguous("its host is neither a name nor an address"))?;
-    policy.judge_host(&host)?;
+    policy.judge_host(&host, port)?;
     match &host {
         Host::Ipv4(ip) => {
             // Readers disagree on the base of `010.8.8.8`, so only the usual spelling means one address.

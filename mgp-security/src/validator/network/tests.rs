@@ -240,6 +240,108 @@ fn lists_decide_denied_first() {
 }
 
 #[test]
+fn a_pattern_lets_its_port_through_and_no_other() {
+    let pattern = |text: &str| text.parse::<HostPattern>().unwrap();
+    let policy = NetworkPolicy::default()
+        .allow_host(pattern("localhost:3000"))
+        .allow_host(pattern("*.internal:8443"))
+        .allow_host(pattern("10.0.0.0/8"))
+        .allow_host(pattern("[fd00::7]:80"))
+        .deny_host(pattern("10.0.0.9:22"));
+    for (url, expected) in [
+        ("http://localhost:3000/x", None),
+        ("http://LOCALHOST.:3000/x", None),
+        ("http://localhost/", Some("loopback")),
+        ("http://localhost:3001/", Some("loopback")),
+        ("http://localhost.evil.example:3000/", None),
+        ("http://127.0.0.1:3000/", Some("loopback")),
+        ("https://db.internal:8443/", None),
+        ("https://db.internal/", Some("internal-host")),
+        ("https://metadata.google.internal:8443/", Some("metadata-endpoint")),
+        ("http://10.1.2.3:9/", None),
+        ("http://[::ffff:10.1.2.3]/", None),
+        ("http://167837955/", Some("ambiguous-url")),
+        ("http://11.0.0.1/", None),
+        ("http://192.168.0.1/", Some("private-address")),
+        ("http://10.0.0.9/", None),
+        ("ws://10.0.0.9:22/", Some("denied-host")),
+        ("http://[fd00::7]/", None),
+        ("https://[fd00::7]/", Some("private-address")),
+    ] {
+        assert_eq!(check_url(url, &policy).err().map(|finding| finding.rule), expected, "{url}");
+    }
+    assert_eq!(check_text("curl localhost:3000/a", &policy), Ok(()));
+    assert!(check_text("curl localhost:3001/a", &policy).is_err());
+    assert_eq!(check_host("localhost:3000", &policy), Ok(()));
+    // A port that nobody knows is let through by no pattern that names one, and is denied by each.
+    assert!(check_host("localhost", &policy).is_err());
+    assert_eq!(check_host("10.0.0.9", &policy).unwrap_err().rule, "denied-host");
+}
+
+#[test]
+fn a_network_and_a_wildcard_do_not_open_metadata_and_the_address_itself_does() {
+    let policy = |allowed: &str| NetworkPolicy::default().allow_host(allowed.parse().unwrap());
+    for allowed in ["169.254.0.0/16", "168.0.0.0/8", "fd00::/8", "*.internal"] {
+        for url in [
+            "http://169.254.169.254/",
+            "http://[::ffff:a9fe:a9fe]/",
+            "http://168.63.129.16/",
+            "http://[fd00:ec2::254]/",
+            "http://metadata.google.internal./",
+        ] {
+            assert_eq!(
+                check_url(url, &policy(allowed)).unwrap_err().rule,
+                "metadata-endpoint",
+                "{allowed} {url}"
+            );
+        }
+    }
+    assert_eq!(check_url("http://169.254.169.254/", &policy("169.254.169.254")), Ok(()));
+}
+
+#[test]
+fn a_refusal_names_the_line_that_lets_the_host_through_and_the_line_does() {
+    for (url, allowed) in [
+        ("http://localhost:3000/x", "localhost:3000"),
+        ("https://Wiki.Corp/x", "wiki.corp:443"),
+        ("http://[::ffff:7f00:1]:81/", "127.0.0.1:81"),
+        ("http://10.0.0.7/", "10.0.0.7:80"),
+    ] {
+        let policy = NetworkPolicy::default().for_server("web");
+        let finding = check_url(url, &policy).unwrap_err();
+        let line = format!("`[servers.network] allow = [\"{allowed}\"]` in the table of the server `web`");
+        assert!(finding.message.contains(&line), "{finding}");
+        assert_eq!(check_url(url, &policy.allow_host(allowed.parse().unwrap())), Ok(()), "{url}");
+    }
+    for url in ["http://169.254.169.254/", "http://7f000001.rbndr.us/", "http://a\"`$(x).internal/"] {
+        let finding = check_url(url, &NetworkPolicy::default()).unwrap_err();
+        assert!(!finding.message.contains("allow ="), "{finding}");
+    }
+}
+
+#[test]
+fn loopback_is_let_through_in_all_spellings_and_nothing_else_is() {
+    let policy = NetworkPolicy::default().allow_loopback();
+    for url in [
+        "http://localhost:3000/",
+        "http://app.localhost/",
+        "http://127.0.0.1:8080/",
+        "http://[::1]:5173/",
+        "http://0.0.0.0:8000/",
+        "http://[::ffff:127.0.0.1]/",
+    ] {
+        assert_eq!(check_url(url, &policy), Ok(()), "{url}");
+    }
+    for url in
+        ["http://lvh.me/", "http://127.0.0.1.nip.io/", "http://192.168.0.1/", "http://169.254.169.254/"]
+    {
+        assert!(check_url(url, &policy).is_err(), "{url}");
+    }
+    let denied = policy.deny_host("localhost:1".parse().unwrap());
+    assert_eq!(check_url("http://localhost:1/", &denied).unwrap_err().rule, "denied-host");
+}
+
+#[test]
 fn urls_and_addresses_are_found_in_other_text() {
     let found = |text| find_urls(text).collect::<Vec<_>>();
     assert_eq!(

@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -6,7 +7,9 @@ use mgp_types::mgp::ValidatorName;
 use crate::Finding;
 use crate::tool::Nature;
 use crate::validator::call::Call;
-use crate::validator::network::{NetworkPolicy, check_host, check_text, check_url, is_network_scheme};
+use crate::validator::network::{
+    NetworkPolicy, check_host, check_nested, check_text, check_url, is_network_scheme, percent_decoded,
+};
 use crate::validator::path::ROOT_FOLDERS;
 use crate::validator::validate::{Blocked, Validator};
 
@@ -15,6 +18,8 @@ use crate::validator::validate::{Blocked, Validator};
 pub struct Network {
     policy: NetworkPolicy,
     owns: Option<Arc<IsOwn>>,
+    /// Whether URLs that hold their page themselves pass.
+    pages_in_urls: bool,
 }
 
 /// Whether a scheme is the server's own.
@@ -23,7 +28,7 @@ type IsOwn = dyn Fn(&str) -> bool + Send + Sync;
 impl Network {
     /// Holds calls to `policy`.
     pub fn new(policy: NetworkPolicy) -> Self {
-        Self { policy, owns: None }
+        Self { policy, owns: None, pages_in_urls: false }
     }
 
     /// Lets URIs through whose scheme is the server's own, as `owns` says: it lists resources under them, and nobody else
@@ -34,9 +39,22 @@ impl Network {
         self
     }
 
+    /// Lets `data:` URLs through, which browsers show without asking anybody, if no address in them is refused. What is
+    /// encoded passes only where it is a picture: nobody can look into a page that is.
+    #[must_use]
+    pub fn with_pages_in_urls(mut self) -> Self {
+        self.pages_in_urls = true;
+        self
+    }
+
     fn check_url(&self, text: &str) -> Result<(), Finding> {
         if text.eq_ignore_ascii_case(EMPTY_PAGE) {
             return Ok(());
+        }
+        if self.pages_in_urls
+            && let Some(data) = Data::read(text)
+        {
+            return data.check(&self.policy);
         }
         if is_place_at_server(text) {
             return check_text(text, &self.policy);
@@ -108,11 +126,47 @@ fn completed(text: &str) -> Option<String> {
     (is_host && port.is_none_or(is_port)).then(|| format!("https://{text}"))
 }
 
+/// A `data:` URL.
+struct Data<'a> {
+    media_type: &'a str,
+    is_base64: bool,
+    content: &'a str,
+}
+
+impl<'a> Data<'a> {
+    fn read(text: &'a str) -> Option<Self> {
+        let (scheme, rest) = text.split_once(':')?;
+        let (header, content) = rest.split_once(',')?;
+        let mut parts = header.split(';');
+        let media_type = parts.next().unwrap_or_default();
+        let is_base64 = parts.any(|part| part.trim().eq_ignore_ascii_case("base64"));
+        scheme.eq_ignore_ascii_case("data").then_some(Self { media_type, is_base64, content })
+    }
+
+    fn check(&self, policy: &NetworkPolicy) -> Result<(), Finding> {
+        if self.is_base64 {
+            let is_picture = PICTURES.iter().any(|known| known.eq_ignore_ascii_case(self.media_type));
+            return if is_picture {
+                Ok(())
+            } else {
+                Err(Finding::new("encoded-page", "the page in the URL is encoded: write it as plain text"))
+            };
+        }
+        // A browser decodes it once; what leads to metadata is found however often it is encoded.
+        let page = percent_decoded(self.content).map_or(Cow::Borrowed(self.content), Cow::Owned);
+        check_text(&page, policy)?;
+        check_nested(&page)
+    }
+}
+
 /// What browsers show where nothing is to be seen.
 const EMPTY_PAGE: &str = "about:blank";
 
 /// Schemes that programs read without a host.
 const FILE_SCHEMES: [&str; 5] = ["file", "data", "javascript", "jar", "blob"];
+
+/// Pictures in which no program is.
+const PICTURES: [&str; 5] = ["image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"];
 
 #[cfg(test)]
 mod tests {
@@ -129,6 +183,35 @@ mod tests {
             assert!(network.check_url(url).is_err(), "{url}");
         }
         assert!(Network::default().check_url("memory://insights").is_err());
+    }
+
+    #[test]
+    fn a_browser_may_show_pages_that_stand_in_the_url_and_lead_nowhere_that_is_refused() {
+        let browser = Network::new(NetworkPolicy::default().allow_loopback()).with_pages_in_urls();
+        for url in [
+            "data:text/html,<h1>Hi</h1>",
+            "data:,x",
+            "data:text/html;charset=utf-8,%3Ca%20href=%22http://localhost:3000/%22%3E",
+            "data:image/png;base64,iVBORw0KGgo=",
+            "about:blank",
+            "localhost:3000/a",
+            "http://127.0.0.1:8080/",
+        ] {
+            assert!(browser.check_url(url).is_ok(), "{url}");
+        }
+        for url in [
+            "data:text/html,<img src=http://169.254.169.254/latest>",
+            "data:text/html,%3Cimg src=%22http%3A%2F%2F169.254.169.254%2F%22%3E",
+            "data:text/html,http%253A%252F%252F169.254.169.254%252F",
+            "data:text/html;base64,PGgxPg==",
+            "data:image/svg+xml;base64,PGgxPg==",
+            "javascript:alert(1)",
+            "file:///etc/passwd",
+            "http://192.168.0.1/",
+        ] {
+            assert!(browser.check_url(url).is_err(), "{url}");
+        }
+        assert!(Network::default().check_url("data:,x").is_err());
     }
 
     #[test]

@@ -1,0 +1,211 @@
+//! Approving definitions: one, all of a server's, or all that changed with the configuration.
+
+use std::io::{self, IsTerminal as _, Write as _};
+
+use clap::Args;
+use mgp_security::definition::DefinitionName;
+use mgp_types::mgp::ServerId;
+use serde::Serialize;
+
+use super::exit::{Exit, Failure};
+use super::link::Link;
+use super::output::{Output, printable};
+use super::pins::{pins, write_changes};
+use crate::operator::method;
+use crate::operator::pins::{ApprovePin, ApprovedPin, PinDiff, PinRow, PinnedName};
+
+#[derive(Debug, Args)]
+pub(super) struct Approve {
+    /// The server
+    #[arg(required_unless_present = "since_config")]
+    server: Option<String>,
+    /// The name that the server has for it: TOOL, prompt:NAME, template:URI_TEMPLATE or resource:URI; all that is held or flagged
+    /// if left out
+    name: Option<String>,
+    /// Only if this is the definition that waits: its digest, as `mgp pin diff` shows it
+    #[arg(long, requires = "name")]
+    digest: Option<String>,
+    /// All that changed since the configuration of its server changed
+    #[arg(long, conflicts_with = "name")]
+    since_config: bool,
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+}
+
+/// What became of several definitions.
+#[derive(Debug, Serialize)]
+struct Approved {
+    approved: Vec<PinnedName>,
+    /// Those that have to be looked at one by one, or that only their server can mend.
+    left: Vec<Left>,
+}
+
+/// A definition that was not approved.
+#[derive(Debug, Serialize)]
+struct Left {
+    #[serde(flatten)]
+    named: PinnedName,
+    why: String,
+}
+
+pub(super) async fn run(link: &Link, output: &Output, wanted: Approve) -> Result<Exit, Failure> {
+    match (&wanted.server, &wanted.name) {
+        (Some(server), Some(name)) => {
+            let (server_id, name) = (ServerId::from(server.as_str()), DefinitionName::from(name.as_str()));
+            one(link, output, &wanted, PinnedName { server_id, name }).await
+        }
+        (server, _) => several(link, output, &wanted, server.as_deref()).await,
+    }
+}
+
+async fn one(link: &Link, output: &Output, wanted: &Approve, named: PinnedName) -> Result<Exit, Failure> {
+    let diff: PinDiff = link.ask(method::PINS_DIFF, &named).await?;
+    let mut approve = approval(&diff);
+    let is_held_for_content = diff
+        .standing
+        .as_ref()
+        .is_some_and(|standing| standing.is_held_for_content() && standing.is_approvable);
+    if is_held_for_content {
+        let mut shown = Vec::new();
+        write_diff(&mut shown, &diff).map_err(|error| unshown(&error))?;
+        agreed(&shown, "approve it all the same?", wanted.yes).await?;
+    } else {
+        // Whatever waits is approved, if nobody said which.
+        approve.digest = None;
+    }
+    approve.digest = wanted.digest.clone().or(approve.digest);
+    let approved: ApprovedPin = link.ask(method::PINS_APPROVE, &approve).await?;
+    output.show(&approved, |approved, out| writeln!(out, "approved {}", approved.digest))?;
+    Ok(Exit::Done)
+}
+
+async fn several(
+    link: &Link,
+    output: &Output,
+    wanted: &Approve,
+    server: Option<&str>,
+) -> Result<Exit, Failure> {
+    let rows = pins(link, server, true).await?;
+    let is_meant = |row: &PinRow| {
+        !wanted.since_config || row.standing.as_ref().is_some_and(|standing| standing.since_config)
+    };
+    let (mut taken, mut left) = (Vec::new(), Vec::new());
+    for row in rows.into_iter().filter(is_meant) {
+        let PinRow { server_id, name, standing, .. } = row;
+        let named = PinnedName { server_id, name };
+        match standing {
+            Some(standing) if standing.is_approvable => {
+                let diff: PinDiff = link.ask(method::PINS_DIFF, &named).await?;
+                taken.push(diff);
+            }
+            standing => left.push(Left { named, why: standing.map(|it| it.reason).unwrap_or_default() }),
+        }
+    }
+    if taken.is_empty() && left.is_empty() {
+        return Err(nothing(link, wanted, server).await?);
+    }
+    if !taken.is_empty() {
+        let mut shown = Vec::new();
+        taken.iter().try_for_each(|diff| write_diff(&mut shown, diff)).map_err(|error| unshown(&error))?;
+        let question = format!("approve {}?", counted(taken.len()));
+        agreed(&shown, &question, wanted.yes).await?;
+    }
+    let mut approved = Vec::new();
+    for diff in &taken {
+        let named = PinnedName { server_id: diff.server_id.clone(), name: diff.name.clone() };
+        // What was shown is approved, or nothing: it may have changed again.
+        match link.ask::<ApprovedPin>(method::PINS_APPROVE, &approval(diff)).await {
+            Ok(_) => approved.push(named),
+            Err(failure) if failure.exit == Exit::Auth => return Err(failure),
+            Err(failure) => left.push(Left { named, why: failure.message().to_owned() }),
+        }
+    }
+    let outcome = Approved { approved, left };
+    output.show(&outcome, |outcome, out| {
+        for named in &outcome.approved {
+            writeln!(out, "approved {} of {}", printable(&named.name.to_string()), named.server_id)?;
+        }
+        for Left { named, why } in &outcome.left {
+            let name = printable(&named.name.to_string());
+            writeln!(out, "left {name} of {}: {}", named.server_id, printable(why))?;
+        }
+        Ok(())
+    })?;
+    Ok(if outcome.left.is_empty() { Exit::Done } else { Exit::Tool })
+}
+
+/// Approves the definition that is shown by `diff`, and no other, despite of what is shown with it.
+fn approval(diff: &PinDiff) -> ApprovePin {
+    ApprovePin {
+        server_id: diff.server_id.clone(),
+        name: diff.name.clone(),
+        digest: diff.waiting.clone(),
+        despite: diff.standing.as_ref().map(|standing| standing.rules.clone()).unwrap_or_default(),
+    }
+}
+
+/// Why there is nothing to approve.
+async fn nothing(link: &Link, wanted: &Approve, server: Option<&str>) -> Result<Failure, Failure> {
+    let whose = server.map(|server| format!(" of `{server}`")).unwrap_or_default();
+    if wanted.since_config {
+        let message = format!("no definition{whose} changed with the configuration of its server");
+        return Ok(
+            Failure::usage(message).hint("`mgp pin list --waiting` shows what is held for other reasons")
+        );
+    }
+    let is_known = !pins(link, server, false).await?.is_empty();
+    let message = format!("no definition{whose} is held or flagged");
+    Ok(if is_known {
+        Failure::usage(message).hint("nothing has to be approved")
+    } else {
+        Failure::usage(message).hint("`mgp servers` shows the servers")
+    })
+}
+
+/// Shows what is about to be approved, and has a person agree to it.
+///
+/// # Errors
+/// The person does not agree, or there is nobody to ask.
+async fn agreed(shown: &[u8], question: &str, yes: bool) -> Result<(), Failure> {
+    let unasked = |error: io::Error| Failure::usage(format!("the question cannot be asked: {error}"));
+    // Where nobody is asked, it stands beside what is printed all the same.
+    io::stderr().write_all(shown).map_err(unasked)?;
+    if yes {
+        return Ok(());
+    }
+    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        return Err(Failure::usage("nothing was approved: there is no terminal to ask at")
+            .hint("`--yes` approves what is shown"));
+    }
+    io::stderr().write_all(format!("{question} [y/N] ").as_bytes()).map_err(unasked)?;
+    let line = tokio::task::spawn_blocking(|| {
+        let mut line = String::new();
+        io::stdin().read_line(&mut line).map(|_| line)
+    });
+    let line = line.await.map_err(io::Error::other).and_then(|line| line).map_err(unasked)?;
+    match line.trim() {
+        "y" | "Y" | "yes" => Ok(()),
+        _ => Err(Failure::usage("nothing was approved")),
+    }
+}
+
+/// Writes what is about to be approved: why it is held or flagged, and what changed in it.
+fn write_diff(out: &mut Vec<u8>, diff: &PinDiff) -> io::Result<()> {
+    if let Some(standing) = &diff.standing {
+        writeln!(out, "{}", printable(&standing.sentence(&diff.server_id, &diff.name)))?;
+    }
+    if let (true, Some(definition)) = (diff.changes.is_empty(), &diff.definition) {
+        let definition = String::from_utf8_lossy(definition.as_bytes());
+        writeln!(out, "  {}", printable(&definition))?;
+    }
+    write_changes(out, diff)
+}
+
+fn counted(number: usize) -> String {
+    if number == 1 { "this definition".to_owned() } else { format!("these {number} definitions") }
+}
+
+fn unshown(error: &io::Error) -> Failure {
+    Failure::usage(format!("what is to be approved cannot be shown: {error}"))
+}

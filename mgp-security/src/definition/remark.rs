@@ -1,0 +1,109 @@
+//! What is kept beside the pins: what operators accepted in definitions, and with which configuration a server listed them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use super::{DefinitionKind, DefinitionName, ServerId};
+use crate::canonical::Digest;
+
+/// A remark on one definition, which holds for that digest of it alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Remark {
+    /// The digest of the definition.
+    pub digest: Digest,
+    /// What is remarked.
+    pub what: RemarkKind,
+}
+
+/// What is remarked on a definition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "closed: whoever reads remarks has to know all of them")]
+pub enum RemarkKind {
+    /// An operator approved it despite of what this rule finds.
+    Accepted(Box<str>),
+    /// It was in the first list after the configuration of its server had changed.
+    Reconfigured,
+}
+
+impl Remark {
+    /// A remark on the definition that has `digest`.
+    pub const fn new(digest: Digest, what: RemarkKind) -> Self {
+        Self { digest, what }
+    }
+}
+
+impl fmt::Display for RemarkKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Accepted(rule) => write!(f, "{ACCEPTED}{rule}"),
+            Self::Reconfigured => f.write_str(RECONFIGURED),
+        }
+    }
+}
+
+impl FromStr for RemarkKind {
+    type Err = UnknownRemark;
+
+    fn from_str(text: &str) -> Result<Self, UnknownRemark> {
+        match text.strip_prefix(ACCEPTED) {
+            Some(rule) => Ok(Self::Accepted(rule.into())),
+            None if text == RECONFIGURED => Ok(Self::Reconfigured),
+            None => Err(UnknownRemark),
+        }
+    }
+}
+
+/// The text is no remark that this version knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("no remark on a definition")]
+#[non_exhaustive]
+pub struct UnknownRemark;
+
+/// All that is kept beside the pins.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Beside {
+    /// The remarks on definitions, by server and name.
+    pub remarks: BTreeMap<ServerId, BTreeMap<DefinitionName, Vec<Remark>>>,
+    /// The digest of the configuration with which each server listed what it has of each kind last.
+    pub entries: BTreeMap<(ServerId, DefinitionKind), Digest>,
+}
+
+impl Beside {
+    /// Puts `remarks` in place of those on the definition.
+    pub fn remark(&mut self, server: &ServerId, name: &DefinitionName, remarks: Vec<Remark>) {
+        let of_server = self.remarks.entry(server.clone()).or_default();
+        if remarks.is_empty() {
+            of_server.remove(name);
+        } else {
+            of_server.insert(name.clone(), remarks);
+        }
+    }
+
+    /// Forgets all that concerns `server`.
+    pub fn forget(&mut self, server: &ServerId) {
+        self.remarks.remove(server);
+        self.entries.retain(|(of, _), _| of != server);
+    }
+
+    /// Returns the remarks on the definition called `name`, whatever digest they are about.
+    pub(super) fn on(&self, server: &ServerId, name: &DefinitionName) -> &[Remark] {
+        self.remarks.get(server).and_then(|of| of.get(name)).map_or(&[], Vec::as_slice)
+    }
+
+    /// The definitions of `kind` that came with a changed configuration.
+    pub(super) fn reconfigured(&self, server: &ServerId, kind: DefinitionKind) -> Vec<DefinitionName> {
+        let of_server = self.remarks.get(server).into_iter().flatten();
+        of_server
+            .filter(|(name, remarks)| {
+                name.kind() == kind && remarks.iter().any(|remark| remark.what == RemarkKind::Reconfigured)
+            })
+            .map(|(name, _)| name.clone())
+            .collect()
+    }
+}
+
+const ACCEPTED: &str = "accepted:";
+const RECONFIGURED: &str = "reconfigured";

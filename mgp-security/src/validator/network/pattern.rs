@@ -1,0 +1,217 @@
+//! Patterns of hosts and ports, as the configuration writes them.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+use url::Host;
+
+use super::address::{Barrier, reached};
+use super::host::is_metadata_name;
+
+/// One host, `*.` before a name for every name below it, or a network such as `10.0.0.0/8`; and the port, if only one is meant.
+///
+/// ```
+/// use mgp_security::validator::network::HostPattern;
+///
+/// for text in ["example.com", "*.example.com:8443", "localhost:*", "10.0.0.7", "10.0.0.0/8", "[fd00::7]:80"] {
+///     assert!(text.parse::<HostPattern>().is_ok());
+/// }
+/// assert!("exa mple.com".parse::<HostPattern>().is_err());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostPattern {
+    hosts: Hosts,
+    /// Every port, if there is none.
+    port: Option<u16>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Hosts {
+    Name(Box<str>),
+    Below(Box<str>),
+    Address(IpAddr),
+    Network { base: IpAddr, bits: u8 },
+}
+
+impl HostPattern {
+    /// Whether the name is covered. A wildcard never covers a name under which a cloud answers questions about the machine.
+    pub(super) fn covers_name(&self, name: &str) -> bool {
+        let name = name.strip_suffix('.').unwrap_or(name);
+        match &self.hosts {
+            Hosts::Name(own) => **own == *name,
+            Hosts::Below(own) => {
+                name.strip_suffix(&**own).is_some_and(|labels| labels.ends_with('.'))
+                    && !is_metadata_name(name)
+            }
+            Hosts::Address(_) | Hosts::Network { .. } => false,
+        }
+    }
+
+    /// Whether the address is covered, in every spelling: what counts is where it leads. A network never covers an address of
+    /// a cloud's metadata.
+    pub(super) fn covers_address(&self, ip: IpAddr) -> bool {
+        let led_to = reached(ip);
+        match &self.hosts {
+            Hosts::Address(own) => *own == led_to,
+            Hosts::Network { base, bits } => {
+                is_within(led_to, *base, *bits) && Barrier::of(ip) != Some(Barrier::Metadata)
+            }
+            Hosts::Name(_) | Hosts::Below(_) => false,
+        }
+    }
+
+    /// Whether the port is the pattern's for sure; `None` is a port that nobody knows.
+    pub(super) fn has_port(&self, port: Option<u16>) -> bool {
+        self.port.is_none_or(|own| port == Some(own))
+    }
+
+    /// Whether the port may be the pattern's.
+    pub(super) fn may_have_port(&self, port: Option<u16>) -> bool {
+        port.is_none() || self.has_port(port)
+    }
+}
+
+/// Whether the first `bits` of two addresses of one family are the same.
+fn is_within(ip: IpAddr, base: IpAddr, bits: u8) -> bool {
+    match (ip, base) {
+        (IpAddr::V4(ip), IpAddr::V4(base)) => {
+            let differ = ip.to_bits() ^ base.to_bits();
+            differ.checked_shr(32_u32.saturating_sub(bits.into())).unwrap_or(0) == 0
+        }
+        (IpAddr::V6(ip), IpAddr::V6(base)) => {
+            let differ = ip.to_bits() ^ base.to_bits();
+            differ.checked_shr(128_u32.saturating_sub(bits.into())).unwrap_or(0) == 0
+        }
+        _ => false,
+    }
+}
+
+impl FromStr for HostPattern {
+    type Err = InvalidHostPattern;
+
+    fn from_str(text: &str) -> Result<Self, InvalidHostPattern> {
+        if let Some((base, bits)) = text.split_once('/') {
+            return network(base, bits).map(|hosts| Self { hosts, port: None });
+        }
+        let (written, port) = split_port(text)?;
+        let (name, below) = written.strip_prefix("*.").map_or((written, false), |name| (name, true));
+        let hosts = match (Host::parse(name).map_err(|_| InvalidHostPattern)?, below) {
+            (Host::Domain(name), below) => {
+                let name: Box<str> = name.strip_suffix('.').unwrap_or(&name).into();
+                if name.is_empty() || name.contains('*') {
+                    return Err(InvalidHostPattern);
+                }
+                if below { Hosts::Below(name) } else { Hosts::Name(name) }
+            }
+            (Host::Ipv4(ip), false) => Hosts::Address(IpAddr::V4(ip)),
+            (Host::Ipv6(ip), false) => Hosts::Address(reached(IpAddr::V6(ip))),
+            _ => return Err(InvalidHostPattern),
+        };
+        Ok(Self { hosts, port })
+    }
+}
+
+/// The host and the port of a pattern. An address in brackets keeps them; `:*` is every port, as no port is.
+fn split_port(text: &str) -> Result<(&str, Option<u16>), InvalidHostPattern> {
+    let after_host = if text.starts_with('[') { text.find(']').map_or(text.len(), |at| at + 1) } else { 0 };
+    let Some(colon) = text[after_host..].find(':') else { return Ok((text, None)) };
+    let (host, port) = text.split_at(after_host + colon);
+    let port = &port[1..];
+    if port == "*" {
+        return Ok((host, None));
+    }
+    let is_number = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+    match port.parse() {
+        Ok(number) if is_number && number > 0 => Ok((host, Some(number))),
+        _ => Err(InvalidHostPattern),
+    }
+}
+
+/// A network, such as `10.0.0.0/8` or `fd00::/8`. Bits behind the prefix have to be zero: whoever writes them means something
+/// else.
+fn network(base: &str, bits: &str) -> Result<Hosts, InvalidHostPattern> {
+    let unbracketed = base.strip_prefix('[').and_then(|base| base.strip_suffix(']')).unwrap_or(base);
+    let base: IpAddr = unbracketed.parse().map_err(|_| InvalidHostPattern)?;
+    let is_number = bits.bytes().all(|byte| byte.is_ascii_digit());
+    let bits: u8 = bits.parse().ok().filter(|_| is_number).ok_or(InvalidHostPattern)?;
+    let rest_is_zero = match base {
+        IpAddr::V4(ip) => bits <= 32 && ip.to_bits().checked_shl(bits.into()).unwrap_or(0) == 0,
+        IpAddr::V6(ip) => bits <= 128 && ip.to_bits().checked_shl(bits.into()).unwrap_or(0) == 0,
+    };
+    if bits > 0 && rest_is_zero { Ok(Hosts::Network { base, bits }) } else { Err(InvalidHostPattern) }
+}
+
+/// The text is no pattern of hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "no host: write one such as `localhost`, `localhost:3000`, `*.internal:8443`, `[::1]:*` or the network `10.0.0.0/8`"
+)]
+#[non_exhaustive]
+pub struct InvalidHostPattern;
+
+impl fmt::Display for HostPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.hosts {
+            Hosts::Name(name) => f.write_str(name)?,
+            Hosts::Below(name) => write!(f, "*.{name}")?,
+            Hosts::Address(IpAddr::V6(ip)) => write!(f, "[{ip}]")?,
+            Hosts::Address(ip) => ip.fmt(f)?,
+            Hosts::Network { base, bits } => write!(f, "{base}/{bits}")?,
+        }
+        self.port.map_or(Ok(()), |port| write!(f, ":{port}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_is_read_back_as_it_is_written() {
+        for text in [
+            "example.com",
+            "example.com:443",
+            "*.internal:8443",
+            "10.0.0.7:1",
+            "10.0.0.0/8",
+            "fd00::/8",
+            "[fd00::7]:80",
+            "[::1]",
+        ] {
+            assert_eq!(text.parse::<HostPattern>().unwrap().to_string(), text);
+        }
+        assert_eq!("LocalHost:*".parse::<HostPattern>(), "localhost".parse());
+        assert_eq!("0x7f.1:80".parse::<HostPattern>(), "127.0.0.1:80".parse());
+        assert_eq!("[::ffff:10.0.0.7]".parse::<HostPattern>(), "10.0.0.7".parse());
+    }
+
+    #[test]
+    fn what_could_mean_two_things_is_no_pattern() {
+        for text in [
+            "",
+            ":80",
+            "*",
+            "*.",
+            "*:80",
+            "a:b",
+            "a:",
+            "a:0",
+            "a:65536",
+            "a:+1",
+            "a:1:2",
+            "::1",
+            "[::1",
+            "10.0.0.1/8",
+            "10.0.0.0/0",
+            "10.0.0.0/33",
+            "10.0.0.0/8:80",
+            "*.10.0.0.1",
+            "http://a",
+            "a/b",
+            "10.0.0.0/+8",
+        ] {
+            assert!(text.parse::<HostPattern>().is_err(), "{text}");
+        }
+    }
+}

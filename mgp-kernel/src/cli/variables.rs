@@ -351,6 +351,6 @@ mod tests {
         let found = names("-y @modelcontextprotocol/server-github", "A", "", &set);
         assert_eq!(found, ["GH_TOKEN", "GITHUB_TOKEN"]);
         assert!(names("-y @modelcontextprotocol/server-github", "GITHUB_TOKEN", "", &set[..1]).is_empty());
-        assert!(names("/home/github/run.js", "A", "", &set).is_empty());
+        assert!(names("/srv/github/run.js", "A", "", &set).is_empty());
     }
 }

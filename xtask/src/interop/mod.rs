@@ -6,8 +6,10 @@
 //! server lists them, and otherwise calls what is there: `echo`, or `list_allowed_directories`. A leg counts only if it
 //! reports `tools/list` and `tools/call`.
 //!
-//! `--peer go` is another one: a server in Go behind our kernel, which reads names as Go does.
+//! `--peer go` is another one: a server in Go behind our kernel, which reads names as Go does. Frameworks for agents stand
+//! in front of our kernel, too: `frameworks` says which.
 
+mod frameworks;
 pub(crate) mod leg;
 mod lenient;
 pub(crate) mod peers;
@@ -25,6 +27,7 @@ use crate::{
     table::Table,
     workspace::{Features, Profile, Workspace},
 };
+use frameworks::FRAMEWORKS;
 use leg::{Checks, Target};
 use peers::{Direction, PEERS, Peer, Tools, Transport};
 
@@ -47,8 +50,11 @@ pub(crate) struct Args {
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     let wanted = |name: &str| args.peer.as_deref().is_none_or(|peer| peer == name);
     let peers: Vec<_> = PEERS.iter().filter(|p| wanted(p.name)).collect();
-    if peers.is_empty() && !wanted(RMCP) && !wanted(lenient::NAME) {
-        let names: Vec<_> = PEERS.iter().map(|p| p.name).chain([RMCP, lenient::NAME]).collect();
+    let frameworks: Vec<_> = FRAMEWORKS.iter().filter(|framework| wanted(framework.name)).collect();
+    if peers.is_empty() && frameworks.is_empty() && !wanted(RMCP) && !wanted(lenient::NAME) {
+        let frameworks = FRAMEWORKS.iter().map(|framework| framework.name);
+        let names: Vec<_> =
+            PEERS.iter().map(|p| p.name).chain([RMCP, lenient::NAME]).chain(frameworks).collect();
         bail!("no such peer; there are {}", names.join(", "));
     }
 
@@ -84,6 +90,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
         for fault in &checks.failed {
             println!("    {fault}");
         }
+    }
+    if args.server.is_none() && args.client.is_none() {
+        frameworks::run(workspace, &workspace.target.join("interop"), &frameworks, &mut report)?;
     }
     report.finish()
 }
@@ -218,7 +227,7 @@ impl Report {
 
     fn row(&mut self, peer: &str, direction: &str, transport: &str, era: &str, checks: &Checks) {
         let verdict = if checks.failed.is_empty() { "ok" } else { "FAILED" };
-        println!("{peer:12} {direction:12} {transport:5} {era:6} {verdict}");
+        println!("{peer:14} {direction:12} {transport:5} {era:6} {verdict}");
         self.failed += usize::from(!checks.failed.is_empty());
         self.table.row([
             peer.into(),

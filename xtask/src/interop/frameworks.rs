@@ -155,6 +155,9 @@ default = \"opt-out\"
 [tools]
 level = \"L0\"
 
+[kernel]
+linger = 0
+
 [[servers]]
 id = \"everything\"
 command = \"sh\"

@@ -141,7 +141,7 @@ impl Kernel {
     }
 }
 
-/// All tools are listed, and nobody is there to be asked.
+/// Nobody is there to be asked.
 const POLICY: &str = "\
 [permissions]
 policy = \"auto_approve\"
@@ -151,9 +151,6 @@ dangerous = false
 
 [access]
 default = \"opt-out\"
-
-[tools]
-level = \"L0\"
 
 [kernel]
 linger = 0

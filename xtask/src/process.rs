@@ -4,7 +4,7 @@ use std::{
     fmt::Write as _,
     net::{TcpListener, TcpStream},
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -32,16 +32,21 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
 
 /// Runs a command and returns whether it ended with zero, and in time; a late one is stopped.
 pub(crate) fn within(command: &mut Command, limit: Duration) -> Result<bool> {
+    Ok(status_within(command, limit)?.is_some_and(|status| status.success()))
+}
+
+/// Runs a command and returns how it ended; a late one is stopped, and `None` returned.
+pub(crate) fn status_within(command: &mut Command, limit: Duration) -> Result<Option<ExitStatus>> {
     let mut child = command.spawn().with_context(|| cannot_start(command))?;
     let deadline = Instant::now() + limit;
     loop {
         if let Some(status) = child.try_wait()? {
-            return Ok(status.success());
+            return Ok(Some(status));
         }
         if Instant::now() > deadline {
             child.kill()?;
             child.wait()?;
-            return Ok(false);
+            return Ok(None);
         }
         thread::sleep(Duration::from_millis(20));
     }

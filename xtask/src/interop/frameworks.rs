@@ -152,6 +152,9 @@ dangerous = false
 [access]
 default = \"opt-out\"
 
+[tools]
+pinned = [\"everything.test_simple_text\"]
+
 [kernel]
 linger = 0
 

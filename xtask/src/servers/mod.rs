@@ -9,6 +9,7 @@ mod compare;
 
 use std::{
     collections::BTreeMap,
+    fmt::Write as _,
     fs,
     io::Write as _,
     path::{Path, PathBuf},
@@ -66,7 +67,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     for server in &installed.servers {
         let row = tried(&installed, &kernel, server, &mut through)
             .unwrap_or_else(|error| Row::broken(&format!("{error:#}")));
-        report.row(server, row);
+        report.row(server, &row);
     }
     report.finish()
 }
@@ -293,7 +294,8 @@ fn configuration(installed: &Installed) -> String {
         let steady = STEADY.map(|(name, value)| format!("{name} = {}", json!(value)));
         let own = server.env.iter().map(|(name, value)| format!("{name} = {value}"));
         let variables: Vec<_> = steady.into_iter().chain(own).collect();
-        text += &format!(
+        let _ = write!(
+            text,
             "\n[[servers]]\nid = {}\ncommand = {}\nargs = {}\nenv = {{ {} }}\n",
             json!(server.id),
             json!(command.get_program().to_string_lossy()),
@@ -317,7 +319,7 @@ impl Report {
         Self { table, faults: 0, totals: [0; 5] }
     }
 
-    fn row(&mut self, server: &Server, row: Row) {
+    fn row(&mut self, server: &Server, row: &Row) {
         let numbers = [row.tools, row.calls, row.held, row.flagged, row.refused];
         for (total, number) in self.totals.iter_mut().zip(numbers) {
             *total += number;

@@ -1,6 +1,7 @@
 //! A home directory of somebody new, and `mgp` run in it.
 
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -17,6 +18,15 @@ use crate::process;
 pub(super) struct Home {
     folder: PathBuf,
     mgp: PathBuf,
+}
+
+/// How a command ended, and what it printed.
+#[derive(Debug)]
+pub(super) struct Ended {
+    /// `None` if it was stopped.
+    pub(super) code: Option<i32>,
+    pub(super) out: String,
+    pub(super) errors: String,
 }
 
 /// A server, as `mgp servers --json` shows it.
@@ -54,7 +64,10 @@ impl Home {
         fs::create_dir_all(&folder)?;
         let entry = |command: &Command| {
             let words: Vec<_> = words(command).collect();
-            json!({ "command": words[0], "args": words[1..] })
+            let variables = command.get_envs().filter_map(|(name, value)| Some((name, value?)));
+            let env: BTreeMap<_, _> =
+                variables.map(|(name, value)| (name.to_string_lossy(), value.to_string_lossy())).collect();
+            json!({ "command": words[0], "args": words[1..], "env": env })
         };
         let servers: serde_json::Map<_, _> =
             servers.iter().map(|(name, command)| ((*name).to_owned(), entry(command))).collect();
@@ -76,15 +89,46 @@ impl Home {
         command
     }
 
-    /// Runs `mgp` to its end, and returns what it printed.
-    pub(super) fn run(&self, arguments: &[&str]) -> Result<String> {
-        let mut command = self.mgp(arguments);
+    /// `mgp` with these arguments in a pseudo-terminal, where `answer` is typed when `prompt` is shown.
+    pub(super) fn at_terminal(
+        &self,
+        script: &Path,
+        prompt: &str,
+        answer: &str,
+        arguments: &[&str],
+    ) -> Command {
+        let mgp = self.mgp(arguments);
+        let mut command = Command::new("python3");
+        command.arg(script).args([prompt, answer]).arg(mgp.get_program()).args(mgp.get_args());
+        command.current_dir(&self.folder);
+        for (name, value) in mgp.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        command
+    }
+
+    /// The user's configuration.
+    pub(super) fn configuration(&self) -> PathBuf {
+        self.folder.join(".config/mgp/servers.toml")
+    }
+
+    /// Runs a command to its end, however that is.
+    pub(super) fn ended(&self, command: &mut Command) -> Result<Ended> {
         let (out, errors) = (self.folder.join("stdout.txt"), self.folder.join("stderr.txt"));
         command.stdout(fs::File::create(&out)?).stderr(fs::File::create(&errors)?);
-        let ended_well = process::within(&mut command, LIMIT)?;
-        let told = fs::read_to_string(errors)?;
-        ensure!(ended_well, "`mgp {}` failed: {}", arguments.join(" "), told.trim());
-        Ok(fs::read_to_string(out)?)
+        let status = process::status_within(command, LIMIT)?;
+        let code = status.and_then(|status| status.code());
+        Ok(Ended { code, out: fs::read_to_string(out)?, errors: fs::read_to_string(errors)? })
+    }
+
+    /// Runs `mgp` to its end, and returns what it printed.
+    pub(super) fn run(&self, arguments: &[&str]) -> Result<String> {
+        let ended = self.ended(&mut self.mgp(arguments))?;
+        ensure!(ended.code == Some(0), "`mgp {}` failed: {}", arguments.join(" "), ended.errors.trim());
+        Ok(ended.out)
     }
 
     /// Runs `mgp --json` to its end, and reads what it printed.

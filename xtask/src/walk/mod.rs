@@ -2,9 +2,10 @@
 //!
 //! Somebody has Claude Desktop with two reference servers: `mgp` takes them over, shows, searches and calls their tools,
 //! serves them to the inspector and to the SDKs of TypeScript and Python, brings a server back that was killed, and follows
-//! a change of `mgp.toml`. The SDKs' scripts are those of `cargo xtask interop`; their fixtures come with the third
+//! a change of `mgp.toml`. What a person decides is in `decisions`. The SDKs' scripts are those of `cargo xtask interop`; their fixtures come with the third
 //! server, which the change of the file adds.
 
+mod decisions;
 mod home;
 
 use std::{path::PathBuf, process::Command, time::Instant};
@@ -51,6 +52,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     let home = Home::new(workspace.target.join("walk"), mgp)?;
     let mut walk = Walk { home, tools, fixtures, report: Report::new() };
     walk.look_around();
+    walk.decide(&workspace.root.join("xtask"));
     walk.serve(&clients)?;
     walk.serve_stdio(&clients);
     walk.step("the record is intact", |walk| verified(&walk.home));
@@ -76,7 +78,7 @@ impl Walk {
         self.step("mgp import", |walk| {
             let everything = walk.tools.module("server-everything");
             let mut filesystem = walk.tools.module("server-filesystem");
-            filesystem.arg(walk.home.folder());
+            filesystem.arg(walk.home.folder()).env("FILES_TOKEN", decisions::SECRET);
             let servers = [("everything", everything), ("filesystem", filesystem)];
             walk.home.write_client(&servers)?;
             if let Err(error) = walk.home.run(&["import"]) {
@@ -157,6 +159,7 @@ impl Walk {
         command.args(["-u", "XDG_RUNTIME_DIR", "-u", "XDG_CONFIG_HOME", "-u", "XDG_STATE_HOME"]);
         command.arg(home).args(words).arg("serve");
         self.clients(clients, Transport::Stdio, &Target::command(&command).sampled(META_TOOL));
+        self.step("mgp status", |walk| decisions::status(&walk.home));
         self.step("the kernel that the clients shared is stopped", |walk| {
             let stopped: Stopped = walk.home.json(&["stop"])?;
             Ok(format!("process {}", stopped.pid))

@@ -74,6 +74,9 @@ async fn call(link: &Link, output: &Output, args: CallTool) -> Result<Exit, Fail
             // Dropping the call takes it back at the server.
             _ = tokio::signal::ctrl_c() => return Err(Failure::new(Exit::Tool, "the call was taken back")),
         };
+        if output.is_watched() {
+            let _ = write!(io::stderr(), "\r\u{1b}[K");
+        }
         let Err(error) = &result else { break result };
         if let Some(id) = awaited(error) {
             decide(link, id, error).await?;
@@ -85,9 +88,6 @@ async fn call(link: &Link, output: &Output, args: CallTool) -> Result<Exit, Fail
             break result;
         }
     };
-    if output.is_watched() {
-        let _ = write!(io::stderr(), "\r\u{1b}[K");
-    }
     let result: CallToolResult = result?;
     let failed = result.is_error == Some(true);
     // What is no terminal gets the bytes that the server sent.

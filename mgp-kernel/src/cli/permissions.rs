@@ -165,8 +165,8 @@ async fn pending(link: &Link, output: &Output) -> Result<Exit, Failure> {
         }
         Ok(())
     })?;
-    if !link.running {
-        output.note("no kernel runs, so nobody can be waiting; `mgp doctor` says what servers need");
+    if !link.running && pending.questions.is_empty() {
+        output.note("no kernel runs, so nobody is waiting; `mgp doctor` says what servers need");
     }
     Ok(Exit::Done)
 }

@@ -52,8 +52,6 @@ pub(crate) enum Features {
 /// How something is built.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Profile {
-    /// Built by the tests anyway.
-    Dev,
     /// Soon built; what is tried.
     Release,
     /// Built as what is handed out; what is measured.
@@ -63,17 +61,8 @@ pub(crate) enum Profile {
 impl Profile {
     pub(crate) const fn name(self) -> &'static str {
         match self {
-            Self::Dev => "dev",
             Self::Release => "release",
             Self::Dist => "dist",
-        }
-    }
-
-    /// The folder under `target` that it is built into.
-    const fn folder(self) -> &'static str {
-        match self {
-            Self::Dev => "debug",
-            Self::Release | Self::Dist => self.name(),
         }
     }
 }
@@ -133,7 +122,7 @@ impl Workspace {
             build.args(["--no-default-features", "--features", features]);
         }
         process::run(&mut build)?;
-        Ok(self.target.join(profile.folder()).join("examples").join(example))
+        Ok(self.target.join(profile.name()).join("examples").join(example))
     }
 
     /// Builds the program of a crate and returns its path.
@@ -141,7 +130,7 @@ impl Workspace {
         self.require_member(package)?;
         let build = ["build", "--profile", profile.name(), "-p", package, "--bin", program];
         process::run(self.cargo().args(build))?;
-        Ok(self.target.join(profile.folder()).join(program))
+        Ok(self.target.join(profile.name()).join(program))
     }
 
     /// Every file that belongs to the project, relative to the root, in a stable order.

@@ -32,6 +32,8 @@ pub(super) struct Server {
     args: Vec<String>,
     #[serde(default)]
     pub(super) env: Map<String, Value>,
+    /// A preset of `[servers.network]`.
+    pub(super) preset: Option<String>,
     /// Tools and the arguments they are called with.
     pub(super) calls: Vec<(String, Value)>,
 }

@@ -2,7 +2,7 @@
 //!
 //! All of them are installed from npm and PyPI and stand behind one kernel at once. Each tool's definition and each answer
 //! has to come through in both eras byte for byte, no tool may be held back, no call refused. `--short` tries the few that
-//! are small, with a kernel in the profile of the tests.
+//! are small.
 
 mod catalog;
 mod compare;
@@ -39,16 +39,15 @@ pub(crate) struct Args {
     /// Only this server
     #[arg(long, value_name = "ID")]
     only: Option<String>,
-    /// A program in the place of `mgp`
+    /// A program in the place of `mgp`, built in release mode
     #[arg(long, value_name = "PROGRAM")]
     mgp: Option<PathBuf>,
 }
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
-    let profile = if args.short { Profile::Dev } else { Profile::Release };
     let mgp = match &args.mgp {
         Some(program) => program.clone(),
-        None => workspace.build_program("mgp-kernel", "mgp", profile)?,
+        None => workspace.build_program("mgp-kernel", "mgp", Profile::Release)?,
     };
     let list = workspace.root.join("xtask/servers/servers.json");
     let folder = workspace.target.join("servers");
@@ -302,6 +301,9 @@ fn configuration(installed: &Installed) -> String {
             json!(arguments),
             variables.join(", "),
         );
+        if let Some(preset) = &server.preset {
+            let _ = writeln!(text, "[servers.network]\npreset = {}", json!(preset));
+        }
     }
     text
 }

@@ -9,8 +9,8 @@ use crate::MemoryBudget;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ConnectionLimits {
-    /// The longest frame that is read. A longer one is skipped to its end, and only its call gets an error.
-    /// Default: 64 MiB.
+    /// The longest frame that is read. A longer one is skipped to its end, and only its call gets an error; the connection
+    /// ends where one is sixteen times as long. Default: 64 MiB.
     pub max_frame_bytes: usize,
     /// The memory that long frames may take, of all connections that share it. A frame for which there is none is skipped
     /// like one that is too long. Default: the 512 MiB that all connections of the process share.

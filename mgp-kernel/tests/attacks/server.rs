@@ -21,14 +21,15 @@ pub(crate) fn configured(home: &Home, id: &str, lines: &str) -> String {
     format!("\n[[servers]]\nid = {id:?}\ncommand = {program:?}\nargs = [{SERVE:?}, {folder:?}]\n{lines}\n")
 }
 
-/// The requests that came to the server `id`, in their order: method and parameters.
+/// The requests that came to the server `id`, in their order: method and parameters. One that is just being written is not
+/// among them.
 pub(crate) fn requests(home: &Home, id: &str) -> Vec<(String, Value)> {
     let notes = fs::read_to_string(home.path("notes").join(id).join("requests")).unwrap_or_default();
     let read = |line: &str| {
         let (method, params) = line.split_once(' ').unwrap();
         (method.to_owned(), serde_json::from_str(params).unwrap())
     };
-    notes.lines().map(read).collect()
+    notes.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')).map(read).collect()
 }
 
 /// The names of the tools that were called at the server `id`.

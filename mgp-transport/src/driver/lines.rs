@@ -6,8 +6,8 @@ use crate::{ConnectionLimits, MemoryBudget, TooLong};
 /// Cuts a byte stream into frames, one a line. Knows nothing of IO.
 ///
 /// Tolerated: CRLF, empty lines, and a byte order mark in front of the first frame. A line that is too long, or for which
-/// there is no memory, is reported when it becomes so, and when it ends. Between the two it is skipped, whatever its length,
-/// and nothing but its ends is kept.
+/// there is no memory, is reported when it becomes so, and when it ends. Between the two it is skipped, and nothing but its
+/// ends is kept. One that goes on and on is no message, and is reported as endless.
 #[derive(Debug)]
 pub(super) struct Lines {
     buffer: BytesMut,
@@ -31,6 +31,7 @@ struct LineLimits {
 
 #[derive(Debug, Default)]
 struct Skipped {
+    bytes: usize,
     last: BytesMut,
 }
 
@@ -43,6 +44,8 @@ pub(super) enum Line {
     TooLong(TooLong, Bytes),
     /// A line that was not taken in has ended, like this.
     Skipped(Bytes),
+    /// A line is so long that its end is not worth waiting for.
+    Endless,
     /// More bytes are needed.
     Partial,
 }
@@ -111,7 +114,8 @@ impl Lines {
             skipped.skip(&self.buffer);
             self.buffer.clear();
             self.searched = 0;
-            return Line::Partial;
+            let is_endless = skipped.bytes > self.limits.max_bytes.saturating_mul(ENDLESS);
+            return if is_endless { Line::Endless } else { Line::Partial };
         }
         let Err(why) = self.limits.admit(&mut self.share, self.buffer.len()) else { return Line::Partial };
         let first = first_bytes(&self.buffer);
@@ -149,6 +153,7 @@ impl LineLimits {
 
 impl Skipped {
     fn skip(&mut self, bytes: &[u8]) {
+        self.bytes = self.bytes.saturating_add(bytes.len());
         self.last.extend_from_slice(last_bytes(bytes));
         let more = self.last.len().saturating_sub(SHOWN);
         self.last.advance(more);
@@ -165,6 +170,8 @@ fn last_bytes(line: &[u8]) -> &[u8] {
 
 /// How much of both ends of an overlong line is shown: room for what stands beside a result in an answer.
 const SHOWN: usize = 512;
+/// A line is skipped up to this many times the length that is taken in.
+const ENDLESS: usize = 16;
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 /// How much is asked for at once.
 const READ_SIZE: usize = 64 << 10;
@@ -246,10 +253,10 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_end_is_skipped_for_as_long_as_it_lasts_and_takes_no_memory() {
-        let mut lines = lines(4);
-        feed(&mut lines, b"12345");
-        assert_eq!(lines.next(), too_long(4, "12345"));
+    fn a_line_that_is_skipped_takes_no_memory_and_one_without_end_is_given_up() {
+        let mut lines = lines(100_000);
+        feed(&mut lines, &[b'x'; 100_001]);
+        assert!(matches!(lines.next(), Line::TooLong(TooLong::Message { most_bytes: 100_000 }, _)));
         for _ in 0..100 {
             feed(&mut lines, &[b'x'; 10_000]);
             assert_eq!(lines.next(), Line::Partial);
@@ -258,6 +265,10 @@ mod tests {
         feed(&mut lines, b"yz\nnext\n");
         assert!(matches!(lines.next(), Line::Skipped(last) if last.ends_with(b"xxyz")));
         assert_eq!(lines.next(), frame("next"));
+        feed(&mut lines, &[b'x'; 100_001]);
+        assert!(matches!(lines.next(), Line::TooLong(..)));
+        feed(&mut lines, &vec![b'x'; 100_000 * ENDLESS]);
+        assert_eq!(lines.next(), Line::Endless);
     }
 
     #[test]

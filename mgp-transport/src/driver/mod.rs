@@ -119,6 +119,7 @@ where
                     Line::Frame(frame) => self.incoming.frame(&frame, cx, &mut self.writes),
                     Line::TooLong(why, first) => self.incoming.too_long(why, &first, &mut self.writes),
                     Line::Skipped(last) => self.incoming.skipped(&last, &mut self.writes),
+                    Line::Endless => return Err(Error::misbehaved("the peer sends a line without end")),
                     Line::Partial => break,
                 }
                 any = true;

@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::{Error, Request, Response};
+use crate::{Error, Method, Request, Response};
 
 /// A boxed future, for the calls that are rare enough not to need a named one.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -75,7 +75,7 @@ impl Outbox {
     }
 
     /// The outbox to a peer that does not speak MGP: it drops the notifications that only MGP has, and refuses its requests.
-    /// Whoever knows what was negotiated makes it, so that nobody further in has to ask.
+    /// Events pass: only those hear them who asked for them, which a client of plain MCP does by calling a tool. Whoever knows what was negotiated makes it, so that nobody further in has to ask.
     #[must_use]
     pub fn without_mgp(self) -> Self {
         Self { is_plain: true, ..self }
@@ -103,7 +103,7 @@ impl Outbox {
     /// The connection is gone.
     pub async fn notify(&self, notification: Request) -> Result<(), Error> {
         match &self.port {
-            Some(_) if self.is_plain && notification.method.is_mgp() => Ok(()),
+            Some(_) if self.is_plain && is_uninvited(&notification.method) => Ok(()),
             Some(port) => port.notify(self.stream, notification).await,
             None => Ok(()),
         }
@@ -130,7 +130,7 @@ struct Plain(Arc<dyn OutboxPort>);
 
 impl OutboxPort for Plain {
     fn notify(&self, stream: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>> {
-        if notification.method.is_mgp() {
+        if is_uninvited(&notification.method) {
             return Box::pin(std::future::ready(Ok(())));
         }
         self.0.notify(stream, notification)
@@ -142,6 +142,11 @@ impl OutboxPort for Plain {
         }
         self.0.call(stream, request)
     }
+}
+
+/// Whether a peer that does not speak MGP has not asked for notifications of this method.
+fn is_uninvited(method: &Method) -> bool {
+    method.is_mgp() && *method != Method::EVENT
 }
 
 fn unknown_to_plain(request: &Request) -> Error {

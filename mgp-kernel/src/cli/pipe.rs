@@ -215,7 +215,7 @@ struct CancelledRequest<'a> {
 impl Conversation {
     /// Notes what the client says.
     fn said(&mut self, line: &Bytes) {
-        if !self.has_heard && self.unheard.len() < MOST_UNHEARD {
+        if !self.has_heard && self.unheard.len() < MOST_UNHEARD && line.len() < LONGEST_HELD {
             self.unheard.push(line.clone());
         }
         let Ok(head) = serde_json::from_slice::<Head<'_>>(line) else { return };
@@ -290,7 +290,8 @@ impl Conversation {
     }
 }
 
-/// Reads lines, each with its end.
+/// Reads lines, each with its end. One that is longer than any message is read in pieces, which are carried like lines: the
+/// kernel says what is to be said of it.
 struct Lines<R> {
     reader: R,
     buffer: BytesMut,
@@ -312,7 +313,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         self.buffer.split().freeze()
     }
 
-    /// Returns the next line; `None` at the end. A line that is cut off is none.
+    /// Returns the next line, or the next piece of a long one; `None` at the end. A line that is cut off is none.
     ///
     /// # Cancel safety
     /// Dropping the future loses nothing.
@@ -322,6 +323,10 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 let line = self.buffer.split_to(self.searched + end + 1);
                 self.searched = 0;
                 return Ok(Some(line.freeze()));
+            }
+            if self.buffer.len() >= LONGEST_HELD {
+                self.searched = 0;
+                return Ok(Some(self.buffer.split().freeze()));
             }
             self.searched = self.buffer.len();
             self.buffer.reserve(CHUNK);
@@ -347,6 +352,8 @@ const MOST_LOSSES: u32 = 5;
 /// A kernel that was there for so long was not lost for a reason that meets the next one at once.
 const LASTING: Duration = Duration::from_mins(1);
 const MOST_UNHEARD: usize = 256;
+/// Twice as long as the longest message that a kernel takes where nothing else is configured.
+const LONGEST_HELD: usize = 128 << 20;
 const CHUNK: usize = 16 << 10;
 
 #[cfg(test)]
@@ -419,5 +426,20 @@ mod tests {
             all.push(line);
         }
         assert_eq!(all, ["one\n", "\n", "two\n"]);
+    }
+
+    #[tokio::test]
+    async fn what_is_longer_than_any_message_is_carried_in_pieces() {
+        let last = b"end\nnext\n";
+        let endless = tokio::io::repeat(b'x').take((LONGEST_HELD + CHUNK) as u64);
+        let mut lines = Lines::new(endless.chain(&last[..]));
+        let first = lines.next().await.unwrap().unwrap();
+        assert!(first.len() >= LONGEST_HELD && !first.contains(&b'\n'), "{}", first.len());
+        let mut rest = lines.next().await.unwrap().unwrap();
+        if !rest.ends_with(b"\n") {
+            rest = lines.next().await.unwrap().unwrap();
+        }
+        assert!(rest.ends_with(b"xend\n"), "{}", rest.len());
+        assert_eq!(&lines.next().await.unwrap().unwrap()[..], b"next\n");
     }
 }

@@ -9,9 +9,11 @@ use crate::MemoryBudget;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ConnectionLimits {
-    /// The longest frame that is read. A longer one is skipped to its end, and only its call gets an error; the connection
-    /// ends where one is sixteen times as long. Default: 64 MiB.
+    /// The longest frame that is read. A longer one is skipped to its end, and only its call gets an error.
+    /// Default: 64 MiB.
     pub max_frame_bytes: usize,
+    /// How much of a frame is skipped: one that goes on for longer has no end, and ends the connection. Default: 1 GiB.
+    pub max_skipped_bytes: usize,
     /// The memory that long frames may take, of all connections that share it. A frame for which there is none is skipped
     /// like one that is too long. Default: the 512 MiB that all connections of the process share.
     pub memory: MemoryBudget,
@@ -60,6 +62,7 @@ impl Default for ConnectionLimits {
     fn default() -> Self {
         Self {
             max_frame_bytes: 64 << 20,
+            max_skipped_bytes: 1 << 30,
             memory: MemoryBudget::default(),
             setting_names: SettingNames::default(),
             json: json::Limits::default(),

@@ -321,7 +321,7 @@ impl Session {
             Break::Reset => self.send(Out::Reset).await,
             Break::Endless => {
                 // The connection gives up in the middle of it.
-                self.write(vec![b'x'; MAX_FRAME_BYTES * 20]).await;
+                self.write(vec![b'x'; MAX_FRAME_BYTES * 6]).await;
             }
         }
     }

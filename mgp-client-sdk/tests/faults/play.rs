@@ -55,6 +55,7 @@ pub(crate) enum How {
 pub(crate) fn builder() -> ClientBuilder {
     let mut limits = ConnectionLimits::default();
     limits.max_frame_bytes = MAX_FRAME_BYTES;
+    limits.max_skipped_bytes = 4 * MAX_FRAME_BYTES;
     Client::builder("tester", "1.0.0").limits(limits).on_request(SLOW_REQUEST, async |_, _| {
         tokio::time::sleep(SLOWNESS).await;
         Ok(RawJson::empty_object())

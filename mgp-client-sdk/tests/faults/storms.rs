@@ -20,7 +20,7 @@ use crate::turn::{Act, Noise};
 
 const ERAS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 
-/// A client with the usual limits but for one, and the server's end of its connection after the handshake.
+/// A client with usual limits but for long frames, and the server's end of its connection after the handshake.
 async fn by_hand(era: Revision) -> (PlainClient, BufReader<DuplexStream>, DuplexStream) {
     let Pipe { near, far } = Pipe::new(64 << 10);
     let mut reader = BufReader::new(far.reader);
@@ -39,7 +39,7 @@ async fn by_hand(era: Revision) -> (PlainClient, BufReader<DuplexStream>, Duplex
         }
     };
     let mut limits = ConnectionLimits::default();
-    limits.max_frame_bytes = 1 << 20;
+    (limits.max_frame_bytes, limits.max_skipped_bytes) = (4 << 20, 16 << 20);
     let connecting = Client::builder("tester", "1.0.0").limits(limits).connect_io(near.0, near.1);
     let client = tokio::select! {
         client = connecting => client.unwrap(),

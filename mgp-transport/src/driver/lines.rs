@@ -26,6 +26,7 @@ pub(super) struct Lines {
 #[derive(Debug)]
 struct LineLimits {
     max_bytes: usize,
+    max_skipped_bytes: usize,
     memory: MemoryBudget,
 }
 
@@ -57,7 +58,11 @@ impl Lines {
             buffer: BytesMut::new(),
             searched: 0,
             share: memory.share(),
-            limits: LineLimits { max_bytes: limits.max_frame_bytes, memory },
+            limits: LineLimits {
+                max_bytes: limits.max_frame_bytes,
+                max_skipped_bytes: limits.max_skipped_bytes,
+                memory,
+            },
             skipped: None,
             ended: None,
             at_start: true,
@@ -114,7 +119,7 @@ impl Lines {
             skipped.skip(&self.buffer);
             self.buffer.clear();
             self.searched = 0;
-            let is_endless = skipped.bytes > self.limits.max_bytes.saturating_mul(ENDLESS);
+            let is_endless = skipped.bytes > self.limits.max_skipped_bytes;
             return if is_endless { Line::Endless } else { Line::Partial };
         }
         let Err(why) = self.limits.admit(&mut self.share, self.buffer.len()) else { return Line::Partial };
@@ -170,8 +175,6 @@ fn last_bytes(line: &[u8]) -> &[u8] {
 
 /// How much of both ends of an overlong line is shown: room for what stands beside a result in an answer.
 const SHOWN: usize = 512;
-/// A line is skipped up to this many times the length that is taken in.
-const ENDLESS: usize = 16;
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 /// How much is asked for at once.
 const READ_SIZE: usize = 64 << 10;
@@ -254,7 +257,9 @@ mod tests {
 
     #[test]
     fn a_line_that_is_skipped_takes_no_memory_and_one_without_end_is_given_up() {
-        let mut lines = lines(100_000);
+        let mut limits = ConnectionLimits::default();
+        (limits.max_frame_bytes, limits.max_skipped_bytes) = (100_000, 2_000_000);
+        let mut lines = Lines::new(&limits);
         feed(&mut lines, &[b'x'; 100_001]);
         assert!(matches!(lines.next(), Line::TooLong(TooLong::Message { most_bytes: 100_000 }, _)));
         for _ in 0..100 {
@@ -267,7 +272,7 @@ mod tests {
         assert_eq!(lines.next(), frame("next"));
         feed(&mut lines, &[b'x'; 100_001]);
         assert!(matches!(lines.next(), Line::TooLong(..)));
-        feed(&mut lines, &vec![b'x'; 100_000 * ENDLESS]);
+        feed(&mut lines, &vec![b'x'; 2_000_000]);
         assert_eq!(lines.next(), Line::Endless);
     }
 

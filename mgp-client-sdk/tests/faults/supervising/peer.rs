@@ -72,7 +72,7 @@ impl Peer {
             }
             Reception::Hangs => {}
             Reception::Refuses => _ = voice.say(&frames::error(id, frames::REFUSAL)).await,
-            Reception::Garbage => _ = voice.say(&vec![b'x'; MAX_FRAME_BYTES * 20]).await,
+            Reception::Garbage => _ = voice.say(&vec![b'x'; MAX_FRAME_BYTES * 6]).await,
             Reception::Crash => voice.hang_up(),
         }
         false
@@ -85,7 +85,7 @@ impl Peer {
             Death::Crash => voice.hang_up(),
             Death::CloseWrites => voice.fall_silent().await,
             Death::Hangs => _ = self.record.lock().hung.insert(voice.number),
-            Death::Garbles => _ = voice.say(&vec![b'x'; MAX_FRAME_BYTES * 20]).await,
+            Death::Garbles => _ = voice.say(&vec![b'x'; MAX_FRAME_BYTES * 6]).await,
         }
     }
 

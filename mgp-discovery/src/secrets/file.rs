@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -5,7 +6,7 @@ use std::path::{Path, PathBuf};
 use toml_edit::{Document, DocumentMut, Item};
 
 use super::{SecretName, SecretStore, SecretStoreError, Secrets};
-use crate::config::Environment;
+use crate::config::{Environment, Secret};
 use crate::{NewFile, Position, Readers};
 
 /// Secrets in a TOML file of the form `NAME = "value"`, which has the mode 0600.
@@ -42,6 +43,10 @@ impl SecretFile {
         read.map(|_| Some(text)).map_err(|error| self.io(&error))
     }
 
+    pub(super) fn secrets(&self) -> Result<Secrets, SecretStoreError> {
+        self.read()?.map_or_else(|| Ok(Secrets::new()), |text| self.parse(&text))
+    }
+
     fn parse(&self, text: &str) -> Result<Secrets, SecretStoreError> {
         let malformed = |at: usize| {
             let line = Position::of(text, at.min(text.len())).line;
@@ -61,7 +66,7 @@ impl SecretFile {
     /// Changes the file in one step; two changes at once wait for each other.
     fn change(&self, change: impl FnOnce(&mut Secrets)) -> Result<(), SecretStoreError> {
         let _lock = self.lock()?;
-        let mut secrets = self.read()?.map_or_else(|| Ok(Secrets::new()), |text| self.parse(&text))?;
+        let mut secrets = self.secrets()?;
         change(&mut secrets);
         let mut document = DocumentMut::new();
         for (name, secret) in &secrets {
@@ -92,12 +97,18 @@ impl SecretFile {
 }
 
 impl SecretStore for SecretFile {
-    fn secrets(&self) -> Result<Secrets, SecretStoreError> {
-        self.read()?.map_or_else(|| Ok(Secrets::new()), |text| self.parse(&text))
+    fn names(&self) -> Result<BTreeMap<SecretName, String>, SecretStoreError> {
+        let path = self.path.display().to_string();
+        Ok(self.secrets()?.into_keys().map(|name| (name, path.clone())).collect())
     }
 
-    fn set(&self, secrets: Secrets) -> Result<(), SecretStoreError> {
-        self.change(|all| all.extend(secrets))
+    fn secret(&self, name: &SecretName) -> Result<Option<Secret>, SecretStoreError> {
+        Ok(self.secrets()?.remove(name))
+    }
+
+    fn set(&self, secrets: Secrets) -> Result<String, SecretStoreError> {
+        self.change(|all| all.extend(secrets))?;
+        Ok(self.path.display().to_string())
     }
 
     fn remove(&self, name: &SecretName) -> Result<bool, SecretStoreError> {
@@ -110,8 +121,9 @@ impl SecretStore for SecretFile {
         Ok(true)
     }
 
-    fn location(&self) -> String {
-        self.path.display().to_string()
+    fn location(&self) -> Result<String, SecretStoreError> {
+        self.secrets()?;
+        Ok(self.path.display().to_string())
     }
 }
 
@@ -159,7 +171,8 @@ const HEADER: &str =
     "# Secrets that mgp.toml refers to as ${secret:NAME}. `mgp secrets set NAME` writes this file anew.\n";
 const MAX_FILE_BYTES: u64 = 4 << 20;
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 

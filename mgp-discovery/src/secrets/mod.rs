@@ -1,7 +1,8 @@
 //! The user's secrets, which the configuration refers to by name: `${secret:NAME}`.
 //!
 //! A [`SecretStore`] keeps them outside of `mgp.toml`, so that the configuration can be shown, copied and committed.
-//! [`SecretFile`] keeps them in a file that only its owner may read.
+//! [`SecretFile`] keeps them in a file that only its owner may read. [`UserSecrets`] are those of the user: in the system's
+//! keyring where there is one and the feature `keyring` is on, else in a file.
 //!
 //! ```
 //! use mgp_discovery::secrets::{SecretFile, SecretName, SecretStore};
@@ -10,11 +11,13 @@
 //! let store = SecretFile::at(folder.path().join("secrets.toml"));
 //! let name: SecretName = "GITHUB_TOKEN".parse()?;
 //! store.set([(name.clone(), "s3cret".to_owned().into())].into())?;
-//! assert_eq!(store.secrets()?[&name].expose(), "s3cret");
+//! assert_eq!(store.secret(&name)?.expect("it was set").expose(), "s3cret");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod file;
+mod keyring;
+mod user;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,6 +25,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 pub use self::file::SecretFile;
+pub use self::keyring::KeyringError;
+pub use self::user::UserSecrets;
 use crate::config::{Environment, Secret};
 
 /// The name of a secret: up to 128 letters, digits, `_`, `-` and `.`, of which the first is a letter, a digit or `_`.
@@ -36,17 +41,24 @@ pub struct BadSecretName;
 
 /// Keeps secrets by name.
 pub trait SecretStore: fmt::Debug + Send + Sync {
-    /// Returns all secrets. A store that was never written to has none.
+    /// Returns the names of all secrets, each with where it is kept, in words for people. A store that was never written to
+    /// has none.
     ///
     /// # Errors
     /// The store cannot be read, or others could read it.
-    fn secrets(&self) -> Result<Secrets, SecretStoreError>;
+    fn names(&self) -> Result<BTreeMap<SecretName, String>, SecretStoreError>;
 
-    /// Adds secrets all at once, or replaces those that have their names.
+    /// Returns the secret of this name, if there is one.
     ///
     /// # Errors
-    /// The store stays as it was where it cannot be read or written.
-    fn set(&self, secrets: Secrets) -> Result<(), SecretStoreError>;
+    /// The store cannot be read, or others could read it.
+    fn secret(&self, name: &SecretName) -> Result<Option<Secret>, SecretStoreError>;
+
+    /// Adds secrets, or replaces those that have their names, and returns where they are kept, in words for people.
+    ///
+    /// # Errors
+    /// The store cannot be read or written. A file stays as it was; a keyring may have taken some of the secrets.
+    fn set(&self, secrets: Secrets) -> Result<String, SecretStoreError>;
 
     /// Removes a secret, and returns whether there was one.
     ///
@@ -54,8 +66,11 @@ pub trait SecretStore: fmt::Debug + Send + Sync {
     /// The store stays as it was where it cannot be read or written.
     fn remove(&self, name: &SecretName) -> Result<bool, SecretStoreError>;
 
-    /// Returns where the secrets are kept, in words for people.
-    fn location(&self) -> String;
+    /// Returns where secrets are set, in words for people, so that nobody types one that cannot be kept.
+    ///
+    /// # Errors
+    /// The store cannot be read, others could read it, or somebody has to unlock it.
+    fn location(&self) -> Result<String, SecretStoreError>;
 }
 
 /// Secrets by name.
@@ -112,15 +127,40 @@ pub enum SecretStoreError {
         /// What the system says.
         error: String,
     },
+    /// The system's keyring has to be asked and cannot be used.
+    #[error(
+        "{error}, or keep the secret in the file: `mgp secrets set {} --file`",
+        name.as_ref().map_or("NAME", SecretName::as_str)
+    )]
+    Keyring {
+        /// The secret that was looked for.
+        name: Option<SecretName>,
+        /// Why the keyring cannot be used.
+        error: KeyringError,
+    },
+    /// The keyring has a secret of this name and the file has one, too, so that it is not clear which one is meant.
+    #[error(
+        "the secret {name} is both in {keyring} and in {}: run `mgp secrets set {name}`, which leaves one",
+        path.display()
+    )]
+    Twice {
+        /// The secret.
+        name: SecretName,
+        /// What the keyring is called.
+        keyring: &'static str,
+        /// The file.
+        path: PathBuf,
+    },
 }
 
-/// Returns the store of the user whose environment this is: `mgp/secrets.toml` in `$XDG_CONFIG_HOME` or in `~/.config`.
+/// Returns the secrets of the user whose environment this is: in the system's keyring, if the feature `keyring` is on and
+/// there is one, and in `mgp/secrets.toml` in `$XDG_CONFIG_HOME` or in `~/.config`.
 ///
 /// # Errors
 /// There is no home directory.
-pub fn user_store(environment: &dyn Environment) -> Result<SecretFile, SecretStoreError> {
+pub fn user_store(environment: &dyn Environment) -> Result<UserSecrets, SecretStoreError> {
     let path = SecretFile::user_path(environment).ok_or(SecretStoreError::NoHome)?;
-    Ok(SecretFile::at(path))
+    Ok(UserSecrets::new(SecretFile::at(path), keyring::system()))
 }
 
 impl SecretName {

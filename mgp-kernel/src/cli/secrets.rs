@@ -28,6 +28,9 @@ pub(super) enum Secrets {
 pub(super) struct Set {
     #[command(flatten)]
     named: Named,
+    /// Keep it in the file, also where the system has a keyring
+    #[arg(long)]
+    file: bool,
     /// Refused: the list of processes and the history of the shell show what stands on a command line
     #[arg(hide = true)]
     value: Option<String>,
@@ -42,8 +45,6 @@ pub(super) struct Named {
 /// The secrets by name.
 #[derive(Debug, Serialize)]
 struct List {
-    /// Where they are kept.
-    kept_in: String,
     secrets: Vec<Listed>,
 }
 
@@ -51,6 +52,8 @@ struct List {
 struct Listed {
     name: String,
     is_set: bool,
+    /// Where it is kept, if it is set.
+    kept_in: Option<String>,
     /// The places of the configuration that refer to it.
     used_by: Vec<Use>,
 }
@@ -67,7 +70,9 @@ struct Use {
 #[derive(Debug, Serialize)]
 struct Changed {
     name: String,
-    kept_in: String,
+    /// Where it is kept, if it is set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kept_in: Option<String>,
     /// Servers that use it.
     used_by: Vec<String>,
 }
@@ -75,6 +80,7 @@ struct Changed {
 pub(super) async fn run(place: &Place, output: &Output, secrets: Secrets) -> Result<Exit, Failure> {
     let store = user_store(&ProcessEnvironment).map_err(|error| unusable(&error))?;
     match secrets {
+        Secrets::Set(wanted) if wanted.file => set(place, output, &store.in_file(), wanted).await,
         Secrets::Set(wanted) => set(place, output, &store, wanted).await,
         Secrets::List => list(place, output, &store),
         Secrets::Remove(named) => remove(place, output, &store, &named),
@@ -92,11 +98,15 @@ async fn set(place: &Place, output: &Output, store: &dyn SecretStore, wanted: Se
         return Err(on_command_line(name.as_str()));
     }
     // Before somebody types a secret that cannot be kept.
-    store.secrets().map_err(|error| unusable(&error))?;
+    store.location().map_err(|error| unusable(&error))?;
     let value = typed(&name).await?;
-    store.set(Stored::from([(name.clone(), value.into())])).map_err(|error| unusable(&error))?;
-    let changed = Changed::of(place, store, &name);
-    output.show(&changed, |changed, out| writeln!(out, "{} is set in {}", changed.name, changed.kept_in))?;
+    let kept_in =
+        store.set(Stored::from([(name.clone(), value.into())])).map_err(|error| unusable(&error))?;
+    let changed = Changed::of(place, &name, Some(kept_in));
+    output.show(&changed, |changed, out| {
+        let kept_in = changed.kept_in.as_deref().unwrap_or_default();
+        writeln!(out, "{} is set in {kept_in}", changed.name)
+    })?;
     output.note(&match changed.used_by.split_first() {
         None => {
             format!("write `${{secret:{name}}}` into `env` or `headers` of a server in mgp.toml to use it")
@@ -110,19 +120,21 @@ async fn set(place: &Place, output: &Output, store: &dyn SecretStore, wanted: Se
 }
 
 fn list(place: &Place, output: &Output, store: &dyn SecretStore) -> Result<Exit, Failure> {
-    let stored = store.secrets().map_err(|error| unusable(&error))?;
+    let stored = store.names().map_err(|error| unusable(&error))?;
     let mut uses = uses(place);
     let mut secrets: Vec<Listed> = stored
-        .keys()
-        .map(|name| Listed {
+        .iter()
+        .map(|(name, kept_in)| Listed {
             name: name.to_string(),
             is_set: true,
+            kept_in: Some(kept_in.clone()),
             used_by: uses.remove(name.as_str()).unwrap_or_default(),
         })
         .collect();
     // A secret that a server waits for is looked for here, too.
-    secrets.extend(uses.into_iter().map(|(name, used_by)| Listed { name, is_set: false, used_by }));
-    let list = List { kept_in: store.location(), secrets };
+    let missing = uses.into_iter();
+    secrets.extend(missing.map(|(name, used_by)| Listed { name, is_set: false, kept_in: None, used_by }));
+    let list = List { secrets };
     output.table(&list, "no secrets; `mgp secrets set NAME` sets one", |list, table| {
         table.headings(&["SECRET", "STATE", "USED BY"]);
         for secret in &list.secrets {
@@ -132,8 +144,17 @@ fn list(place: &Place, output: &Output, store: &dyn SecretStore) -> Result<Exit,
             table.row([secret.name.clone(), state.to_owned(), places]);
         }
     })?;
-    if list.secrets.iter().any(|secret| secret.is_set) {
-        output.note(&format!("kept in {}", list.kept_in));
+    let mut by_place: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for secret in &list.secrets {
+        if let Some(kept_in) = &secret.kept_in {
+            by_place.entry(kept_in).or_default().push(&secret.name);
+        }
+    }
+    match by_place.len() {
+        1 => by_place.keys().for_each(|place| output.note(&format!("kept in {place}"))),
+        _ => by_place.iter().for_each(|(place, names)| {
+            output.note(&format!("kept in {place}: {}", names.join(", ")));
+        }),
     }
     for missing in list.secrets.iter().filter(|secret| !secret.is_set) {
         output.note(&format!("`mgp secrets set {}` sets the secret that is missing", missing.name));
@@ -143,15 +164,15 @@ fn list(place: &Place, output: &Output, store: &dyn SecretStore) -> Result<Exit,
 
 fn remove(place: &Place, output: &Output, store: &dyn SecretStore, named: &Named) -> Result<Exit, Failure> {
     let name = named.parse()?;
-    let stored = store.secrets().map_err(|error| unusable(&error))?;
     if !store.remove(&name).map_err(|error| unusable(&error))? {
+        let stored = store.names().map_err(|error| unusable(&error))?;
         let meant = nearest(name.as_str(), stored.keys().map(SecretName::as_str));
         return Err(Failure::usage(format!("there is no secret {name}")).hint(match meant {
             Some(meant) => format!("did you mean {meant}? `mgp secrets list` shows all"),
             None => "`mgp secrets list` shows the secrets that there are".to_owned(),
         }));
     }
-    let changed = Changed::of(place, store, &name);
+    let changed = Changed::of(place, &name, None);
     output.show(&changed, |changed, out| writeln!(out, "{} is removed", changed.name))?;
     if !changed.used_by.is_empty() {
         output.note(&format!(
@@ -226,14 +247,14 @@ impl Use {
 }
 
 impl Changed {
-    fn of(place: &Place, store: &dyn SecretStore, name: &SecretName) -> Self {
+    fn of(place: &Place, name: &SecretName, kept_in: Option<String>) -> Self {
         let mut used_by: Vec<String> = Vec::new();
         for place in uses(place).remove(name.as_str()).unwrap_or_default() {
             if !used_by.contains(&place.server_id) {
                 used_by.push(place.server_id);
             }
         }
-        Self { name: name.to_string(), kept_in: store.location(), used_by }
+        Self { name: name.to_string(), kept_in, used_by }
     }
 }
 

@@ -55,10 +55,15 @@ pub(super) async fn connect(shared: Arc<Shared>) -> Result<Client<Erased>, Error
         // A program that ended took its tasks with it, and the next one may begin to count anew.
         None => back.tasks.forget_all(),
     }
-    match endpoint(&shared)? {
+    // The store of secrets may be a keyring that answers late.
+    let of = Arc::clone(&shared);
+    let resolved = tokio::task::spawn_blocking(move || Ok::<_, Error>((endpoint(&of)?, hidden(&of)?)));
+    let (endpoint, hidden) =
+        resolved.await.map_err(|_| Error::internal("the server's secrets were not read"))??;
+    match endpoint {
         Endpoint::Child { command, args, cwd, env } => {
             let start = confined::start(&shared, Program { command, args, cwd, env }, code).await?;
-            let client = builder.connect_child(|| heard(&shared, start.command())).await;
+            let client = builder.connect_child(|| heard(&shared, start.command(), hidden.clone())).await;
             // The folders of the start before this one go now, and this one's with the next.
             *shared.started.lock() = Some(start);
             client
@@ -104,13 +109,21 @@ fn endpoint(shared: &Shared) -> Result<Endpoint<Secret>, Error> {
     Ok(own.unwrap_or(expanded.endpoint))
 }
 
-/// The command of the server, which is heard where it complains.
-fn heard(shared: &Shared, program: ChildCommand) -> ChildCommand {
-    let (log, server) = (shared.of_server.log.clone(), shared.server.clone());
+/// The secrets of the server that are not shown where it complains.
+fn hidden(shared: &Shared) -> Result<Vec<Secret>, Error> {
     let references = shared.config.secret_references();
-    let secrets =
-        references.iter().filter_map(|found| ProcessEnvironment.secret(&found.secret).ok().flatten());
-    let secrets: Vec<Secret> = secrets.filter(|secret| secret.expose().len() >= SHORTEST_HIDDEN).collect();
+    let read = references.iter().map(|found| ProcessEnvironment.secret(&found.secret));
+    let read: Result<Vec<_>, _> = read.filter_map(Result::transpose).collect();
+    let mut secrets = read.map_err(|error| {
+        Error::invalid_params(format!("the server `{}` cannot be reached: {error}", shared.server))
+    })?;
+    secrets.retain(|secret| secret.expose().len() >= SHORTEST_HIDDEN);
+    Ok(secrets)
+}
+
+/// The command of the server, which is heard where it complains, without its secrets.
+fn heard(shared: &Shared, program: ChildCommand, secrets: Vec<Secret>) -> ChildCommand {
+    let (log, server) = (shared.of_server.log.clone(), shared.server.clone());
     let stderr = Stderr::lines(move |line| {
         let line = &*without(line, &secrets);
         tracing::debug!(%server, line, "the server wrote to its standard error");

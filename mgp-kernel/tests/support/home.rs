@@ -77,6 +77,8 @@ impl Home {
             .env_clear()
             .env("HOME", self.0.path())
             .env("USER", "ada")
+            // Tests leave the keyring of whoever runs them alone.
+            .env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent")
             .env("MGP_OPERATORS_TOKEN", PERSON)
             .env("PATH", std::env::var_os("PATH").unwrap_or_default());
         // The file that most tests write is the word of its user, not that of a folder to be trusted first.

@@ -186,8 +186,7 @@ mod tests {
     use super::*;
 
     fn lines(max_bytes: usize) -> Lines {
-        let mut limits = ConnectionLimits::default();
-        limits.max_frame_bytes = max_bytes;
+        let limits = ConnectionLimits { max_frame_bytes: max_bytes, ..ConnectionLimits::default() };
         Lines::new(&limits)
     }
 
@@ -257,20 +256,23 @@ mod tests {
 
     #[test]
     fn a_line_that_is_skipped_takes_no_memory_and_one_without_end_is_given_up() {
-        let mut limits = ConnectionLimits::default();
-        (limits.max_frame_bytes, limits.max_skipped_bytes) = (100_000, 2_000_000);
+        let limits = ConnectionLimits {
+            max_frame_bytes: 100_000,
+            max_skipped_bytes: 2_000_000,
+            ..ConnectionLimits::default()
+        };
         let mut lines = Lines::new(&limits);
-        feed(&mut lines, &[b'x'; 100_001]);
+        feed(&mut lines, &vec![b'x'; 100_001]);
         assert!(matches!(lines.next(), Line::TooLong(TooLong::Message { most_bytes: 100_000 }, _)));
         for _ in 0..100 {
-            feed(&mut lines, &[b'x'; 10_000]);
+            feed(&mut lines, &vec![b'x'; 10_000]);
             assert_eq!(lines.next(), Line::Partial);
         }
         assert!(lines.buffer.capacity() < 2 * READ_SIZE, "{}", lines.buffer.capacity());
         feed(&mut lines, b"yz\nnext\n");
         assert!(matches!(lines.next(), Line::Skipped(last) if last.ends_with(b"xxyz")));
         assert_eq!(lines.next(), frame("next"));
-        feed(&mut lines, &[b'x'; 100_001]);
+        feed(&mut lines, &vec![b'x'; 100_001]);
         assert!(matches!(lines.next(), Line::TooLong(..)));
         feed(&mut lines, &vec![b'x'; 2_000_000]);
         assert_eq!(lines.next(), Line::Endless);
@@ -278,12 +280,11 @@ mod tests {
 
     #[test]
     fn a_line_for_which_there_is_no_memory_is_skipped_and_the_next_one_finds_some() {
-        let mut limits = ConnectionLimits::default();
-        limits.memory = MemoryBudget::new(300_000);
+        let limits = ConnectionLimits { memory: MemoryBudget::new(300_000), ..ConnectionLimits::default() };
         let (mut one, mut other) = (Lines::new(&limits), Lines::new(&limits));
-        feed(&mut one, &[b'a'; 200_000]);
+        feed(&mut one, &vec![b'a'; 200_000]);
         assert_eq!(one.next(), Line::Partial);
-        feed(&mut other, &[b'b'; 200_000]);
+        feed(&mut other, &vec![b'b'; 200_000]);
         assert!(matches!(other.next(), Line::TooLong(TooLong::Memory { budget_bytes: 300_000 }, _)));
         feed(&mut one, b"\n");
         let Line::Frame(frame) = one.next() else { panic!("no frame") };
@@ -292,7 +293,7 @@ mod tests {
         assert_eq!(limits.memory.taken(), 0);
         feed(&mut other, b"\n");
         assert!(matches!(other.next(), Line::Skipped(_)));
-        feed(&mut other, &[&[b'c'; 200_000][..], b"\n"].concat());
+        feed(&mut other, &[&vec![b'c'; 200_000][..], b"\n"].concat());
         assert!(matches!(other.next(), Line::Frame(frame) if frame.len() == 200_000));
     }
 }

@@ -46,7 +46,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     let mgp = match &args.mgp {
-        Some(program) => program.clone(),
+        // It is run in another folder.
+        Some(program) => std::path::absolute(program)?,
         None => workspace.build_program("mgp-kernel", "mgp", Profile::Release)?,
     };
     let list = workspace.root.join("xtask/servers/servers.json");

@@ -13,6 +13,41 @@ pub(crate) enum Head {
     Unclear,
 }
 
+/// What is kept of a message that is not taken in, while it is read and forgotten: both its ends, and its length so far.
+#[derive(Debug, Default)]
+pub(crate) struct Skipped {
+    bytes: usize,
+    first: Vec<u8>,
+    last: Vec<u8>,
+}
+
+impl Skipped {
+    /// Takes note of the next bytes of the message.
+    pub(crate) fn skip(&mut self, bytes: &[u8]) {
+        self.bytes = self.bytes.saturating_add(bytes.len());
+        let room = KEPT_BYTES - self.first.len();
+        self.first.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        self.last.extend_from_slice(&bytes[bytes.len().saturating_sub(KEPT_BYTES)..]);
+        let more = self.last.len().saturating_sub(KEPT_BYTES);
+        self.last.drain(..more);
+    }
+
+    /// Returns how many bytes were skipped.
+    pub(crate) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Returns the first bytes of the message, 512 at most.
+    pub(crate) fn first(&self) -> &[u8] {
+        &self.first
+    }
+
+    /// Returns the last bytes of what has come of it, 512 at most.
+    pub(crate) fn last(&self) -> &[u8] {
+        &self.last
+    }
+}
+
 /// Reads the members that stand in front of what makes the message long.
 pub(crate) fn head(bytes: &[u8]) -> Head {
     let (mut id, mut is_request) = (None, false);
@@ -75,6 +110,9 @@ fn string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
         }
     }
 }
+
+/// How much of each end is kept: room for what stands beside a result in an answer.
+const KEPT_BYTES: usize = 512;
 
 #[cfg(test)]
 mod tests {

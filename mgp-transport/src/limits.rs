@@ -3,7 +3,8 @@ use std::time::Duration;
 use mgp_types::json;
 use tokio::sync::Semaphore;
 
-use crate::MemoryBudget;
+use crate::memory_budget::Share;
+use crate::{MemoryBudget, TooLong};
 
 /// What one connection may cost, whatever its peer does.
 #[derive(Debug, Clone)]
@@ -79,6 +80,18 @@ impl Default for ConnectionLimits {
 }
 
 impl ConnectionLimits {
+    /// Takes the memory that a message of this length needs.
+    pub(crate) fn admit(&self, share: &mut Share, length: usize) -> Result<(), TooLong> {
+        if length > self.max_frame_bytes {
+            return Err(TooLong::message(self));
+        }
+        if share.grow_to(length) {
+            Ok(())
+        } else {
+            Err(TooLong::Memory { budget_bytes: self.memory.bytes() })
+        }
+    }
+
     /// These, but for those with which nothing would move at all, or that no queue can have.
     pub(crate) fn workable(mut self) -> Self {
         self.max_queued = self.max_queued.clamp(1, Semaphore::MAX_PERMITS);

@@ -31,11 +31,6 @@ impl TooLong {
         Self::Message { most_bytes: limits.max_frame_bytes }
     }
 
-    /// There is no memory for a message.
-    pub(crate) fn memory(limits: &ConnectionLimits) -> Self {
-        Self::Memory { budget_bytes: limits.memory.bytes() }
-    }
-
     /// 3001: the peer has answered, and the answer is not taken in.
     pub(crate) fn answer(self, names: SettingNames) -> Error {
         let message = format!("the answer is not taken in: {self}; {}", self.advice(names));

@@ -4,21 +4,20 @@
 //! Each key has one rule, and [`FOLDER_KEYS`](super::folder_keys::FOLDER_KEYS) names it for `docs/configuration.md`. Every structure of the configuration is taken
 //! apart without `..`, so that a new key does not compile before it has one.
 
-mod openings;
-mod roots;
+mod servers;
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use mgp_types::mgp::{AccessPermission, ApprovalPolicy, DefaultPolicy, TrustLevel};
+use mgp_types::mgp::{AccessPermission, ApprovalPolicy, DefaultPolicy};
 
 use super::folder_keys::Reason;
 use super::model::{
     AccessRule, AccessSettings, ArgumentTypes, AuditDurability, AuditSettings, Config, ConfirmationSettings,
     FirstUse, KernelSettings, LimitSettings, ListenSettings, NameSettings, PermissionSettings,
-    RegistrationSettings, RuleSource, ServerConfig, ServerDefinitions, ServerNetwork, ServerSecurity,
-    TelemetrySettings, ToolSettings, ValidatorSettings,
+    RegistrationSettings, RuleSource, TelemetrySettings, ToolSettings, ValidatorSettings,
 };
-use super::semantics::mistakable;
 use super::source::{Place, Source};
 
 /// A configuration of the user and a folder, and what became of the folder's keys.
@@ -173,127 +172,6 @@ impl Merge<'_> {
         self.note(section, key, holds);
     }
 
-    fn servers(&mut self, servers: Vec<ServerConfig>) {
-        let taken: BTreeSet<String> =
-            self.merged.config.servers.iter().map(|server| mistakable(&server.id)).collect();
-        let all: BTreeSet<String> = servers.iter().map(|server| server.id.clone()).collect();
-        self.own = all.into_iter().filter(|id| !taken.contains(&mistakable(id))).collect();
-        for (index, server) in servers.into_iter().enumerate() {
-            let place = root().key("servers").index(index);
-            if self.own.contains(&server.id) {
-                self.apply(place.clone());
-                let server = self.server(server, &place);
-                self.merged.config.servers.push(server);
-            } else {
-                self.ignore(place.key("id"), Reason::TakenId);
-            }
-        }
-    }
-
-    /// A server as a folder may declare it.
-    fn server(&mut self, server: ServerConfig, place: &Place) -> ServerConfig {
-        let ServerConfig {
-            id,
-            command,
-            args,
-            cwd,
-            env,
-            confine,
-            confinement,
-            url,
-            headers,
-            socket,
-            transport,
-            enabled,
-            description,
-            mgp,
-            restart_policy,
-            max_restarts,
-            restart_window_secs,
-            backoff_base_ms,
-            backoff_max_ms,
-            security,
-            limits,
-            network,
-            definitions,
-            pass_methods,
-            safe_methods,
-            mut tools,
-            agents,
-            sharing,
-        } = server;
-        let ServerSecurity {
-            trust_level,
-            validators,
-            spared_validators,
-            permissions,
-            risk_at_least,
-            confirmation,
-        } = security;
-        let trust_level = trust_level.filter(|level| {
-            let is_raised = *level == TrustLevel::Trusted;
-            if is_raised {
-                self.ignore(place.key("security").key("trust_level"), Reason::UsersOnly);
-            }
-            !is_raised
-        });
-        if !spared_validators.is_empty() {
-            self.ignore(place.key("security").key("spared_validators"), Reason::UsersOnly);
-        }
-        self.openings(&network, &definitions, place);
-        for (key, patterns) in [("pass_methods", pass_methods), ("safe_methods", safe_methods)] {
-            if !patterns.is_empty() {
-                self.ignore(place.key(key), Reason::UsersOnly);
-            }
-        }
-        for (name, rule) in &mut tools {
-            // A call of the folder's tool must not become one of the user's.
-            let leaves =
-                |tool: &String| tool.rsplit_once('.').is_none_or(|(server, _)| !self.own.contains(server));
-            if rule.fallback.as_ref().is_some_and(leaves) {
-                rule.fallback = None;
-                self.ignore(place.key("tools").key(name).key("fallback"), Reason::AnothersServer);
-            }
-        }
-        ServerConfig {
-            id,
-            command,
-            args,
-            cwd,
-            env,
-            confine,
-            confinement,
-            url,
-            headers,
-            socket,
-            transport,
-            enabled,
-            description,
-            mgp,
-            restart_policy,
-            max_restarts,
-            restart_window_secs,
-            backoff_base_ms,
-            backoff_max_ms,
-            security: ServerSecurity {
-                trust_level,
-                validators,
-                spared_validators: Vec::new(),
-                permissions,
-                risk_at_least,
-                confirmation,
-            },
-            limits,
-            network: ServerNetwork::default(),
-            definitions: ServerDefinitions::default(),
-            pass_methods: Vec::new(),
-            safe_methods: Vec::new(),
-            tools,
-            agents,
-            sharing,
-        }
-    }
-
     fn listen(&mut self, folder: &ListenSettings) {
         let ListenSettings {
             http: _,
@@ -419,6 +297,33 @@ impl Merge<'_> {
         self.strictest("validators", "argument_types", argument_types, rank, |config| {
             &mut config.validators.argument_types
         });
+    }
+
+    /// Takes roots that lie within the user's, or, where the user names none, within the folder.
+    fn roots(&mut self, wanted: &[String]) {
+        let folder = self.source.file().parent().unwrap_or_else(|| Path::new("."));
+        let real = |root: &String| fs::canonicalize(folder.join(root)).ok();
+        let users = &self.merged.config.validators.roots;
+        let bounds: Vec<PathBuf> = if users.is_empty() {
+            fs::canonicalize(folder).into_iter().collect()
+        } else {
+            users.iter().filter_map(|root| fs::canonicalize(root).ok()).collect()
+        };
+        let is_within = |root: &PathBuf| bounds.iter().any(|bound| root.starts_with(bound));
+        let mut roots = Vec::new();
+        for (index, named) in wanted.iter().enumerate() {
+            let place = root().key("validators").key("roots").index(index);
+            match real(named).filter(is_within).and_then(|root| root.into_os_string().into_string().ok()) {
+                Some(root) => {
+                    roots.push(root);
+                    self.merged.applied.push(place);
+                }
+                None => self.merged.ignored.push((place, Reason::Looser)),
+            }
+        }
+        if !roots.is_empty() {
+            self.merged.config.validators.roots = roots;
+        }
     }
 
     fn audit(&mut self, folder: &AuditSettings) {

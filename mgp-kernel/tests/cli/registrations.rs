@@ -5,30 +5,12 @@ use crate::kernel::{Kernel, Talk};
 
 #[test]
 fn an_operator_decides_by_command_about_what_an_agent_registered() {
-    let home = Home::new();
-    home.write("adds.py", "print(1 + 2)\n");
-    home.write(
-        "mgp.toml",
-        &format!(
-            "[kernel]\nstate = {:?}\n[[agents]]\nid = 'coder'\nstdio = true\n\
-             [registration]\nagents = ['coder']\ncommands = ['python3']\n",
-            home.path("state")
-        ),
-    );
+    let home = where_the_coder_may_register();
     let mut kernel = Kernel::start(&home, &[]);
     let mut agent = Talk::open(&mut kernel);
-    let mut register = |id: &str| {
-        let arguments = json!({
-            "id": id, "command": "python3", "args": [home.path("adds.py")], "justification": "to add",
-            "mgp": {"extensions": [], "permissions_required": [], "trust_level": "sandboxed"},
-        });
-        agent
-            .ask("tools/call", &json!({"name": "mgp.discovery.register", "arguments": arguments}))
-            .to_string()
-    };
-    let told = register("adds");
+    let told = register(&home, &mut agent, "adds");
     assert!(told.contains("pending_approval") && told.contains("mgp registrations approve adds"), "{told}");
-    register("other");
+    register(&home, &mut agent, "other");
 
     let waiting = home.json(["registrations", "list", "--waiting"]);
     assert_eq!(waiting["registrations"][0]["server_id"], "adds");
@@ -53,25 +35,11 @@ fn an_operator_decides_by_command_about_what_an_agent_registered() {
 
 #[test]
 fn a_registration_waits_in_the_list_of_all_that_needs_a_person() {
-    let home = Home::new();
-    home.write("adds.py", "print(1 + 2)\n");
-    home.write(
-        "mgp.toml",
-        &format!(
-            "[kernel]\nstate = {:?}\n[[agents]]\nid = 'coder'\nstdio = true\n\
-             [registration]\nagents = ['coder']\ncommands = ['python3']\n",
-            home.path("state")
-        ),
-    );
+    let home = where_the_coder_may_register();
     let mut kernel = Kernel::start(&home, &[]);
     let mut agent = Talk::open(&mut kernel);
     for id in ["adds", "other"] {
-        let arguments = json!({
-            "id": id, "command": "python3", "args": [home.path("adds.py")], "justification": "to add",
-            "mgp": {"extensions": [], "permissions_required": [], "trust_level": "sandboxed"},
-        });
-        let register = json!({"name": "mgp.discovery.register", "arguments": arguments});
-        let told = agent.ask("tools/call", &register).to_string();
+        let told = register(&home, &mut agent, id);
         let words =
             format!("is waiting for approval: a person has to confirm it by `mgp permissions approve {id}`");
         assert!(told.contains(&words), "{told}");
@@ -97,4 +65,28 @@ fn without_a_kernel_nothing_is_approved() {
     for decision in ["approve", "keep"] {
         assert_eq!(home.run(["registrations", decision, "adds"]).code, Some(4), "{decision}");
     }
+}
+
+/// A home whose agent `coder` may register servers that run Python.
+fn where_the_coder_may_register() -> Home {
+    let home = Home::new();
+    home.write("adds.py", "print(1 + 2)\n");
+    home.write(
+        "mgp.toml",
+        &format!(
+            "[kernel]\nstate = {}\n[[agents]]\nid = 'coder'\nstdio = true\n\
+             [registration]\nagents = ['coder']\ncommands = ['python3']\n",
+            json!(home.path("state"))
+        ),
+    );
+    home
+}
+
+/// Registers a server that adds two numbers, and returns what the agent is told.
+fn register(home: &Home, agent: &mut Talk, id: &str) -> String {
+    let arguments = json!({
+        "id": id, "command": "python3", "args": [home.path("adds.py")], "justification": "to add",
+        "mgp": {"extensions": [], "permissions_required": [], "trust_level": "sandboxed"},
+    });
+    agent.ask("tools/call", &json!({"name": "mgp.discovery.register", "arguments": arguments})).to_string()
 }

@@ -1,7 +1,8 @@
 use bytes::{Buf, Bytes, BytesMut};
 
+use crate::ends::Skipped;
 use crate::memory_budget::Share;
-use crate::{ConnectionLimits, MemoryBudget, TooLong};
+use crate::{ConnectionLimits, TooLong};
 
 /// Cuts a byte stream into frames, one a line. Knows nothing of IO.
 ///
@@ -13,7 +14,7 @@ pub(super) struct Lines {
     buffer: BytesMut,
     /// How much of the buffer is known to hold no line end.
     searched: usize,
-    limits: LineLimits,
+    limits: ConnectionLimits,
     /// What the line that has begun takes of the memory for long ones.
     share: Share,
     /// What has been skipped of an overlong line, while in one.
@@ -21,19 +22,6 @@ pub(super) struct Lines {
     /// The last bytes of an overlong line that has ended.
     ended: Option<Bytes>,
     at_start: bool,
-}
-
-#[derive(Debug)]
-struct LineLimits {
-    max_bytes: usize,
-    max_skipped_bytes: usize,
-    memory: MemoryBudget,
-}
-
-#[derive(Debug, Default)]
-struct Skipped {
-    bytes: usize,
-    last: BytesMut,
 }
 
 /// What the bytes so far amount to.
@@ -53,16 +41,11 @@ pub(super) enum Line {
 
 impl Lines {
     pub(super) fn new(limits: &ConnectionLimits) -> Self {
-        let memory = limits.memory.clone();
         Self {
             buffer: BytesMut::new(),
             searched: 0,
-            share: memory.share(),
-            limits: LineLimits {
-                max_bytes: limits.max_frame_bytes,
-                max_skipped_bytes: limits.max_skipped_bytes,
-                memory,
-            },
+            share: limits.memory.share(),
+            limits: limits.clone(),
             skipped: None,
             ended: None,
             at_start: true,
@@ -91,12 +74,14 @@ impl Lines {
             self.searched = 0;
             if let Some(mut skipped) = self.skipped.take() {
                 skipped.skip(&line);
-                return Line::Skipped(skipped.last.freeze());
+                return Line::Skipped(Bytes::copy_from_slice(skipped.last()));
             }
             let mut share = std::mem::replace(&mut self.share, self.limits.memory.share());
             if let Err(why) = self.limits.admit(&mut share, line.len()) {
-                self.ended = Some(Bytes::copy_from_slice(last_bytes(&line)));
-                return Line::TooLong(why, first_bytes(&line));
+                let mut skipped = Skipped::default();
+                skipped.skip(&line);
+                self.ended = Some(Bytes::copy_from_slice(skipped.last()));
+                return Line::TooLong(why, Bytes::copy_from_slice(skipped.first()));
             }
             self.trim(&mut line);
             if !line.is_empty() {
@@ -119,12 +104,13 @@ impl Lines {
             skipped.skip(&self.buffer);
             self.buffer.clear();
             self.searched = 0;
-            let is_endless = skipped.bytes > self.limits.max_skipped_bytes;
+            let is_endless = skipped.bytes() > self.limits.max_skipped_bytes;
             return if is_endless { Line::Endless } else { Line::Partial };
         }
         let Err(why) = self.limits.admit(&mut self.share, self.buffer.len()) else { return Line::Partial };
-        let first = first_bytes(&self.buffer);
-        self.skipped.insert(Skipped::default()).skip(&self.buffer);
+        let skipped = self.skipped.insert(Skipped::default());
+        skipped.skip(&self.buffer);
+        let first = Bytes::copy_from_slice(skipped.first());
         // What was read of it gives its memory back at once.
         self.buffer = BytesMut::new();
         self.share = self.limits.memory.share();
@@ -142,39 +128,6 @@ impl Lines {
     }
 }
 
-impl LineLimits {
-    /// Takes the memory that a line of this length needs.
-    fn admit(&self, share: &mut Share, length: usize) -> Result<(), TooLong> {
-        if length > self.max_bytes {
-            return Err(TooLong::Message { most_bytes: self.max_bytes });
-        }
-        if share.grow_to(length) {
-            Ok(())
-        } else {
-            Err(TooLong::Memory { budget_bytes: self.memory.bytes() })
-        }
-    }
-}
-
-impl Skipped {
-    fn skip(&mut self, bytes: &[u8]) {
-        self.bytes = self.bytes.saturating_add(bytes.len());
-        self.last.extend_from_slice(last_bytes(bytes));
-        let more = self.last.len().saturating_sub(SHOWN);
-        self.last.advance(more);
-    }
-}
-
-fn first_bytes(line: &[u8]) -> Bytes {
-    Bytes::copy_from_slice(&line[..line.len().min(SHOWN)])
-}
-
-fn last_bytes(line: &[u8]) -> &[u8] {
-    &line[line.len().saturating_sub(SHOWN)..]
-}
-
-/// How much of both ends of an overlong line is shown: room for what stands beside a result in an answer.
-const SHOWN: usize = 512;
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 /// How much is asked for at once.
 const READ_SIZE: usize = 64 << 10;
@@ -184,6 +137,7 @@ const LEAST_READ: usize = 4 << 10;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::MemoryBudget;
 
     fn lines(max_bytes: usize) -> Lines {
         let limits = ConnectionLimits { max_frame_bytes: max_bytes, ..ConnectionLimits::default() };
@@ -247,11 +201,11 @@ mod tests {
         for chunk in long.chunks(700) {
             feed(&mut lines, chunk);
             if let Line::TooLong(_, first) = lines.next() {
-                assert_eq!(first, long[..SHOWN]);
+                assert_eq!(first, long[..512]);
             }
         }
         feed(&mut lines, b"\n");
-        assert_eq!(lines.next(), Line::Skipped(Bytes::copy_from_slice(&long[3000 - SHOWN..])));
+        assert_eq!(lines.next(), Line::Skipped(Bytes::copy_from_slice(&long[3000 - 512..])));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! `cargo xtask tidy`: what the compiler does not check. It reports every fault it finds, not only the first.
 
 mod crates;
+mod modules;
 mod sources;
 
 use anyhow::{Result, bail};
@@ -9,6 +10,7 @@ use crate::workspace::Workspace;
 
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let mut faults = crates::faults(workspace)?;
+    faults.extend(modules::faults(workspace)?);
     faults.extend(sources::faults(workspace)?);
     for fault in &faults {
         println!("{fault}");

@@ -15,16 +15,16 @@ use crate::{
 /// It remembers what each reference stands for: a name that stands for one value is given to no other value, whatever file
 /// that is from. What the environment and the user's secrets have is known as well.
 pub struct Concealer<'e> {
-    /// What the references stand for; nothing for one that stands somewhere and whose value is not known.
+    /// The value of each name that is in use; `None` where it is in use and its value is not known.
     values: HashMap<Name, Option<String>>,
     environment: &'e dyn Environment,
 }
 
-/// What a reference names: `${NAME}` a variable, `${secret:NAME}` a secret.
+/// A variable of the environment or a secret of the user, with its name.
 type Name = (HeldIn, String);
 
 impl<'e> Concealer<'e> {
-    /// A concealer that knows the environment only.
+    /// Returns a concealer that knows the environment and the user's secrets only.
     pub fn new(environment: &'e dyn Environment) -> Self {
         Self { values: HashMap::new(), environment }
     }
@@ -73,11 +73,11 @@ impl<'e> Concealer<'e> {
         moved
     }
 
-    /// Whether a server of ours is one of a client's, in which secrets stand as they are; and if so, which references of
-    /// ours stand for them.
+    /// Compares a configured server with an entry of a client's file, in which secrets stand in plain text. Returns the secrets
+    /// that the references of the configured server stand for, or `None` where the two are different servers.
     ///
-    /// It is if both start the same program in the same way, or reach the same address, whatever else is said of it. A
-    /// reference of ours counts for a secret of theirs, unless it is known to stand for something else.
+    /// Two servers are the same if both start the same program with the same arguments, or have the same address; other keys do
+    /// not count. A reference matches any secret, unless it is known to stand for another value.
     pub fn same(&mut self, own: &ServerConfig, other: &ServerConfig) -> Option<Vec<MovedSecret>> {
         if own.cwd != other.cwd || own.socket != other.socket {
             return None;
@@ -122,8 +122,7 @@ impl<'e> Concealer<'e> {
         }
     }
 
-    /// The name for a value that a client's file has behind the name of a variable, `${NAME:-value}`: the variable goes on
-    /// to count where it is set.
+    /// Returns what to refer to in place of the value in `${NAME:-value}`: the variable where it is set, else a new secret.
     fn said_name(&mut self, name: &str, literal: &str) -> Name {
         if self.environment.variable(name).is_some_and(|value| !value.is_empty()) {
             return (HeldIn::Environment, name.to_owned());
@@ -248,7 +247,7 @@ fn enclosing_reference<'t>(text: &'t str, part: &Range<usize>) -> Option<(Range<
     (end > part.end && reference.otherwise.is_some()).then_some((start..end, reference.name))
 }
 
-/// What a secret is called if nothing else is called so.
+/// Returns the name that a secret gets unless another secret has it.
 fn wanted(id: &str, text: &places::Text<'_>) -> String {
     let place = || text.place.trim_end_matches(']').replace('[', "_");
     let name = if text.name.is_empty() { place() } else { text.name.clone() };
@@ -257,7 +256,7 @@ fn wanted(id: &str, text: &places::Text<'_>) -> String {
     name.chars().take(LONGEST_NAME).collect()
 }
 
-/// Leaves room for a number within the longest name that a secret can have.
+/// Longest name that is proposed for a secret: it leaves room for a number within the longest name that a secret can have.
 const LONGEST_NAME: usize = 100;
 
 #[cfg(test)]

@@ -99,21 +99,21 @@ impl fmt::Display for Elsewhere {
     }
 }
 
-/// A secret that was replaced by a reference. The client's file keeps it.
+/// A secret of a client's file that became a reference in the configuration. The client's file is not changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MovedSecret {
-    /// What the reference names.
+    /// The kind of thing that the reference names.
     pub held_in: HeldIn,
     /// The name of the secret, or of the variable.
     pub name: String,
     /// Where in the entry the secret stands, such as `env.API_TOKEN` or `args[2]`.
     pub place: String,
-    /// The secret.
+    /// The value of the secret.
     pub value: Secret,
 }
 
-/// What a reference names.
+/// The kind of thing that a reference names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "the configuration knows two kinds of references")]
 pub enum HeldIn {

@@ -9,7 +9,6 @@ mod restart;
 mod scope;
 mod server;
 mod server_limits;
-mod server_openings;
 mod tool_names;
 mod tools;
 mod transport;
@@ -26,9 +25,11 @@ pub use self::policy::{
     ValidatorSettings,
 };
 pub use self::restart::{Restart, RestartPolicy};
-pub use self::server::{ServerConfig, ServerConfinement, ServerMgp, ServerSecurity};
+pub use self::server::{
+    AllowedRule, NetworkPreset, ServerConfig, ServerConfinement, ServerDefinitions, ServerMgp, ServerNetwork,
+    ServerSecurity,
+};
 pub use self::server_limits::{ServerAgent, ServerLimits, Sharing, ToolRule};
-pub use self::server_openings::{AllowedRule, NetworkPreset, ServerDefinitions, ServerNetwork};
 pub use self::tool_names::{ClientNames, NameSettings, NameStyleSetting};
 pub use self::tools::{BudgetSettings, ListLevel, ToolSettings};
 pub use self::transport::TransportKind;

@@ -164,7 +164,7 @@ pub struct ValidatorSettings {
     pub allowed_hosts: Vec<String>,
     /// Hosts that may not be reached, whatever else allows them.
     pub denied_hosts: Vec<String>,
-    /// Whether no other hosts than `allowed_hosts` and those of `servers.network` may be reached.
+    /// Refuses every host, public ones too, that neither `allowed_hosts` nor `servers.network` names.
     pub only_allowed_hosts: bool,
     /// The treatment of tools, prompts and templates that are seen for the first time.
     pub first_use: FirstUse,

@@ -11,8 +11,8 @@ use mgp_types::{Error, Origin};
 
 use super::pool::Used;
 use super::status::HttpStatus;
+use crate::ConnectionLimits;
 use crate::memory_budget::Share;
-use crate::{ConnectionLimits, TooLong};
 
 /// The body of an answer. One that has been read to its end makes its connection free for the next request; one that is
 /// dropped before closes it.
@@ -104,10 +104,7 @@ pub(super) async fn read(mut body: Body, limits: &ConnectionLimits) -> Result<By
 
 /// Takes the memory for so many bytes of a message.
 pub(super) fn admit(share: &mut Share, bytes: usize, limits: &ConnectionLimits) -> Result<(), Error> {
-    if bytes > limits.max_frame_bytes {
-        return Err(TooLong::message(limits).answer(limits.setting_names));
-    }
-    if share.grow_to(bytes) { Ok(()) } else { Err(TooLong::memory(limits).answer(limits.setting_names)) }
+    limits.admit(share, bytes).map_err(|why| why.answer(limits.setting_names))
 }
 
 /// Reads a body whose content does not matter, so that its connection can be used again. One that is long

@@ -13,7 +13,7 @@ use tokio::time::{Sleep, sleep};
 
 use super::HttpConfig;
 use super::connection::AwaitedBody;
-use crate::ends::{Head, head, id_at_end};
+use crate::ends::{Head, Skipped, head, id_at_end};
 use crate::memory_budget::Share;
 use crate::{SettingNames, TooLong};
 
@@ -27,8 +27,7 @@ pin_project! {
         config: Arc<HttpConfig>,
         // What the body takes of the memory for long ones.
         share: Option<Share>,
-        // Both ends of a body that is not taken in, while it is read and forgotten.
-        skipped: Option<Skipped>,
+        refused: Option<Refused>,
         // Most bodies arrive with the head and never wait.
         deadline: Option<Pin<Box<Sleep>>>,
         // How much came since it was set.
@@ -39,30 +38,17 @@ pin_project! {
 
 /// A body that is not taken in: it is read to its end all the same, or its sender would not read the answer.
 #[derive(Debug)]
-struct Skipped {
+struct Refused {
     why: TooLong,
-    first: Vec<u8>,
-    last: Vec<u8>,
+    skipped: Skipped,
 }
 
-impl Skipped {
-    fn new(why: TooLong) -> Self {
-        Self { why, first: Vec::new(), last: Vec::new() }
-    }
-
-    fn skip(&mut self, bytes: &[u8]) {
-        let room = SHOWN - self.first.len();
-        self.first.extend_from_slice(&bytes[..bytes.len().min(room)]);
-        self.last.extend_from_slice(&bytes[bytes.len().saturating_sub(SHOWN)..]);
-        let more = self.last.len().saturating_sub(SHOWN);
-        self.last.drain(..more);
-    }
-
+impl Refused {
     /// The id of the request in it, if it is within reach.
     fn id(&self) -> Option<Id> {
-        match head(&self.first) {
+        match head(self.skipped.first()) {
             Head::Request(Some(id)) => Some(id),
-            Head::Request(None) | Head::Unclear => id_at_end(&self.last),
+            Head::Request(None) | Head::Unclear => id_at_end(self.skipped.last()),
             Head::Answer(_) => None,
         }
     }
@@ -89,7 +75,7 @@ impl<B: Body> Reader<B> {
             more: Vec::new(),
             share: Some(config.limits.memory.share()),
             config,
-            skipped: None,
+            refused: None,
             deadline: None,
             in_time: 0,
             awaited: None,
@@ -128,19 +114,25 @@ impl<B: Body> Reader<B> {
                 // A long body has that time again, or only a fast peer could send one.
                 (*this.deadline, *this.in_time) = (None, 0);
             }
-            if this.skipped.is_none()
-                && let Err(why) = admit(this.share, this.first.len() + this.more.len() + len, this.config)
+            let length = this.first.len() + this.more.len() + len;
+            if this.refused.is_none()
+                && let Some(share) = this.share
+                && let Err(why) = this.config.limits.admit(share, length)
             {
-                let skipped = this.skipped.insert(Skipped::new(why));
+                let mut skipped = Skipped::default();
                 skipped.skip(&std::mem::take(this.first));
                 skipped.skip(&std::mem::take(this.more));
+                *this.refused = Some(Refused { why, skipped });
                 *this.share = None;
             }
-            if let Some(skipped) = this.skipped {
+            if let Some(Refused { skipped, .. }) = this.refused {
                 while data.has_remaining() {
                     skipped.skip(data.chunk());
                     let read = data.chunk().len();
                     data.advance(read);
+                }
+                if skipped.bytes() > this.config.limits.max_skipped_bytes {
+                    return Poll::Ready(Err(Unread::Broken));
                 }
                 continue;
             }
@@ -161,7 +153,7 @@ impl<B: Body> Reader<B> {
                 data.advance(read);
             }
         }
-        Poll::Ready(match this.skipped.take() {
+        Poll::Ready(match this.refused.take() {
             None => {
                 let whole = whole(this.first, this.more);
                 Ok(match this.share.take() {
@@ -169,30 +161,17 @@ impl<B: Body> Reader<B> {
                     None => whole,
                 })
             }
-            Some(skipped) => {
-                let (why, id) = (skipped.why, skipped.id());
+            Some(refused) => {
+                let (why, id) = (refused.why, refused.id());
                 Err(Unread::TooLong { why, names: this.config.limits.setting_names, id })
             }
         })
     }
 }
 
-/// Takes the memory for a body that has this length so far.
-fn admit(share: &mut Option<Share>, length: usize, config: &HttpConfig) -> Result<(), TooLong> {
-    let limits = &config.limits;
-    if length > limits.max_frame_bytes {
-        return Err(TooLong::message(limits));
-    }
-    let has_room = share.as_mut().is_none_or(|share| share.grow_to(length));
-    if has_room { Ok(()) } else { Err(TooLong::memory(limits)) }
-}
-
 fn whole(first: &mut Bytes, more: &mut Vec<u8>) -> Bytes {
     if more.is_empty() { std::mem::take(first) } else { std::mem::take(more).into() }
 }
-
-/// How much of both ends of a body that is not taken in is kept.
-const SHOWN: usize = 512;
 
 /// How much of a body has to come in the time that it has.
 const ENOUGH_IN_TIME: usize = 1 << 20;

@@ -65,6 +65,16 @@ async fn a_long_body_is_refused() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_body_without_end_is_read_no_further_than_the_limit() {
+    let mut limits = limits();
+    (limits.max_frame_bytes, limits.max_skipped_bytes) = (100, 1000);
+    let peer = peer_with(HttpConfig::default().limits(limits));
+    let endless = Bytes::from(vec![b' '; 2000]);
+    let request = Ask::tool("x").0.map(|_| chunked(&endless, 7, false));
+    assert_eq!(peer.routes.handle(request).await.unwrap().status(), StatusCode::PAYLOAD_TOO_LARGE);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_slow_body_is_refused() {
     let peer = peer();
     let request = Ask::tool("x").0.map(|body| chunked(&body, 7, false));

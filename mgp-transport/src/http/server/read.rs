@@ -132,7 +132,7 @@ impl<B: Body> Reader<B> {
                     data.advance(read);
                 }
                 if skipped.bytes() > this.config.limits.max_skipped_bytes {
-                    return Poll::Ready(Err(Unread::Broken));
+                    break;
                 }
                 continue;
             }

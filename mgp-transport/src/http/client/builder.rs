@@ -28,6 +28,7 @@ pub struct HttpClientBuilder {
     headers: HeaderMap,
     limits: ConnectionLimits,
     connect_timeout: Duration,
+    max_idle_connections: usize,
     dial: Option<Dial>,
     roots: Roots,
 }
@@ -39,6 +40,7 @@ impl HttpClientBuilder {
             headers: HeaderMap::new(),
             limits: ConnectionLimits::default(),
             connect_timeout: Duration::from_secs(10),
+            max_idle_connections: 64,
             dial: None,
             roots: Roots::default(),
         }
@@ -60,6 +62,13 @@ impl HttpClientBuilder {
     /// Default: 10 s.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = timeout;
+        self
+    }
+
+    /// Sets how many connections stay open between requests, for a few seconds each. As many as there are requests at once
+    /// save each of them from connecting anew. Default: 64.
+    pub fn max_idle_connections(mut self, connections: usize) -> Self {
+        self.max_idle_connections = connections;
         self
     }
 
@@ -121,7 +130,7 @@ impl HttpClientBuilder {
         let runtime = Handle::try_current()
             .map_err(|error| Error::internal("a client needs a tokio runtime").with_source(error))?;
         let tasks = Arc::new(Tasks::new(runtime));
-        let link = Link::new(connector, Arc::clone(&tasks));
+        let link = Link::new(connector, Arc::clone(&tasks), self.max_idle_connections);
         // Redirects keep to the origin, so it is the same for every request.
         self.headers.insert(HOST, host);
         Ok(Core::new(link, url, self.headers, self.limits, tasks, inbound))

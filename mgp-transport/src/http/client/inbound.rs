@@ -1,4 +1,5 @@
 use std::future::{Future, poll_fn};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::task::Poll;
 
@@ -317,11 +318,14 @@ impl<P: Peer> Receiver<P> {
         let peer = Arc::clone(&self.peer);
         let session = self.session.clone();
         let task_id = id.clone();
+        let is_answered = Arc::new(AtomicBool::new(false));
+        let answered = Arc::clone(&is_answered);
         let task = self.peer.core().tasks.spawn(async move {
             let outcome = match started {
                 Ok(future) => future.await,
                 Err(error) => Err(error),
             };
+            answered.store(true, Ordering::Release);
             drop(entry);
             let mut answer = Vec::new();
             match outcome {
@@ -338,7 +342,9 @@ impl<P: Peer> Receiver<P> {
         let mut answering = self.peer.core().answering.lock();
         match answering.get_mut(&id).filter(|question| question.is_on(stream)) {
             Some(question) => question.task = task,
-            // It is done, or it was taken back before it had a task.
+            // Its answer is on the way.
+            None if is_answered.load(Ordering::Acquire) => {}
+            // It was taken back before it had a task.
             None => task.iter().for_each(AbortHandle::abort),
         }
     }

@@ -20,8 +20,8 @@ pub(super) struct Link {
 }
 
 impl Link {
-    pub(super) fn new(connector: Connector, tasks: Arc<Tasks>) -> Self {
-        Self { pool: Arc::new(Pool::new(connector, tasks)) }
+    pub(super) fn new(connector: Connector, tasks: Arc<Tasks>, max_idle: usize) -> Self {
+        Self { pool: Arc::new(Pool::new(connector, tasks, max_idle)) }
     }
 
     /// Sends a request and waits for the head of its answer. `head` is asked for once per hop.

@@ -19,6 +19,7 @@ use super::tasks::Tasks;
 pub(super) struct Pool {
     connector: Connector,
     tasks: Arc<Tasks>,
+    max_idle: usize,
     /// The one that was used last is the last.
     idle: Mutex<Vec<Idle>>,
 }
@@ -38,8 +39,9 @@ pub(super) enum Broken {
 }
 
 impl Pool {
-    pub(super) fn new(connector: Connector, tasks: Arc<Tasks>) -> Self {
-        Self { connector, tasks, idle: Mutex::default() }
+    /// Returns a pool that keeps at most `max_idle` connections open between requests.
+    pub(super) fn new(connector: Connector, tasks: Arc<Tasks>, max_idle: usize) -> Self {
+        Self { connector, tasks, max_idle, idle: Mutex::default() }
     }
 
     /// Sends a request over a connection of its own for as long as it takes, and waits for the head of the answer. The body
@@ -101,10 +103,10 @@ impl Pool {
         }
         let since = Instant::now();
         let mut idle = self.idle.lock();
-        let outdated = idle.iter().take_while(|idle| since - idle.since >= MAX_IDLE).count();
-        let too_many = (idle.len() + 1).saturating_sub(MAX_IDLE_CONNECTIONS);
-        idle.drain(..outdated.max(too_many));
         idle.push(Idle { sender, since });
+        let outdated = idle.iter().take_while(|idle| since - idle.since >= MAX_IDLE).count();
+        let too_many = idle.len().saturating_sub(self.max_idle);
+        idle.drain(..outdated.max(too_many));
     }
 
     async fn connect(&self, origin: &Uri) -> Result<Sender, Broken> {
@@ -144,7 +146,6 @@ impl fmt::Debug for Idle {
     }
 }
 
-const MAX_IDLE_CONNECTIONS: usize = 32;
 const READY_TIMEOUT: Duration = Duration::from_millis(100);
 /// Shorter than the five seconds after which common servers close, so that no request is sent into a
 /// connection that is just being closed: whether such a request was read cannot be known.

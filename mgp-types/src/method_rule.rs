@@ -1,0 +1,299 @@
+//! The table of methods: who sends each, what it asks for, and which gates see it on its way to a server.
+//!
+//! A gateway forwards what has a row here, and refuses everything else.
+
+use std::sync::Arc;
+
+use crate::mgp::ResolvedTool;
+use crate::{Error, Kind, Method, RawJson, Request};
+
+/// A decision that a request passes on its way to a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a gate that is not named here sees nothing")]
+pub enum GateKind {
+    /// Whether the caller may use the server, or the tool.
+    Access = 1,
+    /// Whether the definition of what is asked for is the approved one.
+    Definitions = 2,
+    /// Whether the arguments do harm.
+    Validators = 4,
+    /// Whether what the request needs was permitted.
+    Permission = 8,
+    /// Whether a human says yes.
+    Confirmation = 16,
+    /// Whether each request leaves a record. Of the others those do that are refused.
+    Record = 32,
+}
+
+/// Some of the gates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GateKinds(u8);
+
+/// Who sends a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a connection has two ends")]
+pub enum Sender {
+    /// A client.
+    Client,
+    /// A server.
+    Server,
+    /// Either of them.
+    Both,
+}
+
+/// What a request asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Concern {
+    /// Opens a session, keeps it alive, or takes something back; reaches no tool.
+    Session,
+    /// Says how much the other end writes into its log, for everybody.
+    Logging,
+    /// Calls a tool.
+    Tool,
+    /// Lists tools.
+    ToolList,
+    /// Lists something else, or ends a subscription.
+    List,
+    /// Is about what the call of a tool began.
+    Running,
+    /// Reads a resource, or asks to be told of its changes.
+    Resource,
+    /// Gets a prompt.
+    Prompt,
+    /// Completes an argument of a prompt or of a template.
+    Completion,
+    /// Is one of MGP's methods, which the receiver answers itself and never forwards.
+    Own,
+    /// Asks the client or its user something.
+    Question,
+    /// Tells what happened.
+    Report,
+}
+
+/// The row of one method.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct MethodRule {
+    /// The name of the method.
+    pub method: &'static str,
+    /// Who sends it.
+    pub sender: Sender,
+    /// Whether it is a call or a notification.
+    pub kind: Kind,
+    /// What it asks for.
+    pub concern: Concern,
+    /// Which gates see it in front of a server; none where the gateway answers it, or only keeps a session alive.
+    pub gates: GateKinds,
+}
+
+impl GateKinds {
+    /// Whether `gate` is one of them.
+    pub const fn has(self, gate: GateKind) -> bool {
+        self.0 & gate as u8 != 0
+    }
+}
+
+impl MethodRule {
+    /// Returns the row of the method that `request` names; `None` if there is none, or if the request is a call by the name
+    /// of a notification, which nobody sends who means what the name says.
+    pub fn of(request: &Request) -> Option<&'static Self> {
+        Self::named(request.method.as_str())
+            .filter(|rule| rule.kind == Kind::Call || request.kind == Kind::Notify)
+    }
+
+    /// Returns the row of the method called exactly `name`.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        let index = RULES.binary_search_by(|rule| rule.method.cmp(name)).ok()?;
+        RULES.get(index)
+    }
+
+    /// Returns all rows.
+    pub fn all() -> impl Iterator<Item = &'static Self> {
+        RULES.iter()
+    }
+
+    /// Whether `sender` sends such messages.
+    pub fn is_sent_by(&self, sender: Sender) -> bool {
+        self.sender == Sender::Both || self.sender == sender
+    }
+}
+
+/// What a gate judges of a request.
+#[derive(Debug)]
+pub struct Judged<'a> {
+    /// The tool that is called, or the method as a tool.
+    pub tool: &'a Arc<ResolvedTool>,
+    request: &'a Request,
+}
+
+impl Judged<'_> {
+    /// The arguments that are judged.
+    pub fn arguments(&self) -> Option<RawJson> {
+        match &self.request.context.operation {
+            Some(operation) if self.request.method != Method::TOOLS_CALL => Some(operation.arguments.clone()),
+            _ => self.request.params.get("arguments"),
+        }
+    }
+}
+
+impl Request {
+    /// Returns what `gate` has to judge of the request; `None` if the gate does not see requests of this method.
+    ///
+    /// A method that has no row is judged by every gate.
+    ///
+    /// # Errors
+    /// The gate sees such requests, and nobody has said which tool or operation this one is for.
+    pub fn judged_by(&self, gate: GateKind) -> Result<Option<Judged<'_>>, Error> {
+        let resolved = if self.method == Method::TOOLS_CALL {
+            self.context.tool.as_ref()
+        } else if MethodRule::of(self).is_none_or(|rule| rule.gates.has(gate)) {
+            self.context.operation.as_ref().map(|operation| &operation.tool)
+        } else {
+            return Ok(None);
+        };
+        match resolved {
+            Some(tool) => Ok(Some(Judged { tool, request: self })),
+            None => Err(Error::invalid_request(format!("nobody says what `{}` asks for here", self.method))),
+        }
+    }
+}
+
+impl Method {
+    /// The row of the method in the table of methods; `None` for what the table does not name.
+    pub fn rule(&self) -> Option<&'static MethodRule> {
+        MethodRule::named(self.as_str())
+    }
+}
+
+macro_rules! rules {
+    ($($name:literal $sender:ident $kind:ident $concern:ident [$($gate:ident)*];)+) => {
+        &[$(MethodRule {
+            method: $name,
+            sender: Sender::$sender,
+            kind: Kind::$kind,
+            concern: Concern::$concern,
+            gates: GateKinds(0 $(| GateKind::$gate as u8)*),
+        }),+]
+    };
+}
+
+/// Sorted by name.
+#[rustfmt::skip]
+const RULES: &[MethodRule] = rules! {
+    "completion/complete"                         Client Call   Completion [Access Definitions Validators Permission Confirmation];
+    "elicitation/create"                          Server Call   Question   [];
+    "initialize"                                  Client Call   Session    [];
+    "logging/setLevel"                            Client Call   Logging    [Access];
+    "mgp/access/grant"                            Client Call   Own        [];
+    "mgp/access/query"                            Client Call   Own        [];
+    "mgp/access/revoke"                           Client Call   Own        [];
+    "mgp/callback/respond"                        Client Call   Running    [Access];
+    "mgp/discovery/deregister"                    Client Call   Own        [];
+    "mgp/discovery/list"                          Client Call   Own        [];
+    "mgp/discovery/register"                      Client Call   Own        [];
+    "mgp/events/replay"                           Client Call   Own        [];
+    "mgp/events/subscribe"                        Client Call   Own        [];
+    "mgp/events/unsubscribe"                      Client Call   Own        [];
+    "mgp/health/ping"                             Client Call   Own        [];
+    "mgp/health/status"                           Client Call   Own        [];
+    "mgp/lifecycle/shutdown"                      Client Call   Own        [];
+    "mgp/permission/await"                        Client Call   Own        [];
+    "mgp/permission/grant"                        Client Call   Own        [];
+    "mgp/permission/request"                      Client Call   Own        [];
+    "mgp/permission/response"                     Client Call   Own        [];
+    "mgp/stream/cancel"                           Client Call   Running    [Access];
+    "mgp/tools/discover"                          Client Call   Own        [];
+    "mgp/tools/request"                           Client Call   Own        [];
+    "mgp/tools/session"                           Client Call   Own        [];
+    "mgp/tools/session/evict"                     Client Call   Own        [];
+    "notifications/cancelled"                     Both   Notify Session    [];
+    "notifications/elicitation/complete"          Server Notify Report     [];
+    "notifications/initialized"                   Client Notify Session    [];
+    "notifications/message"                       Server Notify Report     [];
+    "notifications/mgp.audit"                     Server Notify Report     [];
+    "notifications/mgp.callback.request"          Server Notify Report     [];
+    "notifications/mgp.event"                     Server Notify Report     [];
+    "notifications/mgp.lifecycle"                 Server Notify Report     [];
+    "notifications/mgp.stream.chunk"              Server Notify Report     [];
+    "notifications/mgp.stream.gap"                Client Notify Running    [Access];
+    "notifications/mgp.stream.gap_unrecoverable"  Server Notify Report     [];
+    "notifications/mgp.stream.pace"               Client Notify Running    [Access];
+    "notifications/mgp.stream.progress"           Server Notify Report     [];
+    "notifications/progress"                      Both   Notify Session    [];
+    "notifications/prompts/list_changed"          Server Notify Report     [];
+    "notifications/resources/list_changed"        Server Notify Report     [];
+    "notifications/resources/updated"             Server Notify Report     [];
+    "notifications/roots/list_changed"            Client Notify Session    [];
+    "notifications/subscriptions/acknowledged"    Server Notify Report     [];
+    "notifications/tasks"                         Server Notify Report     [];
+    "notifications/tasks/status"                  Both   Notify Report     [Access];
+    "notifications/tools/list_changed"            Server Notify Report     [];
+    "ping"                                        Both   Call   Session    [];
+    "prompts/get"                                 Client Call   Prompt     [Access Definitions Validators Permission Confirmation Record];
+    "prompts/list"                                Client Call   List       [Access Definitions];
+    "resources/list"                              Client Call   List       [Access Definitions];
+    "resources/read"                              Client Call   Resource   [Access Definitions Validators Permission Confirmation Record];
+    "resources/subscribe"                         Client Call   Resource   [Access Definitions Validators Permission Confirmation];
+    "resources/templates/list"                    Client Call   List       [Access Definitions];
+    "resources/unsubscribe"                       Client Call   List       [Access];
+    "roots/list"                                  Server Call   Question   [];
+    "sampling/createMessage"                      Server Call   Question   [];
+    "server/discover"                             Client Call   Session    [];
+    "subscriptions/listen"                        Client Call   Running    [Access Definitions Validators Permission Confirmation];
+    "tasks/cancel"                                Both   Call   Running    [Access];
+    "tasks/get"                                   Both   Call   Running    [Access];
+    "tasks/list"                                  Both   Call   Running    [Access];
+    "tasks/result"                                Both   Call   Running    [Access];
+    "tasks/update"                                Client Call   Running    [Access];
+    "tools/call"                                  Client Call   Tool       [Access Definitions Validators Permission Confirmation Record];
+    "tools/list"                                  Client Call   ToolList   [Access Definitions];
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Params;
+    use crate::mcp::{method, notification_name};
+    use crate::mgp::method as mgp;
+
+    #[test]
+    fn every_method_of_all_revisions_and_of_mgp_has_one_row() {
+        assert!(RULES.is_sorted_by(|one, other| one.method < other.method));
+        let known = [method::NAMES, notification_name::NAMES, mgp::NAMES].concat();
+        for name in &known {
+            let rule = MethodRule::named(name).unwrap_or_else(|| panic!("{name} has no row"));
+            assert_eq!(rule.kind == Kind::Notify, name.starts_with("notifications/"), "{name}");
+        }
+        assert_eq!(known.len(), RULES.len(), "no row is for a method that there is not");
+    }
+
+    #[test]
+    fn what_reaches_a_server_by_a_name_or_an_address_passes_all_gates() {
+        use GateKind::{Access, Confirmation, Definitions, Permission, Validators};
+        for rule in RULES {
+            let names = matches!(
+                rule.concern,
+                Concern::Tool | Concern::Resource | Concern::Prompt | Concern::Completion
+            );
+            let all =
+                [Access, Definitions, Validators, Permission, Confirmation].map(|gate| rule.gates.has(gate));
+            assert!(!names || all == [true; 5], "{}", rule.method);
+            assert!(rule.sender != Sender::Server || rule.gates == GateKinds(0), "{}", rule.method);
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_or_not_of_the_kind_its_name_says_has_no_row() {
+        let concern = |request: Request| MethodRule::of(&request).map(|rule| rule.concern);
+        for name in ["vendor/x", "", "Tools/Call", "tools/call ", "notifications/vendor", "mgp/x", "tasks/x"]
+        {
+            assert_eq!(concern(Request::call(name, Params::new())), None, "{name}");
+            assert_eq!(concern(Request::notify(name, Params::new())), None, "{name}");
+        }
+        let name = "notifications/cancelled";
+        assert_eq!(concern(Request::notify(name, Params::new())), Some(Concern::Session));
+        assert_eq!(concern(Request::call(name, Params::new())), None);
+        assert_eq!(concern(Request::notify("tools/call", Params::new())), Some(Concern::Tool));
+    }
+}

@@ -387,12 +387,15 @@ pub(crate) fn server_calls_at_once(config: &Config, server: &ServerConfig) -> Co
     let (waiting, patience) =
         line(own.waiting_calls.or(all.waiting_calls), own.waiting_ms.or(all.waiting_ms));
     let id = &server.id;
-    ConcurrencyLayer::with_line(places(own.concurrency, SERVER_CALLS_AT_ONCE), waiting, patience).refusing_with(
-        format!(
-            "too many calls of {id} at once: as many wait in line as may, or for too long; come again, or have \
+    ConcurrencyLayer::with_line(server_places(server), waiting, patience).refusing_with(format!(
+        "too many calls of {id} at once: as many wait in line as may, or for too long; come again, or have \
              `concurrency`, `waiting_calls` or `waiting_ms` of `[servers.{id}.limits]` raised in mgp.toml"
-        ),
-    )
+    ))
+}
+
+/// Returns how many calls one server works on at once.
+pub(crate) fn server_places(server: &ServerConfig) -> NonZeroUsize {
+    places(server.limits.concurrency, SERVER_CALLS_AT_ONCE)
 }
 
 fn places(configured: Option<u32>, usual: NonZeroUsize) -> NonZeroUsize {

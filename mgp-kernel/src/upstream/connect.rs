@@ -71,11 +71,11 @@ pub(super) async fn connect(shared: Arc<Shared>) -> Result<Client<Erased>, Error
         // One that knows no Streamable HTTP is spoken to over HTTP+SSE.
         Endpoint::Http { url, headers } => {
             check(&shared, &headers)?;
-            builder.connect_http_with(url.expose(), |transport| with_headers(transport, &headers)).await
+            builder.connect_http_with(url.expose(), |transport| http(&shared, transport, &headers)).await
         }
         Endpoint::Sse { url, headers } => {
             check(&shared, &headers)?;
-            builder.connect_sse_with(url.expose(), |transport| with_headers(transport, &headers)).await
+            builder.connect_sse_with(url.expose(), |transport| http(&shared, transport, &headers)).await
         }
         #[cfg(unix)]
         Endpoint::Unix { socket } => builder.connect_unix(socket.expose()).await,
@@ -142,8 +142,14 @@ fn without<'l>(line: &'l str, secrets: &[Secret]) -> Cow<'l, str> {
 /// A shorter text stands in lines that have nothing to do with a secret.
 const SHORTEST_HIDDEN: usize = 6;
 
-/// The headers that can be sent are; that all of them can is [checked](check) before.
-fn with_headers(transport: HttpClientBuilder, headers: &BTreeMap<String, Secret>) -> HttpClientBuilder {
+/// Sets how the server is reached over HTTP: as many connections as it works on calls at once, and its headers, which were
+/// [checked](check) before.
+fn http(
+    shared: &Shared,
+    transport: HttpClientBuilder,
+    headers: &BTreeMap<String, Secret>,
+) -> HttpClientBuilder {
+    let transport = transport.max_idle_connections(settings::server_places(&shared.config).get());
     headers
         .iter()
         .filter_map(header)

@@ -86,6 +86,19 @@ fn while_servers_start_for_the_first_time_the_search_is_listed_and_then_all_tool
 }
 
 #[test]
+fn an_operator_who_wants_all_tools_listed_gets_no_empty_list_either() {
+    let home = with_held_servers(2);
+    home.write("mgp.toml", &format!("[tools]\nlevel = \"L0\"\n{}", home.read("mgp.toml")));
+    let mut kernel = Kernel::start(&home, &[]);
+    let mut talk = Talk::open(&mut kernel);
+    let first = listed(&mut talk);
+    assert!(first.iter().any(|name| name.contains("discover")), "{first:?}");
+    home.write("go", "");
+    let all = until(&mut talk, |listed| count_of_now(listed) == 2);
+    assert!(!all.iter().any(|name| name.contains("discover")), "{all:?}");
+}
+
+#[test]
 fn the_tools_of_the_last_start_are_listed_at_once_and_their_calls_wait_for_the_server() {
     let home = with_held_servers(10);
     let before = run_once(&home, 10);

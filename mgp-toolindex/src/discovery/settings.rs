@@ -142,8 +142,8 @@ impl ToolDiscoverySettings {
         self
     }
 
-    /// Says when a caller sees no tool only because servers are still starting. It is then listed the meta-tools, whatever
-    /// the level comes to later, and is told when there are tools. A fixed [`level`](Self::level) is kept to in any case.
+    /// Says when a caller sees no tool only because servers are still starting. Such a caller is listed the meta-tools,
+    /// whatever its level is later, and is told when there are tools.
     #[must_use]
     pub fn awaiting_tools(mut self, awaits: impl Fn(&Context) -> bool + Send + Sync + 'static) -> Self {
         self.awaits_tools = Some(Arc::new(awaits));

@@ -96,9 +96,9 @@ impl Shared {
         }
     }
 
-    /// Whether the caller sees no tool yet because servers are still starting, so that its level is not known.
+    /// Says whether the caller sees no tool yet because servers are still starting, so that its list would be empty.
     pub(super) fn awaits_tools(&self, context: &Context) -> bool {
-        !matches!(self.settings.level, LevelSetting::Fixed(_))
+        !matches!(self.settings.level, LevelSetting::Fixed(Level::L1 | Level::L2 | Level::L3))
             && self.settings.awaits_tools.as_ref().is_some_and(|awaits| awaits(context))
     }
 

@@ -41,26 +41,26 @@ pub enum Endpoint<T> {
     },
 }
 
-/// Why it is not clear how a server is reached.
+/// The reason for which a server has no endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EndpointError {
-    /// Nothing says where it is.
-    #[error("one of `command`, `url` and `socket` is needed")]
+    /// The server has no `command`, `url` or `socket`.
+    #[error("a server needs `command`, `url` or `socket`")]
     Nowhere,
-    /// Two things do.
-    #[error("`{0}` and `{1}` are two servers; keep one of them")]
+    /// The server has two of `command`, `url` and `socket`.
+    #[error("a server cannot have both `{0}` and `{1}`; keep one of them")]
     Ambiguous(&'static str, &'static str),
-    /// It cannot be reached in this way.
+    /// The transport does not fit the key.
     #[error(
-        "a server with `{key}` is not reached over `{transport}`; write `{fitting}`, or leave `transport` out"
+        "a server with `{key}` cannot use the transport `{transport}`; write `{fitting}`, or leave `transport` out"
     )]
     Unfitting {
-        /// Where it is.
+        /// The key that says where the server is.
         key: &'static str,
-        /// How it should be reached.
+        /// The transport that the file names.
         transport: &'static str,
-        /// How it could be.
+        /// The transport that fits the key.
         fitting: &'static str,
     },
 }
@@ -75,7 +75,7 @@ pub struct ExpandedServer {
     pub agents: BTreeMap<String, Endpoint<Secret>>,
 }
 
-/// Why one server cannot be started, which is no matter of the others.
+/// The reason for which one server cannot be started. Other servers are not affected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServerFault {
@@ -93,31 +93,31 @@ pub enum ServerFault {
     /// The user's secrets cannot be read.
     #[error("{key}: {error}")]
     Secrets {
-        /// Where a reference to one stands.
+        /// The key in which the reference stands, such as `env.TOKEN`.
         key: String,
-        /// Why they cannot.
+        /// The error of the store.
         error: SecretStoreError,
     },
-    /// A reference is none.
+    /// A reference is malformed.
     #[error("{key}: {error}")]
     BadReference {
-        /// Where it stands, such as `env.TOKEN`.
+        /// The key in which the reference stands, such as `env.TOKEN`.
         key: String,
-        /// What is wrong.
+        /// The error in the reference.
         error: BadReference,
     },
-    /// It is not clear how it is reached.
+    /// The server has no endpoint.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
-    /// Its address is none, now that the variables in it are known.
-    #[error("{key}: the variables in it make no address of http or https")]
+    /// The URL is not an address of http or https once its variables are resolved.
+    #[error("{key}: the value is not an address of http or https once its variables are resolved")]
     Address {
-        /// Where it stands.
+        /// The key in which the URL stands.
         key: String,
     },
 }
 
-/// A variable that is referred to and not set.
+/// A reference to a variable that is not set.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{key}: the variable {variable} is not set; set it, or write `${{{variable}:-otherwise}}`")]
 #[non_exhaustive]

@@ -181,7 +181,7 @@ fn joined(own: Option<ReadFile>, folder: Option<ReadFile>, environment: &dyn Env
         loaded.warnings.push(Problem::of_file(
             Severity::Warning,
             &file,
-            format!("nothing is sent by OTLP: {fault}"),
+            format!("no traces are sent by OTLP: {fault}"),
         ));
     }
     loaded
@@ -204,7 +204,7 @@ impl Loaded {
     }
 }
 
-/// That a server cannot be started, with the place of the reason.
+/// Returns the warning that a server cannot be started, with the place of the reason.
 fn unusable(source: &Source, index: usize, id: &str, fault: &ServerFault) -> Problem {
     let place = Place::default().key("servers").index(index);
     let (key, what) = match fault {
@@ -216,7 +216,9 @@ fn unusable(source: &Source, index: usize, id: &str, fault: &ServerFault) -> Pro
         }
         ServerFault::Secrets { key, error } => (key.as_str(), error.to_string()),
         ServerFault::BadReference { key, error } => (key.as_str(), error.to_string()),
-        ServerFault::Address { key } => (key.as_str(), "the variables in this make no address".into()),
+        ServerFault::Address { key } => {
+            (key.as_str(), "this is not an address of http or https once its variables are resolved".into())
+        }
         ServerFault::Endpoint(error) => ("id", error.to_string()),
     };
     let problem = source.value(Severity::Warning, &place.path(key), format!("`{id}` is not started: {what}"));
@@ -238,9 +240,9 @@ fn read(file: &Path, required: bool) -> Result<Option<String>, ConfigError> {
         Ok(bytes) => utf8(file, &bytes).map(Some),
         Err(error) if error.kind() == io::ErrorKind::NotFound && !required => Ok(None),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(refuse("there is no such file".into())
-            .instead("make it, or unset MGP_CONFIG_PATH if that names it")
+            .instead("create the file, or unset MGP_CONFIG_PATH if it names this file")
             .into()),
-        Err(error) => Err(refuse(format!("it cannot be read: {error}")).into()),
+        Err(error) => Err(refuse(format!("the file cannot be read: {error}")).into()),
     }
 }
 
@@ -248,7 +250,7 @@ fn utf8(file: &Path, bytes: &[u8]) -> Result<String, ConfigError> {
     str::from_utf8(bytes).map(str::to_owned).map_err(|error| {
         let good = error.valid_up_to();
         let text = String::from_utf8_lossy(bytes);
-        Problem::at(Severity::Error, file, &text, good..good + 1, "this is not UTF-8")
+        Problem::at(Severity::Error, file, &text, good..good + 1, "the file is not UTF-8 from here on")
             .instead("save the file as UTF-8")
             .into()
     })

@@ -18,8 +18,8 @@ pub enum RevokedCalls {
 #[serde(default)]
 #[non_exhaustive]
 pub struct ListenSettings {
-    /// The address and port for HTTP, such as `127.0.0.1:7332`. On any address other than the loopback address,
-    /// clients need keys.
+    /// The address and port for HTTP, such as `127.0.0.1:7332`; no HTTP if left out. On any address other than the
+    /// loopback address, clients need keys.
     pub http: Option<String>,
     /// The hosts that clients may name in the header `Host`, besides the address itself.
     pub allowed_hosts: Vec<String>,

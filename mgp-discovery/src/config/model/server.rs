@@ -19,7 +19,7 @@ pub struct ServerConfig {
     /// The program to start. A server has exactly one of `command`, `url` and `socket`.
     pub command: Option<String>,
     /// The arguments of the program. Every user of the machine can read them while the program runs, so secrets
-    /// belong into `env`.
+    /// belong in `env`.
     pub args: Vec<String>,
     /// The directory in which the program starts; the directory of the kernel if left out.
     pub cwd: Option<String>,

@@ -16,19 +16,19 @@ use crate::operator::pins::{ApprovePin, ApprovedPin, PinDiff, PinRow, PinnedName
 
 #[derive(Debug, Args)]
 pub(super) struct Approve {
-    /// The server
+    /// The id of the server
     #[arg(required_unless_present = "since_config")]
     server: Option<String>,
-    /// The name that the server has for it: TOOL, prompt:NAME, template:URI_TEMPLATE or resource:URI; all that is held or flagged
-    /// if left out
+    /// The definition, as its server names it: TOOL, prompt:NAME, template:URI_TEMPLATE or resource:URI; all
+    /// definitions that are held or flagged if left out
     name: Option<String>,
-    /// Only if this is the definition that waits: its digest, as `mgp pin diff` shows it
+    /// Approve only the definition with this digest, as `mgp pin diff` shows it
     #[arg(long, requires = "name")]
     digest: Option<String>,
-    /// All that changed since the configuration of its server changed
+    /// Approve all definitions that changed since the configuration of their server changed
     #[arg(long, conflicts_with = "name")]
     since_config: bool,
-    /// Do not ask
+    /// Approve without asking
     #[arg(long, short)]
     yes: bool,
 }

@@ -24,34 +24,34 @@ pub(super) enum Audit {
     Tail(Tail),
     /// Search the audit log
     Query(Query),
-    /// Verify that the audit log was not changed
+    /// Verify that nobody changed the audit log
     Verify(Verify),
     /// Export the audit log
     Export(Export),
 }
 
-/// Which events.
+/// The filter of events.
 #[derive(Debug, Args)]
 pub(super) struct Filter {
-    /// What happened, such as TOOL_BLOCKED; repeat for more
+    /// Events of this type, such as TOOL_BLOCKED; repeat for more
     #[arg(long = "type", value_name = "TYPE")]
     types: Vec<String>,
-    /// Done by this agent
+    /// Events of this agent
     #[arg(long)]
     agent: Option<String>,
-    /// Done to this server
+    /// Events of this server
     #[arg(long)]
     server: Option<String>,
-    /// That ended so: success, failure, blocked
+    /// Events with this result: success, failure, blocked
     #[arg(long, value_parser = outcome)]
     result: Option<Outcome>,
-    /// Since when: a time, or a span like 2h
+    /// Events from here on: a time, or a span such as 2h
     #[arg(long, value_name = "WHEN", value_parser = moment)]
     since: Option<Moment>,
-    /// Until when
+    /// Events up to here: a time, or a span such as 2h
     #[arg(long, value_name = "WHEN", value_parser = moment)]
     until: Option<Moment>,
-    /// In this chain of requests
+    /// Events of this trace, that is, of one chain of requests
     #[arg(long, value_name = "ID")]
     trace: Option<TraceId>,
 }
@@ -60,10 +60,10 @@ pub(super) struct Filter {
 pub(super) struct Tail {
     #[command(flatten)]
     filter: Filter,
-    /// How many
+    /// The number of events
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
     lines: u32,
-    /// Go on with what happens from now on, until it is interrupted; with --json a line each
+    /// Print new events as they happen, until interrupted; with --json one object per line
     #[arg(short, long)]
     follow: bool,
 }
@@ -72,20 +72,20 @@ pub(super) struct Tail {
 pub(super) struct Query {
     #[command(flatten)]
     filter: Filter,
-    /// The oldest first
+    /// List the oldest events first
     #[arg(long)]
     oldest_first: bool,
-    /// Begin behind the event of this number
+    /// Begin after the event with this number
     #[arg(long, value_name = "SEQ")]
     behind: Option<u64>,
-    /// How many at the most
+    /// List at most N events
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: u32,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct Verify {
-    /// An end that the record once had, as SEQ:HASH, kept elsewhere; repeat for more
+    /// An end of the audit log that was kept elsewhere, as SEQ:HASH; repeat for more
     #[arg(long, value_name = "SEQ:HASH", value_parser = end)]
     known: Vec<LogEnd>,
 }
@@ -94,18 +94,18 @@ pub(super) struct Verify {
 pub(super) struct Export {
     #[command(flatten)]
     filter: Filter,
-    /// How events are written
+    /// The format of the export
     #[arg(long, value_enum, default_value_t = Format::Jsonl)]
     format: Format,
-    /// Where to; standard output if left out
+    /// The file to write; standard output if left out
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
 
-/// How events are written out.
+/// The formats of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    /// One event of JSON a line, with its number and link
+    /// One JSON event per line, with its number and hash
     Jsonl,
     /// A table for spreadsheets
     Csv,

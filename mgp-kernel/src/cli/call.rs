@@ -22,19 +22,19 @@ pub(super) struct CallTool {
     /// The tool, as `mgp tools` shows it
     #[arg(value_name = "SERVER.TOOL")]
     tool: String,
-    /// Arguments; the tool's schema says what is a number, a list or a text
+    /// The arguments; the tool's schema decides which values are numbers, lists or texts
     #[arg(value_name = "KEY=VALUE")]
     arguments: Vec<String>,
     /// All arguments, as a JSON object
     #[arg(long, value_name = "JSON", conflicts_with_all = ["arguments", "args_file"])]
     args: Option<String>,
-    /// All arguments, as a file of JSON; - for standard input
+    /// All arguments, as a JSON file; - reads standard input
     #[arg(long, value_name = "FILE", conflicts_with = "arguments")]
     args_file: Option<PathBuf>,
-    /// How long to wait for an answer, or the next report of progress
+    /// The time to wait for an answer, or for the next progress report
     #[arg(long, value_name = "SPAN", value_parser = span, default_value = "60s")]
     timeout: Duration,
-    /// Write texts to the terminal as they are, with what moves its cursor or hides
+    /// Write texts to the terminal unchanged, with control characters and hidden characters
     #[arg(long)]
     raw: bool,
 }

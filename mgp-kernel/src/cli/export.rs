@@ -24,19 +24,19 @@ pub(super) struct Export {
     /// The client, such as claude-desktop or cursor
     #[arg(long, value_name = "CLIENT", value_parser = kind)]
     to: ClientKind,
-    /// Write to the client's file in this folder instead of the user's
+    /// Write to the client's file in this folder instead of the user's file
     #[arg(long)]
     project: bool,
-    /// Remove the client's servers that mgp has
+    /// Remove the servers that mgp has from the client's file
     #[arg(long)]
     replace: bool,
-    /// Have the client connect to mgp at this address instead of starting it
+    /// Let the client connect to mgp at this address instead of starting it
     #[arg(long)]
     url: Option<String>,
     /// The name of mgp in the client's file
     #[arg(long, default_value = "mgp")]
     name: String,
-    /// Show the change of the file, and change nothing
+    /// Show the change of the file without writing it
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
     /// Write without asking

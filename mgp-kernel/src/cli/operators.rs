@@ -16,20 +16,20 @@ use crate::operator::operators::{IssuedToken, NewToken, PassphraseSet, SetPassph
 pub(super) enum Operators {
     /// Set or change the passphrase that decisions require
     Passphrase(Passphrase),
-    /// Issue a token that scripts use instead of the passphrase until it expires
+    /// Issue a token for scripts, which replaces the passphrase until it expires
     Token(Token),
 }
 
 #[derive(Debug, Args)]
 pub(super) struct Passphrase {
-    /// Read the passphrase from standard input, and the one there is before it, a line each
+    /// Read the passphrase from standard input; the old passphrase, if any, on a line before the new one
     #[arg(long)]
     stdin: bool,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct Token {
-    /// Until when: a time, or a span like 8h
+    /// The end of the token: a time, or a span such as 8h
     #[arg(long, value_name = "WHEN", value_parser = moment, default_value = "8h")]
     until: Moment,
     /// Read the passphrase from standard input

@@ -18,9 +18,9 @@ use crate::operator::registrations::{
 pub(super) enum Registrations {
     /// List the servers that were registered while the kernel ran
     List(List),
-    /// Approve a server that waits, and start it in the running kernel
+    /// Approve a server that waits for approval, and start it in the running kernel
     Approve(Named),
-    /// Remove a server that waits
+    /// Remove a server that waits for approval
     Deny(Named),
     /// Keep a server after the session that registered it ends
     Keep(Named),
@@ -28,20 +28,20 @@ pub(super) enum Registrations {
 
 #[derive(Debug, Args)]
 pub(super) struct List {
-    /// Only those that wait for approval
+    /// List the servers that wait for approval only
     #[arg(long)]
     waiting: bool,
-    /// Skip this many
+    /// Skip the first N servers
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: u64,
-    /// List at most this many
+    /// List at most N servers
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct Named {
-    /// The id that it was registered with
+    /// The id under which the server was registered
     id: String,
 }
 

@@ -16,7 +16,7 @@ use super::proof::read_hidden;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Secrets {
-    /// Set a secret: its value is typed on the terminal, which does not show it, or read from standard input
+    /// Set a secret; type the value on the terminal, which does not show it, or give it on standard input
     Set(Set),
     /// List secrets by name, and the servers that use them
     List,
@@ -28,10 +28,10 @@ pub(super) enum Secrets {
 pub(super) struct Set {
     #[command(flatten)]
     named: Named,
-    /// Keep it in the file, also where the system has a keyring
+    /// Keep the secret in the file, even if the system has a keyring
     #[arg(long)]
     file: bool,
-    /// Refused: the list of processes and the history of the shell show what stands on a command line
+    /// Refused: the list of processes and the history of the shell show values on the command line
     #[arg(hide = true)]
     value: Option<String>,
 }

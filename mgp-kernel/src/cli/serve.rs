@@ -29,8 +29,8 @@ use crate::{Kernel, StartError};
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 pub(super) struct Serve {
-    /// Serve over HTTP at this address instead of standard input and output; API keys are required unless it is a loopback
-    /// address
+    /// Serve over HTTP at this address instead of standard input and output; clients need API keys unless it is a
+    /// loopback address
     #[arg(long, value_name = "ADDR")]
     http: Option<String>,
     /// Serve on standard input and output in addition to HTTP
@@ -39,19 +39,20 @@ pub(super) struct Serve {
     /// Do not serve on standard input and output
     #[arg(long)]
     no_stdio: bool,
-    /// Let members of the group that the kernel runs as operate it with the operators' passphrase
+    /// Let members of the kernel's group operate the kernel with the operators' passphrase
     #[arg(long)]
     group_operates: bool,
     /// Reload the configuration when its file changes
     #[arg(long)]
     watch: bool,
-    /// Be the kernel in this process, if none runs, and end with the client; by default it goes on in the background
+    /// Run the kernel in this process, if none runs, and end with the client; by default, the kernel runs in the
+    /// background and outlives the client
     #[arg(long)]
     foreground: bool,
-    /// Be a kernel in the background; `mgp serve` starts itself so
+    /// Run a kernel in the background; `mgp serve` uses this option itself
     #[arg(long, hide = true, conflicts_with = "http")]
     background: bool,
-    /// Start a kernel in the background and end; `mgp serve` starts itself so
+    /// Start a kernel in the background and end; `mgp serve` uses this option itself
     #[arg(long, hide = true)]
     detach: bool,
 }

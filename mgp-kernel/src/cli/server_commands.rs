@@ -17,12 +17,12 @@ use crate::operator::{method, socket};
 
 #[derive(Debug, Args)]
 pub(super) struct Logs {
-    /// The server
+    /// The id of the server
     server: String,
-    /// Number of lines
+    /// The number of lines
     #[arg(short = 'n', long, value_name = "N", default_value_t = 100)]
     lines: u32,
-    /// Print further lines as they come, until interrupted; with --json one object per line
+    /// Print new lines as they come, until interrupted; with --json one object per line
     #[arg(short, long)]
     follow: bool,
 }
@@ -33,17 +33,17 @@ struct Line<'a> {
     line: &'a str,
 }
 
-/// Names a server.
+/// The server that a command is about.
 #[derive(Debug, Args)]
 pub(super) struct OneServer {
-    /// The server
+    /// The id of the server
     server: String,
 }
 
-/// Names a server, or none for the kernel.
+/// The server that is stopped, or none for the kernel.
 #[derive(Debug, Args)]
 pub(super) struct Stopped {
-    /// The server; the kernel with all its servers, if left out
+    /// The id of the server; the kernel with all its servers if left out
     server: Option<String>,
 }
 

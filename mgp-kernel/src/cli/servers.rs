@@ -9,7 +9,7 @@ use crate::operator::servers::Servers;
 
 #[derive(Debug, Args)]
 pub(super) struct ListServers {
-    /// Show what the configuration says, without starting servers
+    /// Show the configured servers without starting them
     #[arg(long)]
     no_start: bool,
 }

@@ -17,13 +17,13 @@ use crate::operator::tools::{ListTools as Asked, ToolPage, ToolRow};
 
 #[derive(Debug, Args)]
 pub(super) struct ListTools {
-    /// Only this server's, or this one tool with all that is known of it: SERVER or SERVER.TOOL
+    /// List the tools of this server only, or show all that is known of this tool: SERVER or SERVER.TOOL
     #[arg(value_name = "SERVER[.TOOL]")]
     of: Option<String>,
-    /// Skip this many
+    /// Skip the first N tools
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: u64,
-    /// List at most this many
+    /// List at most N tools
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
 }

@@ -21,26 +21,26 @@ use super::proof;
 pub(super) struct Trust {
     #[command(subcommand)]
     command: Option<TrustCommand>,
-    /// The folder; this one if left out
+    /// The folder; the current folder if left out
     #[arg(value_name = "FOLDER")]
     folder: Option<PathBuf>,
-    /// Show what the file would do, and trust nothing
+    /// Show what the file would do, and do not trust it
     #[arg(long)]
     dry_run: bool,
-    /// Trust without asking
+    /// Trust the file without asking
     #[arg(short, long, conflicts_with = "dry_run")]
     yes: bool,
 }
 
 #[derive(Debug, Subcommand)]
 enum TrustCommand {
-    /// List the files that are trusted
+    /// List the trusted files
     List,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct Untrust {
-    /// The folder; this one if left out
+    /// The folder; the current folder if left out
     #[arg(value_name = "FOLDER")]
     folder: Option<PathBuf>,
 }

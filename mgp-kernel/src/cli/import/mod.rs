@@ -26,7 +26,7 @@ use super::servers_edit::refused;
 
 #[derive(Debug, Args)]
 pub(super) struct Import {
-    /// Clients such as claude-desktop or cursor, or their files; all that are found, if left out
+    /// Clients such as claude-desktop or cursor, or their files; all clients that are found if left out
     #[arg(value_name = "CLIENT|FILE")]
     pub(super) from: Vec<String>,
     /// The client whose files these are, if neither name nor content tells

@@ -22,13 +22,13 @@ pub(super) enum Service {
     Install(Install),
     /// Remove the service
     Uninstall(Whose),
-    /// Show whether the service is installed
+    /// Show whether the service is installed, and whether a kernel runs
     Status(Whose),
 }
 
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct Whose {
-    /// The service of the system, with a user of its own, in place of that of this user
+    /// Use the service of the system, with a user of its own, instead of the service of this user
     #[arg(long)]
     system: bool,
 }
@@ -37,10 +37,10 @@ pub(super) struct Whose {
 pub(super) struct Install {
     #[command(flatten)]
     whose: Whose,
-    /// Serve clients over HTTP at this address
+    /// The address at which clients are served over HTTP
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7332")]
     http: String,
-    /// Print the files in place of writing them
+    /// Print the files instead of writing them
     #[arg(long)]
     print: bool,
 }

@@ -184,7 +184,7 @@ async fn revoke(link: &Link, output: &Output, target: Target) -> Result<Exit, Fa
     }
     let revoked: Revoked = link.ask(method::ACCESS_REVOKE, &entry).await?;
     if revoked.deleted_count == 0 {
-        return Err(Failure::usage("there is no such entry").hint("`mgp access list` shows those there are"));
+        return Err(Failure::usage("there is no such entry").hint("`mgp access list` shows the entries"));
     }
     output.show(&revoked, |_, out| {
         use std::io::Write as _;

@@ -122,9 +122,8 @@ pub(super) async fn run(place: &Place, output: &Output, audit: Audit) -> Result<
     if let Audit::Export(Export { format: Format::Csv, out: None, .. }) = &audit
         && output.is_json()
     {
-        return Err(
-            Failure::usage("a table is no JSON").hint("leave `--json` out, or name a file: `--out FILE`")
-        );
+        return Err(Failure::usage("CSV cannot be printed as JSON")
+            .hint("leave `--json` out, or name a file: `--out FILE`"));
     }
     let link = Link::open(place, Need::State).await?;
     let outcome = match audit {
@@ -150,7 +149,7 @@ async fn tail(link: &Link, output: &Output, wanted: Tail) -> Result<Exit, Failur
         None => link.ask::<LogEnd>(method::AUDIT_HEAD, &()).await?.seq,
     };
     if !link.running {
-        output.note("no kernel runs, so nothing will be added");
+        output.note("no kernel runs, so no events will follow");
     }
     let unread = output.unread();
     tokio::pin!(unread);
@@ -193,7 +192,7 @@ async fn query(link: &Link, output: &Output, wanted: Query) -> Result<Exit, Fail
     let page: EventPage = link.ask(method::AUDIT_QUERY, &query).await?;
     shown(output, &page)?;
     if let Some(behind) = page.next_behind {
-        output.note(&format!("there may be more: --behind {behind}"));
+        output.note(&format!("there may be more events: `--behind {behind}` continues"));
     }
     Ok(Exit::Done)
 }
@@ -278,14 +277,14 @@ impl Filter {
 }
 
 fn outcome(word: &str) -> Result<Outcome, String> {
-    Outcome::read(word).ok_or_else(|| format!("`{word}` is none of success, failure, blocked"))
+    Outcome::read(word).ok_or_else(|| format!("`{word}` is not a result: write success, failure or blocked"))
 }
 
 fn end(text: &str) -> Result<LogEnd, String> {
     let parts = text.split_once(':').and_then(|(seq, hash)| Some((seq.parse().ok()?, hash.to_owned())));
-    parts
-        .map(|(seq, hash)| LogEnd { seq, hash })
-        .ok_or_else(|| format!("`{text}` is no end of a record: SEQ:HASH, as `mgp audit verify` prints it"))
+    parts.map(|(seq, hash)| LogEnd { seq, hash }).ok_or_else(|| {
+        format!("`{text}` is not an end of the audit log: write SEQ:HASH, as `mgp audit verify` prints it")
+    })
 }
 
 /// How often a record that is followed is looked at.

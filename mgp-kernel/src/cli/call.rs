@@ -72,7 +72,7 @@ async fn call(link: &Link, output: &Output, args: CallTool) -> Result<Exit, Fail
         let result = tokio::select! {
             result = call => result,
             // Dropping the call takes it back at the server.
-            _ = tokio::signal::ctrl_c() => return Err(Failure::new(Exit::Tool, "the call was taken back")),
+            _ = tokio::signal::ctrl_c() => return Err(Failure::new(Exit::Tool, "the call was cancelled")),
         };
         if output.is_watched() {
             let _ = write!(io::stderr(), "\r\u{1b}[K");
@@ -94,7 +94,7 @@ async fn call(link: &Link, output: &Output, args: CallTool) -> Result<Exit, Fail
     let is_raw = args.raw || !io::stdout().is_terminal();
     output.show(&result, |result, out| write_result(result, is_raw, out))?;
     if failed {
-        Err(Failure::new(Exit::Tool, format!("{} says that it failed", tool.name)))
+        Err(Failure::new(Exit::Tool, format!("{} reported that the call failed", tool.name)))
     } else {
         Ok(Exit::Done)
     }
@@ -115,7 +115,7 @@ fn given(args: &CallTool) -> Result<Option<Object>, Failure> {
         (None, None) => return Ok(None),
     };
     let object = Object::parse(json);
-    object.map(Some).map_err(|error| Failure::usage(format!("{whence} is no JSON object: {error}")))
+    object.map(Some).map_err(|error| Failure::usage(format!("{whence} is not a JSON object: {error}")))
 }
 
 fn progress(report: &ProgressParams) {

@@ -108,7 +108,7 @@ async fn new(link: &Link, output: &Output, wanted: New) -> Result<Exit, Failure>
         })
     })?;
     output.show(&issued, |issued, out| writeln!(out, "{}", issued.secret))?;
-    output.note(&format!("this is the key {}; it is not shown again", issued.key.id));
+    output.note(&format!("the id of the key is {}; the key itself is not shown again", issued.key.id));
     Ok(Exit::Done)
 }
 
@@ -136,8 +136,9 @@ async fn revoke(link: &Link, output: &Output, wanted: Revoke) -> Result<Exit, Fa
     let asked = RevokeKey { id: wanted.id.clone(), let_calls_finish: wanted.let_calls_finish };
     let revoked: RevokedKey = link.ask(method::KEYS_REVOKE, &asked).await?;
     if !revoked.revoked {
-        return Err(Failure::usage(format!("there is no key {}", wanted.id))
-            .hint("`mgp keys list` shows those there are"));
+        return Err(
+            Failure::usage(format!("there is no key {}", wanted.id)).hint("`mgp keys list` shows the keys")
+        );
     }
     output.show(&revoked, |_, out| writeln!(out, "revoked"))?;
     Ok(Exit::Done)

@@ -166,7 +166,7 @@ async fn pending(link: &Link, output: &Output) -> Result<Exit, Failure> {
         Ok(())
     })?;
     if !link.running && pending.questions.is_empty() {
-        output.note("no kernel runs, so nobody is waiting; `mgp doctor` says what servers need");
+        output.note("no kernel runs, so no call waits; `mgp doctor` shows what servers need");
     }
     Ok(Exit::Done)
 }
@@ -181,7 +181,7 @@ async fn show(link: &Link, output: &Output, wanted: Show) -> Result<Exit, Failur
             let failure: Failure = failure;
             let decided: Grants = decided(link, &list).await?;
             if decided.grants.is_empty() {
-                return Err(failure.hint("`mgp permissions pending` shows the questions there are"));
+                return Err(failure.hint("`mgp permissions pending` shows the questions"));
             }
             return show_decided(output, &decided);
         }
@@ -193,7 +193,7 @@ async fn show(link: &Link, output: &Output, wanted: Show) -> Result<Exit, Failur
         match (decision, answered_by) {
             (Some(decision), Some(by)) => {
                 let (word, by) = (word(*decision), printable(by));
-                writeln!(out, "{word} by {by}{until}; `mgp permissions reset {id}` forgets that")?;
+                writeln!(out, "{word} by {by}{until}; `mgp permissions reset {id}` forgets the answer")?;
             }
             _ => writeln!(out, "waits for an answer{until}")?,
         }
@@ -223,9 +223,8 @@ async fn approve(link: &Link, output: &Output, yes: Yes) -> Result<Exit, Failure
         let server_id = ServerId::from(yes.what.as_str());
         if yes.agent.is_none() && !yes.all_agents {
             let (server, permission) = (&yes.what, &permission);
-            return Err(Failure::usage("nobody said for whose calls the permission is granted").hint(format!(
-                "`mgp permissions approve {server} {permission} --agent AGENT` grants it for one agent's, `--all-agents` \
-                 for all agents'"
+            return Err(Failure::usage("the permission needs an agent, or all agents, whose calls it is for").hint(format!(
+                "`mgp permissions approve {server} {permission} --agent AGENT` grants it for one agent, `--all-agents` for all"
             )));
         }
         let (named, agent_id) = (Permission::read(&permission), yes.agent.as_deref().map(AgentId::from));
@@ -283,12 +282,13 @@ async fn deny(link: &Link, output: &Output, no: No) -> Result<Exit, Failure> {
 /// Asks the person at this terminal about each question as it comes, until they end it.
 async fn watch(link: &Link, output: &Output) -> Result<Exit, Failure> {
     if !is_person_there() {
-        return Err(Failure::usage("there is no terminal to ask questions at")
-            .hint("`mgp permissions pending` lists them, `mgp permissions approve ID` answers"));
+        return Err(Failure::usage("`mgp permissions watch` needs a terminal").hint(
+            "`mgp permissions pending` lists the questions, `mgp permissions approve ID` approves one",
+        ));
     }
     // Who may not decide learns it now, and not from the first answer.
     proof::admitted(link).await?;
-    output.note("questions are asked here as they come; Ctrl-C ends it");
+    output.note("questions appear here as they come; Ctrl-C ends the command");
     let mut known = Vec::new();
     loop {
         let seen = Watch { known: known.clone() };
@@ -316,7 +316,7 @@ async fn reset(link: &Link, output: &Output, wanted: Forget) -> Result<Exit, Fai
     let reset = Reset { what: wanted.what, permission, agent_id };
     let was_reset: WasReset = link.ask(method::PERMISSIONS_RESET, &reset).await?;
     output.show(&was_reset, |was_reset, out| {
-        writeln!(out, "{}", if was_reset.reset { "reset" } else { "nothing was decided about it" })
+        writeln!(out, "{}", if was_reset.reset { "reset" } else { "there was no decision to forget" })
     })?;
     Ok(Exit::Done)
 }
@@ -361,12 +361,12 @@ fn told(output: &Output, decided: &Decided) -> Result<Exit, Failure> {
 
 fn unknown(failure: Failure, what: &str) -> Failure {
     failure.hint(format!(
-        "`mgp permissions pending` shows the questions; `mgp permissions approve {what} PERMISSION --agent AGENT` decides about a server"
+        "`mgp permissions pending` shows the questions; `mgp permissions approve {what} PERMISSION --agent AGENT` grants a permission to a server"
     ))
 }
 
 fn scope(json: &str) -> Result<Scope, String> {
-    serde_json::from_str(json).map_err(|error| format!("this is no scope: {error}"))
+    serde_json::from_str(json).map_err(|error| format!("this is not a scope: {error}"))
 }
 
 const fn word(decision: Decision) -> &'static str {

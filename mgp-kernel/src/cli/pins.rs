@@ -118,7 +118,9 @@ async fn diff(link: &Link, output: &Output, named: &Named) -> Result<Exit, Failu
     output.show(&diff, |diff, out| {
         match diff.state {
             PinWord::Approved => writeln!(out, "the definition is the approved one")?,
-            PinWord::New => writeln!(out, "it is new: nothing was approved yet; `mgp pin show` shows it")?,
+            PinWord::New => {
+                writeln!(out, "the definition is new, and none was approved before; `mgp pin show` shows it")?
+            }
             PinWord::Changed | PinWord::Refused => {}
         }
         write_changes(out, diff)?;

@@ -100,12 +100,12 @@ fn shown(row: &RegistrationRow, out: &mut Vec<u8>) -> std::io::Result<()> {
     let permissions = permissions.join(", ");
     say("trust", &row.trust_level.to_string())?;
     say("permissions", if permissions.is_empty() { "none" } else { &permissions })?;
-    say("code", row.digest.as_deref().unwrap_or("nobody inspected it"))?;
+    say("code", row.digest.as_deref().unwrap_or("not inspected"))?;
     for file in &row.files {
         say("", &format!("{}  {}", file.digest, file.path))?;
     }
     match &row.unconfined {
-        Some(why) => say("confined", &format!("no, though it should be: {why}"))?,
+        Some(why) => say("confined", &format!("no, although it has to be: {why}"))?,
         None => say("confined", if row.confined { "yes, by the system" } else { "no" })?,
     }
     if let Some(because) = &row.justification {
@@ -147,7 +147,7 @@ impl Named {
 }
 
 fn unknown(failure: Failure) -> Failure {
-    failure.hint("`mgp registrations list` shows what was registered")
+    failure.hint("`mgp registrations list` shows the registered servers")
 }
 
 const fn state(row: &RegistrationRow) -> &'static str {

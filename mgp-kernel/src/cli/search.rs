@@ -49,7 +49,7 @@ pub(super) async fn run(place: &Place, output: &Output, args: SearchTools) -> Re
     let found = link.client.discover_tools(&wanted).await;
     link.close().await;
     let found: DiscoveredTools = found?;
-    output.table(&found, "nothing fits; `mgp tools` lists all tools", |found, table| {
+    output.table(&found, "no tool fits; `mgp tools` lists all tools", |found, table| {
         table.headings(&["TOOL", "FITS", "WHAT IT DOES"]);
         for tool in &found.tools {
             let first = tool.description.lines().next().unwrap_or_default();
@@ -102,5 +102,5 @@ fn opened(path: &Path) -> Result<BufReader<File>, Failure> {
 
 fn strategy(word: &str) -> Result<SearchStrategy, String> {
     SearchStrategy::read(word)
-        .ok_or_else(|| format!("`{word}` is none of hybrid, keyword, semantic, category"))
+        .ok_or_else(|| format!("`{word}` is not a strategy: write hybrid, keyword, semantic or category"))
 }

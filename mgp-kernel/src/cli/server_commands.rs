@@ -151,7 +151,9 @@ pub(super) async fn stop(place: &Place, output: &Output, args: Stopped) -> Resul
     while socket::connect(&socket).await.is_ok() {
         if Instant::now() >= end {
             let message = format!("the kernel (process {}) still has calls in work", stopped.pid);
-            return Err(Failure::new(Exit::Unreachable, message).hint("it ends when they have ended"));
+            return Err(
+                Failure::new(Exit::Unreachable, message).hint("the kernel stops when these calls have ended")
+            );
         }
         tokio::time::sleep(LOOK_OFTEN).await;
     }
@@ -186,10 +188,10 @@ pub(super) async fn reload(place: &Place, output: &Output) -> Result<Exit, Failu
             }
         }
         if added.is_empty() && changed.is_empty() && removed.is_empty() {
-            writeln!(out, "no server is another one")?;
+            writeln!(out, "no server changed")?;
         }
         for section in needs_restart {
-            writeln!(out, "[{section}] says something else that waits for the kernel to be started anew")?;
+            writeln!(out, "[{section}] changed, and takes effect when the kernel is restarted")?;
         }
         Ok(())
     })?;

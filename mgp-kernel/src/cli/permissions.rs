@@ -223,8 +223,9 @@ async fn approve(link: &Link, output: &Output, yes: Yes) -> Result<Exit, Failure
         let server_id = ServerId::from(yes.what.as_str());
         if yes.agent.is_none() && !yes.all_agents {
             let (server, permission) = (&yes.what, &permission);
-            return Err(Failure::usage("the permission needs an agent, or all agents, whose calls it is for").hint(format!(
-                "`mgp permissions approve {server} {permission} --agent AGENT` grants it for one agent, `--all-agents` for all"
+            return Err(Failure::usage("no agent is named for whose calls the permission is granted").hint(format!(
+                "`mgp permissions approve {server} {permission} --agent AGENT` grants it for one agent, `--all-agents` \
+                 for all"
             )));
         }
         let (named, agent_id) = (Permission::read(&permission), yes.agent.as_deref().map(AgentId::from));
@@ -361,7 +362,8 @@ fn told(output: &Output, decided: &Decided) -> Result<Exit, Failure> {
 
 fn unknown(failure: Failure, what: &str) -> Failure {
     failure.hint(format!(
-        "`mgp permissions pending` shows the questions; `mgp permissions approve {what} PERMISSION --agent AGENT` grants a permission to a server"
+        "`mgp permissions pending` shows the questions; `mgp permissions approve {what} PERMISSION --agent AGENT` \
+         grants a permission to a server"
     ))
 }
 

@@ -198,7 +198,10 @@ fn on_command_line(name: &str) -> Failure {
         "the value of a secret is not taken from the command line, where the list of processes and the history of the \
          shell show it",
     )
-    .hint(format!("run `mgp secrets set {name}` and type the value, or give it on standard input; then replace the value that was shown"))
+    .hint(format!(
+        "run `mgp secrets set {name}` and type the value, or give it on standard input; then replace the value that was \
+         shown"
+    ))
 }
 
 /// The value: a line that is typed and not shown, or all of standard input without the end of its last line.

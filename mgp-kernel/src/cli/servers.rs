@@ -49,7 +49,8 @@ pub(super) async fn run(place: &Place, output: &Output, args: &ListServers) -> R
         if server.held + server.flagged > 0 {
             let (id, held, flagged) = (&server.id, server.held, server.flagged);
             output.note(&format!(
-                "{id}: {held} held, {flagged} flagged; `mgp pin list {id} --waiting` shows the reasons, `mgp pin approve {id}` approves all"
+                "{id}: {held} held, {flagged} flagged; `mgp pin list {id} --waiting` shows the reasons, \
+                 `mgp pin approve {id}` approves all"
             ));
         }
     }

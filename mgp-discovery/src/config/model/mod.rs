@@ -41,8 +41,8 @@ pub use self::transport::TransportKind;
 pub struct Config {
     /// The variables of the kernel's environment that every configured server receives, besides those that every
     /// program needs and those for proxies and certificates. An entry is a name, in which `*` stands for any
-    /// characters. An entry that begins with `!` withholds the variables that it matches, such as `!HTTPS_PROXY`. The
-    /// key stands above the first `[section]`.
+    /// characters. An entry that begins with `!` withholds the variables that it matches, such as `!HTTPS_PROXY`.
+    /// Variables that begin with `MGP_` are never passed on. The key stands above the first `[section]`.
     pub pass_env: Vec<String>,
     /// The servers, each under `[[servers]]` (MGP §15.2).
     pub servers: Vec<ServerConfig>,

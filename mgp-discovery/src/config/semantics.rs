@@ -90,7 +90,7 @@ impl Checks<'_> {
         } else if is_reserved_server(id) {
             self.error(
                 &place.key("id"),
-                "this id is reserved: it is `mgp` or `kernel`, or begins with one of the two",
+                "this id is, or looks like, one that is reserved: `mgp` or `kernel`, alone or before a `.` or `_`",
                 "call the server something else",
             );
         }
@@ -197,7 +197,7 @@ impl Checks<'_> {
             if agent.stdio
                 && let Some(other) = stdio.replace(&agent.id)
             {
-                let what = format!("the agent `{other}` has `stdio` too, and only one agent can");
+                let what = format!("the agent `{other}` has `stdio` too, and only one agent can have it");
                 self.error(&place.key("stdio"), what, "keep one of them");
             }
         }

@@ -13,8 +13,8 @@ use super::{RestartPolicy, ServerAgent, ServerLimits, Sharing, ToolRule, Transpo
 #[serde(default)]
 #[non_exhaustive]
 pub struct ServerConfig {
-    /// The id of the server: up to 64 letters, digits, `.`, `_` and `-`. Every server needs an id. `mgp`, `kernel`,
-    /// and ids that begin with one of these and a dot or an underscore are reserved.
+    /// The id of the server: up to 64 letters, digits, `.`, `_` and `-`. Every server needs an id. `mgp` and `kernel`
+    /// are reserved, alone and before a `.` or `_`, and so are ids that look like them.
     pub id: String,
     /// The program to start. A server has exactly one of `command`, `url` and `socket`.
     pub command: Option<String>,

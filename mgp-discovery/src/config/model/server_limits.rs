@@ -50,7 +50,8 @@ pub struct ServerLimits {
     /// The maximum length of a result, in bytes; `max_message_bytes` of `[limits]` if left out.
     #[schemars(range(min = 1))]
     pub max_result_bytes: Option<u64>,
-    /// The time that a call waits for the server to start, in milliseconds; 30,000 if left out.
+    /// The time that the server has to start and to answer, in milliseconds; 30,000 if left out. A call that needs
+    /// the server waits as long.
     pub startup_timeout_ms: Option<u64>,
 }
 

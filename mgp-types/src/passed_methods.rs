@@ -33,11 +33,11 @@ pub struct MethodPattern {
 pub enum InvalidMethodPattern {
     /// It is empty, or has characters that no method has.
     #[error(
-        "no method is called this; write its name, such as `vendor/status`, or `vendor/*` for all that begin so"
+        "this is not the name of a method; write a name such as `vendor/status`, or `vendor/*` for all that begin so"
     )]
     Malformed,
     /// It is a method that the kernel knows.
-    #[error("the kernel knows this method and decides itself who gets it; leave it out")]
+    #[error("the kernel routes this method itself; leave it out")]
     Known,
 }
 

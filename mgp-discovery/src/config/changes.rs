@@ -1,21 +1,21 @@
 use super::model::{Config, ServerConfig};
 
-/// What is different between two configurations, so that a kernel touches nothing else.
+/// The differences between two configurations, so that a kernel changes nothing else.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Changes {
-    /// Servers that are new, by id.
+    /// The ids of new servers.
     pub added: Vec<String>,
-    /// Servers of which something is different. That a variable has another value is not seen here.
+    /// The ids of servers whose configuration differs. A variable that has another value is not noticed here.
     pub changed: Vec<String>,
-    /// Servers that are gone.
+    /// The ids of removed servers.
     pub removed: Vec<String>,
-    /// Other sections that are different, by name.
+    /// The names of other sections that differ.
     pub settings_changed: Vec<&'static str>,
 }
 
 impl Changes {
-    /// What is to be done to get from one configuration to the next. The order of servers does not matter.
+    /// Returns the changes from one configuration to the next. The order of servers does not matter.
     pub fn between(old: &Config, new: &Config) -> Self {
         let ids = |servers: Vec<&ServerConfig>| servers.into_iter().map(|server| server.id.clone()).collect();
         let differs = |server: &&ServerConfig| old.server(&server.id).is_some_and(|before| before != *server);
@@ -27,7 +27,7 @@ impl Changes {
         }
     }
 
-    /// Whether there is nothing to do.
+    /// Returns whether the configurations are equal.
     pub fn is_empty(&self) -> bool {
         self.added.is_empty()
             && self.changed.is_empty()

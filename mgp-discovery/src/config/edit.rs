@@ -17,36 +17,36 @@ pub struct ConfigFile {
     document: DocumentMut,
 }
 
-/// Why a file was not changed.
+/// The reason for which a file was not changed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EditError {
-    /// It is broken, or would be.
+    /// The file has errors, or would have after the change.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// It has such a server.
-    #[error("there is a server `{0}` already; remove it first, or choose another id")]
+    /// The file already has a server of this id.
+    #[error("the file already has a server `{0}`; run `mgp remove {0}` first, or choose another id")]
     Exists(String),
-    /// It has no such server.
+    /// The file has no server of this id.
     #[error("there is no server `{0}` in this file")]
     Missing(String),
-    /// No file may say this of a server.
-    #[error("`{id}` cannot be taken: {why}")]
+    /// The configuration of the server has errors.
+    #[error("the server `{id}` cannot be written: {why}")]
     Unfit {
-        /// What the server is called.
+        /// The id of the server.
         id: String,
-        /// What is wrong with it, and what to do.
+        /// The errors, each with the remedy.
         why: String,
     },
-    /// It says something that TOML cannot.
-    #[error("TOML cannot say this: {0}")]
+    /// A value has no form in TOML.
+    #[error("a value cannot be written as TOML: {0}")]
     Unwritable(String),
-    /// It could not be read or written.
+    /// The file could not be read or written.
     #[error("{path}: {error}", path = path.display())]
     Io {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// What happened.
+        /// The error of the system.
         error: io::Error,
     },
 }

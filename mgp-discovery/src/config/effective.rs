@@ -6,13 +6,13 @@ use mgp_types::mgp::{DefaultPolicy, Glob, TrustLevel};
 
 use super::model::{Config, ListenSettings, ServerConfig};
 
-/// A text that is no address to listen at.
+/// A text that is not an address to listen at.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{written}` is no address to listen at; write {instead}")]
+#[error("`{written}` is not an address to listen at; write {instead}")]
 #[non_exhaustive]
 pub struct BadAddress {
     written: String,
-    /// What to write.
+    /// The address to write instead.
     pub(super) instead: String,
 }
 

@@ -5,62 +5,63 @@ use super::model::{ServerConfig, TelemetrySettings, TransportKind};
 use super::template::{BadReference, Secret, Template, Unresolved};
 use crate::secrets::SecretStoreError;
 
-/// How a server is reached. `T` is what its parts are: text with references, or [`Secret`]s in which they are resolved.
+/// The way in which a server is reached. `T` is the type of its parts: text with references, or [`Secret`]s in which
+/// the references are resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a kernel has to know how to reach each of them")]
 pub enum Endpoint<T> {
-    /// By starting a program, over its standard input and output.
+    /// Starts a program, and talks to it over standard input and output.
     Child {
         /// The program.
         command: T,
-        /// What it is given.
+        /// The arguments of the program.
         args: Vec<T>,
-        /// Where it starts.
+        /// The directory in which the program starts.
         cwd: Option<T>,
-        /// Its variables, beside those that every program needs.
+        /// The variables of the program, besides those that every program needs.
         env: BTreeMap<String, T>,
     },
-    /// Over Streamable HTTP, and HTTP+SSE where the server knows no other.
+    /// Connects over Streamable HTTP, or over HTTP+SSE where the server supports nothing else.
     Http {
-        /// Where it is.
+        /// The URL of the server.
         url: T,
-        /// Headers of requests.
+        /// The headers of requests.
         headers: BTreeMap<String, T>,
     },
-    /// Over HTTP+SSE.
+    /// Connects over HTTP+SSE.
     Sse {
-        /// Where it is.
+        /// The URL of the server.
         url: T,
-        /// Headers of requests.
+        /// The headers of requests.
         headers: BTreeMap<String, T>,
     },
-    /// Over a Unix socket.
+    /// Connects to a Unix socket.
     Unix {
-        /// Its path.
+        /// The path of the socket.
         socket: T,
     },
 }
 
-/// Why it is not clear how a server is reached.
+/// The reason for which a server has no endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EndpointError {
-    /// Nothing says where it is.
-    #[error("one of `command`, `url` and `socket` is needed")]
+    /// The server has no `command`, `url` or `socket`.
+    #[error("a server needs `command`, `url` or `socket`")]
     Nowhere,
-    /// Two things do.
-    #[error("`{0}` and `{1}` are two servers; keep one of them")]
+    /// The server has two of `command`, `url` and `socket`.
+    #[error("a server cannot have both `{0}` and `{1}`; keep one of them")]
     Ambiguous(&'static str, &'static str),
-    /// It cannot be reached in this way.
+    /// The transport does not fit the key.
     #[error(
-        "a server with `{key}` is not reached over `{transport}`; write `{fitting}`, or leave `transport` out"
+        "a server with `{key}` cannot use the transport `{transport}`; write `{fitting}`, or leave `transport` out"
     )]
     Unfitting {
-        /// Where it is.
+        /// The key that says where the server is.
         key: &'static str,
-        /// How it should be reached.
+        /// The transport that the file names.
         transport: &'static str,
-        /// How it could be.
+        /// The transport that fits the key.
         fitting: &'static str,
     },
 }
@@ -69,13 +70,14 @@ pub enum EndpointError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ExpandedServer {
-    /// How it is reached by who shares the connection.
+    /// The endpoint of the shared connection.
     pub endpoint: Endpoint<Secret>,
-    /// How agents with connections of their own reach it, with the variables and headers of the server and their own.
+    /// The endpoints of agents with connections of their own, with the variables and headers of the server and of the
+    /// agent.
     pub agents: BTreeMap<String, Endpoint<Secret>>,
 }
 
-/// Why one server cannot be started, which is no matter of the others.
+/// The reason for which one server cannot be started. Other servers are not affected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServerFault {
@@ -93,44 +95,44 @@ pub enum ServerFault {
     /// The user's secrets cannot be read.
     #[error("{key}: {error}")]
     Secrets {
-        /// Where a reference to one stands.
+        /// The key in which the reference stands, such as `env.TOKEN`.
         key: String,
-        /// Why they cannot.
+        /// The error of the store.
         error: SecretStoreError,
     },
-    /// A reference is none.
+    /// A reference is malformed.
     #[error("{key}: {error}")]
     BadReference {
-        /// Where it stands, such as `env.TOKEN`.
+        /// The key in which the reference stands, such as `env.TOKEN`.
         key: String,
-        /// What is wrong.
+        /// The error in the reference.
         error: BadReference,
     },
-    /// It is not clear how it is reached.
+    /// The server has no endpoint.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
-    /// Its address is none, now that the variables in it are known.
-    #[error("{key}: the variables in it make no address of http or https")]
+    /// The URL is not an address of http or https once its variables are resolved.
+    #[error("{key}: the value is not an address of http or https once its variables are resolved")]
     Address {
-        /// Where it stands.
+        /// The key in which the URL stands.
         key: String,
     },
 }
 
-/// A variable that is referred to and not set.
+/// A reference to a variable that is not set.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{key}: the variable {variable} is not set; set it, or write `${{{variable}:-otherwise}}`")]
 #[non_exhaustive]
 pub struct UndefinedVariable {
-    /// Where the reference stands, such as `env.TOKEN`.
+    /// The key in which the reference stands, such as `env.TOKEN`.
     pub key: String,
-    /// The variable.
+    /// The name of the variable.
     pub variable: String,
 }
 
 impl ServerConfig {
-    /// How the server is reached, with references as they are written. A server that was read from a file has an
-    /// endpoint.
+    /// Returns the endpoint of the server, with references as they are written. Servers that were read from a file
+    /// have an endpoint.
     pub fn endpoint(&self) -> Result<Endpoint<String>, EndpointError> {
         use TransportKind::{Http, Sse, Stdio, Unix};
 
@@ -163,7 +165,8 @@ impl ServerConfig {
         }
     }
 
-    /// The server with every reference resolved. What is written stays as it is: it is what may be shown.
+    /// Returns the server with every reference resolved. The configuration itself keeps its references, so that it
+    /// can be shown.
     pub fn expanded(&self, environment: &dyn Environment) -> Result<ExpandedServer, ServerFault> {
         let endpoint = self.endpoint()?;
         let shared = endpoint.resolved(environment)?;
@@ -227,7 +230,7 @@ fn named<'t>(table: &str, texts: &'t BTreeMap<String, String>) -> impl Iterator<
 pub struct SecretReference {
     /// The name of the secret.
     pub secret: String,
-    /// Where it stands, such as `env.TOKEN`.
+    /// The key in which the reference stands, such as `env.TOKEN`.
     pub key: String,
 }
 
@@ -239,7 +242,7 @@ impl SecretReference {
 }
 
 impl TelemetrySettings {
-    /// The headers for OTLP with every reference resolved.
+    /// Returns the headers for OTLP with every reference resolved.
     pub fn expanded_otlp_headers(
         &self,
         environment: &dyn Environment,

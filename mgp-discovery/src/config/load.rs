@@ -13,43 +13,44 @@ use super::shape_check;
 use super::source::{Place, Source};
 use super::trust::{FolderFile, UntrustedFile, read_bounded};
 
-/// A configuration, and what is to be known about where it came from.
+/// A configuration, and the files that it was read from.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Loaded {
     /// The configuration, of all files together, with references as they are written.
     pub config: Config,
-    /// What is probably not meant.
+    /// Values and keys that are probably not meant.
     pub warnings: Vec<Problem>,
-    /// The files that were there and count, that of a folder first. Empty if there was none, which is no error.
+    /// The files that exist and are used, the folder's file first. Empty if there was none, which is not an error.
     pub files: Vec<PathBuf>,
-    /// Which file a server comes from, by id.
+    /// The file in which each server is declared, by the server's id.
     pub sources: BTreeMap<String, PathBuf>,
-    /// Servers that cannot be started, and why; the others can. Those that are switched off are not looked at.
+    /// The servers that cannot be started, with the reason, by id. Other servers start. Disabled servers are not
+    /// checked.
     pub faulty: BTreeMap<String, ServerFault>,
-    /// The folder's file, if it is there and does not count.
+    /// The folder's file, if it exists and is not used.
     pub untrusted: Option<UntrustedFile>,
-    /// The keys of a trusted folder's file that hold, and those that are ignored.
+    /// The keys of a trusted folder's file that are used, and those that are ignored.
     pub folder: Option<FolderKeys>,
 }
 
-/// The keys of a folder's file that hold, and those that are ignored: `access.rules[0]` and the like.
+/// The keys of a folder's file that are used, and those that are ignored, such as `access.rules[0]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FolderKeys {
-    /// Keys that hold.
+    /// The keys that are used.
     pub applied: Vec<String>,
-    /// Keys that do not count, and why.
+    /// The keys that are ignored, with the reason.
     pub ignored: Vec<(String, &'static str)>,
 }
 
 impl Config {
-    /// Reads the files that there are: the one that somebody named, or the user's with what a folder that the user trusts
-    /// may add to it. `docs/configuration.md` says for each key what that is. The file of a folder that is not trusted is
-    /// not looked into.
+    /// Reads the configuration files: the file that the user named, or the user's file with the keys that a trusted
+    /// folder's file may add. `docs/configuration.md` lists these keys. The file of an untrusted folder is not
+    /// parsed.
     ///
     /// # Errors
-    /// If any file that counts is broken: then nothing of either is used.
+    /// A file that is used has errors. Then no part of any file is used.
     pub fn load(locations: &Locations, environment: &dyn Environment) -> Result<Loaded, ConfigError> {
         let (folder, untrusted) = match locations.folder_file().map(|path| (path, FolderFile::read(path))) {
             None | Some((_, Ok(None))) => (None, None),
@@ -63,7 +64,7 @@ impl Config {
         Ok(Loaded { untrusted, ..loaded })
     }
 
-    /// Reads the user's file, with what `folder` adds to it if the user trusts it.
+    /// Reads the user's file, with the keys that `folder` adds to it once the user trusts it.
     ///
     /// # Errors
     /// Fails where [`load`](Self::load) fails.
@@ -103,7 +104,7 @@ impl Config {
         }
     }
 
-    /// Reads a text as one would find in `file`, and tells what is probably not meant.
+    /// Reads a text as the contents of `file`, and returns the configuration with its warnings.
     pub fn parse(file: &Path, text: &str) -> Result<(Self, Vec<Problem>), ConfigError> {
         ReadFile::parse(file, text).map(|mut read| {
             let ids: BTreeSet<&str> = read.config.servers.iter().map(|server| server.id.as_str()).collect();
@@ -181,14 +182,14 @@ fn joined(own: Option<ReadFile>, folder: Option<ReadFile>, environment: &dyn Env
         loaded.warnings.push(Problem::of_file(
             Severity::Warning,
             &file,
-            format!("nothing is sent by OTLP: {fault}"),
+            format!("no traces are sent by OTLP: {fault}"),
         ));
     }
     loaded
 }
 
 impl Loaded {
-    /// Notes where servers come from, and which of them cannot be started.
+    /// Records the file of each server, and the servers that cannot be started.
     fn add_servers(&mut self, config: &Config, source: &Source, environment: &dyn Environment) {
         for (index, server) in config.servers.iter().enumerate() {
             // Not one that a folder declares and may not have.
@@ -204,7 +205,7 @@ impl Loaded {
     }
 }
 
-/// That a server cannot be started, with the place of the reason.
+/// Returns the warning that a server cannot be started, with the place of the reason.
 fn unusable(source: &Source, index: usize, id: &str, fault: &ServerFault) -> Problem {
     let place = Place::default().key("servers").index(index);
     let (key, what) = match fault {
@@ -216,7 +217,9 @@ fn unusable(source: &Source, index: usize, id: &str, fault: &ServerFault) -> Pro
         }
         ServerFault::Secrets { key, error } => (key.as_str(), error.to_string()),
         ServerFault::BadReference { key, error } => (key.as_str(), error.to_string()),
-        ServerFault::Address { key } => (key.as_str(), "the variables in this make no address".into()),
+        ServerFault::Address { key } => {
+            (key.as_str(), "this is not an address of http or https once its variables are resolved".into())
+        }
         ServerFault::Endpoint(error) => ("id", error.to_string()),
     };
     let problem = source.value(Severity::Warning, &place.path(key), format!("`{id}` is not started: {what}"));
@@ -238,9 +241,9 @@ fn read(file: &Path, required: bool) -> Result<Option<String>, ConfigError> {
         Ok(bytes) => utf8(file, &bytes).map(Some),
         Err(error) if error.kind() == io::ErrorKind::NotFound && !required => Ok(None),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(refuse("there is no such file".into())
-            .instead("make it, or unset MGP_CONFIG_PATH if that names it")
+            .instead("create the file, or unset MGP_CONFIG_PATH if it names this file")
             .into()),
-        Err(error) => Err(refuse(format!("it cannot be read: {error}")).into()),
+        Err(error) => Err(refuse(format!("the file cannot be read: {error}")).into()),
     }
 }
 
@@ -248,7 +251,7 @@ fn utf8(file: &Path, bytes: &[u8]) -> Result<String, ConfigError> {
     str::from_utf8(bytes).map(str::to_owned).map_err(|error| {
         let good = error.valid_up_to();
         let text = String::from_utf8_lossy(bytes);
-        Problem::at(Severity::Error, file, &text, good..good + 1, "this is not UTF-8")
+        Problem::at(Severity::Error, file, &text, good..good + 1, "the file is not UTF-8 from here on")
             .instead("save the file as UTF-8")
             .into()
     })

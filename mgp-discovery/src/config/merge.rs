@@ -376,7 +376,7 @@ const fn strictness(policy: ApprovalPolicy) -> u8 {
 }
 
 // What holds where the user's file leaves these out.
-const PATIENCE_SECS: u64 = 600;
+const PATIENCE_SECS: u64 = 300;
 const CONCURRENCY: u32 = 1024;
 const WAITING_CALLS: u32 = 1024;
 const WAITING_MS: u32 = 120_000;

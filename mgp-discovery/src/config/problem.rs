@@ -3,10 +3,10 @@ use std::path::{Path, PathBuf};
 
 use crate::Position;
 
-/// Something in a file that is wrong, or that is probably not meant. Shown as compilers show it:
+/// An error or a warning about a configuration file. The output looks like that of compilers:
 ///
 /// ```text
-/// error: `studio` is not a transport
+/// error: `studio` is not a known value here
 ///   --> mgp.toml:4:13 (servers[0].transport)
 ///    |
 ///  4 | transport = "studio"
@@ -16,19 +16,19 @@ use crate::Position;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Problem {
-    /// Whether the file is refused for it.
+    /// Whether the file is refused for the problem.
     pub severity: Severity,
-    /// The file.
+    /// The path of the file.
     pub file: PathBuf,
-    /// Where in the file, unless it is the file as such.
+    /// The position in the file, unless the problem concerns the whole file.
     pub position: Option<Position>,
     /// The key, such as `servers[0].transport`.
     pub key: Option<String>,
-    /// What is wrong.
+    /// The description of the problem.
     pub what: String,
-    /// What to write instead.
+    /// The text to write instead.
     pub instead: Option<String>,
-    /// The line, and how much of it is meant.
+    /// The line of the file, and the part of it that is marked.
     quoted: Option<Quoted>,
 }
 
@@ -36,20 +36,20 @@ pub struct Problem {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a file is used, or it is not")]
 pub enum Severity {
-    /// It is.
+    /// The file is refused.
     Error,
-    /// It is not, but somebody should look.
+    /// The file is used, and somebody should look at the problem.
     Warning,
 }
 
-/// A configuration that cannot be used. Nothing of it is.
+/// The errors of a configuration, of which no part is used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError {
     problems: Vec<Problem>,
 }
 
 impl Problem {
-    /// A problem of a whole file.
+    /// Returns a problem of a whole file.
     pub(super) fn of_file(severity: Severity, file: &Path, what: impl Into<String>) -> Self {
         Self {
             severity,
@@ -62,7 +62,7 @@ impl Problem {
         }
     }
 
-    /// A problem of the bytes `span` of `text`. What else stands in the line is veiled, as it may hold secrets.
+    /// Returns a problem of the bytes `span` of `text`. The rest of the line is veiled, because it may hold secrets.
     pub(super) fn at(
         severity: Severity,
         file: &Path,
@@ -74,7 +74,7 @@ impl Problem {
         Self { position: Some(position), quoted: Some(quoted), ..Self::of_file(severity, file, what) }
     }
 
-    /// The problem without what is meant itself, as that may be a secret.
+    /// Returns the problem with its own text veiled too, because it may be a secret.
     pub(super) fn veiled(mut self) -> Self {
         if let Some(quoted) = &mut self.quoted {
             quoted.veil(0..0);
@@ -129,13 +129,13 @@ impl fmt::Display for Problem {
 }
 
 impl ConfigError {
-    /// The error of these problems, of which there is at least one.
+    /// Returns the error of these problems, of which there is at least one.
     pub(super) fn new(mut problems: Vec<Problem>) -> Self {
         problems.truncate(MOST_PROBLEMS);
         Self { problems }
     }
 
-    /// What is wrong, in the order of the file; not more than somebody would read.
+    /// Returns the problems in the order of the file, at most 50.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
@@ -171,7 +171,7 @@ const LONGEST_QUOTE: usize = 160;
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Quoted {
     line: String,
-    /// Whether the line begins before what is quoted.
+    /// Whether the line begins before the quoted part.
     is_cut: bool,
     before: usize,
     width: usize,
@@ -190,7 +190,7 @@ impl Quoted {
     }
 }
 
-/// How many characters of a line are its key, or a header.
+/// Returns the number of characters of a line that are its key, or a header.
 fn key_length(line: &str) -> usize {
     let is_name = |text: &str| {
         let name = text.trim();
@@ -211,7 +211,8 @@ const VEIL: char = '·';
 /// A longer one is no key but, say, a line of a certificate.
 const LONGEST_KEY: usize = 48;
 
-/// Where the bytes `span` are, and the line in which they begin. A span that does not lie in the text is its end.
+/// Returns the position of the bytes `span`, and the line in which they begin. A span outside the text counts as its
+/// end.
 fn locate(text: &str, span: std::ops::Range<usize>) -> (Position, Quoted) {
     let start = text.floor_char_boundary(span.start);
     let end = text.floor_char_boundary(span.end.max(start));
@@ -232,7 +233,7 @@ fn locate(text: &str, span: std::ops::Range<usize>) -> (Position, Quoted) {
     (Position { line, column: column + 1 }, quoted)
 }
 
-/// What a terminal would act upon is not shown, and a tab is one column.
+/// Replaces characters that a terminal would act upon; a tab is one column.
 fn printable(character: char) -> char {
     match character {
         '\t' => ' ',

@@ -1,4 +1,4 @@
-//! What is wrong although each value by itself could stand there.
+//! Checks of values against each other and against what they stand for, after the [shape](super::shape_check) of the file.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -14,7 +14,7 @@ use super::source::{Place, Source};
 use super::template::Template;
 use crate::catalog::{LONGEST_ID, is_reserved_server, is_written_as_id};
 
-/// What is wrong within one file.
+/// Returns the problems within one file.
 pub(super) fn check(config: &Config, source: &Source) -> Vec<Problem> {
     let mut checks = Checks { source, problems: Vec::new() };
     let servers = Place::default().key("servers");
@@ -23,9 +23,8 @@ pub(super) fn check(config: &Config, source: &Source) -> Vec<Problem> {
         let place = servers.index(index);
         checks.id(&server.id, &place);
         if let Some(first) = seen.insert(server.id.as_str(), index).filter(|_| !server.id.is_empty()) {
-            let what =
-                format!("there is another server `{}`, the {} in this file", server.id, ordinal(first));
-            checks.error(&place.key("id"), what, "give one of them another id, or remove it");
+            let what = format!("the {} server in this file is called `{}` too", ordinal(first), server.id);
+            checks.error(&place.key("id"), what, "give one of the two servers another id, or remove it");
         }
         checks.server(server, &place);
     }
@@ -35,7 +34,7 @@ pub(super) fn check(config: &Config, source: &Source) -> Vec<Problem> {
     checks.problems
 }
 
-/// Names of servers that there are not, in any file.
+/// Returns a warning for each name of a server that no file declares.
 pub(super) fn check_names(config: &Config, source: &Source, known: &BTreeSet<&str>) -> Vec<Problem> {
     let mut checks = Checks { source, problems: Vec::new() };
     let root = Place::default();
@@ -64,8 +63,8 @@ pub(super) fn check_names(config: &Config, source: &Source, known: &BTreeSet<&st
                 ("fallback", rule.fallback.is_some()),
             ];
             for (key, _) in one_tools.into_iter().filter(|(_, is_set)| *is_set && name.contains('*')) {
-                let what = format!("`{key}` is of one tool, and no tool is called `{name}`");
-                checks.warn(&place.key(key), what, "write it for each tool by its name");
+                let what = format!("`{key}` has no effect here: no tool is called `{name}`");
+                checks.warn(&place.key(key), what, format!("write `{key}` for each tool by its full name"));
             }
         }
     }
@@ -80,19 +79,19 @@ struct Checks<'a> {
 impl Checks<'_> {
     fn id(&mut self, id: &str, place: &Place) {
         if id.is_empty() {
-            return self.error(place, "a server without an `id`", "write `id = \"name\"`");
+            return self.error(place, "this server has no `id`", "write `id = \"name\"`");
         }
         if !is_written_as_id(id) {
             let fits = |c: char| if is_written_as_id(c.encode_utf8(&mut [0; 4])) { c } else { '-' };
             let fitting: String = id.chars().take(LONGEST_ID).map(fits).collect();
             let instead =
                 format!("use up to {LONGEST_ID} letters, digits, `.`, `_` and `-`, such as `{fitting}`");
-            self.error(&place.key("id"), "no server can be called this", instead);
+            self.error(&place.key("id"), "this is not a valid id of a server", instead);
         } else if is_reserved_server(id) {
             self.error(
                 &place.key("id"),
-                "this is, or begins as, a name of mgp's own (`mgp` or `kernel`)",
-                "call it something else",
+                "this id is, or looks like, one that is reserved: `mgp` or `kernel`, alone or before a `.` or `_`",
+                "call the server something else",
             );
         }
     }
@@ -117,7 +116,7 @@ impl Checks<'_> {
             && own != declared
         {
             let place = place.key("mgp").key("restart_policy");
-            self.error(&place, "the server's own `restart_policy` differs from this", "keep one of them");
+            self.error(&place, "this value and the server's own `restart_policy` differ", "keep one of them");
         }
         for (key, text) in [
             ("command", &server.command),
@@ -131,7 +130,7 @@ impl Checks<'_> {
                     self.error(
                         &place.key(key),
                         format!("`{key}` is empty"),
-                        format!("name one, or remove `{key}`"),
+                        format!("give `{key}` a value, or remove it"),
                     );
                 }
             }
@@ -162,7 +161,7 @@ impl Checks<'_> {
         if let (Some(base), Some(most)) = (server.backoff_base_ms, server.backoff_max_ms)
             && base > most
         {
-            let what = format!("the longest wait is shorter than the first, {base}");
+            let what = format!("`backoff_max_ms` is less than `backoff_base_ms`, {base}");
             self.error(&place.key("backoff_max_ms"), what, format!("write {base} or more"));
         }
     }
@@ -170,7 +169,7 @@ impl Checks<'_> {
     fn confinement(&mut self, server: &ServerConfig, place: &Place) {
         let key = if server.confine.is_some() { "confine" } else { "confinement" };
         if server.is_confined() && (server.url.is_some() || server.socket.is_some()) {
-            let what = "only a program that the kernel starts can be confined";
+            let what = "only servers with a `command` can be confined";
             self.error(&place.key(key), what, format!("remove `{key}`, or start the server by `command`"));
         }
         let Some(confinement) = &server.confinement else { return };
@@ -178,7 +177,7 @@ impl Checks<'_> {
             for (index, path) in paths.iter().enumerate() {
                 if !path.starts_with("~/") && !Path::new(path).is_absolute() {
                     let place = place.key("confinement").key(key).index(index);
-                    self.error(&place, "a path that begins nowhere", "write a path from `/` or `~/` on");
+                    self.error(&place, "this path is relative", "write a path that begins with `/` or `~/`");
                 }
             }
         }
@@ -190,15 +189,15 @@ impl Checks<'_> {
         for (index, agent) in config.agents.iter().enumerate() {
             let place = agents.index(index);
             if agent.id.is_empty() {
-                self.error(&place, "an agent without an `id`", "write `id = \"name\"`");
+                self.error(&place, "this agent has no `id`", "write `id = \"name\"`");
             } else if !ids.insert(agent.id.as_str()) {
-                let what = format!("there is another agent `{}`", agent.id);
-                self.error(&place.key("id"), what, "give one of them another id, or remove it");
+                let what = format!("another agent in this file is called `{}` too", agent.id);
+                self.error(&place.key("id"), what, "give one of the two agents another id, or remove it");
             }
             if agent.stdio
                 && let Some(other) = stdio.replace(&agent.id)
             {
-                let what = format!("`{other}` is the client on standard input and output already");
+                let what = format!("the agent `{other}` has `stdio` too, and only one agent can have it");
                 self.error(&place.key("stdio"), what, "keep one of them");
             }
         }
@@ -209,7 +208,7 @@ impl Checks<'_> {
             if rule.agent.contains('*') {
                 let place = Place::default().key("access").key("rules").index(index).key("agent");
                 let instead = "write a rule for each agent, or set `access.default`";
-                self.error(&place, "a rule is about one agent, and a `*` stands for nobody else", instead);
+                self.error(&place, "an access rule names a single agent: `*` is not a pattern here", instead);
             }
         }
     }
@@ -219,7 +218,7 @@ impl Checks<'_> {
         if let Err(error) = config.listen.address() {
             self.error(
                 &root.key("listen").key("http"),
-                "no address to listen at",
+                "this is not an address to listen at",
                 format!("write {}", error.instead),
             );
         }
@@ -233,27 +232,32 @@ impl Checks<'_> {
             if *client != client.to_lowercase() {
                 self.error(
                     &place,
-                    "no client is found by capital letters",
+                    "names of clients are compared in lower case: no client matches this one",
                     format!("write `{}`", client.to_lowercase()),
                 );
             }
             if names.longest.is_some_and(|longest| !(32..=64).contains(&longest)) {
-                self.error(&place.key("longest"), "no such length", "write a number from 32 to 64");
+                self.error(
+                    &place.key("longest"),
+                    "`longest` is out of range",
+                    "write a number from 32 to 64",
+                );
             }
         }
         if let Some(embedder) = &config.tools.embedder
             && !is_embedder(embedder)
         {
             let instead = "write `static`, `fastembed:DIRECTORY` or `remote:URL#MODEL`";
-            self.error(&root.key("tools").key("embedder"), format!("`{embedder}` is no embedder"), instead);
+            self.error(&root.key("tools").key("embedder"), "this is not an embedder", instead);
         }
     }
 
     fn url(&mut self, written: &str, place: &Place) {
-        // One with variables in it can only be judged when they are known.
+        // An address with variables can only be checked when they are resolved.
         let literal = Template::parse(written).is_ok_and(|template| template.is_literal());
         if literal && !written.is_empty() && !is_http_url(written) {
-            self.error(place, "no address of http or https", "write one such as `https://example.com/mcp`");
+            let what = "this is not an address of http or https";
+            self.error(place, what, "write an address such as `https://example.com/mcp`");
         }
     }
 
@@ -276,7 +280,7 @@ impl Checks<'_> {
             None if server.contains('*') => {
                 format!("write `server = \"*\"` and `tool = \"{server}\"` for tools of any server")
             }
-            None => "it has an effect only if such a server registers itself".into(),
+            None => "the entry has an effect only if a server of this name registers itself".into(),
         };
         self.warn(place, format!("there is no server `{server}`"), instead);
     }
@@ -295,7 +299,7 @@ impl Checks<'_> {
     }
 }
 
-/// What is wrong, and what to do about it: messages have a semicolon between them.
+/// Splits a message into the problem and the remedy, which a semicolon separates.
 fn halves(message: &str) -> (String, String) {
     let (what, instead) = message.split_once("; ").unwrap_or((message, "leave it out"));
     (what.into(), instead.into())
@@ -321,7 +325,8 @@ fn ordinal(index: usize) -> String {
     }
 }
 
-/// Returns an id as somebody reads it in passing: two servers whose ids are the same so could be taken for each other.
+/// Returns an id in the spelling that is compared: two servers whose ids have the same spelling could be mistaken for
+/// each other.
 pub(super) fn mistakable(id: &str) -> String {
     id.to_ascii_lowercase().replace(['-', '.'], "_")
 }

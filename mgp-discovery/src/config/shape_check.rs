@@ -1,4 +1,4 @@
-//! Holds a document against the [`Shape`] of the file. It finds all that is wrong at once, each with its place, where
+//! Checks a document against the [`Shape`] of the file. The check finds all problems at once, each with its place, where
 //! reading into the types would stop at the first.
 
 use toml_edit::Value;
@@ -8,7 +8,7 @@ use super::problem::{Problem, Severity, enough};
 use super::shape::{self, Shape, TableShape, Word};
 use super::source::{Node, Place, Source};
 
-/// What is not as the types want it, and what they do not know.
+/// Returns the values of a wrong type and the unknown keys of a file.
 pub(super) fn check(source: &Source) -> Vec<Problem> {
     let mut walk = Walk { source, problems: Vec::new() };
     walk.table(shape::root(), Node::Table(source.document().as_table()), &Place::default());
@@ -80,14 +80,14 @@ impl Walk<'_> {
         if enough(&self.problems, severity) {
             return;
         }
-        let fate = if shape.closed { "" } else { ", and has no effect" };
+        let fate = if shape.closed { "" } else { " and has no effect" };
         let problem =
-            self.source.key(severity, &place.key(name), format!("`{name}` is not known here{fate}"));
+            self.source.key(severity, &place.key(name), format!("`{name}` is not a known key here{fate}"));
         let known = shape.keys.iter().map(|key| key.name.as_str());
         self.problems.push(match (nearest(name, known), shape::section_of(name)) {
             (Some(meant), _) => problem.instead(format!("did you mean `{meant}`?")),
             // A key that follows `[servers.env]` belongs to that table, wherever it was meant to go.
-            (None, Some(section)) => problem.instead(format!("`{name}` belongs into {section}")),
+            (None, Some(section)) => problem.instead(format!("`{name}` belongs in {section}")),
             (None, None) => problem,
         });
     }
@@ -105,7 +105,7 @@ impl Walk<'_> {
         if enough(&self.problems, severity) {
             return;
         }
-        let problem = self.source.value(severity, place, format!("`{written}` is not known here"));
+        let problem = self.source.value(severity, place, format!("`{written}` is not a known value here"));
         self.problems.push(match meant {
             Some(meant) => problem.instead(format!("did you mean `{meant}`?")),
             None => problem.instead(format!("write {}", listed(words))),
@@ -126,7 +126,7 @@ impl Walk<'_> {
         if enough(&self.problems, Severity::Error) {
             return;
         }
-        let problem = self.source.value(Severity::Error, place, format!("this is {}", node.kind()));
+        let problem = self.source.value(Severity::Error, place, format!("this value is {}", node.kind()));
         let shown = node.scalar().filter(|_| !place.is_confidential());
         let example = match (wanted, shown) {
             ("a list", Some(Value::String(text))) => format!(", such as [{}]", text.to_string().trim()),

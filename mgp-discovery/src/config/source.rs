@@ -181,13 +181,13 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// What it is, in words for people.
+    /// Returns the kind of the value, in words for messages.
     pub(super) fn kind(self) -> &'static str {
         match self.scalar() {
             Some(Value::String(_)) => "a text",
             Some(Value::Integer(_)) => "a whole number",
             Some(Value::Float(_)) => "a number with a fraction",
-            Some(Value::Boolean(_)) => "true or false",
+            Some(Value::Boolean(_)) => "a boolean",
             Some(Value::Datetime(_)) => "a date or time",
             Some(Value::Array(_)) => "a list",
             None if self.len().is_some() => "a list of tables",

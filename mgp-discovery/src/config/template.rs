@@ -29,11 +29,11 @@ pub(super) enum Unresolved<'a> {
     Store(SecretStoreError),
 }
 
-/// A reference that is none. It may be part of a secret, so that it is not repeated.
+/// A malformed reference. Its text may be part of a secret, so the message does not repeat it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "this refers to no variable and no secret; write `${{NAME}}`, `${{NAME:-otherwise}}`, `${{secret:NAME}}`, or `$${{` \
-     for the text `${{`"
+    "this reference names no variable and no secret; write `${{NAME}}`, `${{NAME:-otherwise}}`, `${{secret:NAME}}`, or \
+     `$${{` for the text `${{`"
 )]
 #[non_exhaustive]
 pub struct BadReference;

@@ -244,12 +244,12 @@ fn hexadecimal(bytes: &[u8]) -> String {
 pub(super) fn read_bounded(file: &Path) -> io::Result<Vec<u8>> {
     // Opening a pipe would wait for somebody to write into it.
     if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is no file"));
+        return Err(io::Error::other("the path is not a regular file"));
     }
     let mut bytes = Vec::new();
     fs::File::open(file)?.take(LONGEST_FILE + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > LONGEST_FILE {
-        return Err(io::Error::other("it is longer than 4 MiB"));
+        return Err(io::Error::other("the file is longer than 4 MiB"));
     }
     Ok(bytes)
 }

@@ -20,26 +20,27 @@ use crate::operator::tools::{ListTools, ToolPage, ToolRow};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Access {
-    /// Say whether an agent may use a server or tool, and why
+    /// Show whether an agent may use a server or tool, and which entry decides
     Query(Target),
-    /// Let an agent use a server or tool
+    /// Allow an agent a server or tool
     Grant(Grant),
-    /// Forbid an agent a server or tool
+    /// Deny an agent a server or tool
     Deny(Deny),
-    /// Remove an entry, so that a more general one decides again
+    /// Remove an entry, so that a more general entry or the default decides
     Revoke(Target),
     /// List the entries
     List(List),
 }
 
-/// Whom and what an entry is about.
+/// The agent, server and tool of an entry.
 #[derive(Debug, Args)]
 pub(super) struct Target {
-    /// The agent
+    /// The id of the agent
     agent: String,
-    /// The server, or server and tool in one: `server.tool`, `server.*`, `*.tool`, `*`
+    /// The server, or the server and tool in one word: `server.tool`, `server.*`, `*.tool`, `*`
     server: String,
-    /// The tool, by its server's name for it; all of the server's if left out. A `*` in either stands for any characters
+    /// The name of the tool as its server gives it; all tools of the server if left out. `*` stands for any
+    /// characters, here and in the server
     tool: Option<String>,
 }
 
@@ -47,7 +48,7 @@ pub(super) struct Target {
 pub(super) struct Grant {
     #[command(flatten)]
     target: Target,
-    /// Forbid it, as `mgp access deny` does
+    /// Deny instead, as `mgp access deny` does
     #[arg(long)]
     deny: bool,
     #[command(flatten)]
@@ -64,10 +65,10 @@ pub(super) struct Deny {
 
 #[derive(Debug, Args)]
 struct Terms {
-    /// Until when: a time, or a span like 2h
+    /// The end of the entry: a time, or a span such as 2h
     #[arg(long, value_name = "WHEN", value_parser = moment)]
     until: Option<Moment>,
-    /// Why, for the record
+    /// The reason, for the audit log
     #[arg(long, value_name = "TEXT")]
     because: Option<String>,
     /// Make the entry even if there is no such server or tool
@@ -77,16 +78,16 @@ struct Terms {
 
 #[derive(Debug, Args)]
 pub(super) struct List {
-    /// Only this agent's
+    /// List the entries of this agent only
     #[arg(long)]
     agent: Option<String>,
-    /// Only those about this server, patterns that stand for it included
+    /// List the entries for this server only, patterns that match it included
     #[arg(long)]
     server: Option<String>,
-    /// Skip this many
+    /// Skip the first N entries
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: u64,
-    /// List at most this many
+    /// List at most N entries
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
 }
@@ -183,7 +184,7 @@ async fn revoke(link: &Link, output: &Output, target: Target) -> Result<Exit, Fa
     }
     let revoked: Revoked = link.ask(method::ACCESS_REVOKE, &entry).await?;
     if revoked.deleted_count == 0 {
-        return Err(Failure::usage("there is no such entry").hint("`mgp access list` shows those there are"));
+        return Err(Failure::usage("there is no such entry").hint("`mgp access list` shows the entries"));
     }
     output.show(&revoked, |_, out| {
         use std::io::Write as _;

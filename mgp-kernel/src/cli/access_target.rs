@@ -103,7 +103,7 @@ pub(super) fn advised(failure: Failure, command: impl Fn(&str) -> String) -> Fai
     };
     let Some(Meant { server_id, tool_name }) = did_you_mean else {
         return failure
-            .hint("`mgp servers` and `mgp tools` show what there is; `--force` makes it as it is written");
+            .hint("`mgp servers` and `mgp tools` show the names; `--force` accepts the name as written");
     };
     let word = match &tool_name {
         None => server_id,
@@ -114,7 +114,7 @@ pub(super) fn advised(failure: Failure, command: impl Fn(&str) -> String) -> Fai
 
 /// Adds to a refusal the command that is probably meant, and how to insist.
 fn meant(failure: Failure, command: &str) -> Failure {
-    failure.hint(format!("did you mean `{command}`? `--force` makes it as it is written"))
+    failure.hint(format!("did you mean `{command}`? `--force` accepts the name as written"))
 }
 
 /// What the kernel takes for meant by a permission that no server asks for.
@@ -138,7 +138,10 @@ pub(super) fn advised_permission(failure: Failure, command: impl Fn(&str) -> Str
     let failure = failure.told(reason);
     match did_you_mean {
         Some(MeantPermission { permission }) => meant(failure, &command(&permission)),
-        None => failure.hint(format!("there are {}; `--force` decides all the same", known.join(", "))),
+        None => failure.hint(format!(
+            "the known permissions are {}; `--force` accepts the name as written",
+            known.join(", ")
+        )),
     }
 }
 

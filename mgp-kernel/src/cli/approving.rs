@@ -16,19 +16,19 @@ use crate::operator::pins::{ApprovePin, ApprovedPin, PinDiff, PinRow, PinnedName
 
 #[derive(Debug, Args)]
 pub(super) struct Approve {
-    /// The server
+    /// The id of the server
     #[arg(required_unless_present = "since_config")]
     server: Option<String>,
-    /// The name that the server has for it: TOOL, prompt:NAME, template:URI_TEMPLATE or resource:URI; all that is held or flagged
-    /// if left out
+    /// The definition, as its server names it: TOOL, prompt:NAME, template:URI_TEMPLATE or resource:URI; all
+    /// definitions that are held or flagged if left out
     name: Option<String>,
-    /// Only if this is the definition that waits: its digest, as `mgp pin diff` shows it
+    /// Approve only the definition with this digest, as `mgp pin diff` shows it
     #[arg(long, requires = "name")]
     digest: Option<String>,
-    /// All that changed since the configuration of its server changed
+    /// Approve all definitions that changed since the configuration of their server changed
     #[arg(long, conflicts_with = "name")]
     since_config: bool,
-    /// Do not ask
+    /// Approve without asking
     #[arg(long, short)]
     yes: bool,
 }
@@ -69,7 +69,7 @@ async fn one(link: &Link, output: &Output, wanted: &Approve, named: PinnedName) 
     if is_held_for_content {
         let mut shown = Vec::new();
         write_diff(&mut shown, &diff).map_err(|error| unshown(&error))?;
-        agreed(&shown, "approve it all the same?", wanted.yes).await?;
+        agreed(&shown, "approve this definition anyway?", wanted.yes).await?;
     } else {
         // Whatever waits is approved, if nobody said which.
         approve.digest = None;
@@ -128,7 +128,7 @@ async fn several(
         }
         for Left { named, why } in &outcome.left {
             let name = printable(&named.name.to_string());
-            writeln!(out, "left {name} of {}: {}", named.server_id, printable(why))?;
+            writeln!(out, "did not approve {name} of {}: {}", named.server_id, printable(why))?;
         }
         Ok(())
     })?;
@@ -175,8 +175,8 @@ async fn agreed(shown: &[u8], question: &str, yes: bool) -> Result<(), Failure> 
         return Ok(());
     }
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        return Err(Failure::usage("nothing was approved: there is no terminal to ask at")
-            .hint("`--yes` approves what is shown"));
+        return Err(Failure::usage("nothing was approved: there is no terminal to ask for confirmation")
+            .hint("`--yes` approves without asking"));
     }
     io::stderr().write_all(format!("{question} [y/N] ").as_bytes()).map_err(unasked)?;
     let line = tokio::task::spawn_blocking(|| {
@@ -207,5 +207,5 @@ fn counted(number: usize) -> String {
 }
 
 fn unshown(error: &io::Error) -> Failure {
-    Failure::usage(format!("what is to be approved cannot be shown: {error}"))
+    Failure::usage(format!("the definitions cannot be shown: {error}"))
 }

@@ -8,7 +8,8 @@ use super::{
     servers_edit, service, tools, trust,
 };
 
-/// A security gateway between MCP clients and MCP servers: one server for each client, any number behind it
+/// A security gateway between MCP clients and MCP servers: one server for each client, any number of servers behind
+/// it
 #[derive(Debug, Parser)]
 #[command(name = "mgp", version, propagate_version = true)]
 pub(super) struct Cli {
@@ -18,7 +19,7 @@ pub(super) struct Cli {
     pub(super) command: Command,
 }
 
-/// What holds for every command.
+/// The options of every command.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct Global {
     /// The configuration file [default: mgp.toml in this folder, and ~/.config/mgp/servers.toml]
@@ -30,7 +31,7 @@ pub(super) struct Global {
     /// The socket of a running kernel
     #[arg(long, global = true, value_name = "PATH")]
     pub(super) socket: Option<PathBuf>,
-    /// Print one JSON value, and errors as one JSON line
+    /// Print one JSON value, and errors as one line of JSON
     #[arg(long, global = true)]
     pub(super) json: bool,
     /// Print results only, without notes
@@ -39,15 +40,15 @@ pub(super) struct Global {
     /// Log more; -vv logs everything
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(super) verbose: u8,
-    /// When to use colours
+    /// Whether to use colours
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub(super) color: ColorChoice,
 }
 
-/// When colours are used.
+/// Whether colours are used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum ColorChoice {
-    /// When a terminal shows them
+    /// Use colours on a terminal
     #[default]
     Auto,
     Always,
@@ -58,10 +59,10 @@ pub(super) enum ColorChoice {
 pub(super) enum Command {
     /// Show what the kernel does, with example servers that are part of this program
     Demo,
-    /// Serve one of the demo's servers; the demo does so itself
+    /// Serve one of the demo's servers; the demo runs this command itself
     #[command(hide = true)]
     DemoServer(demo::DemoServer),
-    /// Confine this process and become a program; the kernel starts confined servers so
+    /// Confine this process and become a program; the kernel starts confined servers with this command
     #[command(hide = true)]
     Confine(confine::Confine),
     /// Run the kernel: in the background for a client that starts it, over HTTP, or in the foreground
@@ -76,15 +77,15 @@ pub(super) enum Command {
     Add(servers_edit::Add),
     /// Remove a server from the configuration
     Remove(servers_edit::Remove),
-    /// List servers and their state
+    /// List servers and their states
     Servers(servers::ListServers),
     /// List tools
     Tools(tools::ListTools),
-    /// Search tools by what they do
+    /// Search tools by their purpose
     Search(search::SearchTools),
     /// Call a tool
     Call(call::CallTool),
-    /// Manage which agent may use which servers and tools
+    /// Manage which agents may use which servers and tools
     #[command(subcommand)]
     Access(access::Access),
     /// Grant and deny permissions of servers
@@ -96,7 +97,7 @@ pub(super) enum Command {
     /// Issue and revoke API keys
     #[command(subcommand)]
     Keys(keys::Keys),
-    /// Set the passphrase and tokens that operators decide with
+    /// Set the operators' passphrase, and issue tokens for scripts
     #[command(subcommand)]
     Operators(operators::Operators),
     /// Set, list and remove secrets; mgp.toml refers to them as ${secret:NAME}
@@ -111,28 +112,28 @@ pub(super) enum Command {
     /// Show and approve definitions of tools, prompts and templates
     #[command(subcommand)]
     Pin(pins::Pin),
-    /// Run the validators on rows of standard input, and print a verdict for each
+    /// Run a validator on rows from standard input, and print a verdict for each
     Check(check::CheckRows),
-    /// Show what a server wrote to its standard error, and why it does not run
+    /// Show the standard error of a server, and why the server does not run
     #[command(visible_alias = "log")]
     Logs(server_commands::Logs),
     /// Restart a server
     Restart(server_commands::OneServer),
     /// Start a server that was stopped
     Start(server_commands::OneServer),
-    /// Stop a server until it is started again; or the kernel, if no server is named
+    /// Stop a server until it is started again; stop the kernel if no server is named
     Stop(server_commands::Stopped),
     /// Reload the configuration of the running kernel
     Reload,
-    /// Show whether a kernel runs, since when, for whom, and when it ends
+    /// Show whether a kernel runs, its clients and servers, and when it ends
     Status,
-    /// Show counters: calls, times, and tokens that lists of tools save
+    /// Show counters: calls, times, and the tokens that tool lists save
     Stats,
-    /// Check the configuration, the servers and the audit log, and say how to mend what is wrong
+    /// Check the configuration, the servers and the audit log, and print how to repair them
     Doctor,
     /// Print a completion script for a shell
     Completions(completions::Completions),
-    /// Print the manual page, or write the pages of all commands
+    /// Print the manual page, or write the pages of all commands to a folder
     Man(man::Man),
     /// Check and show the configuration
     #[command(subcommand)]

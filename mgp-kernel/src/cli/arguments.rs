@@ -13,7 +13,9 @@ pub(super) fn arguments(given: &[String], schema: Option<&RawJson>) -> Result<Ra
     let mut arguments: Map<String, Value> = Map::new();
     for pair in given {
         let Some((key, text)) = pair.split_once('=') else {
-            return Err(Failure::usage(format!("`{pair}` is no argument: KEY=VALUE, or KEY:=JSON")));
+            return Err(Failure::usage(format!(
+                "`{pair}` is not an argument: write KEY=VALUE, or KEY:=JSON"
+            )));
         };
         let (key, value) = if let Some(key) = key.strip_suffix(':') {
             (key, json(key, text)?)

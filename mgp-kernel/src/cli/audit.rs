@@ -24,34 +24,34 @@ pub(super) enum Audit {
     Tail(Tail),
     /// Search the audit log
     Query(Query),
-    /// Verify that the audit log was not changed
+    /// Verify that nobody changed the audit log
     Verify(Verify),
     /// Export the audit log
     Export(Export),
 }
 
-/// Which events.
+/// The filter of events.
 #[derive(Debug, Args)]
 pub(super) struct Filter {
-    /// What happened, such as TOOL_BLOCKED; repeat for more
+    /// Events of this type, such as TOOL_BLOCKED; repeat for more
     #[arg(long = "type", value_name = "TYPE")]
     types: Vec<String>,
-    /// Done by this agent
+    /// Events of this agent
     #[arg(long)]
     agent: Option<String>,
-    /// Done to this server
+    /// Events of this server
     #[arg(long)]
     server: Option<String>,
-    /// That ended so: success, failure, blocked
+    /// Events with this result: success, failure, blocked
     #[arg(long, value_parser = outcome)]
     result: Option<Outcome>,
-    /// Since when: a time, or a span like 2h
+    /// Events from here on: a time, or a span such as 2h
     #[arg(long, value_name = "WHEN", value_parser = moment)]
     since: Option<Moment>,
-    /// Until when
+    /// Events up to here: a time, or a span such as 2h
     #[arg(long, value_name = "WHEN", value_parser = moment)]
     until: Option<Moment>,
-    /// In this chain of requests
+    /// Events of this trace, that is, of one chain of requests
     #[arg(long, value_name = "ID")]
     trace: Option<TraceId>,
 }
@@ -60,10 +60,10 @@ pub(super) struct Filter {
 pub(super) struct Tail {
     #[command(flatten)]
     filter: Filter,
-    /// How many
+    /// The number of events
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
     lines: u32,
-    /// Go on with what happens from now on, until it is interrupted; with --json a line each
+    /// Print new events as they happen, until interrupted; with --json one object per line
     #[arg(short, long)]
     follow: bool,
 }
@@ -72,20 +72,20 @@ pub(super) struct Tail {
 pub(super) struct Query {
     #[command(flatten)]
     filter: Filter,
-    /// The oldest first
+    /// List the oldest events first
     #[arg(long)]
     oldest_first: bool,
-    /// Begin behind the event of this number
+    /// Begin after the event with this number
     #[arg(long, value_name = "SEQ")]
     behind: Option<u64>,
-    /// How many at the most
+    /// List at most N events
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: u32,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct Verify {
-    /// An end that the record once had, as SEQ:HASH, kept elsewhere; repeat for more
+    /// An end of the audit log that was kept elsewhere, as SEQ:HASH; repeat for more
     #[arg(long, value_name = "SEQ:HASH", value_parser = end)]
     known: Vec<LogEnd>,
 }
@@ -94,18 +94,18 @@ pub(super) struct Verify {
 pub(super) struct Export {
     #[command(flatten)]
     filter: Filter,
-    /// How events are written
+    /// The format of the export
     #[arg(long, value_enum, default_value_t = Format::Jsonl)]
     format: Format,
-    /// Where to; standard output if left out
+    /// The file to write; standard output if left out
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
 
-/// How events are written out.
+/// The formats of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    /// One event of JSON a line, with its number and link
+    /// One JSON event per line, with its number and hash
     Jsonl,
     /// A table for spreadsheets
     Csv,
@@ -122,9 +122,8 @@ pub(super) async fn run(place: &Place, output: &Output, audit: Audit) -> Result<
     if let Audit::Export(Export { format: Format::Csv, out: None, .. }) = &audit
         && output.is_json()
     {
-        return Err(
-            Failure::usage("a table is no JSON").hint("leave `--json` out, or name a file: `--out FILE`")
-        );
+        return Err(Failure::usage("CSV cannot be printed as JSON")
+            .hint("leave `--json` out, or name a file: `--out FILE`"));
     }
     let link = Link::open(place, Need::State).await?;
     let outcome = match audit {
@@ -150,7 +149,7 @@ async fn tail(link: &Link, output: &Output, wanted: Tail) -> Result<Exit, Failur
         None => link.ask::<LogEnd>(method::AUDIT_HEAD, &()).await?.seq,
     };
     if !link.running {
-        output.note("no kernel runs, so nothing will be added");
+        output.note("no kernel runs, so no events will follow");
     }
     let unread = output.unread();
     tokio::pin!(unread);
@@ -193,7 +192,7 @@ async fn query(link: &Link, output: &Output, wanted: Query) -> Result<Exit, Fail
     let page: EventPage = link.ask(method::AUDIT_QUERY, &query).await?;
     shown(output, &page)?;
     if let Some(behind) = page.next_behind {
-        output.note(&format!("there may be more: --behind {behind}"));
+        output.note(&format!("there may be more events: `--behind {behind}` continues"));
     }
     Ok(Exit::Done)
 }
@@ -278,14 +277,14 @@ impl Filter {
 }
 
 fn outcome(word: &str) -> Result<Outcome, String> {
-    Outcome::read(word).ok_or_else(|| format!("`{word}` is none of success, failure, blocked"))
+    Outcome::read(word).ok_or_else(|| format!("`{word}` is not a result: write success, failure or blocked"))
 }
 
 fn end(text: &str) -> Result<LogEnd, String> {
     let parts = text.split_once(':').and_then(|(seq, hash)| Some((seq.parse().ok()?, hash.to_owned())));
-    parts
-        .map(|(seq, hash)| LogEnd { seq, hash })
-        .ok_or_else(|| format!("`{text}` is no end of a record: SEQ:HASH, as `mgp audit verify` prints it"))
+    parts.map(|(seq, hash)| LogEnd { seq, hash }).ok_or_else(|| {
+        format!("`{text}` is not an end of the audit log: write SEQ:HASH, as `mgp audit verify` prints it")
+    })
 }
 
 /// How often a record that is followed is looked at.

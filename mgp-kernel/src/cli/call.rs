@@ -22,19 +22,19 @@ pub(super) struct CallTool {
     /// The tool, as `mgp tools` shows it
     #[arg(value_name = "SERVER.TOOL")]
     tool: String,
-    /// Arguments; the tool's schema says what is a number, a list or a text
+    /// The arguments; the tool's schema decides which values are numbers, lists or texts
     #[arg(value_name = "KEY=VALUE")]
     arguments: Vec<String>,
     /// All arguments, as a JSON object
     #[arg(long, value_name = "JSON", conflicts_with_all = ["arguments", "args_file"])]
     args: Option<String>,
-    /// All arguments, as a file of JSON; - for standard input
+    /// All arguments, as a JSON file; - reads standard input
     #[arg(long, value_name = "FILE", conflicts_with = "arguments")]
     args_file: Option<PathBuf>,
-    /// How long to wait for an answer, or the next report of progress
+    /// The time to wait for an answer, or for the next progress report
     #[arg(long, value_name = "SPAN", value_parser = span, default_value = "60s")]
     timeout: Duration,
-    /// Write texts to the terminal as they are, with what moves its cursor or hides
+    /// Write texts to the terminal unchanged, with control characters and hidden characters
     #[arg(long)]
     raw: bool,
 }
@@ -72,7 +72,7 @@ async fn call(link: &Link, output: &Output, args: CallTool) -> Result<Exit, Fail
         let result = tokio::select! {
             result = call => result,
             // Dropping the call takes it back at the server.
-            _ = tokio::signal::ctrl_c() => return Err(Failure::new(Exit::Tool, "the call was taken back")),
+            _ = tokio::signal::ctrl_c() => return Err(Failure::new(Exit::Tool, "the call was cancelled")),
         };
         if output.is_watched() {
             let _ = write!(io::stderr(), "\r\u{1b}[K");
@@ -94,7 +94,7 @@ async fn call(link: &Link, output: &Output, args: CallTool) -> Result<Exit, Fail
     let is_raw = args.raw || !io::stdout().is_terminal();
     output.show(&result, |result, out| write_result(result, is_raw, out))?;
     if failed {
-        Err(Failure::new(Exit::Tool, format!("{} says that it failed", tool.name)))
+        Err(Failure::new(Exit::Tool, format!("{} reported that the call failed", tool.name)))
     } else {
         Ok(Exit::Done)
     }
@@ -115,7 +115,7 @@ fn given(args: &CallTool) -> Result<Option<Object>, Failure> {
         (None, None) => return Ok(None),
     };
     let object = Object::parse(json);
-    object.map(Some).map_err(|error| Failure::usage(format!("{whence} is no JSON object: {error}")))
+    object.map(Some).map_err(|error| Failure::usage(format!("{whence} is not a JSON object: {error}")))
 }
 
 fn progress(report: &ProgressParams) {

@@ -7,7 +7,7 @@ use super::exit::{Exit, Failure};
 
 #[derive(Debug, Args)]
 pub(super) struct CheckRows {
-    /// What the inputs are: shell_arg, shell_command, ssrf_url, path, python_code, js_code, tool_def, rug_pull,
+    /// The kind of the inputs: shell_arg, shell_command, ssrf_url, path, python_code, js_code, tool_def, rug_pull,
     /// tool_profile, prompt_injection, json_schema
     #[arg(long, value_name = "KIND")]
     kind: Check,

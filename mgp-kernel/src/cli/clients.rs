@@ -26,9 +26,8 @@ impl Machine {
         let home = set("HOME").or_else(|| set("USERPROFILE")).ok_or_else(|| {
             Failure::usage("there is no home directory, so no clients are found").hint("set HOME")
         })?;
-        let project = env::current_dir().map_err(|error| {
-            Failure::usage(format!("the folder that this was started in cannot be found: {error}"))
-        })?;
+        let project = env::current_dir()
+            .map_err(|error| Failure::usage(format!("the current folder cannot be found: {error}")))?;
         let system = System::current();
         let mut places = Places::new(system, &home);
         let moved = match system {
@@ -92,9 +91,10 @@ impl Machine {
 pub(super) fn text_of(path: &Path) -> Result<String, Failure> {
     let wrong = |error: io::Error| Failure::usage(format!("{}: {error}", path.display()));
     match Disk.read(path).map_err(wrong)? {
-        Some(text) if text.len() > MAX_FILE_BYTES => {
-            Err(Failure::usage(format!("{}: the file is too long to be a client's", path.display())))
-        }
+        Some(text) if text.len() > MAX_FILE_BYTES => Err(Failure::usage(format!(
+            "{}: the file is too long for a client's configuration",
+            path.display()
+        ))),
         Some(text) => Ok(text),
         None => Err(Failure::usage(format!("{}: there is no such file", path.display()))),
     }

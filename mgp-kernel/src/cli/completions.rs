@@ -7,7 +7,7 @@ use super::output::Output;
 
 #[derive(Debug, Args)]
 pub(super) struct Completions {
-    /// For which shell
+    /// The shell
     shell: Shell,
 }
 

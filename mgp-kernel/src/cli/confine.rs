@@ -8,12 +8,12 @@ use crate::confine::become_program;
 
 #[derive(Debug, Args)]
 pub(super) struct Confine {
-    /// What the program may reach, as the kernel wrote it down
+    /// The files, ports and sockets that the program may reach, as the kernel wrote them
     #[arg(long, value_name = "JSON")]
     to: String,
-    /// The program, by its full path
+    /// The full path of the program
     program: PathBuf,
-    /// What the program is given
+    /// The arguments of the program
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     args: Vec<OsString>,
 }

@@ -38,7 +38,7 @@ pub(super) async fn decide(link: &Link, id: String, refused: &Error) -> Result<(
         Said::No => {
             let forgotten = Reset { what: id, permission: None, agent_id: None };
             let _: WasReset = link.ask(method::PERMISSIONS_RESET, &forgotten).await?;
-            Err(Failure::new(Exit::Auth, "you did not approve it, so the call was not made"))
+            Err(Failure::new(Exit::Auth, "you did not approve the call, so it was not made"))
         }
     }
 }
@@ -79,7 +79,7 @@ async fn says(question: &Question) -> Result<Said, Failure> {
     let line = line.await.map_err(io::Error::other).and_then(|line| line).map_err(unanswered)?;
     // The input has ended, so nobody said anything.
     if line.is_empty() {
-        return Err(Failure::new(Exit::Waiting, "nobody answered the question; it waits"));
+        return Err(Failure::new(Exit::Waiting, "the question was not answered and still waits"));
     }
     Ok(match line.trim() {
         "y" | "Y" | "yes" => Said::Yes(None),

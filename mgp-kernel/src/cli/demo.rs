@@ -6,7 +6,7 @@ use crate::demo::{self, Options};
 
 #[derive(Debug, Args)]
 pub(super) struct DemoServer {
-    /// Which of the demo's servers
+    /// The name of the demo's server
     name: String,
 }
 

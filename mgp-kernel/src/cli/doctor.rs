@@ -110,13 +110,17 @@ fn confinement(config: &Config) -> Finding {
     let wanted = config.servers.iter().find(|server| server.enabled && server.is_confined());
     if let (Err(_), Some(server)) = (support.confines(), wanted) {
         finding.ok = false;
-        finding.hint = Some(format!("`{}` has `confine` in mgp.toml and is not started here", server.id));
+        finding.hint = Some(format!(
+            "`{}` is to be confined and is not started on this system; \
+                 `confine = false` starts it unconfined",
+            server.id
+        ));
     }
     finding
 }
 
 async fn kernel(link: &Link, config: &Config, findings: &mut Vec<Finding>) -> Result<(), Failure> {
-    let runs = if link.running { "runs" } else { "does not run; this was looked at with one of its own" };
+    let runs = if link.running { "runs" } else { "does not run; this command started one for the check" };
     findings.push(Finding::right("kernel", runs.to_owned()));
     let Servers { servers } = link.ask(method::SERVERS, &()).await?;
     findings.extend(variables(link, config, &servers).await?);
@@ -129,8 +133,8 @@ async fn kernel(link: &Link, config: &Config, findings: &mut Vec<Finding>) -> Re
             told = format!("{told}: {error}");
         }
         let hint = (!ok).then(|| match &server.fault {
-            Some(_) => "put it right where the kernel runs, and start that again".to_owned(),
-            None => format!("`mgp logs {}` shows what it wrote", server.id),
+            Some(_) => "correct this where the kernel runs, and restart the kernel".to_owned(),
+            None => format!("`mgp logs {}` shows its standard error", server.id),
         });
         findings.push(Finding { what: "server", ok, told, hint });
     }
@@ -141,7 +145,7 @@ async fn kernel(link: &Link, config: &Config, findings: &mut Vec<Finding>) -> Re
             what: "record",
             ok: false,
             told: format!("changed at event {at}: {}", audit.flaw.unwrap_or_default()),
-            hint: Some("somebody changed the file, or it is damaged; keep it, and begin another".to_owned()),
+            hint: Some("the file was changed or is damaged: keep it, and begin a new one".to_owned()),
         },
     });
     findings.extend(reserved_keys(link).await?);
@@ -150,7 +154,7 @@ async fn kernel(link: &Link, config: &Config, findings: &mut Vec<Finding>) -> Re
         what: "rule",
         ok: !rule.is_configured,
         told: format!("{}: {}", rule.rule, rule.told),
-        hint: rule.is_configured.then(|| "put it right in mgp.toml, or remove it".to_owned()),
+        hint: rule.is_configured.then(|| "correct this entry of mgp.toml, or remove it".to_owned()),
     }));
     let pending: Pending = link.ask(method::PERMISSIONS_PENDING, &()).await?;
     findings.push(undecided(&pending, link.running));
@@ -189,7 +193,7 @@ async fn variables(link: &Link, config: &Config, servers: &[ServerRow]) -> Resul
                     format!("{} is not given {}, and wrote: {written}", server.id, missed.name)
                 }
                 Sign::Name => format!(
-                    "{} is not given {}, which is set here and is probably for it",
+                    "{} is not given {}, which is set here and probably meant for this server",
                     server.id, missed.name
                 ),
             },
@@ -209,9 +213,9 @@ async fn reserved_keys(link: &Link) -> Result<Vec<Finding>, Failure> {
         findings.extend(list.keys.into_iter().filter(|key| key.reserved).map(|key| Finding {
             what: "keys",
             ok: false,
-            told: format!("the key {} lets nobody in: its owner `{}` has a reserved name", key.id, key.owner),
+            told: format!("the key {} is refused: its owner `{}` has a reserved name", key.id, key.owner),
             hint: Some(format!(
-                "`mgp keys revoke {}` removes it; `mgp keys new` makes one for another owner",
+                "`mgp keys revoke {}` removes the key; `mgp keys new` issues one for another owner",
                 key.id
             )),
         }));
@@ -235,10 +239,10 @@ fn undecided(pending: &Pending, running: bool) -> Finding {
         Some(Undecided { server_id, permission, .. }) => {
             let (permission, what) = (permission.as_str(), "mgp permissions");
             Some(format!(
-                "`{what} approve {server_id} {permission} --all-agents` says yes, `{what} deny …` no"
+                "`{what} approve {server_id} {permission} --all-agents` grants it, `{what} deny …` denies it"
             ))
         }
-        None if waiting > 0 && running => Some("`mgp permissions pending` shows them".to_owned()),
+        None if waiting > 0 && running => Some("`mgp permissions pending` shows the questions".to_owned()),
         None => None,
     };
     finding

@@ -24,19 +24,19 @@ pub(super) struct Export {
     /// The client, such as claude-desktop or cursor
     #[arg(long, value_name = "CLIENT", value_parser = kind)]
     to: ClientKind,
-    /// Write to the client's file in this folder instead of the user's
+    /// Write to the client's file in this folder instead of the user's file
     #[arg(long)]
     project: bool,
-    /// Remove the client's servers that mgp has
+    /// Remove the servers that mgp has from the client's file
     #[arg(long)]
     replace: bool,
-    /// Have the client connect to mgp at this address instead of starting it
+    /// Let the client connect to mgp at this address instead of starting it
     #[arg(long)]
     url: Option<String>,
     /// The name of mgp in the client's file
     #[arg(long, default_value = "mgp")]
     name: String,
-    /// Show the change of the file, and change nothing
+    /// Show the change of the file without writing it
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
     /// Write without asking
@@ -118,19 +118,22 @@ pub(super) fn run(place: &Place, output: &Output, export: &Export) -> Result<Exi
     })?;
     if report.written {
         let project = if export.project { " --project" } else { "" };
-        output.note(&format!("`mgp export --to {client}{project} --rollback` takes it back"));
-        output.note(&format!("{} sees it when it is started again", export.to.title()));
+        output.note(&format!("`mgp export --to {client}{project} --rollback` undoes the change"));
+        output.note(&format!("restart {} to use the change", export.to.title()));
     }
     if !doubled.is_empty() {
         let (title, project) = (export.to.title(), if export.project { " --project" } else { "" });
         output.note(&format!(
-            "{title} starts {} itself, too, without mgp: `mgp export --to {client}{project} --replace` takes what mgp has out of \
-             its file",
+            "{title} also starts {} itself, without mgp: `mgp export --to {client}{project} --replace` removes from its file \
+             what mgp has",
             doubled.join(", ")
         ));
     }
     if !place.is_found_anywhere() && export.url.is_none() && !export.project {
-        output.note("mgp.toml of this folder holds only for what starts here; `--config FILE` makes it hold");
+        output.note(
+            "mgp.toml applies only when the client starts mgp in this folder; with `--config FILE`, the entry names \
+             the file",
+        );
     }
     Ok(Exit::Done)
 }
@@ -139,17 +142,18 @@ pub(super) fn run(place: &Place, output: &Output, export: &Export) -> Result<Exi
 fn ask(output: &Output, report: &Report) -> Result<(), Failure> {
     if output.is_json() || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         return Err(Failure::usage(format!(
-            "{} would be changed, and nobody is there to ask",
+            "{} was not changed: there is no terminal to ask for confirmation",
             report.path.display()
         ))
-        .hint("`--dry-run` shows how, `--yes` does it"));
+        .hint("`--dry-run` shows the change, `--yes` makes it without asking"));
     }
     let mut text = Vec::new();
     // Writing into memory does not fail.
     let _ = write(report, &mut text);
     output.write(&text)?;
     let mut answer = String::new();
-    let asked = write!(io::stderr(), "write this? [y/N] ").and_then(|()| io::stdin().read_line(&mut answer));
+    let asked =
+        write!(io::stderr(), "write this change? [y/N] ").and_then(|()| io::stdin().read_line(&mut answer));
     match asked {
         Ok(_) if matches!(answer.trim(), "y" | "Y" | "yes") => Ok(()),
         _ => Err(Failure::usage("nothing was changed")),
@@ -158,14 +162,14 @@ fn ask(output: &Output, report: &Report) -> Result<(), Failure> {
 
 fn write(report: &Report, out: &mut Vec<u8>) -> io::Result<()> {
     if report.diff.is_empty() && !report.written {
-        return writeln!(out, "{} has it already", report.path.display());
+        return writeln!(out, "{} already has this entry", report.path.display());
     }
     write!(out, "{}", printable(&report.diff))?;
     for name in &report.removed {
-        writeln!(out, "{} goes: mgp has it", printable(name))?;
+        writeln!(out, "removes {}: mgp has this server", printable(name))?;
     }
     for Kept { name, why } in &report.kept {
-        writeln!(out, "{} stays: {}", printable(name), printable(why))?;
+        writeln!(out, "keeps {}: {}", printable(name), printable(why))?;
     }
     Ok(())
 }
@@ -174,9 +178,9 @@ fn take_back(output: &Output, client: ClientKind, path: PathBuf) -> Result<Exit,
     let kept_at = roll_back(&path).map_err(|error| chain(&error))?;
     let done = RolledBack { client: client.name(), path, kept_at };
     output.show(&done, |done, out| {
-        writeln!(out, "{} is what it was", done.path.display())?;
+        writeln!(out, "restored {}", done.path.display())?;
         match &done.kept_at {
-            Some(kept) => writeln!(out, "what it said until now is in {}", kept.display()),
+            Some(kept) => writeln!(out, "the content until now is in {}", kept.display()),
             None => Ok(()),
         }
     })?;
@@ -193,7 +197,7 @@ impl Export {
         // Of a client that has several places, the one that it is installed at.
         let there = there.or_else(|| files.iter().position(|file| file.sign.is_dir())).unwrap_or(0);
         if files.is_empty() {
-            return Err(Failure::usage(format!("{} has no file of a project here", self.to.title())));
+            return Err(Failure::usage(format!("{} has no project file in this folder", self.to.title())));
         }
         Ok(files.swap_remove(there).path)
     }
@@ -212,9 +216,10 @@ impl Export {
         if let Some(url) = &self.url {
             return Ok(Entry::Url { url: url.clone(), headers: BTreeMap::new() });
         }
-        let unknown = |what: &str| Failure::usage(format!("{what} cannot be written into a file of JSON"));
+        let unknown =
+            |what: &str| Failure::usage(format!("{what} is not UTF-8 and cannot be written as JSON"));
         let program = env::current_exe()
-            .map_err(|error| Failure::usage(format!("this program does not find itself: {error}")))?;
+            .map_err(|error| Failure::usage(format!("the path of this program cannot be found: {error}")))?;
         let text = |path: PathBuf| path.into_os_string().into_string();
         let command = text(program).map_err(|_| unknown("the path of this program"))?;
         let mut args = Vec::new();
@@ -253,10 +258,12 @@ impl Export {
             }
             let mut owns = configured.config.servers.iter().filter(|own| own.enabled);
             match owns.find(|own| known.same(own, &server.config).is_some()) {
-                None => kept.push(Kept { name, why: "mgp does not have it".to_owned() }),
+                None => kept.push(Kept { name, why: "mgp does not have this server".to_owned() }),
                 Some(own) => match configured.faulty.get(&own.id) {
                     // Taken from the client, nobody could use it.
-                    Some(fault) => kept.push(Kept { name, why: format!("mgp cannot start it: {fault}") }),
+                    Some(fault) => {
+                        kept.push(Kept { name, why: format!("mgp cannot start this server: {fault}") });
+                    }
                     None => removed.push(name),
                 },
             }

@@ -41,7 +41,7 @@ impl<'a> Held<'a> {
 }
 
 pub(super) const INSTEAD: &str =
-    "stop it, name its socket with `--socket`, or give this one a state of its own with `--state DIR`";
+    "stop the other mgp, name its socket with `--socket`, or use another state with `--state DIR`";
 /// Longer than a command waits for servers that it needs, or a kernel that stops for its calls.
 const PATIENCE: Duration = Duration::from_secs(40);
 const SILENT: Duration = Duration::from_secs(1);

@@ -57,7 +57,7 @@ pub(super) fn run(place: &Place, output: &Output, init: &Init) -> Result<Exit, F
     output.note(if made.clients.is_empty() {
         "`mgp add NAME -- COMMAND` adds a server"
     } else {
-        "`mgp import` takes them over, `mgp import --dry-run` shows how"
+        "`mgp import` imports their servers, `mgp import --dry-run` shows the result"
     });
     Ok(Exit::Done)
 }
@@ -65,8 +65,8 @@ pub(super) fn run(place: &Place, output: &Output, init: &Init) -> Result<Exit, F
 /// Makes the file for its owner only, and never in the place of another.
 fn make(path: &Path) -> Result<(), Failure> {
     let wrong = |error: io::Error| match error.kind() {
-        io::ErrorKind::AlreadyExists => Failure::usage(format!("{} is there already", path.display()))
-            .hint("`mgp config check` says whether it is right, `mgp add` and `mgp import` add to it"),
+        io::ErrorKind::AlreadyExists => Failure::usage(format!("{} already exists", path.display()))
+            .hint("`mgp config check` checks the file, `mgp add` and `mgp import` add servers to it"),
         _ => Failure::usage(format!("{}: {error}", path.display())),
     };
     if let Some(folder) = path.parent() {

@@ -81,7 +81,7 @@ impl KernelWay<'_> {
     /// Tells whoever reads the log of the client which kernel it has, and what that does otherwise than one of its own would.
     pub(super) fn tell(&self, kernel: &JoinedKernel) {
         let Some(note) = &kernel.note else { return };
-        self.output.note(&format!("joined the kernel that runs, process {}", note.pid));
+        self.output.note(&format!("joined the running kernel, process {}", note.pid));
         for difference in note.differences(self.config) {
             self.output.note(&difference);
         }
@@ -117,11 +117,11 @@ impl KernelWay<'_> {
                 self.output.note("waiting for a kernel that another client starts");
             }
             let Some((global, options)) = &self.starting else {
-                return Err(Failure::new(Exit::Unreachable, "the kernel that was joined is gone"));
+                return Err(Failure::new(Exit::Unreachable, "the kernel that this client joined has ended"));
             };
             match StartLock::take(self.state)? {
                 None if waited >= PATIENCE => {
-                    let message = format!("nobody answers at {}", self.at.display());
+                    let message = format!("no kernel answers at {}", self.at.display());
                     return Err(Failure::new(Exit::Unreachable, message).hint(INSTEAD));
                 }
                 None => sleep(LOOK_EVERY).await,
@@ -138,9 +138,9 @@ impl KernelWay<'_> {
                     }
                     if deaths >= MOST_DEATHS {
                         let log = background::log_file(self.state);
-                        let message = "the kernel ends while it starts, without saying why";
+                        let message = "the kernel ended during its start without an error message";
                         let failure = Failure::new(Exit::Unreachable, message);
-                        return Err(failure.hint(format!("{} says more", log.display())));
+                        return Err(failure.hint(format!("its log is {}", log.display())));
                     }
                 }
             }
@@ -155,7 +155,7 @@ impl KernelWay<'_> {
             }
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Err(Failure::new(
                 Exit::Auth,
-                format!("the kernel at {} is another user's", self.at.display()),
+                format!("the kernel at {} belongs to another user", self.at.display()),
             )),
             // There is none, or a dead one has left the socket.
             Err(_) => Ok(None),

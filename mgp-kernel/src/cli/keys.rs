@@ -21,7 +21,7 @@ use crate::operator::page::Page;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Keys {
-    /// Issue a key, which is shown only once
+    /// Issue a key; it is shown only once
     New(New),
     /// List keys, without their secrets
     List(List),
@@ -31,22 +31,22 @@ pub(super) enum Keys {
 
 #[derive(Debug, Args)]
 pub(super) struct New {
-    /// The agent that sends the key
+    /// The agent that uses the key
     owner: String,
-    /// What the key allows: list (search and list all tools), see:SERVER.TOOL, call:SERVER.TOOL, where `*` stands for any
-    /// characters, read (resources and prompts), register (servers); repeat it for more
+    /// A permission of the key: list (search and list all tools), see:SERVER.TOOL, call:SERVER.TOOL, where `*` stands
+    /// for any characters, read (resources and prompts), register (servers); repeat for more
     #[arg(long = "allow", value_name = "WHAT", value_parser = read_permission, default_value = "list")]
     allow: Vec<ApiPermission>,
-    /// Let the key decide what agents may do
+    /// Give the key the rights of an operator
     #[arg(long)]
     operator: bool,
-    /// A note of what the key is for
+    /// A note on the purpose of the key
     #[arg(long, value_name = "TEXT", default_value = "")]
     label: String,
-    /// Until when: a time, or a span like 30d
+    /// The end of the key: a time, or a span such as 30d
     #[arg(long, value_name = "WHEN", value_parser = moment)]
     until: Option<Moment>,
-    /// Requests per minute
+    /// The maximum number of requests per minute
     #[arg(long, value_name = "N")]
     per_minute: Option<NonZeroU32>,
     /// Issue the key even if it names servers or tools that do not exist
@@ -56,22 +56,22 @@ pub(super) struct New {
 
 #[derive(Debug, Args)]
 pub(super) struct List {
-    /// Only this owner's
+    /// List the keys of this agent only
     #[arg(long)]
     owner: Option<String>,
-    /// Skip this many
+    /// Skip the first N keys
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: u64,
-    /// List at most this many
+    /// List at most N keys
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct Revoke {
-    /// The key's number, as `mgp keys list` shows it
+    /// The id of the key, as `mgp keys list` shows it
     id: String,
-    /// Let calls in work finish; else they are cancelled, unless `listen.revoked_calls` says otherwise
+    /// Let running calls finish; otherwise they are cancelled, unless `listen.revoked_calls` says otherwise
     #[arg(long)]
     let_calls_finish: bool,
 }
@@ -108,7 +108,7 @@ async fn new(link: &Link, output: &Output, wanted: New) -> Result<Exit, Failure>
         })
     })?;
     output.show(&issued, |issued, out| writeln!(out, "{}", issued.secret))?;
-    output.note(&format!("this is the key {}; it is not shown again", issued.key.id));
+    output.note(&format!("the id of the key is {}; the key itself is not shown again", issued.key.id));
     Ok(Exit::Done)
 }
 
@@ -136,8 +136,9 @@ async fn revoke(link: &Link, output: &Output, wanted: Revoke) -> Result<Exit, Fa
     let asked = RevokeKey { id: wanted.id.clone(), let_calls_finish: wanted.let_calls_finish };
     let revoked: RevokedKey = link.ask(method::KEYS_REVOKE, &asked).await?;
     if !revoked.revoked {
-        return Err(Failure::usage(format!("there is no key {}", wanted.id))
-            .hint("`mgp keys list` shows those there are"));
+        return Err(
+            Failure::usage(format!("there is no key {}", wanted.id)).hint("`mgp keys list` shows the keys")
+        );
     }
     output.show(&revoked, |_, out| writeln!(out, "revoked"))?;
     Ok(Exit::Done)

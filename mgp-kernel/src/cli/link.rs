@@ -80,8 +80,8 @@ impl Link {
     /// The kernel that runs, for what concerns no other.
     pub(super) async fn needed(place: &Place) -> Result<Self, Failure> {
         Self::to_running(place).await?.ok_or_else(|| {
-            Failure::new(Exit::Unreachable, "no kernel runs, so no server does")
-                .hint("`mgp serve` starts one")
+            Failure::new(Exit::Unreachable, "no kernel runs, so no server runs either")
+                .hint("`mgp serve` starts a kernel")
         })
     }
 
@@ -102,9 +102,9 @@ impl Link {
         result.to().map_err(|error| {
             Failure::new(
                 Exit::Unreachable,
-                format!("the kernel answers {method} unlike this mgp expects: {error}"),
+                format!("the kernel's answer to {method} does not have the expected form: {error}"),
             )
-            .hint("is it another version? restart it with this one")
+            .hint("the kernel may be of another version: restart it with this one")
         })
     }
 
@@ -175,7 +175,7 @@ async fn reach(configured: &Configured) -> Result<Option<Client<PlainStack<Wire>
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             return Err(Failure::new(
                 Exit::Auth,
-                format!("the kernel at {} is another user's", path.display()),
+                format!("the kernel at {} belongs to another user", path.display()),
             ));
         }
         Err(error) => {
@@ -190,7 +190,8 @@ async fn reach(configured: &Configured) -> Result<Option<Client<PlainStack<Wire>
         if error.code() == code::PERMISSION_DENIED {
             return Failure::new(Exit::Auth, error.message().to_owned());
         }
-        let message = format!("what listens at {} is no kernel, or lets nobody in: {error}", path.display());
+        let message =
+            format!("the program at {} is not a kernel, or refuses connections: {error}", path.display());
         Failure::new(Exit::Unreachable, message)
     })
 }
@@ -213,8 +214,8 @@ fn builder() -> mgp_client_sdk::ClientBuilder {
 
 fn older(error: Error, method: &str) -> Failure {
     if error.code() == code::METHOD_NOT_FOUND {
-        return Failure::new(Exit::Unreachable, format!("the running kernel has no {method}"))
-            .hint("it is of another version: restart it with this one");
+        return Failure::new(Exit::Unreachable, format!("the running kernel does not know {method}"))
+            .hint("the kernel is of another version: restart it with this one");
     }
     error.into()
 }

@@ -10,7 +10,7 @@ use super::output::Output;
 
 #[derive(Debug, Args)]
 pub(super) struct Man {
-    /// Write a page for each command into this folder, in place of printing one
+    /// Write a page for each command into this folder instead of printing one
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }

@@ -90,7 +90,7 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitC
             runtime.shutdown_background();
             outcome
         }
-        Err(error) => Err(Failure::new(Exit::Usage, format!("the system gives no threads: {error}"))),
+        Err(error) => Err(Failure::new(Exit::Usage, format!("threads cannot be started: {error}"))),
     };
     match outcome {
         Ok(exit) => exit.into(),

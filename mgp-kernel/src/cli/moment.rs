@@ -54,7 +54,7 @@ pub(super) fn span(text: &str) -> Result<Duration, String> {
     let millis = unit.zip(digits.parse::<u64>().ok()).and_then(|(unit, count)| unit.checked_mul(count));
     millis
         .map(Duration::from_millis)
-        .ok_or_else(|| format!("`{text}` is no span of time, like 500ms, 30s, 15m, 2h or 30d"))
+        .ok_or_else(|| format!("`{text}` is not a span of time such as 500ms, 30s, 15m, 2h or 30d"))
 }
 
 #[cfg(test)]

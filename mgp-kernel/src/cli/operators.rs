@@ -16,20 +16,20 @@ use crate::operator::operators::{IssuedToken, NewToken, PassphraseSet, SetPassph
 pub(super) enum Operators {
     /// Set or change the passphrase that decisions require
     Passphrase(Passphrase),
-    /// Issue a token that scripts use instead of the passphrase until it expires
+    /// Issue a token for scripts, which replaces the passphrase until it expires
     Token(Token),
 }
 
 #[derive(Debug, Args)]
 pub(super) struct Passphrase {
-    /// Read the passphrase from standard input, and the one there is before it, a line each
+    /// Read the passphrase from standard input; the old passphrase, if any, on a line before the new one
     #[arg(long)]
     stdin: bool,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct Token {
-    /// Until when: a time, or a span like 8h
+    /// The end of the token: a time, or a span such as 8h
     #[arg(long, value_name = "WHEN", value_parser = moment, default_value = "8h")]
     until: Moment,
     /// Read the passphrase from standard input
@@ -52,20 +52,20 @@ async fn passphrase(link: &Link, output: &Output, wanted: &Passphrase) -> Result
     let old = match (standing.passphrase_set, wanted.stdin) {
         (false, _) => None,
         (true, true) => Some(line()?),
-        (true, false) => Some(proof::ask("operators' passphrase, as it is: ").await?),
+        (true, false) => Some(proof::ask("current operators' passphrase: ").await?),
     };
     let new = if wanted.stdin {
         line()?
     } else {
-        let new = proof::ask("operators' passphrase, the new one: ").await?;
-        if proof::ask("operators' passphrase, the new one again: ").await? != new {
-            return Err(Failure::usage("the two are not the same"));
+        let new = proof::ask("new operators' passphrase: ").await?;
+        if proof::ask("new operators' passphrase again: ").await? != new {
+            return Err(Failure::usage("the two new passphrases differ"));
         }
         new
     };
     let set: PassphraseSet = link.ask(method::OPERATORS_PASSPHRASE, &SetPassphrase { new, old }).await?;
     output.show(&set, |_, out| writeln!(out, "set"))?;
-    output.note("whoever decides gives it from now on; at a terminal it holds for ten minutes");
+    output.note("decisions require the passphrase from now on; a terminal is asked again after ten minutes");
     Ok(Exit::Done)
 }
 
@@ -74,7 +74,7 @@ async fn token(link: &Link, output: &Output, wanted: &Token) -> Result<Exit, Fai
     let expires_at = wanted.until.ahead(Timestamp::now());
     let issued: IssuedToken = link.ask(method::OPERATORS_TOKEN, &NewToken { passphrase, expires_at }).await?;
     output.show(&issued, |issued, out| writeln!(out, "{}", issued.token))?;
-    output.note(&format!("it is not shown again; give it to the script alone, as {TOKEN}"));
+    output.note(&format!("the token is not shown again; give it only to the script, as {TOKEN}"));
     Ok(Exit::Done)
 }
 

@@ -22,13 +22,13 @@ pub(super) struct Package {
     /// Add the server that this server.json of a registry describes
     #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "url", "transport"])]
     server_json: Option<PathBuf>,
-    /// An answer to what the server.json asks for
+    /// A value that the server.json asks for; repeat for more
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair, requires = "server_json")]
     answer: Vec<(String, String)>,
-    /// Which of the ways that the server.json offers, from 1; the first that works if left out
+    /// The number, from 1, of a package or remote in the server.json; the first that works if left out
     #[arg(long, value_name = "N", requires = "server_json")]
     way: Option<usize>,
-    /// Say what would be added, and change nothing
+    /// Print what would be added, and change nothing
     #[arg(long, requires = "server_json")]
     dry_run: bool,
 }

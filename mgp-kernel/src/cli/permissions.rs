@@ -23,13 +23,13 @@ use crate::operator::permissions::{
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Permissions {
-    /// List what waits for a decision
+    /// List the questions that wait for a decision
     Pending,
-    /// Decide about questions as they come, on this terminal
+    /// Answer questions on this terminal as they come
     Watch,
-    /// Show a question with the whole call that it is about, or what was decided about a server
+    /// Show a question with its whole call, or the decisions about a server
     Show(Show),
-    /// Approve a question by its number, or a permission of a server
+    /// Approve a question by its id, or grant a permission to a server
     Approve(Box<Yes>),
     /// Deny a question or a permission, or take a grant back
     Deny(No),
@@ -41,19 +41,19 @@ pub(super) enum Permissions {
 
 #[derive(Debug, Args)]
 pub(super) struct Show {
-    /// The number of the question, or the server
+    /// The id of the question, or the server
     #[arg(value_name = "ID|SERVER")]
     id: String,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct Forget {
-    /// The number of the question, or the server
+    /// The id of the question, or the server
     #[arg(value_name = "ID|SERVER")]
     what: String,
     /// The permission, if a server is named
     permission: Option<String>,
-    /// What was decided for this agent's calls alone, where a server is named
+    /// Forget the decision for this agent's calls only, if a server is named
     #[arg(long, value_name = "AGENT", requires = "permission")]
     agent: Option<String>,
 }
@@ -61,66 +61,66 @@ pub(super) struct Forget {
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(super) struct Yes {
-    /// The number of a question, or the server
+    /// The id of the question, or the server
     #[arg(value_name = "ID|SERVER")]
     what: String,
     /// The permission, if a server is named
     permission: Option<String>,
-    /// The scope of the grant, as a JSON object of `paths`, `commands`, `hosts` and the like
+    /// The scope of the grant, as a JSON object with `paths`, `commands`, `hosts` and so on
     #[arg(long, value_name = "JSON", value_parser = scope, conflicts_with = "scope_file")]
     scope: Option<Scope>,
     /// The scope of the grant, as a JSON file
     #[arg(long, value_name = "FILE")]
     scope_file: Option<PathBuf>,
-    /// Until when: a time, or a span like 2h
+    /// The end of the grant: a time, or a span such as 2h
     #[arg(long, visible_alias = "for", value_name = "WHEN", value_parser = moment, group = "lasting")]
     until: Option<Moment>,
-    /// For the one call that is asked about
+    /// Grant for the one call of the question
     #[arg(long, group = "lasting", conflicts_with = "permission")]
     once: bool,
-    /// Until the session ends in which it is asked for, as if nothing is said
+    /// Grant until the session of the question ends; this is the default for a question
     #[arg(long, group = "lasting", conflicts_with = "permission")]
     session: bool,
-    /// Until it is taken back
+    /// Grant until it is taken back
     #[arg(long, group = "lasting")]
     always: bool,
-    /// For this agent's calls, where a server is named
+    /// Grant for the calls of this agent, if a server is named
     #[arg(long, value_name = "AGENT", requires = "permission", conflicts_with = "all_agents")]
     agent: Option<String>,
-    /// For the calls of all agents
+    /// Grant for the calls of all agents
     #[arg(long)]
     all_agents: bool,
-    /// Grant it although there is no such server
+    /// Grant even if there is no such server, or if no server asks for the permission
     #[arg(long, requires = "permission")]
     force: bool,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct No {
-    /// The number of a question, or the server
+    /// The id of the question, or the server
     #[arg(value_name = "ID|SERVER")]
     what: String,
     /// The permission, if a server is named
     permission: Option<String>,
-    /// Until when a question is answered so: a time, or a span like 2h
+    /// The end of the denial of a question: a time, or a span such as 2h
     #[arg(long, visible_alias = "for", value_name = "WHEN", value_parser = moment, conflicts_with = "permission")]
     until: Option<Moment>,
-    /// For this agent's calls alone, where a server is named
+    /// Deny for the calls of this agent only, if a server is named
     #[arg(long, value_name = "AGENT", requires = "permission")]
     agent: Option<String>,
-    /// Deny it although there is no such server
+    /// Deny even if there is no such server, or if no server asks for the permission
     #[arg(long, requires = "permission")]
     force: bool,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct List {
-    /// Only this server's
+    /// List the decisions about this server only
     server: Option<String>,
-    /// Skip this many
+    /// Skip the first N decisions
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: u64,
-    /// List at most this many
+    /// List at most N decisions
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
 }
@@ -166,7 +166,7 @@ async fn pending(link: &Link, output: &Output) -> Result<Exit, Failure> {
         Ok(())
     })?;
     if !link.running && pending.questions.is_empty() {
-        output.note("no kernel runs, so nobody is waiting; `mgp doctor` says what servers need");
+        output.note("no kernel runs, so no call waits; `mgp doctor` shows what servers need");
     }
     Ok(Exit::Done)
 }
@@ -181,7 +181,7 @@ async fn show(link: &Link, output: &Output, wanted: Show) -> Result<Exit, Failur
             let failure: Failure = failure;
             let decided: Grants = decided(link, &list).await?;
             if decided.grants.is_empty() {
-                return Err(failure.hint("`mgp permissions pending` shows the questions there are"));
+                return Err(failure.hint("`mgp permissions pending` shows the questions"));
             }
             return show_decided(output, &decided);
         }
@@ -193,7 +193,7 @@ async fn show(link: &Link, output: &Output, wanted: Show) -> Result<Exit, Failur
         match (decision, answered_by) {
             (Some(decision), Some(by)) => {
                 let (word, by) = (word(*decision), printable(by));
-                writeln!(out, "{word} by {by}{until}; `mgp permissions reset {id}` forgets that")?;
+                writeln!(out, "{word} by {by}{until}; `mgp permissions reset {id}` forgets the answer")?;
             }
             _ => writeln!(out, "waits for an answer{until}")?,
         }
@@ -223,9 +223,9 @@ async fn approve(link: &Link, output: &Output, yes: Yes) -> Result<Exit, Failure
         let server_id = ServerId::from(yes.what.as_str());
         if yes.agent.is_none() && !yes.all_agents {
             let (server, permission) = (&yes.what, &permission);
-            return Err(Failure::usage("nobody said for whose calls the permission is granted").hint(format!(
-                "`mgp permissions approve {server} {permission} --agent AGENT` grants it for one agent's, `--all-agents` \
-                 for all agents'"
+            return Err(Failure::usage("no agent is named for whose calls the permission is granted").hint(format!(
+                "`mgp permissions approve {server} {permission} --agent AGENT` grants it for one agent, `--all-agents` \
+                 for all"
             )));
         }
         let (named, agent_id) = (Permission::read(&permission), yes.agent.as_deref().map(AgentId::from));
@@ -283,12 +283,13 @@ async fn deny(link: &Link, output: &Output, no: No) -> Result<Exit, Failure> {
 /// Asks the person at this terminal about each question as it comes, until they end it.
 async fn watch(link: &Link, output: &Output) -> Result<Exit, Failure> {
     if !is_person_there() {
-        return Err(Failure::usage("there is no terminal to ask questions at")
-            .hint("`mgp permissions pending` lists them, `mgp permissions approve ID` answers"));
+        return Err(Failure::usage("`mgp permissions watch` needs a terminal").hint(
+            "`mgp permissions pending` lists the questions, `mgp permissions approve ID` approves one",
+        ));
     }
     // Who may not decide learns it now, and not from the first answer.
     proof::admitted(link).await?;
-    output.note("questions are asked here as they come; Ctrl-C ends it");
+    output.note("questions appear here as they come; Ctrl-C ends the command");
     let mut known = Vec::new();
     loop {
         let seen = Watch { known: known.clone() };
@@ -316,7 +317,7 @@ async fn reset(link: &Link, output: &Output, wanted: Forget) -> Result<Exit, Fai
     let reset = Reset { what: wanted.what, permission, agent_id };
     let was_reset: WasReset = link.ask(method::PERMISSIONS_RESET, &reset).await?;
     output.show(&was_reset, |was_reset, out| {
-        writeln!(out, "{}", if was_reset.reset { "reset" } else { "nothing was decided about it" })
+        writeln!(out, "{}", if was_reset.reset { "reset" } else { "there was no decision to forget" })
     })?;
     Ok(Exit::Done)
 }
@@ -361,12 +362,13 @@ fn told(output: &Output, decided: &Decided) -> Result<Exit, Failure> {
 
 fn unknown(failure: Failure, what: &str) -> Failure {
     failure.hint(format!(
-        "`mgp permissions pending` shows the questions; `mgp permissions approve {what} PERMISSION --agent AGENT` decides about a server"
+        "`mgp permissions pending` shows the questions; `mgp permissions approve {what} PERMISSION --agent AGENT` \
+         grants a permission to a server"
     ))
 }
 
 fn scope(json: &str) -> Result<Scope, String> {
-    serde_json::from_str(json).map_err(|error| format!("this is no scope: {error}"))
+    serde_json::from_str(json).map_err(|error| format!("this is not a scope: {error}"))
 }
 
 const fn word(decision: Decision) -> &'static str {

@@ -16,36 +16,36 @@ use crate::operator::pins::{ListPins, PinDiff, PinList, PinRow, PinWord, PinnedN
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Pin {
-    /// List known definitions of tools, prompts and templates, and those that are refused
+    /// List the known definitions of tools, prompts and templates, and those that are refused
     List(List),
-    /// Show the definition that waits for approval, or else the approved one
+    /// Show the definition that waits for approval, or else the approved definition
     Show(Named),
     /// Show what changed in a definition since it was approved
     Diff(Named),
-    /// Approve the definition that is held or flagged, or all of a server's
+    /// Approve a definition that is held or flagged, or all those of a server
     Approve(Approve),
 }
 
 #[derive(Debug, Args)]
 pub(super) struct List {
-    /// Only this server's
+    /// List the definitions of this server only
     server: Option<String>,
-    /// Only those that are held or flagged
+    /// List the definitions that are held or flagged only
     #[arg(long)]
     waiting: bool,
-    /// Begin behind so many
+    /// Skip the first N definitions
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: u64,
-    /// List so many at the most
+    /// List at most N definitions
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct Named {
-    /// The server
+    /// The id of the server
     server: String,
-    /// The name that the server has for it: TOOL, prompt:NAME, template:URI_TEMPLATE or resource:URI
+    /// The definition, as its server names it: TOOL, prompt:NAME, template:URI_TEMPLATE or resource:URI
     name: String,
 }
 
@@ -118,7 +118,12 @@ async fn diff(link: &Link, output: &Output, named: &Named) -> Result<Exit, Failu
     output.show(&diff, |diff, out| {
         match diff.state {
             PinWord::Approved => writeln!(out, "the definition is the approved one")?,
-            PinWord::New => writeln!(out, "it is new: nothing was approved yet; `mgp pin show` shows it")?,
+            PinWord::New => {
+                writeln!(
+                    out,
+                    "the definition is new, and none was approved before; `mgp pin show` shows it"
+                )?;
+            }
             PinWord::Changed | PinWord::Refused => {}
         }
         write_changes(out, diff)?;

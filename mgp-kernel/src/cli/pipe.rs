@@ -59,8 +59,8 @@ pub(super) async fn carry(way: &KernelWay<'_>) -> Result<(), Failure> {
 }
 
 fn not_taken_over() -> Failure {
-    let message = "the kernel was lost, and this connection cannot go on with another one";
-    Failure::new(Exit::Unreachable, message).hint("have the client start `mgp serve` again")
+    let message = "the kernel was lost, and this connection cannot continue with another kernel";
+    Failure::new(Exit::Unreachable, message).hint("let the client start `mgp serve` again")
 }
 
 /// Why a conversation with a kernel has ended.

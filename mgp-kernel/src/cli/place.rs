@@ -65,7 +65,7 @@ impl Place {
         let loaded = Config::load(&self.locations(), &ProcessEnvironment);
         let Loaded { config, warnings, files, faulty, untrusted, .. } = loaded.map_err(|error| {
             Failure::configuration(&error)
-                .hint("`mgp config reference` shows what can be written, `--config` names another file")
+                .hint("`mgp config reference` lists all keys, `--config` names another file")
         })?;
         let own = self.global.state.clone().or_else(|| config.kernel.state.as_deref().map(expanded));
         let state = match own {
@@ -87,7 +87,7 @@ impl Place {
         let found = folder.or_else(|| locations.own_file());
         found.map(Path::to_path_buf).ok_or_else(|| {
             Failure::usage("there is no home directory for a configuration")
-                .hint("say where: `--config FILE`")
+                .hint("name the file with `--config FILE`")
         })
     }
 
@@ -99,14 +99,16 @@ impl Place {
         let locations = self.locations();
         if locations.required() {
             let named = locations.files().first().map(|file| file.display().to_string()).unwrap_or_default();
-            return Err(Failure::usage(format!("the configuration is {named}, whoever's that is"))
-                .hint("leave `--project` and `--user` out, or `--config` and MGP_CONFIG_PATH"));
+            return Err(Failure::usage(format!(
+                "`--project` and `--user` do not apply: the configuration is {named}"
+            ))
+            .hint("leave `--project` and `--user` out, or `--config` and MGP_CONFIG_PATH"));
         }
         let file = if scope.project { locations.folder_file() } else { locations.own_file() };
         match file {
             Some(file) => Ok(file.to_path_buf()),
             None => Err(Failure::usage("there is no home directory for a configuration")
-                .hint("say where: `--config FILE`")),
+                .hint("name the file with `--config FILE`")),
         }
     }
 
@@ -137,8 +139,8 @@ impl Place {
             trusted.trust(&FolderFile::written(path, after)?)
         });
         noted.map_err(|error| {
-            Failure::usage(format!("{} was written, and that it is trusted was not: {error}", path.display()))
-                .hint("`mgp trust` trusts it")
+            Failure::usage(format!("{} was written, and could not be trusted: {error}", path.display()))
+                .hint("`mgp trust` trusts the file")
         })
     }
 
@@ -218,7 +220,9 @@ fn home(variable: &str, otherwise: &str) -> Result<PathBuf, Failure> {
     let of = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     of(variable)
         .or_else(|| of("HOME").or_else(|| of("USERPROFILE")).map(|home| home.join(otherwise)))
-        .ok_or_else(|| Failure::usage("there is no home directory").hint("say where: `--state DIR`"))
+        .ok_or_else(|| {
+            Failure::usage("there is no home directory").hint("name the folder with `--state DIR`")
+        })
 }
 
 /// A path of the configuration, where `~` is the home directory.

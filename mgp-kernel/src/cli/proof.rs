@@ -63,10 +63,10 @@ pub(super) async fn ask(what: &'static str) -> Result<String, Failure> {
     let read = tokio::task::spawn_blocking(move || read_hidden(what)).await;
     read.map_err(io::Error::other).and_then(|read| read).map_err(|error| {
         let message = format!(
-            "deciding takes the operators' passphrase, and there is no terminal to ask for it: {error}"
+            "this command requires the operators' passphrase, and there is no terminal to ask for it: {error}"
         );
         Failure::new(Exit::Auth, message)
-            .hint(format!("a script uses a token: `mgp operators token` makes one, and {TOKEN} holds it"))
+            .hint(format!("scripts use a token: `mgp operators token` issues one, and {TOKEN} holds it"))
     })
 }
 

@@ -18,9 +18,9 @@ use crate::operator::registrations::{
 pub(super) enum Registrations {
     /// List the servers that were registered while the kernel ran
     List(List),
-    /// Approve a server that waits, and start it in the running kernel
+    /// Approve a server that waits for approval, and start it in the running kernel
     Approve(Named),
-    /// Remove a server that waits
+    /// Remove a server that waits for approval
     Deny(Named),
     /// Keep a server after the session that registered it ends
     Keep(Named),
@@ -28,20 +28,20 @@ pub(super) enum Registrations {
 
 #[derive(Debug, Args)]
 pub(super) struct List {
-    /// Only those that wait for approval
+    /// List the servers that wait for approval only
     #[arg(long)]
     waiting: bool,
-    /// Skip this many
+    /// Skip the first N servers
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: u64,
-    /// List at most this many
+    /// List at most N servers
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct Named {
-    /// The id that it was registered with
+    /// The id under which the server was registered
     id: String,
 }
 
@@ -100,12 +100,12 @@ fn shown(row: &RegistrationRow, out: &mut Vec<u8>) -> std::io::Result<()> {
     let permissions = permissions.join(", ");
     say("trust", &row.trust_level.to_string())?;
     say("permissions", if permissions.is_empty() { "none" } else { &permissions })?;
-    say("code", row.digest.as_deref().unwrap_or("nobody inspected it"))?;
+    say("code", row.digest.as_deref().unwrap_or("not inspected"))?;
     for file in &row.files {
         say("", &format!("{}  {}", file.digest, file.path))?;
     }
     match &row.unconfined {
-        Some(why) => say("confined", &format!("no, though it should be: {why}"))?,
+        Some(why) => say("confined", &format!("no, although it has to be: {why}"))?,
         None => say("confined", if row.confined { "yes, by the system" } else { "no" })?,
     }
     if let Some(because) = &row.justification {
@@ -147,7 +147,7 @@ impl Named {
 }
 
 fn unknown(failure: Failure) -> Failure {
-    failure.hint("`mgp registrations list` shows what was registered")
+    failure.hint("`mgp registrations list` shows the registered servers")
 }
 
 const fn state(row: &RegistrationRow) -> &'static str {

@@ -16,23 +16,23 @@ use super::place::Place;
 
 #[derive(Debug, Args)]
 pub(super) struct SearchTools {
-    /// What has to be done, in words
+    /// The task, in words
     #[arg(value_name = "QUERY", required_unless_present = "queries", conflicts_with = "queries")]
     query: Vec<String>,
-    /// How many tools at the most
+    /// The maximum number of tools
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: u32,
-    /// How to search: hybrid, keyword, semantic or category
+    /// The strategy of the search: hybrid, keyword, semantic or category
     #[arg(long, value_name = "HOW", value_parser = strategy)]
     strategy: Option<SearchStrategy>,
-    /// Search these tools instead, without a kernel: lines of JSON {"id","server","name",…}
+    /// Search these tools instead, without a kernel: a file with lines of JSON {"id","server","name",…}
     #[arg(long, value_name = "FILE", requires = "queries")]
     tools: Option<PathBuf>,
-    /// Many queries at once: lines of JSON {"id","text"}; prints query, tool and score, tab between, or
+    /// Run many queries: a file with lines of JSON {"id","text"}; prints query, tool and score, separated by tabs, or
     /// with --json an object for each
     #[arg(long, value_name = "FILE", requires = "tools")]
     queries: Option<PathBuf>,
-    /// What makes vectors of texts: static, fastembed:DIR or remote:URL#MODEL
+    /// The embedder, which turns texts into vectors: static, fastembed:DIR or remote:URL#MODEL
     #[arg(long, value_name = "EMBEDDER", default_value = "static", requires = "queries")]
     embedder: EmbedderChoice,
 }
@@ -49,7 +49,7 @@ pub(super) async fn run(place: &Place, output: &Output, args: SearchTools) -> Re
     let found = link.client.discover_tools(&wanted).await;
     link.close().await;
     let found: DiscoveredTools = found?;
-    output.table(&found, "nothing fits; `mgp tools` lists all tools", |found, table| {
+    output.table(&found, "no tool fits; `mgp tools` lists all tools", |found, table| {
         table.headings(&["TOOL", "FITS", "WHAT IT DOES"]);
         for tool in &found.tools {
             let first = tool.description.lines().next().unwrap_or_default();
@@ -102,5 +102,5 @@ fn opened(path: &Path) -> Result<BufReader<File>, Failure> {
 
 fn strategy(word: &str) -> Result<SearchStrategy, String> {
     SearchStrategy::read(word)
-        .ok_or_else(|| format!("`{word}` is none of hybrid, keyword, semantic, category"))
+        .ok_or_else(|| format!("`{word}` is not a strategy: write hybrid, keyword, semantic or category"))
 }

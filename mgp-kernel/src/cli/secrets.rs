@@ -16,7 +16,7 @@ use super::proof::read_hidden;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Secrets {
-    /// Set a secret: its value is typed on the terminal, which does not show it, or read from standard input
+    /// Set a secret; type the value on the terminal, which does not show it, or give it on standard input
     Set(Set),
     /// List secrets by name, and the servers that use them
     List,
@@ -28,10 +28,10 @@ pub(super) enum Secrets {
 pub(super) struct Set {
     #[command(flatten)]
     named: Named,
-    /// Keep it in the file, also where the system has a keyring
+    /// Keep the secret in the file, even if the system has a keyring
     #[arg(long)]
     file: bool,
-    /// Refused: the list of processes and the history of the shell show what stands on a command line
+    /// Refused: the list of processes and the history of the shell show values on the command line
     #[arg(hide = true)]
     value: Option<String>,
 }
@@ -112,7 +112,7 @@ async fn set(place: &Place, output: &Output, store: &dyn SecretStore, wanted: Se
             format!("write `${{secret:{name}}}` into `env` or `headers` of a server in mgp.toml to use it")
         }
         Some((server, _)) => format!(
-            "used by {}; one that runs takes it when it is started again: `mgp restart {server}`",
+            "used by {}; a running server gets the value when it restarts: `mgp restart {server}`",
             changed.used_by.join(", ")
         ),
     });
@@ -169,14 +169,14 @@ fn remove(place: &Place, output: &Output, store: &dyn SecretStore, named: &Named
         let meant = nearest(name.as_str(), stored.keys().map(SecretName::as_str));
         return Err(Failure::usage(format!("there is no secret {name}")).hint(match meant {
             Some(meant) => format!("did you mean {meant}? `mgp secrets list` shows all"),
-            None => "`mgp secrets list` shows the secrets that there are".to_owned(),
+            None => "`mgp secrets list` shows the secrets".to_owned(),
         }));
     }
     let changed = Changed::of(place, &name, None);
     output.show(&changed, |changed, out| writeln!(out, "{} is removed", changed.name))?;
     if !changed.used_by.is_empty() {
         output.note(&format!(
-            "{} cannot be started without it: `mgp secrets set {name}` sets it again",
+            "{} cannot be started without this secret: `mgp secrets set {name}` sets it again",
             changed.used_by.join(", ")
         ));
     }
@@ -198,7 +198,10 @@ fn on_command_line(name: &str) -> Failure {
         "the value of a secret is not taken from the command line, where the list of processes and the history of the \
          shell show it",
     )
-    .hint(format!("run `mgp secrets set {name}` and type the value, or give it on standard input; then change the one that was shown"))
+    .hint(format!(
+        "run `mgp secrets set {name}` and type the value, or give it on standard input; then replace the value that was \
+         shown"
+    ))
 }
 
 /// The value: a line that is typed and not shown, or all of standard input without the end of its last line.
@@ -215,7 +218,7 @@ async fn typed(name: &SecretName) -> Result<String, Failure> {
     });
     let value = read.await.map_err(io::Error::other).and_then(|value| value).map_err(|error| {
         let message = format!("the value of {name} cannot be read: {error}");
-        Failure::usage(message).hint("run it in a terminal, or give the value on standard input")
+        Failure::usage(message).hint("run the command in a terminal, or give the value on standard input")
     })?;
     if value.is_empty() || value.contains('\0') {
         return Err(Failure::usage(format!(

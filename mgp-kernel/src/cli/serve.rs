@@ -29,8 +29,8 @@ use crate::{Kernel, StartError};
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 pub(super) struct Serve {
-    /// Serve over HTTP at this address instead of standard input and output; API keys are required unless it is a loopback
-    /// address
+    /// Serve over HTTP at this address instead of standard input and output; clients need API keys unless it is a
+    /// loopback address
     #[arg(long, value_name = "ADDR")]
     http: Option<String>,
     /// Serve on standard input and output in addition to HTTP
@@ -39,19 +39,20 @@ pub(super) struct Serve {
     /// Do not serve on standard input and output
     #[arg(long)]
     no_stdio: bool,
-    /// Let members of the group that the kernel runs as operate it with the operators' passphrase
+    /// Let members of the kernel's group operate the kernel with the operators' passphrase
     #[arg(long)]
     group_operates: bool,
     /// Reload the configuration when its file changes
     #[arg(long)]
     watch: bool,
-    /// Be the kernel in this process, if none runs, and end with the client; by default it goes on in the background
+    /// Run the kernel in this process, if none runs, and end with the client; by default, the kernel runs in the
+    /// background and outlives the client
     #[arg(long)]
     foreground: bool,
-    /// Be a kernel in the background; `mgp serve` starts itself so
+    /// Run a kernel in the background; `mgp serve` uses this option itself
     #[arg(long, hide = true, conflicts_with = "http")]
     background: bool,
-    /// Start a kernel in the background and end; `mgp serve` starts itself so
+    /// Start a kernel in the background and end; `mgp serve` uses this option itself
     #[arg(long, hide = true)]
     detach: bool,
 }
@@ -101,7 +102,7 @@ async fn serve_as_asked(place: &Place, output: &Output, args: Serve) -> Result<E
     let serving = Serving { http, stdio, agent, socket, operators, shared_at, drain, linger, files };
     // From here on a signal ends the kernel in order, however early it comes.
     let mut signals = Signals::new()
-        .map_err(|error| Failure::usage(format!("the system takes no signal handlers: {error}")))?;
+        .map_err(|error| Failure::usage(format!("signal handlers cannot be installed: {error}")))?;
     let may_join = serving.stdio.is_some() && http_asked_for.is_none();
     let may_start = may_join && starting.is_some();
     let way = KernelWay {
@@ -168,7 +169,7 @@ async fn serve_as_asked(place: &Place, output: &Output, args: Serve) -> Result<E
         Ok(()) => Ok(Exit::Done),
         Err(error @ StartError::Listen { .. }) => {
             let failure = Failure::new(Exit::Unreachable, format!("{error}: {}", cause(&error)));
-            Err(failure.hint("`mgp doctor` says whether another kernel runs there"))
+            Err(failure.hint("`mgp doctor` shows whether another kernel runs there"))
         }
         Err(error) => Err(not_started(&error)),
     }
@@ -194,7 +195,7 @@ fn lacking_beyond(parts: &Parts, address: SocketAddr) -> Vec<String> {
     let is_valid = |key: &KeyInfo| key.expires_at.is_none_or(|end| end > now);
     if !parts.keys.keys().iter().any(is_valid) {
         lacking.push(format!(
-            "no client can connect at {address}, because there keys are required and none has been issued: run \
+            "no client can connect at {address}, because keys are required there and none has been issued: run \
              `mgp keys new AGENT --allow list --allow 'call:*'`, and give the client the key that it prints"
         ));
     }
@@ -209,8 +210,8 @@ fn lacking_beyond(parts: &Parts, address: SocketAddr) -> Vec<String> {
     }
     if address.ip().is_unspecified() && config.listen.allowed_hosts.is_empty() {
         lacking.push(
-            "clients are refused with 403 until the names by which they reach this machine stand in `[listen] \
-             allowed_hosts`, such as [\"mgp.example.com\", \"192.168.1.7\"]"
+            "clients are refused with 403 until `[listen] allowed_hosts` lists the names by which they reach this \
+             machine, such as [\"mgp.example.com\", \"192.168.1.7\"]"
                 .to_owned(),
         );
     }
@@ -312,7 +313,7 @@ async fn reload(kernel: &Kernel) {
                 added = applied.added.len(),
                 changed = applied.changed.len(),
                 removed = applied.removed.len(),
-                "the configuration was taken anew"
+                "the configuration was reloaded"
             );
             if !applied.needs_restart.is_empty() {
                 // One in the background is replaced as soon as that disturbs nobody.

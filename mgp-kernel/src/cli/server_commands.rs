@@ -17,12 +17,12 @@ use crate::operator::{method, socket};
 
 #[derive(Debug, Args)]
 pub(super) struct Logs {
-    /// The server
+    /// The id of the server
     server: String,
-    /// Number of lines
+    /// The number of lines
     #[arg(short = 'n', long, value_name = "N", default_value_t = 100)]
     lines: u32,
-    /// Print further lines as they come, until interrupted; with --json one object per line
+    /// Print new lines as they come, until interrupted; with --json one object per line
     #[arg(short, long)]
     follow: bool,
 }
@@ -33,17 +33,17 @@ struct Line<'a> {
     line: &'a str,
 }
 
-/// Names a server.
+/// The server that a command is about.
 #[derive(Debug, Args)]
 pub(super) struct OneServer {
-    /// The server
+    /// The id of the server
     server: String,
 }
 
-/// Names a server, or none for the kernel.
+/// The server that is stopped, or none for the kernel.
 #[derive(Debug, Args)]
 pub(super) struct Stopped {
-    /// The server; the kernel with all its servers, if left out
+    /// The id of the server; the kernel with all its servers if left out
     server: Option<String>,
 }
 
@@ -151,7 +151,9 @@ pub(super) async fn stop(place: &Place, output: &Output, args: Stopped) -> Resul
     while socket::connect(&socket).await.is_ok() {
         if Instant::now() >= end {
             let message = format!("the kernel (process {}) still has calls in work", stopped.pid);
-            return Err(Failure::new(Exit::Unreachable, message).hint("it ends when they have ended"));
+            return Err(
+                Failure::new(Exit::Unreachable, message).hint("the kernel stops when these calls have ended")
+            );
         }
         tokio::time::sleep(LOOK_OFTEN).await;
     }
@@ -186,10 +188,10 @@ pub(super) async fn reload(place: &Place, output: &Output) -> Result<Exit, Failu
             }
         }
         if added.is_empty() && changed.is_empty() && removed.is_empty() {
-            writeln!(out, "no server is another one")?;
+            writeln!(out, "no server changed")?;
         }
         for section in needs_restart {
-            writeln!(out, "[{section}] says something else that waits for the kernel to be started anew")?;
+            writeln!(out, "[{section}] changed, and takes effect when the kernel is restarted")?;
         }
         Ok(())
     })?;

@@ -9,7 +9,7 @@ use crate::operator::servers::Servers;
 
 #[derive(Debug, Args)]
 pub(super) struct ListServers {
-    /// Show what the configuration says, without starting servers
+    /// Show the configured servers without starting them
     #[arg(long)]
     no_start: bool,
 }
@@ -49,7 +49,8 @@ pub(super) async fn run(place: &Place, output: &Output, args: &ListServers) -> R
         if server.held + server.flagged > 0 {
             let (id, held, flagged) = (&server.id, server.held, server.flagged);
             output.note(&format!(
-                "{id}: {held} held, {flagged} flagged; `mgp pin list {id} --waiting` says why, `mgp pin approve {id}` approves all"
+                "{id}: {held} held, {flagged} flagged; `mgp pin list {id} --waiting` shows the reasons, \
+                 `mgp pin approve {id}` approves all"
             ));
         }
     }

@@ -14,7 +14,7 @@ use super::place::{Place, Scope};
 
 #[derive(Debug, Args)]
 pub(super) struct Add {
-    /// The name of the server: letters, digits, `.`, `_` and `-`
+    /// The id of the server: letters, digits, `.`, `_` and `-`
     name: String,
     /// The command that starts the server, with its arguments
     #[arg(last = true, value_name = "CMD", conflicts_with = "url")]
@@ -22,16 +22,17 @@ pub(super) struct Add {
     /// The URL of a server on the network
     #[arg(long, required_unless_present_any = ["command", "server_json"])]
     url: Option<String>,
-    /// A variable for its environment; ${NAME} refers to the kernel's, ${secret:NAME} to `mgp secrets`
+    /// A variable of the server's environment; ${NAME} refers to the kernel's environment, ${secret:NAME} to `mgp
+    /// secrets`
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair, requires = "command")]
     env: Vec<(String, String)>,
-    /// A header for its requests; ${NAME} and ${secret:NAME} work as in --env
+    /// A header of requests to the server; ${NAME} and ${secret:NAME} work as in --env
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair, requires = "url")]
     header: Vec<(String, String)>,
-    /// The transport, if it is not the usual one
+    /// The transport, if not the default: stdio with a command, http with a URL
     #[arg(long, value_enum, value_name = "HOW")]
     transport: Option<Transport>,
-    /// What the server is for, in one line
+    /// The purpose of the server, in one line
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
     #[command(flatten)]
@@ -52,7 +53,7 @@ enum Transport {
 
 #[derive(Debug, Args)]
 pub(super) struct Remove {
-    /// The server
+    /// The id of the server
     name: String,
     #[command(flatten)]
     scope: Scope,

@@ -36,7 +36,7 @@ pub(super) async fn run(place: &Place, output: &Output) -> Result<Exit, Failure>
         writeln!(out, "state: {}", printable(&state.display().to_string()))?;
         writeln!(out, "ends: {}", end(status))?;
         for client in &status.clients {
-            let program = client.program.as_deref().unwrap_or("a program that the system does not tell");
+            let program = client.program.as_deref().unwrap_or("an unknown program");
             let since = time(client.connected_secs);
             writeln!(out, "client: {} as {}, for {since}", printable(program), printable(&client.agent_id))?;
         }
@@ -55,7 +55,7 @@ fn end(status: &KernelStatus) -> String {
     match status.linger_secs {
         None => "when it is stopped, or with the client that started it".to_owned(),
         Some(0) => "with the last client".to_owned(),
-        Some(secs) if status.clients.is_empty() => format!("in {} unless somebody comes", time(secs)),
+        Some(secs) if status.clients.is_empty() => format!("in {} unless a client connects", time(secs)),
         Some(secs) => format!("{} after the last client has left", time(secs)),
     }
 }

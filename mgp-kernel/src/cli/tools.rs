@@ -17,13 +17,13 @@ use crate::operator::tools::{ListTools as Asked, ToolPage, ToolRow};
 
 #[derive(Debug, Args)]
 pub(super) struct ListTools {
-    /// Only this server's, or this one tool with all that is known of it: SERVER or SERVER.TOOL
+    /// List the tools of this server only, or show all that is known of this tool: SERVER or SERVER.TOOL
     #[arg(value_name = "SERVER[.TOOL]")]
     of: Option<String>,
-    /// Skip this many
+    /// Skip the first N tools
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: u64,
-    /// List at most this many
+    /// List at most N tools
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
 }
@@ -58,7 +58,7 @@ async fn list(link: &Link, output: &Output, args: ListTools) -> Result<Exit, Fai
     }
     let page = Page { offset: args.offset, limit: args.limit };
     let tools: ToolPage = link.ask(method::TOOLS, &Asked { server_id, name: None, page }).await?;
-    output.table(&tools, "no tools; `mgp servers` shows how the servers do", |tools, table| {
+    output.table(&tools, "no tools; `mgp servers` shows the states of the servers", |tools, table| {
         table.headings(&["TOOL", "RISK", "WHAT IT DOES"]);
         for tool in &tools.tools {
             let description = Object::from_raw(&tool.definition).ok();
@@ -79,10 +79,10 @@ async fn list(link: &Link, output: &Output, args: ListTools) -> Result<Exit, Fai
         }
     })?;
     if tools.tools.iter().any(|tool| tool.standing.is_some()) || !tools.held.is_empty() {
-        output.note("`mgp pin list --waiting` says why tools are held or flagged, and what changes that");
+        output.note("`mgp pin list --waiting` shows why tools are held or flagged, and the command that approves them");
     }
     if let Some(offset) = tools.next_offset {
-        output.note(&format!("there are more: --offset {offset}"));
+        output.note(&format!("there are more tools: `--offset {offset}` continues"));
     }
     if link.running {
         tell_starting(link, output).await?;
@@ -130,11 +130,11 @@ pub(super) async fn one(link: &Link, name: &str) -> Result<ToolRow, Failure> {
         };
         let (id, state) = (&row.id, if row.enabled { row.state.as_str() } else { "disabled" });
         return Err(Failure::new(Exit::Unreachable, format!("the server {id} of `{name}` is {state}{why}"))
-            .hint(format!("`mgp logs {id}` shows what it wrote, `mgp doctor` looks at everything")));
+            .hint(format!("`mgp logs {id}` shows its standard error, `mgp doctor` checks everything")));
     }
     let failure = Failure::usage(format!("there is no server and no tool `{name}`"));
     Err(failure.hint(if found.near.is_empty() {
-        "`mgp tools` lists the tools, `mgp servers` shows how their servers do".to_owned()
+        "`mgp tools` lists the tools, `mgp servers` shows the states of the servers".to_owned()
     } else {
         format!("did you mean {}?", found.near.join(", "))
     }))

@@ -21,26 +21,26 @@ use super::proof;
 pub(super) struct Trust {
     #[command(subcommand)]
     command: Option<TrustCommand>,
-    /// The folder; this one if left out
+    /// The folder; the current folder if left out
     #[arg(value_name = "FOLDER")]
     folder: Option<PathBuf>,
-    /// Show what the file would do, and trust nothing
+    /// Show what the file would do, and do not trust it
     #[arg(long)]
     dry_run: bool,
-    /// Trust without asking
+    /// Trust the file without asking
     #[arg(short, long, conflicts_with = "dry_run")]
     yes: bool,
 }
 
 #[derive(Debug, Subcommand)]
 enum TrustCommand {
-    /// List the files that are trusted
+    /// List the trusted files
     List,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct Untrust {
-    /// The folder; this one if left out
+    /// The folder; the current folder if left out
     #[arg(value_name = "FOLDER")]
     folder: Option<PathBuf>,
 }
@@ -117,9 +117,9 @@ pub(super) async fn run(place: &Place, output: &Output, trust: &Trust) -> Result
         output.write(&text)?;
         let mut answer = String::new();
         let asked =
-            write!(io::stderr(), "trust it? [y/N] ").and_then(|()| io::stdin().read_line(&mut answer));
+            write!(io::stderr(), "trust this file? [y/N] ").and_then(|()| io::stdin().read_line(&mut answer));
         if asked.is_err() || !matches!(answer.trim(), "y" | "Y" | "yes") {
-            return Err(Failure::usage("it is not trusted"));
+            return Err(Failure::usage("the file was not trusted"));
         }
     }
     if !trust.dry_run {
@@ -135,7 +135,7 @@ pub(super) async fn run(place: &Place, output: &Output, trust: &Trust) -> Result
         if shown.trusted { writeln!(out, "{} is trusted", shown.path.display()) } else { Ok(()) }
     })?;
     if shown.trusted {
-        output.note("a kernel that runs here takes it with `mgp reload`; `mgp untrust` takes trust back");
+        output.note("`mgp reload` lets a running kernel use the file; `mgp untrust` takes the trust back");
     }
     Ok(Exit::Done)
 }
@@ -149,12 +149,12 @@ pub(super) fn forget(_: &Place, output: &Output, untrust: &Untrust) -> Result<Ex
         .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
     if !forgotten {
         return Err(Failure::usage(format!("{} was not trusted", path.display()))
-            .hint("`mgp trust list` shows what is"));
+            .hint("`mgp trust list` shows the trusted files"));
     }
     output.show(&Forgotten { path, forgotten }, |done, out| {
         writeln!(out, "{} is not trusted any more", done.path.display())
     })?;
-    output.note("a kernel that runs here goes on without it from `mgp reload` on");
+    output.note("`mgp reload` lets a running kernel continue without the file");
     Ok(Exit::Done)
 }
 
@@ -162,7 +162,7 @@ fn list(output: &Output) -> Result<Exit, Failure> {
     let locations = locations(None)?;
     let trusted = notes(&locations)?;
     let files = trusted.list().map_err(|error| Failure::usage(error.to_string()))?;
-    output.table(&Listed { files }, "nothing is trusted", |listed, table| {
+    output.table(&Listed { files }, "no file is trusted", |listed, table| {
         table.headings(&["FILE", "SHA-256"]);
         for file in &listed.files {
             table.row([file.path.display().to_string(), file.sha256.clone()]);
@@ -182,14 +182,14 @@ fn locations(folder: Option<&Path>) -> Result<Locations, Failure> {
 
 fn notes(locations: &Locations) -> Result<&TrustedFolders, Failure> {
     locations.trusted().ok_or_else(|| {
-        Failure::usage("there is no home directory to note it in")
+        Failure::usage("there is no home directory for the list of trusted files")
             .hint("set HOME, or name the file: `--config`")
     })
 }
 
 fn shown(locations: &Locations, file: &FolderFile) -> Result<Shown, Failure> {
     let loaded = Config::load_with(locations, Some(file), &ProcessEnvironment)
-        .map_err(|error| Failure::configuration(&error).hint("a file that is broken is not trusted"))?;
+        .map_err(|error| Failure::configuration(&error).hint("a file with errors cannot be trusted"))?;
     let declared: BTreeSet<_> =
         loaded.sources.iter().filter(|(_, source)| *source == file.path()).map(|(id, _)| id).collect();
     let servers = loaded.config.servers.iter().filter(|server| declared.contains(&server.id));
@@ -260,7 +260,7 @@ fn write(shown: &Shown, out: &mut Vec<u8>) -> io::Result<()> {
         .iter()
         .try_for_each(|IgnoredKey { key, why }| line("ignored ", &format!("{key}: {why}")))?;
     if shown.servers.is_empty() && settings.count() == 0 && shown.rules.is_empty() {
-        line("", "nothing in it would count")?;
+        line("", "no key of this file would be used")?;
     }
     Ok(())
 }

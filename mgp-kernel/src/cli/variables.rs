@@ -123,15 +123,15 @@ impl MissedVariable {
         let last = name.rsplit('_').next().unwrap_or(name);
         if SECRETS.contains(&last) {
             return format!(
-                "run `mgp secrets set {name}`, and write `env = {{ {name} = \"${{secret:{name}}}\" }}` for it in mgp.toml"
+                "run `mgp secrets set {name}`, and write `env = {{ {name} = \"${{secret:{name}}}\" }}` in its entry in mgp.toml"
             );
         }
         if self.is_set {
             return format!(
-                "write `pass_env = [\"{name}\"]` at the top of mgp.toml, or `env = {{ {name} = \"…\" }}` for it"
+                "write `pass_env = [\"{name}\"]` at the top of mgp.toml, or `env = {{ {name} = \"…\" }}` in its entry"
             );
         }
-        format!("write `env = {{ {name} = \"…\" }}` for it in mgp.toml")
+        format!("write `env = {{ {name} = \"…\" }}` in its entry in mgp.toml")
     }
 }
 

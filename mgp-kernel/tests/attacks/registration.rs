@@ -128,7 +128,7 @@ async fn a_program_that_is_given_another_one_is_refused_or_shown_as_such() {
         let told = world.register(id, command, args, &json!({}));
         if told.contains("pending_approval") {
             let shown = world.home.run(["registrations", "list", "--waiting"]).out;
-            assert!(shown.contains(code) && shown.contains("nobody inspected it"), "{shown}");
+            assert!(shown.contains(code) && shown.contains("not inspected"), "{shown}");
         }
     }
 }

@@ -148,7 +148,7 @@ fn a_kernel_stays_when_its_client_is_gone_until_it_is_stopped() {
         Some(home.json(["status"])).filter(|status| status["clients"] == json!([]))
     });
     assert_eq!((&status["pid"], &status["linger_secs"]), (&running["pid"], &json!(300)), "{status}");
-    assert!(home.run(["status"]).out.contains("ends: in 5 min unless somebody comes"));
+    assert!(home.run(["status"]).out.contains("ends: in 5 min unless a client connects"));
     assert!(home.run(["tools"]).out.contains("clock.now"));
     assert_eq!(home.run(["call", "clock.now"]).code, Some(0));
     // The next client has the same servers.

@@ -57,7 +57,7 @@ fn a_client_that_joined_leaves_the_kernel_as_it_is_and_ends_when_it_ends() {
     let mut one = Talk::open(&mut first);
     let mut second = Kernel::spawn(&home, &[]);
     let other = Talk::open(&mut second);
-    assert!(home.read("stderr").contains("joined the kernel that runs"), "{}", home.read("stderr"));
+    assert!(home.read("stderr").contains("joined the running kernel"), "{}", home.read("stderr"));
     drop(other);
     assert_eq!(second.ended(), Some(0));
     calls_a_tool(&mut one);

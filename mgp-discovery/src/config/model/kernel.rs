@@ -6,33 +6,36 @@ use serde::{Deserialize, Serialize};
 
 use super::names::Names;
 
-/// Which servers may register themselves while the kernel runs. Nobody may, if nothing is said.
+/// The servers that may register themselves while the kernel runs. Without entries, no server can be registered.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct RegistrationSettings {
-    /// Agents that may register servers. Operators always may, within the other rules.
+    /// The agents that may register servers. Operators may always do so, within the other rules of this section.
     pub agents: Vec<String>,
-    /// Programs that may be started, by name or by full path.
+    /// The programs that a registered server may start, by name or by full path. An entry that begins with `http://`
+    /// or `https://` allows servers at that address and at addresses below it.
     pub commands: Vec<String>,
-    /// Variables of the kernel's environment that a registered server may ask for.
+    /// The variables of the kernel's environment that a registered server may ask for.
     pub env: Vec<String>,
-    /// How many servers may be registered at once; 16 if left out.
+    /// The maximum number of servers that are registered at the same time; 16 if left out.
     pub max_servers: Option<u32>,
 }
 
-/// What is told to those who watch over the kernel.
+/// The kernel's log, traces and metrics.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct TelemetrySettings {
-    /// What is logged, such as `info` or `mgp_kernel=debug`; `MGP_LOG` in the environment goes before it.
+    /// The filter of the log, such as `info` or `mgp_kernel=debug`; `warn` if left out. The options `-v` and `-q` and
+    /// the variable `MGP_LOG` in the environment take precedence.
     pub log: Option<String>,
-    /// Where traces are sent by OTLP over HTTP; needs a build with the feature `otlp`.
+    /// The URL to which the kernel sends traces by OTLP over HTTP. Needs a build with the feature `otlp`.
     pub otlp: Option<String>,
-    /// Headers of what is sent there. Values may refer to the environment.
+    /// The headers of the requests to `otlp`. Values may refer to the environment and to secrets, as those of
+    /// `servers.env`.
     pub otlp_headers: BTreeMap<String, String>,
-    /// Whether `/metrics` is answered; `/healthz` and `/readyz` always are.
+    /// Serves `/metrics`. The kernel serves `/healthz` and `/readyz` in any case.
     pub metrics: bool,
 }
 
@@ -47,25 +50,26 @@ impl fmt::Debug for TelemetrySettings {
     }
 }
 
-/// The kernel itself.
+/// The kernel's name, its files, and how it stops.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct KernelSettings {
-    /// What the kernel calls itself; `mgp` if left out.
+    /// The name that the kernel gives itself to clients and servers; `mgp` if left out.
     pub name: Option<String>,
-    /// Where keys, grants, pins, registered servers and the record are kept; `mgp` in the XDG state directory if left
-    /// out.
+    /// The directory of the kernel's keys, grants, pins, registered servers and audit record; `mgp` in the XDG state
+    /// directory if left out.
     pub state: Option<String>,
-    /// The Unix socket at which the commands of `mgp` reach the kernel; `mgp.sock` beside the state if left out, or, where
-    /// that path is too long for a socket, one in the XDG runtime directory. Clients that share the kernel have another
-    /// beside it, `mgp-agent-….sock`.
+    /// The path of the Unix socket through which the commands of `mgp` reach the kernel; `mgp.sock` in the state
+    /// directory if left out, or a path in the XDG runtime directory where the first is too long for a socket.
+    /// Clients that share the kernel use a second socket beside it, `mgp-agent-….sock`.
     pub socket: Option<String>,
-    /// How long calls have to end when the kernel stops, in seconds; 30 if left out.
+    /// The time that running calls have to finish when the kernel stops, in seconds; 30 if left out.
     pub drain_secs: Option<u64>,
-    /// How long a kernel that `mgp serve` started in the background goes on after the last client and command have left, in
-    /// seconds; 300 if left out. With 0 it ends with the last client.
+    /// The time that a kernel which `mgp serve` started in the background keeps running after the last client and
+    /// command have left, in seconds; 300 if left out. With 0 the kernel stops with the last client.
     pub linger: Option<u64>,
-    /// Whether every agent may see how servers do, and stop them. Only operators may, if left out.
+    /// Lets every agent read the health of the servers that the agent reaches, and stop them. By default, only
+    /// operators may.
     pub agents_manage: bool,
 }

@@ -1,4 +1,4 @@
-//! What `mgp.toml` may say. The reference page and the JSON Schema are made from these types.
+//! The types of `mgp.toml`. The reference page and the JSON Schema are made from them.
 
 mod kernel;
 mod listen;
@@ -34,41 +34,44 @@ pub use self::tool_names::{ClientNames, NameSettings, NameStyleSetting};
 pub use self::tools::{BudgetSettings, ListLevel, ToolSettings};
 pub use self::transport::TransportKind;
 
-/// A whole `mgp.toml`. Everything may be left out.
+/// A whole `mgp.toml`. Every key may be left out.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct Config {
-    /// Variables of the kernel's environment that every server of the configuration is given, beside those that every program
-    /// needs and those of proxies and certificates: names, in which a `*` stands for any characters. A `!` in front withholds
-    /// what the rest names, as `!HTTPS_PROXY`. Stands above the first `[section]`.
+    /// The variables of the kernel's environment that every configured server receives, besides those that every
+    /// program needs and those for proxies and certificates. An entry is a name, in which `*` stands for any
+    /// characters. An entry that begins with `!` withholds the variables that it matches, such as `!HTTPS_PROXY`.
+    /// Variables that begin with `MGP_` are never passed on. The key stands above the first `[section]`.
     pub pass_env: Vec<String>,
     /// The servers, each under `[[servers]]` (MGP §15.2).
     pub servers: Vec<ServerConfig>,
-    /// Where clients connect, beside standard input and output.
+    /// The addresses at which clients connect, besides standard input and output.
     pub listen: ListenSettings,
-    /// Who the client on standard input and output is, and who may speak for others.
+    /// The agents that are known by name: which of them is the client on standard input and output, and which may
+    /// call in the name of others.
     pub agents: Vec<AgentSettings>,
-    /// Which agent may use which tool (§5).
+    /// The rules that say which agent may use which tool (§5).
     pub access: AccessSettings,
-    /// What servers may do (§3).
+    /// The permissions of servers, and how the kernel decides about them (§3).
     pub permissions: PermissionSettings,
-    /// Which calls a human confirms (§4.4).
+    /// The calls that a human confirms (§4.4).
     pub confirmation: ConfirmationSettings,
-    /// How the arguments of calls are judged (§4.5, §7).
+    /// The checks of the arguments of calls (§4.5, §7).
     pub validators: ValidatorSettings,
-    /// What is recorded (§6).
+    /// The audit record: its file, its contents and its size (§6).
     pub audit: AuditSettings,
-    /// How often tools may be called.
+    /// The limits on calls and messages.
     pub limits: LimitSettings,
-    /// What a model is given of the tools, and how they are searched (§16).
+    /// The tools that a model sees, and how it searches for others (§16).
     pub tools: ToolSettings,
-    /// How the names of tools and prompts are written for clients.
+    /// The spelling of the names of tools and prompts for clients.
     pub names: NameSettings,
-    /// Which servers may register themselves while the kernel runs (§15.4).
+    /// The servers that may register themselves while the kernel runs (§15.4). Without entries, no server can be
+    /// registered.
     pub registration: RegistrationSettings,
-    /// What is told to those who watch over the kernel.
+    /// The kernel's log, traces and metrics.
     pub telemetry: TelemetrySettings,
-    /// The kernel itself.
+    /// The kernel's name, its files, and how it stops.
     pub kernel: KernelSettings,
 }

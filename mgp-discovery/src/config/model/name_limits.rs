@@ -1,13 +1,14 @@
-/// Returns how many characters of a tool's name a client takes, by the name that it gives itself, in lower case; `None` if
-/// nothing is known of it. Clients put the name of the server in front, which is `mgp` unless its user chose another.
+/// Returns the number of characters that a client accepts in the name of a tool. `client` is the name that the client
+/// gives itself, in lower case. Returns `None` for an unknown client. Clients put the name of the server in front,
+/// which is `mgp` unless the user chose another.
 pub(super) fn longest_tool_name(client: &str) -> Option<u8> {
     LIMITS.iter().find(|known| known.clients.contains(&client)).map(|known| known.longest - known.in_front)
 }
 
-/// How long the names of tools may be for clients of one kind.
+/// The longest names of tools for clients of one kind.
 struct Limit {
     clients: &'static [&'static str],
-    /// The most characters that the client takes in all.
+    /// The maximum number of characters that the client accepts, including those in front.
     longest: u8,
     /// The number of characters that the client puts in front of the name of a tool.
     in_front: u8,

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The names of a table whose values may be secrets.
+/// A table whose `Debug` output shows the keys and hides the values, because a value may be a secret.
 pub(super) struct Names<'a>(pub(super) &'a BTreeMap<String, String>);
 
 impl fmt::Debug for Names<'_> {

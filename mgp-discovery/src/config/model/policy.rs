@@ -5,96 +5,101 @@ use serde::{Deserialize, Serialize};
 use super::scope::ScopeShape;
 use super::words;
 
-/// Who a client is.
+/// An agent that is known by name, and what it may do.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct AgentSettings {
-    /// The agent, as access control and the record know it. Every one needs it.
+    /// The id of the agent, as access rules and the audit record name it. Every agent needs an id.
     pub id: String,
-    /// Whether the client on standard input and output is this agent.
+    /// Makes the client on standard input and output this agent.
     pub stdio: bool,
-    /// Whether a human sits in front of its client, who is then asked there what only an operator may decide. With `stdio`
-    /// that holds for the client on standard input and output alone, else for clients over HTTP with a key of this agent's.
+    /// Declares that a human uses the client of this agent. The kernel then asks this human in the client for
+    /// decisions that otherwise only an operator takes. With `stdio`, this applies to the client on standard input
+    /// and output alone; without, to clients over HTTP that use a key of this agent.
     pub human: bool,
-    /// Agents in whose name it may call, by `_meta` or `agent_id`. A `*` stands for anything between two dots,
-    /// and alone for every agent.
+    /// The agents in whose name this agent may call, by `_meta` or `agent_id`. A `*` stands for any characters
+    /// between two dots of an id, and a `*` alone for every agent.
     pub speaks_for: Vec<String>,
-    /// What the agent itself is permitted; `code_execution` lets it have tools made, where that is on.
+    /// The permissions of the agent itself. With `code_execution`, the agent may have tools created where
+    /// `tools.creating` is on.
     #[schemars(with = "Vec<String>")]
     pub permissions: Vec<Permission>,
 }
 
-/// Which agent may use which tool.
+/// The rules that say which agent may use which tool.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct AccessSettings {
-    /// What holds where no rule does: `opt-out` allows, `opt-in` denies. `opt-out` if left out, and
-    /// `opt-in` where keys are required.
+    /// The decision where no rule applies: `opt-out` allows, `opt-in` denies. If left out, `opt-in` where keys are
+    /// required, and `opt-out` elsewhere.
     #[schemars(schema_with = "words::default_policy")]
     pub default: Option<DefaultPolicy>,
-    /// The rules that hold from the start; others are given while the kernel runs.
+    /// The rules that apply from the start of the kernel. Operators give further rules while the kernel runs.
     pub rules: Vec<AccessRule>,
 }
 
-/// A rule of access.
+/// A rule that allows or denies an agent the use of a server or a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct AccessRule {
-    /// The agent.
+    /// The id of the agent.
     pub agent: String,
-    /// The server, where `*` stands for any characters, as [access.md](access.md) tells.
+    /// The id of the server, where `*` stands for any characters, as [access.md](access.md) explains.
     pub server: String,
-    /// The tool, by the server's name for it, where `*` stands for any characters; all of the server's if left out.
+    /// The name of the tool as the server gives it, where `*` stands for any characters; all tools of the server if
+    /// left out.
     pub tool: Option<String>,
-    /// `allow` or `deny`.
+    /// The decision, `allow` or `deny`.
     #[schemars(schema_with = "words::access_permission")]
     pub permission: AccessPermission,
-    /// Whose file says so.
+    /// The kind of file in which the rule stands.
     #[serde(skip)]
     pub source: RuleSource,
 }
 
-/// Whose file a rule of access stands in.
+/// The kind of file in which an access rule stands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RuleSource {
-    /// The user's, or one that somebody named.
+    /// The user's file, or a file that the user named.
     #[default]
     User,
-    /// That of a folder the user trusts: operators' entries go before its rules.
+    /// The file of a folder that the user trusts. Entries of operators take precedence over its rules.
     Folder,
 }
 
 impl AccessRule {
-    /// Whether the rule is about this server, or something there.
+    /// Returns whether the rule applies to this server or to tools of this server.
     pub fn may_be_about(&self, server: &str) -> bool {
         self.server == server || Glob::new(self.server.as_str()).matches(server)
     }
 }
 
-/// What servers may do.
+/// The permissions of servers, and how the kernel decides about them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct PermissionSettings {
-    /// How permissions are decided: `interactive` asks a human, `auto_approve` grants what is not dangerous,
-    /// `deny_all` denies, `config_only` grants what stands under `grants`. `interactive` if left out.
+    /// The policy for permissions that `grants` does not list: `interactive` asks a human; `auto_approve` grants
+    /// every permission that the specification names, except those in `never_automatic`, and asks a human for all
+    /// others; `deny_all` denies, unless an operator granted the permission beforehand; `config_only` denies in any
+    /// case. `interactive` if left out.
     #[schemars(schema_with = "words::approval_policy")]
     pub policy: Option<ApprovalPolicy>,
-    /// What is granted from the start.
+    /// The permissions that are granted from the start of the kernel.
     pub grants: Vec<PermissionRule>,
-    /// Permissions that `auto_approve` asks for nevertheless.
+    /// The permissions for which the kernel asks a human under `auto_approve` too.
     #[schemars(schema_with = "words::permissions")]
     pub never_automatic: Option<Vec<Permission>>,
-    /// How long to wait for a human, in seconds; five minutes if left out.
+    /// The time that a server or a call waits for a human's answer, in seconds; 300 if left out.
     pub patience_secs: Option<u64>,
-    /// How long a question that nobody waits for any more can still be answered, in seconds. Counts from the start of the
-    /// kernel on.
+    /// The time during which a question that nothing waits for any more can still be answered, in seconds. A change
+    /// takes effect when the kernel starts.
     pub pending_secs: u64,
-    /// How long the answer to a question holds that is a no, in seconds, unless whoever answers says otherwise. Counts from
-    /// the start of the kernel on.
+    /// The time during which the answer "no" holds, in seconds, unless the answer itself sets another time. A change
+    /// takes effect when the kernel starts.
     pub denied_secs: u64,
 }
 
@@ -111,32 +116,33 @@ impl Default for PermissionSettings {
     }
 }
 
-/// A permission that a server has.
+/// A permission that is granted to a server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct PermissionRule {
-    /// The server; all of them if left out.
+    /// The id of the server; all servers if left out.
     #[serde(default)]
     pub server: Option<String>,
     /// The permission.
     #[schemars(schema_with = "words::permission")]
     pub permission: Permission,
-    /// What it is limited to: paths, commands, hosts.
+    /// The limits of the permission: paths, commands, hosts.
     #[serde(default)]
     #[schemars(with = "Option<ScopeShape>")]
     pub scope: Option<Scope>,
 }
 
-/// Which calls a human confirms.
+/// The calls that a human confirms.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct ConfirmationSettings {
-    /// Whether calls of dangerous tools, and of those that ask for it, wait for a human.
+    /// Asks a human to confirm calls of dangerous tools, and of tools that ask for confirmation. A call of a
+    /// dangerous tool is not asked about if an operator granted every permission that the tool needs.
     pub dangerous: bool,
-    /// Whether calls of moderate tools do, too.
+    /// Asks a human to confirm calls of moderate tools too.
     pub moderate: bool,
-    /// How long to wait for a human, in seconds.
+    /// The time that a call waits for a human's confirmation, in seconds.
     pub patience_secs: u64,
 }
 
@@ -146,74 +152,75 @@ impl Default for ConfirmationSettings {
     }
 }
 
-/// How the arguments of calls are judged.
+/// The checks of the arguments of calls.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct ValidatorSettings {
-    /// Directories in which files may be; arguments that name files are held to them. If left out, they follow from what
-    /// is named for each server: directories among its arguments, and where it starts.
+    /// The directories that files named in arguments must lie in. If left out, they follow from the entry of each
+    /// server: the directories among its arguments, and the directory in which it starts.
     pub roots: Vec<String>,
-    /// What calls may touch although it is always protected, such as `**/.env` in any directory, `~/.npmrc` or
-    /// `/etc/hosts`. The kernel's own files cannot be opened.
+    /// The paths that calls may touch although they are protected by default, such as `**/.env` in any directory,
+    /// `~/.npmrc` or `/etc/hosts`. The kernel's own files stay protected.
     pub allow_paths: Vec<String>,
-    /// Directories that commands may empty.
+    /// The directories that commands may empty.
     pub scratch: Vec<String>,
-    /// Hosts that calls of all servers may reach although they are private, such as `localhost`, `localhost:3000` or
-    /// `*.internal`. `servers.network.allow` opens one to a single server.
+    /// The hosts that calls of all servers may reach although they are private, such as `localhost`, `localhost:3000`
+    /// or `*.internal`. `servers.network.allow` allows a host for a single server.
     pub allowed_hosts: Vec<String>,
-    /// Hosts that may not be reached, whatever else allows them.
+    /// The hosts that no call may reach, even if another key allows them.
     pub denied_hosts: Vec<String>,
-    /// Refuses every host, public ones too, that neither `allowed_hosts` nor `servers.network` names.
+    /// Refuses every host, public hosts included, that neither `allowed_hosts` nor `servers.network` names.
     pub only_allowed_hosts: bool,
-    /// The treatment of tools, prompts and templates that are seen for the first time.
+    /// The treatment of tools, prompts and templates that the kernel sees for the first time.
     pub first_use: FirstUse,
-    /// The treatment of arguments that have another type than the schema of their tool says.
+    /// The treatment of arguments whose type differs from the schema of their tool.
     pub argument_types: ArgumentTypes,
 }
 
-/// The treatment of arguments that have another type than the schema of their tool says.
+/// The treatment of arguments whose type differs from the schema of their tool.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ArgumentTypes {
-    /// What servers convert goes to the server as it came, such as `"5"` for a number, one item for a list, JSON in a text, or
-    /// `null` for what may be left out. Validators see it in both forms.
+    /// Arguments that servers convert pass unchanged, such as `"5"` for a number, a single item for a list, JSON in a
+    /// text, or `null` for an argument that may be left out. Validators check both forms.
     #[default]
     Loose,
-    /// They are refused.
+    /// Calls with such arguments are refused.
     Exact,
 }
 
-/// The treatment of a definition that is seen for the first time. One that has changed since is held back in any case.
+/// The treatment of a definition that the kernel sees for the first time. A definition that has changed since is held
+/// back in any case.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum FirstUse {
-    /// It is used.
+    /// The definition is used.
     #[default]
     Trust,
-    /// It is held back until `mgp pin approve`.
+    /// The definition is held back until `mgp pin approve` approves it.
     Approve,
 }
 
-/// What is recorded.
+/// The audit record: its file, its contents and its size.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct AuditSettings {
-    /// The file; `audit.db` where the kernel keeps its state, if left out.
+    /// The path of the audit record; `audit.db` in the state directory if left out.
     pub path: Option<String>,
     /// Whether calls wait until they are recorded.
     pub durability: AuditDurability,
-    /// How much of the arguments of calls is recorded.
+    /// The part of a call's arguments that is recorded.
     pub arguments: AuditArguments,
-    /// How many days of the record are kept; all if left out.
+    /// The number of days for which events are kept; without limit if left out.
     pub keep_days: Option<u32>,
-    /// How many bytes of the record are kept; all if left out.
+    /// The size to which the record is limited, in bytes; without limit if left out.
     pub keep_bytes: Option<u64>,
-    /// A second file for the ends of the record, to which they are added; best one of another owner's that can only be
-    /// added to (`chattr +a`). None if left out.
+    /// The path of a second file, to which the kernel appends the ends of the record. The file is best owned by
+    /// another user and append-only (`chattr +a`). None if left out.
     pub ends: Option<String>,
 }
 
@@ -222,52 +229,57 @@ pub struct AuditSettings {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum AuditDurability {
-    /// They go on at once, and a crash loses what is not yet written.
+    /// Calls do not wait. A crash loses the events that are not yet written.
     #[default]
     Async,
-    /// They go on when the record has been written.
+    /// Calls go on when their event has been written.
     Sync,
 }
 
-/// How much of the arguments of calls is recorded.
+/// The part of a call's arguments that is recorded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum AuditArguments {
-    /// Nothing.
+    /// The arguments are not recorded.
     Omitted,
-    /// Their digest, with a key that the kernel keeps in its state: it can be proved later what they were.
+    /// A digest of the arguments is recorded, made with a key in the state directory. With the key, the arguments can
+    /// be proved later.
     #[default]
     Digest,
-    /// All of them, without what looks like a secret.
+    /// The arguments are recorded without values that look like secrets.
     Redacted,
 }
 
-/// How often tools may be called.
+/// The limits on calls and messages.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct LimitSettings {
-    /// Calls a minute of one agent.
+    /// The maximum number of calls of one agent in a minute; without limit if left out.
     #[schemars(range(min = 1))]
     pub agent_calls_per_minute: Option<u32>,
-    /// Calls a day of one agent.
+    /// The maximum number of calls of one agent in a day; without limit if left out.
     #[schemars(range(min = 1))]
     pub agent_calls_per_day: Option<u32>,
-    /// How many calls the kernel works on at once; more wait in line. 1024 if left out.
+    /// The maximum number of calls that the kernel works on at the same time; further calls wait in a queue. 1024 if
+    /// left out.
     #[schemars(range(min = 1))]
     pub concurrency: Option<u32>,
-    /// How many more calls wait in line, for the kernel and for each server; further ones are refused. 1024 if left out.
+    /// The maximum number of calls in the queue of the kernel, and in the queue of each server; further calls are
+    /// refused. 1024 if left out.
     pub waiting_calls: Option<u32>,
-    /// How long a call waits in line before it is refused; two minutes if left out.
+    /// The time that a call waits in a queue before it is refused, in milliseconds; 120,000 if left out.
     pub waiting_ms: Option<u32>,
-    /// How long a message may be, in bytes, whoever sends it; 64 MiB if left out. A longer one ends its call only.
+    /// The maximum length of a message from a client or a server, in bytes; 64 MiB if left out. A longer message ends
+    /// only its own call.
     #[schemars(range(min = 65536))]
     pub max_message_bytes: Option<u64>,
-    /// How much memory messages of more than 64 KiB may take at once, in bytes, of all clients and servers together; 512 MiB
-    /// if left out. A message that finds none ends its call only.
+    /// The memory that all messages of more than 64 KiB may take at the same time, in bytes, for all clients and
+    /// servers together; 512 MiB if left out. A message for which no memory is left ends only its own call.
     #[schemars(range(min = 65536))]
     pub message_memory_bytes: Option<u64>,
-    /// How many questions of calls may wait for clients that cannot be asked directly. 256 if left out.
+    /// The maximum number of calls that wait for an answer from a client that cannot be asked directly; 256 if left
+    /// out.
     pub waiting_questions: Option<u32>,
 }

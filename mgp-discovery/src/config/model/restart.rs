@@ -3,40 +3,40 @@ use serde::{Deserialize, Serialize};
 
 use super::ServerConfig;
 
-/// When a server that ended is started again (MGP §11.5).
+/// The cases in which a server that ended is started again (MGP §11.5).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[expect(clippy::exhaustive_enums, reason = "closed by the specification")]
 pub enum RestartPolicy {
-    /// Never.
+    /// The server is not started again.
     Never,
-    /// If it ended in error.
+    /// The server is started again if it ended with an error.
     #[default]
     OnFailure,
-    /// However it ended.
+    /// The server is started again in any case.
     Always,
 }
 
-/// What the file says of starting a server again, from both places where it may say so. What is `None` is as in the
-/// specification.
+/// The restart settings of a server, from both places in the file where they may stand. A field that is `None` has
+/// the default of the specification.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Restart {
-    /// When it is started again.
+    /// The cases in which the server is started again.
     pub policy: RestartPolicy,
-    /// How often within the window.
+    /// The maximum number of restarts within the window.
     pub max_restarts: Option<u32>,
-    /// How far back restarts are counted.
+    /// The length of the window in which restarts are counted, in seconds.
     pub window_secs: Option<u64>,
-    /// How long to wait before the first one.
+    /// The wait before the first restart, in milliseconds.
     pub backoff_base_ms: Option<u64>,
-    /// How long to wait at most.
+    /// The longest wait before a restart, in milliseconds.
     pub backoff_max_ms: Option<u64>,
 }
 
 impl ServerConfig {
-    /// When the server is started again. The key of the server goes before that in `[servers.mgp]`; a file in which the
-    /// two differ is refused.
+    /// Returns the restart settings. The key of the server takes precedence over the key in `[servers.mgp]`; a file
+    /// in which the two differ is refused.
     pub fn restart(&self) -> Restart {
         let declared = self.mgp.as_ref().and_then(|mgp| mgp.restart_policy);
         Restart {

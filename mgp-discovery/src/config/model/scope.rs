@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 
-/// What a permission is limited to. A list that is left out sets no limit, and what is denied goes before what is
-/// allowed.
+/// The limits of a permission. A list that is left out sets no limit, and denied entries take precedence over allowed
+/// ones.
 // The type itself, `mgp_types::mgp::Scope`, knows no schemas.
 #[derive(JsonSchema)]
 #[schemars(rename = "Scope", deny_unknown_fields)]
@@ -9,22 +9,22 @@ use schemars::JsonSchema;
 pub(super) struct ScopeShape {
     /// Patterns of paths that may be touched.
     paths: Option<Vec<String>>,
-    /// Patterns of paths that may not.
+    /// Patterns of paths that may not be touched.
     deny_paths: Option<Vec<String>>,
     /// Patterns of commands that may be run.
     commands: Option<Vec<String>>,
-    /// Patterns of commands that may not.
+    /// Patterns of commands that may not be run.
     deny_commands: Option<Vec<String>>,
     /// Whether commands may raise their privileges.
     allow_sudo: Option<bool>,
-    /// Patterns of hosts that may be talked to.
+    /// Patterns of hosts that may be reached.
     hosts: Option<Vec<String>>,
-    /// Patterns of hosts that may not.
+    /// Patterns of hosts that may not be reached.
     deny_hosts: Option<Vec<String>>,
     /// Ports that may be used.
     ports: Option<Vec<u16>>,
-    /// Languages in which code may be run.
+    /// Programming languages in which code may be run.
     languages: Option<Vec<String>>,
-    /// How long code may run.
+    /// The maximum time that code may run, in milliseconds.
     max_execution_time_ms: Option<u64>,
 }

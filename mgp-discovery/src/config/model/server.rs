@@ -8,77 +8,82 @@ use serde::{Deserialize, Serialize};
 use super::names::Names;
 use super::{RestartPolicy, ServerAgent, ServerLimits, Sharing, ToolRule, TransportKind, words};
 
-/// One server.
+/// A server, and how the kernel starts, reaches and guards it.
 #[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct ServerConfig {
-    /// What the server is called everywhere: up to 64 letters, digits, `.`, `_` and `-`. Every server needs one. Neither
-    /// `mgp` nor one that begins with `mgp.` or `mgp_` can be had.
+    /// The id of the server: up to 64 letters, digits, `.`, `_` and `-`. Every server needs an id. `mgp` and `kernel`
+    /// are reserved, alone and before a `.` or `_`, and so are ids that look like them.
     pub id: String,
-    /// The program to start. A server has either this, or `url`, or `socket`.
+    /// The program to start. A server has exactly one of `command`, `url` and `socket`.
     pub command: Option<String>,
-    /// What the program is given. Every user of the machine can read it while the program runs, so secrets belong into
-    /// `env`.
+    /// The arguments of the program. Every user of the machine can read them while the program runs, so secrets
+    /// belong in `env`.
     pub args: Vec<String>,
-    /// Where the program starts; where the kernel did, if left out.
+    /// The directory in which the program starts; the directory of the kernel if left out.
     pub cwd: Option<String>,
-    /// Variables that the program finds in its environment, beside those that every program needs (`PATH`, `HOME` and
-    /// the like). Values may refer to the environment of the kernel, `${NAME}` and `${NAME:-otherwise}`, and to secrets that
-    /// `mgp secrets set NAME` stores, `${secret:NAME}`.
+    /// The variables of the program's environment, besides those that every program needs (`PATH`, `HOME` and the
+    /// like). Values may refer to the environment of the kernel, `${NAME}` and `${NAME:-otherwise}`, and to secrets
+    /// that `mgp secrets set NAME` stores, `${secret:NAME}`.
     pub env: BTreeMap<String, String>,
-    /// Whether the program is confined by the system: it reads the system's programs and libraries and its own folder,
-    /// writes to a temporary folder of its own, and reaches no network, beside what it is permitted. It is not started
-    /// where the system cannot do that. Programs of servers that are trusted as `sandboxed` are, if left out.
+    /// Confines the program by means of the operating system. A confined program reads the system's programs and
+    /// libraries and its own folder, writes to a temporary folder of its own, and has no network, apart from what its
+    /// permissions and `confinement` allow. Where the system cannot confine it, the program is not started. If left
+    /// out, programs with a table `confinement` or the trust level `sandboxed` are confined.
     pub confine: Option<bool>,
-    /// What a confined program may reach without being permitted. The table confines it where `confine` is left out.
+    /// The files, ports and sockets that a confined program may use without a permission. The table confines the
+    /// program where `confine` is left out.
     pub confinement: Option<ServerConfinement>,
-    /// Where the server is reached over HTTP.
+    /// The URL at which the server is reached over HTTP.
     pub url: Option<String>,
-    /// Headers of requests over HTTP. Values may refer to the environment and to secrets, as those of `env`.
+    /// The headers of requests over HTTP. Values may refer to the environment and to secrets, as those of `env`.
     pub headers: BTreeMap<String, String>,
     /// The path of the Unix socket at which the server listens.
     pub socket: Option<String>,
-    /// How to talk to the server. What `command`, `url` or `socket` ask for, if left out.
+    /// The transport to the server. If left out, it follows from `command`, `url` or `socket`.
     pub transport: Option<TransportKind>,
-    /// Whether the server is used.
+    /// Uses the server. With `false`, the server is neither started nor reached.
     pub enabled: bool,
-    /// What the server is for, in a line; models find tools by it.
+    /// The purpose of the server, in one line. Models find tools by this text.
     pub description: Option<String>,
-    /// What is known of the server before it is connected (§15.3). A server without it is taken for plain MCP.
+    /// The declarations of the server that are known before it connects (§15.3). A server without this table is
+    /// treated as plain MCP until then.
     pub mgp: Option<ServerMgp>,
-    /// When the server is started again; `on_failure` if left out. The same key in `[servers.mgp]` will do.
+    /// The cases in which the server is started again; `on_failure` if left out. The key may stand in `[servers.mgp]`
+    /// instead.
     pub restart_policy: Option<RestartPolicy>,
-    /// How often it is started again within the window; 5 if left out.
+    /// The maximum number of restarts within the window; 5 if left out.
     pub max_restarts: Option<u32>,
-    /// How far back restarts are counted, in seconds; 300 if left out.
+    /// The length of the window in which restarts are counted, in seconds; 300 if left out.
     #[schemars(range(min = 1))]
     pub restart_window_secs: Option<u64>,
-    /// How long to wait before the first restart; 1000 if left out. Each further one waits twice as long.
+    /// The wait before the first restart, in milliseconds; 1000 if left out. The wait doubles with each further
+    /// restart.
     pub backoff_base_ms: Option<u64>,
-    /// How long to wait before a restart at most; 30000 if left out.
+    /// The longest wait before a restart, in milliseconds; 30000 if left out.
     pub backoff_max_ms: Option<u64>,
-    /// How far the server is trusted, and what is asked of its tools whatever it says itself.
+    /// The trust in the server, and the rules for its tools that hold whatever the server declares.
     pub security: ServerSecurity,
-    /// How much may be asked of the server.
+    /// The limits on calls of the server.
     pub limits: ServerLimits,
-    /// What calls of its tools may reach beside the public network.
+    /// The hosts that calls of its tools may reach, besides the public network.
     pub network: ServerNetwork,
-    /// How the definitions of its tools are judged.
+    /// The checks of the definitions of its tools, prompts and templates.
     pub definitions: ServerDefinitions,
-    /// Methods beyond MCP and MGP that the server is passed: names such as `vendor/status`, or `vendor/*` for all that begin
-    /// so. Notifications are named in full, as `notifications/vendor/ready`. Nothing else that MCP does not know passes, in
-    /// either direction.
+    /// The methods beyond MCP and MGP that the kernel passes on to the server: names such as `vendor/status`, or
+    /// `vendor/*` for all methods that begin so. Notifications are named in full, as `notifications/vendor/ready`.
+    /// Other methods that MCP does not know do not pass, in either direction.
     pub pass_methods: Vec<String>,
-    /// Those of `pass_methods` that change nothing. Nobody confirms them; all others count as dangerous.
+    /// The methods of `pass_methods` that change nothing. They need no confirmation; all others count as dangerous.
     pub safe_methods: Vec<String>,
-    /// The settings that are different for single tools, by the names that the server gives them. A `*` in a name stands for
-    /// any characters where `enabled` is concerned.
+    /// The settings of single tools, by the names that the server gives them. A `*` in a name stands for any
+    /// characters; an entry with a `*` sets `enabled` only.
     pub tools: BTreeMap<String, ToolRule>,
-    /// Agents that have a connection of their own, with credentials of their own. When there are any, nobody else
-    /// reaches the server.
+    /// The agents that have a connection of their own, with credentials of their own. If there are any, no other
+    /// agent reaches the server.
     pub agents: BTreeMap<String, ServerAgent>,
-    /// Who shares a connection.
+    /// Which sessions share a connection to the server.
     pub sharing: Sharing,
 }
 
@@ -118,7 +123,7 @@ impl Default for ServerConfig {
 }
 
 impl fmt::Debug for ServerConfig {
-    /// Values of variables and headers are not shown: somebody may have written a secret there in full.
+    /// Writes the names of variables and headers without their values, because a value may be a secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ServerConfig")
             .field("id", &self.id)
@@ -153,7 +158,7 @@ impl fmt::Debug for ServerConfig {
     }
 }
 
-/// What a server's `[servers.mgp]` says (§15.2).
+/// The declarations of a server in `[servers.mgp]` (§15.2).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
@@ -161,99 +166,104 @@ pub struct ServerMgp {
     /// The extensions that the server supports.
     #[schemars(schema_with = "words::extensions")]
     pub extensions: Vec<String>,
-    /// What the server needs to be permitted.
+    /// The permissions that the server needs.
     #[schemars(schema_with = "words::permissions")]
     pub permissions_required: Vec<String>,
-    /// How far it says it may be trusted. It can only lower what `[servers.security]` says.
+    /// The trust level that the server declares. A declaration can only lower the level in `[servers.security]`.
     #[schemars(schema_with = "words::trust_level")]
     pub trust_level: Option<TrustLevel>,
-    /// When it is started again; `on_failure` if left out. It may not differ from the server's own key.
+    /// The cases in which the server is started again; `on_failure` if left out. The value may not differ from the
+    /// server's own key.
     pub restart_policy: Option<RestartPolicy>,
 }
 
-/// What a confined program may reach without being permitted.
+/// The files, ports and sockets that a confined program may use without a permission.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct ServerConfinement {
-    /// Files and folders that it may read, with all that is below them: absolute paths, or `~/…`.
+    /// The files and folders that the program may read, with everything below them: absolute paths, or `~/…`.
     pub read: Vec<String>,
-    /// Files and folders that it may also change.
+    /// The files and folders that the program may read and change.
     pub write: Vec<String>,
-    /// Whether it may change modes, owners and times of files by their paths. The system does not bound by folder which
-    /// files those are.
+    /// Lets the program change modes, owners and times of files by their paths. The system cannot limit this to
+    /// folders.
     pub change_modes: bool,
-    /// TCP ports that it may connect to, at whatever host. Names are looked up then, by TCP.
+    /// The TCP ports to which the program may connect, at any host. Names are then looked up by TCP.
     pub connect: Vec<u16>,
-    /// TCP ports that it may listen at.
+    /// The TCP ports at which the program may listen.
     pub listen: Vec<u16>,
-    /// Whether it may open Unix sockets, such as that of a database. The system does not tell them apart.
+    /// Lets the program open Unix sockets, such as the socket of a database. The system cannot limit this to single
+    /// sockets.
     pub unix_sockets: bool,
 }
 
-/// How far a server is trusted.
+/// The trust in a server, and the rules for its tools that hold whatever the server declares.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct ServerSecurity {
-    /// How far the operator trusts it; `standard` if left out. `core` is `trusted`, and `experimental` and `untrusted`
-    /// are `sandboxed`, in the words of later drafts.
+    /// The operator's trust in the server; `standard` if left out. Later drafts write `core` for `trusted`, and
+    /// `experimental` and `untrusted` for `sandboxed`.
     #[schemars(schema_with = "words::trust_level")]
     pub trust_level: Option<TrustLevel>,
-    /// Validators of all its tools, beside those that a tool asks for itself.
+    /// The validators of all tools of the server, besides those that a tool itself asks for.
     #[schemars(schema_with = "words::validators")]
     pub validators: Vec<ValidatorName>,
-    /// Validators that the kernel would derive from names and schemas, and that this server is spared.
+    /// The validators that the kernel does not derive from names and schemas for this server.
     #[schemars(schema_with = "words::validators")]
     pub spared_validators: Vec<ValidatorName>,
-    /// Permissions that all its tools need.
+    /// The permissions that all tools of the server need.
     #[schemars(schema_with = "words::permissions")]
     pub permissions: Vec<Permission>,
-    /// The least risk of its tools: `safe`, `moderate` or `dangerous`.
+    /// The lowest risk that the server's tools are treated with: `safe`, `moderate` or `dangerous`.
     #[schemars(schema_with = "words::risk_level")]
     pub risk_at_least: Option<RiskLevel>,
-    /// Whether a human confirms every call.
+    /// Asks a human to confirm every call.
     pub confirmation: bool,
 }
 
-/// What calls of one server may reach beside the public network.
+/// The hosts that calls of one server may reach, besides the public network.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct ServerNetwork {
-    /// Hosts that calls of this server may reach although they are not public: `localhost:3000`, `*.internal:8443`, `[::1]:*` or
-    /// the network `10.0.0.0/8`. Without a port, or with `*`, all ports are meant. A wildcard or a network opens no address of a
-    /// cloud's metadata, and `validators.denied_hosts` goes before it.
+    /// The hosts that calls of this server may reach although they are not public: `localhost:3000`,
+    /// `*.internal:8443`, `[::1]:*` or the network `10.0.0.0/8`. An entry without a port, or with `*` as the port,
+    /// allows all ports. A wildcard or a network does not allow the metadata addresses of clouds.
+    /// `validators.denied_hosts` takes precedence.
     pub allow: Vec<String>,
-    /// What servers of a kind may reach.
+    /// The hosts that servers of one kind may reach.
     pub preset: Option<NetworkPreset>,
 }
 
-/// What servers of a kind may reach.
+/// The hosts that servers of one kind may reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum NetworkPreset {
-    /// This machine at any port, and pages that stand in a `data:` URL. Private networks and the metadata of clouds stay refused.
+    /// Calls may reach this machine at any port, and pages in a `data:` URL. Private networks and the metadata
+    /// addresses of clouds stay refused.
     Browser,
 }
 
-/// How the definitions of one server's tools, prompts and templates are judged.
+/// The checks of the definitions of one server's tools, prompts and templates.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct ServerDefinitions {
-    /// Rules that neither hold nor flag a definition of this server any more, each for one tool.
+    /// The rules that no longer hold back or flag a definition of this server, each for one tool.
     pub allow: Vec<AllowedRule>,
 }
 
-/// A rule that an operator ends for one definition.
+/// A rule that an operator switches off for one definition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct AllowedRule {
-    /// The tool, by the name that the server gives it; `prompt:NAME`, `template:URI_TEMPLATE` or `resource:URI` for what is none.
+    /// The name of the tool as the server gives it; `prompt:NAME`, `template:URI_TEMPLATE` or `resource:URI` for
+    /// other definitions.
     pub tool: String,
-    /// The rule, as `mgp pin list` and refusals name it.
+    /// The name of the rule, as `mgp pin list` and refusals show it.
     #[schemars(schema_with = "words::definition_rule")]
     pub rule: String,
 }

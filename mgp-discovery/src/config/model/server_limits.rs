@@ -6,17 +6,18 @@ use serde::{Deserialize, Serialize};
 
 use super::names::Names;
 
-/// What is different for one tool.
+/// The settings of one tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct ToolRule {
-    /// Whether the tool exists for anybody. One that a rule with a `*` in its name switches off is off, whatever others say.
+    /// Offers the tool to clients. A tool that an entry with a `*` in its name switches off stays off, even if
+    /// another entry switches it on.
     pub enabled: bool,
-    /// Calls a minute, of all agents together.
+    /// The maximum number of calls in a minute, of all agents together; without limit if left out.
     #[schemars(range(min = 1))]
     pub calls_per_minute: Option<u32>,
-    /// The tool of another server that is tried when this one fails, as `server.tool`.
+    /// The tool of another server that is tried when this tool fails, as `server.tool`.
     pub fallback: Option<String>,
 }
 
@@ -26,51 +27,56 @@ impl Default for ToolRule {
     }
 }
 
-/// How much may be asked of a server.
+/// The limits on calls of one server.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct ServerLimits {
-    /// How many calls it works on at once; 64 if left out. More wait in line.
+    /// The maximum number of calls that the server works on at the same time; further calls wait in a queue. 64 if
+    /// left out.
     #[schemars(range(min = 1))]
     pub concurrency: Option<u32>,
-    /// How many more calls wait in line; `waiting_calls` of `[limits]` if left out.
+    /// The maximum number of calls in the server's queue; `waiting_calls` of `[limits]` if left out.
     pub waiting_calls: Option<u32>,
-    /// How long a call waits in line before it is refused; `waiting_ms` of `[limits]` if left out.
+    /// The time that a call waits in the server's queue before it is refused, in milliseconds; `waiting_ms` of
+    /// `[limits]` if left out.
     pub waiting_ms: Option<u32>,
-    /// How long one try of a call may take; five minutes if left out.
+    /// The maximum time of one attempt at a call, in milliseconds; 300,000 if left out.
     #[schemars(range(min = 1))]
     pub timeout_ms: Option<u64>,
-    /// Calls a minute, of all agents together.
+    /// The maximum number of calls in a minute, of all agents together; without limit if left out.
     #[schemars(range(min = 1))]
     pub calls_per_minute: Option<u32>,
-    /// How long a result may be, in bytes; `max_message_bytes` of `[limits]` if left out.
+    /// The maximum length of a result, in bytes; `max_message_bytes` of `[limits]` if left out.
     #[schemars(range(min = 1))]
     pub max_result_bytes: Option<u64>,
-    /// How long to wait for it to start, when a call needs it; 30 seconds if left out.
+    /// The time that the server has to start and to answer, in milliseconds; 30,000 if left out. A call that needs
+    /// the server waits as long.
     pub startup_timeout_ms: Option<u64>,
 }
 
-/// An agent that has a connection of its own.
+/// The credentials of an agent that has a connection of its own.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct ServerAgent {
-    /// Variables, beside those of the server, and before them.
+    /// The variables of this connection, besides those of the server. They replace variables of the server that have
+    /// the same name.
     pub env: BTreeMap<String, String>,
-    /// Headers, beside those of the server, and before them.
+    /// The headers of this connection, besides those of the server. They replace headers of the server that have the
+    /// same name.
     pub headers: BTreeMap<String, String>,
 }
 
-/// Who shares a connection.
+/// Which sessions share a connection to a server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Sharing {
-    /// Everybody.
+    /// All sessions share one connection.
     #[default]
     Shared,
-    /// Only the sessions of one agent.
+    /// The sessions of one agent share a connection.
     Agent,
 }
 

@@ -7,39 +7,40 @@ use serde::{Deserialize, Serialize};
 
 use super::name_limits::longest_tool_name;
 
-/// How the names of tools and prompts are written for clients. Whatever is listed, calls may use either style.
+/// The spelling of the names of tools and prompts for clients. Calls may use either style, whichever is listed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct NameSettings {
-    /// The style of the names, which says what stands between a server and its tool. `auto` if left out.
+    /// The style of the names, which decides what stands between a server and its tool; `auto` if left out.
     pub style: NameStyleSetting,
-    /// The settings that are different for single clients, by the names that they give themselves, in lower case.
+    /// The settings of single clients, by the names that the clients give themselves, in lower case.
     pub clients: BTreeMap<String, ClientNames>,
 }
 
-/// How the names of tools and prompts are written.
+/// The style of the names of tools and prompts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum NameStyleSetting {
-    /// With dots for peers that speak MGP, and with underscores for all others.
+    /// Names have dots for peers that speak MGP, and underscores for all others.
     #[default]
     Auto,
-    /// `server.tool`, which some clients and models refuse.
+    /// Names are `server.tool`. Some clients and models refuse them.
     Dots,
-    /// `server__tool`, of `A-Za-z0-9_-` only.
+    /// Names are `server__tool`, of `A-Za-z0-9_-` only.
     Underscores,
 }
 
-/// The settings of names that are different for one client.
+/// The spelling of names for one client.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct ClientNames {
-    /// The style of the names for this client. That of all clients is used if left out.
+    /// The style of the names for this client; `names.style` if left out.
     pub style: Option<NameStyleSetting>,
-    /// The most characters that a name has for this client, from 32 to 64. What known clients take is used if left out.
+    /// The maximum number of characters of a name for this client, from 32 to 64. If left out, the limit that is
+    /// known for the client.
     pub longest: Option<u8>,
 }
 

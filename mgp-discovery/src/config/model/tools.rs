@@ -4,64 +4,65 @@ use serde::{Deserialize, Serialize};
 
 use super::words;
 
-/// What a model is given of the tools, and how they are searched.
+/// The tools that a model sees, and how it searches for others.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own in the file")]
 pub struct ToolSettings {
-    /// How much of the tools is listed. `auto` if left out: all of them while there are fewer than 30, else searched.
+    /// The part of the tools that is listed; `auto` if left out.
     pub level: ListLevel,
-    /// Tools that are always listed, as `server.tool`.
+    /// The tools that are always listed, as `server.tool`.
     pub pinned: Vec<String>,
-    /// How tools are searched where nobody says.
+    /// The strategy of searches that do not name one; `hybrid` if left out.
     #[schemars(schema_with = "words::search_strategy")]
     pub strategy: Option<SearchStrategy>,
-    /// What makes meanings of texts: `static`, `fastembed:DIRECTORY`, which needs a build with the feature `fastembed`, or
-    /// `remote:URL#MODEL`, which needs one with `http`; `static` if left out. The token for a remote one is in the
-    /// environment, as `MGP_EMBEDDER_TOKEN`.
+    /// The embedder, which turns texts into vectors for searches by meaning: `static`, `fastembed:DIRECTORY`, which
+    /// needs a build with the feature `fastembed`, or `remote:URL#MODEL`, which needs a build with the feature
+    /// `http`; `static` if left out. The token of a remote embedder is read from the variable `MGP_EMBEDDER_TOKEN` in
+    /// the environment.
     pub embedder: Option<String>,
-    /// Whether vectors that servers send along are used.
+    /// Uses the vectors that servers send with their tools.
     pub trust_sent_vectors: bool,
-    /// Whether searches learn from what is called after them, for each agent on its own, while the kernel runs.
+    /// Lets searches learn from the calls that follow them, for each agent separately, while the kernel runs.
     pub learning: bool,
-    /// Whether tools may be made on demand (§16.6).
+    /// Lets agents have tools created on demand (§16.6).
     pub creating: bool,
-    /// Whether clients are told that the list changed when they merely used a tool. Off keeps prompt caches warm.
+    /// Notifies clients that the list changed even when they only used a tool. Off keeps prompt caches warm.
     pub tell_uses: bool,
-    /// How much room in a model's context tools may take.
+    /// The space in a model's context that tools may take.
     pub budget: BudgetSettings,
 }
 
-/// How much of the tools is listed (§16.3).
+/// The part of the tools that is listed (§16.3).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub enum ListLevel {
-    /// As many as there are decides.
+    /// All tools are listed while there are fewer than 30, otherwise the tools of `L3`.
     #[default]
     #[serde(rename = "auto")]
     Auto,
-    /// All tools.
+    /// All tools are listed.
     L0,
-    /// Categories, and what searches tools.
+    /// Categories and the search tools are listed.
     L1,
-    /// What searches tools.
+    /// The search tools are listed.
     L2,
-    /// What searches tools, and those that were used.
+    /// The search tools and the tools that were used are listed.
     L3,
 }
 
-/// Tokens of tool definitions in a model's context (§16.8). What is left out is as in the specification.
+/// The tokens that tool definitions may take in a model's context (§16.8).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct BudgetSettings {
-    /// All tools together.
+    /// The maximum of tokens for all tools together; 8000 if left out.
     pub max_tokens: Option<u32>,
-    /// Pinned tools.
+    /// The maximum of tokens for pinned tools; 2000 if left out.
     pub pinned_reserve: Option<u32>,
-    /// Tools that were used.
+    /// The maximum of tokens for tools that were used; 3000 if left out.
     pub cache_limit: Option<u32>,
-    /// Tools that were just found.
+    /// The maximum of tokens for tools that a search just found; 3000 if left out.
     pub discovery_reserve: Option<u32>,
 }

@@ -1,4 +1,4 @@
-//! What the schema says of words that are defined in `mgp-types`.
+//! The schemas of words that are defined in `mgp-types`.
 
 use mgp_types::mgp::{Extension, Permission, SearchStrategy};
 use schemars::{Schema, SchemaGenerator, json_schema};
@@ -30,13 +30,13 @@ pub(super) fn search_strategy(_: &mut SchemaGenerator) -> Schema {
     one_of(&words)
 }
 
-/// A validator that is not known cannot be applied, so that the list is closed.
+/// Returns a closed list of validators, because an unknown validator cannot be applied.
 pub(super) fn validators(_: &mut SchemaGenerator) -> Schema {
     let each = one_of(&["sandbox", "readonly", "network_restricted", "code_safety", "none"]);
     json_schema!({ "type": "array", "items": each })
 }
 
-/// A rule that is not known cannot be ended, so that the list is closed.
+/// Returns a closed list of rules, because an unknown rule cannot be switched off.
 pub(super) fn definition_rule(_: &mut SchemaGenerator) -> Schema {
     one_of(&[
         "hidden-instruction",
@@ -62,7 +62,7 @@ pub(super) fn extensions(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "array", "items": some_of(&words) })
 }
 
-/// The names that the revisions of MCP give to Streamable HTTP.
+/// Adds the names that the revisions of MCP give to Streamable HTTP.
 pub(super) fn transport_aliases(schema: &mut Schema) {
     if let Some(Value::Array(words)) = schema.get_mut("oneOf") {
         for alias in ["streamable-http", "streamable_http"] {
@@ -75,7 +75,7 @@ fn one_of(words: &[&str]) -> Schema {
     json_schema!({ "type": "string", "enum": words })
 }
 
-/// Words that are known, beside others that somebody else may have defined.
+/// Returns the schema of a text that is one of the known words, or a word that another party defines.
 fn some_of(words: &[&str]) -> Schema {
     json_schema!({ "anyOf": [{ "type": "string", "enum": words }, { "type": "string" }] })
 }

@@ -156,7 +156,7 @@ fn what_is_no_text_and_what_is_no_file_is_refused() {
     assert_eq!(error.problems()[0].position.map(|position| position.line), Some(2), "{error}");
 
     let error = Config::load(&Locations::only(files.directory.path()), &nothing).unwrap_err();
-    assert!(error.to_string().contains("it is no file"), "{error}");
+    assert!(error.to_string().contains("not a regular file"), "{error}");
 
     fs::write(&path, vec![b'#'; (4 << 20) + 1]).unwrap();
     let error = Config::load(&Locations::only(&path), &nothing).unwrap_err();

@@ -20,7 +20,7 @@ fn a_wrong_word_is_told_with_its_place_and_what_was_meant() {
     let problem = refused("[[servers]]\nid = \"a\"\ncommand = \"x\"\ntransport = \"studio\"\n");
     assert_eq!(
         problem.to_string(),
-        "error: `studio` is not known here\n  --> mgp.toml:4:13 (servers[0].transport)\n   |\n \
+        "error: `studio` is not a known value here\n  --> mgp.toml:4:13 (servers[0].transport)\n   |\n \
          4 | transport = \"studio\"\n   |             ^^^^^^^^\n   = help: did you mean `stdio`?"
     );
 }
@@ -151,7 +151,7 @@ fn an_unknown_key_is_a_warning_with_what_was_meant() {
             "did you mean `command`?",
         ),
         ("[serverz]\n", (1, 2), "serverz", "did you mean `servers`?"),
-        ("[listen]\npinned=[]\n", (2, 1), "listen.pinned", "belongs into `[tools]`"),
+        ("[listen]\npinned=[]\n", (2, 1), "listen.pinned", "belongs in `[tools]`"),
         ("[kernel]\n\"odd key\"=1\n", (2, 1), "kernel.\"odd key\"", ""),
     ] {
         let problem = warned(text);

@@ -26,7 +26,7 @@ use super::servers_edit::refused;
 
 #[derive(Debug, Args)]
 pub(super) struct Import {
-    /// Clients such as claude-desktop or cursor, or their files; all that are found, if left out
+    /// Clients such as claude-desktop or cursor, or their files; all clients that are found if left out
     #[arg(value_name = "CLIENT|FILE")]
     pub(super) from: Vec<String>,
     /// The client whose files these are, if neither name nor content tells
@@ -139,7 +139,7 @@ pub(super) fn run(place: &Place, output: &Output, import: &Import) -> Result<Exi
     output.show(&report, write)?;
     if added && !import.dry_run {
         output.note(
-            "`mgp servers` starts them and shows how they do; `mgp export --to CLIENT` gives a client mgp",
+            "`mgp servers` starts the servers and shows their states; `mgp export --to CLIENT` adds mgp to a client",
         );
     }
     Ok(Exit::Done)
@@ -166,7 +166,7 @@ fn report(
         }
         for server in imported.servers {
             if is_mgp(&server) {
-                let why = "that is mgp itself".to_owned();
+                let why = "this entry is mgp itself".to_owned();
                 let (name, line) = (server.name, server.at.line);
                 skipped.push(SkippedReport { name, path: from.clone(), line, why });
                 continue;
@@ -227,9 +227,9 @@ fn write(report: &Report, out: &mut Vec<u8>) -> io::Result<()> {
         match &server.outcome {
             Outcome::Added { instead_of: None } => writeln!(out, "{verb} {id} from {from}")?,
             Outcome::Added { instead_of: Some(taken) } => {
-                writeln!(out, "{verb} {id} from {from}: there is another `{taken}`")?;
+                writeln!(out, "{verb} {id} from {from}: another server is called `{taken}`")?;
             }
-            Outcome::Present => writeln!(out, "there already: {id}, also in {from}")?,
+            Outcome::Present => writeln!(out, "already configured: {id}, also in {from}")?,
         }
         for note in &server.notes {
             writeln!(out, "    {}", printable(note))?;
@@ -266,7 +266,7 @@ fn write(report: &Report, out: &mut Vec<u8>) -> io::Result<()> {
         writeln!(
             out,
             "{} {}",
-            if report.dry_run { "it would be written to" } else { "in" },
+            if report.dry_run { "would be written to" } else { "in" },
             report.file.display()
         )?;
     }

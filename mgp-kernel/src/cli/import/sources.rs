@@ -47,7 +47,7 @@ fn from_detected(found: Detected, options: &ReadOptions) -> Option<Source> {
     let contents = match state {
         FileState::Missing => return None,
         FileState::Broken(error) => Err(error.to_string()),
-        FileState::Unreadable(error) => Err(format!("it cannot be read: {error}")),
+        FileState::Unreadable(error) => Err(format!("the file cannot be read: {error}")),
         _ => text_of(&path)
             .map_err(|failure| failure.message().to_owned())
             .and_then(|text| read(kind, &text, options).map_err(|error| error.to_string())),
@@ -62,7 +62,7 @@ fn of_client(machine: &Machine, kind: ClientKind, options: &ReadOptions) -> Resu
         let looked: Vec<_> = machine.places().candidates(kind);
         let looked: Vec<_> = looked.iter().map(|file| file.path.display().to_string()).collect();
         return Err(Failure::usage(format!("{} has no file on this machine", kind.title())).hint(format!(
-            "it would be {}; `mgp import FILE --as {kind}` reads another",
+            "the expected file is {}; `mgp import FILE --as {kind}` reads another file",
             looked.join(" or ")
         )));
     }
@@ -84,11 +84,11 @@ fn of_file(
     let text = text_of(&path)?;
     let kind = kind.or_else(|| machine.kind_of(&path, &text)).ok_or_else(|| {
         let kinds = ClientKind::ALL.map(ClientKind::name).join(", ");
-        Failure::usage(format!("{name}: nothing tells whose file it is"))
-            .hint(format!("`--as CLIENT` says it: {kinds}"))
+        Failure::usage(format!("{name}: the client of this file cannot be told"))
+            .hint(format!("`--as CLIENT` names the client: {kinds}"))
     })?;
     let imported = read(kind, &text, options).map_err(|error| {
-        Failure::usage(format!("{name}: {error}")).hint(format!("it was read as {kind}'s"))
+        Failure::usage(format!("{name}: {error}")).hint(format!("the file was read as a file of {kind}"))
     })?;
     Ok(Source { kind, path, scope: None, read: Ok(imported) })
 }

@@ -22,13 +22,13 @@ pub(super) enum Service {
     Install(Install),
     /// Remove the service
     Uninstall(Whose),
-    /// Show whether the service is installed
+    /// Show whether the service is installed, and whether a kernel runs
     Status(Whose),
 }
 
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct Whose {
-    /// The service of the system, with a user of its own, in place of that of this user
+    /// Use the service of the system, with a user of its own, instead of the service of this user
     #[arg(long)]
     system: bool,
 }
@@ -37,10 +37,10 @@ pub(super) struct Whose {
 pub(super) struct Install {
     #[command(flatten)]
     whose: Whose,
-    /// Serve clients over HTTP at this address
+    /// The address at which clients are served over HTTP
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7332")]
     http: String,
-    /// Print the files in place of writing them
+    /// Print the files instead of writing them
     #[arg(long)]
     print: bool,
 }
@@ -101,7 +101,7 @@ async fn status(place: &Place, output: &Output, whose: Whose) -> Result<Exit, Fa
 }
 
 fn files(place: &Place, whose: Whose, http: &str) -> Result<(Unit, Vec<UnitFile>), Failure> {
-    let lost = |error| Failure::usage(format!("the system does not tell where this program is: {error}"));
+    let lost = |error| Failure::usage(format!("the path of this program cannot be found: {error}"));
     let program = env::current_exe().map_err(lost)?;
     let home = env::var_os("HOME").map(PathBuf::from);
     let account = if whose.system { Account::System } else { Account::Own };
@@ -135,7 +135,7 @@ fn told(
             )?;
         }
         match told.running {
-            Some(true) => writeln!(out, "a kernel runs; `mgp status` says more")?,
+            Some(true) => writeln!(out, "a kernel runs; `mgp status` shows details")?,
             Some(false) => writeln!(out, "no kernel runs")?,
             None => {}
         }
@@ -150,7 +150,7 @@ fn told(
 fn unwritten(file: &UnitFile, error: &io::Error) -> Failure {
     let failure = Failure::usage(format!("{}: {error}", file.path.display()));
     match error.kind() {
-        io::ErrorKind::PermissionDenied => failure.hint("root does it: `sudo mgp service …`"),
+        io::ErrorKind::PermissionDenied => failure.hint("this needs root: run `sudo mgp service …`"),
         _ => failure,
     }
 }

@@ -1,11 +1,11 @@
 //! The audit trail and access control in front of any MCP server: `two_layers PROGRAM [ARGS…]`, for instance
 //! `two_layers target/debug/examples/echo stdio`. The agent may call the tool `echo` and no other.
 
-use mgp_security::access::{AccessLayer, AccessPolicy};
+use mgp_security::access::{AccessGate, AccessPolicy};
 use mgp_security::audit::{AuditLayer, AuditLog, Filter, MemoryStore, Query};
 use mgp_transport::{ConnectionLimits, child::ChildCommand, connect, era};
 use mgp_types::mgp::{AccessGrant, AccessPermission::Allow};
-use mgp_types::{Error, Object, Principal, Request, Response, mcp::Implementation};
+use mgp_types::{Error, Gate, Object, Principal, Request, Response, mcp::Implementation};
 use tower::{ServiceBuilder, ServiceExt, service_fn};
 
 #[tokio::main(flavor = "current_thread")]
@@ -22,8 +22,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let grant = AccessGrant::of_server("agent".into(), "child".into(), Allow).for_tool("echo".into());
     policy.grant(&Principal::operator("me"), None, grant).await?;
     let audit = AuditLayer::new(log.clone()).for_server("child".into()).for_agent("agent".into());
-    let access = AccessLayer::new(policy).for_server("child".into()).for_agent("agent".into());
-    let server = ServiceBuilder::new().layer(audit).layer(access).service(server);
+    let access = AccessGate::new(policy).for_server("child".into()).for_agent("agent".into());
+    let server = ServiceBuilder::new().layer(audit).layer(access.into_layer()).service(server);
     for params in [r#"{"name":"echo","arguments":{"text":"hi","message":"hi"}}"#, r#"{"name":"add"}"#] {
         match server.clone().oneshot(Request::call("tools/call", Object::parse(params)?)).await {
             Ok(response) => eprintln!("{}", response.result),

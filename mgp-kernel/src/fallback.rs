@@ -2,15 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use mgp_discovery::config::model::ServerConfig;
 use mgp_lifecycle::call::{FallbackLayer, Unsent};
-use mgp_security::GateFuture;
 use mgp_types::mgp::{Category, Recovery, ToolName};
-use mgp_types::{Error, Origin, Request, Response, RpcService, code};
-use tower_layer::Layer;
-use tower_service::Service;
+use mgp_types::{Error, Flow, Gate, Origin, Request, Response, code};
 
 use crate::parts::Parts;
 
@@ -39,11 +35,16 @@ fn known_as(parts: &Parts, request: &Request, named: &ToolName) -> Option<ToolNa
     Some(ToolName::from(&*other.shown))
 }
 
-/// Has failed calls name the tool that the configuration has for them. Makes [`NamesFallback`] services.
+/// Has failed calls name the tool that the configuration has for them.
+///
+/// Sits around all that lies in front of one server. A call that was refused for a reason names no other tool, and neither
+/// does one of which nobody knows whether it was carried out: that the server answered with an error, or was never asked,
+/// are the failures in whose place something else may be done. Costs a look into a map, which is empty for most servers;
+/// allocates for tools that are in it.
 #[derive(Clone)]
-pub(crate) struct NamesFallbackLayer(Arc<BTreeMap<ToolName, Box<str>>>);
+pub(crate) struct FallbackToolGate(Arc<BTreeMap<ToolName, Box<str>>>);
 
-impl NamesFallbackLayer {
+impl FallbackToolGate {
     /// Names what stands under `fallback` of the tools of `server`.
     pub(crate) fn new(server: &ServerConfig) -> Self {
         let named = server.tools.iter().filter_map(|(tool, rule)| {
@@ -53,43 +54,20 @@ impl NamesFallbackLayer {
     }
 }
 
-impl<S> Layer<S> for NamesFallbackLayer {
-    type Service = NamesFallback<S>;
+impl Gate for FallbackToolGate {
+    type Pass = Option<Box<str>>;
 
-    fn layer(&self, inner: S) -> NamesFallback<S> {
-        NamesFallback { inner, named: Arc::clone(&self.0) }
-    }
-}
-
-/// The service of [`NamesFallbackLayer`].
-///
-/// Sits around all that lies in front of one server. A call that was refused for a reason names no other tool, and neither
-/// does one of which nobody knows whether it was carried out: that the server answered with an error, or was never asked,
-/// are the failures in whose place something else may be done. Costs a look into a map, which is empty for most servers;
-/// allocates for tools that are in it.
-#[derive(Clone)]
-pub(crate) struct NamesFallback<S> {
-    inner: S,
-    named: Arc<BTreeMap<ToolName, Box<str>>>,
-}
-
-impl<S: RpcService<Future: 'static>> Service<Request> for NamesFallback<S> {
-    type Response = Response;
-    type Error = Error;
-    type Future = GateFuture<S::Future>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
+    fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
+        let tool = request.context.tool.as_ref().filter(|_| !self.0.is_empty());
+        Flow::Pass(tool.and_then(|tool| self.0.get(&tool.name)).cloned())
     }
 
-    fn call(&mut self, request: Request) -> Self::Future {
-        let tool = request.context.tool.as_ref().filter(|_| !self.named.is_empty());
-        let named = tool.and_then(|tool| self.named.get(&tool.name)).cloned();
-        let answer = self.inner.call(request);
-        let Some(named) = named else { return GateFuture::passed(answer) };
-        GateFuture::waiting(async move {
-            answer.await.map_err(|error| if may_be_replaced(&error) { naming(error, named) } else { error })
-        })
+    fn leave(&self, named: Self::Pass, outcome: &mut Result<Response, Error>) {
+        if let (Some(named), Err(error)) = (named, outcome)
+            && may_be_replaced(error)
+        {
+            *error = naming(error.clone(), named);
+        }
     }
 }
 

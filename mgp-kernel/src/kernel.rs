@@ -5,7 +5,7 @@ use std::time::Duration;
 use mgp_discovery::Config;
 use mgp_discovery::registry::Registry;
 use mgp_security::auth::AuthLayer;
-use mgp_toolindex::discovery::ToolDiscoveryLayer;
+use mgp_toolindex::discovery::ToolDiscoveryGate;
 use mgp_transport::Accept;
 use mgp_transport::era::{ServerEra, ServerIdentity};
 use mgp_types::mcp::Implementation;
@@ -209,7 +209,7 @@ impl Kernel {
     }
 }
 
-fn tool_discovery(parts: &Arc<Parts>, registry: &Registry) -> Result<ToolDiscoveryLayer, StartError> {
+fn tool_discovery(parts: &Arc<Parts>, registry: &Registry) -> Result<ToolDiscoveryGate, StartError> {
     let config = parts.config.load();
     let of_names = Arc::downgrade(parts);
     let settings = settings::tool_discovery(&config)
@@ -231,5 +231,5 @@ fn tool_discovery(parts: &Arc<Parts>, registry: &Registry) -> Result<ToolDiscove
         settings
     };
     let sessions = settings::tool_sessions(&config, &settings)?;
-    Ok(ToolDiscoveryLayer::new(parts.index.clone(), Arc::new(sessions), settings))
+    Ok(ToolDiscoveryGate::new(parts.index.clone(), Arc::new(sessions), settings))
 }

@@ -27,6 +27,7 @@ mod changes;
 #[cfg(unix)]
 pub mod cli;
 mod confine;
+mod delegation;
 #[cfg(unix)]
 pub mod demo;
 mod erased;
@@ -54,7 +55,6 @@ mod rules;
 mod seen_ends;
 mod serve;
 mod settings;
-mod speaker;
 mod stack;
 mod targets;
 mod telemetry;

@@ -13,7 +13,7 @@ use mgp_security::access::{AccessPolicy, SqliteAccessStore};
 use mgp_security::audit::{Arguments, AuditLog};
 use mgp_security::auth::{KeyRing, SqliteKeyStore};
 use mgp_security::definition::{DefinitionGuard, Pins, SqlitePins};
-use mgp_security::limit::LimitLayer;
+use mgp_security::limit::LimitGate;
 use mgp_security::permission::{GrantBook, PendingApprovals, SqliteGrants, SqliteQuestions};
 use mgp_security::sqlite::{Database, check_own};
 use mgp_stream::event::Publisher;
@@ -52,7 +52,7 @@ pub(crate) struct Parts {
     /// The memory for long messages of all connections.
     pub(crate) memory: MemoryBudget,
     /// How often clients may ask, and what they have asked so far.
-    pub(crate) limit: LimitLayer,
+    pub(crate) limit: LimitGate,
     pub(crate) grants: GrantBook,
     /// What waits for a human.
     pub(crate) pending: PendingApprovals,
@@ -130,7 +130,7 @@ impl Parts {
             proofs,
             definitions: Arc::new(DefinitionGuard::new(pins).with_qualified_names()),
             memory: settings::message_memory(&config),
-            limit: LimitLayer::new(settings::agent_limits(&config)),
+            limit: LimitGate::new(settings::agent_limits(&config)),
             config: ArcSwap::from_pointee(config),
             catalog: Catalog::new(),
             fleet: Fleet::default(),

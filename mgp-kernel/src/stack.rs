@@ -3,26 +3,26 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_discovery::registry::{DiscoveryLayer, Registry};
+use mgp_discovery::registry::{DiscoveryGate, Registry};
 use mgp_lifecycle::call::{
     AttemptTimeoutLayer, BreakerLayer, BreakerSettings, ConcurrencyLayer, DeadlineLayer, FallbackLayer,
     RetryLayer, RetryPolicy,
 };
 use mgp_lifecycle::server::LifeLayer;
-use mgp_security::RejectLayer;
-use mgp_security::access::{AccessLayer, AccessMethodsLayer, TaskOwnersLayer};
-use mgp_security::audit::{AuditLayer, TraceIdLayer};
-use mgp_security::auth::{AuthLayer, KeyScopeLayer};
-use mgp_security::confirmation::ConfirmationLayer;
+use mgp_security::RejectGate;
+use mgp_security::access::{AccessGate, AccessMethodsGate, TaskOwnersGate};
+use mgp_security::audit::{AuditLayer, TraceIdGate};
+use mgp_security::auth::{AuthLayer, KeyScopeGate};
+use mgp_security::confirmation::ConfirmationGate;
 use mgp_security::definition::GuardLayer;
-use mgp_security::limit::LimitLayer;
-use mgp_security::permission::{Approver, PermissionGate, PermissionLayer};
-use mgp_security::tool::OperationsLayer;
-use mgp_security::validator::ValidateLayer;
+use mgp_security::limit::LimitGate;
+use mgp_security::permission::{Approver, PermissionGate};
+use mgp_security::tool::OperationsGate;
+use mgp_security::validator::ValidateGate;
 use mgp_stream::call::StreamLayer;
-use mgp_stream::event::EventsLayer;
-use mgp_toolindex::discovery::ToolDiscoveryLayer;
-use mgp_types::RpcService;
+use mgp_stream::event::EventsGate;
+use mgp_toolindex::discovery::ToolDiscoveryGate;
+use mgp_types::{Gate, RpcService, gates};
 use tower_layer::Layer;
 
 use mgp_discovery::config::model::ServerConfig;
@@ -30,20 +30,20 @@ use mgp_discovery::config::model::ServerConfig;
 use crate::StartError;
 use crate::asking::AskingLayer;
 use crate::cancel::CancelAtServers;
-use crate::changes::TellAccessLayer;
+use crate::changes::TellAccessGate;
+use crate::delegation::DelegationGate;
 use crate::erased::Erased;
 use crate::events;
-use crate::fallback::{self, NamesFallbackLayer};
-use crate::http::RepeatedLayer;
-use crate::meter::{Meter, MeterLayer};
-use crate::methods::{MethodsAsToolsLayer, OwnPermissionsLayer, ServerHealthLayer};
-use crate::operator::OperatorLayer;
+use crate::fallback::{self, FallbackToolGate};
+use crate::http::RepeatedHeadersGate;
+use crate::meter::{Meter, MeterGate};
+use crate::methods::{MethodsAsToolsGate, OwnPermissionsGate, ServerHealthGate};
+use crate::operator::OperatorGate;
 use crate::parts::Parts;
 use crate::resolve::ResolveLayer;
 use crate::router::Router;
-use crate::speaker::SpeakersLayer;
 use crate::targets::AccessTargets;
-use crate::upstream::{Line, SizeLayer};
+use crate::upstream::{Line, ResultSizeGate};
 use crate::{settings, telemetry};
 
 /// The layers between a client and the router, made once; their services share what they know.
@@ -54,14 +54,14 @@ pub(crate) struct Front {
     asking: AskingLayer,
     cancelling: StreamLayer,
     at_once: ConcurrencyLayer,
-    tools: ToolDiscoveryLayer,
-    servers: DiscoveryLayer,
-    permissions: OwnPermissionsLayer,
+    tools: ToolDiscoveryGate,
+    servers: DiscoveryGate,
+    permissions: OwnPermissionsGate,
     router: Router,
 }
 
 impl Front {
-    pub(crate) fn new(parts: &Arc<Parts>, tools: ToolDiscoveryLayer, registry: Registry) -> Self {
+    pub(crate) fn new(parts: &Arc<Parts>, tools: ToolDiscoveryGate, registry: Registry) -> Self {
         let config = parts.config.load();
         let audit = AuditLayer::new(parts.audit.clone())
             .arguments(parts.arguments.clone())
@@ -73,8 +73,8 @@ impl Front {
             fallback: fallback::layer(parts),
             at_once: settings::calls_at_once(&config),
             tools,
-            servers: DiscoveryLayer::new(registry),
-            permissions: OwnPermissionsLayer::new(parts),
+            servers: DiscoveryGate::new(registry),
+            permissions: OwnPermissionsGate::new(parts),
             router: Router::new(Arc::clone(parts)),
             parts: Arc::clone(parts),
         }
@@ -87,27 +87,31 @@ impl Front {
 
     /// What answers one connection whose client is let in by `auth`. From the inside out:
     pub(crate) fn service(&self, auth: &AuthLayer) -> Erased {
-        // What a model is given of the tools. What it finds is decided by the same policy as what it may call.
-        let service = self.tools.layer(self.router.clone());
-        let targets = Arc::new(AccessTargets(Arc::clone(&self.parts)));
-        let methods = AccessMethodsLayer::new(self.parts.access.clone()).known_targets(targets);
-        let service = methods.layer(service);
-        let service = TellAccessLayer(Arc::clone(&self.parts.changes)).layer(service);
-        let service = self.servers.layer(service);
-        let service = EventsLayer::new(self.parts.events.clone())
-            .for_audience(events::audience(&self.parts))
-            .layer(service);
+        let parts = &self.parts;
+        let targets = Arc::new(AccessTargets(Arc::clone(parts)));
+        let own_methods = gates![
+            EventsGate::new(parts.events.clone()).for_audience(events::audience(parts)),
+            self.servers.clone(),
+            TellAccessGate(Arc::clone(&parts.changes)),
+            AccessMethodsGate::new(parts.access.clone()).known_targets(targets),
+            // What a model is given of the tools. What it finds is decided by the same policy as what it may call.
+            self.tools.clone(),
+        ];
+        let service = own_methods.layer(self.router.clone());
         // Health is answered whatever the load, and nothing new begins while the kernel drains.
-        let service = LifeLayer::new(self.parts.life.clone()).layer(service);
-        let service = ServerHealthLayer(Arc::clone(&self.parts)).layer(service);
-        let service = self.permissions.layer(service);
+        let service = LifeLayer::new(parts.life.clone()).layer(service);
+        let service = gates![self.permissions.clone(), ServerHealthGate(Arc::clone(parts))].layer(service);
         // Whatever ends work or tells of health passes, also where it is called as a tool, and so do operators.
-        let service = MethodsAsToolsLayer.layer(self.at_once.layer(service));
-        // For operators only, also while the kernel drains; to all others there is no such thing.
-        let service = OperatorLayer(Arc::clone(&self.parts)).layer(service);
+        let service = self.at_once.layer(service);
+        let known = gates![
+            KeyScopeGate::new(),
+            parts.limit.clone(),
+            // For operators only, also while the kernel drains; to all others there is no such thing.
+            OperatorGate(Arc::clone(parts)),
+            MethodsAsToolsGate::default(),
+        ];
         // From here on it is known which tool a call is for.
-        let service = KeyScopeLayer::new().layer(self.parts.limit.layer(service));
-        let service = ResolveLayer(Arc::clone(&self.parts)).layer(service);
+        let service = ResolveLayer(Arc::clone(parts)).layer(known.layer(service));
         // A call that waited for an answer goes on where it was, and passes nothing of the above again.
         let service = self.asking.layer(service);
         // A client stops its call wherever that is, also where the call waits for a person or in line.
@@ -117,8 +121,7 @@ impl Front {
         // The other tool is held to the same rules and recorded like one that was asked for.
         let service = self.fallback.layer(service);
         // Whoever is spoken for is who calls, for everybody further in.
-        let service = SpeakersLayer(Arc::clone(&self.parts)).layer(service);
-        let service = RejectLayer::new().layer(service);
+        let service = gates![RejectGate::new(), DelegationGate(Arc::clone(parts))].layer(service);
         // Nothing is done for somebody unknown, and nothing recorded without a name.
         let parts = Arc::clone(&self.parts);
         let auth = auth.clone().methods_as_tools().resolved_behind(move |name| {
@@ -140,7 +143,7 @@ pub(crate) struct Back {
     /// Who looks at the definitions of its tools, and is told when they change.
     pub(crate) definitions: GuardLayer,
     /// Who knows whose the tasks are, and is told how they do.
-    pub(crate) tasks: TaskOwnersLayer,
+    pub(crate) tasks: TaskOwnersGate,
 }
 
 impl Back {
@@ -183,41 +186,39 @@ impl Back {
         // It sees each try, and its refusals wait for the next one like any other error.
         let service = BreakerLayer::new(BreakerSettings::default()).layer(service);
         let service = RetryLayer::new(retries()).with_audit(parts.port()).layer(service);
-        // The call was made, so nothing is tried again, and the server is not to blame for what is asked of it.
-        let service = SizeLayer { max_bytes: settings::max_result_bytes(&config, server) }.layer(service);
         // Within whatever waits for people, around all tries and the pauses between them.
         let service = DeadlineLayer::new(timeout * TRIES).layer(service);
-        let service = TraceIdLayer::to_peer(session).layer(service);
-        // A human sees the arguments that were checked, and what the human saw is what is forwarded.
         let confirmed = settings::confirmation(&config, server, parts.grants.clone());
-        let service = ConfirmationLayer::new(confirmed, approver).layer(service);
-        let service = PermissionLayer::new(permissions.clone()).layer(service);
-        let service = ValidateLayer::new(settings::validators(
-            &config,
-            server,
-            &parts.own_files,
-            parts.catalog.clone(),
-        )?)
-        .argument_types(settings::argument_types(&config))
-        .layer(service);
-        let service = RepeatedLayer.layer(service);
-        let service = definitions.layer(service);
-        // From here on it is known what a request that calls no tool asks for; a method that the table of methods does not
-        // have ends here, unless the operator passes it.
+        let validators = settings::validators(&config, server, &parts.own_files, parts.catalog.clone())?;
+        let of_call = gates![
+            RepeatedHeadersGate,
+            ValidateGate::new(validators).argument_types(settings::argument_types(&config)),
+            permissions.clone(),
+            // A human sees the arguments that were checked, and what the human saw is what is forwarded.
+            ConfirmationGate::new(confirmed, approver),
+            TraceIdGate::to_peer(session),
+            // The call was made, so nothing is tried again, and the server is not to blame for what is asked of it.
+            ResultSizeGate { max_bytes: settings::max_result_bytes(&config, server) },
+        ];
+        let service = definitions.layer(of_call.layer(service));
         let passed = settings::passed_methods(&server.pass_methods)?;
         let safe = settings::passed_methods(&server.safe_methods)?;
-        let operations = OperationsLayer::new(id.clone(), settings::tool_rules(server));
-        let service = operations.passing(passed, safe).layer(service);
         // A program that ends takes its tasks with it; with other servers they outlive the connection.
         let tasks = place(server).map(|place| parts.fleet.task_owners(line, place)).unwrap_or_default();
-        let service = tasks.layer(service);
-        // What is refused to one agent uses up nothing of what others share.
-        let service = LimitLayer::new(settings::server_limits(server)).layer(service);
-        // Whoever may not call a tool learns nothing from how its arguments are judged.
-        let service = AccessLayer::new(parts.access.clone()).for_server(id).layer(service);
-        // All that a caller waits for counts.
-        let service = MeterLayer(meter.clone()).layer(service);
-        let service = NamesFallbackLayer::new(server).layer(service);
+        let of_server = gates![
+            FallbackToolGate::new(server),
+            // All that a caller waits for counts.
+            MeterGate(meter.clone()),
+            // Whoever may not call a tool learns nothing from how its arguments are judged.
+            AccessGate::new(parts.access.clone()).for_server(id.clone()),
+            // What is refused to one agent uses up nothing of what others share.
+            LimitGate::new(settings::server_limits(server)),
+            tasks.clone(),
+            // From here on it is known what a request that calls no tool asks for; a method that the table of methods does
+            // not have ends here, unless the operator passes it.
+            OperationsGate::new(id, settings::tool_rules(server)).passing(passed, safe),
+        ];
+        let service = of_server.layer(service);
         Ok(Self { service: Erased::new(service), permissions, definitions, tasks })
     }
 }

@@ -4,13 +4,12 @@
 use std::task::{Context, Poll};
 
 use divan::{AllocProfiler, Bencher};
-use mgp_security::access::{AccessEntry, AccessLayer, AccessPolicy, AccessStore, MemoryAccessStore};
+use mgp_security::access::{AccessEntry, AccessGate, AccessPolicy, AccessStore, MemoryAccessStore};
 use mgp_types::mgp::{
     AccessGrant, AccessPermission, AgentId, EffectiveSecurity, ResolvedTool, RiskLevel, ServerId, Timestamp,
     ToolName,
 };
-use mgp_types::{Error, Object, Principal, Request, Response};
-use tower_layer::Layer;
+use mgp_types::{Error, Gate, Object, Principal, Request, Response};
 use tower_service::Service;
 
 #[global_allocator]
@@ -41,7 +40,7 @@ fn decide_by_default(bencher: Bencher<'_, '_>) {
 /// A call that is let through by the whole layer, the service behind it included.
 #[divan::bench]
 fn call_through_the_layer(bencher: Bencher<'_, '_>) {
-    let mut service = AccessLayer::new(warm()).layer(Silent);
+    let mut service = AccessGate::new(warm()).layer(Silent);
     let mut request =
         Request::call("tools/call", Object::parse(r#"{"name":"tool.3"}"#).expect("is an object"));
     request.context.principal = Some(Principal::new("agent.77"));

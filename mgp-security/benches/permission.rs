@@ -7,16 +7,15 @@ use std::task::{Context, Poll, Waker};
 use divan::{AllocProfiler, Bencher};
 use futures_util::FutureExt;
 use mgp_security::Clock;
-use mgp_security::confirmation::{ConfirmationLayer, ConfirmationSettings, Tickets};
+use mgp_security::confirmation::{ConfirmationGate, ConfirmationSettings, Tickets};
 use mgp_security::permission::{
-    GrantBook, MemoryGrants, PendingApprovals, PermissionGate, PermissionLayer, PermissionSettings, Terms,
+    GrantBook, MemoryGrants, PendingApprovals, PermissionGate, PermissionSettings, Terms,
 };
 use mgp_types::mgp::{
     AuditEvent, AuditPort, EffectiveSecurity, ExtensionSet, Negotiated, Offer, Permission, ResolvedTool,
     RiskLevel, Scope,
 };
-use mgp_types::{BoxFuture, Error, Object, Principal, RawJson, Request, Response, Revision, Session};
-use tower_layer::Layer;
+use mgp_types::{BoxFuture, Error, Gate, Object, Principal, RawJson, Request, Response, Revision, Session};
 use tower_service::Service;
 
 #[global_allocator]
@@ -126,13 +125,13 @@ fn nothing(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn permission_granted(bencher: Bencher<'_, '_>) {
     let gate = gate(Revision::V2025_11_25, &Terms::default());
-    measure(bencher, PermissionLayer::new(gate).layer(Echo(Response::empty())), false);
+    measure(bencher, gate.layer(Echo(Response::empty())), false);
 }
 
 #[divan::bench]
 fn permission_granted_with_metadata(bencher: Bencher<'_, '_>) {
     let gate = gate(Revision::V2025_11_25, &Terms::default());
-    measure(bencher, PermissionLayer::new(gate).layer(Echo(Response::empty())), true);
+    measure(bencher, gate.layer(Echo(Response::empty())), true);
 }
 
 #[divan::bench]
@@ -140,19 +139,19 @@ fn permission_granted_within_a_scope(bencher: Bencher<'_, '_>) {
     let scope: Scope =
         serde_json::from_str(r#"{"paths":["/data/**"],"deny_paths":[".env"]}"#).expect("this is a scope");
     let gate = gate(Revision::V2025_11_25, &Terms::default().within(scope));
-    measure(bencher, PermissionLayer::new(gate).layer(Echo(Response::empty())), false);
+    measure(bencher, gate.layer(Echo(Response::empty())), false);
 }
 
 #[divan::bench]
 fn permission_granted_and_attached(bencher: Bencher<'_, '_>) {
     let gate = gate(Revision::V2026_07_28, &Terms::default());
-    measure(bencher, PermissionLayer::new(gate).layer(Echo(Response::empty())), false);
+    measure(bencher, gate.layer(Echo(Response::empty())), false);
 }
 
 #[divan::bench]
 fn confirmation_not_needed(bencher: Bencher<'_, '_>) {
     let tickets = Tickets::new(Arc::new(Forgetful), Clock::system());
     let approver = Arc::new(PendingApprovals::new(Clock::system()));
-    let layer = ConfirmationLayer::with_tickets(ConfirmationSettings::new(), approver, tickets);
+    let layer = ConfirmationGate::with_tickets(ConfirmationSettings::new(), approver, tickets);
     measure(bencher, layer.layer(Echo(Response::empty())), false);
 }

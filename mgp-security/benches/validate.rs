@@ -11,10 +11,9 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use mgp_security::tool::{ToolRules, effective};
-use mgp_security::validator::{ValidateLayer, Validators};
+use mgp_security::validator::{ValidateGate, Validators};
 use mgp_types::mgp::{ResolvedTool, ServerId, ToolName, TrustLevel, ValidatorName};
-use mgp_types::{Error, Method, Object, Request, Response};
-use tower_layer::Layer;
+use mgp_types::{Error, Gate, Method, Object, Request, Response};
 use tower_service::Service;
 
 #[derive(Clone)]
@@ -67,7 +66,7 @@ fn request() -> Request {
 }
 
 fn main() {
-    let mut service = ValidateLayer::new(Validators::standard()).layer(Server);
+    let mut service = ValidateGate::new(Validators::standard()).layer(Server);
     let request = request();
     let bytes = request.params.to_raw().as_bytes().len();
     let mut times: Vec<Duration> = (0..ROUNDS)

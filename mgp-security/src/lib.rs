@@ -35,7 +35,7 @@
 //!
 //! With `validate` and `code-safety`, `check` judges inputs one by one.
 //!
-//! Nothing is on by default. [`RejectLayer`] decides how a refusal looks to the caller; it is always there.
+//! Nothing is on by default. [`RejectGate`] decides how a refusal looks to the caller; it is always there.
 
 #[cfg(feature = "access")]
 pub mod access;
@@ -117,7 +117,7 @@ pub use finding::Finding;
 pub use gate::GateFuture;
 #[cfg(any(feature = "access", feature = "auth"))]
 pub use listing::ListingFuture;
-pub use reject::{Reject, RejectFuture, RejectLayer};
+pub use reject::{PlainRequest, RejectGate};
 #[cfg(feature = "schema")]
 pub use schema::{Schema, SchemaFault, SchemaViolation};
 pub use store::StoreError;

@@ -69,6 +69,17 @@ impl<F: Future> fmt::Debug for ListingFuture<F> {
     }
 }
 
+/// Takes the tools that `may` not be seen out of the list that a request is answered with.
+pub(crate) fn keep_only(outcome: &mut Result<Response, Error>, may: impl Fn(&str) -> bool) {
+    change(outcome, |response| keep_listed(response, may));
+}
+
+fn change(outcome: &mut Result<Response, Error>, change: impl FnOnce(Response) -> Result<Response, Error>) {
+    if let Ok(response) = outcome {
+        *outcome = change(std::mem::replace(response, Response::empty()));
+    }
+}
+
 /// A result of `tools/list` as it is, but private. One that can hold nothing of the era is not looked into: of thousands of
 /// tools that takes longer than all else.
 ///

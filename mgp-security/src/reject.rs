@@ -1,14 +1,6 @@
-use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
-
 use mgp_types::mgp::code::{CODE_SAFETY_VIOLATION, INVALID_TOOL_ARGS, RATE_LIMITED, category};
 use mgp_types::mgp::{Category, Recovery};
-use mgp_types::{Error, Method, Origin, RawJson, Request, Response, RpcService};
-use pin_project_lite::pin_project;
-use tower_layer::Layer;
-use tower_service::Service;
+use mgp_types::{Error, Flow, Gate, Method, Origin, RawJson, Request, Response};
 
 /// Decides how a refusal of a tool call looks to the caller, and nothing else does.
 ///
@@ -19,85 +11,47 @@ use tower_service::Service;
 /// of the layers that refuse and of the one that records. Reads `context.session`; allocates on refusal and failure only.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
-pub struct RejectLayer;
+pub struct RejectGate;
 
-impl RejectLayer {
-    /// The layer.
+impl RejectGate {
+    /// Returns the gate.
     pub const fn new() -> Self {
         Self
     }
 }
 
-impl<S> Layer<S> for RejectLayer {
-    type Service = Reject<S>;
+impl Gate for RejectGate {
+    type Pass = Option<PlainRequest>;
 
-    fn layer(&self, inner: S) -> Reject<S> {
-        Reject { inner }
-    }
-}
-
-/// The service of [`RejectLayer`], which says where it sits. Dropping its future drops that of the service further in,
-/// and nothing else.
-#[derive(Debug, Clone)]
-pub struct Reject<S> {
-    inner: S,
-}
-
-impl<S: RpcService> Service<Request> for Reject<S> {
-    type Response = Response;
-    type Error = Error;
-    type Future = RejectFuture<S::Future>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
+    fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
         let is_plain = request.context.session.as_ref().is_some_and(|session| session.mgp.is_none());
-        let plain = match request.method == Method::TOOLS_CALL {
+        Flow::Pass(match request.method == Method::TOOLS_CALL {
             _ if !is_plain => None,
-            true => Some(Plain::ToolCall),
-            false => Some(Plain::Other),
-        };
-        RejectFuture { future: self.inner.call(request), plain }
+            true => Some(PlainRequest::ToolCall),
+            false => Some(PlainRequest::Other),
+        })
     }
-}
 
-pin_project! {
-    /// The future of [`Reject`].
-    #[must_use = "futures do nothing unless polled"]
-    pub struct RejectFuture<F> {
-        #[pin]
-        future: F,
-        plain: Option<Plain>,
+    fn leave(&self, plain: Self::Pass, outcome: &mut Result<Response, Error>) {
+        let Some(plain) = plain else { return };
+        if let Err(error) = outcome {
+            if plain == PlainRequest::ToolCall && is_refusal(error) {
+                *outcome = as_result(error);
+            } else {
+                advise(error);
+            }
+        }
     }
 }
 
 /// What a client that does not speak MGP asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Plain {
+#[expect(clippy::exhaustive_enums, reason = "a request calls a tool or does not")]
+pub enum PlainRequest {
+    /// A tool.
     ToolCall,
+    /// Anything else.
     Other,
-}
-
-impl<F: Future<Output = Result<Response, Error>>> Future for RejectFuture<F> {
-    type Output = Result<Response, Error>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.project();
-        let result = ready!(this.future.poll(cx));
-        Poll::Ready(match (result, *this.plain) {
-            (Err(error), Some(Plain::ToolCall)) if is_refusal(&error) => as_result(&error),
-            (Err(error), Some(_)) => Err(advised(error)),
-            (other, _) => other,
-        })
-    }
-}
-
-impl<F> fmt::Debug for RejectFuture<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RejectFuture").finish_non_exhaustive()
-    }
 }
 
 /// Whether somebody here decided against the call. That nobody authenticated is for the program, not for its model;
@@ -109,13 +63,13 @@ fn is_refusal(error: &Error) -> bool {
     error.origin() == Origin::Local && decided && !matches!(error.code(), AUTH_REQUIRED | AUTH_EXPIRED)
 }
 
-/// The failure with what to do next in its message: a plain client gets no other advice. What a peer answered is not ours
+/// Writes into the message of a failure what to do next: a plain client gets no other advice. What a peer answered is not ours
 /// to change.
-fn advised(error: Error) -> Error {
+fn advise(error: &mut Error) {
     let failed =
         matches!(category(error.code()), Some(Category::Lifecycle | Category::Resource | Category::External));
     if !failed || error.origin() == Origin::Peer {
-        return error;
+        return;
     }
     let was_sent = matches!(error.origin(), Origin::Connection | Origin::Timeout | Origin::Misbehaved);
     let next = match error.recovery() {
@@ -129,7 +83,7 @@ fn advised(error: Error) -> Error {
         _ => "trying again changes nothing until somebody mends it".into(),
     };
     let message = format!("{}; {next}", error.message());
-    error.with_message(message)
+    *error = error.clone().with_message(message);
 }
 
 /// Less is not worth a number.
@@ -154,6 +108,7 @@ mod tests {
 
     use mgp_types::mgp::{ExtensionSet, Negotiated, Offer};
     use mgp_types::{Object, Revision, Session, code};
+    use tower_service::Service as _;
 
     use super::*;
     use crate::doubles::Server;
@@ -165,7 +120,7 @@ mod tests {
         let mut request = Request::call(method, Object::new());
         request.context.session = Some(Arc::new(session));
         let server = Server::answering(move |_| Err(error.clone()));
-        RejectLayer::new().layer(server).call(request).await
+        RejectGate::new().layer(server).call(request).await
     }
 
     fn rejected() -> Error {

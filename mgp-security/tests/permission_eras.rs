@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use mgp_security::Clock;
 use mgp_security::permission::{
-    AnswersPermissionsLayer, ApprovalAnswer, GrantBook, HandleKey, HeldPermissionsLayer, MemoryGrants,
-    OnRefusal, PendingApprovals, PermissionGate, PermissionLayer, PermissionSettings, Settlement, Terms,
+    AnswersPermissionsGate, ApprovalAnswer, GrantBook, HandleKey, HeldPermissionsGate, MemoryGrants,
+    OnRefusal, PendingApprovals, PermissionGate, PermissionSettings, Settlement, Terms,
 };
 use mgp_transport::era::{
     Agreement, ClientEra, ClientIdentity, ClientInbound, EraMode, EraOptions, ServerEra, ServerIdentity,
@@ -23,7 +23,7 @@ use mgp_types::mgp::{
     ResolvedTool, RiskLevel, code,
 };
 use mgp_types::{
-    BoxFuture, Error, Method, Object, Outbox, Principal, RawJson, Request, Response, RpcService,
+    BoxFuture, Error, Gate, Method, Object, Outbox, Principal, RawJson, Request, Response, RpcService,
 };
 use tower_layer::Layer;
 use tower_service::Service;
@@ -96,7 +96,7 @@ async fn dial(
     required: &[&str],
 ) -> (impl RpcService + use<>, Result<Settlement, Error>) {
     let (near, far) = memory::pair(64 * 1024);
-    let held = HeldPermissionsLayer::new(
+    let held = HeldPermissionsGate::new(
         Arc::new(|tool| if tool == "run" { [SHELL].into() } else { [].into() }),
         Clock::system(),
     );
@@ -110,7 +110,7 @@ async fn dial(
 
     let agreement = Agreement::default();
     let inbound =
-        ClientInbound::new(AnswersPermissionsLayer::new(gate.clone()).layer(Silent), agreement.clone());
+        ClientInbound::new(AnswersPermissionsGate::new(gate.clone()).layer(Silent), agreement.clone());
     let answering = inbound.clone();
     let (wire, client) =
         connect(near.0, near.1, &move |_: Outbox| answering.clone(), ConnectionLimits::default());
@@ -123,7 +123,7 @@ async fn dial(
     let session = era.session().unwrap();
     let mut service = InputLoop::new(era, inbound, agreement);
     let settlement = gate.negotiate(&mut service, &session).await;
-    (PermissionLayer::new(gate.clone()).layer(service), settlement)
+    (gate.layer(service), settlement)
 }
 
 async fn book() -> GrantBook {

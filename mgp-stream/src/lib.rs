@@ -57,7 +57,7 @@
 //! | module | section | at the server | at the client |
 //! |---|---|---|---|
 //! | [`call`] | §12: streamed results, progress, cancellation; pace and gaps of later drafts | [`StreamLayer`](call::StreamLayer) | [`StreamReader`](call::StreamReader) |
-//! | [`event`] | §13.2, §13.3, §13.5: subscriptions and what is pushed; replay of later drafts | [`Publisher`](event::Publisher), [`EventsLayer`](event::EventsLayer) | [`Subscriber`](event::Subscriber) |
+//! | [`event`] | §13.2, §13.3, §13.5: subscriptions and what is pushed; replay of later drafts | [`Publisher`](event::Publisher), [`EventsGate`](event::EventsGate) | [`Subscriber`](event::Subscriber) |
 //! | [`callback`] | §13.4: questions in the middle of calls; MCP's elicitation for those who know no other | [`Callbacks`](callback::Callbacks), [`CallbackLayer`](callback::CallbackLayer) | [`CallbackDesk`](callback::CallbackDesk) |
 //!
 //! It has no features.

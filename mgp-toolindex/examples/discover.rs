@@ -3,12 +3,12 @@
 
 use std::{collections::BTreeMap, error::Error, sync::Arc};
 
-use mgp_toolindex::discovery::{ToolDiscoveryLayer, ToolDiscoverySettings};
+use mgp_toolindex::discovery::{ToolDiscoveryGate, ToolDiscoverySettings};
 use mgp_toolindex::session::{SessionSettings, ToolSessions};
 use mgp_toolindex::{Index, Listing, Search, ServerTools, budget, embed::EmbedderChoice};
 use mgp_types::mgp::{RequestTools, ToolContextBudget};
-use mgp_types::{Error as CallError, Object, RawJson, Request, Response, Revision, Session};
-use tower::{Layer, ServiceExt, service_fn};
+use mgp_types::{Error as CallError, Gate, Object, RawJson, Request, Response, Revision, Session};
+use tower::{ServiceExt, service_fn};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -24,9 +24,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // In front of whatever calls tools: a model asks for what it needs, and its session keeps what it used.
     let settings = SessionSettings::new(ToolContextBudget::default(), budget::default_counter());
     let sessions = Arc::new(ToolSessions::new(settings)?);
-    let layer = ToolDiscoveryLayer::new(index, sessions, ToolDiscoverySettings::new());
+    let gate = ToolDiscoveryGate::new(index, sessions, ToolDiscoverySettings::new());
     let server =
-        layer.layer(service_fn(async |_: Request| Ok::<_, CallError>(Response::new(RawJson::null()))));
+        gate.layer(service_fn(async |_: Request| Ok::<_, CallError>(Response::new(RawJson::null()))));
     let session = Arc::new(Session::new(Revision::V2025_11_25));
     let call = async |name: &str, arguments: Object| {
         let params =

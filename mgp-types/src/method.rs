@@ -131,6 +131,9 @@ known! {
 }
 
 impl Method {
+    /// The name of no method.
+    pub(crate) const NONE: Self = Self(Name::Known(""));
+
     /// A method whose name the program contains.
     pub const fn from_static(name: &'static str) -> Self {
         Self(Name::Known(name))

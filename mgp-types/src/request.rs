@@ -36,6 +36,13 @@ pub enum Kind {
     Notify,
 }
 
+impl Default for Request {
+    /// Returns a notification without a name, which nobody reads.
+    fn default() -> Self {
+        Self::notify(Method::NONE, Params::new())
+    }
+}
+
 impl Request {
     /// A call of `method`.
     pub fn call(method: impl Into<Method>, params: Params) -> Self {
@@ -61,6 +68,12 @@ impl Request {
             Error::invalid_params("the parameters are not a JSON object").with_source(error)
         })?;
         Ok(Self::call(method, params))
+    }
+
+    /// Takes the request, and leaves an empty one that nobody answers.
+    #[must_use]
+    pub fn take(&mut self) -> Self {
+        std::mem::take(self)
     }
 
     /// The member of `_meta` called `key`.

@@ -2,16 +2,16 @@ use std::sync::Arc;
 
 use mgp_server_sdk::{Json, Server, Tool};
 use mgp_toolindex::budget::default_counter;
-use mgp_toolindex::discovery::{ToolDiscoveryLayer, ToolDiscoverySettings};
+use mgp_toolindex::discovery::{ToolDiscoveryGate, ToolDiscoverySettings};
 use mgp_toolindex::embed::StaticEmbedder;
 use mgp_toolindex::session::{SessionSettings, ToolSessions};
 use mgp_toolindex::{Index, Listing, ServerTools};
-use mgp_types::RawJson;
 use mgp_types::mgp::{ExtensionSet, Offer, RiskLevel, ToolContextBudget, ToolSecurity};
+use mgp_types::{Gate, GateLayer, RawJson};
 use tower_layer::{Identity, Stack};
 
 /// A server with many tools, of which it lists those that a client used.
-pub(crate) async fn server() -> Server<Stack<ToolDiscoveryLayer, Identity>> {
+pub(crate) async fn server() -> Server<Stack<GateLayer<ToolDiscoveryGate>, Identity>> {
     let server = many();
     let index = Index::new(Arc::new(StaticEmbedder::new()));
     let tools = server.tools().iter().map(Listing::read).collect::<Result<_, _>>().unwrap();
@@ -21,7 +21,7 @@ pub(crate) async fn server() -> Server<Stack<ToolDiscoveryLayer, Identity>> {
     let meta_tools = settings.definitions(&*counter);
     let budget = ToolContextBudget::of(BUDGET);
     let sessions = ToolSessions::new(SessionSettings::new(budget, counter).meta_tools(&meta_tools)).unwrap();
-    let layer = ToolDiscoveryLayer::new(index, Arc::new(sessions), settings);
+    let layer = ToolDiscoveryGate::new(index, Arc::new(sessions), settings).into_layer();
     server.mgp(Offer::new(ExtensionSet::from_names(["tool_discovery"]))).layer(layer)
 }
 

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_security::Clock;
-use mgp_security::permission::{ApprovalAnswer, HeldPermissionsLayer, NeededPermissions, PermissionSettings};
+use mgp_security::permission::{ApprovalAnswer, HeldPermissionsGate, NeededPermissions, PermissionSettings};
 use mgp_transport::Accept;
 use mgp_types::mgp::{ApprovalPolicy, Decision, Extension, Permission};
-use mgp_types::{Object, Origin, Request, Revision};
+use mgp_types::{Gate as _, Object, Origin, Request, Revision};
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -24,8 +24,8 @@ pub(crate) fn server(reached: &Reached) -> impl Accept<Service: Unpin> {
         "fetch" => Arc::from([Permission::NetworkOutbound]),
         _ => Arc::from([]),
     });
-    let layer = HeldPermissionsLayer::new(needed, Clock::system());
-    upstream::mgp(reached).layer(layer).accept().unwrap()
+    let gate = HeldPermissionsGate::new(needed, Clock::system());
+    upstream::mgp(reached).layer(gate.into_layer()).accept().unwrap()
 }
 
 fn run() -> Request {

@@ -6,24 +6,26 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use mgp_client_sdk::Client;
-use mgp_security::access::{AccessLayer, AccessPolicy, TaskOwnersLayer};
-use mgp_security::audit::{AuditLayer, AuditLog, Filter, MemoryStore, Query, TraceIdLayer};
-use mgp_security::confirmation::{ConfirmationLayer, ConfirmationSettings, Tickets};
+use mgp_security::access::{AccessGate, AccessPolicy, TaskOwnersGate};
+use mgp_security::audit::{AuditLayer, AuditLog, Filter, MemoryStore, Query, TraceIdGate};
+use mgp_security::confirmation::{ConfirmationGate, ConfirmationSettings, Tickets};
 use mgp_security::definition::{DefinitionGuard, FirstUse, GuardLayer, MemoryPins, Pins};
-use mgp_security::limit::{LimitLayer, Limits};
+use mgp_security::limit::{LimitGate, Limits};
 use mgp_security::permission::{
-    GrantBook, MemoryGrants, PendingApprovals, PermissionGate, PermissionLayer, PermissionSettings, Terms,
+    GrantBook, MemoryGrants, PendingApprovals, PermissionGate, PermissionSettings, Terms,
 };
 use mgp_security::tool::{ResolveLayer, ToolRules};
-use mgp_security::validator::{ValidateLayer, Validators};
-use mgp_security::{Clock, RejectLayer};
+use mgp_security::validator::{ValidateGate, Validators};
+use mgp_security::{Clock, RejectGate};
 use mgp_transport::era::EraMode;
 use mgp_transport::{Accept, ConnectionLimits, connect, memory};
 use mgp_types::mgp::{
     AccessGrant, AccessPermission, ApprovalPolicy, AuditEvent, ExtensionSet, Offer, Permission, ServerId,
     TrustLevel,
 };
-use mgp_types::{BoxedService, Error, Principal, Request, Response, Revision, RpcService, Session};
+use mgp_types::{
+    BoxedService, Error, Gate, Principal, Request, Response, Revision, RpcService, Session, gates,
+};
 use parking_lot::Mutex;
 use tokio::io::AsyncWrite;
 use tower_layer::Layer;
@@ -119,15 +121,15 @@ impl Kernel {
         let known = session.clone();
         let layers = Layers {
             audit: AuditLayer::new(log.clone()).for_server(server_id()),
-            limit: LimitLayer::new(setup.limits).for_server(server_id()),
+            limit: LimitGate::new(setup.limits).for_server(server_id()),
             resolve: ResolveLayer::new(server_id(), setup.rules),
-            access: AccessLayer::new(policy.clone()).for_server(server_id()),
-            tasks: TaskOwnersLayer::new(),
+            access: AccessGate::new(policy.clone()).for_server(server_id()),
+            tasks: TaskOwnersGate::new(),
             guard: lists.clone(),
-            validate: ValidateLayer::new(Validators::standard()),
-            permission: PermissionLayer::new(gate.clone()),
-            confirmation: ConfirmationLayer::with_tickets(confirmation, approver, tickets.clone()),
-            trace: TraceIdLayer::to_peer(move || known.get().cloned()),
+            validate: ValidateGate::new(Validators::standard()),
+            permission: gate.clone(),
+            confirmation: ConfirmationGate::with_tickets(confirmation, approver, tickets.clone()),
+            trace: TraceIdGate::to_peer(move || known.get().cloned()),
         };
         let (outer, inner) = (Held::default(), Held::default());
         let mode = if revision.is_stateless() { EraMode::Stateless } else { EraMode::Session };
@@ -187,26 +189,31 @@ impl Kernel {
 #[derive(Clone)]
 struct Layers {
     audit: AuditLayer,
-    limit: LimitLayer,
+    limit: LimitGate,
     resolve: ResolveLayer,
-    access: AccessLayer,
-    tasks: TaskOwnersLayer,
+    access: AccessGate,
+    tasks: TaskOwnersGate,
     guard: GuardLayer,
-    validate: ValidateLayer,
-    permission: PermissionLayer,
-    confirmation: ConfirmationLayer,
-    trace: TraceIdLayer,
+    validate: ValidateGate,
+    permission: PermissionGate,
+    confirmation: ConfirmationGate,
+    trace: TraceIdGate,
 }
 
 impl<S: RpcService<Future: 'static> + Sync> Layer<S> for Layers {
     type Service = BoxedService;
 
     fn layer(&self, inner: S) -> BoxedService {
-        let service = self.confirmation.layer(self.trace.layer(inner));
-        let service = self.validate.layer(self.permission.layer(service));
-        let service = self.tasks.layer(self.guard.layer(service));
-        let service = self.limit.layer(self.resolve.layer(self.access.layer(service)));
-        BoxedService::new(RejectLayer::new().layer(self.audit.layer(service)))
+        let gates = gates![
+            self.validate.clone(),
+            self.permission.clone(),
+            self.confirmation.clone(),
+            self.trace.clone()
+        ];
+        let service = self.guard.layer(gates.layer(inner));
+        let service = gates![self.access.clone(), self.tasks.clone()].layer(service);
+        let service = self.limit.layer(self.resolve.layer(service));
+        BoxedService::new(RejectGate::new().layer(self.audit.layer(service)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Servers that register themselves while others are at work (§15.2, §15.4, §15.5).
 //!
-//! [`DiscoveryLayer`] answers `mgp/discovery/list`, `mgp/discovery/register` and `mgp/discovery/deregister`; what it answers
+//! [`DiscoveryGate`] answers `mgp/discovery/list`, `mgp/discovery/register` and `mgp/discovery/deregister`; what it answers
 //! it asks a [`Registry`], which can be asked without it as well. Nobody may register anything unless a
 //! [`RegistrationPolicy`] says so:
 //!
@@ -22,7 +22,7 @@
 //! | [`Fleet`], [`ServerView`] | the servers that run: implemented by whoever runs them |
 //! | [`InspectCode`], [`Script`], [`InspectedCode`] | what looks at code: implemented by whoever can |
 //! | [`RegistryStore`], [`MemoryRegistryStore`], [`SqliteRegistryStore`] | what survives a restart |
-//! | [`DiscoveryLayer`], [`Discovery`] | the methods, and the same as tools |
+//! | [`DiscoveryGate`] | the methods, and the same as tools |
 
 mod admission;
 mod blocking;
@@ -31,9 +31,9 @@ mod claim;
 mod code;
 mod error;
 mod event;
+mod gate;
 mod inline;
 mod inspection;
-mod layer;
 mod policy;
 mod ports;
 mod program;
@@ -48,7 +48,7 @@ mod view;
 pub use self::builder::RegistryBuilder;
 pub use self::code::{ApprovedCode, CodeFile, InspectedCode};
 pub use self::error::{RegistryError, StoreError};
-pub use self::layer::{Discovery, DiscoveryFuture, DiscoveryLayer};
+pub use self::gate::DiscoveryGate;
 pub use self::policy::RegistrationPolicy;
 pub use self::ports::{Fleet, InspectCode, Inspection, Script, ServerView};
 pub use self::record::{Approval, Launch, Lifetime, Registered, Registrant, Terms, WebTransport};

@@ -1,61 +1,33 @@
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
-use mgp_security::GateFuture;
 use mgp_security::access::AccessPolicy;
 use mgp_types::mgp::{AccessRevoke, AgentId, EntryType, method};
-use mgp_types::{Error, Method, Object, Request, Response, RpcService};
-use tower_layer::Layer;
-use tower_service::Service;
+use mgp_types::{Error, Flow, Gate, Method, Object, Request, Response};
 
 use super::Changes;
 use super::listener::Listener;
 use super::mailbox::News;
 
-/// Has agents told that they may use something else than before. Makes [`TellAccess`] services.
-#[derive(Clone)]
-pub(crate) struct TellAccessLayer(pub(crate) Arc<Changes>);
-
-impl<S> Layer<S> for TellAccessLayer {
-    type Service = TellAccess<S>;
-
-    fn layer(&self, inner: S) -> TellAccess<S> {
-        TellAccess { inner, changes: Arc::clone(&self.0) }
-    }
-}
-
-/// The service of [`TellAccessLayer`].
+/// Has agents told that they may use something else than before.
 ///
 /// Sits directly around what serves `mgp/access/grant` and `mgp/access/revoke`, and tells the agent that they are about
 /// once they have been carried out. All else passes untouched.
 #[derive(Clone)]
-pub(crate) struct TellAccess<S> {
-    inner: S,
-    changes: Arc<Changes>,
-}
+pub(crate) struct TellAccessGate(pub(crate) Arc<Changes>);
 
-impl<S: RpcService<Future: 'static>> Service<Request> for TellAccess<S> {
-    type Response = Response;
-    type Error = Error;
-    type Future = GateFuture<S::Future>;
+impl Gate for TellAccessGate {
+    type Pass = Option<AccessRevoke>;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
+    fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
+        Flow::Pass(changed(request))
     }
 
-    fn call(&mut self, request: Request) -> Self::Future {
-        let about = changed(&request);
-        let answer = self.inner.call(request);
-        let Some(about) = about else { return GateFuture::passed(answer) };
-        let changes = Arc::clone(&self.changes);
-        GateFuture::waiting(async move {
-            let answer = answer.await?;
-            match about.entry_type {
-                EntryType::ToolGrant => changes.may_use_other_tools(&about.agent_id),
-                EntryType::ServerGrant => changes.may_use_other_servers(&about.agent_id),
-            }
-            Ok(answer)
-        })
+    fn leave(&self, about: Self::Pass, outcome: &mut Result<Response, Error>) {
+        let Some(about) = about.filter(|_| outcome.is_ok()) else { return };
+        match about.entry_type {
+            EntryType::ToolGrant => self.0.may_use_other_tools(&about.agent_id),
+            EntryType::ServerGrant => self.0.may_use_other_servers(&about.agent_id),
+        }
     }
 }
 

@@ -20,7 +20,7 @@ use std::sync::{Arc, Weak};
 use arc_swap::ArcSwapOption;
 use foldhash::fast::RandomState;
 use mgp_security::access::AccessPolicy;
-use mgp_toolindex::discovery::ToolDiscoveryLayer;
+use mgp_toolindex::discovery::ToolDiscoveryGate;
 use mgp_types::mgp::ServerId;
 use mgp_types::{Context, Error, Principal, Session, code};
 use parking_lot::Mutex;
@@ -35,7 +35,7 @@ use self::watch::{Resource, Watches};
 use crate::parts::Parts;
 use crate::upstream::Line;
 
-pub(crate) use self::access::{TellAccessLayer, tell_endings};
+pub(crate) use self::access::{TellAccessGate, tell_endings};
 pub(crate) use self::levels::set_level;
 pub(crate) use self::listen::{declares_tasks, listen};
 pub(crate) use self::told::Teller;
@@ -55,7 +55,7 @@ pub(crate) struct Changes {
     levels: Levels,
     pub(crate) tasks: TaskBook,
     /// Tells of the lists of tools that it makes itself.
-    tools: ArcSwapOption<ToolDiscoveryLayer>,
+    tools: ArcSwapOption<ToolDiscoveryGate>,
     revision: AtomicU64,
     /// What is on its way to somebody.
     errands: Mutex<JoinSet<()>>,
@@ -80,7 +80,7 @@ impl Changes {
     }
 
     /// Has `tools` told as well that tools changed.
-    pub(crate) fn also_tell(&self, tools: ToolDiscoveryLayer) {
+    pub(crate) fn also_tell(&self, tools: ToolDiscoveryGate) {
         self.tools.store(Some(Arc::new(tools)));
     }
 

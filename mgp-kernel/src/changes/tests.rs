@@ -339,8 +339,8 @@ async fn a_client_that_does_not_read_holds_up_nobody() {
 
 #[tokio::test]
 async fn an_agent_hears_when_it_may_use_something_else_and_nobody_else_does() {
-    use mgp_security::access::AccessMethodsLayer;
-    use tower_layer::Layer as _;
+    use mgp_security::access::AccessMethodsGate;
+    use mgp_types::Gate as _;
     use tower_service::Service as _;
 
     let scene = Scene::with(GRANTED).await;
@@ -349,8 +349,8 @@ async fn an_agent_hears_when_it_may_use_something_else_and_nobody_else_does() {
     for peer in [&one, &other] {
         peer.call(&scene, "tools/list", "{}").await.unwrap();
     }
-    let service = AccessMethodsLayer::new(scene.parts.access.clone()).layer(scene.router.clone());
-    let mut service = super::TellAccessLayer(scene.parts.changes.clone()).layer(service);
+    let service = AccessMethodsGate::new(scene.parts.access.clone()).layer(scene.router.clone());
+    let mut service = super::TellAccessGate(scene.parts.changes.clone()).layer(service);
     let mut change = async |by: &str, name: &str, entry: &str| {
         let params =
             format!(r#"{{"name":"{name}","arguments":{{"agent_id":"one","server_id":"a",{entry}}}}}"#);

@@ -1,9 +1,8 @@
-use mgp_stream::event::{EventsLayer, ServeEvents};
+use mgp_stream::event::EventsGate;
 use mgp_types::mgp::{
     Event, EventSeverity, EventSubscribe, EventSubscribed, LifecycleChange, ServerState, Timestamp,
 };
-use mgp_types::{Method, Object, Principal, Request};
-use tower_layer::Layer;
+use mgp_types::{Gate, Gated, Method, Object, Principal, Request};
 use tower_service::Service;
 
 use super::{audience, channel_of, tell_lifecycle, tell_of_server};
@@ -11,13 +10,13 @@ use crate::router::Router;
 use crate::router::scene::{GRANTED, Peer, Scene};
 use crate::upstream::Line;
 
-fn front(scene: &Scene) -> ServeEvents<Router> {
-    EventsLayer::new(scene.parts.events.clone())
+fn front(scene: &Scene) -> Gated<EventsGate, Router> {
+    EventsGate::new(scene.parts.events.clone())
         .for_audience(audience(&scene.parts))
         .layer(scene.router.clone())
 }
 
-async fn subscribe(service: &ServeEvents<Router>, peer: &Peer, channels: &[&str]) -> EventSubscribed {
+async fn subscribe(service: &Gated<EventsGate, Router>, peer: &Peer, channels: &[&str]) -> EventSubscribed {
     let asked = Object::from_value(&EventSubscribe::new(channels.to_vec())).unwrap();
     let asked = String::from_utf8(asked.to_raw().as_bytes().to_vec()).unwrap();
     service.clone().call(peer.request("mgp/events/subscribe", &asked)).await.unwrap().body().unwrap()

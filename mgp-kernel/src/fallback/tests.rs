@@ -1,4 +1,6 @@
 use mgp_lifecycle::call::FallbackLayer;
+use tower_layer::Layer as _;
+use tower_service::Service as _;
 
 use super::*;
 use crate::resolve::ResolveLayer;
@@ -51,7 +53,7 @@ async fn told(scene: &Scene, rules: &str, error: Error) -> Option<Box<str>> {
     let peer = Peer::begin(scene, "one").await;
     let mut request = peer.request("tools/call", r#"{"name":"search"}"#);
     request.context.tool = Some(scene.tool("web", "search"));
-    let refused = NamesFallbackLayer::new(&config).layer(server).call(request).await.unwrap_err();
+    let refused = FallbackToolGate::new(&config).layer(server).call(request).await.unwrap_err();
     refused.recovery().and_then(|advice| advice.fallback_tool)
 }
 

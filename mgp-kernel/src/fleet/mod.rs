@@ -12,7 +12,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use foldhash::fast::RandomState;
 use mgp_discovery::config::model::ServerConfig;
-use mgp_security::access::TaskOwnersLayer;
+use mgp_security::access::TaskOwnersGate;
 use mgp_types::Principal;
 use mgp_types::mgp::{ServerId, ShutdownReason};
 use parking_lot::Mutex;
@@ -100,12 +100,12 @@ impl Fleet {
     }
 
     /// Whose the tasks are that were begun on `line`, however often that was connected anew, with the server at `place`.
-    pub(crate) fn task_owners(&self, line: &Line, place: &str) -> TaskOwnersLayer {
+    pub(crate) fn task_owners(&self, line: &Line, place: &str) -> TaskOwnersGate {
         self.task_owners.of(line, place)
     }
 
     /// Keeps them from the first connection on.
-    pub(crate) fn keep_task_owners(&self, line: &Line, place: &str, tasks: &TaskOwnersLayer) {
+    pub(crate) fn keep_task_owners(&self, line: &Line, place: &str, tasks: &TaskOwnersGate) {
         self.task_owners.keep(line, place, tasks);
     }
 

@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
-use mgp_security::access::TaskOwnersLayer;
+use mgp_security::access::TaskOwnersGate;
 use mgp_types::mgp::ServerId;
 use parking_lot::Mutex;
 
@@ -14,19 +14,19 @@ pub(super) struct Owners(Mutex<HashMap<Line, OfLine, RandomState>>);
 struct OfLine {
     /// Where the server is: another one has other tasks of the same ids.
     place: Box<str>,
-    tasks: TaskOwnersLayer,
+    tasks: TaskOwnersGate,
 }
 
 impl Owners {
     /// Those of the tasks that were begun on `line`, however often that was connected anew, with the server at `place`.
-    pub(super) fn of(&self, line: &Line, place: &str) -> TaskOwnersLayer {
+    pub(super) fn of(&self, line: &Line, place: &str) -> TaskOwnersGate {
         let known = self.0.lock();
         let kept = known.get(line).filter(|known| *known.place == *place);
         kept.map(|known| known.tasks.clone()).unwrap_or_default()
     }
 
     /// Keeps those of a line that is used from now on.
-    pub(super) fn keep(&self, line: &Line, place: &str, tasks: &TaskOwnersLayer) {
+    pub(super) fn keep(&self, line: &Line, place: &str, tasks: &TaskOwnersGate) {
         let mut known = self.0.lock();
         if known.len() >= MOST_LINES {
             known.retain(|_, of_line| !of_line.tasks.is_empty());

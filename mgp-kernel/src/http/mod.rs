@@ -16,7 +16,7 @@ use tower_layer::Stack;
 
 use self::foreign::OwnUserLayer;
 use self::paths::PathsLayer;
-pub(crate) use self::repeated::RepeatedLayer;
+pub(crate) use self::repeated::RepeatedHeadersGate;
 use crate::{Kernel, settings};
 
 impl Kernel {

@@ -1,14 +1,14 @@
 //! What is counted: calls of each server, how they ended, and how long they took.
 
 mod exposition;
-mod layer;
+mod gate;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 pub(crate) use self::exposition::exposition;
-pub(crate) use self::layer::MeterLayer;
+pub(crate) use self::gate::MeterGate;
 
 /// The calls of one server. Clones share the counts.
 #[derive(Debug, Clone, Default)]

@@ -1,28 +1,12 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
-use std::task::{Context, Poll};
 
 use foldhash::fast::RandomState;
-use mgp_security::GateFuture;
 use mgp_types::mgp::{AskedAs, ExtensionSet, Negotiated, Offer, method};
-use mgp_types::{Error, Kind, Method, Request, Response, Revision, RpcService, Session};
+use mgp_types::{Error, Flow, Gate, Kind, Method, Request, Response, Revision, Session};
 use parking_lot::Mutex;
-use tower_layer::Layer;
-use tower_service::Service;
 
-/// Offers MGP's methods as tools. Makes [`MethodsAsTools`] services.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct MethodsAsToolsLayer;
-
-impl<S> Layer<S> for MethodsAsToolsLayer {
-    type Service = MethodsAsTools<S>;
-
-    fn layer(&self, inner: S) -> MethodsAsTools<S> {
-        MethodsAsTools { inner, speaking: Speaking::default() }
-    }
-}
-
-/// The service of [`MethodsAsToolsLayer`].
+/// Offers MGP's methods as tools.
 ///
 /// A call of the tool `mgp.health.ping`, in any of the three spellings, becomes the method of that name further in, and
 /// its answer the tool's result: a plain MCP client can do what a peer that speaks MGP can. Who may do it is decided by
@@ -31,9 +15,8 @@ impl<S> Layer<S> for MethodsAsToolsLayer {
 ///
 /// Sits around all that serve methods, and behind what resolves tools, since no server's tool has such a name. Calls of
 /// other tools pass untouched and cost a look at the first letters of the name.
-#[derive(Debug, Clone)]
-pub(crate) struct MethodsAsTools<S> {
-    inner: S,
+#[derive(Debug, Clone, Default)]
+pub(crate) struct MethodsAsToolsGate {
     speaking: Speaking,
 }
 
@@ -49,27 +32,22 @@ struct Kept {
     speaking: Arc<Session>,
 }
 
-impl<S: RpcService<Future: 'static>> Service<Request> for MethodsAsTools<S> {
-    type Response = Response;
-    type Error = Error;
-    type Future = GateFuture<S::Future>;
+impl Gate for MethodsAsToolsGate {
+    /// The revision of a client that calls a method as a tool.
+    type Pass = Option<Revision>;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
+    fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
+        let Some(method) = stands_for(request) else { return Flow::Pass(None) };
+        match become_method(request, method, &self.speaking) {
+            Ok(revision) => Flow::Pass(Some(revision)),
+            Err(error) => Flow::Answer(AskedAs::Tool.answer(Err(error), Revision::LATEST)),
+        }
     }
 
-    fn call(&mut self, request: Request) -> Self::Future {
-        let Some(method) = stands_for(&request) else { return GateFuture::passed(self.inner.call(request)) };
-        match as_method(request, method, &self.speaking) {
-            Ok((request, revision)) => {
-                let answer = self.inner.call(request);
-                let raw = |response: Response| response.to_raw();
-                GateFuture::waiting(async move { AskedAs::Tool.answer(answer.await.map(raw), revision) })
-            }
-            Err(error) => {
-                GateFuture::waiting(async move { AskedAs::Tool.answer(Err(error), Revision::LATEST) })
-            }
-        }
+    fn leave(&self, revision: Self::Pass, outcome: &mut Result<Response, Error>) {
+        let Some(revision) = revision else { return };
+        let answer = std::mem::replace(outcome, Ok(Response::empty())).map(|response| response.to_raw());
+        *outcome = AskedAs::Tool.answer(answer, revision);
     }
 }
 
@@ -83,16 +61,16 @@ fn stands_for(request: &Request) -> Option<&'static str> {
     (!known).then_some(method)
 }
 
-/// The call of the method, in a session in which the method exists.
-fn as_method(
-    mut request: Request,
+/// Makes the request the call of the method, in a session in which the method exists.
+fn become_method(
+    request: &mut Request,
     method: &'static str,
     speaking: &Speaking,
-) -> Result<(Request, Revision), Error> {
+) -> Result<Revision, Error> {
     if request.kind == Kind::Notify {
         return Err(Error::invalid_request("a tool is called for its result, not by a notification"));
     }
-    let mut params = AskedAs::Tool.params(&request)?;
+    let mut params = AskedAs::Tool.params(request)?;
     if let Some(meta) = request.params.get("_meta") {
         params.set("_meta", meta);
     }
@@ -101,7 +79,7 @@ fn as_method(
     request.context.session = Some(session);
     request.method = Method::new(method);
     request.params = params;
-    Ok((request, revision))
+    Ok(revision)
 }
 
 impl Speaking {

@@ -4,6 +4,6 @@ mod as_tools;
 mod of_servers;
 mod permissions;
 
-pub(crate) use self::as_tools::MethodsAsToolsLayer;
-pub(crate) use self::of_servers::ServerHealthLayer;
-pub(crate) use self::permissions::OwnPermissionsLayer;
+pub(crate) use self::as_tools::MethodsAsToolsGate;
+pub(crate) use self::of_servers::ServerHealthGate;
+pub(crate) use self::permissions::OwnPermissionsGate;

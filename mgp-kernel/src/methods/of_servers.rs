@@ -1,68 +1,43 @@
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mgp_lifecycle::supervise::{Beat, ProbeMethod, probe};
-use mgp_security::GateFuture;
 use mgp_types::mgp::{
     HealthPong, HealthReport, HealthStatus, ServerState, Shutdown, ShutdownAnswer, Timestamp, method,
 };
-use mgp_types::{Error, Kind, Request, Response, Role, RpcService, code};
+use mgp_types::{Error, Flow, Gate, Kind, Request, Response, Role, code};
 use serde::Serialize;
-use tower_layer::Layer;
-use tower_service::Service;
 
 use crate::parts::{KERNEL, Parts};
 use crate::upstream::Upstream;
 
-/// Serves the methods of §11 for the servers of the kernel, where `server_id` names one. Makes [`ServerHealth`] services.
-#[derive(Clone)]
-pub(crate) struct ServerHealthLayer(pub(crate) Arc<Parts>);
-
-impl<S> Layer<S> for ServerHealthLayer {
-    type Service = ServerHealth<S>;
-
-    fn layer(&self, inner: S) -> ServerHealth<S> {
-        ServerHealth { inner, parts: Arc::clone(&self.0) }
-    }
-}
-
-/// The service of [`ServerHealthLayer`].
+/// Serves the methods of §11 for the servers of the kernel, where `server_id` names one.
 ///
 /// `mgp/health/ping`, `mgp/health/status` and `mgp/lifecycle/shutdown` with a `server_id` are about that server: it is
 /// asked in the best way that it understands, or stopped. Only operators may, unless the configuration lets agents; an
 /// agent learns nothing of a server that it does not reach in any case. Without `server_id` they are about the kernel
 /// and go on, like everything else.
 #[derive(Clone)]
-pub(crate) struct ServerHealth<S> {
-    inner: S,
-    parts: Arc<Parts>,
-}
+pub(crate) struct ServerHealthGate(pub(crate) Arc<Parts>);
 
-impl<S: RpcService> Service<Request> for ServerHealth<S> {
-    type Response = Response;
-    type Error = Error;
-    type Future = GateFuture<S::Future>;
+impl Gate for ServerHealthGate {
+    type Pass = ();
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
+    fn enter(&self, request: &mut Request) -> Flow {
         let ours = [method::HEALTH_PING, method::HEALTH_STATUS, method::LIFECYCLE_SHUTDOWN];
         let is_ours = request.kind == Kind::Call && ours.contains(&request.method.as_str());
         let server = request.params.text("server_id").filter(|server| is_ours && server != KERNEL);
-        let Some(server) = server else { return GateFuture::passed(self.inner.call(request)) };
-        match self.server(&request, &server) {
-            Ok(server) => GateFuture::waiting(answer(server, request)),
-            Err(error) => GateFuture::refused(error),
+        let Some(server) = server.map(std::borrow::Cow::into_owned) else { return Flow::Pass(()) };
+        match self.server(request, &server) {
+            Ok(server) => Flow::answer_later(answer(server, request.take())),
+            Err(error) => Flow::refuse(error),
         }
     }
 }
 
-impl<S> ServerHealth<S> {
+impl ServerHealthGate {
     fn server(&self, request: &Request, server: &str) -> Result<Arc<Upstream>, Error> {
-        let parts = &self.parts;
+        let parts = &self.0;
         let caller = request.context.principal.as_ref();
         let caller = caller.ok_or_else(|| Error::new(code::AUTH_REQUIRED, "who calls is not known"))?;
         let is_operator = caller.role() == Role::Operator;

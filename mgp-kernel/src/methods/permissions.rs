@@ -1,41 +1,12 @@
-use std::future::{Ready, ready};
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
-use mgp_security::GateFuture;
-use mgp_security::permission::{GrantRecord, HandleKey, HeldPermissions, HeldPermissionsLayer, Verdict};
+use mgp_security::permission::{GrantRecord, HandleKey, HeldPermissionsGate, Verdict};
 use mgp_types::mgp::{Decision, Grant, Permission, PermissionResponse, ServerId, method};
-use mgp_types::{Error, Request, Response, RpcService};
-use tower_layer::Layer;
-use tower_service::Service;
+use mgp_types::{Error, Flow, Gate, Request, Response};
 
 use crate::parts::{KERNEL, Parts};
 
-/// Answers clients that settle permissions with the kernel as they would with any server (§3.4–§3.6). Makes
-/// [`OwnPermissions`] services.
-#[derive(Clone)]
-pub(crate) struct OwnPermissionsLayer {
-    parts: Arc<Parts>,
-    held: HeldPermissionsLayer,
-}
-
-impl OwnPermissionsLayer {
-    pub(crate) fn new(parts: &Arc<Parts>) -> Self {
-        // The kernel needs nothing of its clients: what its servers need is decided by its own operators.
-        let held = HeldPermissionsLayer::new(Arc::new(|_| Arc::default()), parts.clock.clone());
-        Self { parts: Arc::clone(parts), held: held.with_handles(HandleKey::random()) }
-    }
-}
-
-impl<S> Layer<S> for OwnPermissionsLayer {
-    type Service = OwnPermissions<S>;
-
-    fn layer(&self, inner: S) -> OwnPermissions<S> {
-        OwnPermissions { inner, held: self.held.layer(Nothing), parts: Arc::clone(&self.parts) }
-    }
-}
-
-/// The service of [`OwnPermissionsLayer`].
+/// Answers clients that settle permissions with the kernel as they would with any server (§3.4–§3.6).
 ///
 /// `mgp/permission/request` is answered at once: with what the kernel's operators decided about the kernel itself as a
 /// server, then with what the client told before, and deferred for all else. What the client tells by
@@ -43,31 +14,30 @@ impl<S> Layer<S> for OwnPermissionsLayer {
 /// decide. The newer names of both are served alike. Where permissions were not negotiated none of them exists.
 /// Everything else passes untouched.
 #[derive(Clone)]
-pub(crate) struct OwnPermissions<S> {
-    inner: S,
-    held: HeldPermissions<Nothing>,
+pub(crate) struct OwnPermissionsGate {
     parts: Arc<Parts>,
+    held: HeldPermissionsGate,
 }
 
-impl<S: RpcService> Service<Request> for OwnPermissions<S> {
-    type Response = Response;
-    type Error = Error;
-    type Future = GateFuture<S::Future>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
+impl OwnPermissionsGate {
+    pub(crate) fn new(parts: &Arc<Parts>) -> Self {
+        // The kernel needs nothing of its clients: what its servers need is decided by its own operators.
+        let held = HeldPermissionsGate::new(Arc::new(|_| Arc::default()), parts.clock.clone());
+        Self { parts: Arc::clone(parts), held: held.with_handles(HandleKey::random()) }
     }
+}
 
-    fn call(&mut self, request: Request) -> Self::Future {
+impl Gate for OwnPermissionsGate {
+    type Pass = ();
+
+    fn enter(&self, request: &mut Request) -> Flow {
         match request.method.as_str() {
-            method::PERMISSION_REQUEST | method::PERMISSION_AWAIT => {
-                let (answer, parts) = (self.held.call(request), Arc::clone(&self.parts));
-                GateFuture::waiting(async move { decided(&parts, &answer.await?) })
-            }
-            method::PERMISSION_RESPONSE | method::PERMISSION_GRANT => {
-                GateFuture::waiting(self.held.call(request))
-            }
-            _ => GateFuture::passed(self.inner.call(request)),
+            method::PERMISSION_REQUEST | method::PERMISSION_AWAIT => match self.held.enter(request) {
+                Flow::Answer(answer) => Flow::Answer(answer.and_then(|answer| decided(&self.parts, &answer))),
+                flow => flow,
+            },
+            method::PERMISSION_RESPONSE | method::PERMISSION_GRANT => self.held.enter(request),
+            _ => Flow::Pass(()),
         }
     }
 }
@@ -103,33 +73,37 @@ fn decided(parts: &Parts, answer: &Response) -> Result<Response, Error> {
     Response::with_body(&told)
 }
 
-/// Where nothing arrives: what is about permissions is answered before.
-#[derive(Debug, Clone, Copy)]
-struct Nothing;
-
-impl Service<Request> for Nothing {
-    type Response = Response;
-    type Error = Error;
-    type Future = Ready<Result<Response, Error>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
-        ready(Err(Error::method_not_found(&request.method)))
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::future::{Ready, ready};
+    use std::task::{Context, Poll};
+
     use mgp_security::permission::Terms;
     use mgp_types::mgp::{ExtensionSet, Negotiated, Offer};
-    use mgp_types::{Method, Object, Principal, Revision, Session};
+    use mgp_types::{Method, Object, Principal, Revision, RpcService, Session};
+    use tower_service::Service;
 
     use super::*;
-    use crate::methods::MethodsAsToolsLayer;
+    use crate::methods::MethodsAsToolsGate;
     use crate::router::scene::{Scene, text};
+
+    /// Where nothing arrives: what is about permissions is answered before.
+    #[derive(Debug, Clone, Copy)]
+    struct Nothing;
+
+    impl Service<Request> for Nothing {
+        type Response = Response;
+        type Error = Error;
+        type Future = Ready<Result<Response, Error>>;
+
+        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn call(&mut self, request: Request) -> Self::Future {
+            ready(Err(Error::method_not_found(&request.method)))
+        }
+    }
 
     const ASKED: &str =
         r#"{"request_id":"perm-1","permissions":["shell","camera","memory.read"],"policy":"interactive"}"#;
@@ -157,7 +131,7 @@ mod tests {
     #[tokio::test]
     async fn what_nobody_decided_is_deferred_and_what_the_client_tells_is_kept_for_its_session() {
         let scene = Scene::open().await;
-        let mut service = OwnPermissionsLayer::new(&scene.parts).layer(Nothing);
+        let mut service = OwnPermissionsGate::new(&scene.parts).layer(Nothing);
         let (one, other) = (session(Revision::V2025_11_25, true), session(Revision::V2025_11_25, true));
         let answer = text(&call(&mut service, &one, "mgp/permission/request", ASKED).await.unwrap());
         assert_eq!(
@@ -181,7 +155,7 @@ mod tests {
     #[tokio::test]
     async fn what_an_operator_decided_about_the_kernel_is_answered_and_a_denial_outweighs_the_client() {
         let scene = Scene::open().await;
-        let mut service = OwnPermissionsLayer::new(&scene.parts).layer(Nothing);
+        let mut service = OwnPermissionsGate::new(&scene.parts).layer(Nothing);
         let (root, kernel) = (Principal::operator("root"), ServerId::from(KERNEL));
         let grants = &scene.parts.grants;
         grants.grant(&root, &kernel, &Permission::Camera, Terms::default()).await.unwrap();
@@ -202,7 +176,7 @@ mod tests {
     #[tokio::test]
     async fn a_client_without_sessions_gets_a_handle_that_is_worth_nothing_to_others() {
         let scene = Scene::open().await;
-        let mut service = OwnPermissionsLayer::new(&scene.parts).layer(Nothing);
+        let mut service = OwnPermissionsGate::new(&scene.parts).layer(Nothing);
         let stateless = session(Revision::V2026_07_28, true);
         let told = r#"{"request_id":"perm-1","grants":{"camera":"approved"}}"#;
         let answer = call(&mut service, &stateless, "mgp/permission/response", told).await.unwrap();
@@ -217,8 +191,8 @@ mod tests {
     #[tokio::test]
     async fn without_the_extension_there_are_no_such_methods_and_there_is_the_tool() {
         let scene = Scene::open().await;
-        let service = OwnPermissionsLayer::new(&scene.parts).layer(Nothing);
-        let mut service = MethodsAsToolsLayer.layer(service);
+        let service = OwnPermissionsGate::new(&scene.parts).layer(Nothing);
+        let mut service = MethodsAsToolsGate::default().layer(service);
         let plain = session(Revision::V2025_11_25, false);
         let refused = call(&mut service, &plain, "mgp/permission/request", ASKED).await.unwrap_err();
         assert_eq!(refused.code(), mgp_types::code::METHOD_NOT_FOUND);
@@ -230,7 +204,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_malformed_is_refused_and_what_is_about_something_else_passes() {
         let scene = Scene::open().await;
-        let mut service = OwnPermissionsLayer::new(&scene.parts).layer(Nothing);
+        let mut service = OwnPermissionsGate::new(&scene.parts).layer(Nothing);
         let one = session(Revision::V2025_11_25, true);
         let many: Vec<_> = (0..1000).map(|number| format!("com.example.p{number}")).collect();
         let many = serde_json::json!({"request_id": "x", "permissions": many, "policy": "interactive"});

@@ -5,7 +5,7 @@ use mgp_types::mgp::{AuditTarget, ServerId};
 use mgp_types::{Error, code};
 use serde::{Deserialize, Serialize};
 
-use super::layer::Asked;
+use super::gate::Asked;
 use crate::Applied;
 use crate::parts::Parts;
 

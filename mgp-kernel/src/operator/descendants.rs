@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tower_service::Service;
 
-use super::layer::random;
+use super::gate::random;
 use super::socket::Arrived;
 use crate::kernel::Kernel;
 use crate::peer::{PeerProcess, Process, ProcessId};

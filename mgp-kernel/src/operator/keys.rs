@@ -9,7 +9,7 @@ use mgp_types::mgp::{AuditTarget, Timestamp, ToolPatternError};
 use mgp_types::{Error, Principal, Role, RunningCalls};
 use serde::{Deserialize, Serialize};
 
-use super::layer::Asked;
+use super::gate::Asked;
 use super::page::Page;
 use crate::parts::Parts;
 use crate::settings;

@@ -12,8 +12,8 @@ pub(crate) mod config;
 pub(crate) mod control;
 #[cfg(unix)]
 mod descendants;
+mod gate;
 pub(crate) mod keys;
-mod layer;
 pub(crate) mod operators;
 pub(crate) mod page;
 pub(crate) mod permissions;
@@ -28,7 +28,7 @@ pub(crate) mod stats;
 pub(crate) mod status;
 pub(crate) mod tools;
 
-pub(crate) use self::layer::{OperatorLayer, random};
+pub(crate) use self::gate::{OperatorGate, random};
 
 /// The names of the methods.
 pub(crate) mod method {

@@ -4,7 +4,7 @@ use mgp_types::Error;
 use mgp_types::mgp::{AuditTarget, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::layer::Asked;
+use super::gate::Asked;
 use super::proof::Proof;
 
 /// Whether a connection may decide.

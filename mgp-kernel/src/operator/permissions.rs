@@ -9,7 +9,7 @@ use mgp_types::Error;
 use mgp_types::mgp::{AgentId, Decision, Permission, RiskLevel, Scope, ServerId, Timestamp, ToolName, code};
 use serde::{Deserialize, Serialize};
 
-use super::layer::Asked;
+use super::gate::Asked;
 use super::page::Page;
 use super::registrations;
 use crate::parts::Parts;

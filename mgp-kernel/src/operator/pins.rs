@@ -7,7 +7,7 @@ use mgp_types::mgp::{AuditTarget, ServerId, ToolName};
 use mgp_types::{Error, RawJson, code};
 use serde::{Deserialize, Serialize};
 
-use super::layer::Asked;
+use super::gate::Asked;
 use super::page::Page;
 use super::standing::ShownStanding;
 use crate::parts::Parts;

@@ -8,7 +8,7 @@ use mgp_types::Error;
 use mgp_types::mgp::{Permission, RiskLevel, ServerId, ServerStatus, Timestamp, TrustLevel};
 use serde::{Deserialize, Serialize};
 
-use super::layer::Asked;
+use super::gate::Asked;
 use super::page::Page;
 use super::permissions::Question;
 use crate::parts::Parts;

@@ -9,7 +9,7 @@ use mgp_types::mgp::{AuditTarget, ServerId, ServerState, ShutdownReason};
 use mgp_types::{Error, code};
 use serde::{Deserialize, Serialize};
 
-use super::layer::Asked;
+use super::gate::Asked;
 use super::standing::Counts;
 use crate::parts::Parts;
 use crate::upstream::Upstream;

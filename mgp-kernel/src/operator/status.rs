@@ -9,7 +9,7 @@ use mgp_types::mgp::{AuditTarget, Timestamp};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
-use super::layer::Asked;
+use super::gate::Asked;
 use super::servers::{self, ServerRow};
 use crate::parts::Parts;
 

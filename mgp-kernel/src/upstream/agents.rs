@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use foldhash::fast::RandomState;
 use mgp_discovery::config::model::ServerConfig;
-use mgp_security::access::AccessLayer;
+use mgp_security::access::AccessGate;
 use mgp_types::mgp::ShutdownReason;
-use mgp_types::{BoxFuture, Error, Principal, Request, Response, code};
+use mgp_types::{BoxFuture, Error, Gate, Principal, Request, Response, code, gates};
 use parking_lot::Mutex;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
-use tower_layer::Layer;
 use tower_service::Service;
 
 use super::instance::Instance;
@@ -20,8 +19,8 @@ use super::of_server::OfServer;
 use super::offered::Share;
 use crate::StartError;
 use crate::erased::Erased;
-use crate::fallback::NamesFallbackLayer;
-use crate::meter::MeterLayer;
+use crate::fallback::FallbackToolGate;
+use crate::meter::MeterGate;
 use crate::parts::Parts;
 
 /// A server to which agents have connections of their own, each with the credentials of that agent and no other's.
@@ -65,14 +64,17 @@ impl Agents {
         Arc::new_cyclic(|agents| {
             let mut sweeper = JoinSet::new();
             sweeper.spawn(sweep(Weak::clone(agents)));
-            let refusing = AccessLayer::new(parts.access.clone()).for_server(config.id.as_str().into());
-            let refusing = MeterLayer(of_server.meter.clone()).layer(refusing.layer(NoConnection));
+            let refusing = gates![
+                FallbackToolGate::new(config),
+                MeterGate(of_server.meter.clone()),
+                AccessGate::new(parts.access.clone()).for_server(config.id.as_str().into()),
+            ];
             Self {
                 parts: Arc::clone(parts),
                 config: Arc::clone(config),
                 of_server: of_server.clone(),
                 connections: Mutex::default(),
-                refusing: Erased::new(NamesFallbackLayer::new(config).layer(refusing)),
+                refusing: Erased::new(refusing.layer(NoConnection)),
                 _sweeper: sweeper,
             }
         })

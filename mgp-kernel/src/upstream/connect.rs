@@ -7,12 +7,12 @@ use http::{HeaderName, HeaderValue};
 use mgp_client_sdk::Client;
 use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::config::{Endpoint, Environment as _, ProcessEnvironment, Secret};
-use mgp_security::permission::AnswersPermissionsLayer;
+use mgp_security::permission::AnswersPermissionsGate;
 use mgp_transport::ConnectionLimits;
 use mgp_transport::child::{ChildCommand, Stderr};
 use mgp_transport::http::HttpClientBuilder;
 use mgp_types::mgp::{ExtensionSet, Offer};
-use mgp_types::{Error, Principal, RawJson, RpcService};
+use mgp_types::{Error, Gate as _, Principal, RawJson, RpcService};
 use tower_layer::Layer;
 
 use super::confined::{self, Program};
@@ -42,7 +42,7 @@ pub(super) async fn connect(shared: Arc<Shared>) -> Result<Client<Erased>, Error
         .handshake_timeout(startup_timeout(config))
         .limits(limits(&shared))
         .layer(Erasing)
-        .inbound_layer(AnswersPermissionsLayer::new(back.permissions.clone()))
+        .inbound_layer(AnswersPermissionsGate::new(back.permissions.clone()).into_layer())
         .inbound_layer(InboundLayer::new(&shared))
         .inbound_layer(PassOnLayer::new(shared.calls.clone(), shared.elicitations.clone()));
     // Whoever registered a script may have written another one since the last start.

@@ -1,7 +1,7 @@
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
-use mgp_security::access::TaskOwnersLayer;
+use mgp_security::access::TaskOwnersGate;
 use mgp_types::mgp::{EventSeverity, ServerId, method};
 use mgp_types::{
     BoxFuture, Error, Kind, Method, MethodRule, Object, Outbox, PassedMethods, RawJson, Request, Response,
@@ -32,7 +32,7 @@ struct Shared {
     calls: CallsInWork,
     elicitations: Elicitations,
     reports: Reports,
-    tasks: TaskOwnersLayer,
+    tasks: TaskOwnersGate,
     /// What the connection is part of, with the way back to it.
     back: Weak<super::shared::Shared>,
     changed: Changed,

@@ -45,7 +45,7 @@ pub(crate) use self::last_tools::list_last_tools;
 pub(crate) use self::line::Line;
 pub(crate) use self::of_server::OfServer;
 pub(crate) use self::offered::Share;
-pub(crate) use self::size::SizeLayer;
+pub(crate) use self::size::ResultSizeGate;
 use self::start::Patient;
 pub(crate) use self::start::{Start, WaitingCall};
 pub(crate) use self::told::{Told, What};

@@ -1,28 +1,33 @@
 use std::fmt;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use mgp_types::mgp::{
     AccessGrant, AccessQuery, AccessRevoke, AskedAs, Extension, Refusal, ToolName, TraceId, method, written,
 };
-use mgp_types::{Error, Kind, Principal, RawJson, Request, Response, Revision, RpcService, code};
+use mgp_types::{Error, Flow, Gate, Kind, Principal, RawJson, Request, Response, Revision, code};
 use serde::Serialize;
-use tower_layer::Layer;
-use tower_service::Service;
 
 use super::policy::operator;
 use super::{AccessError, AccessPolicy, KnownTargets, StoredEntry, Unmatched};
-use crate::GateFuture;
 
-/// Serves `mgp/access/query`, `mgp/access/grant` and `mgp/access/revoke` (§5.4). Makes [`AccessMethods`] services.
+/// Serves `mgp/access/query`, `mgp/access/grant` and `mgp/access/revoke` (§5.4).
+///
+/// Sits behind whatever authenticates and records, and around [`AccessGate`](super::AccessGate): what it serves it guards
+/// itself. The same three are served as tools under the names `mgp.access.query`, `mgp/access/query` and
+/// `mgp_access_query`, and so on; those names are reserved, no server's tool is ever called by them. As methods they
+/// exist only for a peer with which `access_control` was negotiated. Everything else passes untouched.
+///
+/// Reads `context.session`, `context.principal`, `context.trace`. Only an operator may grant and revoke (1000), an
+/// agent may ask about itself only (1001), and without a principal all is refused (1002), which is noted in
+/// `context.trail`. Allocates for what it serves only. Dropping a grant or a revocation makes it whole or not at all.
 #[derive(Clone)]
-pub struct AccessMethodsLayer {
+pub struct AccessMethodsGate {
     policy: AccessPolicy,
     targets: Option<Arc<dyn KnownTargets>>,
 }
 
-impl AccessMethodsLayer {
-    /// A layer that asks and changes `policy`.
+impl AccessMethodsGate {
+    /// Returns a gate that asks and changes `policy`.
     pub const fn new(policy: AccessPolicy) -> Self {
         Self { policy, targets: None }
     }
@@ -35,49 +40,19 @@ impl AccessMethodsLayer {
     }
 }
 
-impl fmt::Debug for AccessMethodsLayer {
+impl fmt::Debug for AccessMethodsGate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AccessMethodsLayer").field("policy", &self.policy).finish_non_exhaustive()
+        f.debug_struct("AccessMethodsGate").field("policy", &self.policy).finish_non_exhaustive()
     }
 }
 
-impl<S> Layer<S> for AccessMethodsLayer {
-    type Service = AccessMethods<S>;
+impl Gate for AccessMethodsGate {
+    type Pass = ();
 
-    fn layer(&self, inner: S) -> AccessMethods<S> {
-        AccessMethods { inner, layer: self.clone() }
-    }
-}
-
-/// The service of [`AccessMethodsLayer`].
-///
-/// Sits behind whatever authenticates and records, and around [`Access`](super::Access): what it serves it guards
-/// itself. The same three are served as tools under the names `mgp.access.query`, `mgp/access/query` and
-/// `mgp_access_query`, and so on; those names are reserved, no server's tool is ever called by them. As methods they
-/// exist only for a peer with which `access_control` was negotiated. Everything else passes untouched.
-///
-/// Reads `context.session`, `context.principal`, `context.trace`. Only an operator may grant and revoke (1000), an
-/// agent may ask about itself only (1001), and without a principal all is refused (1002), which is noted in
-/// `context.trail`. Allocates for what it serves only. Dropping a grant or a revocation makes it whole or not at all.
-#[derive(Debug, Clone)]
-pub struct AccessMethods<S> {
-    inner: S,
-    layer: AccessMethodsLayer,
-}
-
-impl<S: RpcService> Service<Request> for AccessMethods<S> {
-    type Response = Response;
-    type Error = Error;
-    type Future = GateFuture<S::Future>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
-        match asked(&request) {
-            None => GateFuture::passed(self.inner.call(request)),
-            Some(asked) => GateFuture::waiting(asked.answer(self.layer.clone(), request)),
+    fn enter(&self, request: &mut Request) -> Flow {
+        match asked(request) {
+            None => Flow::Pass(()),
+            Some(asked) => Flow::answer_later(asked.answer(self.clone(), request.take())),
         }
     }
 }
@@ -113,12 +88,12 @@ impl Operation {
 }
 
 impl Asked {
-    async fn answer(self, layer: AccessMethodsLayer, request: Request) -> Result<Response, Error> {
+    async fn answer(self, gate: AccessMethodsGate, request: Request) -> Result<Response, Error> {
         self.form.check(&request, &Extension::AccessControl)?;
         if request.kind == Kind::Notify {
             return Err(Error::invalid_request("access is changed and told by calls, not by notifications"));
         }
-        let outcome = self.result(&layer, &request).await;
+        let outcome = self.result(&gate, &request).await;
         if let (Err(error), Some(trail)) = (&outcome, &request.context.trail)
             && matches!(error.code(), code::PERMISSION_DENIED | code::ACCESS_DENIED | code::AUTH_REQUIRED)
         {
@@ -128,18 +103,18 @@ impl Asked {
         self.form.answer(outcome, revision)
     }
 
-    async fn result(self, layer: &AccessMethodsLayer, request: &Request) -> Result<RawJson, Error> {
+    async fn result(self, gate: &AccessMethodsGate, request: &Request) -> Result<RawJson, Error> {
         let by = request.context.principal.as_ref().ok_or(AccessError::Unauthenticated)?;
         if !matches!(self.operation, Operation::Query) {
             operator(by)?; // Before the parameters are looked at: what is wrong with them is not an agent's business.
         }
         let trace = request.context.trace;
-        let policy = &layer.policy;
+        let policy = &gate.policy;
         match self.operation {
             Operation::Query => written(&policy.query(by, &self.form.read::<AccessQuery>(request)?)?),
             Operation::Grant => {
                 let wanted: AccessGrant = self.form.read(request)?;
-                layer.check(&wanted)?;
+                gate.check(&wanted)?;
                 grant(policy, by, trace, wanted).await
             }
             Operation::Revoke => revoke(policy, by, trace, self.form.read(request)?).await,
@@ -155,7 +130,7 @@ impl Asked {
     }
 }
 
-impl AccessMethodsLayer {
+impl AccessMethodsGate {
     fn check(&self, wanted: &AccessGrant) -> Result<(), Unmatched> {
         let Some(targets) = self.targets.as_ref().filter(|_| !wanted.force) else { return Ok(()) };
         let tool = wanted.tool_name.as_ref().map(ToolName::as_str).filter(|tool| *tool != "*");

@@ -3,8 +3,8 @@
 //! An [`AccessPolicy`] decides: an entry for the tool before an entry for the server before the server's default. Entries may
 //! be for patterns: an exact one decides before a pattern, the pattern with more characters that stand for themselves before
 //! another, and of two as narrow the one that denies.
-//! [`AccessLayer`] holds requests to it, and [`AccessMethodsLayer`] lets operators change it while it runs.
-//! [`TaskOwnersLayer`] keeps the tasks of agents apart that share one way to a server.
+//! [`AccessGate`] holds requests to it, and [`AccessMethodsGate`] lets operators change it while it runs.
+//! [`TaskOwnersGate`] keeps the tasks of agents apart that share one way to a server.
 //!
 //! ```
 //! use mgp_security::access::AccessPolicy;
@@ -27,8 +27,8 @@
 //! | | |
 //! |---|---|
 //! | [`AccessPolicy`], [`Verdict`] | who may what, and why |
-//! | [`AccessLayer`] | holds requests to it |
-//! | [`AccessMethodsLayer`] | lets operators ask about it and change it |
+//! | [`AccessGate`] | holds requests to it |
+//! | [`AccessMethodsGate`] | lets operators ask about it and change it |
 //! | [`KnownTargets`], [`Unmatched`] | keeps them from entries that stand for nothing |
 //! | [`Endings`] | hears of entries that end by themselves |
 //! | [`AccessEntry`], [`AccessStore`] | what operators said, and where it is kept |
@@ -37,7 +37,7 @@ mod defaults;
 mod endings;
 mod entry;
 mod error;
-mod layer;
+mod gate;
 mod methods;
 mod patterns;
 mod policy;
@@ -53,14 +53,14 @@ mod tasks;
 pub use self::endings::Endings;
 pub use self::entry::{AccessEntry, StoredEntry};
 pub use self::error::AccessError;
-pub use self::layer::{Access, AccessLayer};
-pub use self::methods::{AccessMethods, AccessMethodsLayer};
+pub use self::gate::{AccessGate, AccessListing};
+pub use self::methods::AccessMethodsGate;
 pub use self::policy::{AccessPolicy, AccessPolicyBuilder, Revoked, Verdict};
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::SqliteAccessStore;
 pub use self::store::{AccessStore, MemoryAccessStore};
 pub use self::targets::{KnownTargets, Unmatched};
-pub use self::tasks::{TaskOwners, TaskOwnersFuture, TaskOwnersLayer};
+pub use self::tasks::{TaskAnswer, TaskOwnersGate};
 
 #[cfg(test)]
 mod tests;

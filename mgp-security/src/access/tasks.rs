@@ -1,27 +1,28 @@
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
-use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use memchr::memmem::Finder;
 use mgp_types::mcp::task::{TaskStatus, begun};
 use mgp_types::mgp::Refusal;
-use mgp_types::{Error, Object, Origin, Principal, RawJson, Request, Response, RpcService, Shape, code};
+use mgp_types::{Error, Flow, Gate, Object, Origin, Principal, RawJson, Request, Response, Shape, code};
 use parking_lot::Mutex;
-use pin_project_lite::pin_project;
 use tokio::time::Instant;
-use tower_layer::Layer;
-use tower_service::Service;
 
 use crate::refusal::refusal;
 
-/// Keeps the tasks that a caller began to itself, where many share one way to a server. Makes [`TaskOwners`] services,
-/// which share what they know.
+/// Keeps the tasks that a caller began to itself, where many share one way to a server. Clones share what they know.
+///
+/// A server behind one connection takes all of its callers for one, and gives each the tasks of all. So this notes
+/// who began a task, lets nobody else ask about it, and leaves of a list of tasks those of the caller. A task that is
+/// not known, because it began before this process or very long ago, is nobody's. What the server says of a task unasked
+/// does not pass here: whoever hands out notifications has to look for its owner.
+///
+/// Sits behind access. Reads `context.principal`; fills `context.trail`. A refusal is 1001, and the same whether there
+/// is such a task or not. The result of a call is searched for one word; only a task takes a lock.
 #[derive(Clone, Default)]
-pub struct TaskOwnersLayer(Arc<Mutex<Known>>);
+pub struct TaskOwnersGate(Arc<Mutex<Known>>);
 
 /// Who began which task; bounded by [`MAX_TASKS`], the oldest is forgotten first.
 #[derive(Default)]
@@ -32,8 +33,8 @@ struct Known {
     open: HashMap<Arc<str>, Instant, foldhash::quality::RandomState>,
 }
 
-impl TaskOwnersLayer {
-    /// A layer that knows of no task yet.
+impl TaskOwnersGate {
+    /// Returns a gate that knows of no task yet.
     pub fn new() -> Self {
         Self::default()
     }
@@ -66,70 +67,40 @@ impl TaskOwnersLayer {
     }
 }
 
-impl<S> Layer<S> for TaskOwnersLayer {
-    type Service = TaskOwners<S>;
+impl Gate for TaskOwnersGate {
+    type Pass = Option<TaskAnswer>;
 
-    fn layer(&self, inner: S) -> TaskOwners<S> {
-        TaskOwners { inner, known: self.0.clone() }
-    }
-}
-
-/// The service of [`TaskOwnersLayer`].
-///
-/// A server behind one connection takes all of its callers for one, and gives each the tasks of all. So this notes
-/// who began a task, lets nobody else ask about it, and leaves of a list of tasks those of the caller. A task that is
-/// not known, because it began before this process or very long ago, is nobody's. What the server says of a task unasked
-/// does not pass here: whoever hands out notifications has to look for its owner.
-///
-/// Sits behind access. Reads `context.principal`; fills `context.trail`. A refusal is 1001, and the same whether there
-/// is such a task or not. The result of a call is searched for one word; only a task takes a lock.
-#[derive(Clone)]
-pub struct TaskOwners<S> {
-    inner: S,
-    known: Arc<Mutex<Known>>,
-}
-
-impl<S: RpcService> Service<Request> for TaskOwners<S> {
-    type Response = Response;
-    type Error = Error;
-    type Future = TaskOwnersFuture<S::Future>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
+    fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
         let then = match request.method.as_str() {
             "tools/call" => Then::Note,
             "tasks/list" => Then::Filter,
-            "subscriptions/listen" if !self.owns_all(&request, &listened_to(&request)) => {
-                return refused(&request);
+            "subscriptions/listen" if !self.owns_all(request, &listened_to(request)) => {
+                return refused(request);
             }
-            name if name.starts_with("tasks/") && !self.owns_all(&request, &named(&request)) => {
-                return refused(&request);
+            name if name.starts_with("tasks/") && !self.owns_all(request, &named(request)) => {
+                return refused(request);
             }
-            "tasks/get" | "tasks/cancel" => Then::Follow { is_over: false, task: named(&request) },
-            "tasks/result" => Then::Follow { is_over: true, task: named(&request) },
-            _ => return TaskOwnersFuture::Passed { future: self.inner.call(request) },
+            "tasks/get" | "tasks/cancel" => Then::Follow { is_over: false, task: named(request) },
+            "tasks/result" => Then::Follow { is_over: true, task: named(request) },
+            _ => return Flow::Pass(None),
         };
-        let Some(principal) = request.context.principal.clone() else {
-            return if matches!(then, Then::Note) {
-                TaskOwnersFuture::Passed { future: self.inner.call(request) }
-            } else {
-                refused(&request)
-            };
-        };
-        let known = self.known.clone();
-        TaskOwnersFuture::Watched {
-            future: self.inner.call(request),
-            watch: Watch { then, principal, known },
+        match request.context.principal.clone() {
+            Some(principal) => Flow::Pass(Some(TaskAnswer { then, principal })),
+            None if matches!(then, Then::Note) => Flow::Pass(None),
+            None => refused(request),
+        }
+    }
+
+    fn leave(&self, pass: Self::Pass, outcome: &mut Result<Response, Error>) {
+        if let Some(watch) = pass {
+            watch.look(&self.0, outcome);
         }
     }
 }
 
-impl<S> TaskOwners<S> {
+impl TaskOwnersGate {
     fn owns_all(&self, request: &Request, tasks: &[Option<String>]) -> bool {
-        let known = self.known.lock();
+        let known = self.0.lock();
         tasks.iter().all(|task| {
             let owner = task.as_ref().and_then(|task| known.owners.get(&**task));
             owner.is_some() && owner == request.context.principal.as_ref()
@@ -154,12 +125,11 @@ fn listened_to(request: &Request) -> Vec<Option<String>> {
     }
 }
 
-fn refused<F>(request: &Request) -> TaskOwnersFuture<F> {
+fn refused<P>(request: &Request) -> Flow<P> {
     if let Some(trail) = &request.context.trail {
         trail.note_refusal(Refusal::new("access", "not-your-task"));
     }
-    let error = refusal(code::ACCESS_DENIED, "there is no such task of yours");
-    TaskOwnersFuture::Refused { error: Some(error) }
+    Flow::refuse(refusal(code::ACCESS_DENIED, "there is no such task of yours"))
 }
 
 impl Known {
@@ -197,26 +167,29 @@ enum Then {
 }
 
 /// Whose answer it is, and what is done with it.
-#[doc(hidden)]
-pub struct Watch {
+pub struct TaskAnswer {
     then: Then,
     principal: Principal,
-    known: Arc<Mutex<Known>>,
 }
 
-impl Watch {
-    fn look(&self, outcome: Result<Response, Error>) -> Result<Response, Error> {
-        match &self.then {
-            Then::Note => {
-                if let Some(task) = outcome.as_ref().ok().and_then(|response| told_to_begin(&response.result))
-                {
-                    self.known.lock().note(&task, &self.principal);
+impl TaskAnswer {
+    fn look(&self, known: &Mutex<Known>, outcome: &mut Result<Response, Error>) {
+        match (&self.then, outcome) {
+            (Then::Note, Ok(response)) => {
+                if let Some(task) = told_to_begin(&response.result) {
+                    known.lock().note(&task, &self.principal);
                 }
-                outcome
             }
-            Then::Filter => self.own(outcome?),
-            Then::Follow { is_over, task } => {
-                let has_ended = match &outcome {
+            (Then::Filter, outcome @ Ok(_)) => {
+                if let Ok(response) = outcome
+                    && let Err(error) = self.keep_own(known, response)
+                {
+                    *outcome = Err(error);
+                }
+            }
+            (Then::Note | Then::Filter, Err(_)) => {}
+            (Then::Follow { is_over, task }, outcome) => {
+                let has_ended = match outcome {
                     Ok(response) => {
                         *is_over || Object::from_raw(&response.result).is_ok_and(|task| has_ended(&task))
                     }
@@ -226,14 +199,14 @@ impl Watch {
                     }
                 };
                 if let Some(task) = task.iter().flatten().find(|_| has_ended) {
-                    self.known.lock().open.remove(&**task);
+                    known.lock().open.remove(&**task);
                 }
-                outcome
             }
         }
     }
 
-    fn own(&self, mut response: Response) -> Result<Response, Error> {
+    /// Leaves of a list of tasks those of the caller.
+    fn keep_own(&self, known: &Mutex<Known>, response: &mut Response) -> Result<(), Error> {
         let malformed = || Error::misbehaved("the list of tasks is none");
         if response.context.stamp.is_some() {
             response.result = response.to_raw();
@@ -241,74 +214,28 @@ impl Watch {
             response.context.shape = Shape::Opaque;
         }
         let mut result = Object::from_raw(&response.result).map_err(|_| malformed())?;
-        let Some(tasks) = result.get("tasks") else { return Ok(response) };
+        let Some(tasks) = result.get("tasks") else { return Ok(()) };
         let mut tasks: Vec<Object> = tasks.to().map_err(|_| malformed())?;
-        let known = self.known.lock();
+        let known = known.lock();
         tasks.retain(|task| {
             task.text("taskId").and_then(|id| known.owners.get(&*id)) == Some(&self.principal)
         });
         drop(known);
         result.set("tasks", RawJson::from_value(&tasks).map_err(|_| malformed())?);
         response.result = result.to_raw();
-        Ok(response)
+        Ok(())
     }
 }
 
-pin_project! {
-    /// The future of [`TaskOwners`].
-    #[project = Projected]
-    #[must_use = "futures do nothing unless polled"]
-    pub enum TaskOwnersFuture<F> {
-        /// The task is not the caller's.
-        #[doc(hidden)]
-        Refused { error: Option<Error> },
-        /// The service behind the layer answers.
-        #[doc(hidden)]
-        Passed { #[pin] future: F },
-        /// The service behind the layer answers, and the answer is looked at.
-        #[doc(hidden)]
-        Watched { #[pin] future: F, watch: Watch },
-    }
-}
-
-impl<F: Future<Output = Result<Response, Error>>> Future for TaskOwnersFuture<F> {
-    type Output = Result<Response, Error>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.project() {
-            Projected::Refused { error } => {
-                Poll::Ready(Err(error.take().expect("a future is not polled again after it was ready")))
-            }
-            Projected::Passed { future } => future.poll(cx),
-            Projected::Watched { future, watch } => {
-                let outcome = ready!(future.poll(cx));
-                Poll::Ready(watch.look(outcome))
-            }
-        }
-    }
-}
-
-impl fmt::Debug for TaskOwnersLayer {
+impl fmt::Debug for TaskOwnersGate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TaskOwnersLayer").field("tasks", &self.0.lock().begun.len()).finish()
+        f.debug_struct("TaskOwnersGate").field("tasks", &self.0.lock().begun.len()).finish()
     }
 }
 
-impl fmt::Debug for Watch {
+impl fmt::Debug for TaskAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Watch").field("then", &self.then).finish_non_exhaustive()
-    }
-}
-
-impl<S: fmt::Debug> fmt::Debug for TaskOwners<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TaskOwners").field("inner", &self.inner).finish_non_exhaustive()
-    }
-}
-
-impl<F> fmt::Debug for TaskOwnersFuture<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TaskOwnersFuture").finish_non_exhaustive()
+        f.debug_struct("TaskAnswer").field("then", &self.then).finish_non_exhaustive()
     }
 }
 

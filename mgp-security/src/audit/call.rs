@@ -6,7 +6,7 @@ use mgp_types::mgp::{
     ServerId, ToolName, TraceId, Trail, ValidatorName, code,
 };
 use mgp_types::{
-    CallEnding, Concern, Error, Gate, Method, Object, Origin, Principal, RawJson, Request, Response,
+    CallEnding, Concern, Error, GateKind, Method, Object, Origin, Principal, RawJson, Request, Response,
 };
 use tokio::time::Instant;
 
@@ -58,7 +58,7 @@ impl Subject {
         if *method == Method::TOOLS_CALL {
             return Self::Tool;
         }
-        match method.rule().filter(|rule| rule.gates.has(Gate::Record)).map(|rule| rule.concern) {
+        match method.rule().filter(|rule| rule.gates.has(GateKind::Record)).map(|rule| rule.concern) {
             Some(Concern::Resource) => Self::Resource,
             Some(Concern::Prompt) => Self::Prompt,
             _ => Self::Other,

@@ -6,7 +6,7 @@
 //! | [`AuditLog`] | keeps events in a chain, in memory or in SQLite |
 //! | [`LogReader`] | searches, counts, writes out and verifies them |
 //! | [`Subscription`] | tells others of them |
-//! | [`TraceIdLayer`], [`trace_of`], [`notification`] | carry trace ids on |
+//! | [`TraceIdGate`], [`trace_of`], [`notification`] | carry trace ids on |
 //! | [`Redaction`] | takes secrets out of what is recorded |
 
 mod arguments;
@@ -37,7 +37,7 @@ pub use self::log::{
     PRUNED, Period, Query, Reason, Retention, Stats, Subscription, Tail, Verified, VerifyError,
 };
 pub use self::notification::notification;
-pub use self::outgoing::{TraceIdLayer, TraceIds};
+pub use self::outgoing::TraceIdGate;
 pub use self::redact::Redaction;
 pub use self::service::Audit;
 pub use self::trace::trace_of;

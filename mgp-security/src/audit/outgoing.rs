@@ -1,12 +1,9 @@
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use mgp_types::mgp::{Extension, TraceId};
-use mgp_types::{Error, Kind, Object, RawJson, Request, Response, RpcService, Session};
-use tower_layer::Layer;
-use tower_service::Service;
+use mgp_types::{Flow, Gate, Kind, Object, RawJson, Request, Session};
 
 use super::trace::{from_traceparent, trace_of};
 use crate::random;
@@ -20,16 +17,16 @@ use crate::random;
 ///
 /// Sits on the way out, above the retries, so that each try has the same id. Reads `context.trace`, or else what the
 /// request carries, and writes `context.trace`, with a new id if there was none. Refuses nothing and never waits, and
-/// allocates for what it writes; its future is that of the service further in.
+/// allocates for what it writes.
 #[derive(Clone)]
-pub struct TraceIdLayer {
+pub struct TraceIdGate {
     peer: Peer,
 }
 
 /// Where the session with the peer is found; the slot of the request may hold that of whoever it came from.
 type Peer = Arc<dyn Fn(&Request) -> Option<Arc<Session>> + Send + Sync>;
 
-impl TraceIdLayer {
+impl TraceIdGate {
     /// For a peer whose session is in `context.session`.
     pub fn new() -> Self {
         Self { peer: Arc::new(|request| request.context.session.clone()) }
@@ -42,56 +39,29 @@ impl TraceIdLayer {
     }
 }
 
-impl Default for TraceIdLayer {
+impl Default for TraceIdGate {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl fmt::Debug for TraceIdLayer {
+impl fmt::Debug for TraceIdGate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TraceIdLayer").finish_non_exhaustive()
+        f.debug_struct("TraceIdGate").finish_non_exhaustive()
     }
 }
 
-impl<S> Layer<S> for TraceIdLayer {
-    type Service = TraceIds<S>;
+impl Gate for TraceIdGate {
+    type Pass = ();
 
-    fn layer(&self, inner: S) -> TraceIds<S> {
-        TraceIds { inner, peer: Arc::clone(&self.peer) }
-    }
-}
-
-/// The service of [`TraceIdLayer`].
-#[derive(Clone)]
-pub struct TraceIds<S> {
-    inner: S,
-    peer: Peer,
-}
-
-impl<S: fmt::Debug> fmt::Debug for TraceIds<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TraceIds").field("inner", &self.inner).finish_non_exhaustive()
-    }
-}
-
-impl<S: RpcService> Service<Request> for TraceIds<S> {
-    type Response = Response;
-    type Error = Error;
-    type Future = S::Future;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, mut request: Request) -> S::Future {
+    fn enter(&self, request: &mut Request) -> Flow {
         if request.kind == Kind::Call {
-            let id = trace_of(&request).unwrap_or_else(random::trace_id);
+            let id = trace_of(request).unwrap_or_else(random::trace_id);
             request.context.trace = Some(id);
-            let session = (self.peer)(&request);
+            let session = (self.peer)(request);
             write(&mut request.params, id, session.as_deref());
         }
-        self.inner.call(request)
+        Flow::Pass(())
     }
 }
 
@@ -144,6 +114,8 @@ mod tests {
     use mgp_types::Revision;
     use mgp_types::mgp::{ExtensionSet, Negotiated, Offer};
 
+    use tower_service::Service as _;
+
     use super::*;
     use crate::doubles::Server;
 
@@ -157,7 +129,7 @@ mod tests {
         Arc::new(session)
     }
 
-    fn sent(layer: &TraceIdLayer, request: Request) -> Request {
+    fn sent(layer: &TraceIdGate, request: Request) -> Request {
         let server = Server::new();
         layer.layer(server.clone()).call(request).now_or_never().unwrap().unwrap();
         server.last()
@@ -171,7 +143,7 @@ mod tests {
     #[test]
     fn every_call_to_a_peer_with_audit_carries_a_trace_id() {
         let session = session(Revision::LATEST_SESSION, &["audit"]);
-        let layer = TraceIdLayer::to_peer(move || Some(Arc::clone(&session)));
+        let layer = TraceIdGate::to_peer(move || Some(Arc::clone(&session)));
         for method in ["tools/call", "tools/list", "ping", "mgp/access/query"] {
             let request = sent(&layer, Request::call(method, Object::new()));
             let id = request.context.trace.unwrap();
@@ -195,7 +167,7 @@ mod tests {
         let session = session(Revision::LATEST_SESSION, &["audit"]);
         let mut request = call(r#"{"trace_id":"not one"}"#);
         request.context.trace = ID.parse().ok();
-        let request = sent(&TraceIdLayer::to_peer(move || Some(Arc::clone(&session))), request);
+        let request = sent(&TraceIdGate::to_peer(move || Some(Arc::clone(&session))), request);
         assert_eq!(request.params.text("trace_id").unwrap(), ID);
     }
 
@@ -207,7 +179,7 @@ mod tests {
             (Revision::LATEST, &[][..]),
         ] {
             let session = session(revision, extensions);
-            let layer = TraceIdLayer::to_peer(move || Some(Arc::clone(&session)));
+            let layer = TraceIdGate::to_peer(move || Some(Arc::clone(&session)));
             let request = sent(&layer, call(&format!(r#"{{"name":"x","trace_id":"{ID}"}}"#)));
             assert!(!request.params.contains("trace_id"));
             let parent = request.meta("traceparent").and_then(|parent| parent.to_text());
@@ -215,7 +187,7 @@ mod tests {
             assert_eq!(id.as_deref(), revision.is_stateless().then_some(ID));
         }
         let params = format!(r#"{{"trace_id":"{ID}","_mgp":{{"trace_id":"{ID}"}}}}"#);
-        assert!(sent(&TraceIdLayer::new(), call(&params)).params.is_empty());
+        assert!(sent(&TraceIdGate::new(), call(&params)).params.is_empty());
     }
 
     #[test]
@@ -223,7 +195,7 @@ mod tests {
         let session = session(Revision::LATEST, &["audit"]);
         let meta = format!(r#"{{"traceparent":"{PARENT}","tracestate":"a=1","baggage":"b=2"}}"#);
         let request = call(&format!(r#"{{"_meta":{meta}}}"#));
-        let request = sent(&TraceIdLayer::to_peer(move || Some(Arc::clone(&session))), request);
+        let request = sent(&TraceIdGate::to_peer(move || Some(Arc::clone(&session))), request);
         assert_eq!(request.params.bytes("_meta").unwrap(), meta.as_bytes());
         assert_eq!(request.params.text("trace_id").unwrap(), ID);
     }

@@ -83,7 +83,7 @@ impl AuthLayer {
         Self { stand_ins: StandIns::MethodsOfMgp, ..self }
     }
 
-    /// Leaves it to a [`KeyScopeLayer`](super::KeyScopeLayer) behind what resolves tools whether a key is for the tool of a
+    /// Leaves it to a [`KeyScopeGate`](super::KeyScopeGate) behind what resolves tools whether a key is for the tool of a
     /// call, and to `names` which tools are listed: of which server a tool is, only a catalog knows.
     #[must_use]
     pub fn resolved_behind(

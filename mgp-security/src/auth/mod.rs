@@ -52,7 +52,7 @@ pub use self::layer::{Auth, AuthLayer};
 pub use self::names::reserved_owner;
 pub use self::permission::{ApiPermission, ApiPermissions};
 pub use self::ring::{Authenticated, KeyRing};
-pub use self::scope::{KeyScopeLayer, KeyScoped};
+pub use self::scope::KeyScopeGate;
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::SqliteKeyStore;
 pub use self::store::{KeyStore, MemoryKeyStore};

@@ -7,19 +7,19 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`ConfirmationLayer`] | has calls confirmed |
+//! | [`ConfirmationGate`] | has calls confirmed |
 //! | [`ConfirmationSettings`] | which |
 //! | [`Tickets`] | confirmations given ahead |
 //! | [`Binding`] | what a confirmation is for |
 
 mod binding;
+mod gate;
 mod rounds;
-mod service;
 mod settings;
 mod tickets;
 
 pub use self::binding::Binding;
-pub use self::service::{Confirmation, ConfirmationLayer};
+pub use self::gate::ConfirmationGate;
 pub use self::settings::ConfirmationSettings;
 pub use self::tickets::{TicketId, Tickets};
 

@@ -2,8 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_types::mgp::{Decision, Permission, RiskLevel, Trail};
-use mgp_types::{Error, Kind, Origin, Principal, RawJson, Request, Response, code};
-use tower_layer::Layer;
+use mgp_types::{Error, Gate, Gated, Kind, Origin, Principal, RawJson, Request, Response, code};
 use tower_service::Service;
 
 use super::*;
@@ -25,7 +24,7 @@ async fn call(
     tickets: &Tickets,
     request: Request,
 ) -> Result<Response, Error> {
-    ConfirmationLayer::with_tickets(settings, approver, tickets.clone())
+    ConfirmationGate::with_tickets(settings, approver, tickets.clone())
         .layer(Server::new())
         .call(request)
         .await
@@ -353,8 +352,8 @@ mod rounds {
     const ASKED: &str = r#"{"resultType":"input_required","inputRequests":{},"requestState":"s1"}"#;
 
     /// One layer and what is behind it, to be called several times.
-    fn gate(asked: &'static str, approver: &Arc<Answering>) -> Confirmation<Server> {
-        let layer = ConfirmationLayer::with_tickets(ConfirmationSettings::new(), approver.clone(), tickets());
+    fn gate(asked: &'static str, approver: &Arc<Answering>) -> Gated<ConfirmationGate, Server> {
+        let layer = ConfirmationGate::with_tickets(ConfirmationSettings::new(), approver.clone(), tickets());
         layer.layer(Server::with_result(asked))
     }
 

@@ -3,25 +3,25 @@
 //! ```
 //! use std::num::NonZeroU32;
 //!
-//! use mgp_security::limit::{LimitLayer, Limits, Rates};
+//! use mgp_security::limit::{LimitGate, Limits, Rates};
 //!
 //! let sixty = NonZeroU32::new(60).expect("is not zero");
 //! let limits = Limits::new().per_principal(Rates::new().per_minute(sixty)).per_server(Rates::new().per_hour(sixty));
-//! let layer = LimitLayer::new(limits);
+//! let layer = LimitGate::new(limits);
 //! # let _ = layer;
 //! ```
 //!
 //! | | |
 //! |---|---|
-//! | [`LimitLayer`] | refuses what comes too often |
+//! | [`LimitGate`] | refuses what comes too often |
 //! | [`Limits`] | what is limited |
 //! | [`Rates`] | how often is too often |
 
-mod layer;
+mod gate;
 mod limiter;
 mod limits;
 
-pub use self::layer::{Limit, LimitLayer};
+pub use self::gate::LimitGate;
 pub use self::limits::Limits;
 pub use crate::rates::Rates;
 

@@ -3,12 +3,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_types::mgp::{Category, RetryStrategy, Trail};
-use mgp_types::{Error, Object, Principal, Request, Response, code};
+use mgp_types::{Error, Gate, Object, Principal, Request, Response, code};
 use proptest::prelude::*;
-use tower_layer::Layer;
 use tower_service::Service;
 
-use super::{LimitLayer, Limits, Rates};
+use super::{LimitGate, Limits, Rates};
 use crate::doubles::Server;
 use crate::meter::{Meter, Pace};
 
@@ -27,12 +26,12 @@ fn call(agent: &str, tool: &str) -> Request {
     request
 }
 
-async fn ask(layer: &LimitLayer, request: Request) -> Result<Response, Error> {
+async fn ask(layer: &LimitGate, request: Request) -> Result<Response, Error> {
     layer.layer(Server::new()).call(request).await
 }
 
 /// How many of `calls` pass.
-async fn passed(layer: &LimitLayer, calls: usize, agent: &str, tool: &str) -> usize {
+async fn passed(layer: &LimitGate, calls: usize, agent: &str, tool: &str) -> usize {
     let mut passed = 0;
     for _ in 0..calls {
         passed += usize::from(ask(layer, call(agent, tool)).await.is_ok());
@@ -42,7 +41,7 @@ async fn passed(layer: &LimitLayer, calls: usize, agent: &str, tool: &str) -> us
 
 #[tokio::test(start_paused = true)]
 async fn other_limits_hold_at_once_and_what_was_counted_stays_counted() {
-    let layer = LimitLayer::new(Limits::new());
+    let layer = LimitGate::new(Limits::new());
     let mut service = layer.layer(Server::new());
     assert_eq!(passed(&layer, 20, "a", "t").await, 20);
     layer.set(Limits::new().per_principal(minute(10)));
@@ -62,7 +61,7 @@ async fn each_rate_alone_refuses_and_says_when_to_come_back() {
         (Rates::new().per_hour(n(10)), Duration::from_hours(1)),
         (Rates::new().per_day(n(10)), Duration::from_hours(24)),
     ] {
-        let layer = LimitLayer::new(Limits::new().per_principal(rates));
+        let layer = LimitGate::new(Limits::new().per_principal(rates));
         assert_eq!(passed(&layer, 12, "a", "t").await, 10);
         let error = ask(&layer, call("a", "t")).await.unwrap_err();
         assert_eq!(error.code(), code::RATE_LIMITED);
@@ -83,7 +82,7 @@ async fn each_rate_alone_refuses_and_says_when_to_come_back() {
 // covers: GGEN-7-05
 #[tokio::test(start_paused = true)]
 async fn bursts_on_both_sides_of_a_minute_do_not_add_up() {
-    let layer = LimitLayer::new(Limits::new().per_principal(minute(10)));
+    let layer = LimitGate::new(Limits::new().per_principal(minute(10)));
     tokio::time::advance(Duration::from_secs(59)).await;
     assert_eq!(passed(&layer, 20, "a", "t").await, 10);
     tokio::time::advance(Duration::from_secs(2)).await;
@@ -93,22 +92,22 @@ async fn bursts_on_both_sides_of_a_minute_do_not_add_up() {
 // covers: ENV-11.2-05, EXT-01-16
 #[tokio::test(start_paused = true)]
 async fn principals_tools_and_servers_have_limits_of_their_own() {
-    let by_principal = LimitLayer::new(Limits::new().per_principal(minute(2)));
+    let by_principal = LimitGate::new(Limits::new().per_principal(minute(2)));
     assert_eq!(passed(&by_principal, 3, "a", "t").await, 2);
     assert_eq!(passed(&by_principal, 3, "a", "u").await, 0);
     assert_eq!(passed(&by_principal, 3, "b", "t").await, 2);
 
-    let by_tool = LimitLayer::new(Limits::new().per_tool(minute(2)));
+    let by_tool = LimitGate::new(Limits::new().per_tool(minute(2)));
     assert_eq!(passed(&by_tool, 3, "a", "t").await, 2);
     assert_eq!(passed(&by_tool, 3, "b", "t").await, 0);
     assert_eq!(passed(&by_tool, 3, "a", "u").await, 2);
 
-    let by_both = LimitLayer::new(Limits::new().per_principal_and_tool(minute(2)));
+    let by_both = LimitGate::new(Limits::new().per_principal_and_tool(minute(2)));
     assert_eq!(passed(&by_both, 3, "a", "t").await, 2);
     assert_eq!(passed(&by_both, 3, "b", "t").await, 2);
     assert_eq!(passed(&by_both, 3, "a", "u").await, 2);
 
-    let by_server = LimitLayer::new(Limits::new().per_server(minute(2))).for_server("s".into());
+    let by_server = LimitGate::new(Limits::new().per_server(minute(2))).for_server("s".into());
     assert_eq!(passed(&by_server, 3, "a", "t").await, 2);
     assert_eq!(passed(&by_server, 3, "b", "u").await, 0);
 }
@@ -119,7 +118,7 @@ async fn one_tool_and_one_server_can_have_others() {
         .per_tool(minute(2))
         .for_tool("s".into(), "t".into(), minute(5))
         .for_server("s".into(), minute(6));
-    let layer = LimitLayer::new(limits).for_server("s".into());
+    let layer = LimitGate::new(limits).for_server("s".into());
     assert_eq!(passed(&layer, 9, "a", "t").await, 5);
     assert_eq!(passed(&layer, 9, "a", "u").await, 1);
 }
@@ -127,7 +126,7 @@ async fn one_tool_and_one_server_can_have_others() {
 #[tokio::test(start_paused = true)]
 async fn a_refused_call_uses_up_nothing() {
     let limits = Limits::new().per_principal(minute(2).per_hour(n(6))).per_tool(minute(4));
-    let layer = LimitLayer::new(limits);
+    let layer = LimitGate::new(limits);
     // Refused by the minute, the rest takes nothing from the hour; and nothing from the tool.
     assert_eq!(passed(&layer, 50, "a", "t").await, 2);
     assert_eq!(passed(&layer, 50, "b", "t").await, 2);
@@ -141,7 +140,7 @@ async fn a_refused_call_uses_up_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn many_names_neither_fill_the_memory_nor_begin_anew() {
-    let layer = LimitLayer::with(Limits::new().per_principal_and_tool(minute(1)), None, 8);
+    let layer = LimitGate::with(Limits::new().per_principal_and_tool(minute(1)), None, 8);
     let mut passing = 0;
     for name in 0..1000 {
         passing += passed(&layer, 1, "a", &format!("t{name}")).await;
@@ -157,7 +156,7 @@ async fn many_names_neither_fill_the_memory_nor_begin_anew() {
 #[tokio::test(start_paused = true)]
 async fn names_of_tools_take_no_room_from_principals() {
     let limits = Limits::new().per_principal(minute(2)).per_principal_and_tool(minute(9));
-    let layer = LimitLayer::with(limits, None, 8);
+    let layer = LimitGate::with(limits, None, 8);
     // Twelve names of tools are more than there is room for; six principals are not, and each keeps a rate of its own.
     for agent in ["a", "b", "c", "d", "e", "f"] {
         for tool in ["x", "y"] {
@@ -169,7 +168,7 @@ async fn names_of_tools_take_no_room_from_principals() {
 
 #[tokio::test(start_paused = true)]
 async fn everything_counts_but_what_makes_less_work() {
-    let layer = LimitLayer::new(Limits::new().per_principal(minute(3)));
+    let layer = LimitGate::new(Limits::new().per_principal(minute(3)));
     for method in ["notifications/cancelled", "notifications/progress", "notifications/initialized"] {
         assert!(ask(&layer, Request::notify(method, Object::new())).await.is_ok(), "{method}");
     }
@@ -184,7 +183,7 @@ async fn everything_counts_but_what_makes_less_work() {
 
 #[tokio::test(start_paused = true)]
 async fn an_agent_and_an_operator_of_one_name_are_two() {
-    let layer = LimitLayer::new(Limits::new().per_principal(minute(1)));
+    let layer = LimitGate::new(Limits::new().per_principal(minute(1)));
     let mut by_operator = call("a", "t");
     by_operator.context.principal = Some(Principal::operator("a"));
     assert!(ask(&layer, call("a", "t")).await.is_ok());
@@ -193,7 +192,7 @@ async fn an_agent_and_an_operator_of_one_name_are_two() {
 
 #[tokio::test(start_paused = true)]
 async fn the_trail_learns_which_limit_it_was_and_the_caller_does_not() {
-    let layer = LimitLayer::new(Limits::new().per_tool(minute(1)));
+    let layer = LimitGate::new(Limits::new().per_tool(minute(1)));
     ask(&layer, call("a", "t")).await.unwrap();
     let trail = Arc::new(Trail::default());
     let mut second = call("b", "t");

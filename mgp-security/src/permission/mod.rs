@@ -2,7 +2,7 @@
 //!
 //! On the client's side a [`PermissionGate`] stands before each server. It settles what the server needs to operate
 //! when it is connected, holds every call to what was granted, and asks an operator through an [`Approver`] where the
-//! policy says so. Decisions of operators are kept in a [`GrantBook`]. On the server's side [`HeldPermissions`] takes
+//! policy says so. Decisions of operators are kept in a [`GrantBook`]. On the server's side [`HeldPermissionsGate`] takes
 //! what clients grant.
 //!
 //! ```
@@ -17,13 +17,13 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`PermissionGate`], [`PermissionLayer`] | the way to one server |
+//! | [`PermissionGate`] | the way to one server |
 //! | [`PermissionSettings`] | policy and configuration |
 //! | [`GrantBook`], [`GrantStore`] | what operators decided |
 //! | [`Approver`], [`ApprovalWays`], [`PendingApprovals`] | how operators are asked |
 //! | [`ScopeCheck`] | how far a grant reaches |
-//! | [`HeldPermissionsLayer`] | the server's side |
-//! | [`AnswersPermissionsLayer`] | what a server asks in the middle of a call |
+//! | [`HeldPermissionsGate`] | the server's side |
+//! | [`AnswersPermissionsGate`] | what a server asks in the middle of a call |
 
 mod approval;
 mod book;
@@ -46,11 +46,8 @@ pub(crate) use self::approval::{Waits, waits_for_approval};
 pub use self::book::GrantBook;
 pub(crate) use self::book::check_operator;
 pub(crate) use self::gate::GrantedOnce;
-pub use self::gate::{
-    AnswersPermissions, AnswersPermissionsLayer, PermissionFuture, PermissionGate, PermissionLayer,
-    Permitted, Settlement,
-};
-pub use self::held::{HandleKey, HeldPermissions, HeldPermissionsLayer, NeededPermissions};
+pub use self::gate::{AnswersPermissionsGate, PermissionGate, PermittedCall, Settlement};
+pub use self::held::{HandleKey, HeldPermissionsGate, NeededPermissions};
 pub use self::record::{GrantRecord, GrantedTo, Lasts, Terms, Verdict};
 pub use self::scope::{ScopeCheck, ScopeError};
 pub use self::settings::{OnRefusal, PermissionSettings};

@@ -23,7 +23,7 @@ pub use self::derive::Profile;
 pub use self::effective::{describe, effective};
 pub(crate) use self::manner::Manner;
 pub use self::nature::{Nature, Natures};
-pub use self::operation::{OperationsLayer, ResolveOperations};
+pub use self::operation::OperationsGate;
 pub use self::resolve::{Resolve, ResolveFuture, ResolveLayer};
 pub use self::rules::ToolRules;
 pub(crate) use self::words::words;

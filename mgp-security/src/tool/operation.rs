@@ -1,43 +1,31 @@
-//! What a request that calls no tool asks of a server, and the layer that finds it out.
+//! What a request that calls no tool asks of a server, and the gate that finds it out.
 
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use mgp_types::mgp::{
     EffectiveSecurity, EventType, Operation, Recovery, Refusal, ResolvedTool, RiskLevel, ServerId, ToolName,
     code,
 };
 use mgp_types::{
-    Concern, Error, Gate, Method, MethodRule, Object, PassedMethods, RawJson, Request, Response, RpcService,
-    Sender,
+    Concern, Error, Flow, Gate, GateKind, Method, MethodRule, Object, PassedMethods, RawJson, Request, Sender,
 };
-use tower_layer::Layer;
-use tower_service::Service;
 
 use super::derive::add_meanings;
 use super::effective::{add_rules, settle};
 use super::nature::{Files, Nature, Natures};
 use super::rules::ToolRules;
 use super::uri::UriReadings;
+use crate::Finding;
 use crate::validator::text;
-use crate::{Finding, GateFuture};
 
-/// Says of requests to one server that call no tool what they ask for, so that all gates judge them. Makes
-/// [`ResolveOperations`] services.
+/// Says of requests to one server that call no tool what they ask for, so that all gates judge them.
 ///
-/// Sits behind access, and in front of every layer that reads `context.operation`, which it writes. What a method asks for
+/// Sits behind access, and in front of every gate that reads `context.operation`, which it writes. What a method asks for
 /// stands in the table of methods ([`MethodRule`]); a method that the table does not have is refused with -32601 unless
 /// the operator has it [passed](Self::passing), and what no client sends is refused in any case. What cannot be read in one
 /// way is refused with 1010. Never waits; calls of tools pass untouched and cost nothing.
 #[derive(Debug, Clone)]
-pub struct OperationsLayer(Arc<Operations>);
-
-/// The service of [`OperationsLayer`].
-#[derive(Debug, Clone)]
-pub struct ResolveOperations<S> {
-    inner: S,
-    operations: Arc<Operations>,
-}
+pub struct OperationsGate(Arc<Operations>);
 
 /// What is known of the server that decides about its operations.
 #[derive(Debug, Clone)]
@@ -48,7 +36,7 @@ pub(super) struct Operations {
     safe: PassedMethods,
 }
 
-impl OperationsLayer {
+impl OperationsGate {
     /// Resolves what is asked of `server`, of which the operator says `rules`.
     pub fn new(server: ServerId, rules: ToolRules) -> Self {
         Self(Arc::new(Operations::new(server, rules)))
@@ -64,28 +52,11 @@ impl OperationsLayer {
     }
 }
 
-impl<S> Layer<S> for OperationsLayer {
-    type Service = ResolveOperations<S>;
+impl Gate for OperationsGate {
+    type Pass = ();
 
-    fn layer(&self, inner: S) -> ResolveOperations<S> {
-        ResolveOperations { inner, operations: Arc::clone(&self.0) }
-    }
-}
-
-impl<S: RpcService> Service<Request> for ResolveOperations<S> {
-    type Response = Response;
-    type Error = Error;
-    type Future = GateFuture<S::Future>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, mut request: Request) -> Self::Future {
-        match self.operations.resolve(&mut request) {
-            Ok(()) => GateFuture::passed(self.inner.call(request)),
-            Err(error) => GateFuture::refused(error),
-        }
+    fn enter(&self, request: &mut Request) -> Flow {
+        self.0.resolve(request).into()
     }
 }
 
@@ -113,7 +84,7 @@ impl Operations {
         }
         let drafted = match MethodRule::of(request) {
             Some(rule) if !rule.is_sent_by(Sender::Client) => return Err(self.unknown(request)),
-            Some(rule) if !rule.gates.has(Gate::Validators) => return Ok(()),
+            Some(rule) if !rule.gates.has(GateKind::Validators) => return Ok(()),
             Some(rule) => match rule.concern {
                 Concern::Prompt => of_prompt(request),
                 Concern::Completion => of_completion(request),

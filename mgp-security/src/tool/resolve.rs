@@ -23,7 +23,7 @@ use crate::Target;
 /// list fetched in the caller's name; a tool that is not listed then is known by its name alone, and dangerous. What it
 /// knows of a tool it keeps until it learns better: a list may be one page of several, or what another caller may see.
 ///
-/// Of requests that call no tool it says what they ask for, as [`OperationsLayer`](super::OperationsLayer) does, and passes
+/// Of requests that call no tool it says what they ask for, as [`OperationsGate`](super::OperationsGate) does, and passes
 /// no method that the table of methods does not have. Sits outside of every layer that reads `context.tool`; a gateway with a catalog of its own writes that slot itself
 /// and needs no such layer. Writes `context.tool`, `context.operation` and the trail; a known tool costs no allocation.
 #[derive(Debug, Clone)]

@@ -1,12 +1,12 @@
 //! Validators (MGP §4.5): what the arguments of a call may say.
 //!
-//! [`ValidateLayer`] checks each call with the [`Validators`] that the tool's security asks for, of the specification or
+//! [`ValidateGate`] checks each call with the [`Validators`] that the tool's security asks for, of the specification or
 //! of third parties ([`Validator`]). The engines underneath can be used alone: [`sandbox`] for shell commands,
 //! [`network`] for addresses, [`path`] for files, [`readonly`] for what writes, [`text`] for what hides.
 
 mod call;
 mod compose;
-mod layer;
+mod gate;
 mod names;
 pub mod network;
 pub mod path;
@@ -22,7 +22,7 @@ mod validate;
 
 pub use self::call::{Argument, Call, Located};
 pub use self::compose::{All, Any, Not};
-pub use self::layer::{ArgumentTypes, Validate, ValidateLayer};
+pub use self::gate::{ArgumentTypes, ValidateGate};
 pub use self::registry::Validators;
 #[cfg(feature = "code-safety")]
 pub use self::standard::Code;

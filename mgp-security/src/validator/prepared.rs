@@ -6,7 +6,7 @@ use mgp_types::RawJson;
 use mgp_types::mgp::{ResolvedTool, ServerId, ToolName, ValidatorName};
 
 use super::call::{Call, Located};
-use super::layer::ArgumentTypes;
+use super::gate::ArgumentTypes;
 use super::names::ArgumentNames;
 use super::registry::Validators;
 use super::validate::{Blocked, Validator};

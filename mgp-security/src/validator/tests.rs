@@ -1,8 +1,7 @@
 use std::sync::Arc;
 
 use mgp_types::mgp::{ResolvedTool, ServerId, ToolName, Trail, TrustLevel, ValidatorName};
-use mgp_types::{Error, Method, Object, RawJson, Request, Response};
-use tower_layer::Layer;
+use mgp_types::{Error, Gate, Method, Object, RawJson, Request, Response};
 use tower_service::Service;
 
 use super::path::Protected;
@@ -63,7 +62,7 @@ impl Case {
     async fn call(&self, arguments: &str) -> (Result<RawJson, Error>, Arc<Trail>) {
         let request = self.request(arguments);
         let trail = request.context.trail.clone().unwrap();
-        let mut service = ValidateLayer::new(self.validators.clone()).layer(echo());
+        let mut service = ValidateGate::new(self.validators.clone()).layer(echo());
         (service.call(request).await.map(|response| response.result), trail)
     }
 
@@ -178,7 +177,7 @@ async fn a_validator_that_nobody_knows_lets_nothing_through() {
 async fn a_call_without_a_resolved_tool_is_refused() {
     let mut request = Case::with_argument("a", "none").request("{}");
     request.context.tool = None;
-    let mut service = ValidateLayer::new(Validators::standard()).layer(echo());
+    let mut service = ValidateGate::new(Validators::standard()).layer(echo());
     assert!(service.call(request).await.is_err());
 }
 

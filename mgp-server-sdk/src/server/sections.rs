@@ -3,8 +3,9 @@
 use mgp_lifecycle::server::{DeadlineGateLayer, Life, LifeLayer};
 use mgp_stream::call::StreamLayer;
 use mgp_stream::callback::CallbackLayer;
-use mgp_stream::event::{EventsLayer, Publisher};
+use mgp_stream::event::{EventsGate, Publisher};
 use mgp_types::mgp::{Extension, ExtensionSet, Offer};
+use mgp_types::{Gate, GateLayer};
 use tower_layer::Stack;
 
 use super::Server;
@@ -20,8 +21,8 @@ impl<L> Server<L> {
     }
 
     /// Lets clients subscribe to what `publisher` publishes (MGP §13.2).
-    pub fn events(self, publisher: &Publisher) -> Server<Stack<EventsLayer, L>> {
-        self.offering(Extension::Events).layer(EventsLayer::new(publisher.clone()))
+    pub fn events(self, publisher: &Publisher) -> Server<Stack<GateLayer<EventsGate>, L>> {
+        self.offering(Extension::Events).layer(EventsGate::new(publisher.clone()).into_layer())
     }
 
     /// Lets tools ask clients that speak MGP as MGP does (§13.4): see [`Cx::callback`](crate::Cx::callback). Others are

@@ -6,7 +6,7 @@
 //! | | |
 //! |---|---|
 //! | [`Publisher`] | what a server publishes with |
-//! | [`EventsLayer`] | serves subscriptions to it |
+//! | [`EventsGate`] | serves subscriptions to it |
 //! | [`Audience`] | who may see which channels |
 //! | [`EventQuotas`] | how much clients may ask for |
 //! | [`Subscriber`] | what a client subscribes with, and brings arriving events to |
@@ -21,6 +21,4 @@ mod schedule;
 mod server;
 
 pub use self::client::{EventAssembly, EventItem, EventQuestion, Events, Subscriber};
-pub use self::server::{
-    Audience, EventQuotas, EventsLayer, PublishError, Publisher, ServeEvents, ServeEventsFuture,
-};
+pub use self::server::{Audience, EventQuotas, EventsGate, ListeningRequest, PublishError, Publisher};

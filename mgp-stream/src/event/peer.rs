@@ -5,14 +5,14 @@ use std::task::{Context, Poll};
 
 use mgp_types::mgp::Event;
 use mgp_types::{
-    BoxFuture, Error, Method, Object, Outbox, Principal, Request, Response, Revision, Session, StreamId,
+    BoxFuture, Error, Gate, Gated, Method, Object, Outbox, Principal, Request, Response, Revision, Session,
+    StreamId,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tower_layer::Layer;
 use tower_service::Service;
 
-use super::{EventQuotas, EventsLayer, Publisher, ServeEvents};
+use super::{EventQuotas, EventsGate, Publisher};
 use crate::doubles::{Port, Server, object, session};
 
 /// A server that acknowledges those who listen, if it is not told to refuse or to be late, and knows nothing else.
@@ -53,8 +53,8 @@ impl Port {
     }
 }
 
-pub(super) fn serve(publisher: &Publisher, quotas: EventQuotas) -> ServeEvents<Server> {
-    EventsLayer::with_quotas(publisher.clone(), quotas).layer(bare())
+pub(super) fn serve(publisher: &Publisher, quotas: EventQuotas) -> Gated<EventsGate, Server> {
+    EventsGate::with_quotas(publisher.clone(), quotas).layer(bare())
 }
 
 /// One connection of a client to the service.

@@ -1,21 +1,22 @@
 //! Both sides against each other on a connection that loses, repeats and reorders what it brings, and breaks.
 
+use mgp_types::Gated;
 use std::time::Duration;
 
 use futures_util::{FutureExt, StreamExt};
 use mgp_types::mgp::{EventSeverity, EventSubscribe, SubscriptionId};
 
 use super::peer::{Peer, data, serve};
-use super::{EventItem, EventQuotas, Events, Publisher, ServeEvents, Subscriber};
+use super::{EventItem, EventQuotas, Events, EventsGate, Publisher, Subscriber};
 use crate::doubles::{Server, settle};
 use crate::seeds::{self, Dice};
 
-type Connection = Peer<ServeEvents<Server>>;
+type Connection = Peer<Gated<EventsGate, Server>>;
 
 struct World {
     dice: Dice,
     publisher: Publisher,
-    server: ServeEvents<Server>,
+    server: Gated<EventsGate, Server>,
     connection: Connection,
     subscriber: Subscriber,
     events: Events<Connection>,
@@ -176,7 +177,7 @@ impl View {
     }
 }
 
-fn connect(server: &ServeEvents<Server>, polled: bool) -> Connection {
+fn connect(server: &Gated<EventsGate, Server>, polled: bool) -> Connection {
     if polled { Peer::stateless(server) } else { Peer::new(server) }
 }
 

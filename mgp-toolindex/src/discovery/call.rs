@@ -7,13 +7,12 @@ use super::shared::Shared;
 use crate::Tool;
 
 /// The call of a tool, which counts as a use once it succeeds.
-pub(super) struct Use {
-    shared: Arc<Shared>,
+pub(super) struct ToolUse {
     caller: Context,
     tool: Arc<Tool>,
 }
 
-impl Use {
+impl ToolUse {
     /// The tool that a call is for; `None` if the index does not know it.
     ///
     /// Where nobody resolved the call yet, the tool is attached to it, and the name becomes that by which its server knows
@@ -35,20 +34,20 @@ impl Use {
             request.extensions.insert_shared(Arc::clone(&tool));
             tool
         };
-        Some(Self { shared: Arc::clone(shared), caller: caller(&request.context), tool })
+        Some(Self { caller: caller(&request.context), tool })
     }
 
-    pub(super) fn answered(self, response: &Response) {
+    pub(super) fn answered(self, shared: &Arc<Shared>, response: &Response) {
         // A tool that failed, or that asks for something first, has not been used yet.
         if CallEnding::of(&response.result) == CallEnding::Done {
-            self.shared.used(&self.caller, &self.tool);
+            shared.used(&self.caller, &self.tool);
         }
     }
 }
 
-impl fmt::Debug for Use {
+impl fmt::Debug for ToolUse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Use").field("tool", &self.tool.name).finish_non_exhaustive()
+        f.debug_struct("ToolUse").field("tool", &self.tool.name).finish_non_exhaustive()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Searches and requests for tools, as methods and as tools (§16.5, §16.6).
 //!
-//! [`ToolDiscoveryLayer`] stands in front of a server with many tools, or of a gateway's way to many servers. A model then
+//! [`ToolDiscoveryGate`] stands in front of a server with many tools, or of a gateway's way to many servers. A model then
 //! gets two tools instead of all of them, and finds the others.
 //!
 //! ```
@@ -34,11 +34,10 @@
 //! use std::sync::Arc;
 //!
 //! use mgp_toolindex::budget::default_counter;
-//! use mgp_toolindex::discovery::{ToolDiscoveryLayer, ToolDiscoverySettings};
+//! use mgp_toolindex::discovery::{ToolDiscoveryGate, ToolDiscoverySettings};
 //! use mgp_toolindex::session::{SessionSettings, ToolSessions};
 //! use mgp_toolindex::{Index, Listing, ServerTools};
-//! use mgp_types::{Method, Object, RawJson, Request};
-//! use tower_layer::Layer;
+//! use mgp_types::{Gate, Method, Object, RawJson, Request};
 //! use tower_service::Service;
 //!
 //! let index = Index::new(Arc::new(NoVectors));
@@ -49,17 +48,17 @@
 //! let (settings, counter) = (ToolDiscoverySettings::new(), default_counter());
 //! let meta_tools = settings.definitions(&*counter);
 //! let sessions = ToolSessions::new(SessionSettings::new(Default::default(), counter).meta_tools(&meta_tools))?;
-//! let layer = ToolDiscoveryLayer::new(index, Arc::new(sessions), settings);
+//! let gate = ToolDiscoveryGate::new(index, Arc::new(sessions), settings);
 //!
 //! let params = Object::parse(r#"{"name":"mgp.tools.discover","arguments":{"query":"read a file"}}"#)?;
-//! let answer = layer.layer(Gateway).call(Request::call(Method::TOOLS_CALL, params)).await?;
+//! let answer = gate.layer(Gateway).call(Request::call(Method::TOOLS_CALL, params)).await?;
 //! let result: mgp_types::mcp::CallToolResult = answer.body()?;
 //! assert!(result.content[0].as_text().is_some_and(|text| text.contains("read_file")));
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! A server made with `mgp_server_sdk` tells its own tools, and takes the layer as any other. It has to offer the
+//! A server made with `mgp_server_sdk` tells its own tools, and takes the gate as a layer. It has to offer the
 //! extension, so that clients that speak MGP may use the methods; `Server::handle` tells the tools that it has later on,
 //! which are for whoever adds them to put into the index.
 //!
@@ -68,12 +67,12 @@
 //! let tools = server.tools().iter().map(Listing::read).collect::<Result<_, _>>()?;
 //! index.put_server(ServerTools::new("many", tools)).await;
 //! let offer = Offer::new(ExtensionSet::from_names(["tool_discovery"]));
-//! server.mgp(offer).layer(ToolDiscoveryLayer::new(index, sessions, settings)).serve_stdio().await?;
+//! server.mgp(offer).layer(ToolDiscoveryGate::new(index, sessions, settings).into_layer()).serve_stdio().await?;
 //! ```
 //!
 //! | | |
 //! |---|---|
-//! | [`ToolDiscoveryLayer`], [`ToolDiscoverySettings`] | answers `mgp/tools/*` and `tools/list` |
+//! | [`ToolDiscoveryGate`], [`ToolDiscoverySettings`] | answers `mgp/tools/*` and `tools/list` |
 //! | [`Eyes`] | which tools a caller may know of, and what it has to be granted first |
 //! | [`CreateTools`] | makes a tool where there is none |
 //! | [`MetaTools`] | what is listed in place of all tools |
@@ -86,8 +85,7 @@ mod creation;
 mod discover;
 mod eyes;
 mod found;
-mod future;
-mod layer;
+mod gate;
 mod learning;
 mod list;
 mod listen;
@@ -100,8 +98,7 @@ mod tell;
 
 pub use self::creation::CreateTools;
 pub use self::eyes::Eyes;
-pub use self::future::ToolDiscoveryFuture;
-pub use self::layer::{ToolDiscovery, ToolDiscoveryLayer};
+pub use self::gate::{DiscoveredCall, ToolDiscoveryGate};
 pub use self::meta_tool::MetaTools;
 pub(crate) use self::meta_tool::category_tokens;
 pub use self::settings::ToolDiscoverySettings;

@@ -1,8 +1,8 @@
 use std::future::{Ready, ready};
 
+use mgp_types::Gate as _;
 use mgp_types::mgp::{ExtensionSet, Negotiated, Offer};
 use mgp_types::{Object, Request, Response, Revision, Session, code};
-use tower_layer::Layer;
 use tower_service::Service;
 
 use super::*;
@@ -36,7 +36,7 @@ fn request(by: Option<Principal>, method: &str, params: &str) -> Request {
 }
 
 async fn ask(world: &World, request: Request) -> Result<String, Error> {
-    let response = DiscoveryLayer::new(world.registry.clone()).layer(Inner).call(request).await?;
+    let response = DiscoveryGate::new(world.registry.clone()).layer(Inner).call(request).await?;
     Ok(String::from_utf8(response.to_raw().as_bytes().to_vec()).unwrap())
 }
 

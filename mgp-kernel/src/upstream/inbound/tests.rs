@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Weak};
 
-use mgp_security::access::TaskOwnersLayer;
-use mgp_stream::event::EventsLayer;
+use mgp_security::access::TaskOwnersGate;
+use mgp_stream::event::EventsGate;
 use mgp_types::mgp::Event;
-use mgp_types::{Error, Method, Object, PassedMethods, Principal, Request, Response, code};
+use mgp_types::{Error, Gate as _, Method, Object, PassedMethods, Principal, Request, Response, code};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -57,7 +57,7 @@ impl Connection {
             calls: calls.clone(),
             elicitations: elicitations.clone(),
             reports,
-            tasks: TaskOwnersLayer::new(),
+            tasks: TaskOwnersGate::new(),
             back: Weak::new(),
             changed: Changed::default(),
         }));
@@ -213,7 +213,7 @@ async fn what_a_server_sends_is_on_its_own_channels_whatever_it_is_called() {
     let scene = Scene::open().await;
     let some = Peer::speaking(&scene, Principal::new("some")).await;
     let mut connection = Connection::shared(&scene);
-    let mut events = EventsLayer::new(scene.parts.events.clone()).layer(scene.router.clone());
+    let mut events = EventsGate::new(scene.parts.events.clone()).layer(scene.router.clone());
     events.call(some.request("mgp/events/subscribe", r#"{"channels":["*"]}"#)).await.unwrap();
     let forged = r#"{"server_id":"bank","new_state":"error","actor":{"type":"agent","id":"bob"}}"#;
     connection.say("notifications/mgp.lifecycle", forged).await;

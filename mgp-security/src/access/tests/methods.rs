@@ -1,11 +1,10 @@
 use mgp_types::mcp::CallToolResult;
 use mgp_types::mgp::AccessPermission::Allow;
 use mgp_types::mgp::{ExtensionSet, Negotiated, Offer};
-use mgp_types::{Method, Object, Revision, Session, code};
-use tower_layer::Layer;
+use mgp_types::{Gate, Method, Object, Revision, Session, code};
 
 use super::*;
-use crate::access::AccessMethodsLayer;
+use crate::access::AccessMethodsGate;
 
 fn session(extensions: &[&str]) -> Arc<Session> {
     let offer = Offer::new(ExtensionSet::from_names(extensions));
@@ -22,7 +21,7 @@ fn request(by: Option<Principal>, method: &str, params: &str) -> Request {
 }
 
 async fn ask(policy: &AccessPolicy, request: Request) -> Result<Object, Error> {
-    let layer = AccessMethodsLayer::new(policy.clone());
+    let layer = AccessMethodsGate::new(policy.clone());
     let response = layer.layer(Server::new()).call(request).await?;
     Ok(Object::from_raw(&response.to_raw()).unwrap())
 }
@@ -170,7 +169,7 @@ async fn everything_else_passes_on() {
         ("mgp/access/list", "{}"),
         ("mgp/health/ping", "{}"),
     ] {
-        let mut service = AccessMethodsLayer::new(policy.clone()).layer(echo.clone());
+        let mut service = AccessMethodsGate::new(policy.clone()).layer(echo.clone());
         service.call(request(None, method, params)).await.unwrap();
     }
     assert_eq!(echo.seen.lock().len(), 5);

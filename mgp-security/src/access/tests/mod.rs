@@ -1,4 +1,4 @@
-mod layer;
+mod gate;
 mod methods;
 mod patterns;
 mod policy;

@@ -1,8 +1,7 @@
-use mgp_types::{Object, Origin, RawJson, code};
-use tower_layer::Layer;
+use mgp_types::{Gate, Object, Origin, RawJson, code};
 
 use super::*;
-use crate::access::TaskOwnersLayer;
+use crate::access::TaskOwnersGate;
 
 fn from(agent: &str, method: &'static str, params: &str) -> Request {
     let mut request = Request::call(method, Object::parse(params.to_owned()).unwrap());
@@ -10,13 +9,13 @@ fn from(agent: &str, method: &'static str, params: &str) -> Request {
     request
 }
 
-async fn begin(layer: &TaskOwnersLayer, agent: &str) {
+async fn begin(layer: &TaskOwnersGate, agent: &str) {
     let server = Server::with_result(r#"{"resultType":"task","taskId":"1","status":"working"}"#);
     layer.layer(server).call(from(agent, "tools/call", "{}")).await.unwrap();
 }
 
 async fn asks(
-    layer: &TaskOwnersLayer,
+    layer: &TaskOwnersGate,
     agent: &str,
     method: &'static str,
     answer: Result<&'static str, i64>,
@@ -30,7 +29,7 @@ async fn asks(
 
 #[tokio::test]
 async fn a_program_that_takes_the_place_of_another_has_none_of_its_tasks() {
-    let layer = TaskOwnersLayer::new();
+    let layer = TaskOwnersGate::new();
     begin(&layer, "ada").await;
     layer.forget_all();
     assert!(layer.is_empty() && !layer.has_unfinished());
@@ -53,7 +52,7 @@ async fn a_task_goes_on_until_it_is_heard_to_have_ended() {
         ("tasks/result", Ok("{}")),
     ];
     for (method, answer) in over {
-        let layer = TaskOwnersLayer::new();
+        let layer = TaskOwnersGate::new();
         begin(&layer, "ada").await;
         for (method, answer) in going {
             let _ = asks(&layer, "ada", method, answer).await;

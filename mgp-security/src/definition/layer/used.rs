@@ -1,6 +1,6 @@
 //! Which definitions of a server a request uses.
 
-use mgp_types::{Concern, Error, Gate, Method, MethodRule, Object, RawJson, Request};
+use mgp_types::{Concern, Error, GateKind, Method, MethodRule, Object, RawJson, Request};
 
 use crate::definition::DefinitionKind;
 
@@ -26,7 +26,7 @@ impl Used {
         if request.method == Method::TOOLS_CALL {
             return Ok(Some(Self::Tool));
         }
-        let Some(rule) = MethodRule::of(request).filter(|rule| rule.gates.has(Gate::Definitions)) else {
+        let Some(rule) = MethodRule::of(request).filter(|rule| rule.gates.has(GateKind::Definitions)) else {
             return Ok(None);
         };
         Ok(match rule.concern {

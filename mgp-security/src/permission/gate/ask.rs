@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use futures_util::future::{Either, join_all, select};
 use mgp_types::mgp::{Actor, Decision, EventType, Outcome, Permission, TraceId, code};
-use mgp_types::{Context, Error, Gate, Judged, Origin, Request};
+use mgp_types::{Context, Error, GateKind, Judged, Origin, Request};
 
 use super::PermissionGate;
 use super::judge::{Admission, Judgement};
@@ -238,5 +238,5 @@ const MAX_SETTLED: usize = 512;
 
 /// What of a request is judged; `None` for one that is known and judged by no gate.
 fn judged(request: &Request) -> Option<Judged<'_>> {
-    request.judged_by(Gate::Permission).ok().flatten()
+    request.judged_by(GateKind::Permission).ok().flatten()
 }

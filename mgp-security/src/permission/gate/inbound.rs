@@ -1,37 +1,11 @@
-use std::task::{Context, Poll};
-
-use futures_util::future::{Either, MapOk, TryFutureExt};
 use mgp_types::mgp::{Extension, Permission, PermissionRequest};
-use mgp_types::{BoxFuture, Error, Kind, Method, RawJson, Request, Response, RpcService};
-use tower_layer::Layer;
-use tower_service::Service;
+use mgp_types::{Error, Flow, Gate, Kind, Method, RawJson, Request, Response};
 
 use super::PermissionGate;
 use super::judge::Judgement;
 use super::negotiate::{MAX_NAME_BYTES, MAX_REQUIRED};
 use crate::permission::QUESTION_META;
 use crate::permission::book::Use;
-
-/// Makes [`AnswersPermissions`] services.
-#[derive(Debug, Clone)]
-pub struct AnswersPermissionsLayer {
-    gate: PermissionGate,
-}
-
-impl AnswersPermissionsLayer {
-    /// Answers what the server behind `gate` asks.
-    pub fn new(gate: PermissionGate) -> Self {
-        Self { gate }
-    }
-}
-
-impl<S> Layer<S> for AnswersPermissionsLayer {
-    type Service = AnswersPermissions<S>;
-
-    fn layer(&self, inner: S) -> AnswersPermissions<S> {
-        AnswersPermissions { inner, gate: self.gate.clone() }
-    }
-}
 
 /// Answers a server that asks for a permission in the middle of a call, as [`HeldPermissions`] does where one is
 /// missing: by what is decided, or by asking an operator.
@@ -42,34 +16,29 @@ impl<S> Layer<S> for AnswersPermissionsLayer {
 /// does not say what for. Reads `context.session`, writes nothing, and refuses nothing: who may not have it is told so
 /// by the answer. What it answers it boxes; dropping the future takes questions to operators back.
 ///
-/// [`HeldPermissions`]: crate::permission::HeldPermissions
+/// [`HeldPermissions`]: crate::permission::HeldPermissionsGate
 #[derive(Debug, Clone)]
-pub struct AnswersPermissions<S> {
-    inner: S,
+pub struct AnswersPermissionsGate {
     gate: PermissionGate,
 }
 
-impl<S: RpcService> Service<Request> for AnswersPermissions<S> {
-    type Response = Response;
-    type Error = Error;
-    type Future = Either<
-        S::Future,
-        MapOk<BoxFuture<'static, Result<&'static str, Error>>, fn(&'static str) -> Response>,
-    >;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
+impl AnswersPermissionsGate {
+    /// Answers what the server behind `gate` asks.
+    pub fn new(gate: PermissionGate) -> Self {
+        Self { gate }
     }
+}
 
-    fn call(&mut self, request: Request) -> Self::Future {
-        let Some(permissions) = question(&request) else {
-            return Either::Left(self.inner.call(request));
-        };
+impl Gate for AnswersPermissionsGate {
+    type Pass = ();
+
+    fn enter(&self, request: &mut Request) -> Flow {
+        let Some(permissions) = question(request) else { return Flow::Pass(()) };
         let gate = self.gate.clone();
-        let answering: BoxFuture<'static, _> = Box::pin(async move { gate.answer_for(&permissions).await });
-        let answered: fn(&'static str) -> Response =
-            |answer| Response::plain(RawJson::parse(answer).unwrap_or_else(|_| RawJson::empty_object()));
-        Either::Right(answering.map_ok(answered))
+        Flow::answer_later(async move {
+            let answer = gate.answer_for(&permissions).await?;
+            Ok(Response::plain(RawJson::parse(answer).unwrap_or_else(|_| RawJson::empty_object())))
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 
 use mgp_types::mgp::{Permission, Timestamp, method};
-use mgp_types::{Concern, Error, Gate, Kind, MethodRule, RawJson, Request};
+use mgp_types::{Concern, Error, GateKind, Kind, MethodRule, RawJson, Request};
 
 use super::once::GrantedOnce;
 use super::refusal::{Reason, not_ready, not_resolved, refuse};
@@ -62,7 +62,7 @@ impl PermissionGate {
             return Admission::Refused(not_ready(self.server(), waits.as_ref(), request));
         };
         let tool = match class {
-            Class::Judged => match request.judged_by(Gate::Permission) {
+            Class::Judged => match request.judged_by(GateKind::Permission) {
                 Ok(Some(judged)) if judged.tool.server == *self.server() => Some(judged.tool),
                 _ => return Admission::Refused(not_resolved()),
             },
@@ -173,7 +173,7 @@ impl Connected {
 
 /// What a scope is held against.
 fn arguments(request: &Request) -> Option<RawJson> {
-    match request.judged_by(Gate::Permission) {
+    match request.judged_by(GateKind::Permission) {
         Ok(Some(judged)) => judged.arguments(),
         _ => Some(request.params.to_raw()),
     }
@@ -185,7 +185,7 @@ fn classify(request: &Request) -> Class {
         return if is_resolved { Class::Judged } else { Class::Unknown };
     };
     match rule.concern {
-        _ if rule.gates.has(Gate::Permission) => Class::Judged,
+        _ if rule.gates.has(GateKind::Permission) => Class::Judged,
         // What a notification says asks for nothing.
         _ if rule.kind == Kind::Notify => Class::Free,
         Concern::Session | Concern::Logging | Concern::ToolList | Concern::List => Class::Free,

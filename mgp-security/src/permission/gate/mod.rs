@@ -2,7 +2,6 @@
 
 mod ask;
 mod attach;
-mod future;
 mod inbound;
 mod judge;
 mod negotiate;
@@ -12,28 +11,26 @@ mod refusal;
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use foldhash::fast::RandomState;
-use mgp_types::mgp::{Permission, PermissionResponse, ServerId, method};
-use mgp_types::{Error, Request, Response, RpcService, Session};
+use mgp_types::mgp::{Permission, PermissionResponse, ServerId, code, method};
+use mgp_types::{Error, Flow, Gate, Origin, Request, Response, Session};
 use parking_lot::Mutex;
-use tower_layer::Layer;
-use tower_service::Service;
 
-use self::attach::Attached;
-pub use self::future::PermissionFuture;
-pub use self::inbound::{AnswersPermissions, AnswersPermissionsLayer};
+use self::ask::Waited;
+use self::attach::{Attached, Carried};
+pub use self::inbound::AnswersPermissionsGate;
 use self::judge::Admission;
 pub use self::negotiate::Settlement;
 pub(crate) use self::once::GrantedOnce;
+use self::once::RunningOnce;
 use super::{Approver, GrantBook, PermissionSettings};
 
 /// What the permissions of one server come to: what it needs, what the settings say, and what operators decided.
 ///
 /// One is made for each connection to a server. [`negotiate`](Self::negotiate) settles what the server needs to
-/// operate before the first call, [`PermissionLayer`] holds each call to what is granted, and
+/// operate before the first call, as a [`Gate`] it holds each call to what is granted, and
 /// [`follow`](Self::follow) tells the server what is decided later. Clones share it.
 #[derive(Clone)]
 pub struct PermissionGate(Arc<Inner>);
@@ -119,27 +116,6 @@ impl fmt::Debug for PermissionGate {
     }
 }
 
-/// Makes [`Permitted`] services.
-#[derive(Debug, Clone)]
-pub struct PermissionLayer {
-    gate: PermissionGate,
-}
-
-impl PermissionLayer {
-    /// Holds calls to what `gate` knows to be granted.
-    pub fn new(gate: PermissionGate) -> Self {
-        Self { gate }
-    }
-}
-
-impl<S> Layer<S> for PermissionLayer {
-    type Service = Permitted<S>;
-
-    fn layer(&self, inner: S) -> Permitted<S> {
-        Permitted { inner, gate: self.gate.clone() }
-    }
-}
-
 /// Lets through what the server was granted, and refuses the rest with 1000 and advice.
 ///
 /// Sits on the way to one server, inside of whatever checks arguments, so that a scope and a human see the arguments
@@ -150,45 +126,67 @@ impl<S> Layer<S> for PermissionLayer {
 ///
 /// A call that is allowed by decisions without a scope is let through without a lock and without an allocation. A call
 /// that has to wait for an operator boxes its future; dropping it takes the question back.
-#[derive(Debug, Clone)]
-pub struct Permitted<S> {
-    inner: S,
-    gate: PermissionGate,
-}
+impl Gate for PermissionGate {
+    type Pass = PermittedCall;
 
-impl<S> Permitted<S> {
-    /// The service behind the gate.
-    pub fn get_ref(&self) -> &S {
-        &self.inner
-    }
-
-    /// The service behind the gate.
-    pub fn into_inner(self) -> S {
-        self.inner
-    }
-}
-
-impl<S: RpcService> Service<Request> for Permitted<S> {
-    type Response = Response;
-    type Error = Error;
-    type Future = PermissionFuture<S::Future>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, mut request: Request) -> Self::Future {
-        match self.gate.admit(&request) {
+    fn enter(&self, request: &mut Request) -> Flow<PermittedCall> {
+        let undecided = match self.admit(request) {
             Admission::Pass => {
-                let attached = self.gate.attach(&mut request);
-                PermissionFuture::called(self.inner.call(request), &self.gate, attached)
+                return Flow::Pass(PermittedCall { carried: self.attach(request), running: None });
             }
-            Admission::Refused(error) => PermissionFuture::refused(error),
-            Admission::Wait(undecided) => {
-                // The capacity that is ready stays for calls that need not wait.
-                PermissionFuture::waiting(self.gate.clone(), self.inner.clone(), request, undecided)
-            }
+            Admission::Refused(error) => return Flow::refuse(error),
+            Admission::Wait(undecided) => undecided,
+        };
+        let (gate, mut request) = (self.clone(), request.take());
+        Flow::wait(async move {
+            let flow = gate.permit(&mut request, &undecided).await.into();
+            (request, flow)
+        })
+    }
+
+    /// What was decided while the call waited for something else counts as well.
+    fn recheck(&self, _: &PermittedCall, request: &Request) -> Result<(), Error> {
+        self.admit_late(request, &Waited::default())
+    }
+
+    fn leave(&self, call: PermittedCall, outcome: &mut Result<Response, Error>) {
+        if call.carried == Carried::Handle {
+            self.heed(outcome);
         }
+    }
+}
+
+/// A call that may be made: what it carries, and what it was granted for itself alone.
+pub struct PermittedCall {
+    carried: Carried,
+    /// Ends what was granted once when it is dropped.
+    #[expect(dead_code, reason = "it is held, and not read")]
+    running: Option<RunningOnce>,
+}
+
+impl PermissionGate {
+    /// Waits for an operator.
+    async fn permit(&self, request: &mut Request, undecided: &[Permission]) -> Result<PermittedCall, Error> {
+        let mut waited = self.wait(request, undecided).await?;
+        let once = std::mem::take(&mut waited.once);
+        let running = RunningOnce::begin(self.book(), self.server(), once, request);
+        self.admit_late(request, &waited)?;
+        Ok(PermittedCall { carried: self.attach(request), running })
+    }
+
+    /// Gives up a handle that the server does not take any more; the next call carries the grants themselves.
+    fn heed(&self, outcome: &Result<Response, Error>) {
+        let refused =
+            |error: &Error| error.code() == code::PERMISSION_DENIED && error.origin() == Origin::Peer;
+        if outcome.as_ref().is_err_and(refused) {
+            self.drop_handle();
+        }
+    }
+}
+
+impl fmt::Debug for PermittedCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PermittedCall").field("carried", &self.carried).finish_non_exhaustive()
     }
 }
 

@@ -3,6 +3,10 @@ use std::time::Duration;
 use mgp_types::mgp::{ApprovalPolicy, Decision, ResolvedTool, RiskLevel, Scope, Trail};
 use mgp_types::{Method, Params, Principal, RawJson, Revision, code};
 
+use std::task::{Context, Poll};
+
+use tower_service::Service;
+
 use super::*;
 use crate::Clock;
 use crate::permission::testing::*;
@@ -16,7 +20,7 @@ const SHELL: Permission = Permission::ShellExecute;
 const READ: Permission = Permission::FilesystemRead;
 
 async fn call(gate: &PermissionGate, request: Request) -> Result<Response, Error> {
-    PermissionLayer::new(gate.clone()).layer(Server::new()).call(request).await
+    gate.layer(Server::new()).call(request).await
 }
 
 fn needing(permission: &Permission) -> Request {
@@ -240,7 +244,7 @@ async fn before_the_permissions_are_settled_nothing_runs() {
 
 #[tokio::test]
 async fn what_is_taken_back_while_a_call_waits_for_its_turn_stops_it() {
-    use std::task::{Poll, Waker};
+    use std::task::Waker;
 
     /// Is never ready before somebody says so.
     #[derive(Clone)]
@@ -265,8 +269,7 @@ async fn what_is_taken_back_while_a_call_waits_for_its_turn_stops_it() {
     let gate = connected(policy(ApprovalPolicy::AutoApprove), &book, &[]).await;
     let free = Arc::new(std::sync::atomic::AtomicBool::new(false));
     // The first call has to wait until the approval is in the trail.
-    let mut waiting =
-        Box::pin(PermissionLayer::new(gate.clone()).layer(Busy(free.clone())).call(needing(&SHELL)));
+    let mut waiting = Box::pin(gate.layer(Busy(free.clone())).call(needing(&SHELL)));
     let mut context = Context::from_waker(Waker::noop());
     assert!(std::future::Future::poll(waiting.as_mut(), &mut context).is_pending());
     book.revoke(&ada(), gate.server(), &SHELL).await.unwrap();
@@ -298,7 +301,7 @@ async fn grants_that_a_caller_made_up_are_taken_away() {
     let meta =
         r#"{"progressToken":1,"dev.cloto\/mgp\/grants":{"request_id":"x","grants":{"camera":"approved"}}}"#;
     request.params.set("_meta", RawJson::parse(meta).unwrap());
-    PermissionLayer::new(gate).layer(server.clone()).call(request).await.unwrap();
+    gate.layer(server.clone()).call(request).await.unwrap();
     assert_eq!(server.last().params.bytes("_meta").unwrap(), br#"{"progressToken":1}"#);
 }
 

@@ -1,27 +1,40 @@
 //! The server's side: the permissions that its clients granted.
 
+mod gate;
 mod handle;
 mod ledger;
-mod service;
 
 use std::fmt;
 use std::sync::Arc;
 
 use mgp_types::mgp::Permission;
-use tower_layer::Layer;
 
 pub use self::handle::HandleKey;
 use self::ledger::Ledger;
-pub use self::service::HeldPermissions;
 use crate::Clock;
 use crate::latest::Latest;
 
 /// Which permissions the tool of this name needs; empty for a tool that needs none or does not exist.
 pub type NeededPermissions = Arc<dyn Fn(&str) -> Arc<[Permission]> + Send + Sync>;
 
-/// Makes [`HeldPermissions`] services. Those it makes share what is held.
+/// Takes what clients grant, and refuses the calls of tools that need more with 1000.
+///
+/// Sits behind the layers that know the session and the principal, and around the router; where it is to ask a client
+/// that cannot be asked directly, inside the layer that carries such questions. Reads `context.session`, refuses
+/// what needs a permission without it, and writes `context.grants`.
+///
+/// It answers `mgp/permission/request`: the decision lies with the client, so what it has not told is deferred. What
+/// it tells by `mgp/permission/response` holds for the session; without sessions, each request carries its grants or
+/// the handle made of them in `_meta`, and one that carries none has none. A tool that lacks a permission asks for it
+/// where the client can ask a human, and a yes is one for this call. Where permissions were not negotiated these
+/// methods do not exist, and no tool is held back: a client that does not know them cannot grant them.
+///
+/// A call of a tool that needs nothing costs no lock and no allocation. One that has to ask boxes its future; dropping
+/// it takes the question back.
+///
+/// Clones share what is held.
 #[derive(Clone)]
-pub struct HeldPermissionsLayer(Arc<Shared>);
+pub struct HeldPermissionsGate(Arc<Shared>);
 
 struct Shared {
     needed: NeededPermissions,
@@ -31,7 +44,7 @@ struct Shared {
     handles: Option<HandleKey>,
 }
 
-impl HeldPermissionsLayer {
+impl HeldPermissionsGate {
     /// Holds each tool to what `needed` says of it.
     pub fn new(needed: NeededPermissions, clock: Clock) -> Self {
         Self(Arc::new(Shared {
@@ -58,17 +71,9 @@ impl HeldPermissionsLayer {
     }
 }
 
-impl<S> Layer<S> for HeldPermissionsLayer {
-    type Service = HeldPermissions<S>;
-
-    fn layer(&self, inner: S) -> HeldPermissions<S> {
-        HeldPermissions::new(inner, self.0.clone())
-    }
-}
-
-impl fmt::Debug for HeldPermissionsLayer {
+impl fmt::Debug for HeldPermissionsGate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HeldPermissionsLayer").finish_non_exhaustive()
+        f.debug_struct("HeldPermissionsGate").finish_non_exhaustive()
     }
 }
 

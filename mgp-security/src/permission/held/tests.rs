@@ -5,9 +5,9 @@ use mgp_types::mgp::{
     ApprovalPolicy, Decision, Grant, MgpVersion, Permission, PermissionRequest, PermissionResponse, method,
 };
 use mgp_types::{
-    Error, InputExchange, Method, Object, Params, Principal, RawJson, Request, Response, Revision, Session,
+    Error, Gate, InputExchange, Method, Object, Params, Principal, RawJson, Request, Response, Revision,
+    Session,
 };
-use tower_layer::Layer;
 use tower_service::Service;
 
 use super::*;
@@ -16,12 +16,12 @@ use crate::permission::testing::*;
 const SHELL: Permission = Permission::ShellExecute;
 const ERAS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 
-fn layer(hands: &Hands) -> HeldPermissionsLayer {
+fn layer(hands: &Hands) -> HeldPermissionsGate {
     let needed: NeededPermissions = Arc::new(|tool| match tool {
         "run" => [SHELL].into(),
         _ => [].into(),
     });
-    HeldPermissionsLayer::new(needed, hands.clock())
+    HeldPermissionsGate::new(needed, hands.clock())
 }
 
 fn client(revision: Revision) -> Arc<Session> {

@@ -7,13 +7,13 @@ use futures_util::{FutureExt, StreamExt};
 use mgp_types::mgp::{
     Event, EventSeverity, EventSubscribe, EventSubscribed, SubscriptionId, Timestamp, method,
 };
-use mgp_types::{BoxFuture, Error, Method, RawJson, Request, Response, code};
+use mgp_types::{BoxFuture, Error, Gated, Method, RawJson, Request, Response, code};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 use tower_service::Service;
 
 use super::super::peer::{Peer, data, serve};
-use super::super::{EventQuotas, Publisher, ServeEvents};
+use super::super::{EventQuotas, EventsGate, Publisher};
 use super::{EventItem, Events, Subscriber};
 use crate::doubles::{Server, raw, settle, text};
 
@@ -21,7 +21,7 @@ mod assembly;
 mod leaving;
 mod waking;
 
-type Connection = Peer<ServeEvents<Server>>;
+type Connection = Peer<Gated<EventsGate, Server>>;
 
 /// A server that answers what it was told to, and remembers what it was asked.
 #[derive(Clone, Default)]

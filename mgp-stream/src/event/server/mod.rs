@@ -4,8 +4,7 @@ mod audience;
 mod board;
 mod buffer;
 mod feed;
-mod future;
-mod layer;
+mod gate;
 mod listen;
 mod publisher;
 mod pump;
@@ -15,7 +14,6 @@ mod registry;
 mod tests;
 
 pub use self::audience::Audience;
-pub use self::future::ServeEventsFuture;
-pub use self::layer::{EventsLayer, ServeEvents};
+pub use self::gate::{EventsGate, ListeningRequest};
 pub use self::publisher::{PublishError, Publisher};
 pub use self::quotas::EventQuotas;

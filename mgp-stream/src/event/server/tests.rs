@@ -5,11 +5,11 @@ use mgp_types::mgp::{
     Category, EventGap, EventReplay, EventReplayed, EventSeverity, EventSubscribe, EventSubscribed,
     EventUnsubscribe, EventUnsubscribed, SubscriptionId, method,
 };
-use mgp_types::{Error, Object, Request, code};
+use mgp_types::{Error, Gated, Object, Request, code};
 use tower_service::Service;
 
 use super::super::peer::{Peer, data, serve};
-use super::{EventQuotas, PublishError, Publisher, ServeEvents};
+use super::{EventQuotas, EventsGate, PublishError, Publisher};
 use crate::doubles::{Port, Server, settle};
 use stateless::listen;
 
@@ -17,19 +17,19 @@ mod attack;
 mod audience;
 mod stateless;
 
-type Client = Peer<ServeEvents<Server>>;
+type Client = Peer<Gated<EventsGate, Server>>;
 
 fn publisher() -> Publisher {
     Publisher::new(["model.token_usage", "system.error", "tool.failed", "security.denied"]).unwrap()
 }
 
-fn arranged(quotas: EventQuotas) -> (Publisher, ServeEvents<Server>) {
+fn arranged(quotas: EventQuotas) -> (Publisher, Gated<EventsGate, Server>) {
     let publisher = publisher();
     let service = serve(&publisher, quotas);
     (publisher, service)
 }
 
-fn usual() -> (Publisher, ServeEvents<Server>) {
+fn usual() -> (Publisher, Gated<EventsGate, Server>) {
     arranged(EventQuotas::new())
 }
 
@@ -464,7 +464,7 @@ async fn publishers_on_many_threads_share_one_order() {
 fn static_property_both_sides_are_shared_between_threads() {
     fn shared<T: Send + Sync + 'static>() {}
     shared::<Publisher>();
-    shared::<super::EventsLayer>();
-    shared::<ServeEvents<Server>>();
+    shared::<super::EventsGate>();
+    shared::<Gated<EventsGate, Server>>();
     shared::<crate::event::Subscriber>();
 }

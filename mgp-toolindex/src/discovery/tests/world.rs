@@ -7,16 +7,15 @@ use std::task::{Context, Poll};
 
 use mgp_types::mgp::{ExtensionSet, Negotiated, Offer, Permission, RiskLevel, ToolContextBudget, ToolHints};
 use mgp_types::{
-    BoxFuture, Error, Object, Outbox, OutboxPort, Principal, RawJson, Request, Response, Revision, Session,
-    StreamId,
+    BoxFuture, Error, Gate, Gated, Object, Outbox, OutboxPort, Principal, RawJson, Request, Response,
+    Revision, Session, StreamId,
 };
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::budget::default_counter;
-use crate::discovery::{Eyes, ToolDiscovery, ToolDiscoveryLayer, ToolDiscoverySettings};
+use crate::discovery::{Eyes, ToolDiscoveryGate, ToolDiscoverySettings};
 use crate::embed::{Embedder, Mute};
 use crate::session::{Pins, SessionSettings, ToolSessions};
 use crate::{Index, Listing, ServerTools, Tool};
@@ -24,7 +23,7 @@ use crate::{Index, Listing, ServerTools, Tool};
 pub(super) struct World {
     pub(super) index: Index,
     pub(super) sessions: Arc<ToolSessions>,
-    pub(super) layer: ToolDiscoveryLayer,
+    pub(super) layer: ToolDiscoveryGate,
     pub(super) server: Server,
 }
 
@@ -64,11 +63,11 @@ impl World {
         index.settled().await;
         let sessions = SessionSettings::new(budget, default_counter()).pins(Pins::new(["think"]));
         let sessions = Arc::new(ToolSessions::new(sessions).unwrap());
-        let layer = ToolDiscoveryLayer::new(index.clone(), Arc::clone(&sessions), settings);
+        let layer = ToolDiscoveryGate::new(index.clone(), Arc::clone(&sessions), settings);
         Self { index, sessions, layer, server: Server::default() }
     }
 
-    pub(super) fn service(&self) -> ToolDiscovery<Server> {
+    pub(super) fn service(&self) -> Gated<ToolDiscoveryGate, Server> {
         self.layer.layer(self.server.clone())
     }
 

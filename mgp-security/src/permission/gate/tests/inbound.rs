@@ -23,7 +23,7 @@ fn negotiated() -> Arc<Session> {
 }
 
 async fn answer(gate: &PermissionGate, request: Request) -> String {
-    let answer = AnswersPermissionsLayer::new(gate.clone()).layer(Server::new()).call(request).await.unwrap();
+    let answer = AnswersPermissionsGate::new(gate.clone()).layer(Server::new()).call(request).await.unwrap();
     Object::from_raw(&answer.to_raw()).unwrap().text("action").unwrap_or_default().into_owned()
 }
 
@@ -67,7 +67,7 @@ async fn other_questions_go_on_to_those_who_answer_them() {
     unmarked.params.remove("_meta");
     for request in [question(&plain, &["shell"]), unmarked] {
         let human = Server::new();
-        AnswersPermissionsLayer::new(gate.clone()).layer(human.clone()).call(request).await.unwrap();
+        AnswersPermissionsGate::new(gate.clone()).layer(human.clone()).call(request).await.unwrap();
         assert_eq!(human.methods(), ["elicitation/create"]);
     }
 }
@@ -80,7 +80,7 @@ async fn a_server_that_asks_for_ever_new_names_fills_neither_the_memory_nor_the_
     for round in 0..64 {
         let names: Vec<String> = (0..64).map(|number| format!("com.example.p{round}.{number}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let layer = AnswersPermissionsLayer::new(gate.clone());
+        let layer = AnswersPermissionsGate::new(gate.clone());
         let outcome = layer.layer(Server::new()).call(question(&negotiated(), &names)).await;
         assert_eq!(outcome.is_ok(), round < 8, "what is not kept count of is not answered either");
     }

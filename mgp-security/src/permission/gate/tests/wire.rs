@@ -106,7 +106,7 @@ async fn a_server_that_speaks_plain_mcp_hears_nothing_of_permissions() {
     let mut server = Server::new();
     gate.negotiate(&mut server, &Arc::new(Session::new(Revision::LATEST))).await.unwrap();
     assert!(server.methods().is_empty());
-    let mut gated = PermissionLayer::new(gate).layer(server.clone());
+    let mut gated = gate.layer(server.clone());
     gated.call(needing(&READ)).await.unwrap();
     assert!(!server.last().params.contains("_meta"));
 }
@@ -159,7 +159,7 @@ async fn without_sessions_grants_travel_with_each_call_2026() {
     let mut server = Server::new();
     gate.negotiate(&mut server, &session(Revision::V2026_07_28, MgpVersion::OURS, &["shell"])).await.unwrap();
     assert_eq!(server.methods(), ["mgp/permission/response"]);
-    let mut gated = PermissionLayer::new(gate.clone()).layer(server.clone());
+    let mut gated = gate.layer(server.clone());
     let attached = |server: &Server| server.last().meta(method::GRANTS_META).unwrap();
     let mut request = needing(&READ);
     request.params.set("_meta", RawJson::parse(r#"{"progressToken":7}"#).unwrap());
@@ -189,7 +189,7 @@ async fn a_handle_is_sent_until_grants_change_or_the_server_refuses_it_2026() {
     });
     let stateless = session(Revision::V2026_07_28, MgpVersion::OURS, &["shell"]);
     gate.negotiate(&mut server, &stateless).await.unwrap();
-    let mut gated = PermissionLayer::new(gate.clone()).layer(server.clone());
+    let mut gated = gate.layer(server.clone());
     let plain = || tool_call(RiskLevel::Safe, &[], "{}");
     let carries_handle =
         |server: &Server| server.last().meta(method::GRANTS_META).unwrap().to_text().is_some();

@@ -3,24 +3,23 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use mgp_types::Principal;
 use mgp_types::mgp::{EventSeverity, EventSubscribe};
+use mgp_types::{Gate, Gated, Principal};
 use parking_lot::Mutex;
 
-use super::super::EventsLayer;
+use super::super::EventsGate;
 use super::{Client, Publisher, data, publisher, settle, subscribe, to_all};
 use crate::event::peer::bare;
-use tower_layer::Layer;
 
 type Allowed = Arc<Mutex<HashSet<&'static str>>>;
 
 /// `allowed` see the channel `security.denied`; everybody sees the others.
-fn guarded(publisher: &Publisher, allowed: &Allowed) -> super::ServeEvents<crate::doubles::Server> {
+fn guarded(publisher: &Publisher, allowed: &Allowed) -> Gated<EventsGate, crate::doubles::Server> {
     let allowed = Arc::clone(allowed);
     let audience = move |who: Option<&Principal>, channel: &str| {
         channel != "security.denied" || who.is_some_and(|who| allowed.lock().contains(who.as_str()))
     };
-    EventsLayer::new(publisher.clone()).for_audience(audience).layer(bare())
+    EventsGate::new(publisher.clone()).for_audience(audience).layer(bare())
 }
 
 #[tokio::test(start_paused = true)]

@@ -80,12 +80,13 @@ async fn a_service_that_answers_something_else_is_refused() {
         (200, json!({ "data": [] }), "1 texts have 0 vectors"),
         (200, one(json!([])), "a vector has 0 numbers"),
         (200, one(json!([null])), "invalid type"),
-        (200, one(json!([1e300])), "not finite"),
+        // How far a number is read depends on how the JSON library was built.
+        (200, one(json!([1e300])), "not finite|out of range"),
         (200, json!({ "data": [{ "index": 1, "embedding": [1] }] }), "numbers its vectors wrongly"),
     ] {
         let url = serve(move |_, _| (status, body.to_string())).await;
         let error = HttpEmbedder::connect(&url, "m", NO_TOKEN).await.unwrap_err().to_string();
-        assert!(error.contains(said), "{said}: {error}");
+        assert!(said.split('|').any(|said| error.contains(said)), "{said}: {error}");
     }
 }
 

@@ -1,39 +1,9 @@
-use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
-use std::task::{Poll, ready};
-
 use mgp_types::mgp::{AskedAs, Extension, Refusal, method, written};
-use mgp_types::{BoxFuture, Error, Kind, RawJson, Request, Response, Revision, RpcService, code};
-use pin_project_lite::pin_project;
-use tower_layer::Layer;
-use tower_service::Service;
+use mgp_types::{Error, Flow, Gate, Kind, RawJson, Request, Response, Revision, code};
 
 use super::{Registry, RegistryError, Terms};
 
-/// Serves `mgp/discovery/list`, `mgp/discovery/register` and `mgp/discovery/deregister` (§15). Makes [`Discovery`]
-/// services.
-#[derive(Debug, Clone)]
-pub struct DiscoveryLayer {
-    registry: Registry,
-}
-
-impl DiscoveryLayer {
-    /// A layer that asks and changes `registry`.
-    pub const fn new(registry: Registry) -> Self {
-        Self { registry }
-    }
-}
-
-impl<S> Layer<S> for DiscoveryLayer {
-    type Service = Discovery<S>;
-
-    fn layer(&self, inner: S) -> Discovery<S> {
-        Discovery { inner, registry: self.registry.clone() }
-    }
-}
-
-/// The service of [`DiscoveryLayer`].
+/// Serves `mgp/discovery/list`, `mgp/discovery/register` and `mgp/discovery/deregister` (§15).
 ///
 /// Sits behind whatever authenticates and records, and around what reaches servers: what it serves it guards itself.
 /// The same three are served as tools under the names `mgp.discovery.list`, `mgp/discovery/list` and
@@ -44,63 +14,25 @@ impl<S> Layer<S> for DiscoveryLayer {
 /// all is refused with 1002. Allocates for what it serves only. Dropping the future of a change makes it whole or not at
 /// all.
 #[derive(Debug, Clone)]
-pub struct Discovery<S> {
-    inner: S,
+pub struct DiscoveryGate {
     registry: Registry,
 }
 
-impl<S: RpcService> Service<Request> for Discovery<S> {
-    type Response = Response;
-    type Error = Error;
-    type Future = DiscoveryFuture<S::Future>;
-
-    fn poll_ready(&mut self, cx: &mut std::task::Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
+impl DiscoveryGate {
+    /// Returns a gate that asks and changes `registry`.
+    pub const fn new(registry: Registry) -> Self {
+        Self { registry }
     }
+}
 
-    fn call(&mut self, request: Request) -> Self::Future {
-        match Asked::of(&request) {
-            None => DiscoveryFuture { state: State::Passed { future: self.inner.call(request) } },
-            Some(asked) => {
-                let future = Box::pin(asked.answer(self.registry.clone(), request));
-                DiscoveryFuture { state: State::Served { future } }
-            }
+impl Gate for DiscoveryGate {
+    type Pass = ();
+
+    fn enter(&self, request: &mut Request) -> Flow {
+        match Asked::of(request) {
+            None => Flow::Pass(()),
+            Some(asked) => Flow::answer_later(asked.answer(self.registry.clone(), request.take())),
         }
-    }
-}
-
-pin_project! {
-    /// The future of [`Discovery`]: that of the service further in, or an answer of its own. Only the latter is boxed.
-    #[must_use = "futures do nothing unless polled"]
-    pub struct DiscoveryFuture<F> {
-        #[pin]
-        state: State<F>,
-    }
-}
-
-pin_project! {
-    #[project = StateProj]
-    enum State<F> {
-        Passed { #[pin] future: F },
-        Served { future: BoxFuture<'static, Result<Response, Error>> },
-    }
-}
-
-impl<F: Future<Output = Result<Response, Error>>> Future for DiscoveryFuture<F> {
-    type Output = Result<Response, Error>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> Poll<Self::Output> {
-        let answer = match self.project().state.project() {
-            StateProj::Passed { future } => ready!(future.poll(cx)),
-            StateProj::Served { future } => ready!(future.as_mut().poll(cx)),
-        };
-        Poll::Ready(answer)
-    }
-}
-
-impl<F> fmt::Debug for DiscoveryFuture<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DiscoveryFuture").finish_non_exhaustive()
     }
 }
 

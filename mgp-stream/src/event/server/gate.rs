@@ -1,18 +1,16 @@
 use std::fmt;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use mgp_types::mgp::{EventReplay, EventUnsubscribe, EventUnsubscribed, Extension, method};
-use mgp_types::{Error, Kind, Principal, RawJson, Request, Response, RpcService, mcp};
+use mgp_types::{Error, Flow, Gate, Kind, Principal, RawJson, Request, Response, mcp};
 use serde::Serialize;
-use tower_layer::Layer;
-use tower_service::Service;
 
+use super::listen::{self, Listening};
 use super::registry::{Caller, Registry};
-use super::{Audience, EventQuotas, Publisher, ServeEventsFuture, listen};
+use super::{Audience, EventQuotas, Publisher};
 use crate::negotiated;
 
-/// Serves subscriptions to the events of a [`Publisher`]. Makes [`ServeEvents`] services, which share them.
+/// Serves subscriptions to the events of a [`Publisher`]. Clones share them.
 ///
 /// It sits inside of whatever decides who asks and who may, in front of what serves `subscriptions/listen`. It reads
 /// `session`, `principal` and `outbox` of the context and writes `outbox` of a request that listens for events.
@@ -27,17 +25,17 @@ use crate::negotiated;
 /// Everybody sees all channels, unless [`for_audience`](Self::for_audience) says otherwise.
 ///
 /// A subscription is its owner's: the principal's, or, where nobody says who they are, of who has its name. For others
-/// it does not exist. With the last of the services and layers all subscriptions and their tasks end.
+/// it does not exist. With the last of the clones all subscriptions and their tasks end.
 #[derive(Clone)]
-pub struct EventsLayer(Arc<Registry>);
+pub struct EventsGate(Arc<Registry>);
 
-impl EventsLayer {
-    /// A layer with the usual quotas.
+impl EventsGate {
+    /// Returns a gate with the usual quotas.
     pub fn new(publisher: Publisher) -> Self {
         Self::with_quotas(publisher, EventQuotas::new())
     }
 
-    /// A layer with these quotas.
+    /// Returns a gate with these quotas.
     pub fn with_quotas(publisher: Publisher, quotas: EventQuotas) -> Self {
         Self(Arc::new(Registry::new(publisher, quotas, Arc::new(|_: Option<&Principal>, _: &str| true))))
     }
@@ -50,70 +48,37 @@ impl EventsLayer {
     }
 }
 
-impl<S> Layer<S> for EventsLayer {
-    type Service = ServeEvents<S>;
+impl Gate for EventsGate {
+    /// Ends the sending of events to a request that listens.
+    type Pass = Option<ListeningRequest>;
 
-    fn layer(&self, inner: S) -> ServeEvents<S> {
-        ServeEvents { inner, registry: Arc::clone(&self.0) }
-    }
-}
-
-impl fmt::Debug for EventsLayer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("EventsLayer").field(self.0.publisher()).finish()
-    }
-}
-
-/// Serves subscriptions to events in front of `inner`; see [`EventsLayer`].
-#[derive(Clone)]
-pub struct ServeEvents<S> {
-    inner: S,
-    registry: Arc<Registry>,
-}
-
-impl<S> ServeEvents<S> {
-    /// The service further in.
-    pub const fn get_ref(&self) -> &S {
-        &self.inner
-    }
-
-    /// The service further in.
-    pub fn into_inner(self) -> S {
-        self.inner
-    }
-}
-
-impl<S: RpcService> Service<Request> for ServeEvents<S> {
-    type Response = Response;
-    type Error = Error;
-    type Future = ServeEventsFuture<S::Future>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, mut request: Request) -> Self::Future {
+    fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
         match request.method.as_str() {
             method::EVENTS_SUBSCRIBE | method::EVENTS_UNSUBSCRIBE | method::EVENTS_REPLAY
-                if is_for_us(&request) =>
+                if is_for_us(request) =>
             {
-                ServeEventsFuture::answered(answer(&self.registry, &request))
+                Flow::Answer(answer(&self.0, request))
             }
-            mcp::method::SUBSCRIPTIONS_LISTEN if is_for_us(&request) => {
-                match listen::open(&self.registry, &mut request) {
-                    Ok(None) => ServeEventsFuture::passed(self.inner.call(request)),
-                    Ok(Some(listening)) => ServeEventsFuture::listening(self.inner.call(request), listening),
-                    Err(error) => ServeEventsFuture::answered(Err(error)),
-                }
+            mcp::method::SUBSCRIPTIONS_LISTEN if is_for_us(request) => {
+                listen::open(&self.0, request).map(|listening| listening.map(ListeningRequest)).into()
             }
-            _ => ServeEventsFuture::passed(self.inner.call(request)),
+            _ => Flow::Pass(None),
         }
     }
 }
 
-impl<S> fmt::Debug for ServeEvents<S> {
+/// A request that listens for events, for as long as this is there.
+pub struct ListeningRequest(#[expect(dead_code, reason = "it is held, and not read")] Listening);
+
+impl fmt::Debug for ListeningRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ServeEvents").field(self.registry.publisher()).finish()
+        f.debug_struct("ListeningRequest").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for EventsGate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("EventsGate").field(self.0.publisher()).finish()
     }
 }
 

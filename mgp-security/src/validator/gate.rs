@@ -1,16 +1,13 @@
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use mgp_types::mgp::{CodeRejection, EventType, Recovery, Refusal};
-use mgp_types::{Error, Gate, RawJson, Request, Response, RpcService, code};
-use tower_layer::Layer;
-use tower_service::Service;
+use mgp_types::{Error, Flow, Gate, GateKind, RawJson, Request, code};
 
 use super::call::Located;
 use super::prepared::{Cache, Wrong};
 use super::registry::Validators;
 use super::validate::Blocked;
-use crate::{Finding, GateFuture};
+use crate::Finding;
 
 /// Checks the arguments of calls, and of what is judged like one, before they are forwarded: against the tool's schema, then with the validators that the
 /// tool's security asks for (MGP §4.5).
@@ -21,7 +18,7 @@ use crate::{Finding, GateFuture};
 /// refused, in the trail, and writes `context.converted`. The bytes that were checked are the bytes that are forwarded. Never
 /// waits.
 #[derive(Debug, Clone)]
-pub struct ValidateLayer {
+pub struct ValidateGate {
     shared: Arc<Shared>,
 }
 
@@ -37,13 +34,6 @@ pub enum ArgumentTypes {
     Loose,
 }
 
-/// The service of [`ValidateLayer`].
-#[derive(Debug, Clone)]
-pub struct Validate<S> {
-    inner: S,
-    shared: Arc<Shared>,
-}
-
 #[derive(Debug)]
 struct Shared {
     validators: Validators,
@@ -51,7 +41,7 @@ struct Shared {
     types: ArgumentTypes,
 }
 
-impl ValidateLayer {
+impl ValidateGate {
     /// Checks with these.
     pub fn new(validators: Validators) -> Self {
         let (prepared, types) = (Cache::default(), ArgumentTypes::default());
@@ -66,17 +56,9 @@ impl ValidateLayer {
     }
 }
 
-impl<S> Layer<S> for ValidateLayer {
-    type Service = Validate<S>;
-
-    fn layer(&self, inner: S) -> Validate<S> {
-        Validate { inner, shared: self.shared.clone() }
-    }
-}
-
 impl Shared {
     fn check(&self, request: &Request) -> Result<Option<RawJson>, Error> {
-        let Some(judged) = request.judged_by(Gate::Validators)? else { return Ok(None) };
+        let Some(judged) = request.judged_by(GateKind::Validators)? else { return Ok(None) };
         let tool = judged.tool;
         let prepared = self.prepared.prepared(tool, &self.validators);
         let checked = prepared.check(judged.arguments().as_ref(), self.types);
@@ -90,22 +72,16 @@ impl Shared {
     }
 }
 
-impl<S: RpcService> Service<Request> for Validate<S> {
-    type Response = Response;
-    type Error = Error;
-    type Future = GateFuture<S::Future>;
+impl Gate for ValidateGate {
+    type Pass = ();
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, mut request: Request) -> Self::Future {
-        match self.shared.check(&request) {
+    fn enter(&self, request: &mut Request) -> Flow {
+        match self.shared.check(request) {
             Ok(converted) => {
                 request.context.converted = converted;
-                GateFuture::passed(self.inner.call(request))
+                Flow::Pass(())
             }
-            Err(error) => GateFuture::refused(error),
+            Err(error) => Flow::refuse(error),
         }
     }
 }

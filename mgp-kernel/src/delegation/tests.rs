@@ -1,5 +1,7 @@
 use mgp_types::mgp::{AccessPermission, AccessQuery, AccessSource};
 use mgp_types::{Method, RawJson};
+use tower_layer::Layer as _;
+use tower_service::Service as _;
 
 use super::*;
 use crate::router::scene::{Scene, Server};
@@ -23,7 +25,7 @@ fn claiming(by: &Principal, agent: &str) -> Request {
 /// Whoever the server behind takes for the caller, and what it got.
 async fn arrived(scene: &Scene, request: Request) -> Result<Request, Error> {
     let server = Server::default();
-    let answer = SpeakersLayer(Arc::clone(&scene.parts)).layer(server.clone()).call(request).await;
+    let answer = DelegationGate(Arc::clone(&scene.parts)).layer(server.clone()).call(request).await;
     let asked = server.asked();
     assert_eq!(asked.len(), usize::from(answer.is_ok()), "what is refused arrives nowhere");
     answer.map(|_| asked.into_iter().next().unwrap())
@@ -141,7 +143,7 @@ async fn the_record_of_a_call_names_the_agent_and_beside_it_who_spoke() {
     let scene = Scene::with(CONFIG).await;
     let recording = mgp_security::audit::AuditLayer::new(scene.parts.audit.clone());
     let service = recording.layer(Server::default());
-    let mut service = SpeakersLayer(Arc::clone(&scene.parts)).layer(service);
+    let mut service = DelegationGate(Arc::clone(&scene.parts)).layer(service);
     service.call(claiming(&Principal::new("bridge"), "helper")).await.unwrap();
     scene.parts.audit.flush().await.unwrap();
     let event = scene.parts.audit.subscribe(0).next().await.unwrap().unwrap().remove(0).to_notification();

@@ -10,7 +10,7 @@ use crate::{Error, Kind, Method, RawJson, Request};
 /// A decision that a request passes on its way to a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a gate that is not named here sees nothing")]
-pub enum Gate {
+pub enum GateKind {
     /// Whether the caller may use the server, or the tool.
     Access = 1,
     /// Whether the definition of what is asked for is the approved one.
@@ -27,7 +27,7 @@ pub enum Gate {
 
 /// Some of the gates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Gates(u8);
+pub struct GateKinds(u8);
 
 /// Who sends a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,12 +84,12 @@ pub struct MethodRule {
     /// What it asks for.
     pub concern: Concern,
     /// Which gates see it in front of a server; none where the gateway answers it, or only keeps a session alive.
-    pub gates: Gates,
+    pub gates: GateKinds,
 }
 
-impl Gates {
+impl GateKinds {
     /// Whether `gate` is one of them.
-    pub const fn has(self, gate: Gate) -> bool {
+    pub const fn has(self, gate: GateKind) -> bool {
         self.0 & gate as u8 != 0
     }
 }
@@ -144,7 +144,7 @@ impl Request {
     ///
     /// # Errors
     /// The gate sees such requests, and nobody has said which tool or operation this one is for.
-    pub fn judged_by(&self, gate: Gate) -> Result<Option<Judged<'_>>, Error> {
+    pub fn judged_by(&self, gate: GateKind) -> Result<Option<Judged<'_>>, Error> {
         let resolved = if self.method == Method::TOOLS_CALL {
             self.context.tool.as_ref()
         } else if MethodRule::of(self).is_none_or(|rule| rule.gates.has(gate)) {
@@ -173,7 +173,7 @@ macro_rules! rules {
             sender: Sender::$sender,
             kind: Kind::$kind,
             concern: Concern::$concern,
-            gates: Gates(0 $(| Gate::$gate as u8)*),
+            gates: GateKinds(0 $(| GateKind::$gate as u8)*),
         }),+]
     };
 }
@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn what_reaches_a_server_by_a_name_or_an_address_passes_all_gates() {
-        use Gate::{Access, Confirmation, Definitions, Permission, Validators};
+        use GateKind::{Access, Confirmation, Definitions, Permission, Validators};
         for rule in RULES {
             let names = matches!(
                 rule.concern,
@@ -279,7 +279,7 @@ mod tests {
             let all =
                 [Access, Definitions, Validators, Permission, Confirmation].map(|gate| rule.gates.has(gate));
             assert!(!names || all == [true; 5], "{}", rule.method);
-            assert!(rule.sender != Sender::Server || rule.gates == Gates(0), "{}", rule.method);
+            assert!(rule.sender != Sender::Server || rule.gates == GateKinds(0), "{}", rule.method);
         }
     }
 

@@ -1,8 +1,5 @@
 use std::collections::BTreeMap;
-use std::fmt;
-use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
 use mgp_types::mgp::{
@@ -10,41 +7,14 @@ use mgp_types::mgp::{
     Timestamp, code, method,
 };
 use mgp_types::{
-    Context, Error, Kind, Method, Object, Params, RawJson, Request, Response, RpcService, Session,
+    Context, Error, Flow, Gate, Kind, Method, Object, Params, RawJson, Request, Response, Session,
 };
-use tower_service::Service;
 
 use super::super::approval;
 use super::super::{QUESTION_META, gate};
-use super::Shared;
+use super::{HeldPermissionsGate, Shared};
+use crate::random;
 use crate::refusal::advice;
-use crate::{GateFuture, random};
-
-/// Takes what clients grant, and refuses the calls of tools that need more with 1000.
-///
-/// Sits behind the layers that know the session and the principal, and around the router; where it is to ask a client
-/// that cannot be asked directly, inside the layer that carries such questions. Reads `context.session`, refuses
-/// what needs a permission without it, and writes `context.grants`.
-///
-/// It answers `mgp/permission/request`: the decision lies with the client, so what it has not told is deferred. What
-/// it tells by `mgp/permission/response` holds for the session; without sessions, each request carries its grants or
-/// the handle made of them in `_meta`, and one that carries none has none. A tool that lacks a permission asks for it
-/// where the client can ask a human, and a yes is one for this call. Where permissions were not negotiated these
-/// methods do not exist, and no tool is held back: a client that does not know them cannot grant them.
-///
-/// A call of a tool that needs nothing costs no lock and no allocation. One that has to ask boxes its future; dropping
-/// it takes the question back.
-#[derive(Clone)]
-pub struct HeldPermissions<S> {
-    inner: S,
-    shared: Arc<Shared>,
-}
-
-impl<S> HeldPermissions<S> {
-    pub(super) fn new(inner: S, shared: Arc<Shared>) -> Self {
-        Self { inner, shared }
-    }
-}
 
 enum Admission {
     Pass,
@@ -167,26 +137,19 @@ impl Shared {
     }
 }
 
-impl<S: RpcService> Service<Request> for HeldPermissions<S> {
-    type Response = Response;
-    type Error = Error;
-    type Future = GateFuture<S::Future>;
+impl Gate for HeldPermissionsGate {
+    type Pass = ();
 
-    fn poll_ready(&mut self, cx: &mut std::task::Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, mut request: Request) -> Self::Future {
-        // Grants change here and not in the future, so that the calls behind them find them.
-        match self.shared.admit(&mut request) {
-            Admission::Pass => GateFuture::passed(self.inner.call(request)),
-            Admission::Answer(answer) => GateFuture::answered(answer),
+    fn enter(&self, request: &mut Request) -> Flow {
+        // Grants change here and not in a future, so that the calls behind them find them.
+        match self.0.admit(request) {
+            Admission::Pass => Flow::Pass(()),
+            Admission::Answer(answer) => Flow::Answer(answer),
             Admission::Ask(missing) => {
-                let mut inner = self.inner.clone();
-                GateFuture::waiting(async move {
-                    ask(&request, &missing).await?;
-                    poll_fn(|cx| inner.poll_ready(cx)).await?;
-                    inner.call(request).await
+                let request = request.take();
+                Flow::wait(async move {
+                    let granted = ask(&request, &missing).await;
+                    (request, granted.into())
                 })
             }
         }
@@ -240,12 +203,6 @@ fn refuse(permission: &Permission, decision: Decision, request: &Request) -> Err
 
 fn plain<T: serde::Serialize>(result: &T) -> Response {
     RawJson::from_value(result).map_or_else(|_| Response::empty(), Response::plain)
-}
-
-impl<S> fmt::Debug for HeldPermissions<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HeldPermissions").finish_non_exhaustive()
-    }
 }
 
 const HANDLE_TTL: Duration = Duration::from_hours(1);

@@ -1,10 +1,9 @@
 use mgp_types::mgp::AccessPermission::{Allow, Deny};
 use mgp_types::mgp::{EffectiveSecurity, ResolvedTool, RiskLevel, Trail};
-use mgp_types::{CacheHint, CacheScope, Method, Object, RawJson, code};
-use tower_layer::Layer;
+use mgp_types::{CacheHint, CacheScope, Flow, Gate, Method, Object, RawJson, code, gates};
 
 use super::*;
-use crate::access::AccessLayer;
+use crate::access::AccessGate;
 
 async fn sample() -> AccessPolicy {
     let policy = policy();
@@ -24,14 +23,14 @@ fn call(agent: &str, tool: &str) -> Request {
     from(agent, "tools/call", &format!(r#"{{"name":"{tool}","arguments":{{}}}}"#))
 }
 
-async fn ask(layer: &AccessLayer, request: Request) -> Result<Response, Error> {
+async fn ask(layer: &AccessGate, request: Request) -> Result<Response, Error> {
     layer.layer(Server::new()).call(request).await
 }
 
 // covers: MGP-5.1-01, MGP-5.3-01, MGP-5.3-02
 #[tokio::test]
 async fn a_call_reaches_the_server_only_if_the_agent_may() {
-    let layer = AccessLayer::new(sample().await).for_server("s".into());
+    let layer = AccessGate::new(sample().await).for_server("s".into());
     for (agent, tool, may) in [
         ("a", "t", true),
         ("a", "u", false),
@@ -48,11 +47,44 @@ async fn a_call_reaches_the_server_only_if_the_agent_may() {
     }
 }
 
+/// Has a request wait until there is a permit, like a person who takes a while to decide.
+#[derive(Clone)]
+struct Wait(Arc<tokio::sync::Semaphore>);
+
+impl Gate for Wait {
+    type Pass = ();
+
+    fn enter(&self, request: &mut Request) -> Flow {
+        let (permits, request) = (Arc::clone(&self.0), request.take());
+        Flow::wait(async move {
+            permits.acquire().await.unwrap().forget();
+            (request, Flow::Pass(()))
+        })
+    }
+}
+
+#[tokio::test]
+async fn access_that_is_taken_away_while_a_call_waits_for_another_gate_is_gone() {
+    let policy = sample().await;
+    let decided = Arc::new(tokio::sync::Semaphore::new(0));
+    let gates = gates![AccessGate::new(policy.clone()).for_server("s".into()), Wait(Arc::clone(&decided))];
+    let server = Server::new();
+    for (revoked, reached) in [(false, 1), (true, 1)] {
+        let waiting = tokio::spawn(gates.layer(server.clone()).call(call("a", "t")));
+        if revoked {
+            policy.revoke(&admin(), None, revoke("a", "s", Some("t"))).await.unwrap();
+        }
+        decided.add_permits(1);
+        assert_eq!(waiting.await.unwrap().map_err(|error| error.code()).err(), revoked.then_some(1001));
+        assert_eq!(server.seen.lock().len(), reached);
+    }
+}
+
 // covers: MGP-5.4-10, MGP-5.4-20
 #[tokio::test]
 async fn a_change_holds_for_the_next_call() {
     let policy = policy();
-    let layer = AccessLayer::new(policy.clone()).for_server("s".into());
+    let layer = AccessGate::new(policy.clone()).for_server("s".into());
     assert!(ask(&layer, call("a", "t")).await.is_err());
     policy.grant(&admin(), None, grant("a", "s", Some("t"), Allow)).await.unwrap();
     assert!(ask(&layer, call("a", "t")).await.is_ok());
@@ -62,7 +94,7 @@ async fn a_change_holds_for_the_next_call() {
 
 #[tokio::test]
 async fn a_refusal_does_not_tell_whether_there_is_such_a_tool() {
-    let resolved = AccessLayer::new(sample().await);
+    let resolved = AccessGate::new(sample().await);
     let mut existing = call("a", "u");
     existing.context.tool = Some(ResolvedTool::new(
         "s".into(),
@@ -80,7 +112,7 @@ async fn a_refusal_does_not_tell_whether_there_is_such_a_tool() {
 
 #[tokio::test]
 async fn without_a_principal_nothing_passes_but_the_session() {
-    let layer = AccessLayer::new(sample().await).for_server("s".into());
+    let layer = AccessGate::new(sample().await).for_server("s".into());
     for (method, passes) in [
         ("initialize", true),
         ("ping", true),
@@ -105,7 +137,7 @@ async fn without_a_principal_nothing_passes_but_the_session() {
 
 #[tokio::test]
 async fn what_is_no_call_of_a_tool_needs_the_server() {
-    let layer = AccessLayer::new(sample().await).for_server("s".into());
+    let layer = AccessGate::new(sample().await).for_server("s".into());
     for method in [
         "resources/read",
         "resources/list",
@@ -125,14 +157,14 @@ async fn what_is_no_call_of_a_tool_needs_the_server() {
 
 #[tokio::test]
 async fn a_call_by_the_name_of_a_notification_needs_the_server() {
-    let layer = AccessLayer::new(sample().await).for_server("s".into());
+    let layer = AccessGate::new(sample().await).for_server("s".into());
     assert!(ask(&layer, from("a", "notifications/progress", "{}")).await.is_err());
     assert!(ask(&layer, from("whole", "notifications/progress", "{}")).await.is_ok());
 }
 
 #[tokio::test]
 async fn a_notification_is_held_to_the_same() {
-    let layer = AccessLayer::new(sample().await).for_server("s".into());
+    let layer = AccessGate::new(sample().await).for_server("s".into());
     let mut request = Request::notify("tools/call", Object::parse(r#"{"name":"u"}"#).unwrap());
     request.context.principal = Some(Principal::new("a"));
     assert_eq!(ask(&layer, request).await.unwrap_err().code(), code::ACCESS_DENIED);
@@ -140,7 +172,7 @@ async fn a_notification_is_held_to_the_same() {
 
 #[tokio::test]
 async fn what_nobody_resolved_is_refused_and_what_is_for_this_process_passes() {
-    let layer = AccessLayer::new(sample().await);
+    let layer = AccessGate::new(sample().await);
     for method in ["tools/call", "tools/list", "resources/list", "vendor/x"] {
         let error = ask(&layer, from("whole", method, r#"{"name":"t"}"#)).await.unwrap_err();
         assert_eq!(error.code(), code::ACCESS_DENIED, "{method}");
@@ -152,7 +184,7 @@ async fn what_nobody_resolved_is_refused_and_what_is_for_this_process_passes() {
 
 #[tokio::test]
 async fn a_call_without_a_name_is_refused() {
-    let layer = AccessLayer::new(sample().await).for_server("s".into());
+    let layer = AccessGate::new(sample().await).for_server("s".into());
     for params in ["{}", r#"{"name":""}"#, r#"{"name":null}"#, r#"{"name":["t"]}"#] {
         let error = ask(&layer, from("whole", "tools/call", params)).await.unwrap_err();
         assert_eq!(error.code(), code::INVALID_PARAMS, "{params}");
@@ -161,7 +193,7 @@ async fn a_call_without_a_name_is_refused() {
 
 #[tokio::test]
 async fn what_was_resolved_decides_and_not_the_name_in_the_body() {
-    let layer = AccessLayer::new(sample().await).for_server("s".into());
+    let layer = AccessGate::new(sample().await).for_server("s".into());
     let mut request = call("a", "t");
     request.context.tool = Some(ResolvedTool::new(
         "s".into(),
@@ -174,14 +206,14 @@ async fn what_was_resolved_decides_and_not_the_name_in_the_body() {
 
 #[tokio::test]
 async fn a_client_has_one_agent() {
-    let layer = AccessLayer::new(sample().await).for_server("s".into()).for_agent("a".into());
+    let layer = AccessGate::new(sample().await).for_server("s".into()).for_agent("a".into());
     assert!(ask(&layer, call("nobody", "t")).await.is_ok());
     assert!(ask(&layer, call("whole", "u")).await.is_err());
 }
 
 #[tokio::test]
 async fn the_trail_learns_the_target_and_the_reason() {
-    let layer = AccessLayer::new(sample().await).for_server("s".into());
+    let layer = AccessGate::new(sample().await).for_server("s".into());
     for (agent, tool, rule) in [("a", "u", "not-granted"), ("whole", "bad", "denied")] {
         let mut request = call(agent, tool);
         let trail = Arc::new(Trail::default());
@@ -194,7 +226,7 @@ async fn the_trail_learns_the_target_and_the_reason() {
 }
 
 async fn list(agent: &str, answer: Response) -> Result<Response, Error> {
-    let layer = AccessLayer::new(sample().await).for_server("s".into());
+    let layer = AccessGate::new(sample().await).for_server("s".into());
     let echo = Server::answering(move |_| Ok(answer.clone()));
     layer.layer(echo).call(from(agent, Method::TOOLS_LIST.as_str(), "{}")).await
 }

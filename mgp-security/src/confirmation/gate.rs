@@ -1,27 +1,29 @@
 use std::borrow::Cow;
-use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use futures_util::future::{Either, select};
 use mgp_types::mgp::{Decision, EventType, Refusal, ResolvedTool, Timestamp, code};
-use mgp_types::{Error, Gate, Origin, Principal, RawJson, Request, Response, RpcService};
-use tower_layer::Layer;
-use tower_service::Service;
+use mgp_types::{Error, Flow, Gate, GateKind, Origin, Principal, RawJson, Request, Response};
 
 use super::rounds::Rounds;
 use super::{Binding, ConfirmationSettings, Tickets};
-use crate::GateFuture;
 use crate::permission::{
     ApprovalAnswer, ApprovalQuestion, ApprovalReply, Approver, ShownArguments, Subject, Waits,
     check_operator, waits_for_approval,
 };
 use crate::refusal::advice;
 
-/// Makes [`Confirmation`] services.
+/// Lets a call through when a human has said yes to it.
+///
+/// Sits inside of whatever checks or changes arguments, so that a human sees what will be sent; outside of every
+/// timeout, because a call may wait for minutes; and inside of the permission gate, so that nobody is asked about a
+/// call that is refused anyhow. Reads `context.tool` or `context.operation`, and `context.principal`, and refuses a
+/// call that is to be confirmed without them; writes `context.trail`. A refusal is 1000 with advice. A call that need not be confirmed
+/// costs no lock and no allocation. Dropping a call that waits takes the question back. A round that brings what the
+/// server of a confirmed call asked for goes on under the yes to that call.
 #[derive(Debug, Clone)]
-pub struct ConfirmationLayer(Arc<Shared>);
+pub struct ConfirmationGate(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
@@ -31,7 +33,7 @@ struct Shared {
     rounds: Rounds,
 }
 
-impl ConfirmationLayer {
+impl ConfirmationGate {
     /// Has calls confirmed as `settings` says, through `approver`.
     pub fn new(settings: ConfirmationSettings, approver: Arc<dyn Approver>) -> Self {
         Self(Arc::new(Shared { settings, approver, tickets: None, rounds: Rounds::default() }))
@@ -47,68 +49,32 @@ impl ConfirmationLayer {
     }
 }
 
-impl<S> Layer<S> for ConfirmationLayer {
-    type Service = Confirmation<S>;
+impl Gate for ConfirmationGate {
+    type Pass = Option<(Binding, Principal)>;
 
-    fn layer(&self, inner: S) -> Confirmation<S> {
-        Confirmation { inner, shared: self.0.clone() }
-    }
-}
-
-/// Lets a call through when a human has said yes to it.
-///
-/// Sits inside of whatever checks or changes arguments, so that a human sees what will be sent; outside of every
-/// timeout, because a call may wait for minutes; and inside of the permission gate, so that nobody is asked about a
-/// call that is refused anyhow. Reads `context.tool` or `context.operation`, and `context.principal`, and refuses a
-/// call that is to be confirmed without them; writes `context.trail`. A refusal is 1000 with advice. A call that need not be confirmed
-/// costs no lock and no allocation. Dropping a call that waits takes the question back. A round that brings what the
-/// server of a confirmed call asked for goes on under the yes to that call.
-#[derive(Debug, Clone)]
-pub struct Confirmation<S> {
-    inner: S,
-    shared: Arc<Shared>,
-}
-
-impl<S> Confirmation<S> {
-    /// The service behind.
-    pub fn get_ref(&self) -> &S {
-        &self.inner
+    fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
+        let call = match self.0.admit(request) {
+            Ok(None) => return Flow::Pass(None),
+            Ok(Some(call)) => call,
+            Err(error) => return Flow::refuse(error),
+        };
+        let (shared, request) = (Arc::clone(&self.0), request.take());
+        Flow::wait(async move {
+            let approver = match shared.known(&call, &request) {
+                Some(approver) => Ok(approver),
+                None => shared.confirm(&call, &request).await,
+            };
+            let flow = approver.map(|approver| {
+                note(&request, &approver);
+                Some((call.binding, approver))
+            });
+            (request, flow.into())
+        })
     }
 
-    /// The service behind.
-    pub fn into_inner(self) -> S {
-        self.inner
-    }
-}
-
-impl<S: RpcService> Service<Request> for Confirmation<S> {
-    type Response = Response;
-    type Error = Error;
-    type Future = GateFuture<S::Future>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
-        match self.shared.admit(&request) {
-            Ok(None) => GateFuture::passed(self.inner.call(request)),
-            Ok(Some(call)) => {
-                // The capacity that is ready stays for calls that need not wait.
-                let (shared, mut inner) = (self.shared.clone(), self.inner.clone());
-                GateFuture::waiting(async move {
-                    let approver = match shared.known(&call, &request) {
-                        Some(approver) => approver,
-                        None => shared.confirm(&call, &request).await?,
-                    };
-                    note(&request, &approver);
-                    poll_fn(|cx| inner.poll_ready(cx)).await?;
-                    let response = inner.call(request).await?;
-                    shared.rounds.note(call.binding, approver, &response);
-                    Ok(response)
-                })
-            }
-            Err(error) => GateFuture::refused(error),
+    fn leave(&self, pass: Self::Pass, outcome: &mut Result<Response, Error>) {
+        if let (Some((binding, approver)), Ok(response)) = (pass, outcome) {
+            self.0.rounds.note(binding, approver, response);
         }
     }
 }
@@ -122,7 +88,7 @@ struct Unconfirmed {
 
 impl Shared {
     fn admit(&self, request: &Request) -> Result<Option<Unconfirmed>, Error> {
-        let Some(judged) = request.judged_by(Gate::Confirmation)? else { return Ok(None) };
+        let Some(judged) = request.judged_by(GateKind::Confirmation)? else { return Ok(None) };
         let tool = judged.tool;
         if !self.settings.wants(tool, request) {
             return Ok(None);

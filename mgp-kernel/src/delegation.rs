@@ -1,18 +1,14 @@
 //! Agents in whose name somebody else calls.
 
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use mgp_discovery::config::model::AgentSettings;
-use mgp_security::GateFuture;
 use mgp_security::audit::trace_of;
 use mgp_security::auth::reserved_owner;
 use mgp_types::mgp::{
     Actor, AgentPattern, AuditEvent, AuditPort as _, AuditTarget, EventType, Outcome, TraceId,
 };
-use mgp_types::{Error, Object, Principal, PrincipalKind, Request, Response, RpcService, code};
-use tower_layer::Layer;
-use tower_service::Service;
+use mgp_types::{Error, Flow, Gate, Object, Principal, PrincipalKind, Request, Response, code};
 
 use crate::operator::random;
 use crate::parts::Parts;
@@ -20,20 +16,7 @@ use crate::parts::Parts;
 /// The key of `_meta` under which a client names the agent in whose name it calls.
 const AGENT_META: &str = "dev.cloto/mgp/agent";
 
-/// Takes requests to come from the agent that they name, where the configuration lets their sender speak for it. Makes
-/// [`Speakers`] services.
-#[derive(Clone)]
-pub(crate) struct SpeakersLayer(pub(crate) Arc<Parts>);
-
-impl<S> Layer<S> for SpeakersLayer {
-    type Service = Speakers<S>;
-
-    fn layer(&self, inner: S) -> Speakers<S> {
-        Speakers { inner, parts: Arc::clone(&self.0) }
-    }
-}
-
-/// The service of [`SpeakersLayer`].
+/// Takes requests to come from the agent that they name, where the configuration lets their sender speak for it.
 ///
 /// Sits directly behind whatever authenticates, and outside of the record, in which the agent is the actor and the speaker
 /// stands beside it. Reads `context.principal` and `_meta`; writes both, `context.speaker`, and
@@ -43,44 +26,35 @@ impl<S> Layer<S> for SpeakersLayer {
 ///
 /// Costs a look at `_meta`; allocates for claims only. Nobody further in, and no server, sees the claim.
 #[derive(Clone)]
-pub(crate) struct Speakers<S> {
-    inner: S,
-    parts: Arc<Parts>,
-}
+pub(crate) struct DelegationGate(pub(crate) Arc<Parts>);
 
-impl<S: RpcService> Service<Request> for Speakers<S> {
-    type Response = Response;
-    type Error = Error;
-    type Future = GateFuture<S::Future>;
+impl Gate for DelegationGate {
+    type Pass = ();
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, mut request: Request) -> Self::Future {
+    fn enter(&self, request: &mut Request) -> Flow {
         // It is what authenticates that says who speaks, and nobody else.
         request.context.speaker = None;
         // Whatever comes of the request stands in one chain, another tool in place of one that failed as well.
-        let trace = trace_of(&request).unwrap_or_else(|| TraceId::from_random(random()));
+        let trace = trace_of(request).unwrap_or_else(|| TraceId::from_random(random()));
         request.context.trace = Some(trace);
-        let claimed = match take_claim(&mut request) {
-            Ok(None) => return GateFuture::passed(self.inner.call(request)),
+        let claimed = match take_claim(request) {
+            Ok(None) => return Flow::Pass(()),
             Ok(Some(claimed)) => claimed,
-            Err(error) => return GateFuture::refused(error),
+            Err(error) => return Flow::refuse(error),
         };
         let Some(speaker) = request.context.principal.take() else {
-            return GateFuture::refused(Error::new(code::AUTH_REQUIRED, "who calls is not known"));
+            return Flow::refuse(Error::new(code::AUTH_REQUIRED, "who calls is not known"));
         };
         if claimed == speaker.as_str() {
             request.context.principal = Some(speaker);
-            return GateFuture::passed(self.inner.call(request));
+            return Flow::Pass(());
         }
-        if !may_speak(&self.parts.config.load().agents, &speaker, &claimed) {
-            return GateFuture::waiting(refuse(Arc::clone(&self.parts), trace, speaker, claimed));
+        if !may_speak(&self.0.config.load().agents, &speaker, &claimed) {
+            return Flow::answer_later(refuse(Arc::clone(&self.0), trace, speaker, claimed));
         }
         request.context.principal = Some(Principal::of(PrincipalKind::Delegated, claimed));
         request.context.speaker = Some(speaker);
-        GateFuture::passed(self.inner.call(request))
+        Flow::Pass(())
     }
 }
 

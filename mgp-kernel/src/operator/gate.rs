@@ -1,17 +1,13 @@
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
-use mgp_security::GateFuture;
 use mgp_security::audit::trace_of;
 use mgp_types::mgp::{
     Actor, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, TraceId, method as name,
 };
-use mgp_types::{Error, Kind, Principal, Request, Response, Role, RpcService};
+use mgp_types::{Error, Flow, Gate, Kind, Principal, Request, Response, Role};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tower_layer::Layer;
-use tower_service::Service;
 
 use super::proof::OperatorConnection;
 use super::{
@@ -21,19 +17,7 @@ use super::{
 use crate::parts::Parts;
 use crate::targets::unmatched_rules;
 
-/// Serves the methods under `kernel/` to operators. Makes [`Operator`] services.
-#[derive(Clone)]
-pub(crate) struct OperatorLayer(pub(crate) Arc<Parts>);
-
-impl<S> Layer<S> for OperatorLayer {
-    type Service = Operator<S>;
-
-    fn layer(&self, inner: S) -> Operator<S> {
-        Operator { inner, parts: Arc::clone(&self.0) }
-    }
-}
-
-/// The service of [`OperatorLayer`].
+/// Serves the methods under `kernel/` to operators.
 ///
 /// Whatever comes over a connection that has to prove first that a person is there ends here with 1000, unless it only reads
 /// or brings the proof; the refusal is recorded.
@@ -42,41 +26,32 @@ impl<S> Layer<S> for OperatorLayer {
 /// methods exists (-32601), so that nothing is learned from how they refuse. What only reads never waits; what changes
 /// something is recorded before it is done. Everything else passes untouched.
 #[derive(Clone)]
-pub(crate) struct Operator<S> {
-    inner: S,
-    parts: Arc<Parts>,
-}
+pub(crate) struct OperatorGate(pub(crate) Arc<Parts>);
 
-impl<S: RpcService> Service<Request> for Operator<S> {
-    type Response = Response;
-    type Error = Error;
-    type Future = GateFuture<S::Future>;
+impl Gate for OperatorGate {
+    type Pass = ();
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
+    fn enter(&self, request: &mut Request) -> Flow {
         let connection = request.extensions.get_shared::<OperatorConnection>();
         if let Some(connection) = &connection
-            && !needs_no_proof(&request)
-            && let Err(error) = self.parts.proofs.admit(connection)
+            && !needs_no_proof(request)
+            && let Err(error) = self.0.proofs.admit(connection)
         {
             return match request.context.principal.clone() {
-                Some(by) => GateFuture::waiting(refuse(Arc::clone(&self.parts), request, by, error)),
-                None => GateFuture::refused(error),
+                Some(by) => Flow::answer_later(refuse(Arc::clone(&self.0), request.take(), by, error)),
+                None => Flow::refuse(error),
             };
         }
         if !request.method.as_str().starts_with(PREFIX) || request.kind == Kind::Notify {
-            return GateFuture::passed(self.inner.call(request));
+            return Flow::Pass(());
         }
         match &request.context.principal {
             Some(by) if by.role() == Role::Operator => {
-                let parts = Arc::clone(&self.parts);
-                let asked = Asked { parts, by: by.clone(), trace: trace_of(&request), connection };
-                GateFuture::waiting(answer(asked, request))
+                let parts = Arc::clone(&self.0);
+                let asked = Asked { parts, by: by.clone(), trace: trace_of(request), connection };
+                Flow::answer_later(answer(asked, request.take()))
             }
-            _ => GateFuture::refused(Error::method_not_found(&request.method)),
+            _ => Flow::refuse(Error::method_not_found(&request.method)),
         }
     }
 }

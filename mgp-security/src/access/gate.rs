@@ -1,58 +1,15 @@
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use mgp_types::mgp::{AccessSource, AgentId, Refusal, ServerId, ToolName};
-use mgp_types::{Error, Method, Request, Response, RpcService, code};
-use tower_layer::Layer;
-use tower_service::Service;
+use mgp_types::{Error, Flow, Gate, Method, Request, Response, code};
 
 use super::scope::Need;
 use super::{AccessPolicy, Verdict};
+use crate::listing;
 use crate::refusal::refusal;
-use crate::{GateFuture, ListingFuture};
 
-/// Lets through only what the policy allows the caller (§5). Makes [`Access`] services.
-#[derive(Debug, Clone)]
-pub struct AccessLayer(Arc<Settings>);
-
-#[derive(Debug, Clone)]
-struct Settings {
-    policy: AccessPolicy,
-    server: Option<ServerId>,
-    agent: Option<AgentId>,
-}
-
-impl AccessLayer {
-    /// A layer that asks `policy`.
-    pub fn new(policy: AccessPolicy) -> Self {
-        Self(Arc::new(Settings { policy, server: None, agent: None }))
-    }
-
-    /// Takes requests to be for `server` where nobody resolved them: the layer stands in front of one server.
-    #[must_use]
-    pub fn for_server(mut self, server: ServerId) -> Self {
-        Arc::make_mut(&mut self.0).server = Some(server);
-        self
-    }
-
-    /// Takes all requests to come from `agent`, whoever they say they come from: the layer stands in a client.
-    #[must_use]
-    pub fn for_agent(mut self, agent: AgentId) -> Self {
-        Arc::make_mut(&mut self.0).agent = Some(agent);
-        self
-    }
-}
-
-impl<S> Layer<S> for AccessLayer {
-    type Service = Access<S>;
-
-    fn layer(&self, inner: S) -> Access<S> {
-        Access { inner, settings: Arc::clone(&self.0) }
-    }
-}
-
-/// The service of [`AccessLayer`].
+/// Lets through only what the policy allows the caller (§5).
 ///
 /// Sits behind whatever authenticates, records and resolves tools, and around everything that reaches a server.
 /// Reads `context.principal`, without which it refuses with 1002, and `context.tool`; fills `context.trail`.
@@ -72,47 +29,71 @@ impl<S> Layer<S> for AccessLayer {
 ///
 /// A refusal is 1001 and the same whether there is such a tool or not. What is let through costs no allocation,
 /// except that the name of a tool nobody resolved is copied where there is a trail to note it on, and that a list is
-/// filtered. Never waits; dropping the future drops that of the service further in, and nothing else.
+/// filtered. Never waits.
 #[derive(Debug, Clone)]
-pub struct Access<S> {
-    inner: S,
-    settings: Arc<Settings>,
+pub struct AccessGate(Arc<Settings>);
+
+#[derive(Debug, Clone)]
+struct Settings {
+    policy: AccessPolicy,
+    server: Option<ServerId>,
+    agent: Option<AgentId>,
 }
 
-impl<S: RpcService> Service<Request> for Access<S> {
-    type Response = Response;
-    type Error = Error;
-    type Future = ListingFuture<S::Future>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
+impl AccessGate {
+    /// Returns a gate that asks `policy`.
+    pub fn new(policy: AccessPolicy) -> Self {
+        Self(Arc::new(Settings { policy, server: None, agent: None }))
     }
 
-    fn call(&mut self, request: Request) -> Self::Future {
-        match self.settings.admit(&request) {
-            Ok(Admitted::Whole) => ListingFuture::whole(GateFuture::passed(self.inner.call(request))),
-            Ok(Admitted::Listing(agent, server)) => {
-                let policy = self.settings.policy.clone();
-                ListingFuture::only(self.inner.call(request), move |tool| {
-                    policy.decide(agent.as_str(), server.as_str(), Some(tool)).allows()
-                })
-            }
-            Err(error) => ListingFuture::whole(GateFuture::refused(error)),
+    /// Takes requests to be for `server` where nobody resolved them: the layer stands in front of one server.
+    #[must_use]
+    pub fn for_server(mut self, server: ServerId) -> Self {
+        Arc::make_mut(&mut self.0).server = Some(server);
+        self
+    }
+
+    /// Takes all requests to come from `agent`, whoever they say they come from: the layer stands in a client.
+    #[must_use]
+    pub fn for_agent(mut self, agent: AgentId) -> Self {
+        Arc::make_mut(&mut self.0).agent = Some(agent);
+        self
+    }
+}
+
+impl Gate for AccessGate {
+    type Pass = Option<AccessListing>;
+
+    fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
+        self.0.admit(request).into()
+    }
+
+    /// Access that was taken away while the call waited for a person is gone.
+    fn recheck(&self, _: &Self::Pass, request: &Request) -> Result<(), Error> {
+        self.0.admit(request).map(drop)
+    }
+
+    fn leave(&self, pass: Self::Pass, outcome: &mut Result<Response, Error>) {
+        if let Some(AccessListing { agent, server }) = pass {
+            listing::keep_only(outcome, |tool| {
+                self.0.policy.decide(agent.as_str(), server.as_str(), Some(tool)).allows()
+            });
         }
     }
 }
 
-enum Admitted {
-    Whole,
-    /// Only the tools that this agent may call on this server.
-    Listing(AgentId, ServerId),
+/// The list that shows only the tools that this agent may call on this server.
+#[derive(Debug)]
+pub struct AccessListing {
+    agent: AgentId,
+    server: ServerId,
 }
 
 impl Settings {
-    fn admit(&self, request: &Request) -> Result<Admitted, Error> {
+    fn admit(&self, request: &Request) -> Result<Option<AccessListing>, Error> {
         let need = Need::of(request);
         if need == Need::Nothing {
-            return Ok(Admitted::Whole);
+            return Ok(None);
         }
         let agent = match (&self.agent, &request.context.principal) {
             (Some(agent), _) => Cow::Borrowed(agent.as_str()),
@@ -125,8 +106,10 @@ impl Settings {
             return without_server(request);
         };
         match need {
-            Need::Nothing => Ok(Admitted::Whole),
-            Need::ListedTools => Ok(Admitted::Listing(AgentId::new(agent), server.clone())),
+            Need::Nothing => Ok(None),
+            Need::ListedTools => {
+                Ok(Some(AccessListing { agent: AgentId::new(agent), server: server.clone() }))
+            }
             Need::Tool => {
                 let named;
                 let tool = if let Some(resolved) = resolved {
@@ -148,7 +131,7 @@ impl Settings {
                     trail.note_target(server, None);
                 }
                 if need == Need::Something && self.policy.reaches(agent, server.as_str()) {
-                    return Ok(Admitted::Whole);
+                    return Ok(None);
                 }
                 decided(request, self.policy.decide(agent, server.as_str(), None))
             }
@@ -162,9 +145,9 @@ fn named_tool(request: &Request) -> Result<Cow<'_, str>, Error> {
     name.ok_or_else(|| Error::invalid_params("`name` is missing"))
 }
 
-fn decided(request: &Request, verdict: Verdict) -> Result<Admitted, Error> {
+fn decided(request: &Request, verdict: Verdict) -> Result<Option<AccessListing>, Error> {
     if verdict.allows() {
-        return Ok(Admitted::Whole);
+        return Ok(None);
     }
     let rule = match verdict.source {
         AccessSource::DefaultPolicy => "not-granted",
@@ -174,9 +157,9 @@ fn decided(request: &Request, verdict: Verdict) -> Result<Admitted, Error> {
     Err(refusal(code::ACCESS_DENIED, DENIED))
 }
 
-fn without_server(request: &Request) -> Result<Admitted, Error> {
+fn without_server(request: &Request) -> Result<Option<AccessListing>, Error> {
     if request.method.is_mgp() || request.method == Method::SET_LEVEL {
-        return Ok(Admitted::Whole);
+        return Ok(None);
     }
     note(request, "unresolved");
     // The same answer as to a tool that may not be called: whether a name could be resolved tells what exists.

@@ -1,22 +1,24 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use arc_swap::ArcSwap;
 use mgp_types::mgp::{Refusal, ServerId};
-use mgp_types::{Error, Kind, Method, Request, Response, RpcService};
-use tower_layer::Layer;
-use tower_service::Service;
+use mgp_types::{Error, Flow, Gate, Kind, Method, Request};
 
 use super::Limits;
 use super::limiter::{Dimension, Limiter};
-use crate::GateFuture;
 use crate::refusal::limited;
 
-/// Refuses what comes too often. Makes [`Limit`] services, which share what they have counted.
+/// Refuses requests that come too often. Clones share what they have counted.
+///
+/// Sits behind whatever authenticates and records. Reads `context.principal` and `context.tool`; fills
+/// `context.trail`. Calls and notifications count alike, except that taking a call back, progress and the end of the
+/// opening of a session are free. What exceeds a limit is refused with 3000 and told when to come back; it uses up
+/// nothing of any limit. Allocates on refusal only, and for who is seen for the first time. Never waits; a call that is given
+/// up stays counted.
 #[derive(Clone)]
-pub struct LimitLayer(Arc<Settings>);
+pub struct LimitGate(Arc<Settings>);
 
 struct Settings {
     limits: ArcSwap<Limits>,
@@ -24,19 +26,19 @@ struct Settings {
     server: Option<ServerId>,
 }
 
-impl LimitLayer {
-    /// A layer that has counted nothing yet.
+impl LimitGate {
+    /// Returns a gate that has counted nothing yet.
     pub fn new(limits: Limits) -> Self {
         Self::with(limits, None, MAX_KEYS)
     }
 
-    /// Takes requests to be for `server` where nobody resolved them. The layer begins to count anew.
+    /// Takes requests to be for `server` where nobody resolved them. The gate begins to count anew.
     #[must_use]
     pub fn for_server(self, server: ServerId) -> Self {
         Self::with(Limits::clone(&self.0.limits.load()), Some(server), MAX_KEYS)
     }
 
-    /// Holds to other limits from now on, also in the services that were made before. What was counted stays counted.
+    /// Holds to other limits from now on, also for clones that were made before. What was counted stays counted.
     pub fn set(&self, limits: Limits) {
         self.0.limits.store(Arc::new(limits));
     }
@@ -52,53 +54,17 @@ impl LimitLayer {
     }
 }
 
-impl<S> Layer<S> for LimitLayer {
-    type Service = Limit<S>;
+impl Gate for LimitGate {
+    type Pass = ();
 
-    fn layer(&self, inner: S) -> Limit<S> {
-        Limit { inner, settings: Arc::clone(&self.0) }
+    fn enter(&self, request: &mut Request) -> Flow {
+        self.0.admit(request).into()
     }
 }
 
-impl fmt::Debug for LimitLayer {
+impl fmt::Debug for LimitGate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LimitLayer").field("limits", &self.0.limits.load()).finish_non_exhaustive()
-    }
-}
-
-/// The service of [`LimitLayer`].
-///
-/// Sits behind whatever authenticates and records. Reads `context.principal` and `context.tool`; fills
-/// `context.trail`. Calls and notifications count alike, except that taking a call back, progress and the end of the
-/// opening of a session are free. What exceeds a limit is refused with 3000 and told when to come back; it uses up
-/// nothing of any limit. Allocates on refusal only, and for who is seen for the first time. Never waits; dropping the
-/// future drops that of the service further in, and the call stays counted.
-#[derive(Clone)]
-pub struct Limit<S> {
-    inner: S,
-    settings: Arc<Settings>,
-}
-
-impl<S: RpcService> Service<Request> for Limit<S> {
-    type Response = Response;
-    type Error = Error;
-    type Future = GateFuture<S::Future>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
-        match self.settings.admit(&request) {
-            Ok(()) => GateFuture::passed(self.inner.call(request)),
-            Err(error) => GateFuture::refused(error),
-        }
-    }
-}
-
-impl<S: fmt::Debug> fmt::Debug for Limit<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Limit").field("inner", &self.inner).finish_non_exhaustive()
+        f.debug_struct("LimitGate").field("limits", &self.0.limits.load()).finish_non_exhaustive()
     }
 }
 

@@ -24,6 +24,7 @@
 //! |---|---|
 //! | [`Request`], [`Response`], [`Error`] | what flows through a stack of layers |
 //! | [`RpcService`], [`BoxedService`] | what every layer, server and connection is, and one whose type is forgotten |
+//! | [`Gate`], [`Flow`], [`GateLayer`] | a decision about requests, what it comes to, and the layer that is made of it |
 //! | [`Context`], [`Session`], [`Outbox`] | what is known about a request, its peer, and the way back |
 //! | [`MethodRule`] | which gates a method passes on its way to a server |
 //! | [`RawJson`], [`Object`] | JSON as bytes: valid, shared, split no further than needed |

@@ -1,8 +1,10 @@
 use std::io::Write as _;
+use std::time::Duration;
 
 use mgp_discovery::Config;
 use mgp_types::mgp::ServerState;
 use serde::Serialize;
+use tokio::time::{Instant, sleep};
 
 use super::browsers::suggestion;
 use super::exit::{Exit, Failure};
@@ -174,6 +176,20 @@ async fn kernel(link: &Link, config: &Config, findings: &mut Vec<Finding>) -> Re
     Ok(())
 }
 
+/// Returns what a server wrote last to its standard error. A server that has just ended may have written what is not read yet,
+/// so its lines are waited for.
+async fn written(link: &Link, row: &ServerRow) -> Result<Vec<String>, Failure> {
+    let end = Instant::now() + PATIENCE_FOR_LINES;
+    loop {
+        let ServerLog { lines, .. } = last_lines(link, row.id.clone(), LINES).await?;
+        let has_ended = matches!(row.state, ServerState::Restarting | ServerState::Error);
+        if !lines.is_empty() || !has_ended || row.fault.is_some() || Instant::now() >= end {
+            return Ok(lines);
+        }
+        sleep(Duration::from_millis(50)).await;
+    }
+}
+
 /// The variables that servers probably miss, by what they wrote and by their names.
 async fn variables(link: &Link, config: &Config, servers: &[ServerRow]) -> Result<Vec<Finding>, Failure> {
     let set = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
@@ -182,7 +198,7 @@ async fn variables(link: &Link, config: &Config, servers: &[ServerRow]) -> Resul
     let mut findings = Vec::new();
     for server in config.servers.iter().filter(|server| server.enabled) {
         let Some(row) = servers.iter().find(|row| row.id.as_str() == server.id) else { continue };
-        let ServerLog { mut lines, .. } = last_lines(link, row.id.clone(), LINES).await?;
+        let mut lines = written(link, row).await?;
         lines.extend(row.last_error.clone());
         let runs = row.state == ServerState::Connected;
         findings.extend(missed(server, &lines, &surroundings).into_iter().map(|missed| Finding {
@@ -268,4 +284,5 @@ impl Finding {
 
 /// How far back what a server wrote is looked through.
 const LINES: u32 = 200;
+const PATIENCE_FOR_LINES: Duration = Duration::from_secs(2);
 const MOST_DEFINITIONS: usize = 20;

@@ -1,8 +1,8 @@
 //! What keeps agents, tools and servers apart: permissions (MGP §3), tool security and validators (§4), access
 //! control (§5), the audit trail (§6) and code safety (§7), each a gate or a layer that can be used alone.
 //!
-//! What only decides is a [`Gate`](mgp_types::Gate), of which [`GateLayer`](mgp_types::GateLayer) makes a tower layer; what also
-//! fetches, records or ends calls is a layer. The same ones stand in front of a server, behind a client and within a gateway. They
+//! A section that only decides is a [`Gate`](mgp_types::Gate), of which [`GateLayer`](mgp_types::GateLayer) makes a tower layer; a
+//! section that also fetches, records or ends calls is a layer. The same ones stand in front of a server, behind a client and within a gateway. They
 //! meet only in the slots of [`Context`](mgp_types::Context); one whose slot is empty refuses.
 //!
 //! ```

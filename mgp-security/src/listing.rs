@@ -71,12 +71,8 @@ impl<F: Future> fmt::Debug for ListingFuture<F> {
 
 /// Takes the tools that `may` not be seen out of the list that a request is answered with.
 pub(crate) fn keep_only(outcome: &mut Result<Response, Error>, may: impl Fn(&str) -> bool) {
-    change(outcome, |response| keep_listed(response, may));
-}
-
-fn change(outcome: &mut Result<Response, Error>, change: impl FnOnce(Response) -> Result<Response, Error>) {
     if let Ok(response) = outcome {
-        *outcome = change(std::mem::replace(response, Response::empty()));
+        *outcome = keep_listed(std::mem::replace(response, Response::empty()), may);
     }
 }
 

@@ -13,7 +13,7 @@ pub(crate) enum Head {
     Unclear,
 }
 
-/// What is kept of a message that is not taken in, while it is read and forgotten: both its ends, and its length so far.
+/// The two ends, and the length so far, of a message that is read and not kept.
 #[derive(Debug, Default)]
 pub(crate) struct Skipped {
     bytes: usize,
@@ -111,7 +111,7 @@ fn string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     }
 }
 
-/// How much of each end is kept: room for what stands beside a result in an answer.
+/// Number of bytes that are kept of each end: room for what stands beside a result in an answer.
 const KEPT_BYTES: usize = 512;
 
 #[cfg(test)]

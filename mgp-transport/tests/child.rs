@@ -227,6 +227,20 @@ async fn stderr_comes_line_by_line_and_in_pieces_if_long() {
 }
 
 #[tokio::test]
+async fn the_last_lines_of_a_server_that_ended_are_read_though_nobody_holds_it_any_more() {
+    let (lines, mut read) = tokio::sync::mpsc::unbounded_channel();
+    let stderr = Stderr::lines(move |line: &str| lines.send(line.to_owned()).unwrap());
+    let (process, ..) = shell("echo HUB_KEY is missing >&2; exit 1").stderr(stderr).spawn().unwrap();
+    let pid = process.id().unwrap();
+    // Nothing else runs meanwhile, so nobody has read the line when the process is dropped.
+    while stat(pid).is_some_and(|fields| fields[0] != "Z") {
+        std::thread::yield_now();
+    }
+    drop(process);
+    assert_eq!(read.recv().await.as_deref(), Some("HUB_KEY is missing"));
+}
+
+#[tokio::test]
 async fn the_environment_and_folder_are_as_asked() {
     let command = ChildCommand::new("/bin/sh")
         .arg("-c")

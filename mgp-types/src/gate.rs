@@ -39,18 +39,18 @@ use crate::{BoxFuture, Error, Request, Response, RpcService};
 /// }
 /// ```
 pub trait Gate: Clone + Send + Sync + 'static {
-    /// What [`leave`](Self::leave) needs to know of what `enter` found. It is dropped where the caller gives up.
+    /// The findings of `enter` that [`leave`](Self::leave) needs. They are dropped where the caller gives up.
     type Pass: Send + 'static;
 
     /// Decides about a request, which it may change.
     fn enter(&self, request: &mut Request) -> Flow<Self::Pass>;
 
     /// Decides once more, directly before it is sent, about a request that passed and then had to wait for another gate of
-    /// its set, or for the service.
+    /// its set, or for the service. Brings up to date what `enter` wrote into it.
     ///
     /// # Errors
     /// The request does not go on.
-    fn recheck(&self, pass: &Self::Pass, request: &Request) -> Result<(), Error> {
+    fn recheck(&self, pass: &mut Self::Pass, request: &mut Request) -> Result<(), Error> {
         let _ = (pass, request);
         Ok(())
     }
@@ -71,7 +71,7 @@ pub trait Gate: Clone + Send + Sync + 'static {
     }
 }
 
-/// What a [`Gate`] decides.
+/// The decision of a [`Gate`].
 pub enum Flow<P = ()> {
     /// The request goes on.
     Pass(P),
@@ -160,7 +160,7 @@ impl<A: Gate, B: Gate> Gate for (A, B) {
         }
     }
 
-    fn recheck(&self, (first, second): &Self::Pass, request: &Request) -> Result<(), Error> {
+    fn recheck(&self, (first, second): &mut Self::Pass, request: &mut Request) -> Result<(), Error> {
         self.0.recheck(first, request)?;
         self.1.recheck(second, request)
     }
@@ -309,13 +309,13 @@ fn waited<G: Gate, S: RpcService>(
     mut inner: S,
 ) -> BoxFuture<'static, Result<Response, Error>> {
     Box::pin(async move {
-        let (request, decision) = decided(waiting).await;
-        let pass = match decision {
+        let (mut request, decision) = decided(waiting).await;
+        let mut pass = match decision {
             Decided::Pass(pass) => pass,
             Decided::Answer(answer) => return answer,
         };
         let ready = poll_fn(|cx| inner.poll_ready(cx)).await;
-        let mut outcome = match ready.and_then(|()| gate.recheck(&pass, &request)) {
+        let mut outcome = match ready.and_then(|()| gate.recheck(&mut pass, &mut request)) {
             Ok(()) => inner.call(request).await,
             Err(error) => Err(error),
         };

@@ -16,7 +16,7 @@ use crate::Position;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Problem {
-    /// Whether the file is refused for the problem.
+    /// The weight of the problem: an error refuses the file, a warning does not.
     pub severity: Severity,
     /// The path of the file.
     pub file: PathBuf,
@@ -171,7 +171,7 @@ const LONGEST_QUOTE: usize = 160;
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Quoted {
     line: String,
-    /// Whether the line begins before the quoted part.
+    /// Is set where the line begins before the quoted part.
     is_cut: bool,
     before: usize,
     width: usize,

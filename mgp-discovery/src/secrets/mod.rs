@@ -146,7 +146,7 @@ pub enum SecretStoreError {
     Twice {
         /// The secret.
         name: SecretName,
-        /// What the keyring is called.
+        /// The name of the keyring, in words for people.
         keyring: &'static str,
         /// The file.
         path: PathBuf,

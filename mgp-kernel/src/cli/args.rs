@@ -40,12 +40,12 @@ pub(super) struct Global {
     /// Log more; -vv logs everything
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(super) verbose: u8,
-    /// Whether to use colours
+    /// Sets when the output has colours
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub(super) color: ColorChoice,
 }
 
-/// Whether colours are used.
+/// The choice of when the output has colours.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum ColorChoice {
     /// Use colours on a terminal

@@ -105,7 +105,7 @@ pub(super) struct Export {
 /// The formats of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    /// One JSON event per line, with its number and hash
+    /// Writes each event as a line of JSON, with its number and hash
     Jsonl,
     /// A table for spreadsheets
     Csv,

@@ -75,35 +75,13 @@ fn decided(parts: &Parts, answer: &Response) -> Result<Response, Error> {
 
 #[cfg(test)]
 mod tests {
-    use std::future::{Ready, ready};
-    use std::task::{Context, Poll};
-
     use mgp_security::permission::Terms;
     use mgp_types::mgp::{ExtensionSet, Negotiated, Offer};
     use mgp_types::{Method, Object, Principal, Revision, RpcService, Session};
-    use tower_service::Service;
 
     use super::*;
     use crate::methods::MethodsAsToolsGate;
-    use crate::router::scene::{Scene, text};
-
-    /// Where nothing arrives: what is about permissions is answered before.
-    #[derive(Debug, Clone, Copy)]
-    struct Nothing;
-
-    impl Service<Request> for Nothing {
-        type Response = Response;
-        type Error = Error;
-        type Future = Ready<Result<Response, Error>>;
-
-        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
-            Poll::Ready(Ok(()))
-        }
-
-        fn call(&mut self, request: Request) -> Self::Future {
-            ready(Err(Error::method_not_found(&request.method)))
-        }
-    }
+    use crate::router::scene::{Scene, Server, text};
 
     const ASKED: &str =
         r#"{"request_id":"perm-1","permissions":["shell","camera","memory.read"],"policy":"interactive"}"#;
@@ -131,7 +109,7 @@ mod tests {
     #[tokio::test]
     async fn what_nobody_decided_is_deferred_and_what_the_client_tells_is_kept_for_its_session() {
         let scene = Scene::open().await;
-        let mut service = OwnPermissionsGate::new(&scene.parts).layer(Nothing);
+        let mut service = OwnPermissionsGate::new(&scene.parts).layer(Server::default());
         let (one, other) = (session(Revision::V2025_11_25, true), session(Revision::V2025_11_25, true));
         let answer = text(&call(&mut service, &one, "mgp/permission/request", ASKED).await.unwrap());
         assert_eq!(
@@ -155,7 +133,7 @@ mod tests {
     #[tokio::test]
     async fn what_an_operator_decided_about_the_kernel_is_answered_and_a_denial_outweighs_the_client() {
         let scene = Scene::open().await;
-        let mut service = OwnPermissionsGate::new(&scene.parts).layer(Nothing);
+        let mut service = OwnPermissionsGate::new(&scene.parts).layer(Server::default());
         let (root, kernel) = (Principal::operator("root"), ServerId::from(KERNEL));
         let grants = &scene.parts.grants;
         grants.grant(&root, &kernel, &Permission::Camera, Terms::default()).await.unwrap();
@@ -176,7 +154,7 @@ mod tests {
     #[tokio::test]
     async fn a_client_without_sessions_gets_a_handle_that_is_worth_nothing_to_others() {
         let scene = Scene::open().await;
-        let mut service = OwnPermissionsGate::new(&scene.parts).layer(Nothing);
+        let mut service = OwnPermissionsGate::new(&scene.parts).layer(Server::default());
         let stateless = session(Revision::V2026_07_28, true);
         let told = r#"{"request_id":"perm-1","grants":{"camera":"approved"}}"#;
         let answer = call(&mut service, &stateless, "mgp/permission/response", told).await.unwrap();
@@ -191,7 +169,7 @@ mod tests {
     #[tokio::test]
     async fn without_the_extension_there_are_no_such_methods_and_there_is_the_tool() {
         let scene = Scene::open().await;
-        let service = OwnPermissionsGate::new(&scene.parts).layer(Nothing);
+        let service = OwnPermissionsGate::new(&scene.parts).layer(Server::default());
         let mut service = MethodsAsToolsGate::default().layer(service);
         let plain = session(Revision::V2025_11_25, false);
         let refused = call(&mut service, &plain, "mgp/permission/request", ASKED).await.unwrap_err();
@@ -204,7 +182,8 @@ mod tests {
     #[tokio::test]
     async fn what_is_malformed_is_refused_and_what_is_about_something_else_passes() {
         let scene = Scene::open().await;
-        let mut service = OwnPermissionsGate::new(&scene.parts).layer(Nothing);
+        let server = Server::default();
+        let mut service = OwnPermissionsGate::new(&scene.parts).layer(server.clone());
         let one = session(Revision::V2025_11_25, true);
         let many: Vec<_> = (0..1000).map(|number| format!("com.example.p{number}")).collect();
         let many = serde_json::json!({"request_id": "x", "permissions": many, "policy": "interactive"});
@@ -212,6 +191,8 @@ mod tests {
             let refused = call(&mut service, &one, "mgp/permission/request", params).await.unwrap_err();
             assert_eq!(refused.code(), mgp_types::code::INVALID_PARAMS, "{params:.60}");
         }
-        assert!(call(&mut service, &one, "ping", "{}").await.is_err(), "it arrives further in");
+        assert!(server.methods().is_empty(), "what is malformed goes no further");
+        call(&mut service, &one, "ping", "{}").await.unwrap();
+        assert_eq!(server.methods(), ["ping"]);
     }
 }

@@ -68,8 +68,8 @@ impl Gate for AccessGate {
         self.0.admit(request).into()
     }
 
-    /// Access that was taken away while the call waited for a person is gone.
-    fn recheck(&self, _: &Self::Pass, request: &Request) -> Result<(), Error> {
+    /// Refuses a call whose access was taken away while it waited.
+    fn recheck(&self, _: &mut Self::Pass, request: &mut Request) -> Result<(), Error> {
         self.0.admit(request).map(drop)
     }
 

@@ -81,15 +81,15 @@ impl Gate for ToolDiscoveryGate {
     }
 }
 
-/// What became of a request that went on.
+/// A request that tool discovery let pass, with what is done when it is answered.
 #[derive(Debug)]
 pub struct DiscoveredCall(Passed);
 
 #[derive(Debug)]
 enum Passed {
     Untouched,
-    /// It calls a tool, which counts as a use once it succeeds.
+    /// The call of a tool, which counts as a use once it succeeds.
     Call(Option<ToolUse>),
-    /// It listens for changes, for as long as this is there.
+    /// A request that listens for changes, for as long as this is there.
     Listening(#[expect(dead_code, reason = "it is held, and not read")] Listening),
 }

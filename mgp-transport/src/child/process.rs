@@ -3,11 +3,11 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use tokio::process::Child;
-use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
 use super::awaited::Awaited;
 use super::group::Group;
+use super::stderr::StderrReader;
 use super::stdin::Closer;
 
 /// A running server. Dropping it kills the server and everything in its group.
@@ -18,7 +18,7 @@ pub struct ChildProcess {
     child: Child,
     _awaited: Option<Awaited>,
     stdin: Closer,
-    _stderr: Option<StderrTask>,
+    _stderr: Option<StderrReader>,
     patience: Patience,
 }
 
@@ -59,22 +59,12 @@ impl Default for Patience {
     }
 }
 
-/// Reads stderr for as long as the process is held.
-#[derive(Debug)]
-pub(super) struct StderrTask(pub(super) AbortHandle);
-
-impl Drop for StderrTask {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
 impl ChildProcess {
     pub(super) fn new(
         child: Child,
         group: Group,
         stdin: Closer,
-        stderr: Option<StderrTask>,
+        stderr: Option<StderrReader>,
         patience: Patience,
     ) -> Self {
         let awaited = child.id().map(Awaited::new);

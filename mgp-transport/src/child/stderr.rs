@@ -1,11 +1,12 @@
 use std::fmt;
 use std::process::Stdio;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::ChildStderr;
-
-use super::process::StderrTask;
+use tokio::sync::oneshot;
+use tokio::time::sleep;
 
 /// Where a server's stderr goes.
 #[derive(Clone, Default)]
@@ -47,10 +48,19 @@ impl fmt::Debug for Stderr {
     }
 }
 
+/// Reads stderr for as long as this is held, and what is left of it for a moment after: the last lines of a server that ends
+/// say why.
+#[derive(Debug)]
+pub(super) struct StderrReader {
+    /// Tells the task by being dropped.
+    _held: oneshot::Sender<()>,
+}
+
 /// Reads what a server writes to stderr; always to the end, or the server would stop when the pipe is full.
-pub(super) fn read(pipe: ChildStderr, stderr: Stderr) -> Option<StderrTask> {
+pub(super) fn read(pipe: ChildStderr, stderr: Stderr) -> Option<StderrReader> {
     let Stderr::Lines(take) = stderr else { return None };
-    let reading = tokio::spawn(async move {
+    let (held, released) = oneshot::channel();
+    let reading = async move {
         let mut pipe = BufReader::new(pipe);
         let mut line = Vec::new();
         loop {
@@ -60,8 +70,21 @@ pub(super) fn read(pipe: ChildStderr, stderr: Stderr) -> Option<StderrTask> {
                 Ok(_) => take(String::from_utf8_lossy(line.trim_ascii_end()).as_ref()),
             }
         }
+    };
+    tokio::spawn(async move {
+        // A process that left the server's group may keep the pipe open for ever.
+        let given_up = async {
+            let _ = released.await;
+            sleep(AFTER_THE_END).await;
+        };
+        tokio::select! {
+            () = reading => {}
+            () = given_up => {}
+        }
     });
-    Some(StderrTask(reading.abort_handle()))
+    Some(StderrReader { _held: held })
 }
+
+const AFTER_THE_END: Duration = Duration::from_secs(2);
 
 const MAX_LINE_BYTES: u64 = 8 << 10;

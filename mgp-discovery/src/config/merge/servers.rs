@@ -1,4 +1,4 @@
-//! What a folder may say of a server that it declares.
+//! The merging of servers: those that a folder declares are added without the keys that are the user's alone.
 
 use std::collections::BTreeSet;
 

@@ -20,7 +20,7 @@ use crate::config::Secret;
 /// Keeps the secrets of `mgp` in what the system has for it. Every method returns within a bounded time, and none asks a
 /// person to unlock the keyring: a kernel in the background has nobody to ask.
 pub(super) trait Keyring: fmt::Debug + Send + Sync {
-    /// Returns what the keyring is called, in words for people.
+    /// Returns the name of the keyring, in words for people.
     fn name(&self) -> &'static str;
 
     /// Checks that secrets can be set.

@@ -144,9 +144,11 @@ impl Gate for PermissionGate {
         })
     }
 
-    /// What was decided while the call waited for something else counts as well.
-    fn recheck(&self, _: &PermittedCall, request: &Request) -> Result<(), Error> {
-        self.admit_late(request, &Waited::default())
+    /// Refuses a call whose permission was taken away while it waited, and has it carry the grants as they are now.
+    fn recheck(&self, call: &mut PermittedCall, request: &mut Request) -> Result<(), Error> {
+        self.admit_late(request, &Waited::default())?;
+        call.carried = self.attach(request);
+        Ok(())
     }
 
     fn leave(&self, call: PermittedCall, outcome: &mut Result<Response, Error>) {

@@ -23,8 +23,8 @@ pub type NeededPermissions = Arc<dyn Fn(&str) -> Arc<[Permission]> + Send + Sync
 /// that cannot be asked directly, inside the layer that carries such questions. Reads `context.session`, refuses
 /// what needs a permission without it, and writes `context.grants`.
 ///
-/// It answers `mgp/permission/request`: the decision lies with the client, so what it has not told is deferred. What
-/// it tells by `mgp/permission/response` holds for the session; without sessions, each request carries its grants or
+/// The gate answers `mgp/permission/request`: the client decides, so permissions that it has not told of are deferred. Decisions
+/// that the client tells by `mgp/permission/response` hold for the session; without sessions, each request carries its grants or
 /// the handle made of them in `_meta`, and one that carries none has none. A tool that lacks a permission asks for it
 /// where the client can ask a human, and a yes is one for this call. Where permissions were not negotiated these
 /// methods do not exist, and no tool is held back: a client that does not know them cannot grant them.

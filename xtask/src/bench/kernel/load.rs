@@ -105,12 +105,12 @@ pub(super) fn rounds(
     for _ in 0..rounds {
         let floor = measure(programs, &Gateway::floor(programs, upstream, server.port)?, cores, quick)?;
         // It is measured with the server that it is fastest with.
-        let proxy = match &programs.proxy {
-            Some(program) if upstream == Upstream::Http => {
-                let gateway = Gateway::proxy(programs, program, server.port)?;
+        let proxy = match upstream {
+            Upstream::Http => {
+                let gateway = Gateway::proxy(programs, &programs.proxy, server.port)?;
                 Some(measure(programs, &gateway, cores, quick)?)
             }
-            _ => None,
+            Upstream::Stdio => None,
         };
         let ours = measure(programs, &Gateway::kernel(programs, upstream, server.port)?, cores, quick)?;
         best = Some(match best {

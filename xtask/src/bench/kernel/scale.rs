@@ -17,8 +17,8 @@ pub(super) fn figures(programs: &Programs) -> Result<Vec<Figure>> {
     let name = format!("ms until ready, {SILENT} servers that never answer");
     figures.push(Figure::ours(&name, ready(programs)?, Limit::AtMost(50.0)));
     let [idle, busy] = memory(programs)?;
-    figures.push(Figure::ours("MB resident, 1,000 tools", idle, Limit::AtMost(30.0)));
-    figures.push(Figure::ours("MB resident, 1,000 tools, the most under load", busy, Limit::AtMost(30.0)));
+    figures.push(Figure::ours("MB resident, 1,000 tools", idle, Limit::AtMost(36.0)));
+    figures.push(Figure::ours("MB resident, 1,000 tools, the most under load", busy, Limit::AtMost(45.0)));
     let [first, list, search] = many(programs)?;
     let of = |what: &str| format!("{what}, {SERVERS} servers, {} tools", SERVERS * TOOLS_OF_EACH);
     figures.push(Figure::ours(&of("ms the first list"), first, Limit::AtMost(20.0)));

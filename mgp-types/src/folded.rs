@@ -6,9 +6,9 @@ use crate::is_hidden;
 
 /// Returns the name as the most lenient reader of names takes it.
 ///
-/// It is what is left without capitals, width and compatibility forms (NFKC), characters that nobody sees and white space,
-/// and what stands in front of a NUL, at which programs in C stop reading. Go takes `ſ` for `s` and the Kelvin sign for `k`;
-/// Java takes `ı` and `İ` for `i`.
+/// The folded name has no capitals, no full-width or other compatibility forms (NFKC), no white space and no invisible
+/// characters, and it ends at the first NUL, where programs in C stop reading. Lenient readers differ: Go takes `ſ` for
+/// `s` and the Kelvin sign for `k`; Java takes `ı` and `İ` for `i`.
 ///
 /// ```
 /// use mgp_types::folded;
@@ -23,14 +23,14 @@ pub fn folded(name: &str) -> Cow<'_, str> {
     }
     let read = name.split('\0').next().unwrap_or_default();
     let visible = |character: &char| !is_hidden(*character) && !character.is_whitespace();
-    // Into capitals first: some small letters are others of the same capital.
+    // Capitals come first, because some small letters have a common capital.
     let upper = read.nfkc().filter(visible).flat_map(char::to_uppercase);
     let lower = upper.flat_map(char::to_lowercase).nfkc();
-    // What is left of `İ`.
+    // The lower case of `İ` leaves this combining dot behind.
     Cow::Owned(lower.filter(|character| *character != '\u{307}').filter(visible).collect())
 }
 
-/// Whether a lenient reader may take one name for the other.
+/// Returns whether a lenient reader may take one name for the other.
 pub fn reads_alike(one: &str, other: &str) -> bool {
     let plain = |name: &str| name.bytes().all(|byte| byte.is_ascii_graphic());
     if plain(one) && plain(other) {

@@ -1,4 +1,4 @@
-/// Bytes as hexadecimal digits in lower case, as many as there is room for.
+/// Returns bytes as hexadecimal digits in lower case, as many as there is room for.
 ///
 /// ```
 /// assert_eq!(&mgp_types::hex(&[0x0f, 0xa0]), b"0fa0");

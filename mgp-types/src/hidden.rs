@@ -1,7 +1,9 @@
-/// Whether a person who reads a text does not see this character, or sees the others otherwise for it: what a terminal acts
-/// upon, line breaks included, what has no width or no ink, what turns the direction of writing, tags and selectors.
+/// Returns whether a person who reads a text does not see this character, or reads its neighbours otherwise because of
+/// it: characters that a terminal acts upon, line breaks included, characters without width or ink, characters that
+/// turn the direction of writing, tags and selectors.
 ///
-/// Not all of them are evil: emoji and some scripts need a few. Who shows a text that somebody decides by spells them out.
+/// Some hidden characters are harmless: emoji and some scripts need a few. A program that shows a text to somebody who
+/// decides by it spells the hidden characters out.
 pub fn is_hidden(character: char) -> bool {
     character.is_control()
         || matches!(character,
@@ -11,8 +13,8 @@ pub fn is_hidden(character: char) -> bool {
             | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Returns the text as one word of a command, in quotes if a shell would read it as something else. What is
-/// [hidden](is_hidden) is spelled out.
+/// Returns the text as one word of a command, in quotes if a shell would read it otherwise. [Hidden](is_hidden)
+/// characters are spelled out.
 ///
 /// ```
 /// use mgp_types::shell_word;

@@ -1,8 +1,8 @@
-//! The data types of MGP, the Model General Protocol, its errors, and the one trait all of it flows through.
+//! The data types of MGP, the Model General Protocol, its errors, and the service trait that all requests pass.
 //!
 //! MGP is a strict superset of MCP: this crate holds both, for every revision of MCP, and implements MGP §2
-//! (negotiation), §14 (errors) and the wire forms of the other sections. It does no IO and needs no runtime. Messages stay the bytes they came in
-//! until somebody asks for a typed value:
+//! (negotiation), §14 (errors) and the wire forms of the other sections. The crate does no IO and needs no runtime.
+//! Messages stay the bytes they came in until a layer asks for a typed value:
 //!
 //! ```
 //! use mgp_types::frame::{Frame, Message, decode};

@@ -1,4 +1,4 @@
-//! Objects of the wire as structs, with what each revision lacks noted beside each member.
+//! The macro that defines objects of the wire as structs, with the revisions of each member beside it.
 
 use serde::de::{Error, MapAccess};
 
@@ -28,7 +28,8 @@ use super::map::Name;
 /// * `[since R, or value]`: and from `R` on it is required, so that fitting fills `value` in;
 /// * `[since R, before Q only predicate]`: and revisions before `Q` allow only some values.
 ///
-/// `pub struct Name, fit by method {` calls `self.method(revision)` before the gates, for what no gate can say.
+/// `pub struct Name, fit by method {` calls `self.method(revision)` before the gates, for changes that no gate can
+/// express.
 macro_rules! body {
     (
         $(#[$attribute:meta])*
@@ -137,7 +138,7 @@ macro_rules! field_type {
     (nullable $type:ty) => { Option<$type> };
 }
 
-/// What is read from the wire for a field.
+/// The type that is read from the wire for a field.
 macro_rules! slot_type {
     (required $type:ty) => { $type };
     (optional $type:ty) => { Option<$type> };
@@ -156,7 +157,7 @@ macro_rules! write_field {
     };
 }
 
-/// Turns what was read into the field.
+/// Turns the value that was read into the field.
 macro_rules! finish_field {
     (required $slot:ident $wire:literal) => {
         $slot.ok_or_else(|| serde::de::Error::missing_field($wire))?
@@ -206,7 +207,7 @@ macro_rules! gate {
 macro_rules! constructor {
     ($name:ident [] [$($init:tt)*]) => {
         impl $name {
-            /// One without any member.
+            /// Creates the value without any member.
             pub const fn new() -> Self {
                 Self { $($init)* extra: $crate::mcp::Extra::new() }
             }
@@ -220,7 +221,7 @@ macro_rules! constructor {
     };
     ($name:ident [$($argument:ident: $argument_type:ty,)+] [$($init:tt)*]) => {
         impl $name {
-            /// One with the members that are always required.
+            /// Creates the value with the members that are always required.
             pub fn new($($argument: impl Into<$argument_type>),+) -> Self {
                 Self { $($init)* extra: $crate::mcp::Extra::new() }
             }
@@ -271,7 +272,7 @@ where
     Ok(())
 }
 
-/// Reads the member that tells which kind of object this is, and checks that it is the expected kind.
+/// Reads the member that names the kind of the object, and checks that the object is of the expected kind.
 pub(super) fn read_tag<'de, A: MapAccess<'de>>(
     slot: &mut Option<&'static str>,
     name: &'static str,

@@ -4,13 +4,13 @@ use crate::{Id, RawJson, Revision};
 
 /// A body that can be made legal for an older or newer revision.
 ///
-/// What the revision does not define is left out, what it requires and can be defaulted is filled in,
-/// and content types it lacks become a text block that says so. Members that no revision defines stay.
+/// Fitting removes members that the revision does not define, fills in required members that have a default, and
+/// replaces content types that the revision lacks by a text block that says so. Members that no revision defines stay.
 pub trait ForRevision {
     /// Fits the value to `revision` in place.
     fn fit(&mut self, revision: Revision);
 
-    /// The value fitted to `revision`.
+    /// Returns the value fitted to `revision`.
     #[must_use]
     fn for_revision(mut self, revision: Revision) -> Self
     where
@@ -21,7 +21,7 @@ pub trait ForRevision {
     }
 }
 
-/// Types that are the same in every revision.
+/// Implements [`ForRevision`] for types that are the same in every revision.
 macro_rules! same_in_every_revision {
     ($($name:ty),* $(,)?) => {
         $(impl $crate::mcp::ForRevision for $name {

@@ -10,20 +10,20 @@ use super::union::{read_tag, union};
 use super::{CreateMessageParams, ElicitParams, ForRevision, ListRootsParams, Map, Meta, ResultType};
 use crate::{RawJson, Revision};
 
-/// What the server needs, by keys of its choice.
+/// The questions of a server, by keys of its choice.
 pub type InputRequests = Map<InputRequest>;
 
-/// The answers to [`InputRequests`], under the same keys: bare results, read by the type that was asked for.
+/// The answers to [`InputRequests`], under the same keys: bare results, whose types follow from the questions.
 pub type InputResponses = Map<RawJson>;
 
 union! {
-    /// Something that the client must ask its user, its model or itself.
+    /// A question for the client's user, its model or the client itself.
     pub enum InputRequest by "method" {
-        /// The user.
+        /// A question for the user.
         Elicit(Box<ElicitRequest>) = "elicitation/create",
-        /// The model.
+        /// A question for the model.
         CreateMessage(Box<CreateMessageRequest>) = "sampling/createMessage",
-        /// The roots.
+        /// A question for the roots.
         ListRoots(ListRootsRequest) = "roots/list",
     }
 }
@@ -31,7 +31,7 @@ union! {
 body! {
     /// An elicitation inside a result.
     pub struct ElicitRequest("method": "elicitation/create") {
-        /// What to ask.
+        /// The parameters of the question.
         required params: ElicitParams = "params";
     }
 }
@@ -39,7 +39,7 @@ body! {
 body! {
     /// A sampling request inside a result.
     pub struct CreateMessageRequest("method": "sampling/createMessage") {
-        /// What to ask.
+        /// The parameters of the question.
         required params: CreateMessageParams = "params";
     }
 }
@@ -47,7 +47,7 @@ body! {
 body! {
     /// A request for the roots inside a result.
     pub struct ListRootsRequest("method": "roots/list") {
-        /// Nothing but metadata.
+        /// The parameters, which hold metadata only.
         optional params: ListRootsParams = "params";
     }
 }
@@ -75,9 +75,9 @@ body! {
     pub struct InputRequiredResult {
         /// `input_required`.
         required result_type: ResultType = "resultType";
-        /// What the server needs.
+        /// The questions that the server needs answered.
         optional input_requests: InputRequests = "inputRequests";
-        /// State that the client sends back unchanged.
+        /// The state that the client sends back unchanged.
         optional request_state: String = "requestState";
         /// Metadata.
         optional meta: Meta = "_meta";
@@ -92,21 +92,21 @@ builders! {
 }
 
 impl InputRequiredResult {
-    /// A result that asks for `requests`.
+    /// Creates a result that asks for `requests`.
     pub fn asking(requests: InputRequests) -> Self {
         Self { input_requests: Some(requests), ..Self::new(ResultType::InputRequired) }
     }
 }
 
-/// The answer of a stateless server: the result of the method, or what `resultType` says instead.
+/// The answer of a stateless server: the result of the method, or the other result that `resultType` names.
 ///
-/// The result is read from a borrowed slice, so deserialising works from bytes or text in memory.
+/// The result is read from a borrowed slice, so it can be read from bytes or text in memory.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Answer<T> {
     /// The request is done.
     Complete(T),
-    /// The client has to provide input and ask again.
+    /// The client has to provide input and repeat the request.
     InputRequired(InputRequiredResult),
     /// The request goes on as a task of the tasks extension.
     Task(Box<CreateTaskResult>),

@@ -1,8 +1,8 @@
 //! The bodies of MCP: every method, notification, capability and content type of every revision.
 //!
-//! There is one type for each object, with the members of all revisions; what a revision lacks is an
-//! `Option`, and [`ForRevision`] makes a body legal for the revision that a peer speaks. Members and values
-//! that no revision known here defines survive a round trip: members in `extra`, values in `Unknown`.
+//! There is one type for each object, with the members of all revisions; members that some revision lacks are an
+//! `Option`, and [`ForRevision`] makes a body legal for the revision that a peer speaks. Members and values that no
+//! revision known here defines survive a round trip: members in `extra`, values in `Unknown`.
 //!
 //! ```
 //! use mgp_types::mcp::{CallToolResult, ForRevision};
@@ -17,9 +17,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What each looks like on the wire stands in `testdata/wire`, a folder for each revision; the tests read and
-//! write every file there without changing a byte. A call of 2025-11-25, its result, and the same of
-//! 2026-07-28:
+//! The folder `testdata/wire` holds each body as the wire has it, with a folder for each revision; the tests read and
+//! write every file there without changing a byte. A call of 2025-11-25, its result, and the same of 2026-07-28:
 //!
 //! ```json
 #![doc = include_str!("../../../testdata/wire/2025-11-25/tools-call.request.json")]

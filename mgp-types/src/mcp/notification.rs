@@ -11,7 +11,7 @@ body! {
         optional meta: Meta = "_meta";
         /// The id of the request; absent only in 2025-11-25, which cancels tasks by `tasks/cancel`.
         optional request_id: Id = "requestId";
-        /// Why the request is cancelled, for people.
+        /// The reason of the cancellation, for people.
         optional reason: String = "reason";
     }
 }
@@ -30,11 +30,11 @@ body! {
         optional meta: Meta = "_meta";
         /// The token of the request.
         required progress_token: ProgressToken = "progressToken";
-        /// How much is done; increases with every notification.
+        /// The amount of work done; it increases with every notification.
         required progress: Number = "progress";
-        /// How much there is to do, if known.
+        /// The amount of work in all, if known.
         optional total: Number = "total";
-        /// What is being done, for people.
+        /// The current step of the work, for people.
         optional message: String = "message" [since V2025_03_26];
     }
 }

@@ -1,6 +1,6 @@
 //! Wire enums that a newer peer may extend.
 
-/// Defines an enum of strings with an `Unknown` arm, so that a value from a newer peer is data, not an error.
+/// Defines an enum of strings with an `Unknown` arm, so that a value from a newer peer is data and no error.
 macro_rules! open_enum {
     (
         $(#[$attribute:meta])*
@@ -18,7 +18,7 @@ macro_rules! open_enum {
         }
 
         impl $name {
-            /// The value as the wire writes it.
+            /// Returns the value as the wire writes it.
             pub fn as_str(&self) -> &str {
                 match self {
                     $(Self::$variant => $text,)*

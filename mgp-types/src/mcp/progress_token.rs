@@ -8,14 +8,14 @@ use serde::ser::{Serialize, Serializer};
 use super::for_revision::same_in_every_revision;
 use super::shape::opaque;
 
-/// The token that ties progress notifications to their request: a string or an integer, chosen by the sender
-/// of the request and returned exactly as it came.
+/// The token that ties progress notifications to their request: a string or an integer. The sender of the request
+/// chooses the token, and the receiver returns it exactly as it came.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "closed by the specification")]
 pub enum ProgressToken {
-    /// An integer.
+    /// An integer token.
     Number(i64),
-    /// A text.
+    /// A text token.
     Text(Box<str>),
 }
 

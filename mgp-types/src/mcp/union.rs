@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::map::Name;
 
-/// Defines an enum over bodies that share a member telling which one it is.
+/// Defines an enum over bodies that share a member naming the kind of the body.
 ///
 /// ```text
 /// union! {
@@ -22,8 +22,8 @@ use super::map::Name;
 /// }
 /// ```
 ///
-/// An object of another kind is kept as it came, in `Unknown`. The value is read from a borrowed slice,
-/// so deserialising works from bytes or text in memory, not from a reader.
+/// An object of another kind is kept as it came, in `Unknown`. The value is read from a borrowed slice, so it can be
+/// read from bytes or text in memory and not from a reader.
 macro_rules! union {
     (
         $(#[$attribute:meta])*
@@ -103,7 +103,7 @@ macro_rules! union {
 }
 pub(super) use union;
 
-/// The text of the member `name` of an object, `None` if it has no such member or it is `null`.
+/// Returns the text of the member `name` of an object; `None` if the member is missing or `null`.
 pub(super) fn read_tag<'de>(
     object: &'de RawValue,
     name: &'static str,
@@ -115,7 +115,7 @@ pub(super) fn read_tag<'de>(
     deserializer.deserialize_map(TagOf(name))
 }
 
-/// The same for an object that starts with that member, as most do; the rest need not be looked at.
+/// Returns the text of the member `name` if the object starts with it, as most objects do; the rest is not read then.
 fn leading_tag<'de>(object: &'de str, name: &str) -> Option<&'de str> {
     let rest = object.strip_prefix('{')?.trim_ascii_start().strip_prefix('"')?;
     let rest = rest.strip_prefix(name)?.strip_prefix('"')?.trim_ascii_start().strip_prefix(':')?;
@@ -123,7 +123,7 @@ fn leading_tag<'de>(object: &'de str, name: &str) -> Option<&'de str> {
     (!tag.contains('\\')).then_some(tag)
 }
 
-/// Finds one text member of an object.
+/// A search for one text member of an object.
 struct TagOf(&'static str);
 
 impl<'de> Visitor<'de> for TagOf {

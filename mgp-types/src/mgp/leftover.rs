@@ -1,9 +1,9 @@
 use crate::Object;
 use crate::json::write_string;
 
-/// The members of `object` that are not among `known`, in order, in bytes of their own.
+/// Returns the members of `object` that are not among `known`, in order, in bytes of their own.
 ///
-/// What outlives a request must not keep the frame alive that it came in.
+/// A copy is needed because a value that outlives its request must not keep the frame alive.
 pub(super) fn leftover(object: &Object, known: &[&str]) -> Object {
     let mut out = vec![b'{'];
     write_leftover(&mut out, object, known);

@@ -1,8 +1,8 @@
-//! What the members of MGP's messages are called.
+//! The names of the members of MGP's messages.
 
 /// The members of `_mgp`, and of the params and results of MGP's methods.
 ///
-/// One list serves all of them: no name in it is another one in other capitals.
+/// One list serves all messages: no two names in it differ by capitals only.
 pub(crate) const NAMES: &[&str] = &[
     "accepted",
     "actor",

@@ -1,8 +1,7 @@
-//! What MGP adds to MCP: negotiation of its extensions (§2), what its sections say to each other and on the wire
-//! (permissions §3, tool security §4, access §5, audit §6), and errors that say how to recover (§14).
+//! The additions of MGP to MCP: negotiation (§2), the bodies of each section, and errors with recovery (§14).
 //!
-//! An [`Offer`] is what one side declares among its capabilities, [`Negotiated`] is what both have in common,
-//! and a [`Recovery`] travels with an error whose number stands in [`code`].
+//! An [`Offer`] is the declaration of one side among its capabilities, [`Negotiated`] holds the extensions that both
+//! sides have, and a [`Recovery`] travels with an error whose number stands in [`code`].
 //!
 //! ```
 //! use mgp_types::Object;
@@ -23,7 +22,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-/// The member with what MGP adds to the params of a call, to its result, and to the data of an error.
+/// The member that holds MGP's additions to the params of a call, to its result, and to the data of an error.
 pub const MEMBER: &str = "_mgp";
 
 pub mod code;

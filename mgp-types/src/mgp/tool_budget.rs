@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-/// How many tokens the definitions of tools may take (§16.8).
+/// The numbers of tokens that the definitions of tools may take (§16.8).
 ///
 /// ```
 /// use mgp_types::mgp::ToolContextBudget;
@@ -13,18 +13,18 @@ use serde::{Deserialize, Serialize};
 #[serde(default)]
 #[non_exhaustive]
 pub struct ToolContextBudget {
-    /// All of them together.
+    /// The limit of all definitions together, in tokens.
     pub max_tokens: u32,
-    /// Those that are always there.
+    /// The share of the pinned tools, in tokens.
     pub pinned_reserve: u32,
-    /// Those of one answer to a search or a request.
+    /// The share of one answer to a search or a request, in tokens.
     pub discovery_reserve: u32,
-    /// Those that the session used.
+    /// The share of the tools that the session used, in tokens.
     pub cache_limit: u32,
 }
 
 impl ToolContextBudget {
-    /// The budget of the specification, with this total.
+    /// Returns the budget of the specification for this total.
     pub fn of(max_tokens: u32) -> Self {
         Self { max_tokens, ..Self::default() }
     }

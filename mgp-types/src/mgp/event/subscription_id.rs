@@ -1,23 +1,25 @@
+//! The id of a subscription to events.
+
 use std::borrow::{Borrow, Cow};
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The name of a subscription to events, as its server made it up.
+/// The id of a subscription to events, which its server made up.
 ///
-/// Whoever has no other proof of who they are proves with it that the subscription is theirs, so it is not shown in
-/// logs.
+/// A client without another proof of identity proves with the id that the subscription is its own, so logs do not show
+/// it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SubscriptionId(Arc<str>);
 
 impl SubscriptionId {
-    /// The subscription of this name.
+    /// Creates the id with this name.
     pub fn new(name: impl Into<Arc<str>>) -> Self {
         Self(name.into())
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -156,7 +156,10 @@ impl Request {
         };
         match resolved {
             Some(tool) => Ok(Some(Judged { tool, request: self })),
-            None => Err(Error::invalid_request(format!("nobody says what `{}` asks for here", self.method))),
+            None => Err(Error::invalid_request(format!(
+                "no layer resolved the tool or operation that `{}` is for",
+                self.method
+            ))),
         }
     }
 }

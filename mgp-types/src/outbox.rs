@@ -154,7 +154,7 @@ fn is_uninvited(method: &Method) -> bool {
 }
 
 fn unknown_to_plain(request: &Request) -> Error {
-    Error::invalid_request(format!("the peer does not speak MGP, which alone has `{}`", request.method))
+    Error::invalid_request(format!("the peer does not speak MGP and lacks its method `{}`", request.method))
 }
 
 impl fmt::Debug for Outbox {

@@ -1,4 +1,4 @@
-//! JSON values as the bytes they arrived in.
+//! JSON values as the bytes they arrived in, and the error of bytes that are no JSON.
 
 use std::fmt;
 
@@ -6,8 +6,9 @@ use bytes::Bytes;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer};
 use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
+use thiserror::Error;
 
-use super::{JsonError, Limits, scan, write_string};
+use super::{Limits, scan, write_string};
 
 /// One JSON value, known to be valid, held as the bytes it arrived in.
 ///
@@ -201,6 +202,41 @@ impl<'de> Deserialize<'de> for RawJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Box::<RawValue>::deserialize(deserializer).map(Self::from)
     }
+}
+
+/// The fault for which bytes were refused as JSON, and its offset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("{fault} at byte {offset}")]
+#[non_exhaustive]
+pub struct JsonError {
+    /// The kind of fault.
+    pub fault: JsonFault,
+    /// The offset in bytes at which the scanner noticed the fault.
+    pub offset: usize,
+}
+
+/// The kinds of fault for which bytes are refused as JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum JsonFault {
+    /// The bytes end inside a value.
+    #[error("unexpected end of JSON")]
+    UnexpectedEnd,
+    /// The bytes have a character where JSON does not allow it.
+    #[error("invalid JSON")]
+    Syntax,
+    /// The bytes are not UTF-8, or an escape names half a character.
+    #[error("invalid unicode")]
+    Unicode,
+    /// The bytes are longer than 4 GiB.
+    #[error("JSON too long")]
+    TooLong,
+    /// The value nests more arrays and objects than [`Limits`](super::Limits) allows.
+    #[error("JSON nested too deeply")]
+    TooDeep,
+    /// An object names the same member twice; two readers may take different values.
+    #[error("duplicate object member")]
+    DuplicateMember,
 }
 
 #[cfg(test)]

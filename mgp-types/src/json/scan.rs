@@ -33,7 +33,7 @@ pub(crate) fn value(bytes: &[u8], limits: Limits) -> Result<Range<usize>, JsonEr
     Ok(span.start as usize..span.end as usize)
 }
 
-/// Where something lies in the bytes. Frames are far below 4 GiB; [`Scanner::start`] refuses longer ones.
+/// A range of the scanned bytes. Frames are far below 4 GiB; [`Scanner::start`] refuses longer ones.
 pub(crate) type Span = Range<u32>;
 
 /// A member name: the span between its quotes, and whether it has escapes.

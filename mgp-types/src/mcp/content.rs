@@ -1,7 +1,7 @@
 //! Content blocks: the pieces that tools return, prompts hold and models read and write.
 
 use super::body::{body, builders};
-use super::open_enum::open_enum;
+use super::union::open_enum;
 use super::union::union;
 use super::{Icon, Meta, Number, ResourceContents};
 use crate::{RawJson, Revision};

@@ -1,8 +1,8 @@
 //! Elicitation: a server asks the user of its client.
 
 use super::body::{body, builders};
-use super::open_enum::open_enum;
 use super::task::TaskMetadata;
+use super::union::open_enum;
 use super::union::union;
 use super::{FormSchema, Map, Meta};
 use crate::RawJson;

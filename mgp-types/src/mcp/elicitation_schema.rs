@@ -5,8 +5,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::body::{body, builders};
-use super::open_enum::open_enum;
 use super::shape::{Shape, Shaped};
+use super::union::open_enum;
 use super::{ForRevision, Map, Number};
 use crate::{RawJson, Revision};
 

@@ -103,7 +103,7 @@ impl<T: Serialize> Elicited<T> {
     pub fn write(&self) -> Result<ElicitResult, Error> {
         let not_a_form = || {
             Error::internal(
-                "what `Elicited::Accepted` holds is no object: give a struct or `json!({\"field\": value})` for a \
+                "the value in `Elicited::Accepted` is no object: give a struct or `json!({\"field\": value})` for a \
                  form, and `()` for a page",
             )
         };

@@ -1,7 +1,7 @@
 //! The messages by which two peers meet: `initialize`, `server/discover`, `ping`.
 
 use super::body::{body, builders};
-use super::open_enum::open_enum;
+use super::union::open_enum;
 use super::{CacheScope, ClientCapabilities, Meta, ResultType, ServerCapabilities};
 
 open_enum! {

@@ -2,7 +2,7 @@
 
 use super::Meta;
 use super::body::{body, builders};
-use super::open_enum::open_enum;
+use super::union::open_enum;
 use crate::RawJson;
 
 open_enum! {

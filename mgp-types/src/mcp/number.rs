@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-use super::for_revision::same_in_every_revision;
+use super::body::same_in_every_revision;
 use super::shape::opaque;
 
 /// A JSON number. An integer stays an integer.

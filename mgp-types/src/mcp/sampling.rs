@@ -5,9 +5,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::body::{body, builders};
-use super::open_enum::open_enum;
 use super::shape::{Shape, Shaped};
 use super::task::TaskMetadata;
+use super::union::open_enum;
 use super::{ForRevision, Meta, Number, Role, SamplingContent, Tool};
 use crate::{RawJson, Revision};
 

@@ -4,7 +4,7 @@
 
 use super::Meta;
 use super::body::{body, builders};
-use super::open_enum::open_enum;
+use super::union::open_enum;
 use crate::{Object, RawJson};
 
 open_enum! {
@@ -75,9 +75,9 @@ body! {
         required status: TaskStatus = "status";
         /// The status in words, for people.
         optional status_message: String = "statusMessage";
-        /// When the task was created, in ISO 8601.
+        /// The time of creation of the task, in ISO 8601.
         required created_at: String = "createdAt";
-        /// When the task last changed, in ISO 8601.
+        /// The time of the last change of the task, in ISO 8601.
         required last_updated_at: String = "lastUpdatedAt";
         /// The time in milliseconds, from its creation on, for which the task is kept; `None` stands for no end.
         required ttl: Option<i64> = "ttl";

@@ -4,8 +4,8 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::body::{body, builders};
-use super::open_enum::open_enum;
 use super::task::TaskMetadata;
+use super::union::open_enum;
 use super::{CacheScope, ContentBlock, Icon, InputResponses, Map, Meta, ResultType};
 use crate::RawJson;
 

@@ -187,7 +187,7 @@ impl AuditTarget {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AuditEvent {
-    /// When.
+    /// The time of the event.
     pub timestamp: Timestamp,
     /// The id of the chain of requests that the event belongs to.
     pub trace_id: TraceId,

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::leftover::{leftover, write_leftover, write_member, write_text_member};
+use super::members::{leftover, write_leftover, write_member, write_text_member};
 use crate::json::write_string;
 use crate::{Object, RawJson};
 

@@ -1,14 +1,13 @@
 //! The bodies of events (§13.2, §13.3), with the numbers and the replay of later drafts, so that no event is lost.
 
 mod channel;
-mod subscription_id;
 #[cfg(test)]
 mod tests;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-pub use self::channel::{ChannelError, ChannelName, ChannelPattern};
-pub use self::subscription_id::SubscriptionId;
+pub use self::channel::{ChannelError, ChannelName, ChannelPattern, SubscriptionId};
+
 use super::Timestamp;
 use super::words::words;
 use crate::{Object, RawJson};
@@ -186,7 +185,7 @@ pub struct Event {
     pub subscription_id: SubscriptionId,
     /// The channel of the event.
     pub channel: String,
-    /// When it happened.
+    /// The time of the event.
     pub timestamp: Timestamp,
     /// The content of the event.
     pub data: Object,

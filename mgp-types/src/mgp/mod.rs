@@ -38,7 +38,6 @@ mod discovery;
 mod effective;
 mod event;
 mod extension;
-mod leftover;
 mod lifecycle;
 mod name;
 mod name_style;
@@ -49,7 +48,6 @@ mod recovery;
 mod risk;
 mod stream;
 mod timestamp;
-mod tool_budget;
 mod tool_pattern;
 mod tool_request;
 mod tool_search;
@@ -98,7 +96,7 @@ pub use self::stream::{
     StreamSummary,
 };
 pub use self::timestamp::{Timestamp, TimestampError};
-pub use self::tool_budget::ToolContextBudget;
+
 pub use self::tool_pattern::{AgentPattern, Glob, Specificity, ToolPattern, ToolPatternError};
 pub use self::tool_request::{
     NearMiss, PendingTool, RequestReason, RequestTools, RequestedTools, ToolRequestStatus, ToolRequirements,
@@ -107,7 +105,7 @@ pub use self::tool_search::{
     DiscoverTools, DiscoveredTools, FoundTool, SearchStrategy, ToolFilter, ToolHints, ToolIndexEntry,
 };
 pub use self::tool_security::{SideEffect, ToolSecurity, ValidatorName};
-pub use self::tool_session::{EvictTools, EvictedTools, ToolSession};
+pub use self::tool_session::{EvictTools, EvictedTools, ToolContextBudget, ToolSession};
 pub use self::trace_id::{TraceId, TraceIdError};
 pub use self::trail::{Refusal, Trail};
 pub use self::trust::TrustLevel;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use super::leftover::{leftover, write_leftover, write_member, write_text_member};
+use super::members::{leftover, write_leftover, write_member, write_text_member};
 use super::{ExtensionSet, MgpVersion, TrustLevel};
 use crate::json::write_string;
 use crate::{Object, RawJson};

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::leftover::{leftover, write_leftover, write_member, write_text_member};
+use super::members::{leftover, write_leftover, write_member, write_text_member};
 use super::{MEMBER, code};
 use crate::{Object, RawJson};
 

@@ -1,7 +1,7 @@
 //! The wishes of a caller for one call: streaming and limits of time (§12.3).
 
 use super::MEMBER;
-use super::leftover::{leftover, write_leftover, write_member};
+use super::members::{leftover, write_leftover, write_member};
 use crate::{Object, RawJson};
 
 /// The wishes of a caller for one call: the member `_mgp` of its parameters (§12.3).

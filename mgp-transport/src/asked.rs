@@ -1,19 +1,21 @@
+//! The mark on a server's question that tells the call it belongs to.
+
 use mgp_types::StreamId;
 
-/// That a server asked on the stream of a call, among the extensions of the question.
+/// The call during which a server asked a question. The mark stands among the extensions of the question.
 ///
-/// Over HTTP a server with sessions asks where it answers the call that it asks about. Over a byte stream nothing says
-/// so. The call is known by the stream of the outbox that it was made with.
+/// Over HTTP a server with sessions asks where it answers the call that the question belongs to. Over a byte stream the
+/// call is unknown. The mark names the call by the stream of its outbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AskedDuring(StreamId);
 
 impl AskedDuring {
-    /// Asked during the call that has `stream`.
+    /// Creates the mark of a question asked during the call that has `stream`.
     pub const fn new(stream: StreamId) -> Self {
         Self(stream)
     }
 
-    /// The stream of the call.
+    /// Returns the stream of the call.
     pub const fn stream(self) -> StreamId {
         self.0
     }

@@ -1,6 +1,6 @@
 //! The transports of MGP and MCP, and the two eras of the protocol, behind one service trait.
 //!
-//! It implements MGP §1.4 (every transport of MCP) and the lifecycle of MCP. A server is any
+//! The crate implements MGP §1.4 (every transport of MCP) and the lifecycle of MCP. A server is any
 //! [`RpcService`](mgp_types::RpcService); a connection to one is an `RpcService` as well:
 //!
 //! ```
@@ -48,8 +48,8 @@
 //! | [`memory`], `stdio`, `child`, `unix` | byte streams |
 //! | `http` | Streamable HTTP and HTTP+SSE |
 //!
-//! Features: `stdio` (default) for this process' own standard input and output, `child` for servers as child
-//! processes, `unix` for Unix domain sockets, `http-client` and `http-server`, `tls` for `https` URLs.
+//! Features: `stdio` (default) for this process' own standard input and output, `child` for servers as child processes,
+//! `unix` for Unix domain sockets, `http-client` and `http-server`, `tls` for `https` URLs.
 
 mod about;
 mod accept;

@@ -1,3 +1,5 @@
+//! The future of a message that found its place in a queue at once.
+
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -7,7 +9,7 @@ use tokio::task::coop;
 
 /// The future of a message that found its place at once. It has no size, so that boxing it is free.
 ///
-/// Whoever sends one such message after the other never waits; it makes them give way to others now and then.
+/// A sender of many such messages never waits, so the future yields to other tasks now and then.
 pub(crate) struct Sent;
 
 impl Future for Sent {

@@ -1,6 +1,8 @@
+//! The waker of the task that waits for a change.
+
 use std::task::{Context, Waker};
 
-/// Who is to be woken when something changes. Only the last one who came is.
+/// The waker of the task that waits for a change. Only the last task that came is woken.
 #[derive(Debug, Default)]
 pub(crate) struct WakerSlot(Option<Waker>);
 

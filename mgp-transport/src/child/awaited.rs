@@ -1,8 +1,10 @@
+//! The list of child processes whose end this module awaits.
+
 use std::collections::BTreeSet;
 
 use parking_lot::Mutex;
 
-/// Notes that a child process has somebody who takes notice of its end, until this is dropped.
+/// The note that this process awaits the end of a child process. Dropping it removes the note.
 #[derive(Debug)]
 pub(super) struct Awaited(u32);
 
@@ -19,8 +21,8 @@ impl Drop for Awaited {
     }
 }
 
-/// Returns whether the child process `id` is one of this module's, whose end is awaited here. A process that also adopts
-/// what its servers leave behind must not take notice of the end of these.
+/// Returns whether this module awaits the end of the child process `id`. A process that also adopts orphans of its
+/// servers must not collect the exit status of such children.
 pub fn is_awaited(id: u32) -> bool {
     AWAITED.lock().contains(&id)
 }

@@ -1,3 +1,5 @@
+//! The stderr of a server: its targets, and the task that reads its lines.
+
 use std::fmt;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -8,16 +10,16 @@ use tokio::process::ChildStderr;
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
-/// Where a server's stderr goes.
+/// The target of a server's stderr.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub enum Stderr {
-    /// Where that of this process goes.
+    /// The stderr of this process.
     #[default]
     Inherit,
-    /// Nowhere.
+    /// No target; the text is discarded.
     Null,
-    /// To a function, line by line; see [`Stderr::lines`].
+    /// A function that gets each line; see [`Stderr::lines`].
     Lines(Arc<dyn Fn(&str) + Send + Sync>),
 }
 
@@ -48,15 +50,16 @@ impl fmt::Debug for Stderr {
     }
 }
 
-/// Reads stderr for as long as this is held, and what is left of it for a moment after: the last lines of a server that ends
-/// say why.
+/// The handle of the task that reads stderr. After the handle is dropped, the task reads on for a moment, because the
+/// last lines of a server that ends say why.
 #[derive(Debug)]
 pub(super) struct StderrReader {
-    /// Tells the task by being dropped.
+    /// The sender whose drop tells the task that the handle is gone.
     _held: oneshot::Sender<()>,
 }
 
-/// Reads what a server writes to stderr; always to the end, or the server would stop when the pipe is full.
+/// Starts the task that reads a server's stderr. The task always reads to the end, because a server stops when the pipe
+/// is full.
 pub(super) fn read(pipe: ChildStderr, stderr: Stderr) -> Option<StderrReader> {
     let Stderr::Lines(take) = stderr else { return None };
     let (held, released) = oneshot::channel();

@@ -1,3 +1,5 @@
+//! The stdin of a server, which the shutdown can close while another task owns it.
+
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,15 +13,15 @@ use tokio::process;
 #[derive(Debug)]
 pub struct ChildStdin(Arc<Mutex<State>>);
 
-/// Closes the stdin that somebody else writes to.
+/// The handle by which the shutdown closes the stdin that another task writes to.
 #[derive(Debug)]
 pub(super) struct Closer(Arc<Mutex<State>>);
 
 #[derive(Debug)]
 struct State {
-    /// `None` once it is closed.
+    /// The pipe; `None` once it is closed.
     pipe: Option<process::ChildStdin>,
-    /// Whoever waits for room to write.
+    /// The waker of the writer that waits for room.
     waiting: Option<Waker>,
 }
 

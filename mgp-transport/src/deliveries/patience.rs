@@ -1,13 +1,16 @@
+//! The time for which callers may keep a connection from reading.
+
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long a connection may still be kept from reading. What was spent comes back slowly while it reads.
+/// The time for which a connection may still be kept from reading. Spent time comes back slowly while the connection
+/// reads.
 #[derive(Debug)]
 pub(super) struct Patience {
     limit: Duration,
     spent: Duration,
-    /// Since when it comes back; `None` as long as none was spent.
+    /// The moment since which spent time comes back; `None` as long as none was spent.
     reading_since: Option<Instant>,
 }
 
@@ -16,7 +19,7 @@ impl Patience {
         Self { limit, spent: Duration::ZERO, reading_since: None }
     }
 
-    /// How much is left for what begins now.
+    /// Returns the time that is left at `now`.
     pub(super) fn left(&mut self, now: Instant) -> Duration {
         if let Some(since) = self.reading_since.replace(now) {
             self.spent = self.spent.saturating_sub(now.saturating_duration_since(since) / COMES_BACK);
@@ -31,7 +34,7 @@ impl Patience {
     }
 }
 
-/// A second comes back in so many seconds, so that at most every eleventh is lost in the long run.
+/// The seconds of reading that bring one second back, so that at most every eleventh second is lost in the long run.
 const COMES_BACK: u32 = 10;
 
 #[cfg(test)]

@@ -1,3 +1,5 @@
+//! The stop of a connection or stream that waits for slow callers.
+
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,11 +13,11 @@ use super::Deliveries;
 use super::patience::Patience;
 use crate::ConnectionLimits;
 
-/// What keeps the reader of a stream, or of a whole connection, from reading on: a caller who has to catch up first.
+/// The callers for whom the reader of a stream, or of a whole connection, has to wait before it reads on.
 ///
-/// Each caller has patience of its own, so that one who is slow does not spend all that there is. That of the
-/// connection is for all of them, so that many together cannot stop it for as long as they please; when none is left,
-/// whoever stops the connection next loses the call.
+/// Each caller has a time limit of its own, so that one slow caller does not spend all the time there is. A limit for
+/// the connection covers all callers together, so that many of them cannot stop it for as long as they please. When
+/// that limit is spent, the next caller to stop the connection loses its call.
 pub(crate) struct Stalls {
     patience: Patience,
     stall: Option<Stall>,
@@ -32,7 +34,7 @@ impl Stalls {
         Self { patience: Patience::new(limits.delivery_timeout.saturating_mul(ALL)), stall: None }
     }
 
-    /// Nothing is to be read until `call` has room, unless nothing is anyway.
+    /// Stops reading until `call` has room; has no effect while reading is stopped already.
     pub(crate) fn begin(&mut self, call: &Arc<Deliveries>) {
         if self.stall.is_some() {
             return;
@@ -43,14 +45,14 @@ impl Stalls {
         self.stall = Some(Stall { call: Arc::clone(call), began, limit: Box::pin(sleep(limit)) });
     }
 
-    /// Whether nobody has to catch up.
+    /// Returns whether no caller has to catch up.
     #[inline]
     pub(crate) fn is_reading(&self) -> bool {
         self.stall.is_none()
     }
 
-    /// Ready when reading may go on. It also may when the caller took too long; the call has then failed, and is
-    /// handed back.
+    /// Returns ready when reading may go on. A caller that took too long does not stop it any longer: its call has
+    /// failed, and is handed back.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Arc<Deliveries>>> {
         let Some(Stall { call, began, limit }) = &mut self.stall else { return Poll::Ready(Ok(())) };
         let has_room = call.poll_room(cx).is_ready();
@@ -74,7 +76,7 @@ fn too_slow() -> Error {
     Error::new(code::RESOURCE_EXHAUSTED, message)
 }
 
-/// How many times as patient a connection is with all callers as with one.
+/// The time limit of all callers together, as a multiple of that of one.
 const ALL: u32 = 2;
-/// However much was spent: one who only had no turn to run yet is not slow.
+/// The time that each caller has even after the limits are spent: a caller that had no turn to run yet is not slow.
 const TURN: Duration = Duration::from_millis(20);

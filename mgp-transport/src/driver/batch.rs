@@ -1,10 +1,12 @@
+//! The batches of requests whose answers go back together (revision 2025-03-26).
+
 use std::collections::HashMap;
 
-/// Which batch a request came in.
+/// The id of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct BatchId(u64);
 
-/// The batches of which not all requests are answered yet: their answers go back together.
+/// The batches with unanswered requests: the answers of a batch go back together.
 #[derive(Debug, Default)]
 pub(super) struct Batches {
     open: HashMap<BatchId, Answers>,
@@ -34,7 +36,7 @@ impl Batches {
         }
     }
 
-    /// Adds an answer, or none for a request that was taken back, and returns the whole batch with the last.
+    /// Adds an answer, or none for a request that was taken back; the last one returns the whole batch.
     pub(super) fn answered(&mut self, id: BatchId, write: impl FnOnce(&mut Vec<u8>)) -> Option<Vec<u8>> {
         let answers = self.open.get_mut(&id)?;
         let before = answers.written.len();

@@ -1,3 +1,5 @@
+//! The tables of requests that wait for an answer, without IO or time.
+
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -6,8 +8,8 @@ use mgp_types::Id;
 
 use crate::about::number;
 
-/// The requests of one connection that wait for an answer, ours and the peer's apart: the same id may be
-/// in use in both directions. Knows nothing of IO or time.
+/// The requests of one connection that wait for an answer, ours and the peer's apart: the same id may be in use in both
+/// directions. The tables know nothing of IO or time.
 #[derive(Debug)]
 pub(super) struct Correlation<Waiter, Work> {
     ours: HashMap<i64, Waiter, RandomState>,
@@ -21,23 +23,23 @@ impl<Waiter, Work> Default for Correlation<Waiter, Work> {
 }
 
 impl<Waiter, Work> Correlation<Waiter, Work> {
-    /// Notes a request we sent.
+    /// Notes a request that this side sent.
     pub(super) fn sent(&mut self, id: i64, waiter: Waiter) {
         self.ours.insert(id, waiter);
     }
 
-    /// Who waits for the answer under this id. A second answer, a late one, or one to a request that was
-    /// never sent finds nobody.
+    /// Removes the waiter for the answer under this id and returns it. A second answer, a late one, and one to a
+    /// request that was never sent have no waiter.
     pub(super) fn answered(&mut self, id: &Id) -> Option<Waiter> {
         self.ours.remove(&number(id)?)
     }
 
-    /// Looks at who waits for the answer under this id.
+    /// Returns the waiter for the answer under this id.
     pub(super) fn waiter(&self, id: &Id) -> Option<&Waiter> {
         self.ours.get(&number(id)?)
     }
 
-    /// The id of the newest request of ours whose waiter is the one looked for.
+    /// Returns the id of the newest request of ours whose waiter is `sought`.
     pub(super) fn find_ours(&self, sought: impl Fn(&Waiter) -> bool) -> Option<i64> {
         self.ours.iter().filter(|(_, waiter)| sought(waiter)).map(|(id, _)| *id).max()
     }
@@ -47,27 +49,27 @@ impl<Waiter, Work> Correlation<Waiter, Work> {
         self.theirs.insert(id, work);
     }
 
-    /// Whether the peer has a request under this id in work.
+    /// Returns whether the peer has a request under this id in work.
     pub(super) fn is_in_work(&self, id: &Id) -> bool {
         self.theirs.contains_key(id)
     }
 
-    /// The work on the peer's request.
+    /// Returns the work on the peer's request.
     pub(super) fn work(&self, id: &Id) -> Option<&Work> {
         self.theirs.get(id)
     }
 
-    /// How many of the peer's requests are in work.
+    /// Returns the number of the peer's requests in work.
     pub(super) fn in_work(&self) -> usize {
         self.theirs.len()
     }
 
-    /// Ends the peer's request; `None` if it was taken back before.
+    /// Ends the peer's request; returns `None` if it was taken back before.
     pub(super) fn ended(&mut self, id: &Id) -> Option<Work> {
         self.theirs.remove(id)
     }
 
-    /// Ends the peer's request if its work is the one that is meant; another one may have the id by now.
+    /// Ends the peer's request if its work is the one that is meant; another request may have the id by now.
     pub(super) fn ended_if(&mut self, id: Id, is_meant: impl FnOnce(&Work) -> bool) -> Option<(Id, Work)> {
         match self.theirs.entry(id) {
             Entry::Occupied(known) if is_meant(known.get()) => Some(known.remove_entry()),
@@ -75,17 +77,17 @@ impl<Waiter, Work> Correlation<Waiter, Work> {
         }
     }
 
-    /// The id of the peer's request whose work is the one looked for.
+    /// Returns the id of the peer's request whose work is `sought`.
     pub(super) fn find(&self, mut sought: impl FnMut(&Work) -> bool) -> Option<&Id> {
         self.theirs.iter().find(|(_, work)| sought(work)).map(|(id, _)| id)
     }
 
-    /// Everybody who waits, when no answer will come any more.
+    /// Removes all waiters, when no answer will come any more.
     pub(super) fn lost(&mut self) -> impl Iterator<Item = Waiter> {
         self.ours.drain().map(|(_, waiter)| waiter)
     }
 
-    /// Everything in work, when nobody waits for it any more.
+    /// Removes all work, when the peer no longer waits for it.
     pub(super) fn abandoned(&mut self) -> impl Iterator<Item = Work> {
         self.theirs.drain().map(|(_, work)| work)
     }

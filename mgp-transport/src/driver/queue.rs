@@ -1,3 +1,5 @@
+//! The messages and reports that a connection has to send, in their order.
+
 use std::collections::VecDeque;
 use std::task::{Context, Poll};
 
@@ -6,14 +8,14 @@ use tokio::sync::mpsc;
 use super::task::Report;
 use super::wire::Outgoing;
 
-/// What our side wants sent, in the order it was made: messages and reports come through two channels, and a report
+/// The messages of our side in the order they were made. Messages and reports come through two channels, and a report
 /// goes behind the messages that its maker sent before it.
 pub(super) struct Queue {
     messages: mpsc::Receiver<Outgoing>,
     reports: mpsc::UnboundedReceiver<Report>,
-    /// Reports, and how many messages have been taken when it is their turn.
+    /// The reports, each with the number of messages that are taken before its turn.
     reported: VecDeque<(u64, Report)>,
-    /// How many messages were taken so far.
+    /// The number of messages taken so far.
     taken: u64,
 }
 
@@ -22,11 +24,11 @@ impl Queue {
         Self { messages, reports, reported: VecDeque::new(), taken: 0 }
     }
 
-    /// The next report that has come, if it is its turn already; most often nothing was sent before it.
+    /// Returns the next report that has come, if its turn has come; most often no message was sent before it.
     #[inline]
     pub(super) fn poll_report(&mut self, cx: &mut Context<'_>) -> Poll<Report> {
         while let Poll::Ready(Some(report)) = self.reports.poll_recv(cx) {
-            // Whatever the reporter sent is in the channel by now.
+            // Every message that the reporter sent is in the channel by now.
             let ahead = self.messages.len();
             if ahead == 0 {
                 return Poll::Ready(report);
@@ -36,7 +38,7 @@ impl Queue {
         Poll::Pending
     }
 
-    /// The next report whose turn it is now.
+    /// Returns the next report whose turn it is now.
     #[inline]
     pub(super) fn due(&mut self) -> Option<Report> {
         let (turn, _) = self.reported.front()?;
@@ -46,7 +48,7 @@ impl Queue {
         self.reported.pop_front().map(|(_, report)| report)
     }
 
-    /// The next message.
+    /// Returns the next message.
     #[inline]
     pub(super) fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<Outgoing> {
         match self.messages.poll_recv(cx) {
@@ -58,13 +60,13 @@ impl Queue {
         }
     }
 
-    /// Whether no message waits.
+    /// Returns whether no message waits.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }
 
-    /// The messages that wait now.
+    /// Returns the messages that wait now.
     pub(super) fn waiting(&mut self) -> impl Iterator<Item = Outgoing> + use<> {
         let mut waiting = Vec::with_capacity(self.messages.len());
         while waiting.len() < waiting.capacity()

@@ -1,12 +1,14 @@
+//! The streams of the peer's requests whose messages name their request.
+
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use foldhash::fast::RandomState;
 use mgp_types::{Id, StreamId};
 
-/// Which request of the peer a stream belongs to, for the few whose messages name their request.
+/// The requests of the peer by stream, for the few whose messages name their request.
 ///
-/// A stream is looked for among all that is in work once, not with every message on it.
+/// A stream is searched for among all requests in work once, and not with every message on it.
 #[derive(Debug, Default)]
 pub(super) struct Streams(HashMap<StreamId, Named, RandomState>);
 
@@ -27,12 +29,12 @@ impl Streams {
         self.0.insert(stream, Named { id, is_subscription: false });
     }
 
-    /// The id of the subscription that the stream belongs to.
+    /// Returns the id of the subscription that the stream belongs to.
     pub(super) fn subscription(&self, stream: StreamId) -> Option<&Id> {
         self.0.get(&stream).filter(|named| named.is_subscription).map(|named| &named.id)
     }
 
-    /// The id of the request that the stream belongs to; `find` looks for it the first time.
+    /// Returns the id of the request that the stream belongs to; `find` searches for it the first time.
     pub(super) fn id(&mut self, stream: StreamId, find: impl FnOnce() -> Option<Id>) -> Option<&Id> {
         Some(match self.0.entry(stream) {
             Entry::Occupied(known) => &known.into_mut().id,
@@ -40,7 +42,7 @@ impl Streams {
         })
     }
 
-    /// The request is over.
+    /// Forgets the stream of a request that is over.
     #[inline]
     pub(super) fn ended(&mut self, stream: StreamId) {
         if !self.0.is_empty() {

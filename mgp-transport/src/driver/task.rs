@@ -1,3 +1,5 @@
+//! The work on one request in a task of its own, and its report to the connection.
+
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -5,18 +7,18 @@ use std::task::{Context, Poll};
 use mgp_types::{Error, Id, Response, StreamId};
 use tokio::sync::mpsc;
 
-/// What others tell a connection. At most one entry per request in flight in either direction.
+/// The reports of tasks to their connection. There is at most one per request in flight in either direction.
 pub(super) enum Report {
     /// The work on a request of the peer is done.
     ///
-    /// The id alone does not tell whose: the peer may use that of a request that it took back again.
+    /// The stream is part of the report, because the peer may have reused the id of a request that it took back.
     Done { id: Id, stream: StreamId, outcome: Result<Response, Error> },
-    /// Nobody waits for the answer to our request any more.
+    /// The caller no longer waits for the answer to our request.
     Dropped { id: i64 },
 }
 
-/// The work on one request, in a task of its own. It reports what became of it in any case: when it is
-/// dropped without an outcome, because the handler panicked, the peer still gets an answer.
+/// The work on one request, in a task of its own. The work always reports an outcome: a task that is dropped without
+/// one, because the handler panicked, still answers the peer.
 pub(super) struct Work<F> {
     future: Pin<Box<F>>,
     ticket: Ticket,
@@ -50,7 +52,7 @@ impl<F: Future<Output = Result<Response, Error>>> Future for Work<F> {
 impl Ticket {
     fn send(&mut self, outcome: Result<Response, Error>) {
         if let Some(id) = self.id.take() {
-            // Fails only if the connection is gone, and then there is nobody to answer.
+            // Sending fails only if the connection is gone, and then nobody needs the report.
             let _ = self.reports.send(Report::Done { id, stream: self.stream, outcome });
         }
     }

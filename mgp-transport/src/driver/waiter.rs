@@ -1,24 +1,26 @@
+//! The waiter for an answer of the peer.
+
 use mgp_types::{Error, Method, RawJson, Response};
 use tokio::sync::oneshot;
 
 use crate::deliveries::{Deliveries, Feed};
 
-/// Who waits for an answer of the peer.
+/// The waiter for an answer of the peer.
 pub(super) struct Waiter {
     pub(super) method: Method,
     pub(super) answer: Answering,
 }
 
-/// How the answer gets to who waits for it.
+/// The way of the answer to its waiter.
 pub(super) enum Answering {
-    /// By itself.
+    /// The answer comes alone.
     Alone(oneshot::Sender<Result<Response, Error>>),
-    /// Behind what the peer sends about the call before.
+    /// The answer comes behind the peer's messages about the call.
     Followed(Feed),
 }
 
 impl Answering {
-    /// Hands the answer over; there is nobody to take it if the caller has given up in this moment.
+    /// Hands the answer over. The answer is lost if the caller gives up in this moment.
     pub(super) fn answer(self, outcome: Result<RawJson, Error>) {
         match self {
             Self::Alone(waiting) => {
@@ -28,7 +30,7 @@ impl Answering {
         }
     }
 
-    /// What the caller has not taken yet, of a call that it follows.
+    /// Returns the queue of messages of a followed call.
     pub(super) fn deliveries(&self) -> Option<&std::sync::Arc<Deliveries>> {
         match self {
             Self::Alone(_) => None,

@@ -1,6 +1,6 @@
 //! The two eras of MCP: sessions until 2025-11-25, requests that describe themselves from 2026-07-28.
 //!
-//! Only this module knows which era a request belongs to. Everything above reads
+//! Only this module knows the era of a request. All layers above read
 //! [`Context::session`](mgp_types::Context::session).
 
 mod client;

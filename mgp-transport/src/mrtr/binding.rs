@@ -1,8 +1,10 @@
+//! The binding of a sealed state to its principal and request.
+
 use mgp_types::{Method, Params, Principal};
 use sha2::{Digest, Sha256};
 
-/// What the state of a request that takes several rounds is bound to: who asks, and what for. It is the same in every
-/// round.
+/// Returns the value that the state of a request with several rounds is bound to: a digest of the principal, the method
+/// and the parameters. It is the same in every round.
 pub fn binding(principal: Option<&Principal>, method: &Method, params: &Params) -> [u8; 32] {
     let mut digest = Sha256::new();
     let mut part = |bytes: &[u8]| {
@@ -21,7 +23,7 @@ pub fn binding(principal: Option<&Principal>, method: &Method, params: &Params) 
     digest.finalize().into()
 }
 
-/// What may be another in each round: the answers themselves, and what MCP and MGP write beside what is asked for.
+/// The parameters that may differ in each round: the answers themselves, and the members that MCP and MGP add.
 const PER_ROUND: [&str; 5] = ["_meta", "_mgp", "trace_id", "inputResponses", "requestState"];
 
 #[cfg(test)]

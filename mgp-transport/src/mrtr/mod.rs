@@ -1,5 +1,4 @@
-//! Requests that take several rounds: the server answers with questions, and the client asks again with
-//! the answers (2026-07-28).
+//! Requests that take several rounds: the server answers with questions, the client sends the answers (2026-07-28).
 
 mod binding;
 mod client;
@@ -13,7 +12,7 @@ pub use self::server::{Mrtr, MrtrFuture, MrtrLayer};
 
 use mgp_types::Method;
 
-/// Whether an answer to this method may ask something in return.
+/// Returns whether an answer to this method may ask questions.
 fn may_ask(method: &Method) -> bool {
     *method == Method::TOOLS_CALL || *method == Method::PROMPTS_GET || *method == Method::RESOURCES_READ
 }

@@ -1,3 +1,5 @@
+//! Standard input and output on Unix: pipes and sockets without a thread.
+
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -67,5 +69,5 @@ fn socket(descriptor: OwnedFd) -> io::Result<UnixStream> {
     UnixStream::from_std(socket)
 }
 
-/// `O_NONBLOCK` on Linux.
+/// The value of `O_NONBLOCK` on Linux.
 const NON_BLOCKING: i32 = 0o4000;

@@ -1,3 +1,5 @@
+//! The future of a call, which repeats it once after a new handshake.
+
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -11,7 +13,7 @@ use super::agreement::Agreed;
 use super::service::Shared;
 
 pin_project! {
-    /// The answer of [`ClientEra`](super::ClientEra).
+    /// The future of [`ClientEra`](super::ClientEra).
     pub struct EraFuture<W: RpcService> {
         #[pin]
         inner: W::Future,
@@ -20,7 +22,7 @@ pin_project! {
     }
 }
 
-/// What it takes to send a call once more.
+/// The values that are needed to send a call once more.
 pub(super) struct Replay<W> {
     pub(super) shared: Arc<Shared<W>>,
     pub(super) request: Request,

@@ -1,4 +1,4 @@
-//! The client's side of both eras: which one the server lives in, and what each request says in it.
+//! The client's side of both eras: finding the era of a server, and writing requests for it.
 
 mod agreement;
 mod future;

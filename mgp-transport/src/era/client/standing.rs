@@ -1,8 +1,10 @@
+//! The requests of a session that have to be repeated in the next one.
+
 use mgp_types::{Method, Request};
 use parking_lot::Mutex;
 
-/// What the server was asked to keep in mind for the session, to be asked again of the next one: the log
-/// level and the resources whose changes matter.
+/// The lasting wishes of a session, which are repeated in the next one: the log level and the resources whose changes
+/// matter.
 #[derive(Debug, Default)]
 pub(super) struct Standing(Mutex<Vec<Request>>);
 
@@ -16,19 +18,19 @@ impl Standing {
         let mut requests = self.0.lock();
         requests.retain(|earlier| !replaces(request, earlier));
         if sets && requests.len() < MOST {
-            // Who asked for it, and the message it came in, are not kept.
+            // The caller's context, and the message that the request came in, are not kept.
             let params = mgp_types::Params::from_raw(&request.params.to_raw().detached()).unwrap_or_default();
             requests.push(Request::new(request.kind, request.method.clone(), params));
         }
     }
 
-    /// The requests that make a new session like the old one.
+    /// Returns the requests that make a new session like the old one.
     pub(super) fn requests(&self) -> Vec<Request> {
         self.0.lock().clone()
     }
 }
 
-/// What is asked for beyond these is not asked for again.
+/// The number of requests that are repeated; further ones are not.
 const MOST: usize = 1024;
 
 fn replaces(later: &Request, earlier: &Request) -> bool {

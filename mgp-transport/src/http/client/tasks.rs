@@ -1,13 +1,15 @@
+//! The tasks of a client, which end with it.
+
 use std::future::Future;
 
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
-/// The tasks of one client. They end when it ends.
+/// The tasks of one client. They end when the client ends.
 #[derive(Debug)]
 pub(super) struct Tasks {
-    /// `None` once the client has ended.
+    /// The running tasks; `None` once the client has ended.
     running: Mutex<Option<Vec<AbortHandle>>>,
     runtime: Handle,
 }
@@ -22,8 +24,8 @@ impl Tasks {
         if self.running.lock().is_none() {
             return None;
         }
-        // Outside of the lock: a runtime that shuts down drops the task at once, and what the task owns may
-        // try to start another one when it goes.
+        // The task is spawned outside of the lock: a runtime that shuts down drops the task at once, and its values may
+        // try to start another one when they are dropped.
         let handle = self.runtime.spawn(task).abort_handle();
         let mut running = self.running.lock();
         let Some(running) = running.as_mut() else {
@@ -37,7 +39,7 @@ impl Tasks {
         Some(handle)
     }
 
-    /// Ends every task, and lets none start any more.
+    /// Ends every task, and refuses further ones.
     pub(super) fn abort_all(&self) {
         let running = self.running.lock().take();
         for task in running.into_iter().flatten() {

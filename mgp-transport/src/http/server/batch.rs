@@ -18,7 +18,7 @@ use super::shared_way::SharedWay;
 use super::stream::ResponseStream;
 use super::table::Live;
 
-/// Starts everything in a batch, in order. `None` if nothing in it is answered.
+/// Starts every message of a batch, in order; returns `None` if none of them is answered.
 pub(super) fn dispatch<S: RpcService>(
     live: &Live<S>,
     parts: &Arc<Parts>,
@@ -59,7 +59,7 @@ pub(super) fn dispatch<S: RpcService>(
 /// An answer that belongs into the array.
 enum Pending {
     Known(Answer),
-    /// Absent if the call is cancelled.
+    /// The answer of a call in work; absent if the call is cancelled.
     Running(oneshot::Receiver<Answer>),
 }
 

@@ -12,7 +12,7 @@ use super::in_flight::InFlight;
 use super::respond::{Answer, is_refused_envelope, stateless_status};
 use crate::era::tag_subscription;
 
-/// A call whose service is no longer known. It can move between a response, a body and a task.
+/// A call with the type of its service erased. It can move between a response, a body and a task.
 pub(super) type BoxCall = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
 pin_project! {
@@ -27,16 +27,16 @@ pin_project! {
     }
 }
 
-/// How the answer looks.
+/// The form of the answer.
 #[derive(Debug)]
 pub(super) enum Form {
-    /// Errors have their own statuses.
+    /// Errors have statuses of their own.
     Stateless(Id),
-    /// As `Stateless`, and the result is that of a subscription.
+    /// As [`Stateless`](Self::Stateless), with the result of a subscription.
     Subscription(Id),
-    /// Errors are answers like all others.
+    /// Errors have the status of every answer.
     Session(Id),
-    /// Nothing is answered.
+    /// The message gets no answer.
     Notification,
 }
 

@@ -18,24 +18,24 @@ use crate::http::header;
 
 /// Polls a call until it is answered or writes to its stream, whichever comes first.
 ///
-/// Neither a task nor a channel is needed for the answer that is plain JSON.
+/// A plain JSON answer needs neither a task nor a channel.
 pub(super) struct Calling {
     call: Option<BoxCall>,
     stream: Arc<ResponseStream>,
     owner: Owner,
-    /// When the answer becomes a stream though nothing was written.
+    /// The time after which the answer becomes a stream though no message was written.
     patience: Option<Pin<Box<Sleep>>>,
 }
 
-/// What becomes of the call when its client goes away.
+/// The owner of the call, which decides about the call when its client goes away.
 pub(super) enum Owner {
     /// The connection: the call is dropped with it.
     Connection,
-    /// As `Connection`; the call opens this session.
+    /// The connection, as in [`Connection`](Self::Connection); the call opens this session.
     Opening(Arc<Session>),
     /// The session: the call goes on in a task.
     Session(Arc<Session>),
-    /// As `Session`, and nobody waits for the answer anyway.
+    /// The session, as in [`Session`](Self::Session); the client does not wait for an answer.
     Notification(Arc<Session>),
 }
 
@@ -44,7 +44,7 @@ impl Calling {
         Self { call: Some(call), stream, owner, patience: None }
     }
 
-    /// Makes the answer a stream soon. It is not one at once, so that a refusal keeps its status.
+    /// Makes the answer a stream soon. A short delay lets a refusal keep its status.
     pub(super) fn impatient(mut self) -> Self {
         self.patience = Some(Box::pin(sleep(PATIENCE)));
         self
@@ -108,7 +108,7 @@ impl Calling {
     }
 
     fn shut_unused(&self) -> bool {
-        // What a notification writes to belongs to the session.
+        // The messages of a notification go to the session.
         matches!(self.owner, Owner::Notification(_)) || self.stream.shut_unused()
     }
 
@@ -138,7 +138,7 @@ impl Calling {
 }
 
 impl Drop for Calling {
-    /// A client of a session that goes away has not cancelled anything.
+    /// Returns a client of a session that goes away has not cancelled its call.
     fn drop(&mut self) {
         let Some(call) = self.call.take() else { return };
         match &self.owner {
@@ -154,7 +154,7 @@ impl Drop for Calling {
     }
 }
 
-/// Tells a session, when a stream ends, that its peer was there until now.
+/// The note that a stream's peer was there until now, made for the session when the stream ends.
 pub(super) struct Touch(pub(super) Arc<Session>);
 
 impl Drop for Touch {
@@ -175,5 +175,5 @@ async fn run(mut call: BoxCall, stream: Arc<ResponseStream>) {
 
 /// The reader that a stream has from its start; see [`ResponseStream::attach`].
 const FIRST_READER: u64 = 0;
-/// How long a subscription may take to be refused.
+/// The time in which a subscription may be refused with a status.
 const PATIENCE: Duration = Duration::from_millis(100);

@@ -1,5 +1,4 @@
-//! HTTP+SSE, the transport of 2024-11-05: one stream for everything the server says, and a POST for
-//! everything the client says.
+//! HTTP+SSE, the transport of 2024-11-05: one stream for all messages of the server, and a POST for each of the client.
 
 use std::sync::Arc;
 
@@ -36,7 +35,7 @@ impl<A: Accept> HttpServer<A> {
         Ok(events(HttpBody::events(Events::new(stream, 0).holding((ends, Touch(session))))))
     }
 
-    /// Takes a message in. What it is answered comes on the stream.
+    /// Handles a message of the client. Its answer comes on the stream.
     pub(super) fn sse_message(
         &self,
         session: SessionId,
@@ -149,7 +148,7 @@ fn call<S: RpcService>(
     Ok(())
 }
 
-/// Ends a session with its stream.
+/// The guard that ends a session with its stream.
 struct Ends<S: RpcService> {
     sessions: Arc<Table<S>>,
     id: SessionId,
@@ -161,5 +160,5 @@ impl<S: RpcService> Drop for Ends<S> {
     }
 }
 
-/// How the path of messages names the session.
+/// The parameter that names the session in the path of messages.
 pub(super) const SESSION_ID: &str = "sessionId";

@@ -1,21 +1,23 @@
+//! The random ids of HTTP sessions.
+
 use std::hash::{Hash, Hasher};
 
 use http::HeaderValue;
 use mgp_types::hex;
 
-/// The id of a session: 128 bits that nobody can guess, as the hexadecimal digits that travel.
+/// The id of a session: 128 random bits, as the hexadecimal digits that travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SessionId([u8; DIGITS]);
 
 impl SessionId {
-    /// A new id.
+    /// Creates a random id.
     pub(super) fn random() -> Result<Self, getrandom::Error> {
         let mut bits = [0; DIGITS / 2];
         getrandom::fill(&mut bits)?;
         Ok(Self(hex(&bits)))
     }
 
-    /// The id with these digits; `None` if no id has as many.
+    /// Returns the id with these digits; `None` if their number is wrong.
     pub(super) fn parse(digits: &[u8]) -> Option<Self> {
         digits.try_into().ok().map(Self)
     }
@@ -34,7 +36,7 @@ impl SessionId {
 }
 
 impl Hash for SessionId {
-    /// Eight random digits tell sessions apart well enough, and only our own ids are ever in a map.
+    /// Hashes eight of the digits: they are random, and a map only ever holds ids that this server made.
     fn hash<H: Hasher>(&self, state: &mut H) {
         let (parts, _) = self.0.as_chunks::<8>();
         state.write_u64(parts.first().map_or(0, |part| u64::from_le_bytes(*part)));

@@ -14,12 +14,12 @@ use tokio::time::Instant;
 use super::session::Session;
 use super::session_id::SessionId;
 
-/// A session and the service that answers it. The session ends when this is dropped.
+/// A session and the service that answers it. Dropping it ends the session.
 pub(super) struct Live<S> {
     pub(super) session: Arc<Session>,
     service: Mutex<S>,
     _permit: OwnedSemaphorePermit,
-    /// Ends the session with the key that it was opened with.
+    /// The watch that ends the session with the key that opened it.
     _watch: Option<ValidityWatch>,
 }
 
@@ -46,7 +46,7 @@ impl<S> Drop for Live<S> {
 
 type Shard<S> = Mutex<HashMap<SessionId, Arc<Live<S>>, BuildHasherDefault<IdHasher>>>;
 
-/// Sessions by id, in shards, so that calls in different sessions seldom meet.
+/// The sessions by id, in shards, so that calls in different sessions seldom meet.
 pub(super) struct Table<S> {
     shards: [Shard<S>; SHARDS],
     permits: Arc<Semaphore>,
@@ -59,7 +59,7 @@ impl<S: RpcService> Table<S> {
         Self { shards: std::array::from_fn(|_| Shard::default()), permits, sweeper: OnceLock::new() }
     }
 
-    /// Room for one more session; room is made by ending idle ones.
+    /// Returns room for one more session. Idle sessions end to make room.
     pub(super) fn reserve(&self) -> Option<OwnedSemaphorePermit> {
         let permit = || Arc::clone(&self.permits).try_acquire_owned().ok();
         permit().or_else(|| {
@@ -68,7 +68,7 @@ impl<S: RpcService> Table<S> {
         })
     }
 
-    /// The session with this id, if it is that of `principal` and still lives.
+    /// Returns the session with this id, if it is that of `principal` and still lives.
     pub(super) fn find(&self, id: SessionId, principal: Option<&Principal>) -> Option<Arc<Live<S>>> {
         let live = self.shard(id).lock().get(&id).map(Arc::clone)?;
         (live.session.belongs_to(principal) && !live.session.is_over()).then_some(live)
@@ -88,7 +88,7 @@ impl<S: RpcService> Table<S> {
             let mut idle = Vec::new();
             shard.lock().retain(|_, live| {
                 live.session.sweep(now);
-                // One that is being used has another owner.
+                // A session in use has another owner.
                 let stays = Arc::strong_count(live) > 1 || !live.session.is_idle(now);
                 if !stays {
                     idle.push(Arc::clone(live));
@@ -109,7 +109,7 @@ impl<S: RpcService> Table<S> {
         }
     }
 
-    /// Adds a session, and sees to it that idle ones end though nobody comes.
+    /// Adds a session, and starts the sweeps that end idle ones even if no request comes.
     pub(super) fn insert(self: &Arc<Self>, live: Live<S>, idle: Duration) {
         self.sweeper.get_or_init(|| {
             let table = Arc::downgrade(self);
@@ -142,7 +142,7 @@ impl<S> Drop for Table<S> {
 
 const SHARDS: usize = 16;
 
-/// Takes the id as its own hash: it is random already, and only our own are ever in the table.
+/// A hasher that takes the id as its own hash: ids are random, and only ids of this server are ever in the table.
 #[derive(Default)]
 struct IdHasher(u64);
 

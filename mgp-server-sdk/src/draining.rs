@@ -1,4 +1,4 @@
-//! How serving ends when the server's life does.
+//! The end of serving, when the server drains or the process is asked to terminate.
 
 use std::future::{Future, pending};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use mgp_lifecycle::server::Life;
 use mgp_types::mgp::ShutdownReason;
 
-/// Is done when the server has drained; never, if it has no life.
+/// Waits until the server has drained; for ever, if it has no [`Life`].
 pub(crate) async fn drained(life: Option<Life>) {
     match life {
         Some(life) => drop(life.drained().await),
@@ -41,11 +41,11 @@ async fn terminated() {
 
 #[cfg(not(unix))]
 async fn terminated() {
-    // Fails only where there is no console, and then nobody asks this way.
+    // The wait fails only where there is no console, so that nobody can ask this way.
     if tokio::signal::ctrl_c().await.is_err() {
         pending::<()>().await;
     }
 }
 
-/// How long calls may take to finish when the process is asked to terminate.
+/// The time that calls have to finish when the process is asked to terminate.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);

@@ -1,4 +1,4 @@
-//! One line to serve: the server on a transport with the limits that are safe for most.
+//! Serving in one line: a server on a transport, with safe limits.
 
 use mgp_transport::{ConnectionLimits, Until, connect};
 use mgp_types::RpcService;
@@ -16,17 +16,17 @@ where
     /// Serves one client on this process' standard input and output, until the client closes them.
     ///
     /// # Errors
-    /// Something that was registered cannot be served, or the connection broke.
+    /// A registered entry cannot be served, or the connection broke.
     #[cfg(feature = "stdio")]
     pub async fn serve_stdio(self) -> Result<(), Error> {
         let (input, output) = mgp_transport::stdio::stdio()?;
         self.serve_io(input, output).await
     }
 
-    /// Serves one client on a byte stream, one message a line, until the client closes it.
+    /// Serves one client on a byte stream, one message per line, until the client closes it.
     ///
     /// # Errors
-    /// Something that was registered cannot be served, or the connection broke.
+    /// A registered entry cannot be served, or the connection broke.
     pub async fn serve_io<R, W>(self, reader: R, writer: W) -> Result<(), Error>
     where
         R: AsyncRead + Unpin,
@@ -42,11 +42,11 @@ where
         Ok(draining(&life, connection).await?)
     }
 
-    /// Serves both eras over HTTP at `/mcp`, and HTTP+SSE beside it, until it is dropped. A port alone is
-    /// one of the loopback address.
+    /// Serves both eras over HTTP at `/mcp`, and HTTP+SSE beside it, until it is dropped. A port alone is one of the
+    /// loopback address.
     ///
     /// # Errors
-    /// Something that was registered cannot be served, or the address cannot be listened at.
+    /// A registered entry cannot be served, or the server cannot listen at the address.
     #[cfg(feature = "http")]
     pub async fn serve_http(self, listen: impl Into<crate::Listen>) -> Result<(), Error> {
         let (life, config) = (self.life(), crate::HttpConfig::default());
@@ -60,7 +60,7 @@ where
     /// A socket left there by a server that is gone is replaced.
     ///
     /// # Errors
-    /// Something that was registered cannot be served, or the path cannot be listened at.
+    /// A registered entry cannot be served, or the server cannot listen at the path.
     #[cfg(all(unix, feature = "unix"))]
     pub async fn serve_unix(self, path: impl Into<std::path::PathBuf>) -> Result<(), Error> {
         let life = self.life();
@@ -83,7 +83,7 @@ where
                         let reader = Until::new(reader, self::drained(life.clone()));
                         connections.spawn(connect(reader, writer, &accept, ConnectionLimits::default()).1);
                     }
-                    // A client that left at once, or no descriptors: neither ends the server.
+                    // The client left at once, or descriptors are short: neither ends the server.
                     Err(error) => {
                         tracing::warn!(%error, "connection not accepted");
                         tokio::time::sleep(PAUSE).await;
@@ -100,7 +100,7 @@ where
     }
 }
 
-/// How many clients of a socket are served at once; further ones wait.
+/// The number of clients of a socket that are served at once; further ones wait.
 #[cfg(all(unix, feature = "unix"))]
 const MAX_CONNECTIONS: usize = 256;
 

@@ -1,3 +1,5 @@
+//! The description of a prompt.
+
 use mgp_types::RawJson;
 use mgp_types::mcp::{self, Icon, Meta, PromptArgument};
 
@@ -9,40 +11,40 @@ pub struct Prompt {
 }
 
 impl Prompt {
-    /// A prompt whose arguments are described by the type that its handler takes.
+    /// Creates a prompt whose arguments are described by the type that its handler takes.
     pub fn new(name: impl Into<String>, description: impl Into<String>) -> Self {
         Self { wire: mcp::Prompt::new(name).with_description(description) }
     }
 
-    /// The name for people.
+    /// Sets the name for people.
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.wire.title = Some(title.into());
         self
     }
 
-    /// An argument, in place of one that the handler's type describes under this name.
+    /// Adds an argument, in place of one that the handler's type describes under this name.
     pub fn argument(mut self, argument: PromptArgument) -> Self {
         self.wire.arguments.get_or_insert_default().push(argument);
         self
     }
 
-    /// An argument that must be given.
+    /// Adds an argument that must be given.
     pub fn required(self, name: impl Into<String>, description: impl Into<String>) -> Self {
         self.argument(PromptArgument::new(name).with_description(description).with_required(true))
     }
 
-    /// An argument that may be left out.
+    /// Adds an argument that may be left out.
     pub fn optional(self, name: impl Into<String>, description: impl Into<String>) -> Self {
         self.argument(PromptArgument::new(name).with_description(description).with_required(false))
     }
 
-    /// An image for a user interface.
+    /// Adds an image for a user interface.
     pub fn icon(mut self, icon: Icon) -> Self {
         self.wire.icons.get_or_insert_default().push(icon);
         self
     }
 
-    /// Metadata that clients get with the prompt.
+    /// Adds metadata that clients get with the prompt.
     pub fn meta(mut self, key: impl Into<Box<str>>, value: RawJson) -> Self {
         self.wire.meta.get_or_insert_with(Meta::new).insert(key, value);
         self

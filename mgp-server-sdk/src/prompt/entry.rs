@@ -1,3 +1,5 @@
+//! The entry of a prompt in the catalog.
+
 use std::sync::Arc;
 
 use mgp_types::mcp::{self, ForRevision, Map, PromptArgument};
@@ -11,7 +13,7 @@ use crate::catalog::{Dialect, Listed};
 use crate::error::Fault;
 use crate::tool::Input;
 
-/// A prompt, ready to be got.
+/// A prompt with its handler.
 #[derive(Debug)]
 pub(crate) struct PromptEntry {
     name: Arc<str>,
@@ -41,7 +43,7 @@ impl PromptEntry {
         self.wire.arguments.iter().flatten().any(|argument| argument.name == name)
     }
 
-    /// Makes the messages.
+    /// Runs the handler, which makes the messages.
     pub(crate) fn get(
         &self,
         input: Input,
@@ -85,7 +87,7 @@ async fn answer(messages: PromptFuture, revision: Revision) -> Result<Response, 
     Ok(if plain { Response::plain(result) } else { Response::new(result) })
 }
 
-/// The arguments that a schema describes.
+/// Returns the arguments that a schema describes.
 fn described(schema: Schema) -> Vec<PromptArgument> {
     let schema = schema.to_value();
     let required: Vec<&str> =

@@ -1,3 +1,5 @@
+//! The forms of functions that make the messages of a prompt.
+
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
@@ -16,9 +18,9 @@ use crate::tool::{Input, form};
 
 /// An async function that makes the messages of a prompt.
 ///
-/// It takes nothing, its arguments, the context ([`Cx`]), or the arguments and then the context. Arguments
-/// are a struct that derives `serde::Deserialize` and `schemars::JsonSchema`, whose members are read from
-/// texts, or a [`Map<String>`](Map) as the client sent it.
+/// The function takes nothing, its arguments, the context ([`Cx`]), or the arguments and then the context. Arguments
+/// are a struct that derives `serde::Deserialize` and `schemars::JsonSchema`, whose members are read from texts, or a
+/// [`Map<String>`](Map) as the client sent it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a prompt's handler",
     label = "not an async function of a prompt",
@@ -27,7 +29,7 @@ use crate::tool::{Input, form};
     note = "the result must implement `IntoPrompt`, and the future must be `Send`"
 )]
 pub trait PromptHandler<M>: Send + Sync + 'static {
-    /// The schema of the arguments.
+    /// Returns the schema of the arguments.
     #[doc(hidden)]
     fn arguments() -> Option<Schema>;
 
@@ -89,7 +91,7 @@ forms! {
     };
 }
 
-/// A handler whose type is forgotten.
+/// A handler with its type erased.
 pub(crate) trait DynPrompt: Send + Sync {
     fn get(&self, wanted: Wanted) -> Result<PromptFuture, Error>;
 }
@@ -102,7 +104,7 @@ impl<H: PromptHandler<M>, M: 'static> DynPrompt for Erased<H, M> {
     }
 }
 
-/// Forgets the type of a handler.
+/// Erases the type of a handler.
 pub(crate) fn erase<H: PromptHandler<M>, M: 'static>(handler: H) -> Arc<dyn DynPrompt> {
     Arc::new(Erased(handler, PhantomData))
 }

@@ -1,9 +1,11 @@
+//! The values that a prompt's handler may return.
+
 use mgp_types::Error;
 use mgp_types::mcp::{ContentBlock, GetPromptResult, PromptMessage, Role};
 
 use crate::tool::ToolError;
 
-/// What a prompt may return.
+/// A value that a prompt's handler may return.
 #[diagnostic::on_unimplemented(
     message = "a prompt cannot return `{Self}`",
     label = "not the messages of a prompt",
@@ -11,7 +13,7 @@ use crate::tool::ToolError;
             `Result` of one of these and `ToolError`"
 )]
 pub trait IntoPrompt {
-    /// The messages.
+    /// Returns the messages.
     ///
     /// # Errors
     /// The request is answered with a JSON-RPC error.

@@ -1,8 +1,10 @@
+//! The schemas for which reading a value into a type is a full check.
+
 use serde_json::{Map, Value};
 
-/// Whether reading a value into the type that its schema was made from checks everything the schema says.
+/// Returns whether reading a value into the type that its schema was made from checks all demands of the schema.
 ///
-/// Only what is known to be checked counts; anything else wants a validator.
+/// Only known demands count as checked; any other one needs a validator.
 pub(crate) fn is_checked_by_parsing(schema: &Value) -> bool {
     match schema {
         Value::Bool(_) => true,
@@ -13,7 +15,7 @@ pub(crate) fn is_checked_by_parsing(schema: &Value) -> bool {
 
 fn is_checked(keyword: &str, value: &Value, members: &Map<String, Value>) -> bool {
     match keyword {
-        // What demands nothing, and what a type is.
+        // These members demand nothing, or name the type.
         "title" | "description" | "default" | "examples" | "deprecated" | "readOnly" | "writeOnly"
         | "$comment" | "x-mcp-header" | "type" | "required" | "const" | "enum" | "$ref" => true,
         "properties" | "$defs" => {
@@ -36,7 +38,7 @@ fn of_format(members: &Map<String, Value>) -> Option<(f64, f64)> {
     range_of(members.get("format")?.as_str()?)
 }
 
-/// The range of a number type, by the format that stands for it.
+/// Returns the range of a number type, by the format that stands for it.
 fn range_of(format: &str) -> Option<(f64, f64)> {
     Some(match format {
         "int8" => (i8::MIN.into(), i8::MAX.into()),

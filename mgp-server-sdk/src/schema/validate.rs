@@ -1,31 +1,33 @@
+//! The validator of arguments, for schemas that demand more than a type.
+
 #[cfg(feature = "validate")]
 use mgp_security::Schema;
 use mgp_types::RawJson;
 
 /// Checks arguments against a schema, where reading them into a type does not.
 ///
-/// It never fetches anything: a reference that leads out of the schema is a fault of the schema.
+/// The validator never fetches anything: a reference that leads out of the schema is a fault of the schema.
 #[cfg(feature = "validate")]
 #[derive(Debug)]
 pub(crate) struct Validator {
     compiled: Schema,
 }
 
-/// There is none without the feature `validate`.
+/// The validator does not exist without the feature `validate`.
 #[cfg(not(feature = "validate"))]
 #[derive(Debug)]
 pub(crate) enum Validator {}
 
 #[cfg(feature = "validate")]
 impl Validator {
-    /// Compiles `schema`; the reason it cannot be is for whoever wrote it.
+    /// Compiles `schema`; the error is for the author of the schema.
     pub(crate) fn compile(schema: &RawJson) -> Result<Self, String> {
         Schema::compile_with_formats(schema)
             .map(|compiled| Self { compiled })
             .map_err(|fault| fault.to_string())
     }
 
-    /// What is wrong with `arguments`, if anything.
+    /// Returns an error that names the fault of `arguments`, if there is one.
     pub(crate) fn check(&self, arguments: &[u8]) -> Result<(), String> {
         self.compiled.check(arguments).map_err(|violation| violation.to_string())
     }
@@ -33,7 +35,7 @@ impl Validator {
 
 #[cfg(not(feature = "validate"))]
 impl Validator {
-    /// What the schema demands would not be checked, and silence about that would be a hole.
+    /// Refuses the schema: its demands would not be checked, and silence about that would be a hole.
     pub(crate) fn compile(_: &RawJson) -> Result<Self, String> {
         Err("the schema demands more than reading the arguments checks: turn on the feature `validate`, or check \
              in the handler and say so with `Tool::unvalidated`"

@@ -1,6 +1,8 @@
+//! Times in ISO 8601.
+
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The time in ISO 8601, in UTC with milliseconds.
+/// Returns the time in ISO 8601, in UTC with milliseconds.
 pub(super) fn iso_8601(time: SystemTime) -> String {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     let (days, seconds) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
@@ -9,7 +11,7 @@ pub(super) fn iso_8601(time: SystemTime) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", since.subsec_millis())
 }
 
-/// The date so many days after 1970-01-01. Years are counted from March, so that leap days come last.
+/// Returns the date `days` days after 1970-01-01. Years are counted from March, so that leap days come last.
 fn date(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);

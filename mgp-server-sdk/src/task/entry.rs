@@ -1,3 +1,5 @@
+//! One task: its owner, its questions and its outcome.
+
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, SystemTime};
 
@@ -12,7 +14,7 @@ use tokio::time::Instant;
 #[derive(Debug)]
 pub(crate) struct Task {
     pub(super) id: Arc<str>,
-    /// The place in the order of creation.
+    /// The number of the task in the order of creation.
     pub(super) number: u64,
     pub(super) owner: Owner,
     pub(super) created_at: SystemTime,
@@ -24,7 +26,7 @@ pub(crate) struct Task {
     abort: OnceLock<AbortHandle>,
 }
 
-/// Whose task it is: nobody else can see it.
+/// The owner of a task: no other caller can see the task.
 #[derive(Debug)]
 pub(super) struct Owner {
     principal: Option<Principal>,
@@ -37,13 +39,13 @@ struct State {
     message: Option<String>,
     updated_at: SystemTime,
     outcome: Option<Outcome>,
-    /// Questions without an answer.
+    /// The questions without an answer.
     questions: Vec<Question>,
-    /// The keys of all questions so far: one is never used twice.
+    /// The keys of all questions so far; no key is used twice.
     keys: Vec<Box<str>>,
 }
 
-/// How a task ended.
+/// The outcome of a task.
 #[derive(Debug, Clone)]
 pub(super) enum Outcome {
     Result { result: RawJson, is_error: bool },
@@ -75,7 +77,7 @@ impl Owner {
         Self { principal: context.principal.clone(), session: session.map(Arc::downgrade) }
     }
 
-    /// Whether a request with this context comes from the owner.
+    /// Returns whether a request with this context comes from the owner.
     pub(super) fn is(&self, context: &Context) -> bool {
         if self.principal != context.principal {
             return false;
@@ -83,7 +85,8 @@ impl Owner {
         let session = context.session.as_ref().filter(|session| !session.revision.is_stateless());
         match (&self.session, session) {
             (None, None) => true,
-            // A principal keeps its tasks from one session to the next; without one the session is all there is.
+            // A principal keeps its tasks from one session to the next; a caller without one is known by its session
+            // only.
             (Some(own), Some(session)) => self.principal.is_some() || own.as_ptr() == Arc::as_ptr(session),
             _ => false,
         }
@@ -144,13 +147,13 @@ impl Task {
     /// Hands the running work to the task, which aborts it when it is cancelled or dropped.
     pub(super) fn runs_in(&self, abort: AbortHandle) {
         let _ = self.abort.set(abort);
-        // It may have been cancelled in the meantime.
+        // The task may have been cancelled in the meantime.
         if matches!(self.state.lock().outcome, Some(Outcome::Cancelled)) {
             self.stop();
         }
     }
 
-    /// Ends the task. Whether it was not over yet.
+    /// Ends the task; returns `false` if it was over already.
     pub(super) fn finish(&self, outcome: Outcome) -> bool {
         let mut state = self.state.lock();
         if state.outcome.is_some() {
@@ -176,7 +179,7 @@ impl Task {
         }
     }
 
-    /// Notes a question, under `key` or one like it if that was used before.
+    /// Notes a question, under `key` or a similar one if that was used before.
     pub(super) fn ask(
         &self,
         key: &str,
@@ -196,7 +199,7 @@ impl Task {
         answered
     }
 
-    /// Takes the question called `key` to answer it.
+    /// Removes the question called `key` and returns it, for its answer.
     pub(super) fn take_question(&self, key: &str) -> Option<Question> {
         let mut state = self.state.lock();
         let place = state.questions.iter().position(|question| &*question.key == key)?;
@@ -204,7 +207,7 @@ impl Task {
         Some(state.questions.remove(place))
     }
 
-    /// Takes the first question to answer it.
+    /// Removes the first question and returns it, for its answer.
     pub(super) fn take_first_question(&self) -> Option<Question> {
         let mut state = self.state.lock();
         state.questions.retain(|question| !question.answer.is_closed());
@@ -221,7 +224,7 @@ impl Task {
         self.changed.notify_waiters();
     }
 
-    /// Waits for any change; made before looking at the task, it misses none.
+    /// Waits for any change. A wait that begins before a look at the task misses no change.
     pub(super) fn changed(&self) -> tokio::sync::futures::Notified<'_> {
         self.changed.notified()
     }
@@ -244,7 +247,7 @@ impl State {
         }
     }
 
-    /// The questions that somebody still waits for.
+    /// Returns the questions whose askers still wait.
     fn waiting(&self) -> impl Iterator<Item = &Question> {
         self.questions.iter().filter(|question| !question.answer.is_closed())
     }
@@ -258,7 +261,7 @@ impl State {
         if !is_used(key) {
             return key.into();
         }
-        // There are more numbers here than used keys.
+        // The range has more numbers than there are used keys.
         let others = 2..self.keys.len() + 3;
         others.map(|round| format!("{key}-{round}")).find(|key| !is_used(key)).unwrap_or_default().into()
     }

@@ -1,7 +1,7 @@
 //! Tasks: calls that go on after they were answered.
 //!
-//! Two protocols share one store: the experiment of 2025-11-25, in which a client asks for a task, and the
-//! extension of 2026-07-28, in which the server decides.
+//! Two protocols share one store: the experiment of 2025-11-25, in which a client asks for a task, and the extension of
+//! 2026-07-28, in which the server decides.
 
 mod clock;
 mod entry;

@@ -1,8 +1,10 @@
+//! The outbox of a task, whose questions wait with the task.
+
 use mgp_types::{BoxFuture, Error, OutboxPort, Request, Response, StreamId};
 
 use super::run::TaskRun;
 
-/// Where a task's question goes instead of to the client: it waits with the task.
+/// The target of a task's questions instead of the client: they wait with the task.
 pub(super) struct QuestionPort {
     run: TaskRun,
     key: Box<str>,
@@ -23,7 +25,8 @@ impl OutboxPort for QuestionPort {
         let answer = self.run.task.ask(&self.key, request.method, request.params);
         self.run.announce();
         Box::pin(async move {
-            // Dropped without an answer: the task is over, and its work about to be stopped.
+            // A question that is dropped without an answer means that the task is over, and its work about to be
+            // stopped.
             answer.await.unwrap_or_else(|_| Err(Error::cancelled())).map(Response::new)
         })
     }

@@ -1,3 +1,5 @@
+//! A task, as its own work sees it.
+
 use std::sync::{Arc, Weak};
 
 use mgp_types::mcp::meta::key;
@@ -7,7 +9,7 @@ use super::entry::{Outcome, Task};
 use super::port::QuestionPort;
 use super::store::TaskStore;
 
-/// A task from the side of the work that it is.
+/// A task, as its own work sees it.
 #[derive(Debug, Clone)]
 pub(crate) struct TaskRun {
     pub(super) task: Arc<Task>,
@@ -19,7 +21,7 @@ impl TaskRun {
         Self { task: task.clone(), store: Arc::downgrade(store) }
     }
 
-    /// Says how the task is, for people.
+    /// Sets the status of the task in words, for people.
     pub(crate) fn say(&self, message: &str) {
         self.task.say(message);
         self.announce();
@@ -32,7 +34,7 @@ impl TaskRun {
         }
     }
 
-    /// Asks the client through the task: it waits with the task until the client looks.
+    /// Asks the client through the task: the question waits with the task until the client looks.
     pub(crate) async fn ask(
         &self,
         context: &Context,
@@ -59,7 +61,7 @@ impl TaskRun {
     }
 }
 
-/// Names the task that a message of 2025-11-25 belongs to.
+/// Writes the task that a message of 2025-11-25 belongs to.
 pub(super) fn relate(params: &mut Params, id: &str) {
     let mut related = Object::new();
     related.set("taskId", RawJson::from_value(id).unwrap_or_else(|_| RawJson::null()));

@@ -1,3 +1,5 @@
+//! The entry of a tool in the catalog.
+
 use std::sync::Arc;
 
 use mgp_types::mcp::{self, ForRevision, TaskSupport, ToolExecution};
@@ -14,7 +16,7 @@ use crate::catalog::{Dialect, Listed};
 use crate::error::Fault;
 use crate::schema::{self, HeaderParams, Validator};
 
-/// A tool, ready to be called.
+/// A tool with its handler and its checks.
 #[derive(Debug)]
 pub(crate) struct ToolEntry {
     name: Arc<str>,
@@ -23,7 +25,7 @@ pub(crate) struct ToolEntry {
     pub(crate) handler: Arc<dyn DynHandler>,
     pub(crate) inline: bool,
     pub(crate) mode: TaskMode,
-    /// Checks what reading the arguments does not.
+    /// The validator for the demands that reading the arguments does not check.
     validator: Option<Validator>,
     #[cfg(feature = "http")]
     headers: HeaderParams,
@@ -89,7 +91,7 @@ impl ToolEntry {
         })
     }
 
-    /// Checks the arguments as far as the schema demands more than reading them does.
+    /// Checks the demands of the schema that reading the arguments does not check.
     pub(crate) fn check(&self, params: &Params) -> Result<(), ArgumentFault> {
         match &self.validator {
             None => Ok(()),
@@ -97,7 +99,7 @@ impl ToolEntry {
         }
     }
 
-    /// Checks that what the head of an HTTP request says about the arguments is true.
+    /// Checks that the head of an HTTP request agrees with the arguments.
     #[cfg(feature = "http")]
     pub(crate) fn check_headers(&self, request: &Request) -> Result<(), Error> {
         match request.extensions.get::<http::request::Parts>() {
@@ -131,8 +133,8 @@ impl Listed for ToolEntry {
     }
 }
 
-/// The schema of a tool without arguments is closed so that models see it takes none; whoever sends some
-/// is not refused for it.
+/// Returns the schema of a tool without arguments. The schema is closed so that models see that the tool takes none; a
+/// call with arguments is not refused for them.
 fn without_additional(schema: &Value) -> Value {
     let mut schema = schema.clone();
     if let Some(members) = schema.as_object_mut()

@@ -1,8 +1,10 @@
+//! The security declaration of a tool, as lists hold it.
+
 use mgp_types::mcp::{self, Meta};
 use mgp_types::mgp::{EXTENSION_ID, ToolSecurity};
 use mgp_types::{RawJson, Revision};
 
-/// A tool's security (MGP §4.2) as it is listed.
+/// The security declaration of a tool (MGP §4.2), as lists hold it.
 #[derive(Debug, Clone)]
 pub(crate) struct ListedSecurity {
     security: RawJson,
@@ -18,8 +20,8 @@ impl ListedSecurity {
         Self { security, mirror: mirror.to_raw() }
     }
 
-    /// Adds it to a tool: beside `name`, and for stateless revisions among the metadata too, where MCP lets extensions
-    /// write.
+    /// Adds the declaration to a tool: beside `name`, and for stateless revisions among the metadata too, where MCP
+    /// lets extensions write.
     pub(crate) fn write(&self, tool: &mut mcp::Tool, revision: Revision) {
         tool.extra.insert(ToolSecurity::MEMBER, self.security.clone());
         if revision.is_stateless() {

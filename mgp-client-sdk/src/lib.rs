@@ -33,8 +33,8 @@
 //! # }).unwrap();
 //! ```
 //!
-//! The client finds out in which era the server lives and speaks the newest revision both know; calls are the
-//! same in both. It implements MGP §2 (negotiation) and the client's side of MCP.
+//! The client finds out the era of the server and speaks the newest revision that both know; calls are the same in both
+//! eras. The crate implements MGP §2 (negotiation) and the client's side of MCP.
 //!
 //! | | |
 //! |---|---|
@@ -56,8 +56,8 @@
 //! Layers of [`tower`](https://docs.rs/tower) go around the connection by [`ClientBuilder::layer`], and around
 //! the handlers by [`ClientBuilder::inbound_layer`].
 
-/// The code in the README and in the guides, so that it is compiled and run. The guides are about servers, but need a
-/// client for their asserts.
+/// The code of the README and the guides, compiled and run as tests. The guides are about servers, but need a client
+/// for their asserts.
 #[cfg(doctest)]
 mod tested_pages {
     #[doc = include_str!("../../README.md")]

@@ -1,4 +1,4 @@
-//! Ways to a server that need nothing else to be said.
+//! The shortest ways to a client.
 
 use mgp_transport::Accept;
 use mgp_types::mcp::Implementation;
@@ -7,19 +7,19 @@ use mgp_types::{Error, RpcService};
 use crate::builder::{ClientBuilder, Core};
 use crate::{Client, Handlers};
 
-/// The service that a client without further layers works over.
+/// The service of a client without further layers.
 pub type PlainStack<W> = Core<W, Handlers>;
 
 impl Client<()> {
-    /// What a client called `name` is made from.
+    /// Returns the builder of a client called `name`.
     pub fn builder(name: impl Into<String>, version: impl Into<String>) -> ClientBuilder {
         ClientBuilder::new(Implementation::new(name, version))
     }
 
-    /// A client of a server inside this process, as tests want it.
+    /// Connects to a server inside this process, as tests do.
     ///
     /// # Errors
-    /// See [`ClientEra::negotiate`](mgp_transport::era::ClientEra::negotiate).
+    /// The handshake fails: see [`ClientEra::negotiate`](mgp_transport::era::ClientEra::negotiate).
     pub async fn of<A>(server: A) -> Result<Client<PlainStack<mgp_transport::Wire>>, Error>
     where
         A: Accept<Service: Unpin + RpcService>,

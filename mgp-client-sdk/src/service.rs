@@ -1,3 +1,5 @@
+//! The client as a service, for gateways and supervisors.
+
 use std::task::{Context, Poll};
 
 use mgp_types::{Error, Request, Response, RpcService};
@@ -5,8 +7,8 @@ use tower_service::Service;
 
 use crate::Client;
 
-/// A client is the service that carries requests to its server: what a gateway passes on with, and what the
-/// [gate](crate::Supervised::gate) of a supervised server leads to.
+/// A client is the service that carries requests to its server. Gateways pass requests on with it, and the
+/// [gate](crate::Supervised::gate) of a supervised server leads to it.
 ///
 /// Requests go through all layers, as typed calls do, but have no time limit of their own.
 impl<S: RpcService> Service<Request> for Client<S> {

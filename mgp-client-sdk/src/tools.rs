@@ -1,3 +1,5 @@
+//! Tools: listing and calling.
+
 use mgp_types::json::write_string;
 use mgp_types::mcp::{CallToolResult, ListToolsParams, Tool};
 use mgp_types::{Error, Method, Object, Request, Response, RpcService};
@@ -6,12 +8,12 @@ use serde::Serialize;
 use crate::{Call, Client, Pages};
 
 impl<S: RpcService> Client<S> {
-    /// The tools, page by page.
+    /// Lists the tools, page by page.
     pub fn tools(&self) -> Pages<S, ListToolsParams> {
         Pages::new(self.clone())
     }
 
-    /// All tools.
+    /// Lists all tools.
     ///
     /// # Errors
     /// The server refuses, or the connection is lost.
@@ -21,19 +23,19 @@ impl<S: RpcService> Client<S> {
 
     /// Calls a tool. The arguments are an object, or `()` for none.
     ///
-    /// A tool that fails answers with a result, too: see [`CallToolResult::is_error`]. One that goes on as a
-    /// task is called by [`start_tool`](Self::start_tool).
+    /// A tool that fails answers with a result, too: see [`CallToolResult::is_error`]. [`start_tool`](Self::start_tool)
+    /// calls a tool that goes on as a task.
     pub fn call_tool(&self, name: &str, arguments: impl Serialize) -> Call<S, CallToolResult> {
         self.call(tool_request(name, &arguments), read_result)
     }
 }
 
-/// Writes the request at once: what is known to be JSON is not taken apart again.
+/// Writes the request at once: arguments that are known to be JSON are not parsed again.
 pub(crate) fn tool_request<T: Serialize>(name: &str, arguments: &T) -> Result<Request, Error> {
     named_request(Method::TOOLS_CALL, name, arguments)
 }
 
-/// A request whose params are a name and arguments.
+/// Returns a request whose params are a name and arguments.
 pub(crate) fn named_request<T: Serialize>(
     method: Method,
     name: &str,

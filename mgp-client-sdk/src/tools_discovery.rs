@@ -1,4 +1,4 @@
-//! Tools that are searched instead of listed (MGP §16).
+//! The search of tools, in place of a list (MGP §16).
 
 use mgp_types::mgp::{
     DiscoverTools, DiscoveredTools, EvictTools, EvictedTools, RequestTools, RequestedTools, ToolSession,
@@ -9,17 +9,17 @@ use mgp_types::{Params, Request, Response, RpcService};
 use crate::{Call, Client};
 
 impl<S: RpcService> Client<S> {
-    /// Searches for tools. What is found comes with all that is needed to call it, and can be called at once.
+    /// Searches for tools. Each found tool comes with all facts that a call needs, and can be called at once.
     pub fn discover_tools(&self, wanted: &DiscoverTools) -> Call<S, DiscoveredTools> {
         self.call(Request::with_body(method::TOOLS_DISCOVER, wanted), Response::body)
     }
 
-    /// Asks for tools that can do something. Those that are found are in the session from then on.
+    /// Asks for tools with certain capabilities. Found tools are in the session from then on.
     pub fn request_tools(&self, wanted: &RequestTools) -> Call<S, RequestedTools> {
         self.call(Request::with_body(method::TOOLS_REQUEST, wanted), Response::body)
     }
 
-    /// Asks which tools the session has, and what they take of the context.
+    /// Asks for the tools of the session, and the tokens that they take.
     pub fn tool_session(&self) -> Call<S, ToolSession> {
         self.call(Ok(Request::call(method::TOOLS_SESSION, Params::new())), Response::body)
     }

@@ -11,7 +11,7 @@ use pin_project_lite::pin_project;
 use tower_service::Service;
 
 /// Turns a panic behind it into the error -32603, so that one broken handler does not end the connection that other
-/// requests share. The layer sits outermost; transports put it there themselves. It reads and writes no slot.
+/// requests share. The layer sits outermost; transports put it there themselves. The layer reads and writes no slot.
 #[derive(Debug, Clone)]
 pub struct CatchPanic<S> {
     inner: S,

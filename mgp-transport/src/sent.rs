@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 use mgp_types::Error;
 use tokio::task::coop;
 
-/// The future of a message that found its place at once. It has no size, so that boxing it is free.
+/// The future of a message that found its place at once. The future has no size, so that boxing it is free.
 ///
 /// A sender of many such messages never waits, so the future yields to other tasks now and then.
 pub(crate) struct Sent;

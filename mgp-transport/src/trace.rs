@@ -14,10 +14,10 @@ use tracing::field::Empty;
 /// Opens one span per request; no other layer opens spans.
 ///
 /// The span is called `rpc` and has the fields `method`, `kind`, `tool`, `revision`, `outcome` (`ok` or `error`) and
-/// `code`; layers further in add fields with [`Span::record`]. It never holds arguments or results. Without an
+/// `code`; layers further in add fields with [`Span::record`]. The layer never holds arguments or results. Without an
 /// interested subscriber it costs a comparison.
 ///
-/// The layer sits behind the era, whose session it reads, and around all other layers. It writes no slot.
+/// The layer sits behind the era, whose session it reads, and around all other layers. The layer writes no slot.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct TraceLayer;

@@ -11,8 +11,8 @@ use crate::{Error, Method, Request, Response};
 /// A boxed future, for the calls that are rare enough not to need a named one.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// The stream of one call. It connects the call's messages on this side of the connection, as the JSON-RPC id does on
-/// the other. Each call of a process has its own stream.
+/// The stream of one call. The stream connects the call's messages on this side of the connection, as the JSON-RPC id
+/// does on the other. Each call of a process has its own stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StreamId(u64);
 

@@ -7,8 +7,9 @@ use crate::MethodRule;
 
 /// The methods that neither MCP nor MGP knows and that the operator lets pass to a server.
 ///
-/// Each pattern is the name of a method, or ends in `/*`, which stands for one segment or more. No pattern matches a method
-/// of MCP or MGP, in whatever case it is written, nor a name with blanks, control characters or letters beyond ASCII.
+/// Each pattern is the name of a method, or ends in `/*`, which stands for one segment or more. No pattern matches a
+/// method of MCP or MGP, in whatever case it is written, nor a name with blanks, control characters or letters beyond
+/// ASCII.
 ///
 /// ```
 /// use mgp_types::PassedMethods;

@@ -1,3 +1,5 @@
+//! The handlers of a client by method, and the capabilities that follow from them.
+
 use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
@@ -35,7 +37,7 @@ impl Registry {
         self.notifications.get(method)
     }
 
-    /// What the client can do, as the newest revision with sessions writes it.
+    /// Returns the capabilities of the client, in the form of the newest revision with sessions.
     pub(crate) fn capabilities(&self) -> &Object {
         &self.capabilities
     }

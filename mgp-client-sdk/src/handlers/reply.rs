@@ -1,18 +1,20 @@
+//! The values that a handler of a client may return.
+
 use mgp_types::Error;
 use mgp_types::mcp::{ElicitResult, Elicited};
 use serde::Serialize;
 
-/// What a handler may return: the answer, or a result with the answer.
+/// A value that a handler may return: the answer, or a result with the answer.
 #[diagnostic::on_unimplemented(
     message = "a handler for this request has to return `{T}` or `Result<{T}, mgp_client_sdk::Error>`",
     label = "`{Self}` is returned instead",
     note = "a handler of `on_elicitation` or `on_url_elicitation` may return an `Elicited` of what can be written as JSON, too"
 )]
 pub trait IntoReply<T> {
-    /// The answer, or why there is none.
+    /// Returns the answer, or the error in its place.
     ///
     /// # Errors
-    /// Those of the handler.
+    /// The handler failed.
     fn into_reply(self) -> Result<T, Error>;
 }
 

@@ -1,3 +1,5 @@
+//! The roots of a client, which it can replace.
+
 use std::sync::Arc;
 
 use mgp_types::Error;

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use tokio::io::AsyncWrite;
 use tokio::process;
 
-/// The stdin of a server. It closes when it is dropped, and when the server is shut down.
+/// The stdin of a server. Stdin closes when it is dropped, and when the server is shut down.
 #[derive(Debug)]
 pub struct ChildStdin(Arc<Mutex<State>>);
 

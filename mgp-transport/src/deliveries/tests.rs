@@ -1,3 +1,5 @@
+//! Tests of deliveries with fast, slow and stuck readers.
+
 use std::time::Duration;
 
 use mgp_types::{BoxFuture, OutboxPort, Response, code};

@@ -6,7 +6,7 @@ use crate::ends::Skipped;
 use crate::memory_budget::Share;
 use crate::{ConnectionLimits, TooLong};
 
-/// Divides a byte stream into frames, one per line. It knows nothing of IO.
+/// Divides a byte stream into frames, one per line. The division knows nothing of IO.
 ///
 /// CRLF, empty lines and a byte order mark in front of the first frame are tolerated. A line that is too long, or for
 /// which there is no memory, is reported when it becomes so, and when it ends. In between it is skipped, and only its

@@ -47,10 +47,10 @@ impl<S> Layer<S> for MrtrLayer {
 
 /// Lets handlers ask a client that cannot be asked directly. The layer sits directly around the router.
 ///
-/// It reads `context.session`, `context.principal` and the request's `inputResponses` and `requestState`; it writes
-/// `context.input`. When the handler asked questions, they become the result; the answers so far travel with them in
-/// the sealed state, which opens only for the same principal and the same request. Where the client can be asked
-/// directly the layer has no effect. It allocates once per request that may ask.
+/// The layer reads `context.session`, `context.principal` and the request's `inputResponses` and `requestState`; it
+/// writes `context.input`. When the handler asked questions, they become the result; the answers so far travel with
+/// them in the sealed state, which opens only for the same principal and the same request. Where the client can be
+/// asked directly the layer has no effect. The layer allocates once per request that may ask.
 #[derive(Debug, Clone)]
 pub struct Mrtr<S> {
     inner: S,

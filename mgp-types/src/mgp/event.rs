@@ -103,7 +103,7 @@ pub struct EventSubscribed {
     /// The names and patterns that stand for no channel of the server.
     #[serde(default)]
     pub unsupported: Vec<String>,
-    /// The id of the subscription. It is a secret: its holder can resume the subscription.
+    /// The id of the subscription. The id is a secret: its holder can resume the subscription.
     pub subscription_id: SubscriptionId,
     /// The channels of the server. The specification lets clients discover them by subscribing, without saying how.
     #[serde(default)]

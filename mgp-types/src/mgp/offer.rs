@@ -40,7 +40,7 @@ pub struct Offer {
     pub extensions: ExtensionSet,
     /// The permissions that a server needs to operate, in its own spelling; left out when empty.
     pub permissions_required: Vec<Box<str>>,
-    /// The name that a server gives itself. It is a claim and no identity.
+    /// The name that a server gives itself. The name is a claim and no identity.
     pub server_id: Option<Box<str>>,
     /// The trust that a server asks for.
     pub trust_level: Option<TrustLevel>,

@@ -12,9 +12,9 @@ use super::Agreement;
 
 /// Puts the session on the server's requests to the client, and answers `ping`.
 ///
-/// The layer sits right behind the connection, in front of all others that answer the server. It writes
+/// The layer sits right behind the connection, in front of all others that answer the server. The layer writes
 /// `context.session`; during the handshake the slot stays empty, so that no request has to be queued: a layer that
-/// needs the session refuses, others go on. It never refuses and allocates nothing.
+/// needs the session refuses, others go on. The layer never refuses and allocates nothing.
 #[derive(Debug, Clone)]
 pub struct ClientInbound<S> {
     inner: S,

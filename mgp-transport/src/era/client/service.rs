@@ -16,11 +16,12 @@ use super::{Agreement, ClientIdentity, Era, EraFuture, EraOptions};
 
 /// Speaks to a server in the era of the server.
 ///
-/// The layer sits right above the wire. It writes `context.session` of every request and, in the era without sessions,
-/// the members in which a request describes its client; a gateway's layer reads there which client the request comes
-/// from, see [`EraOptions::with_relay`]. A session that the server has lost is opened again, once for all callers, with
-/// the log level and the subscriptions of the old one, and the call is sent again; the same holds for a server that has
-/// changed its versions. The layer allocates for the metadata only. Dropping a call drops it on the wire.
+/// The layer sits right above the wire. The layer writes `context.session` of every request and, in the era without
+/// sessions, the members in which a request describes its client; a gateway's layer reads there which client the
+/// request comes from, see [`EraOptions::with_relay`]. A session that the server has lost is opened again, once for all
+/// callers, with the log level and the subscriptions of the old one, and the call is sent again; the same holds for a
+/// server that has changed its versions. The layer allocates for the metadata only. Dropping a call drops it on the
+/// wire.
 pub struct ClientEra<W> {
     wire: W,
     shared: Arc<Shared<W>>,
@@ -185,7 +186,7 @@ impl<W: RpcService> WirePort<W> {
     }
 }
 
-/// The session's way to the server. It does not keep the wire alive, because the wire may keep the session.
+/// The session's way to the server. The layer does not keep the wire alive, because the wire may keep the session.
 struct SessionPort<W>(Weak<WirePort<W>>);
 
 fn outbox<W: RpcService>(port: &Arc<WirePort<W>>) -> Outbox {

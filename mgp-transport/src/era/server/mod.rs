@@ -29,7 +29,8 @@ use self::stateless::Described;
 /// Messages that only MGP has do not leave to a peer that did not negotiate MGP, whichever layer sends them.
 ///
 /// The layer refuses methods that the era does not have, sessions that were not opened, and requests that do not
-/// describe themselves. It answers `ping`. It does not allocate for a request whose `_meta` is that of the last one.
+/// describe themselves. The layer answers `ping`. The layer does not allocate for a request whose `_meta` is that of
+/// the last one.
 #[derive(Debug, Clone)]
 pub struct ServerEra<S> {
     inner: S,

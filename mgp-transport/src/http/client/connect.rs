@@ -125,7 +125,7 @@ impl fmt::Debug for Connector {
     }
 }
 
-/// A connection of any kind. It is boxed once, and many requests share it.
+/// A connection of any kind. The connection is boxed once, and many requests share it.
 pub(super) type Io = Box<dyn Stream>;
 
 pub(super) trait Stream: Read + Write + Unpin + Send {}

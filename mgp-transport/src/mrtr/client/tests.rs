@@ -1,3 +1,5 @@
+//! Tests of questions in results, and of relayed clients.
+
 use std::sync::Arc;
 use std::task::{Context, Poll};
 

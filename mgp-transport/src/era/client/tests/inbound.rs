@@ -1,3 +1,5 @@
+//! Tests of the session on the server's requests.
+
 use std::future::{Ready, ready};
 use std::task::{Context, Poll};
 

@@ -1,3 +1,5 @@
+//! Tests of a gateway's relayed clients.
+
 use std::sync::Arc;
 
 use mgp_types::mcp::meta::key;

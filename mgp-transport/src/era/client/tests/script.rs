@@ -1,3 +1,5 @@
+//! A scripted server for the tests.
+
 use std::sync::Arc;
 use std::task::{Context, Poll};
 

@@ -1,3 +1,5 @@
+//! Tests of version mismatches.
+
 use mgp_types::mcp::meta::key;
 use mgp_types::{Method, Revision};
 use tower_service::Service;

@@ -17,8 +17,8 @@ pub struct Context {
     pub principal: Option<Principal>,
     /// Who speaks in the name of the principal, if somebody does. Written by whatever allows it.
     pub speaker: Option<Principal>,
-    /// Whether the request came by a way on which nobody is taken for the human in front of the caller, so that no
-    /// answer of the caller decides anything. Written by whoever knows the way.
+    /// Whether the request came by a way on which nobody is taken for the human in front of the caller, so that no answer
+    /// of the caller decides anything. Written by whoever knows the way.
     pub unattended: bool,
     /// The reverse channel of the request. Written by the transport.
     pub outbox: Outbox,
@@ -33,8 +33,8 @@ pub struct Context {
     pub tool: Option<Arc<ResolvedTool>>,
     /// What the request asks of a server, if it calls no tool. Written in front of the server.
     pub operation: Option<Arc<Operation>>,
-    /// The arguments as a server reads them that converts them to the types of its schema, where that is something else
-    /// than what is forwarded. Written by whoever checks arguments; whoever judges them judges both.
+    /// The arguments as a server reads them that converts them to the types of its schema, where that is something else than
+    /// what is forwarded. Written by whoever checks arguments; whoever judges them judges both.
     pub converted: Option<RawJson>,
     /// The permissions that the request's sender granted. Written by the layer that holds them.
     pub grants: Option<Arc<PermissionResponse>>,

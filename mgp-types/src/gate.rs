@@ -14,9 +14,9 @@ use crate::{BoxFuture, Error, Request, Response, RpcService};
 
 /// A decision about each request: it goes on, is answered here, or waits.
 ///
-/// A gate is a value that all requests share. A set of gates, `(first, second)`, is a gate: requests enter the first
-/// one first, and outcomes leave it last. [`layer`](Gate::layer) puts a gate in front of a service, and [`GateLayer`]
-/// makes a tower layer of it.
+/// A gate is a value that all requests share. A set of gates, `(first, second)`, is a gate: requests enter the first one first,
+/// and outcomes leave it last. [`layer`](Gate::layer) puts a gate in front of a service, and [`GateLayer`] makes a tower layer
+/// of it.
 ///
 /// ```
 /// use mgp_types::{Error, Flow, Gate, Method, Request};
@@ -45,8 +45,8 @@ pub trait Gate: Clone + Send + Sync + 'static {
     /// Decides about a request, which it may change.
     fn enter(&self, request: &mut Request) -> Flow<Self::Pass>;
 
-    /// Decides once more, directly before it is sent, about a request that passed and then had to wait for another gate
-    /// of its set, or for the service. Brings up to date what `enter` wrote into it.
+    /// Decides once more, directly before it is sent, about a request that passed and then had to wait for another gate of
+    /// its set, or for the service. Brings up to date what `enter` wrote into it.
     ///
     /// # Errors
     /// The request does not go on.
@@ -242,8 +242,8 @@ impl<G: Gate, S> Layer<S> for GateLayer<G> {
 
 /// A service behind a [`Gate`].
 ///
-/// A request that passes at once costs no allocation. One that waits is boxed, and holds no place of the service
-/// meanwhile. Dropping the future drops what it waits for.
+/// A request that passes at once costs no allocation. One that waits is boxed, and holds no place of the service meanwhile.
+/// Dropping the future drops what it waits for.
 pub struct Gated<G, S> {
     gate: Arc<G>,
     inner: S,

@@ -194,7 +194,7 @@ impl fmt::Debug for Router {
     }
 }
 
-/// Returns the cursor of a list; the empty text stands for a cursor that is no text, and fits no page.
+/// Returns the cursor of a list. A cursor that is no text becomes `?`, which no page has.
 fn cursor(request: &Request) -> Option<std::borrow::Cow<'_, str>> {
     match request.params.bytes("cursor") {
         None | Some(b"null") => None,

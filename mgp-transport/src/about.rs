@@ -39,6 +39,8 @@ pub(crate) fn take_subscription_out(params: &mut Params) {
 /// The name is read before it is taken out, so that a message that is dropped is not copied first.
 pub(crate) struct Name(RawJson);
 
+const REQUEST_ID: &str = "request_id";
+
 impl Name {
     /// Returns the name in the parameters of a message.
     pub(crate) fn of(params: &Params) -> Option<Self> {
@@ -108,7 +110,24 @@ pub(crate) fn number(id: &Id) -> Option<i64> {
 /// The message of the error for a request about a call that it does not name.
 pub(crate) const UNNAMED: &str = "`request_id` must be the id of the call, a string or an integer";
 
-const REQUEST_ID: &str = "request_id";
+/// The call during which a server asked a question. The mark stands among the extensions of the question.
+///
+/// Over HTTP a server with sessions asks where it answers the call that the question belongs to. Over a byte stream the
+/// call is unknown. The mark names the call by the stream of its outbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AskedDuring(StreamId);
+
+impl AskedDuring {
+    /// Creates the mark of a question asked during the call that has `stream`.
+    pub const fn new(stream: StreamId) -> Self {
+        Self(stream)
+    }
+
+    /// Returns the stream of the call.
+    pub const fn stream(self) -> StreamId {
+        self.0
+    }
+}
 
 #[cfg(test)]
 mod tests {

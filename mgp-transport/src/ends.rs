@@ -21,6 +21,9 @@ pub(crate) struct Skipped {
     last: Vec<u8>,
 }
 
+/// The number of bytes that are kept of each end: enough for the members beside a result in an answer.
+const KEPT_BYTES: usize = 512;
+
 impl Skipped {
     /// Notes the next bytes of the message.
     pub(crate) fn skip(&mut self, bytes: &[u8]) {
@@ -110,9 +113,6 @@ fn string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
         }
     }
 }
-
-/// The number of bytes that are kept of each end: enough for the members beside a result in an answer.
-const KEPT_BYTES: usize = 512;
 
 #[cfg(test)]
 mod tests {

@@ -6,6 +6,9 @@ use std::sync::Arc;
 use arc_swap::{ArcSwapOption, Guard};
 use foldhash::fast::FixedState;
 
+/// The number of places.
+const PLACES: usize = 16;
+
 /// A small cache of values made for peers that repeat themselves.
 ///
 /// A key leads to one of a few places, and several keys may lead to the same one: the caller checks that a value is the
@@ -39,9 +42,6 @@ impl<T> Default for Lately<T> {
         Self { places: Default::default() }
     }
 }
-
-/// The number of places.
-const PLACES: usize = 16;
 
 /// The greatest length in bytes of a peer's description of itself that is kept.
 pub(crate) const MAX_KEPT: usize = 4 << 10;

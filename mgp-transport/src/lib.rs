@@ -53,7 +53,6 @@
 
 mod about;
 mod accept;
-mod asked;
 mod catch_panic;
 #[cfg(feature = "child")]
 pub mod child;
@@ -68,7 +67,6 @@ mod limits;
 pub mod memory;
 mod memory_budget;
 pub mod mrtr;
-mod sent;
 #[cfg(feature = "stdio")]
 pub mod stdio;
 mod too_long;
@@ -76,10 +74,10 @@ mod trace;
 #[cfg(all(unix, feature = "unix"))]
 pub mod unix;
 mod until;
-mod waker_slot;
+mod waiting;
 
+pub use about::AskedDuring;
 pub use accept::Accept;
-pub use asked::AskedDuring;
 pub use catch_panic::{CatchPanic, CatchPanicFuture};
 pub use driver::{Connection, Wire, connect};
 pub use limits::{ConnectionLimits, SettingNames};

@@ -61,6 +61,9 @@ pub(crate) struct Share {
     bytes: usize,
 }
 
+/// The greatest length of a message that does not count, in bytes: about as much as one read returns.
+const UNCOUNTED_BYTES: usize = 64 << 10;
+
 impl Share {
     /// Takes the memory that a message of this length needs; returns whether there was enough.
     #[must_use]
@@ -103,9 +106,6 @@ impl AsRef<[u8]> for Held {
         &self.message
     }
 }
-
-/// The greatest length of a message that does not count, in bytes: about as much as one read returns.
-const UNCOUNTED_BYTES: usize = 64 << 10;
 
 #[cfg(test)]
 mod tests {

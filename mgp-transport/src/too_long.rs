@@ -9,13 +9,13 @@ use crate::{ConnectionLimits, SettingNames};
 #[non_exhaustive]
 pub enum TooLong {
     /// The message is longer than its connection allows.
-    #[error("it is longer than {most_bytes} bytes")]
+    #[error("the message is longer than {most_bytes} bytes")]
     Message {
         /// The greatest length of a message in bytes.
         most_bytes: usize,
     },
     /// Other long messages take the memory that there is for all of them.
-    #[error("long messages have {budget_bytes} bytes together, and others have them")]
+    #[error("the {budget_bytes} bytes for long messages are in use")]
     Memory {
         /// The number of bytes that all long messages may take.
         budget_bytes: usize,
@@ -35,14 +35,14 @@ impl TooLong {
 
     /// Returns the error 3001: the peer has answered, and the answer was refused unread.
     pub(crate) fn answer(self, names: SettingNames) -> Error {
-        let message = format!("the answer is not taken in: {self}; {}", self.advice(names));
+        let message = format!("the answer was refused unread: {self}; {}", self.advice(names));
         Error::from_origin(Origin::Peer, code::RESOURCE_EXHAUSTED, message).with_source(self)
     }
 
     /// Returns the error -32600: the peer has sent a message that was refused unread. The data of the error name the
     /// setting.
     pub(crate) fn refusal(self, names: SettingNames) -> Error {
-        let message = format!("the message is not taken in: {self}; {}", self.advice(names));
+        let message = format!("the message was refused unread: {self}; {}", self.advice(names));
         let (bytes, setting, retryable) = match self {
             Self::Message { most_bytes } => (most_bytes, names.max_frame_bytes, false),
             Self::Memory { budget_bytes } => (budget_bytes, names.memory, true),

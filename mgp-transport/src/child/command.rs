@@ -11,9 +11,8 @@ use std::time::Duration;
 use tokio::process::{ChildStdout, Command};
 
 use super::group::Group;
+use super::pipes::{self, ChildStdin, Stderr};
 use super::process::{ChildProcess, Patience};
-use super::stderr::{self, Stderr};
-use super::stdin::{self, ChildStdin};
 
 /// The command of a server that runs as a child process.
 #[derive(Debug)]
@@ -134,8 +133,8 @@ impl ChildCommand {
         }
         let pipes = (child.stdin.take(), child.stdout.take());
         let (Some(stdin), Some(stdout)) = pipes else { return Err(io::ErrorKind::BrokenPipe.into()) };
-        let stderr = child.stderr.take().and_then(|pipe| stderr::read(pipe, self.stderr));
-        let (stdin, closer) = stdin::closable(stdin);
+        let stderr = child.stderr.take().and_then(|pipe| pipes::read(pipe, self.stderr));
+        let (stdin, closer) = pipes::closable(stdin);
         Ok((ChildProcess::new(child, group, closer, stderr, self.patience), stdout, stdin))
     }
 }

@@ -6,7 +6,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
 
 use super::Guard;
-use super::awaited::Awaited;
+use super::process::Awaited;
 
 /// The process group of one server. Dropping it kills every process in the group.
 #[derive(Debug)]
@@ -90,6 +90,10 @@ impl Drop for Group {
     }
 }
 
+/// The script of the guard. It waits for the end of its stdin, which only this process holds open. The signals that
+/// shut the others down gently must not end the guard before them.
+const GUARD: &str = "trap '' HUP INT QUIT TERM; while read -r _; do :; done; kill -KILL 0";
+
 fn start_guard() -> Option<Child> {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", GUARD]).env_clear().current_dir("/").process_group(0);
@@ -100,7 +104,3 @@ fn start_guard() -> Option<Child> {
 fn pid(child: &Child) -> Option<Pid> {
     child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw)
 }
-
-/// The script of the guard. It waits for the end of its stdin, which only this process holds open. The signals that
-/// shut the others down gently must not end the guard before them.
-const GUARD: &str = "trap '' HUP INT QUIT TERM; while read -r _; do :; done; kill -KILL 0";

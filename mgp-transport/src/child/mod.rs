@@ -34,19 +34,15 @@
 //! A process that leaves the group on purpose (`setsid`) is not followed. Where there is no `/bin/sh`, servers run
 //! without a guard. Systems other than Unix have no groups here: the process itself is killed.
 
-mod awaited;
 mod command;
 #[cfg(unix)]
 mod group;
 #[cfg(not(unix))]
 #[path = "group_other.rs"]
 mod group;
+mod pipes;
 mod process;
-mod stderr;
-mod stdin;
 
-pub use self::awaited::is_awaited;
 pub use self::command::{ChildCommand, Guard};
-pub use self::process::{ChildProcess, ExitReport, HowExited};
-pub use self::stderr::Stderr;
-pub use self::stdin::ChildStdin;
+pub use self::pipes::{ChildStdin, Stderr};
+pub use self::process::{ChildProcess, ExitReport, HowExited, is_awaited};

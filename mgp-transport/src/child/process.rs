@@ -1,16 +1,16 @@
 //! A running server: waiting for its end, and shutting it down.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::process::ExitStatus;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::process::Child;
 use tokio::time::timeout;
 
-use super::awaited::Awaited;
 use super::group::Group;
-use super::stderr::StderrReader;
-use super::stdin::Closer;
+use super::pipes::{Closer, StderrReader};
 
 /// A running server. Dropping it kills every process in its group.
 #[derive(Debug)]
@@ -122,4 +122,29 @@ impl ChildProcess {
         let status = if killed.is_ok() { self.child.wait().await.ok() } else { None };
         ExitReport { how: HowExited::Killed, status }
     }
+}
+
+/// The note that this process awaits the end of a child process. Dropping it removes the note.
+#[derive(Debug)]
+pub(super) struct Awaited(u32);
+
+static AWAITED: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+
+impl Awaited {
+    pub(super) fn new(id: u32) -> Self {
+        AWAITED.lock().insert(id);
+        Self(id)
+    }
+}
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        AWAITED.lock().remove(&self.0);
+    }
+}
+
+/// Returns whether this module awaits the end of the child process `id`. A process that also adopts orphans of its
+/// servers must not collect the exit status of such children.
+pub fn is_awaited(id: u32) -> bool {
+    AWAITED.lock().contains(&id)
 }

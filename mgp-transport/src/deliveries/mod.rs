@@ -3,7 +3,6 @@
 //! The connection, which many calls share, fills the queue. The future that waits for the answer empties it: it hands
 //! the messages to the outbox of the call one after the other, and gets the answer when all of them are delivered.
 
-mod patience;
 mod stall;
 #[cfg(test)]
 mod tests;
@@ -17,10 +16,10 @@ use std::task::{Context, Poll};
 use mgp_types::{Error, Method, Outbox, Params, RawJson, Request, StreamId};
 use parking_lot::Mutex;
 
-use self::patience::Patience;
+use self::stall::Patience;
 pub(crate) use self::stall::Stalls;
 use crate::ConnectionLimits;
-use crate::waker_slot::WakerSlot;
+use crate::waiting::WakerSlot;
 
 /// The peer's answer.
 pub(crate) type Outcome = Result<RawJson, Error>;

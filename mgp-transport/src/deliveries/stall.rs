@@ -1,4 +1,4 @@
-//! The stop of a connection or stream that waits for slow callers.
+//! The stop of a connection or stream that waits for slow callers, and the time limit of that wait.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -10,7 +10,6 @@ use mgp_types::{Error, code};
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::Deliveries;
-use super::patience::Patience;
 use crate::ConnectionLimits;
 
 /// The callers for whom the reader of a stream, or of a whole connection, has to wait before it reads on.
@@ -28,6 +27,11 @@ struct Stall {
     began: Instant,
     limit: Pin<Box<Sleep>>,
 }
+
+/// The time limit of all callers together, as a multiple of that of one.
+const ALL: u32 = 2;
+/// The time that each caller has even after the limits are spent: a caller that had no turn to run yet is not slow.
+const TURN: Duration = Duration::from_millis(20);
 
 impl Stalls {
     pub(crate) fn new(limits: &ConnectionLimits) -> Self {
@@ -72,11 +76,60 @@ impl Stalls {
 }
 
 fn too_slow() -> Error {
-    let message = "the reader of this call's stream is too slow: others would wait for it too long";
+    let message = "the reader of this call's stream is too slow and delays other calls";
     Error::new(code::RESOURCE_EXHAUSTED, message)
 }
 
-/// The time limit of all callers together, as a multiple of that of one.
-const ALL: u32 = 2;
-/// The time that each caller has even after the limits are spent: a caller that had no turn to run yet is not slow.
-const TURN: Duration = Duration::from_millis(20);
+/// The time for which a connection may still be kept from reading. Spent time comes back slowly while the connection
+/// reads.
+#[derive(Debug)]
+pub(super) struct Patience {
+    limit: Duration,
+    spent: Duration,
+    /// The moment since which spent time comes back; `None` as long as none was spent.
+    reading_since: Option<Instant>,
+}
+
+/// The seconds of reading that bring one second back, so that at most every eleventh second is lost in the long run.
+const COMES_BACK: u32 = 10;
+
+impl Patience {
+    pub(super) const fn new(limit: Duration) -> Self {
+        Self { limit, spent: Duration::ZERO, reading_since: None }
+    }
+
+    /// Returns the time that is left at `now`.
+    pub(super) fn left(&mut self, now: Instant) -> Duration {
+        if let Some(since) = self.reading_since.replace(now) {
+            self.spent = self.spent.saturating_sub(now.saturating_duration_since(since) / COMES_BACK);
+        }
+        self.limit.saturating_sub(self.spent)
+    }
+
+    /// Notes that the connection was kept from reading from `began` until `now`.
+    pub(super) fn spend(&mut self, began: Instant, now: Instant) {
+        self.spent = self.spent.saturating_add(now.saturating_duration_since(began)).min(self.limit);
+        self.reading_since = Some(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_spent_comes_back_while_the_connection_reads() {
+        let seconds = Duration::from_secs;
+        let mut patience = Patience::new(seconds(5));
+        let began = Instant::now();
+        assert_eq!(patience.left(began), seconds(5));
+        patience.spend(began, began + seconds(3));
+        assert_eq!(patience.left(began + seconds(3)), seconds(2));
+        assert_eq!(patience.left(began + seconds(13)), seconds(3));
+        assert_eq!(patience.left(began + seconds(33)), seconds(5));
+        assert_eq!(patience.left(began + seconds(1000)), seconds(5));
+        patience.spend(began, began + seconds(1000));
+        assert_eq!(patience.left(began + seconds(1000)), Duration::ZERO);
+        assert_eq!(patience.left(began + seconds(1010)), seconds(1));
+    }
+}

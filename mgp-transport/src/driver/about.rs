@@ -9,7 +9,7 @@ use tokio::io::AsyncWrite;
 
 use super::incoming::Incoming;
 use super::outgoing::WriteBuffer;
-use super::waiter::Waiter;
+use super::wire::Waiter;
 use crate::about::{self, Name, take_id};
 use crate::deliveries::{Outcome, Room};
 

@@ -1,10 +1,10 @@
-//! The tables of requests that wait for an answer, without IO or time.
+//! The tables of a connection, without IO or time: waiting requests, batches, and streams of requests.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use foldhash::fast::RandomState;
-use mgp_types::Id;
+use mgp_types::{Id, StreamId};
 
 use crate::about::number;
 
@@ -93,6 +93,107 @@ impl<Waiter, Work> Correlation<Waiter, Work> {
     }
 }
 
+/// The id of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct BatchId(u64);
+
+/// The batches with unanswered requests: the answers of a batch go back together.
+#[derive(Debug, Default)]
+pub(super) struct Batches {
+    open: HashMap<BatchId, Answers>,
+    next: u64,
+}
+
+#[derive(Debug, Default)]
+struct Answers {
+    awaited: usize,
+    written: Vec<u8>,
+}
+
+impl Batches {
+    /// Opens a batch; it stays open until [`answered`](Self::answered) was called once for each request,
+    /// and once for the batch itself when all its requests are known.
+    pub(super) fn open(&mut self) -> BatchId {
+        let id = BatchId(self.next);
+        self.next += 1;
+        self.open.insert(id, Answers { awaited: 1, written: Vec::new() });
+        id
+    }
+
+    /// Notes that one more answer belongs to the batch.
+    pub(super) fn expect(&mut self, id: BatchId) {
+        if let Some(answers) = self.open.get_mut(&id) {
+            answers.awaited += 1;
+        }
+    }
+
+    /// Adds an answer, or none for a request that was taken back; the last one returns the whole batch.
+    pub(super) fn answered(&mut self, id: BatchId, write: impl FnOnce(&mut Vec<u8>)) -> Option<Vec<u8>> {
+        let answers = self.open.get_mut(&id)?;
+        let before = answers.written.len();
+        answers.written.push(if before == 0 { b'[' } else { b',' });
+        write(&mut answers.written);
+        if answers.written.len() == before + 1 {
+            answers.written.truncate(before);
+        }
+        answers.awaited -= 1;
+        if answers.awaited > 0 {
+            return None;
+        }
+        let mut written = self.open.remove(&id)?.written;
+        if written.is_empty() {
+            return None;
+        }
+        written.push(b']');
+        Some(written)
+    }
+}
+
+/// The requests of the peer by stream, for the few whose messages name their request.
+///
+/// A stream is searched for among all requests in work once, and not with every message on it.
+#[derive(Debug, Default)]
+pub(super) struct Streams(HashMap<StreamId, Named, RandomState>);
+
+#[derive(Debug)]
+struct Named {
+    id: Id,
+    is_subscription: bool,
+}
+
+impl Streams {
+    /// Notes the stream of a subscription, all of whose messages name it.
+    pub(super) fn subscribed(&mut self, stream: StreamId, id: Id) {
+        self.0.insert(stream, Named { id, is_subscription: true });
+    }
+
+    /// Notes the stream of a request.
+    pub(super) fn named(&mut self, stream: StreamId, id: Id) {
+        self.0.insert(stream, Named { id, is_subscription: false });
+    }
+
+    /// Returns the id of the subscription that the stream belongs to.
+    pub(super) fn subscription(&self, stream: StreamId) -> Option<&Id> {
+        self.0.get(&stream).filter(|named| named.is_subscription).map(|named| &named.id)
+    }
+
+    /// Returns the id of the request that the stream belongs to; `find` searches for it the first time.
+    pub(super) fn id(&mut self, stream: StreamId, find: impl FnOnce() -> Option<Id>) -> Option<&Id> {
+        Some(match self.0.entry(stream) {
+            Entry::Occupied(known) => &known.into_mut().id,
+            Entry::Vacant(new) => &new.insert(Named { id: find()?, is_subscription: false }).id,
+        })
+    }
+
+    /// Forgets the stream of a request that is over.
+    #[inline]
+    pub(super) fn ended(&mut self, stream: StreamId) {
+        if !self.0.is_empty() {
+            self.0.remove(&stream);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,5 +233,42 @@ mod tests {
         assert!(table.answered(&Id::Number(1)).is_some());
         assert!(table.answered(&Id::Number(1)).is_none());
         assert!(table.answered(&Id::Number(7)).is_none());
+    }
+
+    #[test]
+    fn answers_leave_together() {
+        let mut batches = Batches::default();
+        let id = batches.open();
+        batches.expect(id);
+        batches.expect(id);
+        assert_eq!(batches.answered(id, |out| out.push(b'1')), None);
+        assert_eq!(batches.answered(id, |_| {}), None);
+        assert_eq!(batches.answered(id, |out| out.push(b'2')).as_deref(), Some(&b"[1,2]"[..]));
+    }
+
+    #[test]
+    fn a_batch_without_answers_gets_none() {
+        let mut batches = Batches::default();
+        let id = batches.open();
+        assert_eq!(batches.answered(id, |_| {}), None);
+        assert!(batches.open.is_empty());
+    }
+
+    #[test]
+    fn a_stream_is_looked_for_once_and_forgotten_with_its_request() {
+        let (mut streams, stream) = (Streams::default(), StreamId::fresh());
+        assert_eq!(streams.id(stream, || None), None);
+        assert_eq!(streams.id(stream, || Some(7.into())), Some(&7.into()));
+        assert_eq!(streams.id(stream, || unreachable!("it is known")), Some(&7.into()));
+        assert_eq!(streams.subscription(stream), None);
+        streams.ended(stream);
+        assert_eq!(streams.id(stream, || None), None);
+    }
+
+    #[test]
+    fn a_subscription_is_known_from_the_start() {
+        let (mut streams, stream) = (Streams::default(), StreamId::fresh());
+        streams.subscribed(stream, "a".into());
+        assert_eq!(streams.subscription(stream), Some(&"a".into()));
     }
 }

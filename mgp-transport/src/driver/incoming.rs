@@ -15,15 +15,11 @@ use tokio::task::{AbortHandle, JoinSet};
 use tower_service::Service;
 
 use super::about::{not_active, write_about};
-use super::batch::{BatchId, Batches};
-use super::correlate::Correlation;
+use super::correlate::{BatchId, Batches, Correlation, Streams};
 use super::outgoing::WriteBuffer;
 use super::overlong::Unclear;
-use super::queue::Queue;
-use super::streams::Streams;
-use super::task::{Report, Work};
-use super::waiter::Waiter;
-use super::wire::{Outgoing, closed};
+use super::queue::{Queue, Report, Work};
+use super::wire::{Outgoing, Waiter, closed};
 use crate::about::{self, UNNAMED};
 use crate::deliveries::Stalls;
 use crate::era::tag_subscription;

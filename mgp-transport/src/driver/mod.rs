@@ -1,16 +1,12 @@
 //! One connection: frames in, frames out, and the requests that wait for answers.
 
 mod about;
-mod batch;
 mod correlate;
 mod incoming;
 mod lines;
 mod outgoing;
 mod overlong;
 mod queue;
-mod streams;
-mod task;
-mod waiter;
 mod wire;
 
 use std::future::Future;

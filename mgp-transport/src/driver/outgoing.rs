@@ -16,6 +16,8 @@ pub(super) struct WriteBuffer<W> {
     unflushed: bool,
 }
 
+const KEPT_CAPACITY: usize = 256 << 10;
+
 impl<W: AsyncWrite + Unpin> WriteBuffer<W> {
     pub(super) fn new(writer: W) -> Self {
         Self { writer, buffer: Vec::new(), written: 0, unflushed: false }
@@ -85,8 +87,6 @@ impl<W: AsyncWrite + Unpin> WriteBuffer<W> {
         Pin::new(&mut self.writer).poll_shutdown(cx)
     }
 }
-
-const KEPT_CAPACITY: usize = 256 << 10;
 
 #[cfg(test)]
 mod tests {

@@ -41,7 +41,9 @@ impl<S: RpcService> Incoming<S> {
             }
             (Some(Unclear::Anything(why)), None) => self.refuse(why, None, writes),
             // A notification gets no answer.
-            (Some(Unclear::Request(why)), None) => tracing::warn!(%why, "a notification is not taken in"),
+            (Some(Unclear::Request(why)), None) => {
+                tracing::warn!(%why, "a notification is too long and was dropped")
+            }
             (None, _) => {}
         }
     }

@@ -1,4 +1,4 @@
-//! The way to the peer of a connection, as a service.
+//! The way to the peer of a connection, as a service, and the waiters for its answers.
 
 use std::fmt;
 use std::future::Future;
@@ -7,15 +7,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::task::{Context, Poll};
 
-use mgp_types::{BoxFuture, Error, Kind, Method, Outbox, OutboxPort, Params, Request, Response, StreamId};
+use mgp_types::{
+    BoxFuture, Error, Kind, Method, Outbox, OutboxPort, Params, RawJson, Request, Response, StreamId,
+};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 use tower_service::Service;
 
-use super::task::Report;
-use super::waiter::Answering;
+use super::queue::Report;
 use crate::deliveries::{Deliveries, Feed};
-use crate::sent::Sent;
+use crate::waiting::Sent;
 use crate::{ConnectionLimits, about};
 
 /// The way to the peer of a connection: a service that sends requests and yields the answers.
@@ -205,4 +206,38 @@ impl Drop for Answer<'_> {
 
 pub(super) fn closed() -> Error {
     Error::disconnected("the connection is closed")
+}
+
+/// The waiter for an answer of the peer.
+pub(super) struct Waiter {
+    pub(super) method: Method,
+    pub(super) answer: Answering,
+}
+
+/// The way of the answer to its waiter.
+pub(super) enum Answering {
+    /// The answer comes alone.
+    Alone(oneshot::Sender<Result<Response, Error>>),
+    /// The answer comes behind the peer's messages about the call.
+    Followed(Feed),
+}
+
+impl Answering {
+    /// Hands the answer over. The answer is lost if the caller gives up in this moment.
+    pub(super) fn answer(self, outcome: Result<RawJson, Error>) {
+        match self {
+            Self::Alone(waiting) => {
+                let _ = waiting.send(outcome.map(Response::new));
+            }
+            Self::Followed(feed) => feed.deliveries().answer(outcome),
+        }
+    }
+
+    /// Returns the queue of messages of a followed call.
+    pub(super) fn deliveries(&self) -> Option<&std::sync::Arc<Deliveries>> {
+        match self {
+            Self::Alone(_) => None,
+            Self::Followed(feed) => Some(feed.deliveries()),
+        }
+    }
 }

@@ -39,6 +39,9 @@ pub fn name_source(method: &str) -> Option<&'static str> {
     }
 }
 
+const PREFIX: &str = "=?base64?";
+const SUFFIX: &str = "?=";
+
 /// Returns the spelling of `text` as the value of `Mcp-Name` or `Mcp-Param-*`.
 ///
 /// Visible ASCII with spaces and tabs inside stays as it is; any other text becomes base64, and so does a text that
@@ -113,9 +116,6 @@ pub enum MalformedValue {
 fn marked(value: &[u8]) -> Option<&[u8]> {
     value.strip_prefix(PREFIX.as_bytes())?.strip_suffix(SUFFIX.as_bytes())
 }
-
-const PREFIX: &str = "=?base64?";
-const SUFFIX: &str = "?=";
 
 #[cfg(test)]
 mod tests {

@@ -1,13 +1,11 @@
 //! Requests that take several rounds: the server answers with questions, the client sends the answers (2026-07-28).
 
-mod binding;
 mod client;
 mod seal;
 mod server;
 
-pub use self::binding::binding;
 pub use self::client::{InputFuture, InputLoop, InputLoopLayer, MAX_ROUNDS};
-pub use self::seal::{SealingKey, Unsealed};
+pub use self::seal::{SealingKey, Unsealed, binding};
 pub use self::server::{Mrtr, MrtrFuture, MrtrLayer};
 
 use mgp_types::Method;

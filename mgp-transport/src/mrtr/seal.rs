@@ -1,4 +1,4 @@
-//! Sealed state: text that a client keeps for the server and can neither read nor change.
+//! Sealed state: text that a client keeps for the server and can neither read nor change, and its binding.
 
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -7,6 +7,8 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+use mgp_types::{Method, Params, Principal};
+use sha2::{Digest, Sha256};
 
 /// Seals the text that a client keeps for the server, so that the client can neither read nor change it.
 ///
@@ -23,12 +25,14 @@ pub struct SealingKey {
 #[non_exhaustive]
 pub enum Unsealed {
     /// The text was changed, sealed by another key, or sealed for another purpose.
-    #[error("the state is not one this server gave for this request")]
+    #[error("the state was not sealed by this server for this request")]
     Forged,
     /// The time of the text is over.
     #[error("the state has expired")]
     Expired,
 }
+
+const NONCE: usize = 24;
 
 impl SealingKey {
     /// Creates a key that only this process has.
@@ -107,7 +111,28 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-const NONCE: usize = 24;
+/// The parameters that may differ in each round: the answers themselves, and the members that MCP and MGP add.
+const PER_ROUND: [&str; 5] = ["_meta", "_mgp", "trace_id", "inputResponses", "requestState"];
+
+/// Returns the value that the state of a request with several rounds is bound to: a digest of the principal, the method
+/// and the parameters. It is the same in every round.
+pub fn binding(principal: Option<&Principal>, method: &Method, params: &Params) -> [u8; 32] {
+    let mut digest = Sha256::new();
+    let mut part = |bytes: &[u8]| {
+        digest.update((bytes.len() as u64).to_be_bytes());
+        digest.update(bytes);
+    };
+    part(principal.map_or("", |principal| principal.kind().as_str()).as_bytes());
+    part(principal.map_or("", Principal::as_str).as_bytes());
+    part(method.as_str().as_bytes());
+    for (name, value) in params.iter() {
+        if !PER_ROUND.contains(&&*name) {
+            part(name.as_bytes());
+            part(value.as_bytes());
+        }
+    }
+    digest.finalize().into()
+}
 
 #[cfg(test)]
 mod tests {
@@ -150,5 +175,29 @@ mod tests {
         let sealed = key.seal_until(b"x", b"", 1);
         assert_eq!(key.open(&sealed, b""), Err(Unsealed::Expired));
         assert!(key.open(&key.seal(b"x", b"", Duration::MAX), b"").is_ok());
+    }
+
+    fn of(principal: &'static str, method: &Method, params: &'static str) -> [u8; 32] {
+        binding(Some(&Principal::new(principal)), method, &Params::parse(params).unwrap())
+    }
+
+    #[test]
+    fn rounds_of_one_request_have_one_binding_and_others_have_others() {
+        let first = of("a", &Method::TOOLS_CALL, r#"{"name":"t","arguments":{"x":1}}"#);
+        let next = of(
+            "a",
+            &Method::TOOLS_CALL,
+            r#"{"name":"t","arguments":{"x":1},"_meta":{},"_mgp":{"deadline_ms":1},"trace_id":"t","inputResponses":{},"requestState":"s"}"#,
+        );
+        assert_eq!(first, next);
+        for other in [
+            of("b", &Method::TOOLS_CALL, r#"{"name":"t","arguments":{"x":1}}"#),
+            of("a", &Method::PROMPTS_GET, r#"{"name":"t","arguments":{"x":1}}"#),
+            of("a", &Method::TOOLS_CALL, r#"{"name":"t","arguments":{"x":2}}"#),
+            of("a", &Method::TOOLS_CALL, r#"{"name":"t"}"#),
+            binding(None, &Method::TOOLS_CALL, &Params::new()),
+        ] {
+            assert_ne!(first, other);
+        }
     }
 }

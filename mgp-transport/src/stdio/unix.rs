@@ -10,6 +10,9 @@ use tokio::net::{UnixStream, unix::pipe};
 
 use super::{Sink, Source};
 
+/// The value of `O_NONBLOCK` on Linux.
+const NON_BLOCKING: i32 = 0o4000;
+
 impl Source {
     pub(super) fn open() -> io::Result<Self> {
         let own = io::stdin().as_fd().try_clone_to_owned()?;
@@ -68,6 +71,3 @@ fn socket(descriptor: OwnedFd) -> io::Result<UnixStream> {
     socket.set_nonblocking(true)?;
     UnixStream::from_std(socket)
 }
-
-/// The value of `O_NONBLOCK` on Linux.
-const NON_BLOCKING: i32 = 0o4000;

@@ -53,7 +53,7 @@ impl<W: RpcService> Handshake<'_, W> {
         if self.recall() == Some(Era::Session) {
             match self.open_session().await {
                 Err(error) if error.origin() != Origin::Connection => {
-                    tracing::debug!(%error, "the server is no longer what it was; asking again");
+                    tracing::debug!(%error, "the server changed its protocol; asking again");
                     self.forget();
                 }
                 outcome => return outcome,
@@ -76,7 +76,7 @@ impl<W: RpcService> Handshake<'_, W> {
         for attempt in 0..2 {
             let outcome = self.ask(revision).await;
             if let Err(error) = &outcome {
-                tracing::debug!(%error, "the server refuses to say what it is");
+                tracing::debug!(%error, "the server refuses `server/discover`");
             }
             match judge(outcome, self.identity, self.options.kind) {
                 Verdict::Stateless(description) => return self.stateless(description).map(Some),
@@ -180,7 +180,7 @@ impl<W: RpcService> Handshake<'_, W> {
     }
 
     fn read_session(&self, response: &Response) -> Result<Description, Error> {
-        let malformed = || Error::misbehaved("the answer to `initialize` is not one");
+        let malformed = || Error::misbehaved("the answer to `initialize` is malformed");
         let result = Object::from_raw(&response.to_raw()).map_err(|_| malformed())?;
         let version = result.text("protocolVersion").ok_or_else(malformed)?;
         //= mcp 2024-11-05 lifecycle

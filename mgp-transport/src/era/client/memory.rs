@@ -24,6 +24,8 @@ pub enum Era {
     Stateless,
 }
 
+const MAX_SERVERS: usize = 256;
+
 impl EraMemory {
     /// Creates a memory without entries.
     pub fn new() -> Self {
@@ -53,8 +55,6 @@ impl EraMemory {
         self.0.lock().retain(|(known, _)| &**known != key);
     }
 }
-
-const MAX_SERVERS: usize = 256;
 
 #[cfg(test)]
 mod tests {

@@ -67,6 +67,8 @@ pub struct EraOptions {
     pub(super) relay: bool,
 }
 
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+
 impl EraOptions {
     /// Returns the usual options for a byte stream.
     pub fn new() -> Self {
@@ -134,5 +136,3 @@ impl Default for EraOptions {
         Self::new()
     }
 }
-
-const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);

@@ -1,18 +1,21 @@
 //! The client's era layer: it writes requests in the era of the server, and renews lost sessions.
 
 use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::{Arc, Weak};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
-use mgp_types::{BoxFuture, Error, Kind, Outbox, OutboxPort, Request, Response, RpcService, StreamId, code};
+use mgp_types::{
+    BoxFuture, Error, Kind, Method, Outbox, OutboxPort, Request, Response, RpcService, StreamId, code,
+};
 use parking_lot::Mutex;
+use pin_project_lite::pin_project;
 use tower_service::Service;
 
 use super::agreement::Agreed;
-use super::future::Replay;
 use super::handshake::Handshake;
-use super::standing::Standing;
-use super::{Agreement, ClientIdentity, Era, EraFuture, EraOptions};
+use super::{Agreement, ClientIdentity, Era, EraOptions};
 
 /// Speaks to a server in the era of the server.
 ///
@@ -109,7 +112,7 @@ impl<W: RpcService> Shared<W> {
         if era == Era::Session {
             for request in self.standing.requests() {
                 if let Err(error) = self.again(request).await {
-                    tracing::warn!(%error, "the new session lacks something of the old one");
+                    tracing::warn!(%error, "a request of the old session failed in the new one");
                 }
             }
         }
@@ -215,5 +218,104 @@ impl<W: RpcService> OutboxPort for SessionPort<W> {
 
     fn call(&self, _: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
         Box::pin(Self::send(self.0.upgrade(), request))
+    }
+}
+
+/// The lasting wishes of a session, which are repeated in the next one: the log level and the resources whose changes
+/// matter.
+#[derive(Debug, Default)]
+pub(super) struct Standing(Mutex<Vec<Request>>);
+
+/// The number of requests that are repeated; further ones are not.
+const MOST: usize = 1024;
+
+impl Standing {
+    /// Notes a request that the server has answered.
+    pub(super) fn note(&self, request: &Request) {
+        let sets = request.method == Method::SET_LEVEL || request.method == Method::RESOURCES_SUBSCRIBE;
+        if !sets && request.method != Method::RESOURCES_UNSUBSCRIBE {
+            return;
+        }
+        let mut requests = self.0.lock();
+        requests.retain(|earlier| !replaces(request, earlier));
+        if sets && requests.len() < MOST {
+            // The caller's context, and the message that the request came in, are not kept.
+            let params = mgp_types::Params::from_raw(&request.params.to_raw().detached()).unwrap_or_default();
+            requests.push(Request::new(request.kind, request.method.clone(), params));
+        }
+    }
+
+    /// Returns the requests that make a new session like the old one.
+    pub(super) fn requests(&self) -> Vec<Request> {
+        self.0.lock().clone()
+    }
+}
+
+fn replaces(later: &Request, earlier: &Request) -> bool {
+    let is_level = |request: &Request| request.method == Method::SET_LEVEL;
+    match (is_level(later), is_level(earlier)) {
+        (true, true) => true,
+        (false, false) => later.params.text("uri") == earlier.params.text("uri"),
+        _ => false,
+    }
+}
+
+pin_project! {
+    /// The future of [`ClientEra`](super::ClientEra).
+    pub struct EraFuture<W: RpcService> {
+        #[pin]
+        inner: W::Future,
+        replay: Option<Replay<W>>,
+        again: Option<BoxFuture<'static, Result<Response, Error>>>,
+    }
+}
+
+/// The values that are needed to send a call once more.
+pub(super) struct Replay<W> {
+    pub(super) shared: Arc<Shared<W>>,
+    pub(super) request: Request,
+    pub(super) agreed: Arc<Agreed>,
+}
+
+impl<W: RpcService> EraFuture<W> {
+    pub(super) fn new(inner: W::Future, replay: Option<Replay<W>>) -> Self {
+        Self { inner, replay, again: None }
+    }
+}
+
+impl<W: RpcService> Future for EraFuture<W> {
+    type Output = Result<Response, Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        if this.again.is_none() {
+            let error = match ready!(this.inner.poll(cx)) {
+                Ok(response) => {
+                    if let Some(replay) = this.replay.take() {
+                        replay.shared.standing.note(&replay.request);
+                    }
+                    return Poll::Ready(Ok(response));
+                }
+                Err(error) => error,
+            };
+            let Some(replay) = this.replay.take() else { return Poll::Ready(Err(error)) };
+            if !replay.shared.can_renew(&error, &replay.agreed) {
+                return Poll::Ready(Err(error));
+            }
+            *this.again = Some(Box::pin(async move {
+                replay.shared.renew(replay.agreed.generation).await?;
+                replay.shared.again(replay.request).await
+            }));
+        }
+        match this.again {
+            Some(again) => again.as_mut().poll(cx),
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl<W: RpcService> fmt::Debug for EraFuture<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EraFuture").field("again", &self.again.is_some()).finish_non_exhaustive()
     }
 }

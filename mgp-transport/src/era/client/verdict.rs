@@ -31,7 +31,7 @@ pub(super) enum Verdict {
 ///
 /// A server that can be started again will answer `initialize`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the server closed the connection when it was asked what it is")]
+#[error("the server closed the connection on the request `server/discover`")]
 #[non_exhaustive]
 pub struct ProbeEndedConnection;
 

@@ -44,6 +44,8 @@ struct Holding {
     initialized: watch::Receiver<bool>,
 }
 
+const PATIENCE: Duration = Duration::from_secs(10);
+
 impl OutboxPort for Holding {
     fn notify(&self, stream: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>> {
         self.port.notify(stream, notification)
@@ -58,5 +60,3 @@ impl OutboxPort for Holding {
         })
     }
 }
-
-const PATIENCE: Duration = Duration::from_secs(10);

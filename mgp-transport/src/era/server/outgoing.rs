@@ -43,6 +43,8 @@ pub(super) fn stamp(mut response: Response, cacheable: bool, identity: &ServerId
     with_result(response, result.to_raw())
 }
 
+static RESULT_TYPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""resultType""#));
+
 /// Removes the members from a result that sessions do not have.
 pub(super) fn strip(response: Response) -> Response {
     if response.context.shape == Shape::Plain || !has(&RESULT_TYPE, &response.result) {
@@ -84,6 +86,13 @@ pub(super) fn is_cacheable(method: &Method) -> bool {
     )
 }
 
+static TTL: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""ttlMs""#));
+
+static CACHE_SCOPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""cacheScope""#));
+
+/// The beginning of the escape of a letter.
+static ESCAPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r"\u"));
+
 /// Returns the members of a result behind its type, if the result begins with that of a complete one and has no other
 /// member that sessions lack. A text that may be such a member, also in a part of the result or spelled with escapes,
 /// counts as one.
@@ -96,15 +105,6 @@ fn behind_complete(result: &RawJson) -> Option<&[u8]> {
 fn has(name: &Finder<'_>, result: &RawJson) -> bool {
     name.find(result.as_bytes()).is_some()
 }
-
-static RESULT_TYPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""resultType""#));
-
-static TTL: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""ttlMs""#));
-
-static CACHE_SCOPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""cacheScope""#));
-
-/// The beginning of the escape of a letter.
-static ESCAPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r"\u"));
 
 fn with_result(mut response: Response, result: RawJson) -> Response {
     response.result = result;

@@ -11,7 +11,7 @@ use mgp_types::{
 use super::initialized::Initialized;
 use super::stateless::{client_offer, negotiated};
 use super::{ServerIdentity, VersionMismatch};
-use crate::era::refused::refused;
+use crate::era::refused;
 
 /// The session of one connection, once `initialize` has opened it.
 #[derive(Debug)]

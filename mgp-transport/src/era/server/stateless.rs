@@ -7,7 +7,7 @@ use mgp_types::mgp::{Negotiated, Offer};
 use mgp_types::{Error, Object, Params, RawJson, Revision, Session, Severity, code};
 
 use super::ServerIdentity;
-use crate::era::refused::refused;
+use crate::era::refused;
 use crate::lately::{Lately, MAX_KEPT};
 
 /// The sessions that requests describe in their `_meta`. Some are kept: most clients describe themselves in the same

@@ -109,6 +109,9 @@ pub(super) fn admit(share: &mut Share, bytes: usize, limits: &ConnectionLimits) 
     limits.admit(share, bytes).map_err(|why| why.answer(limits.setting_names))
 }
 
+const MAX_DISCARDED_BYTES: usize = 64 << 10;
+const MAX_REFUSAL_BYTES: usize = 64 << 10;
+
 /// Reads a body whose content does not matter, so that its connection can be used again. A long body is left alone, and
 /// its connection closes.
 pub(super) async fn discard(mut body: Body) {
@@ -147,6 +150,3 @@ pub(super) async fn refusal(response: Response<Body>, limits: &ConnectionLimits)
         _ => status.into_error(),
     }
 }
-
-const MAX_DISCARDED_BYTES: usize = 64 << 10;
-const MAX_REFUSAL_BYTES: usize = 64 << 10;

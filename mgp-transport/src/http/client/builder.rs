@@ -14,12 +14,11 @@ use tokio::runtime::Handle;
 
 use super::HttpClient;
 use super::connect::{Connector, Dial, Duplex, Roots};
-use super::core::Core;
+use super::core::{Core, Tasks};
 use super::legacy::SseClient;
 use super::link::Link;
 use super::origin;
 use super::streamable::Streamable;
-use super::tasks::Tasks;
 use crate::ConnectionLimits;
 
 /// The settings of a client of one server.
@@ -117,7 +116,7 @@ impl HttpClientBuilder {
         let connecting = SseClient::connect(self.core(inbound)?);
         tokio::time::timeout(timeout, connecting)
             .await
-            .unwrap_or_else(|_| Err(Error::timeout("the server did not say in time where messages go")))
+            .unwrap_or_else(|_| Err(Error::timeout("the server did not send the `endpoint` event in time")))
     }
 
     fn core<I: RpcService>(mut self, inbound: I) -> Result<Core<I>, Error> {

@@ -11,12 +11,13 @@ use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Uri};
 use mgp_types::{Error, Id, Request, Response, RpcService, Session};
 use parking_lot::Mutex;
+use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
+use tokio::task::AbortHandle;
 
 use super::followed::FollowedCalls;
 use super::inbound::Question;
 use super::link::Link;
-use super::tasks::Tasks;
 use crate::ConnectionLimits;
 
 /// A client as its parts see it: it carries messages to the server.
@@ -63,6 +64,9 @@ pub(super) struct Core<I> {
     pub(super) chores: Arc<Semaphore>,
     next_id: AtomicI64,
 }
+
+/// The number of headers of most messages: a clone of the map has room for as many names.
+const MOST_HEADERS: usize = 12;
 
 impl<I: RpcService> Core<I> {
     pub(super) fn new(
@@ -123,7 +127,7 @@ impl<I> fmt::Debug for Core<I> {
 /// Sends a message beside the calls: if there is room for it, for a bounded time, and without a report of its success.
 pub(super) fn post_aside<P: Peer>(peer: &Arc<P>, message: Vec<u8>, session: Option<Arc<Session>>) {
     let Ok(room) = Arc::clone(&peer.core().chores).try_acquire_owned() else {
-        tracing::debug!("too many messages on the side; one is dropped");
+        tracing::debug!("too many messages beside the calls; one is dropped");
         return;
     };
     let sender = Arc::clone(peer);
@@ -132,6 +136,8 @@ pub(super) fn post_aside<P: Peer>(peer: &Arc<P>, message: Vec<u8>, session: Opti
         drop(room);
     });
 }
+
+const POST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Sends a message for a bounded time.
 pub(super) async fn post_in_time<P: Peer>(peer: &P, message: Vec<u8>, session: Option<&Arc<Session>>) {
@@ -191,7 +197,44 @@ impl<P: Peer> Drop for TakeBack<P> {
     }
 }
 
-const POST_TIMEOUT: Duration = Duration::from_secs(10);
+/// The tasks of one client. They end when the client ends.
+#[derive(Debug)]
+pub(super) struct Tasks {
+    /// The running tasks; `None` once the client has ended.
+    running: Mutex<Option<Vec<AbortHandle>>>,
+    runtime: Handle,
+}
 
-/// The number of headers of most messages: a clone of the map has room for as many names.
-const MOST_HEADERS: usize = 12;
+impl Tasks {
+    pub(super) fn new(runtime: Handle) -> Self {
+        Self { running: Mutex::new(Some(Vec::new())), runtime }
+    }
+
+    /// Starts a task, unless the client has ended.
+    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> Option<AbortHandle> {
+        if self.running.lock().is_none() {
+            return None;
+        }
+        // The task is spawned outside of the lock: a runtime that shuts down drops the task at once, and its values may
+        // try to start another one when they are dropped.
+        let handle = self.runtime.spawn(task).abort_handle();
+        let mut running = self.running.lock();
+        let Some(running) = running.as_mut() else {
+            handle.abort();
+            return None;
+        };
+        if running.len() == running.capacity() {
+            running.retain(|task| !task.is_finished());
+        }
+        running.push(handle.clone());
+        Some(handle)
+    }
+
+    /// Ends every task, and refuses further ones.
+    pub(super) fn abort_all(&self) {
+        let running = self.running.lock().take();
+        for task in running.into_iter().flatten() {
+            task.abort();
+        }
+    }
+}

@@ -19,7 +19,7 @@ use super::replies::Outcome;
 use crate::AskedDuring;
 use crate::about::{self, Name, UNNAMED, number, take_id};
 use crate::deliveries::{Deliveries, Room, Stalls};
-use crate::sent::Sent;
+use crate::waiting::Sent;
 
 /// Brings the messages of one stream to the service that answers the server.
 pub(super) struct Receiver<P: Peer> {
@@ -194,7 +194,7 @@ impl<P: Peer> Receiver<P> {
         let started = self.start(request).await;
         let mut taking_in = match started {
             Ok(future) => Box::pin(future),
-            Err(error) => return tracing::debug!(%error, "a notification was not taken in"),
+            Err(error) => return tracing::debug!(%error, "a notification was not handled"),
         };
         if self.pace == Pace::InTurn && !asks {
             log_refusal(taking_in.await);
@@ -210,7 +210,7 @@ impl<P: Peer> Receiver<P> {
         let room =
             tokio::time::timeout(core.limits.write_timeout, Arc::clone(&core.in_flight).acquire_owned());
         let Ok(Ok(room)) = room.await else {
-            return tracing::warn!("too many notifications are being taken in; one is dropped");
+            return tracing::warn!("too many notifications are in work; one is dropped");
         };
         core.tasks.spawn(async move {
             log_refusal(taking_in.await);
@@ -279,7 +279,7 @@ impl<P: Peer> Receiver<P> {
 
     async fn call(&mut self, id: Id, method: Method, mut params: Params) {
         if self.asking == Asking::Forbidden {
-            return tracing::warn!(%method, "the server asked where it must not; nobody answers");
+            return tracing::warn!(%method, "the server sent a request where it must not, and gets no answer");
         }
         let mut named = None;
         if method.about_call() == Some(CallOf::Sender) {
@@ -388,7 +388,7 @@ impl<P: Peer> std::fmt::Debug for Receiver<P> {
 
 fn log_refusal(outcome: Result<Response, Error>) {
     if let Err(error) = outcome {
-        tracing::debug!(%error, "a notification was not taken in");
+        tracing::debug!(%error, "a notification was not handled");
     }
 }
 

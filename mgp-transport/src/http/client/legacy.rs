@@ -56,7 +56,7 @@ impl<I: RpcService> SseClient<I> {
             match events.next().await? {
                 Some(event) if &event.name[..] == b"endpoint" => break event.data,
                 Some(_) => {}
-                None => return Err(Error::disconnected("the stream ended before it said where messages go")),
+                None => return Err(Error::disconnected("the stream ended before its `endpoint` event")),
             }
         };
         let endpoint = resolve_endpoint(&core.url, &endpoint)?;
@@ -72,6 +72,8 @@ impl<I: RpcService> SseClient<I> {
         self.0.peer.core.tasks.abort_all();
     }
 }
+
+const MAX_ENDPOINT_BYTES: usize = 8 << 10;
 
 fn resolve_endpoint(url: &Uri, endpoint: &[u8]) -> Result<Uri, Error> {
     let resolved = Some(endpoint)
@@ -211,5 +213,3 @@ impl<I: RpcService> Service<Request> for SseClient<I> {
         super::exchange(&self.0, request)
     }
 }
-
-const MAX_ENDPOINT_BYTES: usize = 8 << 10;

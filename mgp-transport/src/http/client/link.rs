@@ -11,15 +11,17 @@ use mgp_types::Error;
 
 use super::body::Body;
 use super::connect::Connector;
+use super::core::Tasks;
 use super::origin::{resolve, same_origin};
 use super::pool::{Broken, Pool};
-use super::tasks::Tasks;
 
 /// Carries HTTP requests to one server over pooled connections.
 #[derive(Debug)]
 pub(super) struct Link {
     pool: Arc<Pool>,
 }
+
+const MAX_REDIRECTS: usize = 3;
 
 impl Link {
     pub(super) fn new(connector: Connector, tasks: Arc<Tasks>, max_idle: usize) -> Self {
@@ -72,5 +74,3 @@ fn broken(broken: Broken) -> Error {
         }
     }
 }
-
-const MAX_REDIRECTS: usize = 3;

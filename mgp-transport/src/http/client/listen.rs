@@ -27,7 +27,7 @@ impl<I: RpcService> Streamable<I> {
             if let Some(404 | 405) = HttpStatus::of(&error).map(HttpStatus::code) {
                 tracing::debug!("the server sends nothing unasked");
             } else {
-                tracing::warn!(%error, "what the server sends unasked is not read any more");
+                tracing::warn!(%error, "the server's unasked messages are no longer read");
             }
         });
         let earlier = std::mem::replace(&mut *self.listener.lock(), listener);

@@ -29,7 +29,6 @@ mod replies;
 mod sse;
 mod status;
 mod streamable;
-mod tasks;
 
 use std::fmt;
 use std::sync::Arc;
@@ -84,6 +83,8 @@ impl HttpClient<()> {
         HttpClientBuilder::new(url.into())
     }
 }
+
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl<I: RpcService> HttpClient<I> {
     fn new(streamable: Streamable<I>) -> Self {
@@ -144,5 +145,3 @@ fn exchange<P: Peer>(owner: &Arc<Owner<P>>, request: Request) -> BoxFuture<'stat
         Ok(response)
     })
 }
-
-const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);

@@ -14,6 +14,11 @@ pub(super) struct Pause {
     jitter: RandomState,
 }
 
+/// The shortest wait: a server that says 0 is still not asked in a busy loop.
+const SHORTEST: Duration = Duration::from_millis(10);
+const FIRST: Duration = Duration::from_secs(1);
+const LONGEST: Duration = Duration::from_secs(30);
+
 impl Pause {
     /// Creates the waits of a reader that gives up after `max_failures` attempts in a row without an event.
     pub(super) fn new(max_failures: u32) -> Self {
@@ -46,11 +51,6 @@ impl Pause {
         wait + wait / 4 * random / 256
     }
 }
-
-/// The shortest wait: a server that says 0 is still not asked in a busy loop.
-const SHORTEST: Duration = Duration::from_millis(10);
-const FIRST: Duration = Duration::from_secs(1);
-const LONGEST: Duration = Duration::from_secs(30);
 
 #[cfg(test)]
 mod tests {

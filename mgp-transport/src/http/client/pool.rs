@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout};
 
 use super::body::Body;
 use super::connect::Connector;
-use super::tasks::Tasks;
+use super::core::Tasks;
 
 /// The connections to one server. Idle ones serve further requests.
 #[derive(Debug)]
@@ -39,6 +39,12 @@ pub(super) enum Broken {
     Unreachable(io::Error),
     OnTheWay(hyper::Error),
 }
+
+const READY_TIMEOUT: Duration = Duration::from_millis(100);
+/// The time for which a connection may be idle. It is shorter than the five seconds after which common servers close,
+/// so that no request goes into a connection that is just being closed: the client could not know whether such a
+/// request was read.
+const MAX_IDLE: Duration = Duration::from_secs(4);
 
 impl Pool {
     /// Creates a pool that keeps at most `max_idle` connections open between requests.
@@ -147,9 +153,3 @@ impl fmt::Debug for Idle {
         f.debug_struct("Idle").field("since", &self.since).finish_non_exhaustive()
     }
 }
-
-const READY_TIMEOUT: Duration = Duration::from_millis(100);
-/// The time for which a connection may be idle. It is shorter than the five seconds after which common servers close,
-/// so that no request goes into a connection that is just being closed: the client could not know whether such a
-/// request was read.
-const MAX_IDLE: Duration = Duration::from_secs(4);

@@ -49,6 +49,12 @@ enum Data {
     Lines(BytesMut),
 }
 
+const BOM: &[u8] = b"\xEF\xBB\xBF";
+/// The number of bytes by which a line may be longer than its value.
+const MAX_FIELD_NAME_BYTES: usize = 64;
+const MAX_NAME_BYTES: usize = 1024;
+const MAX_ID_BYTES: usize = 1024;
+
 impl SseDecoder {
     pub(super) fn new(max_event_bytes: usize) -> Self {
         Self {
@@ -220,12 +226,6 @@ fn milliseconds(digits: &[u8]) -> Option<Duration> {
     }
     std::str::from_utf8(digits).ok()?.parse().ok().map(Duration::from_millis)
 }
-
-const BOM: &[u8] = b"\xEF\xBB\xBF";
-/// The number of bytes by which a line may be longer than its value.
-const MAX_FIELD_NAME_BYTES: usize = 64;
-const MAX_NAME_BYTES: usize = 1024;
-const MAX_ID_BYTES: usize = 1024;
 
 #[cfg(test)]
 mod tests {

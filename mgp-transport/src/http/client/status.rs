@@ -27,6 +27,8 @@ pub struct HttpStatus {
 #[non_exhaustive]
 pub struct SessionLost;
 
+const MAX_CHALLENGES: usize = 16;
+
 impl HttpStatus {
     pub(super) fn new(status: http::StatusCode, headers: &http::HeaderMap) -> Self {
         let challenges = headers
@@ -77,5 +79,3 @@ impl SessionLost {
         Error::from_origin(Origin::Connection, code::UPSTREAM_UNAVAILABLE, message).with_source(self)
     }
 }
-
-const MAX_CHALLENGES: usize = 16;

@@ -76,6 +76,12 @@ impl<I: RpcService> Peer for Streamable<I> {
     }
 }
 
+/// The time that the server has to open the stream of its unasked messages.
+const LISTEN_PATIENCE: Duration = Duration::from_millis(500);
+const MAX_FAILED_RESUMPTIONS: u32 = 5;
+/// The time for which a stream may stay open behind its answer.
+const MAX_LINGER: Duration = Duration::from_secs(1);
+
 impl<I: RpcService> Streamable<I> {
     pub(super) fn new(core: Core<I>) -> Self {
         Self { core, session_id: ArcSwapOption::empty(), listener: Mutex::new(None), stray: Replies::new() }
@@ -195,7 +201,7 @@ impl<I: RpcService> Streamable<I> {
                 return Err(Error::misbehaved("the server answered twice"));
             }
         }
-        answer.ok_or_else(|| Error::misbehaved("the server answered without an answer"))
+        answer.ok_or_else(|| Error::misbehaved("the server sent an empty answer"))
     }
 
     async fn read_events(
@@ -381,9 +387,3 @@ pub(super) fn is_passing(error: &Error) -> bool {
     error.origin() == Origin::Connection && !SessionLost::is_behind(error)
         || HttpStatus::of(error).is_some_and(|status| status.code() >= 500)
 }
-
-/// The time that the server has to open the stream of its unasked messages.
-const LISTEN_PATIENCE: Duration = Duration::from_millis(500);
-const MAX_FAILED_RESUMPTIONS: u32 = 5;
-/// The time for which a stream may stay open behind its answer.
-const MAX_LINGER: Duration = Duration::from_secs(1);

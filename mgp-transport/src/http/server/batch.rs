@@ -8,11 +8,9 @@ use mgp_types::frame::{Malformed, Message};
 use mgp_types::{CallOf, Error, Id, Kind, Method, Params, RpcService};
 use tokio::sync::oneshot;
 
-use super::call::{BoxCall, Call, Form};
-use super::calling::{Calling, Owner};
+use super::call::{BoxCall, Call, Calling, Form, Owner};
 use super::in_flight::{Canceller, InFlight};
-use super::named::named;
-use super::post::{notification, request};
+use super::post::{named, notification, request};
 use super::respond::Answer;
 use super::shared_way::SharedWay;
 use super::stream::ResponseStream;

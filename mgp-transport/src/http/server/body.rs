@@ -108,6 +108,9 @@ pub(super) struct Events {
     held: Option<Box<dyn Send>>,
 }
 
+/// The size of the pieces of an event. Smaller pieces show that a slow reader is not gone.
+const PIECE: usize = 64 << 10;
+
 impl Events {
     pub(super) fn new(stream: Arc<ResponseStream>, reader: u64) -> Self {
         let keep_alive = stream.config().keep_alive;
@@ -154,9 +157,6 @@ impl Events {
         self.rest.split_to(self.rest.len().min(PIECE))
     }
 }
-
-/// The size of the pieces of an event. Smaller pieces show that a slow reader is not gone.
-const PIECE: usize = 64 << 10;
 
 impl Drop for Events {
     fn drop(&mut self) {

@@ -46,6 +46,10 @@ pub(super) struct Watched {
     task: Mutex<Option<Waker>>,
 }
 
+const SERVE: u8 = 0;
+const FINISH: u8 = 1;
+const END: u8 = 2;
+
 impl Watched {
     pub(super) fn new(place: Place) -> Self {
         Self {
@@ -189,10 +193,6 @@ pub(super) async fn run<S: HttpService>(
         tracing::debug!(%error, "connection ended");
     }
 }
-
-const SERVE: u8 = 0;
-const FINISH: u8 = 1;
-const END: u8 = 2;
 
 /// A request in work, until the last byte of its answer was taken.
 #[derive(Debug)]

@@ -55,7 +55,9 @@ pub(super) fn route(marks: &Marks, method: Option<&Method>, body: &BodyVersion) 
 
 fn stateless(marks: &Marks, method: Option<&Method>, body: &BodyVersion) -> Result<Route, Refusal> {
     let Some(method) = method else {
-        return Err(Refusal::bad_request(Error::invalid_request("nothing was asked that could be answered")));
+        return Err(Refusal::bad_request(Error::invalid_request(
+            "the message is neither a request nor a notification",
+        )));
     };
     let same = match (&marks.version, body) {
         (_, BodyVersion::Absent) if *method == Method::INITIALIZE => {

@@ -14,12 +14,12 @@ use pin_project_lite::pin_project;
 
 use super::HttpServer;
 use super::body::HttpBody;
-use super::calling::Calling;
+use super::call::Calling;
 use super::head::Marks;
 use super::post::Step;
 use super::read::Reader;
 use super::respond::Refusal;
-use super::session_id::SessionId;
+use super::table::SessionId;
 use crate::Accept;
 
 pin_project! {

@@ -8,7 +8,7 @@ use mgp_types::Validity;
 
 use super::HttpServer;
 use super::body::{Events, HttpBody};
-use super::calling::Touch;
+use super::call::Touch;
 use super::head::{Head, Marks, SessionMark, Version};
 use super::replay::Gone;
 use super::respond::{Refusal, events, with_status};

@@ -4,7 +4,7 @@ use http::{HeaderMap, HeaderValue, header as standard};
 use mgp_types::Revision;
 
 use super::negotiate::Accepts;
-use super::session_id::SessionId;
+use super::table::SessionId;
 use crate::http::header;
 
 /// The values of the headers, as far as the server uses them.

@@ -10,17 +10,18 @@ use mgp_types::{CallOf, Error, Id, Kind, Method, Params, Principal, RpcService, 
 
 use super::HttpServer;
 use super::body::{Events, HttpBody};
-use super::calling::Touch;
+use super::call::Touch;
 use super::in_flight::{Canceller, InFlight};
-use super::named::named;
-use super::post::{call_once, crowded, notification, refuse, request};
+use super::post::{call_once, crowded, named, notification, refuse, request};
 use super::respond::{Answer, Refusal, events};
-use super::session_id::SessionId;
 use super::shared_way::SharedWay;
 use super::stream::StreamKind;
-use super::table::{Live, Table};
+use super::table::{Live, SessionId, Table};
 use crate::Accept;
 use crate::http::sse::Event;
+
+/// The parameter that names the session in the path of messages.
+pub(super) const SESSION_ID: &str = "sessionId";
 
 impl<A: Accept> HttpServer<A> {
     /// Opens a session that lives as long as its stream.
@@ -159,6 +160,3 @@ impl<S: RpcService> Drop for Ends<S> {
         self.sessions.remove(self.id);
     }
 }
-
-/// The parameter that names the session in the path of messages.
-pub(super) const SESSION_ID: &str = "sessionId";

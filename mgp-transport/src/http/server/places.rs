@@ -52,6 +52,9 @@ enum Among {
     Reserved,
 }
 
+/// The number of connections that are let in beyond the bounds, for health alone.
+const RESERVED: usize = 16;
+
 impl Places {
     pub(super) fn new(config: &HttpConfig) -> Self {
         Self {
@@ -205,9 +208,6 @@ impl Watched {
         self.with_place(|place| place.is_among(among)).unwrap_or_default()
     }
 }
-
-/// The number of connections that are let in beyond the bounds, for health alone.
-const RESERVED: usize = 16;
 
 #[cfg(test)]
 mod tests {

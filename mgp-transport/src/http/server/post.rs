@@ -5,28 +5,26 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::request::Parts;
 use http::{Response, StatusCode};
-use mgp_types::frame::{self, Frame, Malformed, Message};
+use mgp_types::frame::{Frame, Malformed, Message};
 use mgp_types::{
     CallOf, Error, Id, Kind, Method, Outbox, Params, Principal, RawJson, Request, RpcService, StreamId,
-    Validity, code,
+    Validity, code, frame,
 };
 use tokio::time::timeout;
 
 use super::body::HttpBody;
-use super::call::{BoxCall, Call, Form};
-use super::calling::{Calling, Owner};
-use super::decide::{self, Route};
+use super::call::{BoxCall, Call, Calling, Form, Owner};
+use super::decide::Route;
 use super::envelope::BodyVersion;
 use super::head::{Marks, SessionMark};
 use super::in_flight::{Canceller, InFlight};
-use super::named::named;
 use super::respond::{Answer, Refusal, is_refused_envelope, stateless_status};
 use super::session::Session;
 use super::stream::{ResponseStream, StreamKind};
 use super::table::Live;
-use super::{HttpServer, batch};
+use super::{HttpServer, batch, decide};
 use crate::Accept;
-use crate::about::take_id;
+use crate::about::{UNNAMED, take_id};
 
 /// The next step for a POST.
 pub(super) enum Step {
@@ -316,4 +314,14 @@ pub(super) fn refuse(malformed: Malformed) -> Refusal {
 
 fn accepted() -> Step {
     Step::Done(Answer::ACCEPTED.into_response())
+}
+
+/// Returns the outbox of the call of the session that a message names in its parameters; `None` if there is no such
+/// call in work. Without a session every message stands alone, so there never is one.
+///
+/// # Errors
+/// -32602 if the message names no call.
+pub(super) fn named(params: &mut Params, session: Option<&Session>) -> Result<Option<Outbox>, Error> {
+    let id = take_id(params).ok_or_else(|| Error::invalid_params(UNNAMED))?;
+    Ok(session.and_then(|session| session.calls.outbox(&id)))
 }

@@ -67,6 +67,9 @@ pub(super) enum Unread {
     Broken,
 }
 
+/// The number of bytes of a body that have to come in its time.
+const ENOUGH_IN_TIME: usize = 1 << 20;
+
 impl<B: Body> Reader<B> {
     pub(super) fn new(body: B, config: Arc<HttpConfig>) -> Self {
         Self {
@@ -172,6 +175,3 @@ impl<B: Body> Reader<B> {
 fn whole(first: &mut Bytes, more: &mut Vec<u8>) -> Bytes {
     if more.is_empty() { std::mem::take(first) } else { std::mem::take(more).into() }
 }
-
-/// The number of bytes of a body that have to come in its time.
-const ENOUGH_IN_TIME: usize = 1 << 20;

@@ -17,6 +17,10 @@ pub(super) struct Answer {
     pub(super) json: Bytes,
 }
 
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+/// The header that tells nginx and similar proxies to pass events on at once.
+const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+
 impl Answer {
     pub(super) const ACCEPTED: Self = Self { status: StatusCode::ACCEPTED, json: Bytes::new() };
 
@@ -140,7 +144,3 @@ pub(super) fn with_status(status: StatusCode, body: HttpBody) -> Response<HttpBo
     *response.status_mut() = status;
     response
 }
-
-const JSON: HeaderValue = HeaderValue::from_static("application/json");
-/// The header that tells nginx and similar proxies to pass events on at once.
-const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");

@@ -153,6 +153,10 @@ struct Connections {
     places: Places,
 }
 
+const SHORTEST_LOOK: Duration = Duration::from_millis(1);
+/// The longest time between two looks at the connections: the clock cannot represent every long time.
+const LONGEST_LOOK: Duration = Duration::from_hours(24);
+
 async fn accept_until<S: HttpService>(
     socket: &TcpListener,
     config: &HttpConfig,
@@ -219,7 +223,3 @@ impl HttpConfig {
         }
     }
 }
-
-const SHORTEST_LOOK: Duration = Duration::from_millis(1);
-/// The longest time between two looks at the connections: the clock cannot represent every long time.
-const LONGEST_LOOK: Duration = Duration::from_hours(24);

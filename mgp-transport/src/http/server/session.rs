@@ -17,8 +17,8 @@ use tokio::time::Instant;
 use super::config::HttpConfig;
 use super::in_flight::Calls;
 use super::replay::Gone;
-use super::session_id::SessionId;
 use super::stream::{ResponseStream, StreamKind};
+use super::table::SessionId;
 
 /// The state of a session without the service that answers it: its streams, and its work.
 pub(super) struct Session {
@@ -52,6 +52,9 @@ pub(super) struct Questions {
     pub(super) last: i64,
     pub(super) open: HashMap<i64, oneshot::Sender<Result<RawJson, Error>>>,
 }
+
+/// The number of the stream of messages that belong to no request.
+const STANDALONE: u64 = 0;
 
 impl Session {
     pub(super) fn new(
@@ -270,6 +273,3 @@ impl OutboxPort for Session {
         Box::pin(self.ask(&self.standalone, request))
     }
 }
-
-/// The number of the stream of messages that belong to no request.
-const STANDALONE: u64 = 0;

@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 
 use super::session::Session;
 use super::stream::ResponseStream;
-use crate::sent::Sent;
+use crate::waiting::Sent;
 
 /// The way back of one call among others that write to the same stream: those of a batch, and all of HTTP+SSE.
 pub(super) struct SharedWay {

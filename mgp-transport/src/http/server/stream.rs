@@ -15,8 +15,7 @@ use super::replay::{Gone, Window};
 use super::session::Session;
 use crate::era::tag_subscription;
 use crate::http::sse::Event;
-use crate::sent::Sent;
-use crate::waker_slot::WakerSlot;
+use crate::waiting::{Sent, WakerSlot};
 
 /// The stream of events that may become the answer to one POST.
 ///

@@ -80,6 +80,8 @@ pub(super) enum ResultKind {
     InputRequired(Object),
 }
 
+const COMPLETE: &[u8] = br#"{"resultType":"complete""#;
+
 impl ResultKind {
     pub(super) fn of(result: &RawJson) -> Result<Self, Error> {
         // Servers write the member in front or not at all, so this search is nearly always enough.
@@ -99,5 +101,3 @@ impl ResultKind {
         }
     }
 }
-
-const COMPLETE: &[u8] = br#"{"resultType":"complete""#;

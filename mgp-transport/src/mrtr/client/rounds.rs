@@ -20,7 +20,7 @@ pub(super) async fn answer_rounds<W: RpcService, H: RpcService>(
         let questions = asked.get("inputRequests").filter(|questions| !questions.is_null());
         let state = asked.get("requestState").filter(|state| !state.is_null());
         if questions.is_none() && state.is_none() {
-            return Err(Error::misbehaved("the server asks for input without saying which"));
+            return Err(Error::misbehaved("the server's result asks for input and names none"));
         }
         // Members that the caller put there belong to an earlier round.
         request.params.remove("inputResponses");

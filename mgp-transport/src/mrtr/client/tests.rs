@@ -31,6 +31,9 @@ impl Peer {
     }
 }
 
+const ASKED: &str = r#"{ "resultType":"input_required", "requestState":"s\u0074ate",
+    "inputRequests":{"k":{"method":"elicitation/create","params":{"message":"?"}}} }"#;
+
 impl Service<Request> for Peer {
     type Response = Response;
     type Error = Error;
@@ -52,9 +55,6 @@ impl Service<Request> for Peer {
         Box::pin(std::future::ready(Ok(Response::new(RawJson::parse(answer).unwrap()))))
     }
 }
-
-const ASKED: &str = r#"{ "resultType":"input_required", "requestState":"s\u0074ate",
-    "inputRequests":{"k":{"method":"elicitation/create","params":{"message":"?"}}} }"#;
 
 /// Returns a gateway's way to a server, the server, and the service that answers questions.
 async fn gateway(stateless: bool) -> (InputLoop<ClientEra<Peer>, Peer>, Peer, Peer) {

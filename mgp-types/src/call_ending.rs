@@ -43,6 +43,12 @@ impl CallEnding {
     }
 }
 
+static IS_ERROR: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""isError""#));
+
+static ASKING: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""input_required""#));
+
+static ESCAPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r"\u"));
+
 /// Returns whether `json` may tell another ending than [`CallEnding::Done`]: the text holds `"isError":true` with any
 /// white space or `"input_required"`, or an escape that may hide one of them.
 fn is_marked(json: &[u8]) -> bool {
@@ -56,12 +62,6 @@ fn is_marked(json: &[u8]) -> bool {
         || ASKING.find(json).is_some()
         || ESCAPE.find(json).is_some()
 }
-
-static IS_ERROR: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""isError""#));
-
-static ASKING: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""input_required""#));
-
-static ESCAPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r"\u"));
 
 #[cfg(test)]
 mod tests {

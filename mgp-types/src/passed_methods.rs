@@ -94,6 +94,9 @@ impl fmt::Display for MethodPattern {
     }
 }
 
+const OWN_SPACES: [&str; 3] = ["mgp/", "kernel/", "notifications/mgp."];
+const MAX_BYTES: usize = 128;
+
 fn is_plain(name: &str) -> bool {
     !name.is_empty() && name.len() <= MAX_BYTES && name.bytes().all(|byte| byte.is_ascii_graphic())
 }
@@ -104,9 +107,6 @@ fn is_known(name: &str) -> bool {
     let begins = |space: &str| name.get(..space.len()).is_some_and(|head| head.eq_ignore_ascii_case(space));
     OWN_SPACES.into_iter().any(begins) || MethodRule::all().any(|rule| rule.method.eq_ignore_ascii_case(name))
 }
-
-const OWN_SPACES: [&str; 3] = ["mgp/", "kernel/", "notifications/mgp."];
-const MAX_BYTES: usize = 128;
 
 #[cfg(test)]
 mod tests {

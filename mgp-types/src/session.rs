@@ -45,6 +45,8 @@ impl Severity {
     }
 }
 
+const NO_LOGS: u8 = u8::MAX;
+
 impl Session {
     /// Creates a session in which only the revision is known.
     pub fn new(revision: Revision) -> Self {
@@ -88,8 +90,6 @@ impl Session {
         self.log_level().is_some_and(|least| severity <= least)
     }
 }
-
-const NO_LOGS: u8 = u8::MAX;
 
 #[cfg(test)]
 mod tests {

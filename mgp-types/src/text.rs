@@ -81,6 +81,8 @@ pub fn shell_word(text: &str) -> String {
     word
 }
 
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
+
 /// Returns bytes as hexadecimal digits in lower case, as many as there is room for.
 ///
 /// ```
@@ -94,8 +96,6 @@ pub fn hex<const LEN: usize>(bytes: &[u8]) -> [u8; LEN] {
     }
     digits
 }
-
-const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
 #[cfg(test)]
 mod tests {

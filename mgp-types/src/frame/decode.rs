@@ -205,6 +205,8 @@ fn broken(bytes: &Bytes, envelope: &Envelope, error: JsonError) -> Malformed {
     }
 }
 
+const TRACE_ID: &str = "trace_id";
+
 #[inline]
 fn read(bytes: &Bytes, envelope: Envelope) -> Result<Message, Malformed> {
     let id_bytes = envelope.id.map(|span| &bytes[span]);
@@ -281,8 +283,6 @@ fn read(bytes: &Bytes, envelope: Envelope) -> Result<Message, Malformed> {
         None => Err(malformed(None, "`id` must be a string or an integer")),
     }
 }
-
-const TRACE_ID: &str = "trace_id";
 
 fn method(quoted: &[u8]) -> Option<Method> {
     let inner = quoted.strip_prefix(b"\"")?.strip_suffix(b"\"")?;

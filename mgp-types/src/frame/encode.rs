@@ -17,6 +17,9 @@ pub fn write_notification(out: &mut Vec<u8>, method: &Method, params: &Params) {
     write_method(out, method, params);
 }
 
+/// The member that names the call that a message is about.
+const REQUEST_ID: &str = "request_id";
+
 /// Appends a notification [about the call](Method::is_about_a_call) `id` to `out`, without a line end.
 ///
 /// The message names the call in front of `params`; a `request_id` in `params` is dropped, because the id may come from
@@ -80,9 +83,6 @@ fn write_method(out: &mut Vec<u8>, method: &Method, params: &Params) {
     }
     out.push(b'}');
 }
-
-/// The member that names the call that a message is about.
-const REQUEST_ID: &str = "request_id";
 
 #[cfg(test)]
 mod tests {

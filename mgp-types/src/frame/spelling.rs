@@ -29,6 +29,8 @@ enum What {
     Method,
 }
 
+const LONGEST_SHOWN: usize = 64;
+
 impl fmt::Display for Misspelled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.what {
@@ -43,8 +45,6 @@ impl fmt::Display for Misspelled {
         )
     }
 }
-
-const LONGEST_SHOWN: usize = 64;
 
 /// Refuses a result with a member that a lenient reader takes for another member of the protocol.
 ///
@@ -72,6 +72,12 @@ pub fn check_result(method: &crate::Method, result: &RawJson) -> Result<(), Erro
     check_value(result.as_bytes(), shape)
         .map_err(|misspelled| Error::misbehaved(format!("in the answer, {misspelled}")))
 }
+
+/// The members that MGP adds to objects of MCP.
+const ADDED: &[&str] = &["_meta", mgp::MEMBER, mgp::LEGACY_MEMBER];
+/// The further member that MGP adds to params.
+const IN_PARAMS: &[&str] = &[TRACE_ID];
+const TRACE_ID: &str = "trace_id";
 
 /// Refuses params with a member that a lenient reader takes for another member of the protocol.
 pub(super) fn check_params(method: &crate::Method, params: &Params) -> Result<(), Misspelled> {
@@ -119,12 +125,6 @@ pub(super) fn check_method(name: &str) -> Result<(), Misspelled> {
 fn other(is_mgp: bool) -> Shape {
     Shape::Names(if is_mgp { members::NAMES } else { &[] })
 }
-
-/// The members that MGP adds to objects of MCP.
-const ADDED: &[&str] = &["_meta", mgp::MEMBER, mgp::LEGACY_MEMBER];
-/// The further member that MGP adds to params.
-const IN_PARAMS: &[&str] = &[TRACE_ID];
-const TRACE_ID: &str = "trace_id";
 
 /// Checks a value whose grammar was checked before.
 fn check_value(bytes: &[u8], shape: Shape) -> Result<(), Misspelled> {

@@ -140,6 +140,9 @@ impl fmt::Debug for RawJson {
     }
 }
 
+/// The spaces by which `{:#}` indents each level.
+const INDENT: usize = 2;
+
 /// Writes valid JSON with each member and element on a line of its own. The rest stays as it is: a `serde_json::Value`
 /// in between would sort the members and round the numbers.
 fn write_indented(f: &mut fmt::Formatter<'_>, json: &str) -> fmt::Result {
@@ -180,9 +183,6 @@ fn string_length(json: &str) -> usize {
     });
     end.map_or(json.len(), |end| end + "\"\"".len())
 }
-
-/// The spaces by which `{:#}` indents each level.
-const INDENT: usize = 2;
 
 impl From<Box<RawValue>> for RawJson {
     fn from(value: Box<RawValue>) -> Self {

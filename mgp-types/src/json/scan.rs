@@ -58,6 +58,9 @@ pub(crate) struct Scanner<'a> {
     names: SmallVec<[Name; 16]>,
 }
 
+/// The number of members up to which all pairs of names are compared.
+const FEW: usize = 32;
+
 impl<'a> Scanner<'a> {
     #[inline]
     pub(crate) fn new(bytes: &'a [u8], limits: Limits) -> Self {
@@ -379,9 +382,6 @@ fn fingerprint(name: &[u8]) -> u64 {
 fn span(start: usize, end: usize) -> Span {
     start as u32..end as u32
 }
-
-/// The number of members up to which all pairs of names are compared.
-const FEW: usize = 32;
 
 #[cfg(test)]
 mod tests {

@@ -21,6 +21,9 @@ pub type Extra = Map<RawJson>;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Map<V>(Vec<(Box<str>, V)>);
 
+/// The number of members up to which comparing all pairs is cheaper than hashing.
+const FEW: usize = 16;
+
 impl<V> Map<V> {
     /// Creates an empty map.
     pub const fn new() -> Self {
@@ -251,6 +254,3 @@ impl<'de> Deserialize<'de> for Name<'de> {
         deserializer.deserialize_str(Text)
     }
 }
-
-/// The number of members up to which comparing all pairs is cheaper than hashing.
-const FEW: usize = 16;

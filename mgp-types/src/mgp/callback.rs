@@ -85,6 +85,16 @@ pub struct CallbackRequest {
     pub unknown: Object,
 }
 
+const ID: &str = "callback_id";
+const TYPE: &str = "type";
+const TYPE_ALIAS: &str = "callback_type";
+const MESSAGE: &str = "message";
+const OPTIONS: &str = "options";
+const TIMEOUT: &str = "timeout_ms";
+/// The members with a meaning of their own. `request_id` is dropped, because it would name the call of another
+/// connection.
+const KNOWN: [&str; 7] = [ID, TYPE, TYPE_ALIAS, MESSAGE, OPTIONS, TIMEOUT, "request_id"];
+
 impl CallbackRequest {
     /// The greatest length of an id in bytes.
     pub const MAX_ID_BYTES: usize = 256;
@@ -249,16 +259,6 @@ fn is_deceptive(character: char) -> bool {
         _ => character.is_control(),
     }
 }
-
-const ID: &str = "callback_id";
-const TYPE: &str = "type";
-const TYPE_ALIAS: &str = "callback_type";
-const MESSAGE: &str = "message";
-const OPTIONS: &str = "options";
-const TIMEOUT: &str = "timeout_ms";
-/// The members with a meaning of their own. `request_id` is dropped, because it would name the call of another
-/// connection.
-const KNOWN: [&str; 7] = [ID, TYPE, TYPE_ALIAS, MESSAGE, OPTIONS, TIMEOUT, "request_id"];
 
 #[cfg(test)]
 mod tests {

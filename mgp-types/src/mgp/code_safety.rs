@@ -153,6 +153,8 @@ pub struct CodeRejection {
     pub locations: Vec<CodeLocation>,
 }
 
+const REASON: &str = "Code validation failed";
+
 impl CodeRejection {
     /// Creates a rejection for `violations`, without hints.
     pub fn new(violations: Vec<Box<str>>) -> Self {
@@ -222,8 +224,6 @@ fn intersection(ours: &[Box<str>], theirs: &[Box<str>]) -> Vec<Box<str>> {
 fn admits(entry: &str, name: &str) -> bool {
     name.strip_prefix(entry).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '/']))
 }
-
-const REASON: &str = "Code validation failed";
 
 #[cfg(test)]
 mod tests {

@@ -49,6 +49,21 @@ pub enum Extension {
     Unknown(Box<str>),
 }
 
+const PERMISSIONS: u16 = 1;
+const TOOL_SECURITY: u16 = 1 << 1;
+const ACCESS_CONTROL: u16 = 1 << 2;
+const AUDIT: u16 = 1 << 3;
+const CODE_SAFETY: u16 = 1 << 4;
+const LIFECYCLE: u16 = 1 << 5;
+const STREAMS: u16 = 1 << 6;
+const PROGRESS: u16 = 1 << 7;
+const CALLBACKS: u16 = 1 << 8;
+const EVENTS: u16 = 1 << 9;
+const DISCOVERY: u16 = 1 << 10;
+const TOOL_DISCOVERY: u16 = 1 << 11;
+const ERROR_HANDLING: u16 = 1 << 12;
+const DELEGATION: u16 = 1 << 13;
+
 impl Extension {
     /// The names that the specification defines, in its order.
     pub const STANDARD: [Self; 9] = [
@@ -278,21 +293,6 @@ impl<'de> Deserialize<'de> for ExtensionSet {
 const fn has(set: u16, wanted: u16) -> bool {
     set & wanted == wanted
 }
-
-const PERMISSIONS: u16 = 1;
-const TOOL_SECURITY: u16 = 1 << 1;
-const ACCESS_CONTROL: u16 = 1 << 2;
-const AUDIT: u16 = 1 << 3;
-const CODE_SAFETY: u16 = 1 << 4;
-const LIFECYCLE: u16 = 1 << 5;
-const STREAMS: u16 = 1 << 6;
-const PROGRESS: u16 = 1 << 7;
-const CALLBACKS: u16 = 1 << 8;
-const EVENTS: u16 = 1 << 9;
-const DISCOVERY: u16 = 1 << 10;
-const TOOL_DISCOVERY: u16 = 1 << 11;
-const ERROR_HANDLING: u16 = 1 << 12;
-const DELEGATION: u16 = 1 << 13;
 
 /// Every extension but the unknown ones, in the order of [`Extension`].
 static KNOWN: [Extension; 16] = [

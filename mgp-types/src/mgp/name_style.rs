@@ -34,6 +34,11 @@ enum Border {
     Underscores,
 }
 
+/// The greatest length that the interfaces of models accept.
+const LONGEST: u8 = 64;
+const SHORTEST: u8 = 32;
+const DIGEST: usize = 10;
+
 impl NameStyle {
     /// `server.tool`, at most 64 characters of `A-Za-z0-9_.-`: for people, and for peers that speak MGP.
     pub const DOTS: Self = Self { border: Border::Dot, longest: LONGEST };
@@ -173,11 +178,6 @@ fn fit(part: &str) -> Cow<'_, str> {
     let allowed = |letter: char| if letter.is_ascii() && is_allowed(letter as u8) { letter } else { '_' };
     Cow::Owned(part.chars().map(allowed).collect())
 }
-
-/// The greatest length that the interfaces of models accept.
-const LONGEST: u8 = 64;
-const SHORTEST: u8 = 32;
-const DIGEST: usize = 10;
 
 #[cfg(test)]
 mod tests {

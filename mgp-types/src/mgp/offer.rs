@@ -48,6 +48,8 @@ pub struct Offer {
     pub unknown: Object,
 }
 
+const KNOWN: [&str; 5] = ["version", "extensions", "permissions_required", "server_id", "trust_level"];
+
 impl Offer {
     /// Creates an offer of these extensions in [this crate's version](MgpVersion::OURS).
     pub fn new(extensions: impl Into<ExtensionSet>) -> Self {
@@ -303,8 +305,6 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> Vec<u8> {
     out.push(b']');
     out
 }
-
-const KNOWN: [&str; 5] = ["version", "extensions", "permissions_required", "server_id", "trust_level"];
 
 #[cfg(test)]
 mod tests;

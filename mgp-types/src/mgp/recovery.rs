@@ -49,6 +49,10 @@ pub struct Recovery {
     pub unknown: Object,
 }
 
+const NESTED: &str = "recovery";
+const KNOWN: [&str; 7] =
+    ["category", "retryable", "retry_after_ms", "retry_strategy", "max_retries", "fallback_tool", "details"];
+
 impl Recovery {
     /// Creates the advice for an error of this category.
     pub fn new(category: Category, retryable: bool) -> Self {
@@ -313,10 +317,6 @@ fn whole(raw: &RawJson, round: fn(f64) -> f64) -> Option<u64> {
     )]
     (number >= 0.0).then_some(number as u64)
 }
-
-const NESTED: &str = "recovery";
-const KNOWN: [&str; 7] =
-    ["category", "retryable", "retry_after_ms", "retry_strategy", "max_retries", "fallback_tool", "details"];
 
 #[cfg(test)]
 mod tests;

@@ -21,6 +21,11 @@ pub struct CallWishes {
     pub unknown: Object,
 }
 
+const STREAM: &str = "stream";
+const DEADLINE: &str = "deadline_ms";
+const APPROVAL_WAIT: &str = "approval_wait_ms";
+const MEMBERS: &[&str] = &[STREAM, DEADLINE, APPROVAL_WAIT];
+
 impl CallWishes {
     /// Reads the wishes in the parameters of a call; a call without the member has none.
     pub fn of(params: &Object) -> Self {
@@ -56,11 +61,6 @@ impl CallWishes {
         params.set(MEMBER, RawJson::from_valid(out));
     }
 }
-
-const STREAM: &str = "stream";
-const DEADLINE: &str = "deadline_ms";
-const APPROVAL_WAIT: &str = "approval_wait_ms";
-const MEMBERS: &[&str] = &[STREAM, DEADLINE, APPROVAL_WAIT];
 
 #[cfg(test)]
 mod tests {

@@ -27,6 +27,8 @@ pub struct ChannelName(Arc<str>);
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct ChannelPattern(Arc<str>);
 
+const MAX_BYTES: usize = 128;
+
 /// A text that names no channel, nor channels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -124,8 +126,6 @@ fn check(text: &str, may_end_in_star: bool) -> Result<(), ChannelError> {
 const fn is_of_a_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b':')
 }
-
-const MAX_BYTES: usize = 128;
 
 /// The id of a subscription to events, which its server made up.
 ///

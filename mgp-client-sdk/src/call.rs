@@ -251,14 +251,14 @@ impl<S: RpcService, T> Future for CallFuture<S, T> {
     }
 }
 
+/// The longest wait: thirty years.
+const FOREVER: Duration = Duration::from_hours(30 * 365 * 24);
+
 /// Returns the moment `duration` from now. Callers use `Duration::MAX` for no limit, which no clock can represent.
 fn from_now(duration: Duration) -> Instant {
     let now = Instant::now();
     now.checked_add(duration).unwrap_or(now + FOREVER)
 }
-
-/// The longest wait: thirty years.
-const FOREVER: Duration = Duration::from_hours(30 * 365 * 24);
 
 impl<S: RpcService, T> fmt::Debug for CallFuture<S, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -136,6 +136,8 @@ impl Changes {
     }
 }
 
+const MAX_WAITING: usize = 256;
+
 impl Place {
     /// Returns the part of the filter that the server honours; `None` before the server has acknowledged.
     pub(crate) fn honoured(&self) -> Option<SubscriptionFilter> {
@@ -264,5 +266,3 @@ fn subscription_id(params: &Params) -> Option<Id> {
     let meta = Object::from_raw(&params.get("_meta")?).ok()?;
     Id::from_json(meta.bytes(key::SUBSCRIPTION_ID)?)
 }
-
-const MAX_WAITING: usize = 256;

@@ -56,7 +56,7 @@ where
         let mode = prepared.builder.mode;
         match prepared.child(command(), mode).await {
             Err(error) if mode == EraMode::Auto && ProbeEndedConnection::is_behind(&error) => {
-                tracing::debug!("the server ends when it is asked what it is; starting it again");
+                tracing::debug!("the server exits on `server/discover`; starting it again");
                 prepared.child(command(), EraMode::Session).await
             }
             outcome => outcome,
@@ -76,6 +76,9 @@ impl<L, I, H: RpcService + Unpin> Prepared<L, I, H> {
         self.client(wire, link, Way::stream(mode)).await
     }
 }
+
+/// The time that a server may go on after it has closed its output.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Keeps the process as long as the link is kept, and reports by its status how it ended.
 fn keep(mut process: ChildProcess, mut link: Link) -> Link {
@@ -114,9 +117,6 @@ fn keep(mut process: ChildProcess, mut link: Link) -> Link {
             if well == Ok(true) { Ended::InOrder } else { Ended::InError }
         })
 }
-
-/// The time that a server may go on after it has closed its output.
-const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
 fn cannot_start(error: io::Error) -> Error {
     Error::disconnected("the server cannot be started").with_source(error)

@@ -1,17 +1,20 @@
-//! The client: a connection to one server, and the calls that need no module of their own.
+//! The client: a connection to one server, its calls about the connection, and its use as a service.
 
 use std::fmt;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mgp_stream::event::Subscriber;
 use mgp_transport::era::Agreement;
 use mgp_types::mcp::{ForRevision, Implementation, LogLevel, NotificationBody, RequestBody, SetLevelParams};
+use mgp_types::mgp::{HealthPing, HealthPong, HealthReport, Shutdown, ShutdownAnswer, Timestamp, method};
 use mgp_types::{
     BoxedService, Error, Method, Object, Params, RawJson, Request, Response, Revision, RpcService, Session,
     Severity,
 };
 use parking_lot::Mutex;
+use tower_service::Service;
 
 use crate::cache::CacheStore;
 use crate::call::Call;
@@ -253,3 +256,39 @@ pub(crate) fn object<T: serde::Serialize + ?Sized>(params: &T) -> Result<Params,
 
 /// The time to wait for an answer or the next report of progress, and for the whole call.
 pub(crate) const DEFAULT_TIMEOUTS: (Duration, Duration) = (Duration::from_mins(1), Duration::from_mins(10));
+
+/// A client is the service that carries requests to its server. Gateways pass requests on with it, and the
+/// [gate](crate::Supervised::gate) of a supervised server leads to it.
+///
+/// Requests go through all layers, as typed calls do, but have no time limit of their own.
+impl<S: RpcService> Service<Request> for Client<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = S::Future;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.stack.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> S::Future {
+        self.stack.call(request)
+    }
+}
+
+impl<S: RpcService> Client<S> {
+    /// Asks whether the server is alive.
+    pub fn health(&self) -> Call<S, HealthPong> {
+        let ping = HealthPing::new(Timestamp::now());
+        self.call(Request::with_body(method::HEALTH_PING, &ping), Response::body)
+    }
+
+    /// Asks for the health of the server, with the checks that it made.
+    pub fn health_report(&self) -> Call<S, HealthReport> {
+        self.call(Ok(Request::call(method::HEALTH_STATUS, Params::new())), Response::body)
+    }
+
+    /// Asks the server to stop once its calls are done. The server closes the connection itself.
+    pub fn shut_down(&self, shutdown: &Shutdown) -> Call<S, ShutdownAnswer> {
+        self.call(Request::with_body(method::LIFECYCLE_SHUTDOWN, shutdown), Response::body)
+    }
+}

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use mgp_lifecycle::Ended;
 use mgp_transport::{Accept, Connection, Until, Wire, connect, memory};
+use mgp_types::mcp::Implementation;
 use mgp_types::{Error, RpcService};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::oneshot;
@@ -11,8 +12,10 @@ use tower_layer::Layer;
 
 use crate::builder::{ClientAccept, ClientBuilder, Core, Prepared, Way};
 use crate::changes::Carried;
-use crate::handlers::Handlers;
-use crate::{Client, Link};
+use crate::{Client, Handlers, Link};
+
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+const BUFFER_BYTES: usize = 64 << 10;
 
 impl<L, I> ClientBuilder<L, I>
 where
@@ -136,5 +139,23 @@ where
     }
 }
 
-const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
-const BUFFER_BYTES: usize = 64 << 10;
+/// The service of a client without further layers.
+pub type PlainStack<W> = Core<W, Handlers>;
+
+impl Client<()> {
+    /// Returns the builder of a client called `name`.
+    pub fn builder(name: impl Into<String>, version: impl Into<String>) -> ClientBuilder {
+        ClientBuilder::new(Implementation::new(name, version))
+    }
+
+    /// Connects to a server inside this process, as tests do.
+    ///
+    /// # Errors
+    /// The handshake fails: see [`ClientEra::negotiate`](mgp_transport::era::ClientEra::negotiate).
+    pub async fn of<A>(server: A) -> Result<Client<PlainStack<mgp_transport::Wire>>, Error>
+    where
+        A: Accept<Service: Unpin + RpcService>,
+    {
+        Self::builder("in-process", env!("CARGO_PKG_VERSION")).in_process(server).await
+    }
+}

@@ -27,6 +27,8 @@ pub struct EventStream<S: RpcService> {
     client: Client<S>,
 }
 
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
+
 impl<S: RpcService> Client<S> {
     /// Subscribes to events, in the same way in both eras. From a server without sessions that does not push them, they
     /// are fetched every few seconds.
@@ -129,5 +131,3 @@ impl<S: RpcService> fmt::Debug for EventStream<S> {
         f.debug_struct("EventStream").field("answer", self.answer()).finish_non_exhaustive()
     }
 }
-
-const POLL_INTERVAL: Duration = Duration::from_secs(5);

@@ -84,19 +84,15 @@ mod handlers;
 mod headers;
 #[cfg(feature = "http")]
 mod http;
-mod lifecycle;
 mod link;
 mod pages;
-mod preset;
 mod progress;
 mod resources;
-mod service;
 mod streamed;
 mod subscription;
 mod supervise;
 mod tasks;
 mod tools;
-mod tools_discovery;
 #[cfg(all(unix, feature = "unix"))]
 mod unix;
 
@@ -105,6 +101,7 @@ pub use cache::{Cache, CacheFuture};
 pub use call::{Call, CallFuture};
 pub use changes::Change;
 pub use client::Client;
+pub use connect::PlainStack;
 pub use events::EventStream;
 pub use handlers::{Handlers, HandlersFuture, IntoReply};
 pub use headers::{HeaderMirror, HeaderMirrorFuture};
@@ -126,7 +123,6 @@ pub use mgp_types::{
     self as types, BoxedService, Error, Object, RawJson, Request, Response, Revision, RpcService, mcp, mgp,
 };
 pub use pages::{Listing, Pages};
-pub use preset::PlainStack;
 pub use serde_json::json;
 pub use streamed::Streamed;
 pub use subscription::Subscription;

@@ -81,6 +81,8 @@ enum Next {
     End,
 }
 
+const MAX_PAGES: usize = 10_000;
+
 impl<S: RpcService, P: Listing> Pages<S, P> {
     pub(crate) fn new(client: Client<S>) -> Self {
         Self { client, fetching: None, items: VecDeque::new(), next: Next::Page(None), seen: Vec::new() }
@@ -159,5 +161,3 @@ impl<S: RpcService, P: Listing> fmt::Debug for Pages<S, P> {
         f.debug_struct("Pages").field("at_hand", &self.items.len()).finish_non_exhaustive()
     }
 }
-
-const MAX_PAGES: usize = 10_000;

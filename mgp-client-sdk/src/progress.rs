@@ -56,6 +56,8 @@ impl ProgressRoutes {
     }
 }
 
+const MAX_UNTOLD: usize = 64;
+
 impl Slot {
     fn push(&self, report: ProgressParams) {
         let mut waiting = self.0.lock();
@@ -93,5 +95,3 @@ impl Drop for ProgressWatch {
         self.routes.slots.lock().remove(&self.token);
     }
 }
-
-const MAX_UNTOLD: usize = 64;

@@ -38,6 +38,10 @@ pub struct TaskState {
     pub message: Option<String>,
 }
 
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+const MIN_POLL_INTERVAL: Duration = Duration::from_millis(50);
+const MAX_POLL_INTERVAL: Duration = Duration::from_mins(1);
+
 impl<S: RpcService> Client<S> {
     /// Calls a tool that may go on as a task: the server of a session is asked to run it as a task if it can, a server
     /// without sessions decides by itself. The client has to be built with tasks.
@@ -205,7 +209,3 @@ impl<S> fmt::Debug for Task<S> {
         f.debug_struct("Task").field("id", &self.id).finish_non_exhaustive()
     }
 }
-
-const POLL_INTERVAL: Duration = Duration::from_secs(1);
-const MIN_POLL_INTERVAL: Duration = Duration::from_millis(50);
-const MAX_POLL_INTERVAL: Duration = Duration::from_mins(1);

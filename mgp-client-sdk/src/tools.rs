@@ -1,8 +1,12 @@
-//! Tools: listing and calling.
+//! Tools: listing, searching and calling.
 
 use mgp_types::json::write_string;
 use mgp_types::mcp::{CallToolResult, ListToolsParams, Tool};
-use mgp_types::{Error, Method, Object, Request, Response, RpcService};
+use mgp_types::mgp::{
+    DiscoverTools, DiscoveredTools, EvictTools, EvictedTools, RequestTools, RequestedTools, ToolSession,
+    method,
+};
+use mgp_types::{Error, Method, Object, Params, Request, Response, RpcService};
 use serde::Serialize;
 
 use crate::{Call, Client, Pages};
@@ -68,4 +72,26 @@ fn read_result(response: &Response) -> Result<CallToolResult, Error> {
             .is_ok_and(|result| result.contains("task") || result.contains("taskId"));
         if task { Error::misbehaved("the tool goes on as a task, which was not asked for") } else { error }
     })
+}
+
+impl<S: RpcService> Client<S> {
+    /// Searches for tools. Each found tool comes with all facts that a call needs, and can be called at once.
+    pub fn discover_tools(&self, wanted: &DiscoverTools) -> Call<S, DiscoveredTools> {
+        self.call(Request::with_body(method::TOOLS_DISCOVER, wanted), Response::body)
+    }
+
+    /// Asks for tools with certain capabilities. Found tools are in the session from then on.
+    pub fn request_tools(&self, wanted: &RequestTools) -> Call<S, RequestedTools> {
+        self.call(Request::with_body(method::TOOLS_REQUEST, wanted), Response::body)
+    }
+
+    /// Asks for the tools of the session, and the tokens that they take.
+    pub fn tool_session(&self) -> Call<S, ToolSession> {
+        self.call(Ok(Request::call(method::TOOLS_SESSION, Params::new())), Response::body)
+    }
+
+    /// Takes tools from the session, to make room in the context.
+    pub fn evict_tools(&self, tools: &EvictTools) -> Call<S, EvictedTools> {
+        self.call(Request::with_body(method::TOOLS_SESSION_EVICT, tools), Response::body)
+    }
 }

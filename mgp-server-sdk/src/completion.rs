@@ -181,6 +181,8 @@ pub(crate) fn complete(
     }))
 }
 
+const MAX_VALUES: usize = 100;
+
 /// Cuts the values to the number that the specification allows.
 fn bounded(mut completion: Completion) -> Completion {
     if completion.values.len() > MAX_VALUES {
@@ -197,5 +199,3 @@ fn written<T: Serialize>(result: &T) -> Result<Response, Error> {
         .map(Response::plain)
         .map_err(|error| Error::internal("the completion is not JSON").with_source(error))
 }
-
-const MAX_VALUES: usize = 100;

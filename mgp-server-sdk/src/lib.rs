@@ -79,7 +79,6 @@ mod catalog;
 mod change;
 mod completion;
 mod cx;
-mod draining;
 mod error;
 mod handle;
 mod method;

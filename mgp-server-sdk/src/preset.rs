@@ -1,12 +1,23 @@
-//! Serving in one line: a server on a transport, with safe limits.
+//! Serving in one line, with safe limits, until the client leaves or the server has drained.
 
+use std::future::{Future, pending};
+use std::time::Duration;
+
+use mgp_lifecycle::server::Life;
 use mgp_transport::{ConnectionLimits, Until, connect};
 use mgp_types::RpcService;
+use mgp_types::mgp::ShutdownReason;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tower_layer::Layer;
 
-use crate::draining::{drained, draining};
 use crate::{Core, Error, Server};
+
+/// The number of clients of a socket that are served at once; further ones wait.
+#[cfg(all(unix, feature = "unix"))]
+const MAX_CONNECTIONS: usize = 256;
+
+#[cfg(all(unix, feature = "unix"))]
+const PAUSE: std::time::Duration = std::time::Duration::from_millis(50);
 
 impl<L, S> Server<L>
 where
@@ -100,9 +111,46 @@ where
     }
 }
 
-/// The number of clients of a socket that are served at once; further ones wait.
-#[cfg(all(unix, feature = "unix"))]
-const MAX_CONNECTIONS: usize = 256;
+/// Waits until the server has drained; for ever, if it has no [`Life`].
+pub(crate) async fn drained(life: Option<Life>) {
+    match life {
+        Some(life) => drop(life.drained().await),
+        None => pending().await,
+    }
+}
 
-#[cfg(all(unix, feature = "unix"))]
-const PAUSE: std::time::Duration = std::time::Duration::from_millis(50);
+/// The time that calls have to finish when the process is asked to terminate.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Serves, and lets `life` drain when the process is asked to terminate.
+pub(crate) async fn draining<T>(life: &Life, serving: impl Future<Output = T>) -> T {
+    let stopping = async {
+        terminated().await;
+        life.shutdown(ShutdownReason::OperatorRequest, DRAIN_TIMEOUT).await;
+        pending().await
+    };
+    tokio::select! {
+        outcome = serving => outcome,
+        never = stopping => never,
+    }
+}
+
+#[cfg(unix)]
+async fn terminated() {
+    use tokio::signal::unix::{SignalKind, signal};
+    match signal(SignalKind::terminate()) {
+        Ok(mut signals) => drop(signals.recv().await),
+        Err(error) => {
+            tracing::warn!(%error, "the process cannot listen for the signal to terminate");
+            pending::<()>().await;
+        }
+    }
+}
+
+#[cfg(not(unix))]
+async fn terminated() {
+    // The wait fails only where there is no console, so that nobody can ask this way.
+    if tokio::signal::ctrl_c().await.is_err() {
+        pending::<()>().await;
+    }
+}

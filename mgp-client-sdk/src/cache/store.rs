@@ -114,6 +114,12 @@ impl CacheStore {
     }
 }
 
+const MAX_ENTRIES: usize = 256;
+const MAX_BYTES: usize = 8 << 20;
+const MAX_ENTRY_BYTES: usize = 1 << 20;
+/// The longest time for which a result is cached, which also keeps the clock from overflowing.
+const MAX_LIFETIME: Duration = Duration::from_hours(24);
+
 impl Keep {
     /// Caches the result, if the server allows it.
     pub(super) fn store(self, response: &Response) {
@@ -163,9 +169,3 @@ fn lifetime(response: &Response) -> Option<(Duration, bool)> {
     let private = result.text("cacheScope").is_none_or(|scope| scope != "public");
     Some((Duration::from_millis(ttl).min(MAX_LIFETIME), private))
 }
-
-const MAX_ENTRIES: usize = 256;
-const MAX_BYTES: usize = 8 << 20;
-const MAX_ENTRY_BYTES: usize = 1 << 20;
-/// The longest time for which a result is cached, which also keeps the clock from overflowing.
-const MAX_LIFETIME: Duration = Duration::from_hours(24);

@@ -1,8 +1,6 @@
 //! The innermost service of a client: it answers the server's requests and handles its notifications.
 
 mod registry;
-mod reply;
-mod roots;
 
 use std::fmt;
 use std::future::Future;
@@ -14,9 +12,8 @@ use mgp_stream::event::Subscriber;
 use mgp_types::{BoxFuture, Error, Kind, Method, Request, Response};
 use tower_service::Service;
 
-pub(crate) use self::registry::Registry;
-pub use self::reply::IntoReply;
-pub(crate) use self::roots::Roots;
+pub use self::registry::IntoReply;
+pub(crate) use self::registry::{Registry, Roots};
 use crate::cache::CacheStore;
 use crate::changes::Changes;
 use crate::progress::ProgressRoutes;

@@ -33,6 +33,9 @@ impl fmt::Display for Wrong {
     }
 }
 
+const ANNOTATION: &str = "x-mcp-header";
+const MAX_DEPTH: usize = 32;
+
 /// Returns the arguments that headers repeat, from the schema of a tool's arguments.
 pub(super) fn read(schema: &RawJson) -> Result<Vec<Mirrored>, Wrong> {
     let mut found = Vec::new();
@@ -118,9 +121,6 @@ fn contains(bytes: &[u8], part: &[u8]) -> bool {
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
-
-const ANNOTATION: &str = "x-mcp-header";
-const MAX_DEPTH: usize = 32;
 
 #[cfg(test)]
 mod tests {

@@ -69,6 +69,8 @@ impl<S: RpcService> Future for HeaderMirrorFuture<S> {
     }
 }
 
+const MAX_PAGES: usize = 100;
+
 /// Lists the tools again, until the called one was seen, and calls it once more.
 async fn list_and_retry<S: RpcService>(retry: Retry<S>, refusal: Error) -> Result<Response, Error> {
     let Retry { plans, mut inner, mut request } = retry;
@@ -99,5 +101,3 @@ impl<S: RpcService> fmt::Debug for HeaderMirrorFuture<S> {
         f.debug_struct("HeaderMirrorFuture").field("again", &self.again.is_some()).finish_non_exhaustive()
     }
 }
-
-const MAX_PAGES: usize = 100;

@@ -23,6 +23,9 @@ struct Inner {
 /// A function that attaches the headers' names and values to a request, in the transport's own type.
 pub(crate) type Attach = fn(&mut Extensions, Vec<(Box<str>, RawJson)>);
 
+/// The number of tools outside of all lists that are remembered.
+const MOST_KNOWN: usize = 4096;
+
 impl Plans {
     pub(crate) fn new(attach: Attach) -> Self {
         Self(Arc::new(Inner { tools: RwLock::default(), attach }))
@@ -114,9 +117,6 @@ impl Plans {
         response
     }
 }
-
-/// The number of tools outside of all lists that are remembered.
-const MOST_KNOWN: usize = 4096;
 
 fn value_at(arguments: &Object, path: &[String]) -> Option<RawJson> {
     let (first, rest) = path.split_first()?;

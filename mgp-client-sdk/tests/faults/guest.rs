@@ -1,3 +1,5 @@
+//! The actions of one client at a server, which follow from its seed.
+
 use std::fmt;
 use std::time::Duration;
 
@@ -126,7 +128,7 @@ impl Making {
         self.next - 1
     }
 
-    /// A call under an id that is in use, or was.
+    /// Returns a call under an id that is in use, or was.
     ///
     /// An id that was taken back is not used again: then nobody could tell for which of the two the answer is.
     fn used(&mut self, rng: &mut Rng) -> Move {

@@ -81,7 +81,7 @@ impl Process {
         Self::with(schedule.era, calls, schedule.opening.clone())
     }
 
-    /// A process that treats one call after the other as in `acts`; the calls' numbers begin with 0.
+    /// Returns a process that treats one call after the other as in `acts`; the calls' numbers begin with 0.
     pub(crate) fn acting(era: Revision, acts: &[Act]) -> Self {
         let turns = acts.iter().map(|act| Turn { after: Duration::ZERO, act: *act });
         Self::with(era, (0..).zip(turns).collect(), Vec::new())
@@ -111,7 +111,7 @@ impl Process {
         self.0.life.send_replace(Life::Over);
     }
 
-    /// The number of the next answer.
+    /// Returns the number of the next answer.
     fn serial(&self) -> usize {
         self.0.answers.fetch_add(1, Ordering::Relaxed)
     }
@@ -373,7 +373,7 @@ impl Session {
         self.send(Out::Write { bytes, piece, then: None }).await;
     }
 
-    /// What this server answers when nothing is wrong; answers to calls are to be noted.
+    /// Returns the right answer of this server; the caller notes answers to calls.
     fn reply(&self, request: &Value) -> (Vec<u8>, Option<Kind>) {
         let id = &request["id"];
         if let Some(nonce) = request_nonce(request) {

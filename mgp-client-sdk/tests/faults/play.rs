@@ -66,7 +66,7 @@ pub(crate) async fn connect((reader, writer): (Breakable, Breakable)) -> Result<
     builder().connect_io(reader, writer).await
 }
 
-/// The text of an answer, if it has any.
+/// Returns the text of an answer, if it has any.
 pub(crate) fn text(result: &CallToolResult) -> String {
     let first = result.content.first().and_then(|content| content.as_text());
     first.unwrap_or_default().to_owned()

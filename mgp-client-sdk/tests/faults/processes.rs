@@ -123,7 +123,7 @@ impl Server {
         }
     }
 
-    /// The number of the process that answered.
+    /// Returns the number of the process that answered.
     async fn call(&self) -> Result<u32, Error> {
         let nonce = self.calls.fetch_add(1, Ordering::Relaxed);
         let client = self.supervised.current()?;
@@ -133,7 +133,7 @@ impl Server {
         Ok(answer.next().unwrap().parse().unwrap())
     }
 
-    /// A call failed, `process` being the last one that answered.
+    /// Notes a failed call; `process` is the last one that answered.
     fn note(&self, error: &Error, process: u32) {
         let was_killed = process != 0 && self.killed.load(Ordering::Relaxed) == process;
         let recovery = error.recovery();

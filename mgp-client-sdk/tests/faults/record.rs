@@ -1,3 +1,5 @@
+//! The record of the scripted server: the messages that it saw and sent.
+
 use std::collections::HashMap;
 
 use serde_json::Value;
@@ -46,7 +48,7 @@ impl Record {
         self.ended.entry(session).or_insert_with(Instant::now);
     }
 
-    /// The numbers and ids of the calls of a session that came and have no answer yet.
+    /// Returns the numbers and ids of the calls of a session that came and have no answer yet.
     pub(crate) fn open(&self, session: usize) -> impl Iterator<Item = (u64, i64)> {
         let calls = self.calls.iter().flat_map(|(nonce, keys)| keys.iter().map(|key| (*nonce, *key)));
         calls
@@ -57,7 +59,7 @@ impl Record {
     }
 }
 
-/// The id of a message as a number, which all ids in these tests are.
+/// Returns the id of a message as a number, which all ids in these tests are.
 pub(crate) fn id(message: &Value) -> Option<i64> {
     message["id"].as_i64()
 }

@@ -60,7 +60,7 @@ where
     assert!(failed == 0, "{failed} seed(s) failed\n\n{report}");
 }
 
-/// Whether no single seed is asked for.
+/// Returns whether no single seed is asked for.
 pub(crate) fn runs_all_seeds() -> bool {
     std::env::var_os(SEED).is_none()
 }
@@ -86,7 +86,7 @@ async fn one(run: impl Future<Output = Vec<String>> + Send + 'static) -> Vec<Str
     wrong
 }
 
-/// How many more tasks there are than `before`, after those that are about to end have ended.
+/// Returns how many more tasks there are than `before`, after those that are about to end have ended.
 pub(crate) async fn left_over(before: usize) -> usize {
     for _ in 0..200 {
         if tasks() <= before {

@@ -1,3 +1,5 @@
+//! The schedule of one run on both sides, which follows from its seed.
+
 use std::fmt;
 use std::time::Duration;
 

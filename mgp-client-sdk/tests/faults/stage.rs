@@ -40,7 +40,7 @@ pub(crate) fn open<P: Part>(part: &Arc<P>, number: usize) -> (Breakable, Breakab
     near
 }
 
-/// What a server of `era` that speaks MGP answers to the handshake, if `message` is of it.
+/// Returns the answer of a server of `era` that speaks MGP, if `message` belongs to the handshake.
 pub(crate) fn greeting(extensions: &[&str], era: Revision, message: &Value) -> Option<Vec<u8>> {
     let method = message["method"].as_str()?;
     let is_greeting = matches!(method, "initialize" | "server/discover") && !message["id"].is_null();
@@ -70,7 +70,7 @@ async fn carry<P: Part>(part: Arc<P>, number: usize, far: Far) {
 }
 
 impl Voice {
-    /// Whether the connection took it.
+    /// Returns whether the connection took the message.
     pub(crate) async fn say(&self, bytes: &[u8]) -> bool {
         match &mut *self.writer.lock().await {
             Some(writer) => writer.write_all(bytes).await.is_ok(),

@@ -1,3 +1,5 @@
+//! The treatment of one request by the scripted server.
+
 use std::time::Duration;
 
 use crate::rng::Rng;

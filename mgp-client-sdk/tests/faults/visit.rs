@@ -25,7 +25,7 @@ struct Given {
     millis: u64,
 }
 
-/// The server of all guests.
+/// Returns the server of all guests.
 pub(crate) fn server() -> Server {
     Server::new("host", "1.0.0")
         .tool(Tool::new("echo", "Says its number."), async |Given { nonce, .. }: Given| nonce.to_string())
@@ -121,7 +121,7 @@ async fn read(reader: DuplexStream, paused: watch::Receiver<Option<Instant>>, se
     seen.lock().over = Some(Instant::now());
 }
 
-/// Whether the connection still takes it.
+/// Returns whether the connection still takes the message.
 async fn write(writer: &mut DuplexStream, era: Revision, what: Move) -> bool {
     let (bytes, piece) = match what {
         Move::Call { id, nonce, tool } => (call(era, id, nonce, tool), usize::MAX),

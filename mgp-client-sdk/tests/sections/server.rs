@@ -1,3 +1,5 @@
+//! The servers under test: their kinds, their places and the state of their handlers.
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;

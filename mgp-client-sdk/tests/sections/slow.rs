@@ -21,7 +21,7 @@ tests![
     a_caller_who_reads_nothing_loses_its_call if Leg::is_memory,
 ];
 
-/// Whether each call has a way back of its own.
+/// Returns whether each call has a way back of its own.
 fn has_own_stream(leg: Leg) -> bool {
     leg.transport == Transport::Http
 }

@@ -27,7 +27,7 @@ tests![
     a_plain_server_is_kept_alive_as_well if is_process,
 ];
 
-/// The tests with signals.
+/// Returns whether the leg runs the tests with signals.
 fn is_process(leg: Leg) -> bool {
     cfg!(target_os = "linux") && leg.transport == Transport::Stdio
 }

@@ -1,4 +1,4 @@
-//! What is refused as a call is not reached by any other shape of message.
+//! Ways around a refusal: a refused call stays refused in every other shape of message.
 
 use std::time::Duration;
 

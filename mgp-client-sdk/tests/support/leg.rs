@@ -65,7 +65,7 @@ impl Leg {
         }
     }
 
-    /// A client from `builder` of the server that listens at `url`.
+    /// Returns a client from `builder` of the server that listens at `url`.
     pub(crate) async fn reach<L, I>(self, url: &str, builder: ClientBuilder<L, I>) -> Result<Connected, Error>
     where
         I: Layer<Handlers>,

@@ -1,6 +1,5 @@
 //! The catalog: all tools, prompts and resources that a server offers at one moment.
 
-mod cursor;
 mod section;
 
 use std::collections::HashMap;
@@ -26,6 +25,9 @@ pub(crate) struct Catalog {
     pub(crate) completers: Arc<Completers>,
     pub(crate) methods: Arc<HashMap<Box<str>, Arc<dyn DynMethod>>>,
 }
+
+/// The page size of a list without pages.
+const ALL: usize = usize::MAX;
 
 impl Default for Catalog {
     fn default() -> Self {
@@ -54,6 +56,3 @@ impl Catalog {
         self.tools.iter().filter_map(|tool| RawJson::from_value(&tool.wire(dialect)).ok()).collect()
     }
 }
-
-/// The page size of a list without pages.
-const ALL: usize = usize::MAX;

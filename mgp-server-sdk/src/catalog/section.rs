@@ -8,7 +8,6 @@ use mgp_types::mgp::Extension;
 use mgp_types::{Error, RawJson, Revision, Session};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::cursor;
 use crate::error::Fault;
 
 /// An entry that a server registers and lists.
@@ -219,4 +218,17 @@ impl<T: Listed> Serialize for Entries<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.0.iter().map(|numbered| numbered.entry.wire(self.1)))
     }
+}
+
+/// Returns the cursor of a page that starts with the entry of this number.
+pub(super) fn write(number: u64) -> String {
+    format!("c{number:x}")
+}
+
+/// Returns the number behind a cursor; `None` if this server did not write the cursor.
+pub(super) fn read(cursor: &str) -> Option<u64> {
+    let digits = cursor.strip_prefix('c')?;
+    let number = u64::from_str_radix(digits, 16).ok()?;
+    // Each number has one spelling; the server never wrote any other.
+    (number > 0 && write(number) == cursor).then_some(number)
 }

@@ -27,6 +27,9 @@ struct Listening {
     runtime: Option<Handle>,
 }
 
+/// The number of resources that one client may subscribe to.
+pub(super) const MAX_SUBSCRIPTIONS: usize = 1024;
+
 impl Listeners {
     /// Pushes changes to the session from now on.
     pub(crate) fn open(&self, session: &Arc<Session>) {
@@ -106,7 +109,7 @@ impl Listeners {
                 if let Some(runtime) = listening.runtime.clone().or_else(|| Handle::try_current().ok()) {
                     drop(runtime.spawn(pushing));
                 } else {
-                    tracing::warn!("no runtime to push changes from");
+                    tracing::warn!("changes cannot be pushed without a tokio runtime");
                 }
             }
         }
@@ -148,6 +151,3 @@ pub(super) fn notification(change: &Change) -> Request {
 fn address(session: &Arc<Session>) -> usize {
     Arc::as_ptr(session).addr()
 }
-
-/// The number of resources that one client may subscribe to.
-pub(super) const MAX_SUBSCRIPTIONS: usize = 1024;

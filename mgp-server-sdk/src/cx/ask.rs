@@ -123,7 +123,7 @@ impl Cx {
     /// task has been answered already, and callbacks belong to calls.
     pub async fn callback<A: Send + 'static>(&self, key: &str, question: Callback<A>) -> Result<A, Error> {
         if self.task().is_some() {
-            return Err(Error::invalid_request("a task cannot ask by a callback; it can by `Cx::elicit`"));
+            return Err(Error::invalid_request("a task cannot send callbacks; use `Cx::elicit`"));
         }
         let shared = self.extras().shared.as_ref();
         let callbacks = shared.map_or_else(Callbacks::new, |shared| shared.about.callbacks.clone());

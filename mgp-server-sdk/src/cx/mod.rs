@@ -1,7 +1,6 @@
 //! The context of a call: the facts that a handler knows, and its way to the caller.
 
 mod ask;
-mod parts;
 mod tell;
 
 use std::fmt;
@@ -13,7 +12,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 pub use self::ask::{Ask, AskAll};
-use self::parts::Parts;
+use self::tell::Parts;
 use crate::ServerHandle;
 use crate::shared::Shared;
 use crate::task::TaskRun;

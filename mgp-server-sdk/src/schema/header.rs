@@ -20,6 +20,8 @@ struct HeaderParam {
     path: Vec<String>,
 }
 
+const KEYWORD: &str = "x-mcp-header";
+
 impl HeaderParams {
     /// Returns the arguments that `schema` wants repeated.
     ///
@@ -184,8 +186,6 @@ fn count(schema: &Value) -> usize {
 fn is_tchar(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
-
-const KEYWORD: &str = "x-mcp-header";
 
 #[cfg(test)]
 mod tests {

@@ -2,7 +2,6 @@
 
 mod form;
 mod header;
-mod parsed;
 mod validate;
 
 use schemars::generate::SchemaSettings;
@@ -13,8 +12,7 @@ pub(crate) use self::form::form_of;
 pub(crate) use self::header::HeaderParams;
 #[cfg(feature = "http")]
 pub use self::header::check_repeated_arguments;
-pub(crate) use self::parsed::is_checked_by_parsing;
-pub(crate) use self::validate::Validator;
+pub(crate) use self::validate::{Validator, is_checked_by_parsing};
 
 /// Returns the schema of the values that `T` is read from.
 pub(crate) fn read_by<T: JsonSchema>() -> Schema {

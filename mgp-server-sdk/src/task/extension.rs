@@ -7,7 +7,7 @@ use mgp_types::mcp::task_extension::{CreateTaskResult, DetailedTask, EXTENSION_I
 use mgp_types::mcp::{InputRequest, Map, ResultType};
 use mgp_types::{Error, Method, Object, RawJson, Request, Response, Session};
 
-use super::clock::iso_8601;
+use super::entry::iso_8601;
 use super::entry::{Outcome, Task};
 use super::store::{TaskStore, error_json};
 

@@ -3,10 +3,12 @@
 use std::sync::{Arc, Weak};
 
 use mgp_types::mcp::meta::key;
-use mgp_types::{Context, Error, Method, Object, Outbox, Params, RawJson, StreamId};
+use mgp_types::{
+    BoxFuture, Context, Error, Method, Object, Outbox, OutboxPort, Params, RawJson, Request, Response,
+    StreamId,
+};
 
 use super::entry::{Outcome, Task};
-use super::port::QuestionPort;
 use super::store::TaskStore;
 
 /// A task, as its own work sees it.
@@ -68,4 +70,32 @@ pub(super) fn relate(params: &mut Params, id: &str) {
     let mut meta = params.get("_meta").and_then(|meta| Object::from_raw(&meta).ok()).unwrap_or_default();
     meta.set(key::RELATED_TASK, related.to_raw());
     params.set("_meta", meta.to_raw());
+}
+
+/// The target of a task's questions instead of the client: they wait with the task.
+pub(super) struct QuestionPort {
+    run: TaskRun,
+    key: Box<str>,
+}
+
+impl QuestionPort {
+    pub(super) fn new(run: TaskRun, key: &str) -> Self {
+        Self { run, key: key.into() }
+    }
+}
+
+impl OutboxPort for QuestionPort {
+    fn notify(&self, _: StreamId, _: Request) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn call(&self, _: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
+        let answer = self.run.task.ask(&self.key, request.method, request.params);
+        self.run.announce();
+        Box::pin(async move {
+            // A question that is dropped without an answer means that the task is over, and its work about to be
+            // stopped.
+            answer.await.unwrap_or_else(|_| Err(Error::cancelled())).map(Response::new)
+        })
+    }
 }

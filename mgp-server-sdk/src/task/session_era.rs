@@ -6,7 +6,7 @@ use std::time::Duration;
 use mgp_types::mcp::task::{self, CreateTaskResult, ListTasksResult, TaskMetadata, TaskStatus};
 use mgp_types::{Error, Method, Object, Request, Response};
 
-use super::clock::iso_8601;
+use super::entry::iso_8601;
 use super::entry::{Outcome, Question, Task};
 use super::run::relate;
 use super::store::TaskStore;

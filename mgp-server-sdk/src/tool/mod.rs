@@ -5,18 +5,17 @@ mod entry;
 mod error;
 mod handler;
 mod result;
-mod security;
 
 use mgp_types::RawJson;
 use mgp_types::mcp::{self, Icon, Meta, ToolAnnotations};
 use mgp_types::mgp::ToolSecurity;
 
+use self::entry::ListedSecurity;
 pub(crate) use self::entry::ToolEntry;
 pub use self::error::ToolError;
 pub use self::handler::ToolHandler;
 pub(crate) use self::handler::{Input, ToolFuture, form};
 pub use self::result::{IntoToolResult, Json, ToolResult};
-use self::security::ListedSecurity;
 
 /// The description of a tool; [`Server::tool`](crate::Server::tool) adds the function that it runs.
 #[derive(Debug, Clone)]

@@ -42,7 +42,7 @@ impl<S: RpcService> Incoming<S> {
             (Some(Unclear::Anything(why)), None) => self.refuse(why, None, writes),
             // A notification gets no answer.
             (Some(Unclear::Request(why)), None) => {
-                tracing::warn!(%why, "a notification is too long and was dropped")
+                tracing::warn!(%why, "a notification is too long and was dropped");
             }
             (None, _) => {}
         }

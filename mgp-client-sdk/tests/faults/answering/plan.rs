@@ -1,3 +1,5 @@
+//! The plan of a run with a server that asks: its questions, and the client's treatment of them.
+
 use std::fmt;
 use std::time::Duration;
 
@@ -98,7 +100,7 @@ impl Question {
         }
     }
 
-    /// When it is asked.
+    /// Returns the times of the question.
     pub(super) fn times(&self) -> impl Iterator<Item = Duration> {
         self.at.into_iter().flatten()
     }

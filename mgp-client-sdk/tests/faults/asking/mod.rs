@@ -1,4 +1,4 @@
-//! Tools that ask their client, whose answers are lost, doubled, late, or somebody else's.
+//! Tools that ask their client; answers are lost, doubled, late, or come from another client.
 
 mod judge;
 mod plan;
@@ -33,7 +33,7 @@ async fn answers_that_are_lost_doubled_late_or_of_others() {
     counted(Plan::from_seed, run, &least).await;
 }
 
-/// All that is wrong with one run.
+/// Returns all faults of one run.
 async fn run(plan: Plan, tally: Tally) -> Vec<String> {
     let visit = Visit::make(&accept(), &plan).await;
     violations(&plan, &visit, &tally)
@@ -63,7 +63,7 @@ fn accept() -> impl Accept<Service: Unpin> + use<> {
         .unwrap()
 }
 
-/// What can be answered to a question: nothing that is an answer to another one.
+/// Returns the options of a question; no other question has them.
 fn options(nonce: u64) -> [String; 2] {
     [format!("{nonce}-a"), format!("{nonce}-b")]
 }
@@ -171,7 +171,7 @@ async fn remind(chore: mpsc::Sender<Chore>, at: Instant, what: Chore) {
     let _ = chore.send(what).await;
 }
 
-/// What is answered to a question, and after how long.
+/// Returns the answers to a question, and their delays.
 fn answers_to(plan: &Plan, message: &Value, asked: &mut Vec<u64>) -> Vec<(Duration, Chore)> {
     let params = &message["params"];
     let nonce: u64 =

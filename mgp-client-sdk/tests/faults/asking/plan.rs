@@ -1,3 +1,5 @@
+//! The plan of a run with a tool that asks: its calls, and the answers of its client.
+
 use std::fmt;
 use std::time::Duration;
 

@@ -26,7 +26,7 @@ async fn events_over_connections_that_break() {
     counted(Plan::from_seed, run, &least).await;
 }
 
-/// All that is wrong with one run.
+/// Returns all faults of one run.
 async fn run(plan: Plan, tally: Tally) -> Vec<String> {
     let peer = Peer::new(plan);
     let (calm, is_calm) = watch::channel(false);

@@ -1,3 +1,5 @@
+//! The plan of a run with events: the events, and the breaks of the connections.
+
 use std::fmt;
 use std::time::Duration;
 

@@ -1,3 +1,5 @@
+//! The actions of one client at a server that streams, which follow from its seed.
+
 use std::fmt;
 use std::time::Duration;
 

@@ -60,7 +60,7 @@ impl Peer {
         }
     }
 
-    /// Whether the call was answered.
+    /// Returns whether the call was answered.
     fn is_over(&self, nonce: u64) -> bool {
         let record = self.record();
         let said = record.said.get(&nonce);
@@ -100,7 +100,7 @@ impl Peer {
         }
     }
 
-    /// What is missed: numbers of chunks, of which there are so many.
+    /// Sends the missing chunks again.
     async fn send_again(&self, id: i64, nonce: u64, missing: Vec<u64>, voice: &Voice) {
         let again = self.calls[&nonce].again;
         let first = missing.first().copied();
@@ -252,7 +252,7 @@ impl Part for Peer {
     }
 }
 
-/// The chunk number `index` of the call with this number. Whoever reads it can tell both by its text.
+/// Returns the chunk number `index` of the call with this number. Whoever reads it can tell both by its text.
 fn chunk(id: &Value, index: &Value, nonce: u64, text: &str) -> Vec<u8> {
     let content = json!({"type": "text", "text": format!("{nonce}:{text}")});
     let params = json!({"request_id": id, "index": index, "content": content, "done": false});
@@ -293,5 +293,5 @@ fn stray_bytes(id: &Value, nonce: u64, stray: Stray, last_answered: Option<i64>)
     }
 }
 
-/// Timers are as fine as this.
+/// The precision of timers.
 pub(super) const SOON: Duration = Duration::from_millis(2);

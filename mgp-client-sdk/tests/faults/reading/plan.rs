@@ -1,3 +1,5 @@
+//! The plan of a run with streamed results: the calls, their readers and the server.
+
 use std::fmt;
 use std::time::Duration;
 

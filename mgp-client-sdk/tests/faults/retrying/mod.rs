@@ -37,7 +37,7 @@ async fn attempts_that_fail_in_all_ways() {
     counted(Plan::from_seed, run, &least).await;
 }
 
-/// All that is wrong with one run.
+/// Returns all faults of one run.
 async fn run(plan: Plan, tally: Tally) -> Vec<String> {
     let peer = Peer::new(&plan);
     let seen = play(&plan, &peer).await;

@@ -1,3 +1,5 @@
+//! A server that fails as its plan says.
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -93,14 +95,14 @@ impl Peer {
 }
 
 impl Made {
-    /// Whether it is in work at that moment, and is not about to end.
+    /// Returns whether the attempt is in work at that moment, and is not about to end.
     pub(super) fn is_in_work(&self, at: Instant) -> bool {
         let ends = self.answered.into_iter().chain(self.taken_back).min();
         self.at <= at && ends.is_none_or(|end| end > at + SOON)
     }
 }
 
-/// Timers are as fine as this.
+/// The precision of timers.
 pub(super) const SOON: Duration = Duration::from_millis(2);
 
 impl Part for Peer {

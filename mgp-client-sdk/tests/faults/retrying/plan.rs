@@ -1,3 +1,5 @@
+//! The plan of a run with layers that try again: its calls, and the outcome of each attempt.
+
 use std::fmt;
 use std::time::Duration;
 
@@ -63,7 +65,7 @@ pub(super) struct Failure {
 }
 
 impl Failure {
-    /// Whether the code says that the tool did not run.
+    /// Returns whether the code says that the tool did not run.
     pub(super) const fn is_refusal(self) -> bool {
         matches!(
             self.code,

@@ -1,4 +1,4 @@
-//! What has to hold of a server that is kept alive.
+//! The rules for a server that is kept alive.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::plan::{Death, Plan};
 use super::{Call, SOON, Seen};
 use crate::tally::Tally;
 
-/// All that is wrong with a run.
+/// Returns all faults of a run.
 pub(super) fn violations(plan: &Plan, record: &Record, seen: &Seen, tally: &Tally) -> Vec<String> {
     let mut wrong = record.odd.clone();
     wrong.extend(seen.wrong.iter().cloned());

@@ -35,7 +35,7 @@ async fn connections_that_crash_hang_and_garble() {
     counted(Plan::from_seed, run, &least).await;
 }
 
-/// All that is wrong with one run.
+/// Returns all faults of one run.
 async fn run(plan: Plan, tally: Tally) -> Vec<String> {
     let peer = Peer::new(&plan);
     let seen = play(&plan, &peer).await;
@@ -146,5 +146,5 @@ async fn call(server: PlainSupervised, nonce: u64, timeout: Duration) -> Call {
 
 /// Every attempt at anything ends by then.
 const LONGEST: Duration = Duration::from_mins(30);
-/// Timers are as fine as this.
+/// The precision of timers.
 const SOON: Duration = Duration::from_millis(2);

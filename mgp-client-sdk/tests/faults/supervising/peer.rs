@@ -1,3 +1,5 @@
+//! A server whose connections go as its plan says.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -35,7 +37,7 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// The connections that are open.
+    /// Returns the connections that are open.
     pub(super) fn open(&self) -> Vec<usize> {
         (0..self.opened.len()).filter(|number| !self.ended.contains_key(number)).collect()
     }
@@ -50,7 +52,7 @@ impl Peer {
         self.record.lock()
     }
 
-    /// A connection to the server.
+    /// Returns a connection to the server.
     pub(super) fn open(self: &Arc<Self>) -> (Breakable, Breakable) {
         let mut record = self.record.lock();
         let number = record.opened.len();

@@ -1,3 +1,5 @@
+//! The plan of a run with a supervisor: the connections, the orders and the calls.
+
 use std::fmt;
 use std::time::Duration;
 

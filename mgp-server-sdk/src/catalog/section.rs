@@ -135,7 +135,7 @@ impl<T: Listed> Section<T> {
     pub(crate) fn page(&self, dialect: Dialect, cursor: Option<&str>) -> Result<RawJson, Error> {
         let start = match cursor {
             None | Some("") => 0,
-            Some(cursor) => cursor::read(cursor)
+            Some(cursor) => read_cursor(cursor)
                 .filter(|start| *start < self.next)
                 .ok_or_else(|| Error::invalid_params("the cursor is not one of this server"))?,
         };
@@ -208,7 +208,7 @@ impl<T: Listed> Serialize for List<'_, T> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry(T::MEMBER, &Entries(self.entries, self.dialect))?;
         if let Some(next) = self.next {
-            map.serialize_entry("nextCursor", &cursor::write(next))?;
+            map.serialize_entry("nextCursor", &write_cursor(next))?;
         }
         map.end()
     }
@@ -221,14 +221,14 @@ impl<T: Listed> Serialize for Entries<'_, T> {
 }
 
 /// Returns the cursor of a page that starts with the entry of this number.
-pub(super) fn write(number: u64) -> String {
+fn write_cursor(number: u64) -> String {
     format!("c{number:x}")
 }
 
 /// Returns the number behind a cursor; `None` if this server did not write the cursor.
-pub(super) fn read(cursor: &str) -> Option<u64> {
+fn read_cursor(cursor: &str) -> Option<u64> {
     let digits = cursor.strip_prefix('c')?;
     let number = u64::from_str_radix(digits, 16).ok()?;
     // Each number has one spelling; the server never wrote any other.
-    (number > 0 && write(number) == cursor).then_some(number)
+    (number > 0 && write_cursor(number) == cursor).then_some(number)
 }

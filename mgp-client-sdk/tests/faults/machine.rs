@@ -2,7 +2,7 @@
 
 use std::fs;
 
-/// What this process holds.
+/// The resources that this process holds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Held {
     pub(crate) descriptors: usize,

@@ -10,7 +10,7 @@ use tokio::runtime::Handle;
 
 use crate::tally::Tally;
 
-/// How often each family is run.
+/// The number of times that each family is run.
 pub(crate) const SEEDS: u64 = 1000;
 
 /// Names the one seed that is to be run.
@@ -119,5 +119,5 @@ thread_local! {
 
 /// No run takes as long, in its own time.
 const LONGEST: Duration = Duration::from_hours(1);
-/// How many failures are told in full.
+/// The number of failures that are printed in full.
 const SHOWN: u64 = 3;

@@ -42,7 +42,7 @@ async fn family(trouble: Trouble) {
     seeds(plan, run).await;
 }
 
-/// One call of a guest.
+/// A call of a guest.
 struct Asked {
     nonce: u64,
     tool: Tool,
@@ -88,7 +88,7 @@ fn violations(guest: &Guest, visit: &Visit) -> Vec<String> {
     wrong
 }
 
-/// What came under one id, and what was asked under it.
+/// The request under one id, and its answers.
 struct Judge<'a> {
     asked: &'a [Asked],
     answers: &'a [(Instant, Value)],
@@ -210,7 +210,7 @@ async fn more_calls_than_allowed_are_refused_and_the_rest_goes_on() {
     assert_eq!(outcomes[5..], [None; 10]);
 }
 
-/// How long a server goes on with what is in work when nothing more comes.
+/// The time for which a server goes on with its work when no more messages come.
 const DRAIN: Duration = Duration::from_secs(1);
 /// The precision of timers.
 const SOON: Duration = Duration::from_millis(2);

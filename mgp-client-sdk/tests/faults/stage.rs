@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use crate::frames;
 use crate::pipe::{Breakable, Far, Pipe};
 
-/// What a server does with what it is told.
+/// The reactions of a server to its messages.
 pub(crate) trait Part: Send + Sync + 'static {
     /// Takes a message in, one after the other, and returns what is done about it, which ends with the connection.
     fn take(self: Arc<Self>, message: Value, voice: Voice) -> impl Future<Output = ()> + Send + 'static;
@@ -20,7 +20,7 @@ pub(crate) trait Part: Send + Sync + 'static {
     fn ended(&self, _number: usize) {}
 }
 
-/// What a server says on one connection.
+/// The voice of a server on one connection.
 #[derive(Clone)]
 pub(crate) struct Voice {
     /// Of the connection.
@@ -90,7 +90,7 @@ impl Voice {
 }
 
 impl Crash {
-    /// It is now.
+    /// Tells all waiters that the crash happens now.
     pub(crate) fn happen(&self) {
         self.0.send_replace(true);
     }

@@ -38,16 +38,16 @@ pub(crate) fn server() -> Server {
         })
 }
 
-/// What a guest saw.
+/// The record of a guest.
 #[derive(Debug, Default)]
 pub(crate) struct Visit {
-    /// When each move was made; those after the end of the connection are missing.
+    /// The time at which each move was made; those after the end of the connection are missing.
     pub(crate) made: Vec<Instant>,
-    /// What came under each id.
+    /// The messages that came under each id.
     pub(crate) answers: HashMap<i64, Vec<(Instant, Value)>>,
-    /// When the guest began to leave.
+    /// The time at which the guest began to leave.
     pub(crate) leaving: Option<Instant>,
-    /// When the connection was over.
+    /// The time at which the connection was over.
     pub(crate) over: Option<Instant>,
 }
 

@@ -20,11 +20,11 @@ use tower_layer::{Identity, Stack};
 use crate::dial::Speaks;
 use crate::seen::Seen;
 
-/// What this implementation has never heard of, in forms that others could lose.
+/// Members that this implementation does not know, in forms that others could lose.
 pub(crate) const STRANGE: &str =
     r#"{"x-vendor":{"nested":[1.50,null,{"é":"\ud83d\ude00"}]},"number":1e400,"empty":"","flag":false}"#;
 
-/// How many entries a page of a list holds.
+/// The number of entries that a page of a list holds.
 pub(crate) const PAGE: usize = 8;
 
 /// Serves on this process' standard input and output, which the client of a test is at the other end of.
@@ -51,14 +51,14 @@ pub(crate) fn server(speaks: Speaks) -> Server<Stack<Seen, Identity>> {
     server.layer(seen)
 }
 
-/// What the handlers share.
+/// The state that the handlers share.
 struct State {
     seen: Seen,
     /// A call that would never have ended was ended.
     stopped: Notify,
     /// A task that would never have ended has begun.
     begun: Notify,
-    /// What a notification said.
+    /// The text of a notification.
     heard: Mutex<mpsc::UnboundedReceiver<String>>,
 }
 

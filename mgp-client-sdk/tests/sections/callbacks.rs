@@ -32,7 +32,7 @@ fn is_session_in_memory(leg: Leg) -> bool {
     leg.is_memory() && !leg.is_stateless()
 }
 
-/// What was asked, in words.
+/// The questions, in words.
 type Asked = Arc<Mutex<Vec<String>>>;
 
 /// Answers each question with what its type suggests.

@@ -68,7 +68,7 @@ impl Leg {
 pub(crate) struct Host {
     leg: Leg,
     kind: Kind,
-    /// What the server shares with the test if it is [inside](Leg::is_inside).
+    /// The state that the server shares with the test if it is [inside](Leg::is_inside).
     pub(crate) state: Arc<State>,
     at: At,
     serving: Option<JoinHandle<Result<(), mgp_server_sdk::Error>>>,

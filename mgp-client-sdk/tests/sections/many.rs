@@ -48,7 +48,7 @@ const NOUNS: [&str; 10] = [
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Which {
-    /// Which one it is.
+    /// The id of the item.
     id: String,
 }
 

@@ -16,7 +16,7 @@ pub(crate) struct Raw {
     revision: Revision,
     extensions: Vec<&'static str>,
     pub(crate) state: Arc<State>,
-    /// What came and was not what was waited for.
+    /// The messages that came before the expected one.
     pub(crate) passed: Vec<Value>,
 }
 

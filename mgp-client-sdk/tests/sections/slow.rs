@@ -26,7 +26,7 @@ fn has_own_stream(leg: Leg) -> bool {
     leg.transport == Transport::Http
 }
 
-/// What is on its way between a server and a reader that has stopped is less than this.
+/// A number above that of the messages on their way between a server and a reader that has stopped.
 const IN_BETWEEN: u64 = 8000;
 
 /// Waits until nothing more has been streamed for a while, and says how much was.

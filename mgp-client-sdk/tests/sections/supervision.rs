@@ -159,7 +159,7 @@ async fn a_call_may_wait_for_a_server_that_comes_back(leg: Leg) {
     assert_ne!(crate::host::text(&result), killed.to_string());
 }
 
-/// What was recorded.
+/// The recorded events.
 #[derive(Debug, Clone, Default)]
 struct Records(Arc<Mutex<Vec<AuditEvent>>>);
 

@@ -13,7 +13,7 @@ use crate::server::State;
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Count {
     to: u32,
-    /// What stands before each number.
+    /// The text before each number.
     #[serde(default)]
     label: String,
 }

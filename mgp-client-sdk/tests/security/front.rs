@@ -16,7 +16,7 @@ use tower_service::Service;
 
 use crate::kernel::{From, Kernel, Named};
 
-/// What answers the clients of the gateway.
+/// The service that answers the clients of the gateway.
 #[derive(Clone)]
 pub(crate) struct Front(Named<BoxedService>);
 

@@ -36,7 +36,7 @@ use crate::held::Held;
 pub(crate) const AGENT: &str = "agent.one";
 pub(crate) const SERVER: &str = "tool.upstream";
 
-/// How a stack differs from the usual one.
+/// The differences of a stack from the usual one.
 pub(crate) struct Setup {
     pub(crate) rules: ToolRules,
     pub(crate) settings: PermissionSettings,
@@ -250,7 +250,7 @@ impl<S: RpcService> Service<Request> for Named<S> {
     }
 }
 
-/// What was written to a server.
+/// The bytes that were written to a server.
 #[derive(Clone, Default)]
 pub(crate) struct Frames(Arc<Mutex<Vec<u8>>>);
 

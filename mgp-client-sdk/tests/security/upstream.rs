@@ -11,7 +11,7 @@ use serde_json::Value;
 use tower_layer::{Identity, Layer, Stack};
 use tower_service::Service;
 
-/// What reached a server: method and parameters.
+/// The requests that reached a server: method and parameters.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reached(Arc<Mutex<Vec<(String, Value)>>>);
 

@@ -15,7 +15,7 @@ pub(crate) const SERVE: &str = "--serve";
 pub(crate) type Connected = Client<BoxedService>;
 pub(crate) type Builder = ClientBuilder<Stack<Erase, Identity>>;
 
-/// One way between client and server.
+/// A way between client and server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Leg {
     pub(crate) revision: Revision,

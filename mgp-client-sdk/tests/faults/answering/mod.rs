@@ -63,13 +63,13 @@ struct Peer {
 
 #[derive(Default)]
 struct Record {
-    /// When the call was made.
+    /// The time at which the call was made.
     start: Option<Instant>,
-    /// Which question was asked, and when.
+    /// The questions that were asked, with their times.
     asked: Vec<(usize, Instant)>,
-    /// Which question a handler was started for.
+    /// The questions that a handler was started for.
     handled: Vec<(usize, Instant)>,
-    /// What came in answer.
+    /// The answers that came.
     responses: Vec<(Value, Instant)>,
     ended: Option<Instant>,
 }

@@ -29,7 +29,7 @@ struct Judge<'a> {
     tally: &'a Tally,
 }
 
-/// What one question comes to.
+/// The outcome of one question.
 struct Settled {
     at: Instant,
     /// The text of the result; `None` if there was no answer in time, or no call any more.

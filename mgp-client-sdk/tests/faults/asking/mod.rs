@@ -68,9 +68,9 @@ fn options(nonce: u64) -> [String; 2] {
     [format!("{nonce}-a"), format!("{nonce}-b")]
 }
 
-/// What both clients did and saw.
+/// The record of both clients.
 struct Visit {
-    /// When each call was made, by its number.
+    /// The time at which each call was made, by its number.
     made: Vec<(u64, Instant)>,
     taken_back: Vec<(u64, Instant)>,
     /// The answers that were sent, each under an id of its own.
@@ -88,7 +88,7 @@ struct Sent {
     what: What,
 }
 
-/// What is to be done next.
+/// The next thing to do.
 enum Chore {
     Call(Planned),
     TakeBack(u64),

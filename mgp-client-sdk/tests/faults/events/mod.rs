@@ -44,14 +44,14 @@ async fn run(plan: Plan, tally: Tally) -> Vec<String> {
     reader.wrong
 }
 
-/// One who reads the events of all connections.
+/// A reader of the events of all connections.
 struct Reader {
-    /// What the next connection is to be asked for.
+    /// The wish for the next connection.
     wanted: EventSubscribe,
     /// The subscription that is read, and the number of its next event.
     subscription: Option<String>,
     next: u64,
-    /// What came, of each kind.
+    /// The number of items of each kind.
     counted: Vec<(&'static str, usize)>,
     wrong: Vec<String>,
 }

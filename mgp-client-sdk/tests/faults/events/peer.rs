@@ -16,20 +16,20 @@ use crate::stage::{Part, Voice, greeting};
 pub(super) struct Peer {
     plan: Plan,
     start: Instant,
-    /// How many events of the current subscription there are.
+    /// The number of events of the current subscription.
     last: watch::Sender<u64>,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
-    /// How often there was a new subscription; its number is part of its name.
+    /// The number of subscriptions so far, which is part of the current one's name.
     subscription: usize,
-    /// How many events had happened when it was opened.
+    /// The number of events that had happened when it was opened.
     opened_at: u64,
-    /// How many connections there have been.
+    /// The number of connections.
     connections: usize,
-    /// How many questions of the current connection were answered.
+    /// The number of answered questions of the current connection.
     answered: usize,
 }
 

@@ -79,7 +79,7 @@ impl Visit {
     }
 }
 
-/// One call, and all that there is about it.
+/// One call, with all messages about it.
 struct Judge<'a> {
     plan: &'a Plan,
     visit: &'a Visit,
@@ -275,7 +275,7 @@ impl Judge<'_> {
     }
 }
 
-/// How long a server goes on with what is in work when nothing more comes.
+/// The time for which a server goes on with its work when no more messages come.
 pub(super) const DRAIN: Duration = Duration::from_secs(1);
 /// The precision of timers.
 const SOON: Duration = Duration::from_millis(2);

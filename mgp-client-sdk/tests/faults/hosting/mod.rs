@@ -51,10 +51,10 @@ async fn run(plan: Plan, tally: Tally) -> Vec<String> {
     wrong
 }
 
-/// What the server has beside its parts.
+/// The state of the server beside its parts.
 #[derive(Clone, Default)]
 struct Host {
-    /// How many handlers run.
+    /// The number of handlers that run.
     running: Arc<AtomicUsize>,
 }
 
@@ -111,10 +111,10 @@ impl Drop for Running {
     }
 }
 
-/// What the client did and saw.
+/// The record of the client.
 #[derive(Debug)]
 struct Visit {
-    /// When each move was made; those after the end of the connection are missing.
+    /// The time at which each move was made; those after the end of the connection are missing.
     made: Vec<Instant>,
     leaving: Instant,
     seen: Vec<(Instant, Value)>,

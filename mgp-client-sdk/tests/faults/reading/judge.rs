@@ -31,7 +31,7 @@ struct Judge<'a> {
     planned: &'a Planned,
     seen: &'a Seen,
     record: &'a Record,
-    /// What the server said about the call.
+    /// The server's messages about the call.
     said: &'a [(Instant, Step)],
 }
 

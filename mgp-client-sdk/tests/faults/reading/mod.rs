@@ -65,7 +65,7 @@ async fn run(plan: Plan, tally: Tally) -> Vec<String> {
     violations(&plan, &peer.record(), &seen)
 }
 
-/// What came of one call.
+/// The outcome of one call.
 #[derive(Debug)]
 struct Seen {
     nonce: u64,
@@ -101,7 +101,7 @@ impl Seen {
     }
 }
 
-/// How stopping a call went.
+/// The outcome of stopping a call.
 #[derive(Debug)]
 struct Cancelled {
     asked: Instant,

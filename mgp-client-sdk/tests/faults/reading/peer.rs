@@ -20,22 +20,22 @@ pub(super) struct Peer {
     pub(super) crash: Crash,
 }
 
-/// What the server saw and did.
+/// The record of the server: the messages that it saw and sent.
 #[derive(Debug, Default)]
 pub(super) struct Record {
     /// The calls that came, by their ids.
     pub(super) calls: HashMap<i64, u64>,
-    /// How often each call came.
+    /// The number of times that each call came.
     pub(super) came: HashMap<u64, usize>,
-    /// What was said about each call, in order.
+    /// The messages about each call, in order.
     pub(super) said: HashMap<u64, Vec<(Instant, Step)>>,
     /// The calls that were taken back, and how often.
     pub(super) taken_back: HashMap<u64, usize>,
     /// The calls that were asked to be stopped, and how often.
     pub(super) stopped: HashMap<u64, usize>,
-    /// When the connection ended.
+    /// The time at which the connection ended.
     pub(super) ended: Option<Instant>,
-    /// What the client should not have said.
+    /// The wrong messages of the client.
     pub(super) odd: Vec<String>,
     last_answered: Option<i64>,
 }

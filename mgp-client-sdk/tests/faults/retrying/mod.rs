@@ -46,7 +46,7 @@ async fn run(plan: Plan, tally: Tally) -> Vec<String> {
     violations(&plan, &peer.record(), &seen, &tally)
 }
 
-/// What came of one call.
+/// The outcome of one call.
 #[derive(Debug)]
 struct Seen {
     nonce: u64,
@@ -54,7 +54,7 @@ struct Seen {
     ended: Instant,
     /// The text of the answer; `None` if the call was dropped.
     outcome: Option<Result<String, Error>>,
-    /// Where the breaker was in the end.
+    /// The state of the breaker in the end.
     breaker: BreakerState,
 }
 

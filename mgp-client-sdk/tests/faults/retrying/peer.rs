@@ -21,7 +21,7 @@ pub(super) struct Peer {
     record: Mutex<Record>,
 }
 
-/// What the server saw and did.
+/// The record of the server: the messages that it saw and sent.
 #[derive(Debug, Default)]
 pub(super) struct Record {
     /// The attempts at each call, in order.
@@ -30,14 +30,14 @@ pub(super) struct Record {
     pub(super) ended: Option<Instant>,
 }
 
-/// One attempt.
+/// An attempt.
 #[derive(Debug)]
 pub(super) struct Made {
     pub(super) at: Instant,
     pub(super) attempt: Attempt,
-    /// When it was answered, if it was.
+    /// The time at which it was answered, if it was.
     pub(super) answered: Option<Instant>,
-    /// When it was taken back, if it was.
+    /// The time at which it was taken back, if it was.
     pub(super) taken_back: Option<Instant>,
 }
 

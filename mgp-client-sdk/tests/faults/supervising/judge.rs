@@ -118,7 +118,8 @@ fn one_outcome(plan: &Plan, record: &Record, call: &Call, tally: &Tally) -> Opti
     }
 }
 
-/// Who crashes is noticed at once; who is only silent, when the supervisor has asked often enough.
+/// Returns a fault if a loss was noticed late: a crash shows at once, silence when the supervisor has asked often
+/// enough.
 fn lost_in_time(plan: &Plan, record: &Record, call: &Call, connection: Option<usize>) -> Option<String> {
     let connection = connection?;
     let ended: Option<Instant> = record.ended.get(&connection).copied();
@@ -133,5 +134,5 @@ fn lost_in_time(plan: &Plan, record: &Record, call: &Call, connection: Option<us
     (crashed && call.ended > ended + SOON).then(|| format!("the connection was lost at {ended:?}"))
 }
 
-/// How long a server may take to close.
+/// The time that a server may take to close.
 const CLOSING: Duration = Duration::from_secs(6);

@@ -42,12 +42,12 @@ async fn run(plan: Plan, tally: Tally) -> Vec<String> {
     violations(&plan, &peer.record(), &seen, &tally)
 }
 
-/// What there was to see.
+/// The record of the run.
 struct Seen {
     calls: Vec<Call>,
     /// Each change of the server's state, with how many connections there had been.
     changes: Vec<(Instant, LifecycleChange, usize)>,
-    /// When something was ordered.
+    /// The times of the orders.
     orders: Vec<Instant>,
     wrong: Vec<String>,
 }
@@ -58,7 +58,7 @@ struct Call {
     timeout: Duration,
     started: Instant,
     ended: Instant,
-    /// Where the server was when the call began.
+    /// The state of the server when the call began.
     state: ServerState,
     /// The text of the answer.
     outcome: Result<String, Error>,

@@ -19,20 +19,20 @@ pub(super) struct Peer {
     record: Mutex<Record>,
 }
 
-/// What the server saw.
+/// The record of the server.
 #[derive(Debug, Default)]
 pub(super) struct Record {
-    /// When each connection was made.
+    /// The time at which each connection was made.
     pub(super) opened: Vec<Instant>,
-    /// When each of those ended that have.
+    /// The time at which each ended connection ended.
     pub(super) ended: BTreeMap<usize, Instant>,
-    /// Those whose tools were listed.
+    /// The connections whose tools were listed.
     pub(super) listed: BTreeSet<usize>,
-    /// Those that answer nothing any more.
+    /// The connections that answer nothing any more.
     hung: BTreeSet<usize>,
     /// On which connection each call came.
     pub(super) calls: BTreeMap<u64, Vec<usize>>,
-    /// What the client should not have done.
+    /// The wrong acts of the client.
     pub(super) odd: Vec<String>,
 }
 

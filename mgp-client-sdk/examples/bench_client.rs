@@ -1,5 +1,5 @@
-//! What a call costs on the client's side: `bench_client CALLS CONCURRENCY [2026]`, against a thin peer in the
-//! same process and on the same thread. `none` as the fourth argument stops after the handshake.
+//! The cost of a call on the client's side: `bench_client CALLS CONCURRENCY [2026]`, against a thin peer in the same
+//! process and on the same thread. `none` as the fourth argument stops after the handshake.
 
 use std::process::exit;
 

@@ -1,4 +1,5 @@
-//! What streaming costs, with the SDKs at both ends. `cargo xtask bench --only stream` runs it, and says what to expect.
+//! The cost of streaming, with the SDKs at both ends. `cargo xtask bench --only stream` runs it, and says what to
+//! expect.
 //!
 //! ```text
 //! bench_stream memory CHUNKS       both ends in this process; prints chunks a second
@@ -28,7 +29,7 @@ use tower_layer::Layer;
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Parts {
-    /// How many parts to stream.
+    /// The number of parts to stream.
     chunks: u64,
 }
 
@@ -145,7 +146,7 @@ where
     Ok(client.connect_io(near.0, near.1).await?)
 }
 
-/// The most memory that this process ever had, as Linux tells it.
+/// Returns the most memory that this process ever had, as Linux tells it.
 fn most_resident_kib() -> Result<u64, Failed> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -154,6 +155,6 @@ fn most_resident_kib() -> Result<u64, Failed> {
 
 type Failed = Box<dyn std::error::Error + Send + Sync>;
 
-/// 32 bytes.
+/// The text of a chunk: 32 bytes.
 const TEXT: &str = "Quantum computing is a paradigm ";
 const BUFFER_BYTES: usize = 64 << 10;

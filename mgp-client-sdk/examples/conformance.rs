@@ -132,7 +132,7 @@ async fn context_calls(client: &HttpClient) -> Result<(), Error> {
     Ok(())
 }
 
-/// Arguments that fit a simple schema.
+/// Returns arguments that fit a simple schema.
 fn sample(schema: &Value) -> Value {
     let mut arguments = serde_json::Map::new();
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {

@@ -1,5 +1,5 @@
-//! Walks through any server and tells what works, one JSON object a line:
-//! `interop stdio|http|sse auto|legacy|modern COMMAND-OR-URL…`.
+//! Walks through any server and reports the features that work, one JSON object per line: `interop stdio|http|sse
+//! auto|legacy|modern COMMAND-OR-URL…`.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -52,7 +52,7 @@ fn builder(mode: EraMode, asked: &Arc<AtomicU64>) -> ClientBuilder {
         .roots([Root::new("file:///tmp")])
 }
 
-/// What was checked, and whether anything failed.
+/// The report on the checks, and whether any failed.
 #[derive(Default)]
 struct Report {
     failed: bool,
@@ -74,7 +74,7 @@ impl Report {
 }
 
 fn write_line(line: &Value) {
-    // Whoever started us may have gone away; then nobody is left to tell.
+    // The parent may have gone away; then the report has no reader.
     let _ = writeln!(std::io::stdout(), "{line}");
 }
 
@@ -224,7 +224,7 @@ fn sample(tool: &Tool) -> Value {
     arguments(&tool.input_schema.to().unwrap_or_default())
 }
 
-/// Arguments that fit a simple schema, or what a form asks for.
+/// Returns arguments that fit a simple schema, or the answers to a form.
 fn arguments(schema: &Value) -> Value {
     let required: Vec<_> =
         schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();

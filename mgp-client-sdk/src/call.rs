@@ -1,3 +1,5 @@
+//! A call that is ready to be sent, its settings, and its future.
+
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
@@ -16,7 +18,7 @@ use crate::progress::ProgressWatch;
 
 /// A call that is ready to be sent: `.await` sends it.
 ///
-/// Dropping the future takes the call back; the server is told where the transport can tell it.
+/// Dropping the future takes the call back; the server is notified where the transport can.
 #[must_use = "a call does nothing unless it is awaited"]
 pub struct Call<S, T> {
     pub(crate) stack: S,
@@ -53,7 +55,7 @@ impl<S: RpcService, T> Call<S, T> {
         self
     }
 
-    /// Asks for progress, and has each report told to `report`, in order and before the answer.
+    /// Asks for progress, and calls `report` with each report, in order and before the answer.
     ///
     /// Each report gives the call another [`timeout`](Self::timeout).
     pub fn on_progress(mut self, report: impl FnMut(ProgressParams) + Send + 'static) -> Self {
@@ -103,7 +105,7 @@ impl<S: RpcService, T> Call<S, T> {
         }
     }
 
-    /// Puts a member into the request's `_meta`; [`meta_value`](Self::meta_value) does for a type that has a key.
+    /// Puts a member into the request's `_meta`; [`meta_value`](Self::meta_value) is for types with a key.
     pub fn meta(self, name: &str, value: RawJson) -> Self {
         self.request_with(|request| {
             let mut meta = own_meta(request);
@@ -112,7 +114,7 @@ impl<S: RpcService, T> Call<S, T> {
         })
     }
 
-    /// Changes the request, for what has no method here: its extensions, its context, members of its params.
+    /// Changes the parts of the request that have no method here: its extensions, its context, members of its params.
     pub fn request_with(mut self, change: impl FnOnce(&mut Request)) -> Self {
         if let Ok(request) = &mut self.request {
             change(request);
@@ -165,7 +167,7 @@ impl<S, T> fmt::Debug for Call<S, T> {
 }
 
 pin_project! {
-    /// The answer of a [`Call`].
+    /// The future of a [`Call`].
     #[must_use = "a call does nothing unless it is awaited"]
     pub struct CallFuture<S: RpcService, T> {
         stack: S,
@@ -180,19 +182,19 @@ pin_project! {
         last: Option<Instant>,
         progress: Option<Progress>,
         read: fn(&Response) -> Result<T, Error>,
-        // Keeps the connection open, should the client be dropped first.
+        // The handle keeps the connection open if the client is dropped first.
         shared: Arc<Shared>,
     }
 }
 
-/// What is told about a call while it goes on.
+/// The reports of progress about a call.
 struct Progress {
     watch: ProgressWatch,
     report: Report,
 }
 
 impl Progress {
-    /// Tells all that has come. Whether anything had.
+    /// Calls the callback with all reports that have come; returns whether there were any.
     fn tell(&mut self, cx: &mut Context<'_>) -> bool {
         let mut any = false;
         while let Some(report) = self.watch.next(cx) {
@@ -223,7 +225,7 @@ impl<S: RpcService, T> Future for CallFuture<S, T> {
             && let Poll::Ready(outcome) = answer.poll(cx)
         {
             this.answer.set(None);
-            // Whatever came before the answer is told before it.
+            // The callback gets every report that came before the answer.
             if let Some(progress) = this.progress {
                 progress.tell(cx);
             }
@@ -249,14 +251,14 @@ impl<S: RpcService, T> Future for CallFuture<S, T> {
     }
 }
 
-/// Some say by `Duration::MAX` that they do not mind how long it takes; no clock goes as far.
+/// The longest wait: thirty years.
+const FOREVER: Duration = Duration::from_hours(30 * 365 * 24);
+
+/// Returns the moment `duration` from now. Callers use `Duration::MAX` for no limit, which no clock can represent.
 fn from_now(duration: Duration) -> Instant {
     let now = Instant::now();
     now.checked_add(duration).unwrap_or(now + FOREVER)
 }
-
-/// Thirty years.
-const FOREVER: Duration = Duration::from_hours(30 * 365 * 24);
 
 impl<S: RpcService, T> fmt::Debug for CallFuture<S, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

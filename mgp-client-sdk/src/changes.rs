@@ -1,4 +1,4 @@
-//! Who wants to know what changed at the server.
+//! The changes that the server reports, and the subscriptions that want them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,48 +9,48 @@ use mgp_types::mcp::{SubscriptionFilter, notification_name, task, task_extension
 use mgp_types::{Id, Method, Object, Params};
 use parking_lot::Mutex;
 
-/// Something that changed at the server.
+/// A change at the server.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Change {
-    /// The list of tools.
+    /// The list of tools changed.
     Tools,
-    /// The list of prompts.
+    /// The list of prompts changed.
     Prompts,
-    /// The list of resources.
+    /// The list of resources changed.
     Resources,
-    /// One resource, or a part of it.
+    /// One resource, or a part of it, changed.
     Resource {
-        /// Where it is.
+        /// The URI of the resource.
         uri: String,
     },
-    /// A task of a session.
+    /// A task of a session changed.
     Task(Box<task::Task>),
-    /// A task of the tasks extension.
+    /// A task of the tasks extension changed.
     ExtensionTask(Box<task_extension::DetailedTask>),
-    /// Something that an extension defines.
+    /// An extension reports a change.
     Other {
         /// The notification.
         method: Method,
-        /// Its params.
+        /// The params of the notification.
         params: Params,
     },
-    /// Changes were lost because nobody took them: whatever was subscribed to may have changed.
+    /// Changes were lost because nobody took them: everything subscribed to may have changed.
     Missed,
 }
 
-/// Leads notifications of changes to the subscriptions that want them.
+/// The routes of change notifications to the subscriptions that want them.
 #[derive(Debug, Default)]
 pub(crate) struct Changes(Mutex<Places>);
 
 #[derive(Debug, Default)]
 struct Places {
     open: Vec<Arc<Place>>,
-    /// Whether the connection is lost, so that nothing will come any more.
+    /// Whether the connection is lost, so that no change will come any more.
     lost: bool,
 }
 
-/// Loses the connection when it is dropped: whatever carries the connection holds it.
+/// A guard that marks the connection as lost when it is dropped; the carrier of the connection holds it.
 #[derive(Debug)]
 pub(crate) struct Carried(pub(crate) Arc<Changes>);
 
@@ -60,7 +60,7 @@ impl Drop for Carried {
     }
 }
 
-/// One subscription's place.
+/// The place of one subscription.
 #[derive(Debug)]
 pub(crate) struct Place {
     filter: SubscriptionFilter,
@@ -71,18 +71,18 @@ pub(crate) struct Place {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The id the server gave, once it has acknowledged.
+    /// The id that the server gave, once it has acknowledged.
     id: Option<Id>,
     honoured: Option<SubscriptionFilter>,
-    /// Bounded: when it is full, all is replaced by one [`Change::Missed`].
+    /// The waiting changes. The queue is bounded: when it is full, one [`Change::Missed`] replaces all.
     waiting: VecDeque<Change>,
-    /// Whether nothing will come any more.
+    /// Whether no change will come any more.
     lost: bool,
     waker: Option<Waker>,
 }
 
 impl Changes {
-    /// Opens a place for what `filter` says.
+    /// Opens a place for the changes that `filter` names.
     pub(crate) fn open(&self, filter: SubscriptionFilter, tagged: bool) -> Arc<Place> {
         let mut places = self.0.lock();
         let state = State { lost: places.lost, ..State::default() };
@@ -91,12 +91,12 @@ impl Changes {
         place
     }
 
-    /// Gives a place up.
+    /// Removes a place.
     pub(crate) fn close(&self, place: &Arc<Place>) {
         self.0.lock().open.retain(|other| !Arc::ptr_eq(other, place));
     }
 
-    /// Nothing will come any more.
+    /// Notes that no change will come any more.
     fn lose(&self) {
         let mut places = self.0.lock();
         places.lost = true;
@@ -105,7 +105,7 @@ impl Changes {
         }
     }
 
-    /// Tells a notification to those who want it.
+    /// Hands a notification to the subscriptions that want it.
     pub(crate) fn tell(&self, method: &Method, params: &Params) {
         let places = &self.0.lock().open;
         if places.is_empty() || !is_change(method) {
@@ -136,13 +136,15 @@ impl Changes {
     }
 }
 
+const MAX_WAITING: usize = 256;
+
 impl Place {
-    /// What of the filter the server honours; `None` before it said so.
+    /// Returns the part of the filter that the server honours; `None` before the server has acknowledged.
     pub(crate) fn honoured(&self) -> Option<SubscriptionFilter> {
         self.state.lock().honoured.clone()
     }
 
-    /// Waits until the server has said what it honours.
+    /// Waits until the server has acknowledged the subscription.
     pub(crate) fn poll_acknowledged(&self, cx: &mut Context<'_>) -> Poll<()> {
         let mut state = self.state.lock();
         if state.honoured.is_some() {
@@ -152,7 +154,7 @@ impl Place {
         Poll::Pending
     }
 
-    /// The next change. The task is woken when another one comes.
+    /// Returns the next change. The task is woken when another one comes.
     pub(crate) fn next(&self, cx: &mut Context<'_>) -> Option<Change> {
         let mut state = self.state.lock();
         let change = state.waiting.pop_front();
@@ -162,7 +164,7 @@ impl Place {
         change
     }
 
-    /// Whether nothing will come any more. The task is woken when that changes, if it has asked for the
+    /// Returns whether no change will come any more. The task is woken when that becomes true, if it has asked for the
     /// [`next`](Self::next) change.
     pub(crate) fn is_lost(&self) -> bool {
         self.state.lock().lost
@@ -176,7 +178,7 @@ impl Place {
 
     fn push(&self, change: Change) {
         let mut state = self.state.lock();
-        // Of the same change twice, one is enough.
+        // A repeated change needs no second entry.
         if state.waiting.back() == Some(&change) || state.waiting.back() == Some(&Change::Missed) {
             return;
         }
@@ -222,7 +224,7 @@ impl Place {
             Change::Resources => filter.resources_list_changed == Some(true),
             Change::Resource { uri } => {
                 let uris = filter.resource_subscriptions.as_deref().unwrap_or_default();
-                // What changed may be a part of what was subscribed to.
+                // The changed resource may be a part of the subscribed one.
                 uris.iter().any(|wanted| uri.starts_with(&**wanted))
             }
             Change::Task(task) => has_task(filter, &task.task_id),
@@ -264,5 +266,3 @@ fn subscription_id(params: &Params) -> Option<Id> {
     let meta = Object::from_raw(&params.get("_meta")?).ok()?;
     Id::from_json(meta.bytes(key::SUBSCRIPTION_ID)?)
 }
-
-const MAX_WAITING: usize = 256;

@@ -41,11 +41,11 @@ where
 
     /// Starts a server by `command` and connects to its standard input and output.
     ///
-    /// Some old servers exit when they are asked what they are. Such a one is started a second time, which is
-    /// why `command` is a function, and is then offered a session.
+    /// Some old servers exit when they get the first request of the handshake, `server/discover`. The client starts
+    /// such a server a second time, which is why `command` is a function, and then opens a session.
     ///
     /// # Errors
-    /// The process cannot be started, and see
+    /// The process cannot be started, or the handshake fails: see
     /// [`ClientEra::negotiate`](mgp_transport::era::ClientEra::negotiate).
     pub async fn connect_child(self, command: impl Fn() -> ChildCommand) -> Result<Client<L::Service>, Error>
     where
@@ -56,7 +56,7 @@ where
         let mode = prepared.builder.mode;
         match prepared.child(command(), mode).await {
             Err(error) if mode == EraMode::Auto && ProbeEndedConnection::is_behind(&error) => {
-                tracing::debug!("the server ends when it is asked what it is; starting it again");
+                tracing::debug!("the server exits on `server/discover`; starting it again");
                 prepared.child(command(), EraMode::Session).await
             }
             outcome => outcome,
@@ -77,7 +77,10 @@ impl<L, I, H: RpcService + Unpin> Prepared<L, I, H> {
     }
 }
 
-/// Keeps the process as long as the link is kept, and tells by its status how it ended.
+/// The time that a server may go on after it has closed its output.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Keeps the process as long as the link is kept, and reports by its status how it ended.
 fn keep(mut process: ChildProcess, mut link: Link) -> Link {
     let (close, closing) = oneshot::channel::<oneshot::Sender<()>>();
     let (exited, mut exit) = oneshot::channel();
@@ -85,11 +88,11 @@ fn keep(mut process: ChildProcess, mut link: Link) -> Link {
     let keeper = tokio::spawn(async move {
         tokio::select! {
             status = process.wait() => {
-                // Fails only if nobody wants to know.
+                // Sending fails only if nobody waits for the status.
                 let _ = exited.send(status.is_ok_and(|status| status.success()));
             }
             Ok(closed) = closing => {
-                // It closes its own stdin first, which ends the connection behind it.
+                // The shutdown closes the process' stdin first, which ends the connection behind it.
                 let report = process.shutdown().await;
                 tracing::debug!(how = ?report.how, "the server exited");
                 let _ = closed.send(());
@@ -99,7 +102,7 @@ fn keep(mut process: ChildProcess, mut link: Link) -> Link {
     link.with_task(keeper)
         .with_close(|| async {
             let (closed, done) = oneshot::channel();
-            // Fails only if the process has exited by itself.
+            // Sending fails only if the process has exited by itself.
             if close.send(closed).is_ok() {
                 let _ = done.await;
             }
@@ -108,15 +111,12 @@ fn keep(mut process: ChildProcess, mut link: Link) -> Link {
         .with_ended(async move {
             let well = tokio::select! {
                 well = &mut exit => well,
-                // One that has only closed its output is of no use any more.
+                // A server that has only closed its output is of no use any more.
                 _ = over => timeout(EXIT_TIMEOUT, exit).await.unwrap_or(Ok(false)),
             };
             if well == Ok(true) { Ended::InOrder } else { Ended::InError }
         })
 }
-
-/// For so long a server may go on after it has closed its output.
-const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
 fn cannot_start(error: io::Error) -> Error {
     Error::disconnected("the server cannot be started").with_source(error)

@@ -1,15 +1,20 @@
+//! The client: a connection to one server, its calls about the connection, and its use as a service.
+
 use std::fmt;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mgp_stream::event::Subscriber;
 use mgp_transport::era::Agreement;
 use mgp_types::mcp::{ForRevision, Implementation, LogLevel, NotificationBody, RequestBody, SetLevelParams};
+use mgp_types::mgp::{HealthPing, HealthPong, HealthReport, Shutdown, ShutdownAnswer, Timestamp, method};
 use mgp_types::{
     BoxedService, Error, Method, Object, Params, RawJson, Request, Response, Revision, RpcService, Session,
     Severity,
 };
 use parking_lot::Mutex;
+use tower_service::Service;
 
 use crate::cache::CacheStore;
 use crate::call::Call;
@@ -20,10 +25,10 @@ use crate::progress::ProgressRoutes;
 
 /// A connection to one server.
 ///
-/// Works over any stack of services: `S` is the connection with all layers around it. Clones share the
-/// connection; it closes when the last one is dropped, or gracefully by [`close`](Self::close).
+/// `S` is the connection with all layers around it. Clones share the connection; it closes when the last one is
+/// dropped, or gracefully by [`close`](Self::close).
 ///
-/// A field or a signature says `Client`, whatever the transport and the layers are; [`boxed`](Self::boxed) makes one:
+/// Fields and signatures use `Client` for any transport and any layers; [`boxed`](Self::boxed) makes one:
 ///
 /// ```no_run
 /// use mgp_client_sdk::{Client, Error};
@@ -48,7 +53,7 @@ pub struct Client<S = BoxedService> {
     pub(crate) shared: Arc<Shared>,
 }
 
-/// What the clones of one [`Client`] share.
+/// The state that the clones of one [`Client`] share.
 pub(crate) struct Shared {
     pub(crate) agreement: Agreement,
     pub(crate) progress: Arc<ProgressRoutes>,
@@ -56,49 +61,49 @@ pub(crate) struct Shared {
     pub(crate) cache: Option<Arc<CacheStore>>,
     pub(crate) subscriber: Subscriber,
     pub(crate) roots: Roots,
-    /// Answers what a task of the server asks for.
+    /// The service that answers the questions of the server's tasks.
     pub(crate) answering: Answering,
     pub(crate) timeouts: (Duration, Duration),
     pub(crate) link: Mutex<Option<Link>>,
 }
 
 impl<S: RpcService> Client<S> {
-    /// What was agreed with the server, as it stands now.
+    /// Returns the current agreement with the server.
     pub fn agreement(&self) -> &Agreement {
         &self.shared.agreement
     }
 
-    /// The session: what is known about the server.
+    /// Returns the session: the facts about the server.
     pub fn session(&self) -> Option<Arc<Session>> {
         self.shared.agreement.session()
     }
 
-    /// The revision of MCP that is spoken.
+    /// Returns the revision of MCP that is spoken.
     pub fn revision(&self) -> Option<Revision> {
         self.shared.agreement.revision()
     }
 
-    /// The server's name and version, for display only, if it told.
+    /// Returns the server's name and version, for display only; `None` if the server did not send them.
     pub fn server_info(&self) -> Option<Implementation> {
         self.shared.agreement.server_info()?.to().ok()
     }
 
-    /// What the server can do.
+    /// Returns the capabilities of the server.
     pub fn capabilities(&self) -> Object {
         self.shared.agreement.capabilities()
     }
 
-    /// How to use the server, for a model.
+    /// Returns the instructions for use of the server, for a model.
     pub fn instructions(&self) -> Option<Arc<str>> {
         self.shared.agreement.instructions()
     }
 
-    /// The stack that carries the calls.
+    /// Returns the stack that carries the calls.
     pub fn get_ref(&self) -> &S {
         &self.stack
     }
 
-    /// Forgets the type of the stack, for a client that is kept in a struct. A call then costs two allocations more.
+    /// Boxes the stack, for a client that is kept in a struct. A call then costs two allocations more.
     pub fn boxed(self) -> Client
     where
         S: Sync,
@@ -112,7 +117,7 @@ impl<S: RpcService> Client<S> {
         self.call(request, |response| Ok(response.to_raw()))
     }
 
-    /// Calls a method by the type of its params, without what the server's revision lacks.
+    /// Calls a method by the type of its params, without the members that the server's revision lacks.
     pub fn send<P: RequestBody + Clone>(&self, params: &P) -> Call<S, P::Result> {
         let request = self.fitted(params).map(|params| Request::call(Method::new(P::METHOD), params));
         self.call(request, Response::body)
@@ -126,7 +131,7 @@ impl<S: RpcService> Client<S> {
         self.pass(Request::notify(method, params)).await.map(drop)
     }
 
-    /// Sends a notification by the type of its params, without what the server's revision lacks.
+    /// Sends a notification by the type of its params, without the members that the server's revision lacks.
     ///
     /// # Errors
     /// The connection is lost.
@@ -135,8 +140,8 @@ impl<S: RpcService> Client<S> {
         self.notify(Method::new(N::METHOD), params).await
     }
 
-    /// Asks whether the server is alive. The era without sessions has no such method; there the server is
-    /// asked what it is.
+    /// Asks whether the server is alive. The era without sessions has no such method; there the client asks for the
+    /// server's description.
     pub fn ping(&self) -> Call<S, ()> {
         let method = if self.is_stateless() { Method::DISCOVER } else { Method::PING };
         self.call(Ok(Request::call(method, Params::new())), |_| Ok(()))
@@ -158,7 +163,7 @@ impl<S: RpcService> Client<S> {
         self.send(&SetLevelParams::new(level)).await.map(drop)
     }
 
-    /// Replaces the roots, and tells a server that wants to know.
+    /// Replaces the roots, and notifies a server that wants to know.
     ///
     /// # Errors
     /// The roots come from a handler, or the connection is lost.
@@ -173,19 +178,19 @@ impl<S: RpcService> Client<S> {
         self.notify(Method::ROOTS_CHANGED, Params::new()).await
     }
 
-    /// Drops the results that are kept.
+    /// Removes all cached results.
     pub fn clear_cache(&self) {
         if let Some(cache) = &self.shared.cache {
             cache.clear();
         }
     }
 
-    /// Closes the connection: what was sent goes out, the server is told, and a child process is ended.
+    /// Closes the connection: waiting messages go out, the server is notified, and a child process is ended.
     ///
     /// Calls in flight on clones of this client fail.
     ///
     /// # Errors
-    /// The server could not be told, or its process did not end well.
+    /// The server could not be notified, or its process did not end well.
     pub async fn close(self) -> Result<(), Error> {
         let link = self.shared.link.lock().take();
         match link {
@@ -194,7 +199,7 @@ impl<S: RpcService> Client<S> {
         }
     }
 
-    /// Writes params as the server's revision has them.
+    /// Writes params in the form of the server's revision.
     fn fitted<T: ForRevision + serde::Serialize + Clone>(&self, params: &T) -> Result<Params, Error> {
         match self.revision() {
             Some(revision) => object(&params.clone().for_revision(revision)),
@@ -249,5 +254,41 @@ pub(crate) fn object<T: serde::Serialize + ?Sized>(params: &T) -> Result<Params,
     Object::from_raw(&written).map_err(|error| not_an_object().with_source(error))
 }
 
-/// For an answer or the next report of progress, and for the whole call.
+/// The time to wait for an answer or the next report of progress, and for the whole call.
 pub(crate) const DEFAULT_TIMEOUTS: (Duration, Duration) = (Duration::from_mins(1), Duration::from_mins(10));
+
+/// A client is the service that carries requests to its server. Gateways pass requests on with it, and the
+/// [gate](crate::Supervised::gate) of a supervised server leads to it.
+///
+/// Requests go through all layers, as typed calls do, but have no time limit of their own.
+impl<S: RpcService> Service<Request> for Client<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = S::Future;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.stack.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> S::Future {
+        self.stack.call(request)
+    }
+}
+
+impl<S: RpcService> Client<S> {
+    /// Asks whether the server is alive.
+    pub fn health(&self) -> Call<S, HealthPong> {
+        let ping = HealthPing::new(Timestamp::now());
+        self.call(Request::with_body(method::HEALTH_PING, &ping), Response::body)
+    }
+
+    /// Asks for the health of the server, with the checks that it made.
+    pub fn health_report(&self) -> Call<S, HealthReport> {
+        self.call(Ok(Request::call(method::HEALTH_STATUS, Params::new())), Response::body)
+    }
+
+    /// Asks the server to stop once its calls are done. The server closes the connection itself.
+    pub fn shut_down(&self, shutdown: &Shutdown) -> Call<S, ShutdownAnswer> {
+        self.call(Request::with_body(method::LIFECYCLE_SHUTDOWN, shutdown), Response::body)
+    }
+}

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use mgp_lifecycle::Ended;
 use mgp_transport::{Accept, Connection, Until, Wire, connect, memory};
+use mgp_types::mcp::Implementation;
 use mgp_types::{Error, RpcService};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::oneshot;
@@ -11,18 +12,20 @@ use tower_layer::Layer;
 
 use crate::builder::{ClientAccept, ClientBuilder, Core, Prepared, Way};
 use crate::changes::Carried;
-use crate::handlers::Handlers;
-use crate::{Client, Link};
+use crate::{Client, Handlers, Link};
+
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+const BUFFER_BYTES: usize = 64 << 10;
 
 impl<L, I> ClientBuilder<L, I>
 where
     I: Layer<Handlers>,
     I::Service: RpcService + Unpin,
 {
-    /// Connects over a byte stream, one message a line.
+    /// Connects over a byte stream, one message per line.
     ///
     /// # Errors
-    /// See [`ClientEra::negotiate`](mgp_transport::era::ClientEra::negotiate).
+    /// The handshake fails: see [`ClientEra::negotiate`](mgp_transport::era::ClientEra::negotiate).
     pub async fn connect_io<R, W>(self, reader: R, writer: W) -> Result<Client<L::Service>, Error>
     where
         R: AsyncRead + Unpin + Send + 'static,
@@ -35,11 +38,11 @@ where
         prepared.client(wire, link, Way::stream(prepared.builder.mode)).await
     }
 
-    /// Connects to a server inside this process, over an in-memory stream: what it gets and answers goes
-    /// through the same layers as over any other transport.
+    /// Connects to a server inside this process, over an in-memory stream: its requests and answers go through the same
+    /// layers as over any other transport.
     ///
     /// # Errors
-    /// See [`ClientEra::negotiate`](mgp_transport::era::ClientEra::negotiate).
+    /// The handshake fails: see [`ClientEra::negotiate`](mgp_transport::era::ClientEra::negotiate).
     pub async fn in_process<A>(self, server: A) -> Result<Client<L::Service>, Error>
     where
         A: Accept<Service: Unpin>,
@@ -57,7 +60,7 @@ where
     /// Connects over any service that carries requests to one server, and nothing back.
     ///
     /// # Errors
-    /// See [`ClientEra::negotiate`](mgp_transport::era::ClientEra::negotiate).
+    /// The handshake fails: see [`ClientEra::negotiate`](mgp_transport::era::ClientEra::negotiate).
     pub async fn connect<W>(self, wire: W) -> Result<Client<L::Service>, Error>
     where
         W: RpcService,
@@ -67,11 +70,11 @@ where
         self.connect_with(|_| async { Ok((wire, Link::none())) }).await
     }
 
-    /// Connects over a transport of your own: `make` gets what answers the server, and returns the service
-    /// that carries requests to it.
+    /// Connects over any other transport: `make` gets the service that answers the server, and returns the service that
+    /// carries requests to it.
     ///
     /// # Errors
-    /// Those of `make`, and see [`ClientEra::negotiate`](mgp_transport::era::ClientEra::negotiate).
+    /// `make` fails, or the handshake does: see [`ClientEra::negotiate`](mgp_transport::era::ClientEra::negotiate).
     pub async fn connect_with<W, M, F>(self, make: M) -> Result<Client<L::Service>, Error>
     where
         W: RpcService,
@@ -87,7 +90,7 @@ where
 }
 
 impl<L, I, H: RpcService + Unpin> Prepared<L, I, H> {
-    /// A connection over a byte stream, carried by a task of its own.
+    /// Opens a connection over a byte stream, carried by a task of its own.
     pub(crate) fn stream<R, W>(&self, reader: R, writer: W) -> (Wire, Link)
     where
         R: AsyncRead + Unpin + Send + 'static,
@@ -95,7 +98,7 @@ impl<L, I, H: RpcService + Unpin> Prepared<L, I, H> {
     {
         let (close, closed) = oneshot::channel::<()>();
         let reader = Until::new(reader, async {
-            // A client that is dropped aborts the connection; only one that says so closes it.
+            // A client that is dropped aborts the connection; only [`Client::close`] closes it.
             if closed.await.is_err() {
                 std::future::pending::<()>().await;
             }
@@ -109,7 +112,7 @@ impl<L, I, H: RpcService + Unpin> Prepared<L, I, H> {
             drop((carried, over, done));
         });
         let link = Link::none().with_task(task).with_close(|| async {
-            // Fails only if the connection has ended by itself.
+            // Sending fails only if the connection has ended by itself.
             let _ = close.send(());
             match tokio::time::timeout(CLOSE_TIMEOUT, closing).await {
                 Ok(_) => Ok(()),
@@ -117,7 +120,7 @@ impl<L, I, H: RpcService + Unpin> Prepared<L, I, H> {
             }
         });
         let link = link.with_ended(async {
-            // Whoever dies closes the connection as one that ends well does.
+            // A child that dies closes the connection as one that ends well does.
             let _ = ended.await;
             Ended::InError
         });
@@ -136,5 +139,23 @@ where
     }
 }
 
-const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
-const BUFFER_BYTES: usize = 64 << 10;
+/// The service of a client without further layers.
+pub type PlainStack<W> = Core<W, Handlers>;
+
+impl Client<()> {
+    /// Returns the builder of a client called `name`.
+    pub fn builder(name: impl Into<String>, version: impl Into<String>) -> ClientBuilder {
+        ClientBuilder::new(Implementation::new(name, version))
+    }
+
+    /// Connects to a server inside this process, as tests do.
+    ///
+    /// # Errors
+    /// The handshake fails: see [`ClientEra::negotiate`](mgp_transport::era::ClientEra::negotiate).
+    pub async fn of<A>(server: A) -> Result<Client<PlainStack<mgp_transport::Wire>>, Error>
+    where
+        A: Accept<Service: Unpin + RpcService>,
+    {
+        Self::builder("in-process", env!("CARGO_PKG_VERSION")).in_process(server).await
+    }
+}

@@ -1,3 +1,5 @@
+//! The events of a server (MGP §13.2), as a stream.
+
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -13,24 +15,26 @@ use crate::{Client, Subscription};
 
 /// The events of one subscription (MGP §13.2), in order and each once: a [`Stream`].
 ///
-/// Events that got lost on the way are asked for again; those that are gone are told as
+/// Events that got lost on the way are asked for again; the server reports those that it no longer has as
 /// [`Missed`](EventItem::Missed). After a reconnect, [`resuming`](Self::resuming) tells a new client where to go on.
 #[must_use = "events arrive only while they are taken"]
 pub struct EventStream<S: RpcService> {
     events: Events<S>,
-    /// What ends with the connection, and the stream with it: where there are no sessions, the request on which events
-    /// come.
+    /// The request on which events come, where there are no sessions. The request ends with the connection, and ends
+    /// the stream.
     listening: Option<Subscription<S>>,
-    /// Keeps the connection.
+    /// The client, which keeps the connection.
     client: Client<S>,
 }
 
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
+
 impl<S: RpcService> Client<S> {
-    /// Subscribes to events. Works the same in both eras; from a server without sessions that does not push them, they
+    /// Subscribes to events, in the same way in both eras. From a server without sessions that does not push them, they
     /// are fetched every few seconds.
     ///
     /// # Errors
-    /// The server has no events (-32601, or of some -32602), refuses, or cannot be reached.
+    /// The server has no events (-32601, or -32602 from some servers), refuses, or cannot be reached.
     pub async fn events(&self, wanted: EventSubscribe) -> Result<EventStream<S>, Error> {
         let subscriber = &self.shared.subscriber;
         let _early = subscriber.expecting();
@@ -40,7 +44,7 @@ impl<S: RpcService> Client<S> {
         } else {
             let request = Request::with_body(method::EVENTS_SUBSCRIBE, &wanted);
             let answer = self.call(request, Response::body).await?;
-            // In a session nothing is listened to but the end of the connection.
+            // In a session the stream only listens for the end of the connection.
             let stateless = self.is_stateless();
             let ending =
                 if stateless { None } else { Some(self.subscribe(SubscriptionFilter::new()).await?) };
@@ -48,13 +52,13 @@ impl<S: RpcService> Client<S> {
         };
         let mut events = subscriber.opened(self.stack.clone(), wanted, answer);
         if self.is_stateless() && listening.is_none() {
-            // Nothing is pushed here, so the events are fetched.
+            // The server pushes no events here, so they are fetched.
             events = events.polled(POLL_INTERVAL);
         }
         Ok(EventStream { events, listening, client: self.clone() })
     }
 
-    /// Has events come on the stream of a request that listens; `None` if the server does not send them there.
+    /// Asks for events on the stream of a request that listens; returns `None` if the server does not send them there.
     async fn listen_for_events(
         &self,
         wanted: &EventSubscribe,
@@ -72,22 +76,22 @@ impl<S: RpcService> Client<S> {
 }
 
 impl<S: RpcService> EventStream<S> {
-    /// The next event, or what is to be said instead of one; `None` at the end.
+    /// Returns the next event, or a report in place of one; `None` at the end.
     pub async fn next(&mut self) -> Option<EventItem> {
         std::future::poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
     }
 
-    /// What the server said: what is subscribed, what is unsupported, and which channels there are.
+    /// Returns the server's answer: the subscribed and the unsupported channels, and all that there are.
     pub const fn answer(&self) -> &EventSubscribed {
         self.events.answer()
     }
 
-    /// What to ask of the next client, so that nothing is lost in between.
+    /// Returns the subscription for the next client, so that no event is lost in between.
     pub fn resuming(&self) -> EventSubscribe {
         self.events.resuming()
     }
 
-    /// Ends the subscription. Whether the server still had it.
+    /// Ends the subscription; returns whether the server still had it.
     ///
     /// # Errors
     /// The server refuses, or cannot be reached.
@@ -104,7 +108,7 @@ impl<S: RpcService> Stream for EventStream<S> {
         let this = self.get_mut();
         let mut ended = false;
         if let Some(listening) = &mut this.listening {
-            // Changes are not asked for; what is polled here is the request.
+            // The stream asks for no changes; polling drives the request.
             while let Poll::Ready(change) = listening.poll_change(cx) {
                 if change.is_none_or(|change| change.is_err()) {
                     ended = true;
@@ -119,7 +123,7 @@ impl<S: RpcService> Stream for EventStream<S> {
     }
 }
 
-/// Nothing of the stream is pinned but what is boxed.
+/// The stream pins no field in place; the futures are boxed.
 impl<S: RpcService> Unpin for EventStream<S> {}
 
 impl<S: RpcService> fmt::Debug for EventStream<S> {
@@ -127,5 +131,3 @@ impl<S: RpcService> fmt::Debug for EventStream<S> {
         f.debug_struct("EventStream").field("answer", self.answer()).finish_non_exhaustive()
     }
 }
-
-const POLL_INTERVAL: Duration = Duration::from_secs(5);

@@ -29,8 +29,8 @@ where
     I: Layer<Handlers>,
     I::Service: RpcService,
 {
-    /// Connects to a server behind HTTP: Streamable HTTP in the era the server lives in, or HTTP+SSE if it knows
-    /// nothing newer.
+    /// Connects to a server behind HTTP: Streamable HTTP in the era of the server, or HTTP+SSE if it knows no newer
+    /// transport.
     ///
     /// # Errors
     /// As [`connect_http_with`](Self::connect_http_with).
@@ -48,9 +48,9 @@ where
     /// and the like.
     ///
     /// # Errors
-    /// The server cannot be reached or refuses, and see
-    /// [`ClientEra::negotiate`](mgp_transport::era::ClientEra::negotiate). The HTTP status is the error's source
-    /// where there is one.
+    /// The server cannot be reached or refuses, or the handshake fails: see
+    /// [`ClientEra::negotiate`](mgp_transport::era::ClientEra::negotiate). The HTTP status is the error's source where
+    /// there is one.
     pub async fn connect_http_with(
         self,
         url: &str,
@@ -80,7 +80,7 @@ where
         }
     }
 
-    /// Connects to a server of HTTP+SSE, without trying anything else.
+    /// Connects to a server of HTTP+SSE, without a try of other transports.
     ///
     /// # Errors
     /// As [`connect_http_with`](Self::connect_http_with).
@@ -93,8 +93,8 @@ where
         self.connect_sse_with(url, |transport| transport).await
     }
 
-    /// Connects to a server of HTTP+SSE, as [`connect_sse`](Self::connect_sse); `configure` sets headers, limits and the
-    /// like.
+    /// Connects to a server of HTTP+SSE, as [`connect_sse`](Self::connect_sse); `configure` sets headers, limits and
+    /// the like.
     ///
     /// # Errors
     /// As [`connect_http_with`](Self::connect_http_with).
@@ -157,7 +157,7 @@ impl<L, I, H: RpcService + Sync> Prepared<L, I, H> {
     }
 }
 
-/// Whether a server refuses in the way that those of HTTP+SSE do.
+/// Returns whether a server refuses in the way that servers of HTTP+SSE do.
 fn knows_no_streamable(error: &Error) -> bool {
     HttpStatus::of(error).is_some_and(|status| matches!(status.code(), 400 | 404 | 405))
 }

@@ -33,8 +33,8 @@
 //! # }).unwrap();
 //! ```
 //!
-//! The client finds out in which era the server lives and speaks the newest revision both know; calls are the
-//! same in both. It implements MGP §2 (negotiation) and the client's side of MCP.
+//! The client finds out the era of the server and speaks the newest revision that both know; calls are the same in both
+//! eras. The crate implements MGP §2 (negotiation) and the client's side of MCP.
 //!
 //! | | |
 //! |---|---|
@@ -56,8 +56,8 @@
 //! Layers of [`tower`](https://docs.rs/tower) go around the connection by [`ClientBuilder::layer`], and around
 //! the handlers by [`ClientBuilder::inbound_layer`].
 
-/// The code in the README and in the guides, so that it is compiled and run. The guides are about servers, but need a
-/// client for their asserts.
+/// The code of the README and the guides, compiled and run as tests. The guides are about servers, but need a client
+/// for their asserts.
 #[cfg(doctest)]
 mod tested_pages {
     #[doc = include_str!("../../README.md")]
@@ -84,19 +84,15 @@ mod handlers;
 mod headers;
 #[cfg(feature = "http")]
 mod http;
-mod lifecycle;
 mod link;
 mod pages;
-mod preset;
 mod progress;
 mod resources;
-mod service;
 mod streamed;
 mod subscription;
 mod supervise;
 mod tasks;
 mod tools;
-mod tools_discovery;
 #[cfg(all(unix, feature = "unix"))]
 mod unix;
 
@@ -105,6 +101,7 @@ pub use cache::{Cache, CacheFuture};
 pub use call::{Call, CallFuture};
 pub use changes::Change;
 pub use client::Client;
+pub use connect::PlainStack;
 pub use events::EventStream;
 pub use handlers::{Handlers, HandlersFuture, IntoReply};
 pub use headers::{HeaderMirror, HeaderMirrorFuture};
@@ -126,7 +123,6 @@ pub use mgp_types::{
     self as types, BoxedService, Error, Object, RawJson, Request, Response, Revision, RpcService, mcp, mgp,
 };
 pub use pages::{Listing, Pages};
-pub use preset::PlainStack;
 pub use serde_json::json;
 pub use streamed::Streamed;
 pub use subscription::Subscription;

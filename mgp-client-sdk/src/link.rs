@@ -1,4 +1,4 @@
-//! What a client owns of its connection.
+//! The client's hold on its connection: the graceful end, and the report of the end.
 
 use std::fmt;
 use std::future::Future;
@@ -13,26 +13,26 @@ pub struct Link {
     tasks: Vec<JoinHandle<()>>,
     /// The steps of a graceful end, in order.
     closes: Vec<Close>,
-    /// How the connection ended, once it has.
+    /// The future of the connection's end.
     ended: Option<BoxFuture<'static, Ended>>,
 }
 
 type Close = Box<dyn FnOnce() -> BoxFuture<'static, Result<(), Error>> + Send>;
 
 impl Link {
-    /// A connection that somebody else owns.
+    /// Returns the link of a connection that another owner keeps.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// A connection that a task carries; the task is aborted at the end.
+    /// Sets the task that carries the connection; the task is aborted at the end.
     #[must_use]
     pub fn with_task(mut self, task: JoinHandle<()>) -> Self {
         self.tasks.push(task);
         self
     }
 
-    /// A connection that ends gracefully by `close`, after what was said before.
+    /// Adds a step of the graceful end, after the steps so far.
     #[must_use]
     pub fn with_close<F>(mut self, close: impl FnOnce() -> F + Send + 'static) -> Self
     where
@@ -42,14 +42,15 @@ impl Link {
         self
     }
 
-    /// A connection that tells when it has ended, and how, in place of what told it before.
+    /// Sets the future of the connection's end, in place of an earlier one.
     #[must_use]
     pub fn with_ended(mut self, ended: impl Future<Output = Ended> + Send + 'static) -> Self {
         self.ended = Some(Box::pin(ended));
         self
     }
 
-    /// What tells when the connection has ended; nothing does, for one that somebody else owns.
+    /// Removes the future of the connection's end and returns it; it never ends for a connection that another owner
+    /// keeps.
     pub(crate) fn take_ended(&mut self) -> BoxFuture<'static, Ended> {
         self.ended.take().unwrap_or_else(|| Box::pin(std::future::pending()))
     }
@@ -57,7 +58,7 @@ impl Link {
     /// Closes the connection gracefully.
     ///
     /// # Errors
-    /// Those of the graceful end; the connection is closed in any case.
+    /// A step of the graceful end fails; the connection is closed in any case.
     pub async fn close(mut self) -> Result<(), Error> {
         let mut outcome = Ok(());
         for close in std::mem::take(&mut self.closes) {

@@ -1,3 +1,5 @@
+//! Lists that come in pages.
+
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::{Future, IntoFuture};
@@ -14,9 +16,9 @@ use mgp_types::{Error, RpcService};
 use crate::Client;
 use crate::call::CallFuture;
 
-/// A list that comes in pages. For the methods of this crate only.
+/// A list that comes in pages. Only the methods of this crate implement it.
 pub trait Listing: RequestBody<Result: Send> + Clone + sealed::Sealed {
-    /// What is listed.
+    /// The type of the items.
     type Item;
 
     #[doc(hidden)]
@@ -60,7 +62,7 @@ listings! {
 
 /// The items of a list, fetched page by page as they are taken; a [`Stream`].
 ///
-/// It ends after the first error.
+/// The stream ends after the first error.
 #[must_use = "nothing is fetched unless items are taken"]
 pub struct Pages<S: RpcService, P: Listing> {
     client: Client<S>,
@@ -73,23 +75,25 @@ pub struct Pages<S: RpcService, P: Listing> {
 /// A page on its way.
 type Fetching<S, P> = Pin<Box<CallFuture<S, <P as RequestBody>::Result>>>;
 
-/// What comes after the items at hand.
+/// The next step after the items at hand.
 enum Next {
     Page(Option<String>),
     End,
 }
+
+const MAX_PAGES: usize = 10_000;
 
 impl<S: RpcService, P: Listing> Pages<S, P> {
     pub(crate) fn new(client: Client<S>) -> Self {
         Self { client, fetching: None, items: VecDeque::new(), next: Next::Page(None), seen: Vec::new() }
     }
 
-    /// The next item; `None` after the last one.
+    /// Returns the next item; `None` after the last one.
     pub async fn next(&mut self) -> Option<Result<P::Item, Error>> {
         std::future::poll_fn(|cx| self.poll_item(cx)).await
     }
 
-    /// All items.
+    /// Fetches all items.
     ///
     /// # Errors
     /// A page cannot be fetched, or the server repeats a cursor and would go on for ever.
@@ -128,7 +132,7 @@ impl<S: RpcService, P: Listing> Pages<S, P> {
     fn take(&mut self, page: P::Result) -> Result<(), Error> {
         let (items, cursor) = P::split(page);
         self.items = items.into();
-        // A cursor is opaque; an empty one is one, too.
+        // A cursor is opaque; an empty one is a cursor, too.
         if let Some(cursor) = cursor {
             if self.seen.contains(&cursor) || self.seen.len() >= MAX_PAGES {
                 self.items.clear();
@@ -157,5 +161,3 @@ impl<S: RpcService, P: Listing> fmt::Debug for Pages<S, P> {
         f.debug_struct("Pages").field("at_hand", &self.items.len()).finish_non_exhaustive()
     }
 }
-
-const MAX_PAGES: usize = 10_000;

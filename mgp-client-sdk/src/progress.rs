@@ -1,4 +1,4 @@
-//! Who wants to know how far which call is.
+//! The routes of progress notifications to the calls that want them.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -9,25 +9,25 @@ use mgp_types::mcp::ProgressParams;
 use mgp_types::{Id, Object};
 use parking_lot::Mutex;
 
-/// Leads progress notifications to the calls they belong to, by token.
+/// The routes of progress notifications to the calls they belong to, by token.
 #[derive(Debug, Default)]
 pub(crate) struct ProgressRoutes {
     slots: Mutex<HashMap<i64, Arc<Slot>>>,
     next_token: AtomicI64,
 }
 
-/// The progress of one call that has not been told yet.
+/// The reports about one call that its callback has not got yet.
 #[derive(Debug, Default)]
 struct Slot(Mutex<Waiting>);
 
 #[derive(Debug, Default)]
 struct Waiting {
-    /// Bounded: the oldest is dropped, for a newer one says more.
+    /// The waiting reports. The queue is bounded: the oldest is dropped, because a newer one says more.
     reports: VecDeque<ProgressParams>,
     waker: Option<Waker>,
 }
 
-/// One call's place among the routes; it is given up with this value.
+/// The route of one call. Dropping it removes the route.
 #[derive(Debug)]
 pub(crate) struct ProgressWatch {
     routes: Arc<ProgressRoutes>,
@@ -36,7 +36,7 @@ pub(crate) struct ProgressWatch {
 }
 
 impl ProgressRoutes {
-    /// A new token, and what comes under it.
+    /// Creates a token, and the route of the reports under it.
     pub(crate) fn watch(self: &Arc<Self>) -> ProgressWatch {
         let token = self.next_token.fetch_add(1, Ordering::Relaxed);
         let slot = Arc::<Slot>::default();
@@ -44,7 +44,7 @@ impl ProgressRoutes {
         ProgressWatch { routes: self.clone(), token, slot }
     }
 
-    /// Takes the params of a notification to its call. Whether there is one.
+    /// Hands the params of a notification to their call; returns whether there is one.
     pub(crate) fn route(&self, params: &Object) -> bool {
         let token = params.bytes("progressToken").and_then(Id::from_json);
         let Some(Id::Number(token)) = token else { return false };
@@ -55,6 +55,8 @@ impl ProgressRoutes {
         true
     }
 }
+
+const MAX_UNTOLD: usize = 64;
 
 impl Slot {
     fn push(&self, report: ProgressParams) {
@@ -72,12 +74,12 @@ impl Slot {
 }
 
 impl ProgressWatch {
-    /// The token that the request carries.
+    /// Returns the token that the request carries.
     pub(crate) fn token(&self) -> i64 {
         self.token
     }
 
-    /// The next report in order. The task is woken when another one comes.
+    /// Returns the next report in order. The task is woken when another one comes.
     pub(crate) fn next(&self, cx: &mut Context<'_>) -> Option<ProgressParams> {
         let mut waiting = self.slot.0.lock();
         let report = waiting.reports.pop_front();
@@ -93,5 +95,3 @@ impl Drop for ProgressWatch {
         self.routes.slots.lock().remove(&self.token);
     }
 }
-
-const MAX_UNTOLD: usize = 64;

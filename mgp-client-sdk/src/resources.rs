@@ -1,3 +1,5 @@
+//! Resources, prompts, completion and the server's description.
+
 use mgp_types::mcp::{
     CompleteParams, CompleteResult, CompletionArgument, CompletionContext, DiscoverParams, DiscoverResult,
     EmptyResult, GetPromptResult, ListPromptsParams, ListResourceTemplatesParams, ListResourcesParams, Map,
@@ -11,12 +13,12 @@ use crate::tools::named_request;
 use crate::{Call, Client, Pages};
 
 impl<S: RpcService> Client<S> {
-    /// The resources, page by page.
+    /// Lists the resources, page by page.
     pub fn resources(&self) -> Pages<S, ListResourcesParams> {
         Pages::new(self.clone())
     }
 
-    /// All resources.
+    /// Lists all resources.
     ///
     /// # Errors
     /// The server refuses, or the connection is lost.
@@ -24,12 +26,12 @@ impl<S: RpcService> Client<S> {
         self.resources().all().await
     }
 
-    /// The templates of resources, page by page.
+    /// Lists the templates of resources, page by page.
     pub fn resource_templates(&self) -> Pages<S, ListResourceTemplatesParams> {
         Pages::new(self.clone())
     }
 
-    /// All templates of resources.
+    /// Lists all templates of resources.
     ///
     /// # Errors
     /// The server refuses, or the connection is lost.
@@ -42,7 +44,7 @@ impl<S: RpcService> Client<S> {
         self.send(&ReadResourceParams::new(uri))
     }
 
-    /// Asks for notice of one resource's changes, in a session. [`subscribe`](Self::subscribe) works in both
+    /// Asks for notifications of one resource's changes, in a session. [`subscribe`](Self::subscribe) works in both
     /// eras and delivers the changes.
     pub fn subscribe_resource(&self, uri: impl Into<String>) -> Call<S, EmptyResult> {
         self.send(&SubscribeParams::new(uri))
@@ -53,12 +55,12 @@ impl<S: RpcService> Client<S> {
         self.send(&UnsubscribeParams::new(uri))
     }
 
-    /// The prompts, page by page.
+    /// Lists the prompts, page by page.
     pub fn prompts(&self) -> Pages<S, ListPromptsParams> {
         Pages::new(self.clone())
     }
 
-    /// All prompts.
+    /// Lists all prompts.
     ///
     /// # Errors
     /// The server refuses, or the connection is lost.
@@ -88,7 +90,7 @@ impl<S: RpcService> Client<S> {
         self.send(&params)
     }
 
-    /// Asks the server what it is, in the era without sessions.
+    /// Asks for the server's description, in the era without sessions.
     pub fn discover(&self) -> Call<S, DiscoverResult> {
         self.send(&DiscoverParams::new())
     }

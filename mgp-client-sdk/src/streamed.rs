@@ -1,3 +1,5 @@
+//! Calls whose result is read while it is made (MGP §12).
+
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,13 +17,13 @@ use crate::client::Shared;
 
 /// A call whose result is read while it is made (MGP §12): a [`Stream`] of its parts, and the result.
 ///
-/// A server that does not stream sends no parts; the result is there all the same, and complete. Dropping it takes the
-/// call back.
+/// A server that does not stream sends no parts; the result is there all the same, and complete. Dropping the value
+/// takes the call back.
 #[must_use = "a call goes on only while it is read"]
 pub struct Streamed<S: RpcService, T> {
     reader: StreamReader<AttemptTimeout<S>>,
     read: fn(&Response) -> Result<T, Error>,
-    // Keeps the connection open, should the client be dropped first.
+    // The handle keeps the connection open if the client is dropped first.
     shared: Arc<Shared>,
 }
 
@@ -29,7 +31,7 @@ impl<S: RpcService, T> Call<S, T> {
     /// Makes the call and asks for parts of its result as they come.
     ///
     /// Each part gives the call another [`timeout`](Self::timeout). A report of progress comes as a part where the
-    /// server speaks MGP, and by [`on_progress`](Self::on_progress) nowhere.
+    /// server speaks MGP; [`on_progress`](Self::on_progress) gets none.
     ///
     /// # Errors
     /// The params cannot be written.
@@ -42,7 +44,7 @@ impl<S: RpcService, T> Call<S, T> {
 }
 
 impl<S: RpcService, T> Streamed<S, T> {
-    /// The next part; `None` when the result is there.
+    /// Returns the next part; `None` when the result is there.
     pub async fn next(&mut self) -> Option<Part> {
         std::future::poll_fn(|cx| Pin::new(&mut self.reader).poll_next(cx)).await
     }
@@ -50,16 +52,16 @@ impl<S: RpcService, T> Streamed<S, T> {
     /// Waits for the result. Parts that were not taken are dropped.
     ///
     /// # Errors
-    /// Those of the call.
+    /// The call failed.
     pub async fn finish(self) -> Result<T, Error> {
         let _shared = self.shared;
         self.reader.finish().await.and_then(|response| (self.read)(&response))
     }
 
-    /// Has the server stop the call, and returns what there is of the result.
+    /// Asks the server to stop the call, and returns the part of the result that there is.
     ///
-    /// Where every request stands alone, over HTTP without sessions, none can name another and the answer is that there
-    /// is no such call; dropping this value stops it.
+    /// Over HTTP without sessions every request stands alone, so none can name another; the answer is then that there
+    /// is no such call, and dropping this value stops it.
     ///
     /// # Errors
     /// The connection is lost, or the server does not stop calls.

@@ -1,3 +1,5 @@
+//! Subscriptions to the changes at a server.
+
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,25 +12,25 @@ use mgp_types::{BoxFuture, Error, Method, Request, Response, RpcService};
 use crate::Client;
 use crate::changes::{Change, Place};
 
-/// What changes at the server, as it tells; a [`Stream`].
+/// The changes that the server reports; a [`Stream`].
 ///
-/// It ends when the server ends it, or after an error. Dropping it ends the subscription.
+/// The stream ends when the server ends it, or after an error. Dropping it ends the subscription.
 #[must_use = "changes arrive only while they are taken"]
 pub struct Subscription<S: RpcService> {
     client: Client<S>,
     place: Arc<Place>,
     /// The request whose answer ends the subscription, where there are no sessions.
     listening: Option<BoxFuture<'static, Result<Response, Error>>>,
-    /// What to unsubscribe from at the end, in a session.
+    /// The resources to unsubscribe from at the end, in a session.
     uris: Vec<String>,
     ended: bool,
 }
 
 impl<S: RpcService> Client<S> {
-    /// Asks for notice of changes. Works the same in both eras.
+    /// Asks for notifications of changes, in the same way in both eras.
     ///
-    /// In a session, resources are subscribed to one by one, and the server tells of its lists anyway.
-    /// Without sessions one request stays open for it.
+    /// In a session, resources are subscribed to one by one, and the server reports changes of its lists anyway.
+    /// Without sessions one request stays open for the changes.
     ///
     /// # Errors
     /// The server refuses, or the connection is lost.
@@ -51,12 +53,12 @@ impl<S: RpcService> Client<S> {
 }
 
 impl<S: RpcService> Subscription<S> {
-    /// The next change; `None` at the end.
+    /// Returns the next change; `None` at the end.
     pub async fn next(&mut self) -> Option<Result<Change, Error>> {
         std::future::poll_fn(|cx| self.poll_change(cx)).await
     }
 
-    /// What the server agreed to tell; `None` in a session, where it does not say.
+    /// Returns the part of the filter that the server agreed to; `None` in a session, where the server does not tell.
     pub fn honoured(&self) -> Option<SubscriptionFilter> {
         self.place.honoured()
     }
@@ -101,7 +103,7 @@ impl<S: RpcService> Subscription<S> {
             return Poll::Ready(None);
         }
         let Some(listening) = &mut self.listening else {
-            // No request of a session would fail with the connection.
+            // In a session no request would fail with the connection.
             if !self.place.is_lost() {
                 return Poll::Pending;
             }
@@ -111,7 +113,7 @@ impl<S: RpcService> Subscription<S> {
         let Poll::Ready(outcome) = listening.as_mut().poll(cx) else { return Poll::Pending };
         self.listening = None;
         self.ended = true;
-        // What came before the end is still to be taken.
+        // Changes that came before the end are still to be taken.
         match (self.place.next(cx), outcome) {
             (Some(change), _) => Poll::Ready(Some(Ok(change))),
             (None, Err(error)) if error.origin() != mgp_types::Origin::Cancelled => {
@@ -134,10 +136,10 @@ impl<S: RpcService> Drop for Subscription<S> {
     fn drop(&mut self) {
         self.client.shared.changes.close(&self.place);
         let uris = std::mem::take(&mut self.uris);
-        // Outside of a runtime there is no connection left to tell.
+        // Outside of a runtime there is no connection left to notify.
         if let (false, Ok(runtime)) = (uris.is_empty(), tokio::runtime::Handle::try_current()) {
             let client = self.client.clone();
-            // It ends with its calls, each of which ends in time.
+            // The task ends with its calls, each of which ends in time.
             runtime.spawn(async move {
                 for uri in uris {
                     if let Err(error) = client.send(&UnsubscribeParams::new(uri)).await {

@@ -1,4 +1,4 @@
-//! Servers that are kept alive.
+//! Servers that a supervisor keeps alive.
 
 use std::future::Future;
 
@@ -13,13 +13,13 @@ use tower_layer::Layer;
 use crate::Client;
 
 impl Client<()> {
-    /// Keeps `server` alive: `connect` connects to it, and is called again when it has ended or does not answer any
-    /// more.
+    /// Keeps `server` alive: calls `connect` to connect to it, and again when the server has ended or does not answer
+    /// any more.
     ///
-    /// The server is asked now and then for a sign of life, in the best way that it understands, and is asked to stop
-    /// before it is closed, if it can be. Its tools are listed before it takes calls, so that whoever finds it connected
-    /// finds them; and what the server before was asked to keep in mind is asked again, like the resources whose changes
-    /// matter. What else is to be there again goes into [`Supervisor::with_restore`].
+    /// The supervisor asks the server now and then for a sign of life, in the best way that the server understands, and
+    /// asks it to stop before it is closed, if it can. The tools of the server are listed before it takes calls, so
+    /// that they can be found as soon as it is connected; lasting wishes of the session before, like the resources
+    /// whose changes matter, are repeated. Further steps go into [`Supervisor::with_restore`].
     ///
     /// ```no_run
     /// use std::time::Duration;
@@ -69,7 +69,8 @@ impl Client<()> {
     }
 }
 
-/// The connection behind a client. The client alone does not keep it any more: clones of it may be anywhere.
+/// Returns the connection behind a client. The connection ends when the supervisor drops this value, even if clones of
+/// the client are left.
 fn connected<S: RpcService + Sync>(
     client: Client<S>,
     standing: &StandingRequests,

@@ -11,13 +11,13 @@ use serde::Serialize;
 use crate::tools::tool_request;
 use crate::{Call, Client, Pages};
 
-/// What became of a tool that was started.
+/// The outcome of starting a tool.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Started<S> {
-    /// It is done.
+    /// The tool is done.
     Done(CallToolResult),
-    /// It goes on.
+    /// The tool goes on as a task.
     Task(Task<S>),
 }
 
@@ -28,18 +28,22 @@ pub struct Task<S> {
     poll_interval: Duration,
 }
 
-/// How far a task has come.
+/// The state of a task.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct TaskState {
-    /// How far.
+    /// The status of the task.
     pub status: TaskStatus,
-    /// The same for people.
+    /// The status in words, for people.
     pub message: Option<String>,
 }
 
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+const MIN_POLL_INTERVAL: Duration = Duration::from_millis(50);
+const MAX_POLL_INTERVAL: Duration = Duration::from_mins(1);
+
 impl<S: RpcService> Client<S> {
-    /// Calls a tool that may go on as a task: a session's server is asked to run it as one if it can, a server
+    /// Calls a tool that may go on as a task: the server of a session is asked to run it as a task if it can, a server
     /// without sessions decides by itself. The client has to be built with tasks.
     ///
     /// # Errors
@@ -75,24 +79,24 @@ impl<S: RpcService> Client<S> {
         response.body().map(Started::Done)
     }
 
-    /// A task by its id, for instance one of an earlier connection.
+    /// Returns a task by its id, for instance one of an earlier connection.
     pub fn task(&self, id: impl Into<String>) -> Task<S> {
         Task { client: self.clone(), id: id.into(), poll_interval: POLL_INTERVAL }
     }
 
-    /// The tasks of a session, page by page.
+    /// Lists the tasks of a session, page by page.
     pub fn tasks(&self) -> Pages<S, task::ListTasksParams> {
         Pages::new(self.clone())
     }
 }
 
 impl<S: RpcService> Task<S> {
-    /// The id.
+    /// Returns the id.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// How far the task has come.
+    /// Asks for the state of the task.
     ///
     /// # Errors
     /// The server does not know the task, or the connection is lost.
@@ -105,7 +109,7 @@ impl<S: RpcService> Task<S> {
         Ok(TaskState { status: task.status, message: task.status_message })
     }
 
-    /// All that a server without sessions tells about the task.
+    /// Asks for the full description of the task, where there are no sessions.
     pub fn details(&self) -> Call<S, task_extension::DetailedTask> {
         self.client.send(&task_extension::GetTaskParams::new(self.id.as_str()))
     }
@@ -115,7 +119,7 @@ impl<S: RpcService> Task<S> {
         self.client.send(&task_extension::UpdateTaskParams::new(self.id.as_str(), responses))
     }
 
-    /// Asks the server to cancel the task. It may be done all the same.
+    /// Asks the server to cancel the task. The task may complete all the same.
     ///
     /// # Errors
     /// The server does not know the task, or the connection is lost.
@@ -127,7 +131,7 @@ impl<S: RpcService> Task<S> {
         self.client.send(&task::CancelTaskParams::new(self.id.as_str())).await.map(drop)
     }
 
-    /// Waits for the result of the tool. What the task asks for meanwhile is answered by the client's handlers.
+    /// Waits for the result of the tool. The client's handlers answer the questions of the task meanwhile.
     ///
     /// # Errors
     /// The task failed or was cancelled, the server does not know it, or the connection is lost.
@@ -161,7 +165,7 @@ impl<S: RpcService> Task<S> {
         }
     }
 
-    /// Answers what the task asks for, each question once.
+    /// Answers the questions of the task, each once.
     async fn answer(&self, requests: InputRequests, answered: &mut Vec<Box<str>>) -> Result<(), Error> {
         let mut responses = InputResponses::new();
         for (key, question) in requests {
@@ -185,7 +189,7 @@ impl<S: RpcService> Task<S> {
     }
 }
 
-/// The error that a failed task ended with, as if the call had been answered with it.
+/// Returns the error that a failed task ended with, in the form of a call's own error.
 fn failure(error: Option<&RawJson>) -> Error {
     let read = error.and_then(|error| {
         let error = Object::from_raw(error).ok()?;
@@ -205,7 +209,3 @@ impl<S> fmt::Debug for Task<S> {
         f.debug_struct("Task").field("id", &self.id).finish_non_exhaustive()
     }
 }
-
-const POLL_INTERVAL: Duration = Duration::from_secs(1);
-const MIN_POLL_INTERVAL: Duration = Duration::from_millis(50);
-const MAX_POLL_INTERVAL: Duration = Duration::from_mins(1);

@@ -1,17 +1,23 @@
+//! Tools: listing, searching and calling.
+
 use mgp_types::json::write_string;
 use mgp_types::mcp::{CallToolResult, ListToolsParams, Tool};
-use mgp_types::{Error, Method, Object, Request, Response, RpcService};
+use mgp_types::mgp::{
+    DiscoverTools, DiscoveredTools, EvictTools, EvictedTools, RequestTools, RequestedTools, ToolSession,
+    method,
+};
+use mgp_types::{Error, Method, Object, Params, Request, Response, RpcService};
 use serde::Serialize;
 
 use crate::{Call, Client, Pages};
 
 impl<S: RpcService> Client<S> {
-    /// The tools, page by page.
+    /// Lists the tools, page by page.
     pub fn tools(&self) -> Pages<S, ListToolsParams> {
         Pages::new(self.clone())
     }
 
-    /// All tools.
+    /// Lists all tools.
     ///
     /// # Errors
     /// The server refuses, or the connection is lost.
@@ -21,19 +27,19 @@ impl<S: RpcService> Client<S> {
 
     /// Calls a tool. The arguments are an object, or `()` for none.
     ///
-    /// A tool that fails answers with a result, too: see [`CallToolResult::is_error`]. One that goes on as a
-    /// task is called by [`start_tool`](Self::start_tool).
+    /// A tool that fails answers with a result, too: see [`CallToolResult::is_error`]. [`start_tool`](Self::start_tool)
+    /// calls a tool that goes on as a task.
     pub fn call_tool(&self, name: &str, arguments: impl Serialize) -> Call<S, CallToolResult> {
         self.call(tool_request(name, &arguments), read_result)
     }
 }
 
-/// Writes the request at once: what is known to be JSON is not taken apart again.
+/// Writes the request at once: arguments that are known to be JSON are not parsed again.
 pub(crate) fn tool_request<T: Serialize>(name: &str, arguments: &T) -> Result<Request, Error> {
     named_request(Method::TOOLS_CALL, name, arguments)
 }
 
-/// A request whose params are a name and arguments.
+/// Returns a request whose params are a name and arguments.
 pub(crate) fn named_request<T: Serialize>(
     method: Method,
     name: &str,
@@ -66,4 +72,26 @@ fn read_result(response: &Response) -> Result<CallToolResult, Error> {
             .is_ok_and(|result| result.contains("task") || result.contains("taskId"));
         if task { Error::misbehaved("the tool goes on as a task, which was not asked for") } else { error }
     })
+}
+
+impl<S: RpcService> Client<S> {
+    /// Searches for tools. Each found tool comes with all facts that a call needs, and can be called at once.
+    pub fn discover_tools(&self, wanted: &DiscoverTools) -> Call<S, DiscoveredTools> {
+        self.call(Request::with_body(method::TOOLS_DISCOVER, wanted), Response::body)
+    }
+
+    /// Asks for tools with certain capabilities. Found tools are in the session from then on.
+    pub fn request_tools(&self, wanted: &RequestTools) -> Call<S, RequestedTools> {
+        self.call(Request::with_body(method::TOOLS_REQUEST, wanted), Response::body)
+    }
+
+    /// Asks for the tools of the session, and the tokens that they take.
+    pub fn tool_session(&self) -> Call<S, ToolSession> {
+        self.call(Ok(Request::call(method::TOOLS_SESSION, Params::new())), Response::body)
+    }
+
+    /// Takes tools from the session, to make room in the context.
+    pub fn evict_tools(&self, tools: &EvictTools) -> Call<S, EvictedTools> {
+        self.call(Request::with_body(method::TOOLS_SESSION_EVICT, tools), Response::body)
+    }
 }

@@ -17,7 +17,8 @@ where
     /// Connects to a server that listens at a Unix socket.
     ///
     /// # Errors
-    /// Nobody listens there, and see [`ClientEra::negotiate`](mgp_transport::era::ClientEra::negotiate).
+    /// No process listens there, or the handshake fails: see
+    /// [`ClientEra::negotiate`](mgp_transport::era::ClientEra::negotiate).
     pub async fn connect_unix(self, path: impl AsRef<Path>) -> Result<Client<L::Service>, Error>
     where
         L: Layer<Core<Wire, I::Service>>,

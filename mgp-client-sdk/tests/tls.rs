@@ -11,7 +11,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 
-/// A server on a loopback port: its URL, and the certificate it shows.
+/// Returns a server on a loopback port: its URL, and the certificate it shows.
 async fn server() -> (String, Vec<u8>) {
     let issued = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let certificate = issued.cert.der().to_vec();

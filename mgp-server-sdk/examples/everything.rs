@@ -1,4 +1,4 @@
-//! Everything a server can do, in the words of the MCP conformance suite.
+//! A server with every feature, in the words of the MCP conformance suite.
 //!
 //! ```text
 //! everything stdio | http PORT

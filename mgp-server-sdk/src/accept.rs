@@ -1,3 +1,5 @@
+//! The factory of a server's services, one per connection.
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -8,10 +10,11 @@ use mgp_types::{Outbox, RpcService};
 
 use crate::Router;
 
-/// What the layers of a server are put around: the router, and what carries questions to its clients.
+/// The innermost services of a server, around which its layers lie: the router, and the layer that carries questions to
+/// clients.
 pub type Core = Mrtr<Router>;
 
-/// Makes the service of one connection: the server behind an era of its own. Any transport takes it.
+/// A factory of services, one per connection: the server behind an era of its own. Any transport takes it.
 #[derive(Clone)]
 pub struct ServerAccept<S> {
     service: S,
@@ -23,7 +26,7 @@ impl<S> ServerAccept<S> {
         Self { service, identity }
     }
 
-    /// What the server says about itself to every client.
+    /// Returns the description of the server that every client gets.
     pub fn identity(&self) -> &Arc<ServerIdentity> {
         &self.identity
     }

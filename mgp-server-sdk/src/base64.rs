@@ -1,7 +1,9 @@
+//! Base64, as images, sounds and blobs hold it.
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-/// `bytes` in base64 with padding, as images, sounds and blobs hold them.
+/// Returns `bytes` in base64 with padding, as images, sounds and blobs hold them.
 ///
 /// ```
 /// assert_eq!(mgp_server_sdk::base64(b"hello"), "aGVsbG8=");

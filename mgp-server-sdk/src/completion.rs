@@ -14,13 +14,13 @@ use crate::catalog::Catalog;
 use crate::cx::Cx;
 use crate::tool::{Input, ToolError, form};
 
-/// What is to be completed.
+/// A request for completion.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Complete {
-    /// What has been typed so far.
+    /// The text that has been typed so far.
     pub value: String,
-    /// The other arguments, as far as they are given.
+    /// The other arguments, as far as they are known.
     pub arguments: Map<String>,
 }
 
@@ -39,13 +39,13 @@ pub trait CompletionHandler<M>: Send + Sync + 'static {
 
 pub(crate) type CompletionFuture = BoxFuture<'static, Result<Completion, Error>>;
 
-/// What a completion may return.
+/// A value that a completion may return.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not complete an argument",
     note = "return a `Vec` or array of texts, a `Completion`, or a `Result` of one of these and `ToolError`"
 )]
 pub trait IntoCompletion {
-    /// The values.
+    /// Returns the values.
     ///
     /// # Errors
     /// The request is answered with a JSON-RPC error.
@@ -104,7 +104,7 @@ where
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Completers(HashMap<(Owner, Box<str>), Arc<dyn DynCompleter>>);
 
-/// Whose argument is completed.
+/// The prompt or resource template whose argument is completed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Owner {
     Prompt(Box<str>),
@@ -143,13 +143,13 @@ impl Completers {
         self.0.insert((owner, argument.into()), Arc::new(Erased(handler, PhantomData)));
     }
 
-    /// What has a completion, to check that it exists.
+    /// Returns the prompts and templates with a completion, to check that they exist.
     pub(crate) fn owners(&self) -> impl Iterator<Item = (&Owner, &str)> {
         self.0.keys().map(|(owner, argument)| (owner, &**argument))
     }
 }
 
-/// Completes an argument; one that nobody completes has no values.
+/// Completes an argument; an argument without a completion has no values.
 pub(crate) fn complete(
     catalog: &Catalog,
     input: Input,
@@ -181,7 +181,9 @@ pub(crate) fn complete(
     }))
 }
 
-/// At most as many values as the specification allows.
+const MAX_VALUES: usize = 100;
+
+/// Cuts the values to the number that the specification allows.
 fn bounded(mut completion: Completion) -> Completion {
     if completion.values.len() > MAX_VALUES {
         let all = i64::try_from(completion.values.len()).unwrap_or(i64::MAX);
@@ -197,5 +199,3 @@ fn written<T: Serialize>(result: &T) -> Result<Response, Error> {
         .map(Response::plain)
         .map_err(|error| Error::internal("the completion is not JSON").with_source(error))
 }
-
-const MAX_VALUES: usize = 100;

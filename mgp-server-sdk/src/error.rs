@@ -1,13 +1,15 @@
+//! The errors of making and running a server.
+
 use std::fmt;
 
 use mgp_types::mgp::ChannelError;
 use thiserror::Error;
 
-/// Why a server cannot be made or run.
+/// The reasons why a server cannot be made or run.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// What was registered cannot be served; every fault is named.
+    /// A registered entry cannot be served; every fault is named.
     #[error("the server cannot be built: {0}")]
     Invalid(Faults),
     /// The transport could not be opened.
@@ -21,14 +23,14 @@ pub enum Error {
     Connection(#[from] mgp_types::Error),
 }
 
-/// One thing that cannot be served as it was registered.
+/// The fault of one entry that cannot be served as it was registered.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{subject}: {reason}")]
 #[non_exhaustive]
 pub struct Fault {
-    /// What is at fault, like `` tool `add` ``.
+    /// The entry at fault, like `` tool `add` ``.
     pub subject: String,
-    /// What is wrong with it.
+    /// The fault, in words.
     pub reason: String,
 }
 
@@ -43,12 +45,12 @@ impl Fault {
 }
 
 impl Faults {
-    /// The faults in the order of registration.
+    /// Returns the faults in the order of registration.
     pub fn iter(&self) -> impl Iterator<Item = &Fault> {
         self.0.iter()
     }
 
-    /// Succeeds if there are no faults.
+    /// Returns an error if there are faults.
     pub(crate) fn check(faults: Vec<Fault>) -> Result<(), Error> {
         if faults.is_empty() { Ok(()) } else { Err(Error::Invalid(Self(faults))) }
     }

@@ -1,3 +1,5 @@
+//! The handle of a running server.
+
 use std::sync::{Arc, OnceLock};
 
 use mgp_types::RawJson;
@@ -9,10 +11,10 @@ use crate::resource::{Resource, ResourceEntry, ResourceHandler, ResourceTemplate
 use crate::shared::Shared;
 use crate::tool::{Tool, ToolEntry, ToolHandler};
 
-/// A running server, to change what it offers and to tell its clients.
+/// The handle of a running server, for changes of its catalog and notifications to its clients.
 ///
-/// Clones are of the same server. Clients that want to know are told of every change; calls that run go on
-/// with what they started with. [`Server::handle`](crate::Server::handle) gives one before the server runs,
+/// Clones are of the same server. Clients that listen get notifications of every change; running calls go on with the
+/// catalog they started with. [`Server::handle`](crate::Server::handle) returns a handle before the server runs,
 /// [`Cx::server`](crate::Cx::server) one inside a handler.
 #[derive(Clone, Default)]
 pub struct ServerHandle(Arc<OnceLock<Arc<Shared>>>);
@@ -30,7 +32,7 @@ impl ServerHandle {
         let _ = self.0.set(shared);
     }
 
-    /// Adds a tool, or puts it in the place of the one with its name.
+    /// Adds a tool, or replaces the tool of its name.
     ///
     /// # Errors
     /// The tool cannot be served as it is described, or the server does not run yet.
@@ -45,20 +47,20 @@ impl ServerHandle {
         Ok(())
     }
 
-    /// Takes a tool away. Whether there was one.
+    /// Removes a tool; returns whether it existed.
     pub fn remove_tool(&self, name: &str) -> bool {
         self.remove(&Change::Tools, |shared| {
             shared.change(|catalog| Arc::make_mut(&mut catalog.tools).remove(name))
         })
     }
 
-    /// The definitions of the tools as they are now, see [`Server::tools`](crate::Server::tools); none before the server
-    /// runs.
+    /// Returns the current definitions of the tools, see [`Server::tools`](crate::Server::tools); none before the
+    /// server runs.
     pub fn tools(&self) -> Vec<RawJson> {
         self.0.get().map_or_else(Vec::new, |shared| shared.catalog().definitions())
     }
 
-    /// Adds a prompt, or puts it in the place of the one with its name.
+    /// Adds a prompt, or replaces the prompt of its name.
     ///
     /// # Errors
     /// The prompt cannot be served as it is described, or the server does not run yet.
@@ -73,14 +75,14 @@ impl ServerHandle {
         Ok(())
     }
 
-    /// Takes a prompt away. Whether there was one.
+    /// Removes a prompt; returns whether it existed.
     pub fn remove_prompt(&self, name: &str) -> bool {
         self.remove(&Change::Prompts, |shared| {
             shared.change(|catalog| Arc::make_mut(&mut catalog.prompts).remove(name))
         })
     }
 
-    /// Adds a resource, or puts it in the place of the one with its URI.
+    /// Adds a resource, or replaces the resource of its URI.
     ///
     /// # Errors
     /// The resource cannot be served as it is described, or the server does not run yet.
@@ -95,14 +97,14 @@ impl ServerHandle {
         Ok(())
     }
 
-    /// Takes a resource away. Whether there was one.
+    /// Removes a resource; returns whether it existed.
     pub fn remove_resource(&self, uri: &str) -> bool {
         self.remove(&Change::Resources, |shared| {
             shared.change(|catalog| Arc::make_mut(&mut catalog.resources).remove(uri))
         })
     }
 
-    /// Adds a family of resources, or puts it in the place of the one with its template.
+    /// Adds a family of resources, or replaces the family of its template.
     ///
     /// # Errors
     /// The template cannot be served as it is described, or the server does not run yet.
@@ -117,29 +119,29 @@ impl ServerHandle {
         Ok(())
     }
 
-    /// Takes a family of resources away. Whether there was one.
+    /// Removes a family of resources; returns whether it existed.
     pub fn remove_resource_template(&self, template: &str) -> bool {
         self.remove(&Change::Resources, |shared| {
             shared.change(|catalog| Arc::make_mut(&mut catalog.templates).remove(template))
         })
     }
 
-    /// Tells those who subscribed to the resource that it changed.
+    /// Notifies the clients that subscribed to the resource that it changed.
     pub fn resource_updated(&self, uri: &str) {
         self.announce(&Change::Updated(uri.into()));
     }
 
-    /// Tells clients that the tools changed, where that shows in a layer and not here.
+    /// Notifies clients that the tools changed, for a change in a layer and not in the catalog.
     pub fn tools_changed(&self) {
         self.announce(&Change::Tools);
     }
 
-    /// Tells clients that the prompts changed, where that shows in a layer and not here.
+    /// Notifies clients that the prompts changed, for a change in a layer and not in the catalog.
     pub fn prompts_changed(&self) {
         self.announce(&Change::Prompts);
     }
 
-    /// Tells clients that the resources changed, where that shows in a layer and not here.
+    /// Notifies clients that the resources changed, for a change in a layer and not in the catalog.
     pub fn resources_changed(&self) {
         self.announce(&Change::Resources);
     }

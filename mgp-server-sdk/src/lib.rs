@@ -1,7 +1,7 @@
-//! Write MCP and MGP servers: typed tools, resources and prompts, in both eras and over any transport.
+//! Servers of MCP and MGP: typed tools, resources and prompts, in both eras and over any transport.
 //!
-//! It implements the server's side of every revision of MCP, and turns on MGP (§2) with one line. A tool is
-//! an async function over a struct:
+//! The crate implements the server's side of every revision of MCP, and turns on MGP (§2) with one line. A tool is an
+//! async function over a struct:
 //!
 //! ```
 //! use mgp_server_sdk::{Error, Server, Tool, schemars};
@@ -40,14 +40,15 @@
 //! | [`MethodHandler`], [`NotificationHandler`] | methods of your own |
 //! | [`Core`], [`Router`], [`ServerAccept`] | the same as tower services, for stacks of your own |
 //!
-//! One handler serves both eras: a question ([`Cx::ask`]) is a request in the one and a result in the other,
-//! changes are pushed in the one and listened for in the other, and handlers see neither.
+//! One handler serves both eras: a question ([`Cx::ask`]) is a request in the one and a result in the other, changes
+//! are pushed in the one and listened for in the other, and handlers see neither.
 //!
-//! Arguments are checked before a handler runs, by reading them into its type and, where the schema demands
-//! more than a type can, by a validator that never fetches anything. What is wrong comes back as a result
-//! that names the place, for the model to mend.
+//! Arguments are checked before a handler runs, by reading them into its type and, where the schema demands more than a
+//! type can, by a validator that never fetches anything. A fault comes back as a result that names its place, for the
+//! model to mend.
 //!
-//! The [`guides`] show a dangerous tool, an error with a hint and a streaming tool, and what clients see of them.
+//! The [`guides`] show a dangerous tool, an error with a hint and a streaming tool, each with the messages that clients
+//! see.
 //!
 //! Layers are ordinary tower layers over [`mgp_types::RpcService`]; see [`Server::layer`].
 //!
@@ -60,8 +61,8 @@
 //!   demands more than its types is refused, unless it is [`Tool::unvalidated`].
 //! * `unix`: `Server::serve_unix`.
 
-/// Guides: what one writes for a tool of a kind, and what clients see of it. The same pages are in `docs/guides`.
-// Tested by `mgp-client-sdk`, whose client their asserts need.
+/// Guides: the code of a tool of each kind, and the messages that its clients see. The same pages are in `docs/guides`.
+// The tests of `mgp-client-sdk` run these pages, because their asserts need its client.
 #[cfg(all(doc, not(doctest)))]
 pub mod guides {
     #[doc = include_str!("../../docs/guides/dangerous-tool.md")]
@@ -78,7 +79,6 @@ mod catalog;
 mod change;
 mod completion;
 mod cx;
-mod draining;
 mod error;
 mod handle;
 mod method;

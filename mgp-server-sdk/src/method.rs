@@ -1,4 +1,4 @@
-//! Methods and notifications that the specification does not know.
+//! Methods and notifications that the specification does not define.
 
 use std::fmt;
 use std::future::Future;
@@ -12,10 +12,10 @@ use serde::de::DeserializeOwned;
 use crate::cx::Cx;
 use crate::tool::{Input, ToolError, form};
 
-/// An async function that serves a method of your own.
+/// An async function that serves a method of a vendor.
 ///
-/// It takes the typed params, the params and then [`Cx`], or the whole [`Request`], and returns a
-/// `Result` of what is written as the result (a [`Response`] for the whole request) and an error.
+/// The function takes the typed params, the params and then [`Cx`], or the whole [`Request`], and returns a `Result` of
+/// a serializable result (a [`Response`] for the whole request) and an error.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot serve a method",
     label = "not an async function that serves a method",
@@ -27,8 +27,8 @@ pub trait MethodHandler<M>: Send + Sync + 'static {
     fn serve(&self, input: Input) -> MethodFuture;
 }
 
-/// An async function that takes a notification of your own: its typed params, the params and then [`Cx`],
-/// or the whole [`Request`].
+/// An async function that handles a notification of a vendor: its typed params, the params and then [`Cx`], or the
+/// whole [`Request`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot take a notification",
     label = "not an async function that takes a notification",
@@ -145,7 +145,7 @@ fn failed(error: Error) -> MethodFuture {
     Box::pin(std::future::ready(Err(error)))
 }
 
-/// A handler whose type is forgotten.
+/// A handler with its type erased.
 pub(crate) trait DynMethod: Send + Sync {
     fn call(&self, input: Input) -> MethodFuture;
 }
@@ -166,12 +166,12 @@ impl<H: NotificationHandler<M>, M: 'static> DynMethod for Notify<H, M> {
     }
 }
 
-/// Forgets the type of a method's handler.
+/// Erases the type of a method's handler.
 pub(crate) fn erase_call<H: MethodHandler<M>, M: 'static>(handler: H) -> Arc<dyn DynMethod> {
     Arc::new(Call(handler, PhantomData))
 }
 
-/// Forgets the type of a notification's handler.
+/// Erases the type of a notification's handler.
 pub(crate) fn erase_notify<H: NotificationHandler<M>, M: 'static>(handler: H) -> Arc<dyn DynMethod> {
     Arc::new(Notify(handler, PhantomData))
 }

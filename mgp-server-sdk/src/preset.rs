@@ -1,12 +1,23 @@
-//! One line to serve: the server on a transport with the limits that are safe for most.
+//! Serving in one line, with safe limits, until the client leaves or the server has drained.
 
+use std::future::{Future, pending};
+use std::time::Duration;
+
+use mgp_lifecycle::server::Life;
 use mgp_transport::{ConnectionLimits, Until, connect};
 use mgp_types::RpcService;
+use mgp_types::mgp::ShutdownReason;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tower_layer::Layer;
 
-use crate::draining::{drained, draining};
 use crate::{Core, Error, Server};
+
+/// The number of clients of a socket that are served at once; further ones wait.
+#[cfg(all(unix, feature = "unix"))]
+const MAX_CONNECTIONS: usize = 256;
+
+#[cfg(all(unix, feature = "unix"))]
+const PAUSE: std::time::Duration = std::time::Duration::from_millis(50);
 
 impl<L, S> Server<L>
 where
@@ -16,17 +27,17 @@ where
     /// Serves one client on this process' standard input and output, until the client closes them.
     ///
     /// # Errors
-    /// Something that was registered cannot be served, or the connection broke.
+    /// A registered entry cannot be served, or the connection broke.
     #[cfg(feature = "stdio")]
     pub async fn serve_stdio(self) -> Result<(), Error> {
         let (input, output) = mgp_transport::stdio::stdio()?;
         self.serve_io(input, output).await
     }
 
-    /// Serves one client on a byte stream, one message a line, until the client closes it.
+    /// Serves one client on a byte stream, one message per line, until the client closes it.
     ///
     /// # Errors
-    /// Something that was registered cannot be served, or the connection broke.
+    /// A registered entry cannot be served, or the connection broke.
     pub async fn serve_io<R, W>(self, reader: R, writer: W) -> Result<(), Error>
     where
         R: AsyncRead + Unpin,
@@ -42,11 +53,11 @@ where
         Ok(draining(&life, connection).await?)
     }
 
-    /// Serves both eras over HTTP at `/mcp`, and HTTP+SSE beside it, until it is dropped. A port alone is
-    /// one of the loopback address.
+    /// Serves both eras over HTTP at `/mcp`, and HTTP+SSE beside it, until it is dropped. A port alone is one of the
+    /// loopback address.
     ///
     /// # Errors
-    /// Something that was registered cannot be served, or the address cannot be listened at.
+    /// A registered entry cannot be served, or the server cannot listen at the address.
     #[cfg(feature = "http")]
     pub async fn serve_http(self, listen: impl Into<crate::Listen>) -> Result<(), Error> {
         let (life, config) = (self.life(), crate::HttpConfig::default());
@@ -60,7 +71,7 @@ where
     /// A socket left there by a server that is gone is replaced.
     ///
     /// # Errors
-    /// Something that was registered cannot be served, or the path cannot be listened at.
+    /// A registered entry cannot be served, or the server cannot listen at the path.
     #[cfg(all(unix, feature = "unix"))]
     pub async fn serve_unix(self, path: impl Into<std::path::PathBuf>) -> Result<(), Error> {
         let life = self.life();
@@ -83,7 +94,7 @@ where
                         let reader = Until::new(reader, self::drained(life.clone()));
                         connections.spawn(connect(reader, writer, &accept, ConnectionLimits::default()).1);
                     }
-                    // A client that left at once, or no descriptors: neither ends the server.
+                    // The client left at once, or descriptors are short: neither ends the server.
                     Err(error) => {
                         tracing::warn!(%error, "connection not accepted");
                         tokio::time::sleep(PAUSE).await;
@@ -100,9 +111,46 @@ where
     }
 }
 
-/// How many clients of a socket are served at once; further ones wait.
-#[cfg(all(unix, feature = "unix"))]
-const MAX_CONNECTIONS: usize = 256;
+/// Waits until the server has drained; for ever, if it has no [`Life`].
+pub(crate) async fn drained(life: Option<Life>) {
+    match life {
+        Some(life) => drop(life.drained().await),
+        None => pending().await,
+    }
+}
 
-#[cfg(all(unix, feature = "unix"))]
-const PAUSE: std::time::Duration = std::time::Duration::from_millis(50);
+/// The time that calls have to finish when the process is asked to terminate.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Serves, and lets `life` drain when the process is asked to terminate.
+pub(crate) async fn draining<T>(life: &Life, serving: impl Future<Output = T>) -> T {
+    let stopping = async {
+        terminated().await;
+        life.shutdown(ShutdownReason::OperatorRequest, DRAIN_TIMEOUT).await;
+        pending().await
+    };
+    tokio::select! {
+        outcome = serving => outcome,
+        never = stopping => never,
+    }
+}
+
+#[cfg(unix)]
+async fn terminated() {
+    use tokio::signal::unix::{SignalKind, signal};
+    match signal(SignalKind::terminate()) {
+        Ok(mut signals) => drop(signals.recv().await),
+        Err(error) => {
+            tracing::warn!(%error, "the process cannot listen for the signal to terminate");
+            pending::<()>().await;
+        }
+    }
+}
+
+#[cfg(not(unix))]
+async fn terminated() {
+    // The wait fails only where there is no console, so that nobody can ask this way.
+    if tokio::signal::ctrl_c().await.is_err() {
+        pending::<()>().await;
+    }
+}

@@ -1,3 +1,5 @@
+//! The state that all connections of a server share.
+
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -16,35 +18,35 @@ use crate::change::{Change, Listeners};
 use crate::task::TaskStore;
 use crate::tool::TaskMode;
 
-/// What all connections of a server share.
+/// The state that all connections of a server share.
 pub(crate) struct Shared {
-    /// Read without a lock; a change puts a new one in its place.
+    /// The catalog, read without a lock; a change replaces it.
     catalog: ArcSwap<Catalog>,
-    /// Held while the catalog is changed, so that no change is lost.
+    /// The lock of changes, so that no change is lost.
     changing: Mutex<()>,
     pub(crate) about: About,
     pub(crate) listeners: Arc<Listeners>,
     pub(crate) tasks: Arc<TaskStore>,
 }
 
-/// What a server says about itself beside what it offers.
+/// The description of a server beside its catalog.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct About {
     pub(crate) instructions: Option<String>,
     pub(crate) extensions: Map<RawJson>,
     pub(crate) experimental: Map<RawJson>,
     pub(crate) cache: Option<CacheHint>,
-    /// What handlers share, one value per type.
+    /// The values that handlers share, one per type.
     pub(crate) state: Extensions,
-    /// Whether something numbers what handlers stream.
+    /// Whether a layer numbers the parts that handlers stream.
     pub(crate) streams: bool,
-    /// The questions of handlers that are open.
+    /// The open questions of handlers.
     pub(crate) callbacks: Callbacks,
-    /// What is offered even while there is none of it, because it may come.
+    /// The sections that are offered even while they are empty, because entries may come.
     pub(crate) dynamic: Offered,
 }
 
-/// Which parts of MCP a server offers.
+/// The sections of MCP that a server offers.
 #[derive(Debug, Clone, Copy, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each part is offered or not")]
 pub(crate) struct Offered {
@@ -60,7 +62,7 @@ impl Shared {
     pub(crate) fn new(catalog: Catalog, about: About, tasks: TaskStore) -> Self {
         let mut about = about;
         let now = offers(&catalog);
-        // What was there once stays offered: a capability cannot be taken back from a session.
+        // A section that had entries once stays offered: a capability cannot be taken back from a session.
         about.dynamic.tools |= now.tools;
         about.dynamic.prompts |= now.prompts;
         about.dynamic.resources |= now.resources;
@@ -78,7 +80,7 @@ impl Shared {
         self.catalog.load()
     }
 
-    /// Puts a changed catalog in place of the present one.
+    /// Replaces the present catalog by a changed one.
     pub(crate) fn change<R>(&self, change: impl FnOnce(&mut Catalog) -> R) -> R {
         let _changing = self.changing.lock();
         let mut catalog = Catalog::clone(&self.catalog.load());
@@ -105,7 +107,7 @@ impl Shared {
         }
     }
 
-    /// The answer to `server/discover`, which becomes that of `initialize` too.
+    /// Returns the answer to `server/discover`, from which the era layer makes that of `initialize`, too.
     pub(crate) fn describe(&self, revision: Revision) -> Result<Response, Error> {
         let described = Described {
             capabilities: self.capabilities(revision),
@@ -149,7 +151,7 @@ fn offers(catalog: &Catalog) -> Offered {
     }
 }
 
-/// Tasks as 2025-11-25 has them.
+/// Returns the tasks capability of 2025-11-25.
 fn session_tasks() -> ServerTasksCapability {
     let mut tools = ToolTaskRequests::new();
     tools.call = Some(Marker::new());

@@ -6,14 +6,14 @@ use serde::de::value::MapDeserializer;
 use serde::de::{self, DeserializeOwned, Deserializer, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
 
-/// A `T` with these members. Members that are numbers or booleans are read from their text.
+/// Reads a `T` with these members. Members that are numbers or booleans are read from their text.
 pub(crate) fn read<'a, T: DeserializeOwned>(
     members: impl Iterator<Item = (&'a str, &'a str)>,
 ) -> Result<T, Fault> {
     T::deserialize(MapDeserializer::new(members.map(|(name, text)| (name, Text(text)))))
 }
 
-/// Why texts could not be read.
+/// The reason why texts could not be read.
 #[derive(Debug)]
 pub(crate) struct Fault(String);
 

@@ -1,4 +1,4 @@
-//! Asking the client, and telling it, in both eras.
+//! Questions and notifications to the client, in both eras.
 
 mod peer;
 

@@ -1,4 +1,4 @@
-//! Who is told about changes.
+//! Notifications of changes, and their receivers.
 
 mod peer;
 

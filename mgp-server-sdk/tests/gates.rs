@@ -1,4 +1,4 @@
-//! What is refused, by whom, and that each refuses on its own.
+//! Refused requests: each is refused by the layer that is in charge, and by it alone.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -18,7 +18,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tower_layer::layer_fn;
 use tower_service::Service;
 
-/// A server that offers only this, and nothing of the rest.
+/// Returns a server that offers only this, and nothing of the rest.
 fn offering(capability: &str) -> Server {
     let server = Server::new("test", "1");
     match capability {
@@ -140,7 +140,7 @@ struct Text {
     text: String,
 }
 
-/// Sends lines to a server one after the other; returns what it answers.
+/// Sends lines to a server one after the other; returns its answers.
 async fn exchange(server: Server, lines: &[&str]) -> Vec<Value> {
     let accept = server.layer(layer_fn(Gate)).accept().unwrap();
     let (near, far) = memory::pair(1 << 16);

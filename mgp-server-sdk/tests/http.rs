@@ -83,7 +83,7 @@ impl<S: RpcService + Sync + Unpin> Client<S> {
         self.server.handle(request).await.expect("an answer")
     }
 
-    /// Calls a tool; returns what was said before the answer, and the answer. Questions are answered.
+    /// Calls a tool; answers its questions, and returns the messages before the answer and the answer.
     async fn tool(&self, name: &str, params: Value, headers: &[(&str, &str)]) -> (Vec<Value>, Value) {
         let mut params = params;
         params["name"] = json!(name);

@@ -1,4 +1,4 @@
-//! What others add: methods, notifications, layers, members.
+//! The additions of third parties: methods, notifications, layers, members.
 
 mod peer;
 

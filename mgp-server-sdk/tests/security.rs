@@ -1,4 +1,4 @@
-//! What clients are told about the security of tools, and which of them.
+//! The security declarations of tools, and the clients that get them.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

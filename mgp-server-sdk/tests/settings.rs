@@ -1,4 +1,4 @@
-//! What is set on a server, as its clients see it.
+//! The settings of a server, as its clients see them.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod peer;
@@ -17,7 +17,7 @@ fn server() -> Server {
     Server::new("test", "1").tool(Tool::new("again", "May be repeated.").idempotent(), async || ())
 }
 
-/// What the server answers to a client of a revision that nobody has.
+/// Returns the answer of the server to a client of an unknown revision.
 async fn greeted(server: Server) -> Value {
     let (near, far) = memory::pair(1 << 16);
     let (_, connection) = connect(far.0, far.1, &server.accept().unwrap(), ConnectionLimits::default());

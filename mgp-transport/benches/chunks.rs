@@ -1,6 +1,6 @@
-//! What a chunk of a stream costs from the handler that sends it to the caller who takes it: written, named, read,
-//! scanned and delivered, with both sides of the connection on one core. The column of allocations belongs to the
-//! result, and the items per second are the chunks.
+//! The cost of a chunk from the handler that sends it to the caller that takes it: written, named, read, scanned and
+//! delivered, with both sides of the connection on one core. The column of allocations belongs to the result, and the
+//! items per second are the chunks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,19 +21,19 @@ fn main() {
     divan::main();
 }
 
-/// One call over memory.
+/// Measures one call over memory.
 #[divan::bench(sample_count = 20, sample_size = 1)]
 fn memory_pair(bencher: Bencher<'_, '_>) {
     Bench::new(|| memory::pair(64 << 10)).run(bencher, 1);
 }
 
-/// A thousand calls over memory, whose chunks mix.
+/// Measures a thousand calls over memory, whose chunks mix.
 #[divan::bench(sample_count = 10, sample_size = 1)]
 fn memory_pair_of_1000_calls(bencher: Bencher<'_, '_>) {
     Bench::new(|| memory::pair(64 << 10)).run(bencher, 1000);
 }
 
-/// One call over pipes of the system, as a child process has them.
+/// Measures one call over pipes of the system, as a child process has them.
 #[cfg(unix)]
 #[divan::bench(sample_count = 20, sample_size = 1)]
 fn pipes(bencher: Bencher<'_, '_>) {
@@ -93,7 +93,7 @@ impl Bench {
     }
 }
 
-/// Sends as many chunks as it is asked for.
+/// A service that sends as many chunks as the call asks for.
 #[derive(Clone)]
 struct Streaming;
 
@@ -121,7 +121,7 @@ impl Service<Request> for Streaming {
     }
 }
 
-/// Counts what it gets.
+/// An outbox that counts the messages it gets.
 #[derive(Default)]
 struct Counter(AtomicUsize);
 
@@ -136,6 +136,6 @@ impl OutboxPort for Counter {
     }
 }
 
-/// 32 bytes.
+/// The text of a chunk: 32 bytes.
 const TEXT: &str = "Quantum computing is a paradigm ";
 const CHUNKS: usize = 20_000;

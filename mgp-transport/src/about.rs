@@ -1,29 +1,29 @@
-//! Messages about a call: whose call it is, and how the peer names it.
+//! Messages about a call: the call they belong to, and the name that the peer uses for it.
 
 use memchr::memmem;
 use mgp_types::mcp::meta::key;
 use mgp_types::{CallOf, Id, Method, Object, Outbox, Params, RawJson, StreamId};
 
-/// The stream of the call of ours that a message is about, if it is about one.
+/// Returns the stream of our call that a message is about, if it is about one.
 ///
-/// One that is relayed has an outbox that leads somewhere, and is on the standalone stream if the call is over.
+/// A relayed message has an outbox that leads somewhere; it is on the standalone stream if the call is over.
 pub(crate) fn own(method: &Method, outbox: &Outbox) -> Option<StreamId> {
     (is_followed(outbox) && method.about_call() == Some(CallOf::Sender)).then(|| outbox.stream())
 }
 
-/// Whether the caller is to get what is said about a call with this outbox, or may say something about it.
+/// Returns whether a call with this outbox is followed: its caller gets messages about the call, or may send some.
 pub(crate) fn is_followed(outbox: &Outbox) -> bool {
     outbox.is_open() || outbox.stream() != StreamId::STANDALONE
 }
 
-/// The call that listens, for which the peer sends a message.
+/// Returns the id of the listening call for which the peer sends a message.
 pub(crate) fn subscription(params: &Params) -> Option<Id> {
     memmem::find(params.bytes("_meta")?, key::SUBSCRIPTION_ID.as_bytes())?;
     let meta = Object::from_raw(&params.get("_meta")?).ok()?;
     Id::from_json(meta.bytes(key::SUBSCRIPTION_ID)?)
 }
 
-/// Takes the name of the [subscription] out of a message.
+/// Removes the name of the [subscription] from a message.
 pub(crate) fn take_subscription_out(params: &mut Params) {
     let Some(Ok(mut meta)) = params.get("_meta").map(|meta| Object::from_raw(&meta)) else { return };
     meta.remove(key::SUBSCRIPTION_ID);
@@ -34,25 +34,27 @@ pub(crate) fn take_subscription_out(params: &mut Params) {
     }
 }
 
-/// How the peer names the call that a message is about.
+/// The name by which the peer names the call that a message is about.
 ///
-/// It is looked at before it is taken out, so that what is dropped is not copied first.
+/// The name is read before it is taken out, so that a message that is dropped is not copied first.
 pub(crate) struct Name(RawJson);
 
+const REQUEST_ID: &str = "request_id";
+
 impl Name {
-    /// The name in the parameters of a message.
+    /// Returns the name in the parameters of a message.
     pub(crate) fn of(params: &Params) -> Option<Self> {
         params.get(REQUEST_ID).map(Self)
     }
 
-    /// `None` if it is no id.
+    /// Returns the id; `None` if the name is no id.
     pub(crate) fn id(&self) -> Option<Id> {
         Id::from_json(self.0.as_bytes())
     }
 
-    /// Above the connection no id is seen, and none is relayed.
+    /// Takes the name out of the parameters, because ids are neither seen nor relayed above the connection.
     ///
-    /// What is left has a buffer of its own: a message that waits must not keep the one that it was read into, which
+    /// The remaining parameters get a buffer of their own: a waiting message must not keep the read buffer alive, which
     /// holds many others.
     pub(crate) fn take_out(self, params: &mut Params) {
         let whole = params.to_raw();
@@ -64,12 +66,13 @@ impl Name {
         } else {
             without_name(params).write(&mut own);
         }
-        // What was read under other limits than the usual ones may be too deep for them.
+        // Parameters that were read under other limits may be too deep for the usual ones.
         *params = Params::parse(own).unwrap_or_else(|_| without_name(params));
     }
 }
 
-/// Takes the name of the call out of the parameters of a message about it; `None` if it is missing or no id.
+/// Takes the name of the call out of the parameters of a message about it; returns `None` if the name is missing or no
+/// id.
 pub(crate) fn take_id(params: &mut Params) -> Option<Id> {
     let name = Name::of(params)?;
     let id = name.id();
@@ -77,7 +80,7 @@ pub(crate) fn take_id(params: &mut Params) -> Option<Id> {
     id
 }
 
-/// What stands behind the name in an object that begins with it, as those of most peers do.
+/// Returns the text behind the name in an object that begins with it, as those of most peers do.
 fn behind<'a>(whole: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let value = whole.strip_prefix(b"{")?.strip_prefix(br#""request_id":"#)?;
     let rest = value.trim_ascii_start().strip_prefix(name)?;
@@ -90,13 +93,13 @@ fn without_name(params: &Params) -> Params {
     params
 }
 
-/// Names the call that the message is about.
+/// Writes the name of the call that the message is about into the parameters.
 pub(crate) fn name(params: &mut Params, id: &Id) {
     params.set(REQUEST_ID, id.to_raw());
 }
 
-/// The number of a call of ours. A string is never one of ours, though it may hold the same digits: JSON-RPC has the id come
-/// back as it was sent.
+/// Returns the number of our call. A string never names one, though it may hold the same digits: JSON-RPC returns an id
+/// exactly as it was sent.
 pub(crate) fn number(id: &Id) -> Option<i64> {
     match id {
         Id::Number(number) => Some(*number),
@@ -104,10 +107,27 @@ pub(crate) fn number(id: &Id) -> Option<i64> {
     }
 }
 
-/// What is wrong with a request about a call that it does not name.
+/// The message of the error for a request about a call that it does not name.
 pub(crate) const UNNAMED: &str = "`request_id` must be the id of the call, a string or an integer";
 
-const REQUEST_ID: &str = "request_id";
+/// The call during which a server asked a question. The mark stands among the extensions of the question.
+///
+/// Over HTTP a server with sessions asks where it answers the call that the question belongs to. Over a byte stream the
+/// call is unknown. The mark names the call by the stream of its outbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AskedDuring(StreamId);
+
+impl AskedDuring {
+    /// Creates the mark of a question asked during the call that has `stream`.
+    pub const fn new(stream: StreamId) -> Self {
+        Self(stream)
+    }
+
+    /// Returns the stream of the call.
+    pub const fn stream(self) -> StreamId {
+        self.0
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -1,15 +1,17 @@
+//! The factory of the services that answer connections.
+
 use mgp_types::{Outbox, RpcService};
 
-/// Makes the service that answers one connection.
+/// A factory of services, one for each connection.
 ///
-/// A transport calls it once per connection or session. The outbox leads to the peer for as long as the
-/// connection lasts and is closed where the peer cannot be reached unasked. Any closure from an [`Outbox`]
-/// to an [`RpcService`] will do.
+/// A transport calls it once per connection or session. The outbox leads to the peer for as long as the connection
+/// lasts, and is closed where the peer cannot be reached unasked. Any closure from an [`Outbox`] to an [`RpcService`]
+/// is such a factory.
 pub trait Accept: Clone + Send + Sync + 'static {
     /// The service that answers one connection.
     type Service: RpcService;
 
-    /// The service for a new connection.
+    /// Returns the service for a new connection.
     fn accept(&self, outbox: Outbox) -> Self::Service;
 }
 

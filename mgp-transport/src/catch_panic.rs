@@ -1,3 +1,5 @@
+//! The layer that turns panics of handlers into errors.
+
 use std::any::Any;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,8 +10,8 @@ use mgp_types::{Error, Request, Response, RpcService};
 use pin_project_lite::pin_project;
 use tower_service::Service;
 
-/// Turns a panic behind it into the error -32603, so that one broken handler does not end the connection
-/// that other requests share. Sits outermost; transports put it there themselves. Reads and writes no slot.
+/// Turns a panic behind it into the error -32603, so that one broken handler does not end the connection that other
+/// requests share. The layer sits outermost; transports put it there themselves. The layer reads and writes no slot.
 #[derive(Debug, Clone)]
 pub struct CatchPanic<S> {
     inner: S,
@@ -45,10 +47,10 @@ pin_project! {
     #[project = Projected]
     #[derive(Debug)]
     pub enum CatchPanicFuture<F> {
-        /// The call panicked.
+        /// The call panicked, and the error is its answer.
         #[doc(hidden)]
         Panicked { error: Option<Error> },
-        /// The call goes on.
+        /// The call is in work.
         #[doc(hidden)]
         Called { #[pin] future: F },
     }
@@ -69,7 +71,7 @@ impl<F: Future<Output = Result<Response, Error>>> Future for CatchPanicFuture<F>
 }
 
 fn caught(panic: Box<dyn Any + Send>) -> Error {
-    // The message may quote what the peer sent, so it goes to the panic hook only.
+    // The message may quote the peer's input, so it goes to the panic hook only.
     drop(panic);
     tracing::error!("a request handler panicked");
     Error::internal("the request handler panicked")

@@ -1,19 +1,19 @@
-//! What both ends of a message tell that is not read: what it is, and which id it has.
+//! The facts that both ends of an unread message tell: its kind and its id.
 
 use mgp_types::Id;
 
-/// What the first bytes of a message say.
+/// The facts that the first bytes of a message tell.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Head {
-    /// It answers the request of this id.
+    /// The message answers the request of this id.
     Answer(Id),
-    /// It is a request or a notification.
+    /// The message is a request or a notification.
     Request(Option<Id>),
-    /// Its last bytes have to be seen.
+    /// The last bytes are needed to tell.
     Unclear,
 }
 
-/// The two ends, and the length so far, of a message that is read and not kept.
+/// The two ends and the length so far of a message that is read and not kept.
 #[derive(Debug, Default)]
 pub(crate) struct Skipped {
     bytes: usize,
@@ -21,8 +21,11 @@ pub(crate) struct Skipped {
     last: Vec<u8>,
 }
 
+/// The number of bytes that are kept of each end: enough for the members beside a result in an answer.
+const KEPT_BYTES: usize = 512;
+
 impl Skipped {
-    /// Takes note of the next bytes of the message.
+    /// Notes the next bytes of the message.
     pub(crate) fn skip(&mut self, bytes: &[u8]) {
         self.bytes = self.bytes.saturating_add(bytes.len());
         let room = KEPT_BYTES - self.first.len();
@@ -42,13 +45,13 @@ impl Skipped {
         &self.first
     }
 
-    /// Returns the last bytes of what has come of it, 512 at most.
+    /// Returns the last bytes that have come of the message, 512 at most.
     pub(crate) fn last(&self) -> &[u8] {
         &self.last
     }
 }
 
-/// Reads the members that stand in front of what makes the message long.
+/// Reads the members that stand in front of the long member.
 pub(crate) fn head(bytes: &[u8]) -> Head {
     let (mut id, mut is_request) = (None, false);
     let mut rest = bytes.trim_ascii_start().strip_prefix(b"{").unwrap_or_default();
@@ -67,7 +70,7 @@ pub(crate) fn head(bytes: &[u8]) -> Head {
     }
 }
 
-/// The id of a message whose id stands behind its result or its parameters.
+/// Returns the id of a message whose id stands behind its result or its parameters.
 pub(crate) fn id_at_end(bytes: &[u8]) -> Option<Id> {
     let mut rest = bytes.trim_ascii_end().strip_suffix(b"}")?;
     loop {
@@ -81,13 +84,13 @@ pub(crate) fn id_at_end(bytes: &[u8]) -> Option<Id> {
     }
 }
 
-/// The name in front, as it is written, and what stands behind its colon.
+/// Returns the name in front, as it is written, and the text behind its colon.
 fn member(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (name, rest) = string(bytes.trim_ascii_start())?;
     Some((name, rest.trim_ascii_start().strip_prefix(b":")?.trim_ascii_start()))
 }
 
-/// A value that is no array and no object, and what stands behind the comma after it.
+/// Returns a value that is no array and no object, and the text behind the comma after it.
 fn scalar(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let length = match bytes.first()? {
         b'{' | b'[' => return None,
@@ -98,7 +101,7 @@ fn scalar(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((value, rest.trim_ascii_start().strip_prefix(b",")?))
 }
 
-/// What a string in front says, as it is written, and what stands behind it.
+/// Returns the content of the string in front, as it is written, and the text behind it.
 fn string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let inside = bytes.strip_prefix(b"\"")?;
     let mut at = 0;
@@ -110,9 +113,6 @@ fn string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
         }
     }
 }
-
-/// Number of bytes that are kept of each end: room for what stands beside a result in an answer.
-const KEPT_BYTES: usize = 512;
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,6 @@
 //! The transports of MGP and MCP, and the two eras of the protocol, behind one service trait.
 //!
-//! It implements MGP §1.4 (every transport of MCP) and the lifecycle of MCP. A server is any
+//! The crate implements MGP §1.4 (every transport of MCP) and the lifecycle of MCP. A server is any
 //! [`RpcService`](mgp_types::RpcService); a connection to one is an `RpcService` as well:
 //!
 //! ```
@@ -48,12 +48,11 @@
 //! | [`memory`], `stdio`, `child`, `unix` | byte streams |
 //! | `http` | Streamable HTTP and HTTP+SSE |
 //!
-//! Features: `stdio` (default) for this process' own standard input and output, `child` for servers as child
-//! processes, `unix` for Unix domain sockets, `http-client` and `http-server`, `tls` for `https` URLs.
+//! Features: `stdio` (default) for this process' own standard input and output, `child` for servers as child processes,
+//! `unix` for Unix domain sockets, `http-client` and `http-server`, `tls` for `https` URLs.
 
 mod about;
 mod accept;
-mod asked;
 mod catch_panic;
 #[cfg(feature = "child")]
 pub mod child;
@@ -68,7 +67,6 @@ mod limits;
 pub mod memory;
 mod memory_budget;
 pub mod mrtr;
-mod sent;
 #[cfg(feature = "stdio")]
 pub mod stdio;
 mod too_long;
@@ -76,10 +74,10 @@ mod trace;
 #[cfg(all(unix, feature = "unix"))]
 pub mod unix;
 mod until;
-mod waker_slot;
+mod waiting;
 
+pub use about::AskedDuring;
 pub use accept::Accept;
-pub use asked::AskedDuring;
 pub use catch_panic::{CatchPanic, CatchPanicFuture};
 pub use driver::{Connection, Wire, connect};
 pub use limits::{ConnectionLimits, SettingNames};

@@ -1,3 +1,5 @@
+//! The limits of one connection.
+
 use std::time::Duration;
 
 use mgp_types::json;
@@ -6,44 +8,45 @@ use tokio::sync::Semaphore;
 use crate::memory_budget::Share;
 use crate::{MemoryBudget, TooLong};
 
-/// What one connection may cost, whatever its peer does.
+/// The limits of one connection, which hold whatever its peer does.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ConnectionLimits {
-    /// The longest frame that is read. A longer one is skipped to its end, and only its call gets an error.
+    /// The greatest length of a frame in bytes. A longer frame is skipped to its end, and only its call gets an error.
     /// Default: 64 MiB.
     pub max_frame_bytes: usize,
-    /// How much of a frame is skipped: one that goes on for longer has no end, and ends the connection. Default: 1 GiB.
+    /// The number of bytes of a frame that are skipped at most. A longer frame has no end, and ends the connection.
+    /// Default: 1 GiB.
     pub max_skipped_bytes: usize,
-    /// The memory that long frames may take, of all connections that share it. A frame for which there is none is skipped
-    /// like one that is too long. Default: the 512 MiB that all connections of the process share.
+    /// The memory that long frames may take, of all connections that share it. A frame without memory is skipped like
+    /// one that is too long. Default: the 512 MiB that all connections of the process share.
     pub memory: MemoryBudget,
-    /// How errors name these two settings.
+    /// The names by which errors call these two settings.
     pub setting_names: SettingNames,
-    /// Bounds on the JSON in a frame.
+    /// The bounds on the JSON in a frame.
     pub json: json::Limits,
-    /// How many of the peer's requests may be in work at once; further ones are refused. Default: 1024.
+    /// The number of the peer's requests that may be in work at once; further ones are refused. Default: 1024.
     pub max_in_flight: usize,
-    /// How many messages may wait to be written, one at least; senders wait for room. Default: 256.
+    /// The number of messages that may wait to be written, at least one; senders wait for room. Default: 256.
     pub max_queued: usize,
-    /// How many bytes may wait to be written before reading stops, one at least. Default: 1 MiB.
+    /// The number of bytes that may wait to be written before reading stops, at least one. Default: 1 MiB.
     pub max_unwritten_bytes: usize,
-    /// How many messages about a call of ours may wait for the caller before reading stops: more than a peer
-    /// has on its way when it hears how fast they are taken. Default: 16384.
+    /// The number of messages about a call of ours that may wait for the caller before reading stops. It exceeds the
+    /// messages that a peer has on their way when it learns of the pace. Default: 16384.
     pub max_undelivered: usize,
-    /// How many bytes such messages may take while they wait. Default: 2 MiB.
+    /// The number of bytes that such messages may take while they wait. Default: 2 MiB.
     pub max_undelivered_bytes: usize,
-    /// How long the caller of one call may keep the connection from reading, by being slow to take what the peer
-    /// sends about the call; then the call fails with 3001. All callers together may do so for twice as long.
-    /// What was spent comes back, a tenth of the time in which the connection reads. Default: 5 s.
+    /// The time for which one slow caller may keep the connection from reading because it does not take the peer's
+    /// messages about its call; then the call fails with 3001. All callers together have twice as long. Spent time
+    /// comes back: a tenth of the time in which the connection reads. Default: 5 s.
     pub delivery_timeout: Duration,
-    /// How long the peer may read nothing of what waits for it before the connection ends. Default: 60 s.
+    /// The time for which the peer may read none of the waiting bytes before the connection ends. Default: 60 s.
     pub write_timeout: Duration,
-    /// How long requests in work may go on when the peer sends no more. Default: 1 s.
+    /// The time for which requests in work may go on when the peer sends no more. Default: 1 s.
     pub drain_timeout: Duration,
 }
 
-/// How the settings for long messages are called where whoever reads an error can change them.
+/// The names of the settings for long messages, where the reader of an error can change them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "the names of two settings")]
 pub struct SettingNames {
@@ -92,7 +95,7 @@ impl ConnectionLimits {
         }
     }
 
-    /// These, but for those with which nothing would move at all, or that no queue can have.
+    /// Returns these limits, with values raised that would stop the connection, and lowered that no queue can have.
     pub(crate) fn workable(mut self) -> Self {
         self.max_queued = self.max_queued.clamp(1, Semaphore::MAX_PERMITS);
         self.max_unwritten_bytes = self.max_unwritten_bytes.max(1);

@@ -1,3 +1,5 @@
+//! The memory budget for long messages, which connections share.
+
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -6,8 +8,8 @@ use bytes::Bytes;
 
 /// The memory that long messages may take, of all connections that share it. Clones are the same budget.
 ///
-/// A message counts while it is read and as long as anything refers to its bytes. Nobody waits for memory, so that half of
-/// many messages never waits for the other half: a message for which there is none is not taken in. Messages of up to
+/// A message counts while it is read and as long as any reference to its bytes exists. No connection waits for memory,
+/// so that half of many messages never waits for the other half: a message without memory is refused. Messages of up to
 /// 64 KiB do not count.
 #[derive(Clone)]
 pub struct MemoryBudget(Arc<Pool>);
@@ -18,7 +20,7 @@ struct Pool {
 }
 
 impl MemoryBudget {
-    /// A budget of so many bytes.
+    /// Creates a budget of so many bytes.
     pub fn new(bytes: usize) -> Self {
         Self(Arc::new(Pool { bytes, taken: AtomicUsize::new(0) }))
     }
@@ -28,19 +30,19 @@ impl MemoryBudget {
         self.0.bytes
     }
 
-    /// Returns how many bytes they take now.
+    /// Returns how many bytes long messages take now.
     pub fn taken(&self) -> usize {
         self.0.taken.load(Ordering::Relaxed)
     }
 
-    /// The share of a message, of which nothing has been read.
+    /// Creates the share of a message of which no byte was read.
     pub(crate) fn share(&self) -> Share {
         Share { pool: Arc::clone(&self.0), bytes: 0 }
     }
 }
 
 impl Default for MemoryBudget {
-    /// The budget that all connections of a process share for which nothing else is said: 512 MiB.
+    /// Returns the default budget of all connections of a process: 512 MiB.
     fn default() -> Self {
         static OF_PROCESS: LazyLock<MemoryBudget> = LazyLock::new(|| MemoryBudget::new(512 << 20));
         OF_PROCESS.clone()
@@ -53,14 +55,17 @@ impl fmt::Debug for MemoryBudget {
     }
 }
 
-/// What one message takes of a budget; given back when it is dropped.
+/// The memory that one message takes of a budget. Dropping it gives the memory back.
 pub(crate) struct Share {
     pool: Arc<Pool>,
     bytes: usize,
 }
 
+/// The greatest length of a message that does not count, in bytes: about as much as one read returns.
+const UNCOUNTED_BYTES: usize = 64 << 10;
+
 impl Share {
-    /// Takes as much as a message of this length needs. Whether there is as much.
+    /// Takes the memory that a message of this length needs; returns whether there was enough.
     #[must_use]
     pub(crate) fn grow_to(&mut self, length: usize) -> bool {
         let wanted = if length > UNCOUNTED_BYTES { length } else { 0 };
@@ -73,7 +78,7 @@ impl Share {
         grown
     }
 
-    /// The message, which gives its share back when nothing refers to its bytes any more.
+    /// Returns the message, which gives its share back when the last reference to its bytes is dropped.
     pub(crate) fn hold(self, message: Bytes) -> Bytes {
         if self.bytes == 0 { message } else { Bytes::from_owner(Held { message, _share: self }) }
     }
@@ -101,9 +106,6 @@ impl AsRef<[u8]> for Held {
         &self.message
     }
 }
-
-/// How long a message may be that does not count: about as much as is read at once.
-const UNCOUNTED_BYTES: usize = 64 << 10;
 
 #[cfg(test)]
 mod tests {

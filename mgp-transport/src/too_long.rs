@@ -1,45 +1,48 @@
+//! The cause of errors about messages that were too long to be read.
+
 use mgp_types::{Error, Object, Origin, RawJson, code};
 
 use crate::{ConnectionLimits, SettingNames};
 
-/// Why a message was not taken in: the cause of the error that its call ends with.
+/// The reason why a message was refused unread: the cause of the error that its call ends with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TooLong {
-    /// It is longer than its connection takes.
-    #[error("it is longer than {most_bytes} bytes")]
+    /// The message is longer than its connection allows.
+    #[error("the message is longer than {most_bytes} bytes")]
     Message {
-        /// How long a message may be.
+        /// The greatest length of a message in bytes.
         most_bytes: usize,
     },
     /// Other long messages take the memory that there is for all of them.
-    #[error("long messages have {budget_bytes} bytes together, and others have them")]
+    #[error("the {budget_bytes} bytes for long messages are in use")]
     Memory {
-        /// How many bytes all long messages may take.
+        /// The number of bytes that all long messages may take.
         budget_bytes: usize,
     },
 }
 
 impl TooLong {
-    /// Whether this is why `error` came about.
+    /// Returns the reason behind `error`, if a message was too long.
     pub fn of(error: &Error) -> Option<&Self> {
         std::error::Error::source(error)?.downcast_ref()
     }
 
-    /// A message is longer than `limits` allow.
+    /// Returns the reason for a message that is longer than `limits` allow.
     pub(crate) fn message(limits: &ConnectionLimits) -> Self {
         Self::Message { most_bytes: limits.max_frame_bytes }
     }
 
-    /// 3001: the peer has answered, and the answer is not taken in.
+    /// Returns the error 3001: the peer has answered, and the answer was refused unread.
     pub(crate) fn answer(self, names: SettingNames) -> Error {
-        let message = format!("the answer is not taken in: {self}; {}", self.advice(names));
+        let message = format!("the answer was refused unread: {self}; {}", self.advice(names));
         Error::from_origin(Origin::Peer, code::RESOURCE_EXHAUSTED, message).with_source(self)
     }
 
-    /// -32600: the peer has sent a message that is not taken in. The data of the error name the setting.
+    /// Returns the error -32600: the peer has sent a message that was refused unread. The data of the error name the
+    /// setting.
     pub(crate) fn refusal(self, names: SettingNames) -> Error {
-        let message = format!("the message is not taken in: {self}; {}", self.advice(names));
+        let message = format!("the message was refused unread: {self}; {}", self.advice(names));
         let (bytes, setting, retryable) = match self {
             Self::Message { most_bytes } => (most_bytes, names.max_frame_bytes, false),
             Self::Memory { budget_bytes } => (budget_bytes, names.memory, true),

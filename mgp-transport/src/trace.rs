@@ -1,3 +1,5 @@
+//! The layer that opens one tracing span per request.
+
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -9,19 +11,19 @@ use tower_service::Service;
 use tracing::Span;
 use tracing::field::Empty;
 
-/// Opens one span per request; the only layer that opens any.
+/// Opens one span per request; no other layer opens spans.
 ///
-/// The span is called `rpc` and has the fields `method`, `kind`, `tool`, `revision`, `outcome` (`ok` or
-/// `error`) and `code`; layers further in add fields with [`Span::record`]. It never holds arguments or
-/// results. Without a subscriber that wants it, it costs a comparison.
+/// The span is called `rpc` and has the fields `method`, `kind`, `tool`, `revision`, `outcome` (`ok` or `error`) and
+/// `code`; layers further in add fields with [`Span::record`]. The layer never holds arguments or results. Without an
+/// interested subscriber it costs a comparison.
 ///
-/// Sits behind the era, whose session it reads, and around everything else. Writes no slot.
+/// The layer sits behind the era, whose session it reads, and around all other layers. The layer writes no slot.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct TraceLayer;
 
 impl TraceLayer {
-    /// The layer.
+    /// Creates the layer.
     pub const fn new() -> Self {
         Self
     }

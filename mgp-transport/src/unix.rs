@@ -1,4 +1,4 @@
-//! Unix domain sockets: ways to connect and to listen, for whatever carries messages over a stream.
+//! Unix domain sockets: connecting and listening.
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::hash::{BuildHasher, RandomState};
@@ -12,22 +12,22 @@ use tokio::net::{UnixListener, UnixStream};
 /// Connects to the socket at `path`.
 ///
 /// # Errors
-/// Nobody listens there, or this process may not connect.
+/// No process listens there, or this process may not connect.
 pub async fn connect(path: impl AsRef<Path>) -> io::Result<(OwnedReadHalf, OwnedWriteHalf)> {
     Ok(UnixStream::connect(path).await?.into_split())
 }
 
 /// Listens at `path`, for processes of the same user only.
 ///
-/// A socket that a dead process left there is replaced; one at which somebody listens, or anything else that
-/// lies there, is not touched. The socket is made in a folder that nobody else can enter and moved to its
-/// place when its permissions are set, so at no moment can others connect.
+/// A socket that a dead process left there is replaced; one at which a process listens, and any other file, is not
+/// touched. The socket is made in a folder that nobody else can enter and moved to its place when its permissions are
+/// set, so at no moment can others connect.
 ///
 /// # Errors
-/// Somebody listens at `path`, something else lies there, or this process may not write there.
+/// A process listens at `path`, another file lies there, or this process may not write there.
 ///
 /// # Panics
-/// Outside of a tokio runtime with IO.
+/// The caller runs outside of a tokio runtime with IO.
 pub fn listen(path: impl Into<PathBuf>) -> io::Result<Listener> {
     let path = path.into();
     refuse_if_taken(&path)?;
@@ -37,18 +37,18 @@ pub fn listen(path: impl Into<PathBuf>) -> io::Result<Listener> {
     DirBuilder::new().mode(0o700).create(&nursery)?;
     let born = nursery.join("s");
     let listener = bind(&born, &path);
-    // What is left there after an error goes too.
+    // This also removes a file that an error left behind.
     let _ = fs::remove_file(&born);
     fs::remove_dir(&nursery)?;
     listener
 }
 
-/// Accepts connections at a socket, whose file is removed when this is dropped.
+/// Accepts connections at a socket. Dropping it removes the socket's file.
 #[derive(Debug)]
 pub struct Listener {
     socket: UnixListener,
     path: PathBuf,
-    /// Device and inode of the socket's file, by which it is told from one that replaced it.
+    /// The device and inode of the socket's file, which tell it from one that replaced it.
     file: (u64, u64),
 }
 
@@ -65,7 +65,7 @@ impl Listener {
         Ok(stream.into_split())
     }
 
-    /// Where the socket lies.
+    /// Returns the path of the socket.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -74,7 +74,7 @@ impl Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         if identity(&self.path).is_ok_and(|file| file == self.file) {
-            // It may be gone already.
+            // The file may be gone already.
             let _ = fs::remove_file(&self.path);
         }
     }

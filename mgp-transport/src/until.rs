@@ -1,3 +1,5 @@
+//! Input that a future ends.
+
 use std::fmt;
 use std::future::Future;
 use std::io;
@@ -8,15 +10,15 @@ use mgp_types::BoxFuture;
 use tokio::io::{AsyncRead, ReadBuf};
 
 /// Input that ends when a future is done, if it does not end before. A [`Connection`](crate::Connection) that reads it
-/// writes what is left, and closes.
+/// writes the waiting messages, and closes.
 pub struct Until<R> {
     reader: R,
-    /// `None` once it is done.
+    /// The future; `None` once it is done.
     end: Option<BoxFuture<'static, ()>>,
 }
 
 impl<R> Until<R> {
-    /// What `reader` brings until `end`.
+    /// Creates the input that `reader` brings until `end`.
     pub fn new(reader: R, end: impl Future<Output = ()> + Send + 'static) -> Self {
         Self { reader, end: Some(Box::pin(end)) }
     }

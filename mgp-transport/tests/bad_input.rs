@@ -1,4 +1,4 @@
-//! Whatever a peer sends gets the exact error of the specification, and the connection lives on.
+//! Bad messages of a peer: each gets the exact error of the specification, and the connection lives on.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! Servers as child processes: how they end, and that nothing of them is left.
+//! Servers as child processes: the ways in which they end, without a trace.
 #![cfg(all(target_os = "linux", feature = "child"))]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -40,7 +40,7 @@ fn group_of(pid: u32) -> i32 {
     stat(pid).unwrap()[2].parse().unwrap()
 }
 
-/// The processes of a group that run; those that only wait to be waited for do not.
+/// Returns the processes of a group that run; those that only wait to be waited for do not.
 fn alive(group: i32) -> Vec<u32> {
     let pids =
         fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());

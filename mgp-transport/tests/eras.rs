@@ -1,4 +1,4 @@
-//! What a server says on one connection in each era.
+//! The answers of a server on one connection in each era.
 
 mod support;
 

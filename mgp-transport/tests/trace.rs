@@ -1,4 +1,4 @@
-//! What a subscriber learns of each request.
+//! The spans and fields that a subscriber gets for each request.
 
 mod support;
 
@@ -14,7 +14,7 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-/// Writes down every field of every span.
+/// A subscriber that writes down every field of every span.
 #[derive(Clone, Default)]
 struct Notes(Arc<Mutex<Vec<String>>>);
 

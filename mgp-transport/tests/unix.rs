@@ -1,4 +1,4 @@
-//! Unix domain sockets: who may connect, and what happens to what lies there.
+//! Unix domain sockets: permissions to connect, and the treatment of files at their place.
 #![cfg(all(unix, feature = "unix"))]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

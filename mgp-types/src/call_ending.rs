@@ -1,10 +1,12 @@
+//! The ending of a call, as its result tells it: done, failed, or waiting for input.
+
 use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
 use crate::json::{Object, RawJson};
 
-/// How a call ended, by what its result says of itself.
+/// The ending of a call, as its result tells it.
 ///
 /// ```
 /// use mgp_types::{CallEnding, RawJson};
@@ -15,16 +17,17 @@ use crate::json::{Object, RawJson};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallEnding {
-    /// It was carried out.
+    /// The call was carried out.
     Done,
     /// The tool failed.
     Failed,
-    /// Input is asked for first; the call comes again with it.
+    /// The server asks for input first; the caller repeats the call with the input.
     Asking,
 }
 
 impl CallEnding {
-    /// Reads it from a result. Most results are told by a search for two marks; few are scanned.
+    /// Reads the ending from a result. A search for two marks tells the ending of most results; the few others are
+    /// scanned.
     pub fn of(result: &RawJson) -> Self {
         if !is_marked(result.as_bytes()) {
             return Self::Done;
@@ -40,8 +43,14 @@ impl CallEnding {
     }
 }
 
-/// Whether there is `"isError":true` anywhere, with any white space, or `"input_required"`, or letters are written as
-/// escapes, so that a name may be one of these and not look so.
+static IS_ERROR: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""isError""#));
+
+static ASKING: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""input_required""#));
+
+static ESCAPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r"\u"));
+
+/// Returns whether `json` may tell another ending than [`CallEnding::Done`]: the text holds `"isError":true` with any
+/// white space or `"input_required"`, or an escape that may hide one of them.
 fn is_marked(json: &[u8]) -> bool {
     let behind = |at: usize| json.get(at + IS_ERROR.needle().len()..).unwrap_or_default();
     let is_true = |rest: &[u8]| {
@@ -53,12 +62,6 @@ fn is_marked(json: &[u8]) -> bool {
         || ASKING.find(json).is_some()
         || ESCAPE.find(json).is_some()
 }
-
-static IS_ERROR: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""isError""#));
-
-static ASKING: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""input_required""#));
-
-static ESCAPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r"\u"));
 
 #[cfg(test)]
 mod tests {

@@ -1,3 +1,5 @@
+//! The one error of every service, with its code, its origin and its recovery advice.
+
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
@@ -6,10 +8,10 @@ use crate::json::{JsonError, JsonFault, RawJson};
 use crate::mgp::{Recovery, code};
 use crate::{Method, Revision};
 
-/// Why a request was not answered: the one error of every service, one word in size.
+/// The reason why a request was not answered. Every service of MGP has this error, which is one word in size.
 ///
-/// It carries what goes on the wire (code, message, data, recovery) and what does not: who is at fault and
-/// the cause. A peer's error keeps its code and data untouched on the way through.
+/// The error carries what goes on the wire (code, message, data, recovery) and what stays here (its origin and its
+/// cause). A peer's error keeps its code and data untouched on the way through.
 ///
 /// ```
 /// use mgp_types::{Error, code};
@@ -31,19 +33,19 @@ struct Inner {
     source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
-/// Where an error comes from.
+/// The place where an error was decided or noticed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Origin {
-    /// This process decided it.
+    /// This process decided the error.
     Local,
-    /// The peer answered with it.
+    /// The peer answered with the error.
     Peer,
-    /// The peer answered with something that is not an answer.
+    /// The peer answered with something that is no valid answer.
     Misbehaved,
-    /// The connection was lost, or could not be made; no answer will come.
+    /// The connection was lost or could not be made, so no answer will come.
     Connection,
-    /// Nobody waits for the answer any more.
+    /// The caller took the request back.
     Cancelled,
     /// No answer came in time.
     Timeout,
@@ -52,44 +54,44 @@ pub enum Origin {
 }
 
 impl Error {
-    /// An error of this process.
+    /// Creates an error of this process.
     pub fn new(code: i64, message: impl Into<Cow<'static, str>>) -> Self {
         Self::from_origin(Origin::Local, code, message)
     }
 
-    /// An error that came from `origin`.
+    /// Creates an error that came from `origin`.
     pub fn from_origin(origin: Origin, code: i64, message: impl Into<Cow<'static, str>>) -> Self {
         let message = message.into();
         Self(Box::new(Inner { code, message, data: None, recovery: None, origin, source: None }))
     }
 
-    /// -32601: nobody here serves `method`.
+    /// Creates the error -32601: no service here has `method`.
     pub fn method_not_found(method: &Method) -> Self {
         Self::new(code::METHOD_NOT_FOUND, format!("method not found: {method}"))
     }
 
-    /// -32602: the parameters are not those of the method.
+    /// Creates the error -32602: the parameters do not fit the method.
     pub fn invalid_params(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(code::INVALID_PARAMS, message)
     }
 
-    /// -32600: the message is not a request, or not one that is allowed now.
+    /// Creates the error -32600: the message is no request, or the request is not allowed now.
     pub fn invalid_request(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(code::INVALID_REQUEST, message)
     }
 
-    /// -32603: something here broke. The message goes to the peer; the details belong into
+    /// Creates the error -32603: this process broke. The message goes to the peer; the details belong into
     /// [`with_source`](Self::with_source).
     pub fn internal(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(code::INTERNAL_ERROR, message)
     }
 
-    /// -32020: a header is missing, malformed, or says something else than the body.
+    /// Creates the error -32020: an HTTP header is missing, malformed or contradicts the body.
     pub fn header_mismatch(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(code::HEADER_MISMATCH, message)
     }
 
-    /// -32021: the request needs a capability that the client did not declare.
+    /// Creates the error -32021: the request needs a capability that the client did not declare.
     ///
     /// `required` is the object of the missing capabilities.
     pub fn missing_client_capability(required: &RawJson) -> Self {
@@ -100,34 +102,36 @@ impl Error {
             .with_data(RawJson::from_valid(data))
     }
 
-    /// The version asked for is not served; `code` is that of the era (-32022, or -32602 before it).
+    /// Creates the error that refuses the protocol version `requested`; `code` is the number of the era: -32022 in the
+    /// stateless revisions, -32602 in the older ones.
     pub fn unsupported_version(code: i64, requested: &str, supported: &[Revision]) -> Self {
         let supported: Vec<_> = supported.iter().map(|revision| revision.as_str()).collect();
         let data = RawJson::from_value(&UnsupportedVersion { supported: &supported, requested }).ok();
         Self::new(code, "Unsupported protocol version").with_optional_data(data)
     }
 
-    /// The connection was lost or could not be made.
+    /// Creates the error of a connection that was lost or could not be made.
     pub fn disconnected(message: impl Into<Cow<'static, str>>) -> Self {
         Self::from_origin(Origin::Connection, code::UPSTREAM_UNAVAILABLE, message)
     }
 
-    /// No answer came in time.
+    /// Creates the error of an answer that did not come in time.
     pub fn timeout(message: impl Into<Cow<'static, str>>) -> Self {
         Self::from_origin(Origin::Timeout, code::TIMEOUT, message)
     }
 
-    /// The request was taken back.
+    /// Creates the error of a request that the caller took back.
     pub fn cancelled() -> Self {
         Self::from_origin(Origin::Cancelled, code::INTERNAL_ERROR, "the request was cancelled")
     }
 
-    /// The peer sent something the protocol does not allow.
+    /// Creates the error of a peer that sent something the protocol does not allow.
     pub fn misbehaved(message: impl Into<Cow<'static, str>>) -> Self {
         Self::from_origin(Origin::Misbehaved, code::UPSTREAM_ERROR, message)
     }
 
-    /// The handler asked for input; the layer that carries the questions turns this into an answer.
+    /// Creates the error of a handler that asked for input; the layer that carries questions turns the error into an
+    /// answer.
     pub fn input_required() -> Self {
         Self::from_origin(
             Origin::InputRequired,
@@ -136,67 +140,67 @@ impl Error {
         )
     }
 
-    /// The error with `data`.
+    /// Sets the data that goes to the peer with the error.
     pub fn with_data(self, data: RawJson) -> Self {
         self.with_optional_data(Some(data))
     }
 
-    /// The error with `recovery` advice (MGP §14.5).
+    /// Sets the recovery advice that goes to the peer with the error (MGP §14.5).
     pub fn with_recovery(mut self, recovery: Recovery) -> Self {
         self.0.recovery = Some(recovery);
         self
     }
 
-    /// The error without recovery advice, for a peer that does not speak MGP.
+    /// Removes the recovery advice, for a peer that does not speak MGP.
     pub fn without_recovery(mut self) -> Self {
         self.0.recovery = None;
         self
     }
 
-    /// The error with the cause behind it, for logs; it never goes to the peer.
+    /// Sets the cause of the error, for logs. The cause never goes to the peer.
     pub fn with_source(mut self, source: impl std::error::Error + Send + Sync + 'static) -> Self {
         self.0.source = Some(Arc::new(source));
         self
     }
 
-    /// The error under another code.
+    /// Replaces the code.
     pub fn with_code(mut self, code: i64) -> Self {
         self.0.code = code;
         self
     }
 
-    /// The error with another message.
+    /// Replaces the message.
     pub fn with_message(mut self, message: impl Into<Cow<'static, str>>) -> Self {
         self.0.message = message.into();
         self
     }
 
-    /// The code.
+    /// Returns the code.
     pub fn code(&self) -> i64 {
         self.0.code
     }
 
-    /// The message.
+    /// Returns the message.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// The data, as the peer sent it or as it was set here.
+    /// Returns the data, as the peer sent them or as this process set them.
     pub fn data(&self) -> Option<&RawJson> {
         self.0.data.as_ref()
     }
 
-    /// Where the error comes from.
+    /// Returns the place where the error was decided or noticed.
     pub fn origin(&self) -> Origin {
         self.0.origin
     }
 
-    /// The recovery advice: what was set here, or what the peer's `data._mgp` says (MGP §14.4).
+    /// Returns the recovery advice that this process set, else the advice in the peer's `data._mgp` (MGP §14.4).
     pub fn recovery(&self) -> Option<Recovery> {
         self.0.recovery.clone().or_else(|| Recovery::from_error_data(self.0.data.as_ref()?))
     }
 
-    /// What goes on the wire as `data`, with recovery advice under `_mgp` if any was set here.
+    /// Returns the `data` as they go on the wire, with recovery advice under `_mgp` if this process set any.
     pub fn wire_data(&self) -> Option<RawJson> {
         match &self.0.recovery {
             None => self.0.data.clone(),
@@ -234,7 +238,7 @@ impl std::error::Error for Error {
 }
 
 impl From<JsonError> for Error {
-    /// The code says who can mend it: broken JSON is a parse error, JSON that is refused an invalid request.
+    /// Makes broken JSON a parse error, and JSON that is refused for its content an invalid request.
     fn from(error: JsonError) -> Self {
         let code = match error.fault {
             JsonFault::TooDeep | JsonFault::DuplicateMember | JsonFault::TooLong => code::INVALID_REQUEST,

@@ -1,13 +1,15 @@
+//! Typed values that layers of third parties attach to requests and responses.
+
 use std::any::{Any, TypeId};
 use std::fmt;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-/// Values that layers of third parties attach to a request or response, one per type.
+/// The values that layers of third parties attach to a request or response, one for each type.
 ///
-/// Our own layers use the named slots of [`Context`](crate::Context), which cost nothing. A value costs one
-/// allocation where it is made, the first of them another; clones share them until one is changed.
+/// MGP's own layers use the named slots of [`Context`](crate::Context), which cost nothing. Each value costs one
+/// allocation, and the first one costs another. Clones share the values until one clone is changed.
 ///
 /// ```
 /// use mgp_types::Extensions;
@@ -25,12 +27,12 @@ pub struct Extensions(Option<Arc<Values>>);
 type Values = SmallVec<[(TypeId, Arc<dyn Any + Send + Sync>); 3]>;
 
 impl Extensions {
-    /// Attaches `value` in place of an earlier one of its type.
+    /// Attaches `value` in place of an earlier value of its type.
     pub fn insert<T: Send + Sync + 'static>(&mut self, value: T) {
         self.insert_shared(Arc::new(value));
     }
 
-    /// Attaches a value that others share, in place of an earlier one of its type.
+    /// Attaches a shared value in place of an earlier value of its type.
     pub fn insert_shared<T: Send + Sync + 'static>(&mut self, value: Arc<T>) {
         let values = Arc::make_mut(self.0.get_or_insert_default());
         match values.iter_mut().find(|(id, _)| *id == TypeId::of::<T>()) {
@@ -39,18 +41,18 @@ impl Extensions {
         }
     }
 
-    /// The value of this type.
+    /// Returns the value of the type `T`.
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
         self.values().iter().find(|(id, _)| *id == TypeId::of::<T>())?.1.downcast_ref()
     }
 
-    /// The value of this type, shared with whoever has it.
+    /// Returns the value of the type `T` as a shared one.
     pub fn get_shared<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         let (_, value) = self.values().iter().find(|(id, _)| *id == TypeId::of::<T>())?;
         Arc::clone(value).downcast().ok()
     }
 
-    /// Takes the value of this type away.
+    /// Removes the value of the type `T` and returns it.
     pub fn remove<T: Send + Sync + 'static>(&mut self) -> Option<Arc<T>> {
         let place = self.values().iter().position(|(id, _)| *id == TypeId::of::<T>())?;
         Arc::make_mut(self.0.as_mut()?).swap_remove(place).1.downcast().ok()

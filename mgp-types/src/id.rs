@@ -1,3 +1,5 @@
+//! The id of a JSON-RPC request.
+
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -15,7 +17,7 @@ pub enum Id {
 }
 
 impl Id {
-    /// Reads an id; `None` if the value is `null`, fractional, or of any other kind.
+    /// Reads an id; returns `None` for `null`, a fraction and values of any other kind.
     pub fn from_json(bytes: &[u8]) -> Option<Self> {
         match bytes.first()? {
             b'"' => serde_json::from_slice(bytes).ok().map(Self::Text),
@@ -31,7 +33,7 @@ impl Id {
         }
     }
 
-    /// The id as a JSON value.
+    /// Returns the id as a JSON value.
     pub fn to_raw(&self) -> RawJson {
         let mut out = Vec::new();
         self.write(&mut out);

@@ -1,3 +1,5 @@
+//! The questions and answers of a request whose caller gets its questions in results, not in requests.
+
 use parking_lot::Mutex;
 
 use crate::json::{Object, RawJson, write_string};
@@ -5,8 +7,8 @@ use crate::{Error, Method};
 
 /// The questions and answers of one request whose caller cannot be asked directly.
 ///
-/// The handler of such a request runs once per round. Answers of all rounds so far are here; a question
-/// without an answer is noted, to be sent to the caller as the result of this round.
+/// The handler of such a request runs once per round. The exchange holds the answers of all rounds so far, and notes
+/// each question without an answer, to be sent to the caller as the result of this round.
 #[derive(Debug, Default)]
 pub struct InputExchange {
     answers: Object,
@@ -19,19 +21,19 @@ pub struct InputExchange {
 pub struct Question {
     /// The name under which the answer comes back.
     pub key: Box<str>,
-    /// `elicitation/create`, `sampling/createMessage` or `roots/list`.
+    /// The method of the question: `elicitation/create`, `sampling/createMessage` or `roots/list`.
     pub method: Method,
     /// The parameters of the method.
     pub params: Object,
 }
 
 impl InputExchange {
-    /// An exchange in which `answers` have come, by key.
+    /// Creates an exchange that holds `answers`, by key.
     pub fn new(answers: Object) -> Self {
         Self { answers, questions: Mutex::default() }
     }
 
-    /// The answer to the question called `key`, or the question noted.
+    /// Returns the answer to the question called `key`, or notes the question.
     ///
     /// # Errors
     /// [`Origin::InputRequired`](crate::Origin::InputRequired) if the answer is still to come.
@@ -48,12 +50,12 @@ impl InputExchange {
         }
     }
 
-    /// The answers of all rounds so far.
+    /// Returns the answers of all rounds so far.
     pub fn answers(&self) -> &Object {
         &self.answers
     }
 
-    /// The questions noted in this round, and none from now on.
+    /// Removes the questions noted in this round and returns them.
     pub fn take_questions(&self) -> Vec<Question> {
         std::mem::take(&mut *self.questions.lock())
     }

@@ -1,8 +1,8 @@
-//! The data types of MGP, the Model General Protocol, its errors, and the one trait all of it flows through.
+//! The data types of MGP, the Model General Protocol, its errors, and the service trait that all requests pass.
 //!
 //! MGP is a strict superset of MCP: this crate holds both, for every revision of MCP, and implements MGP §2
-//! (negotiation), §14 (errors) and the wire forms of the other sections. It does no IO and needs no runtime. Messages stay the bytes they came in
-//! until somebody asks for a typed value:
+//! (negotiation), §14 (errors) and the wire forms of the other sections. The crate does no IO and needs no runtime.
+//! Messages stay the bytes they came in until a layer asks for a typed value:
 //!
 //! ```
 //! use mgp_types::frame::{Frame, Message, decode};
@@ -38,11 +38,8 @@ mod call_ending;
 mod context;
 mod error;
 mod extensions;
-mod folded;
 pub mod frame;
 mod gate;
-mod hex;
-mod hidden;
 mod id;
 mod input;
 pub mod json;
@@ -58,6 +55,7 @@ mod response;
 mod revision;
 mod service;
 mod session;
+mod text;
 mod uri_template;
 mod validity;
 
@@ -65,10 +63,7 @@ pub use call_ending::CallEnding;
 pub use context::Context;
 pub use error::{Error, Origin};
 pub use extensions::Extensions;
-pub use folded::{folded, reads_alike};
 pub use gate::{Flow, Gate, GateLayer, Gated, GatedFuture};
-pub use hex::hex;
-pub use hidden::{is_hidden, shell_word};
 pub use id::Id;
 pub use input::{InputExchange, Question};
 pub use json::{JsonError, JsonFault, Object, RawJson};
@@ -84,5 +79,6 @@ pub use response::{CacheHint, Response, ResponseContext, Shape};
 pub use revision::{Revision, UnknownRevision};
 pub use service::{BoxedService, RpcService};
 pub use session::{Session, Severity};
+pub use text::{folded, hex, is_hidden, reads_alike, shell_word};
 pub use uri_template::UriTemplate;
 pub use validity::{RunningCalls, Validity, ValidityWatch};

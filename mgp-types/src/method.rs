@@ -1,3 +1,5 @@
+//! The names of methods and notifications.
+
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -6,23 +8,23 @@ use crate::Revision;
 use crate::mcp::{method, notification_name as name};
 use crate::mgp::method as mgp;
 
-/// The name of a method or notification; any name, known to us or not.
+/// The name of a method or notification, whether this crate knows the method or not.
 ///
 /// Names of the specification are interned, so the usual ones cost nothing to make or clone.
 #[derive(Clone)]
 pub struct Method(Name);
 
-/// Whose call a message is about.
+/// The sides whose call a message can be about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a connection has two ends")]
 pub enum CallOf {
-    /// That of whoever sends the message: it is to be stopped, or slowed down.
+    /// The call belongs to the sender of the message, who wants it stopped or slowed down.
     Sender,
-    /// That of whoever gets it: a part of the result, or how far it is.
+    /// The call belongs to the receiver of the message, who gets a part of the result or a report of progress.
     Receiver,
 }
 
-/// What the names of all notifications about the stream of a call begin with.
+/// The prefix of all notifications about the stream of a call.
 const STREAM: &str = "notifications/mgp.stream.";
 
 #[derive(Clone)]
@@ -36,7 +38,7 @@ macro_rules! known {
         impl Method {
             $($(#[$doc])* pub const $constant: Self = Self(Name::Known($module::$name));)+
 
-            /// The method with this name.
+            /// Returns the method with this name.
             pub fn new(text: &str) -> Self {
                 match text {
                     $($module::$name => Self::$constant,)+
@@ -54,7 +56,7 @@ known! {
     INITIALIZED = name::INITIALIZED;
     /// Asks whether the peer is alive.
     PING = method::PING;
-    /// Asks a server what it is (from 2026-07-28).
+    /// Asks a server for its capabilities (from 2026-07-28).
     DISCOVER = method::SERVER_DISCOVER;
     /// Lists tools.
     TOOLS_LIST = method::TOOLS_LIST;
@@ -100,46 +102,46 @@ known! {
     CANCELLED = name::CANCELLED;
     /// Tells how far a request is.
     PROGRESS = name::PROGRESS;
-    /// A log message.
+    /// Carries a log message.
     MESSAGE = name::MESSAGE;
-    /// The tools changed.
+    /// Tells that the list of tools changed.
     TOOLS_CHANGED = name::TOOLS_LIST_CHANGED;
-    /// The resources changed.
+    /// Tells that the list of resources changed.
     RESOURCES_CHANGED = name::RESOURCES_LIST_CHANGED;
-    /// One resource changed.
+    /// Tells that one resource changed.
     RESOURCE_UPDATED = name::RESOURCES_UPDATED;
-    /// The prompts changed.
+    /// Tells that the list of prompts changed.
     PROMPTS_CHANGED = name::PROMPTS_LIST_CHANGED;
-    /// The roots changed.
+    /// Tells that the roots changed.
     ROOTS_CHANGED = name::ROOTS_LIST_CHANGED;
-    /// An elicitation by URL is over.
+    /// Tells that an elicitation by URL is over.
     ELICITATION_COMPLETE = name::ELICITATION_COMPLETE;
-    /// A task changed (2025-11-25).
+    /// Tells that a task changed (2025-11-25).
     TASK_STATUS = name::TASKS_STATUS;
-    /// A task changed (2026-07-28 extension).
+    /// Tells that a task changed (2026-07-28 extension).
     TASKS = name::TASKS;
-    /// What of a subscription is honoured.
+    /// Tells which notifications a subscription will bring.
     ACKNOWLEDGED = name::SUBSCRIPTIONS_ACKNOWLEDGED;
-    /// A part of a result (MGP §12.4).
+    /// Carries a part of a result (MGP §12.4).
     STREAM_CHUNK = mgp::STREAM_CHUNK;
-    /// How far a call is (MGP §12.6).
+    /// Tells how far a call is (MGP §12.6).
     STREAM_PROGRESS = mgp::STREAM_PROGRESS;
     /// Stops a call (MGP §12.7).
     STREAM_CANCEL = mgp::STREAM_CANCEL;
-    /// An event of a subscription (MGP §13.3).
+    /// Carries an event of a subscription (MGP §13.3).
     EVENT = mgp::EVENT;
 }
 
 impl Method {
-    /// The name of no method.
+    /// A name that no method has.
     pub(crate) const NONE: Self = Self(Name::Known(""));
 
-    /// A method whose name the program contains.
+    /// Returns a method whose name the program contains.
     pub const fn from_static(name: &'static str) -> Self {
         Self(Name::Known(name))
     }
 
-    /// The name on the wire.
+    /// Returns the name on the wire.
     pub fn as_str(&self) -> &str {
         match &self.0 {
             Name::Known(name) => name,
@@ -147,7 +149,7 @@ impl Method {
         }
     }
 
-    /// The name, if it is one of the specification or the program contains it.
+    /// Returns the name if the specification has it or the program contains it.
     pub const fn known(&self) -> Option<&'static str> {
         match self.0 {
             Name::Known(name) => Some(name),
@@ -155,23 +157,24 @@ impl Method {
         }
     }
 
-    /// Whether `revision` has the method; methods that no revision knows belong to others and exist in all.
+    /// Returns whether `revision` has the method. Methods that no revision knows belong to other protocols and exist in
+    /// all.
     pub fn exists_in(&self, revision: Revision) -> bool {
         let text = self.as_str();
         let defined = |revision| method::is_defined(text, revision) || name::is_defined(text, revision);
         defined(revision) || !Revision::ALL.into_iter().any(defined)
     }
 
-    /// Whether MGP defines the name: its methods start with `mgp/`, its notifications with
-    /// `notifications/mgp.`, and no method of MCP with either.
+    /// Returns whether MGP defines the name: its methods start with `mgp/`, its notifications with
+    /// `notifications/mgp.`, and no method of MCP starts with either.
     pub fn is_mgp(&self) -> bool {
         self.as_str().starts_with("mgp/") || self.as_str().starts_with("notifications/mgp.")
     }
 
-    /// Whose call its messages are about, which they name by its JSON-RPC id in `request_id`; `None` if they are about no
-    /// call.
+    /// Returns the side whose call the messages of this method are about. Such messages name the call by its JSON-RPC
+    /// id in `request_id`. `None` stands for methods about no call.
     ///
-    /// Later drafts have further messages on the stream of a call; they go where the known ones go.
+    /// Later drafts have further messages on the stream of a call; they go the way of the known ones.
     pub fn about_call(&self) -> Option<CallOf> {
         match self.as_str() {
             mgp::STREAM_CANCEL | mgp::STREAM_PACE | mgp::STREAM_GAP => Some(CallOf::Sender),
@@ -180,12 +183,12 @@ impl Method {
         }
     }
 
-    /// Whether its messages are [about a call](Self::about_call).
+    /// Returns whether the messages of this method are [about a call](Self::about_call).
     pub fn is_about_a_call(&self) -> bool {
         self.about_call().is_some()
     }
 
-    /// Whether the name is that of a notification.
+    /// Returns whether the name is that of a notification.
     pub fn is_notification(&self) -> bool {
         self.as_str().starts_with("notifications/")
     }

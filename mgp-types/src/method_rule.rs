@@ -1,35 +1,35 @@
-//! The table of methods: who sends each, what it asks for, and which gates see it on its way to a server.
+//! The table of methods: the sender of each, its concern, and the gates that see it on its way to a server.
 //!
-//! A gateway forwards what has a row here, and refuses everything else.
+//! A gateway forwards the methods that have a row here, and refuses all others.
 
 use std::sync::Arc;
 
 use crate::mgp::ResolvedTool;
 use crate::{Error, Kind, Method, RawJson, Request};
 
-/// A decision that a request passes on its way to a server.
+/// The decisions that a request passes on its way to a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a gate that is not named here sees nothing")]
 pub enum GateKind {
-    /// Whether the caller may use the server, or the tool.
+    /// May the caller use the server, or the tool?
     Access = 1,
-    /// Whether the definition of what is asked for is the approved one.
+    /// Is the definition of the called tool the approved one?
     Definitions = 2,
-    /// Whether the arguments do harm.
+    /// Do the arguments do harm?
     Validators = 4,
-    /// Whether what the request needs was permitted.
+    /// Are the permissions granted that the request needs?
     Permission = 8,
-    /// Whether a human says yes.
+    /// Does a human confirm the call?
     Confirmation = 16,
-    /// Whether each request leaves a record. Of the others those do that are refused.
+    /// Does every request leave a record? Without this gate, only refused requests do.
     Record = 32,
 }
 
-/// Some of the gates.
+/// A set of gates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GateKinds(u8);
 
-/// Who sends a message.
+/// The senders of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a connection has two ends")]
 pub enum Sender {
@@ -41,33 +41,33 @@ pub enum Sender {
     Both,
 }
 
-/// What a request asks for.
+/// The concern of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Concern {
-    /// Opens a session, keeps it alive, or takes something back; reaches no tool.
+    /// The request opens a session, keeps it alive, or takes something back; it reaches no tool.
     Session,
-    /// Says how much the other end writes into its log, for everybody.
+    /// The request sets how much the other end writes into its log, for everybody.
     Logging,
-    /// Calls a tool.
+    /// The request calls a tool.
     Tool,
-    /// Lists tools.
+    /// The request lists tools.
     ToolList,
-    /// Lists something else, or ends a subscription.
+    /// The request lists something else, or ends a subscription.
     List,
-    /// Is about what the call of a tool began.
+    /// The request is about a task or stream that the call of a tool began.
     Running,
-    /// Reads a resource, or asks to be told of its changes.
+    /// The request reads a resource, or asks for notifications of its changes.
     Resource,
-    /// Gets a prompt.
+    /// The request gets a prompt.
     Prompt,
-    /// Completes an argument of a prompt or of a template.
+    /// The request completes an argument of a prompt or of a template.
     Completion,
-    /// Is one of MGP's methods, which the receiver answers itself and never forwards.
+    /// The request calls a method of MGP, which the receiver answers itself and never forwards.
     Own,
-    /// Asks the client or its user something.
+    /// The request asks the client or its user something.
     Question,
-    /// Tells what happened.
+    /// The notification reports an event.
     Report,
 }
 
@@ -77,26 +77,27 @@ pub enum Concern {
 pub struct MethodRule {
     /// The name of the method.
     pub method: &'static str,
-    /// Who sends it.
+    /// The senders of the method.
     pub sender: Sender,
-    /// Whether it is a call or a notification.
+    /// The kind of message: a call or a notification.
     pub kind: Kind,
-    /// What it asks for.
+    /// The concern of the method.
     pub concern: Concern,
-    /// Which gates see it in front of a server; none where the gateway answers it, or only keeps a session alive.
+    /// The gates that see the method in front of a server; none where the gateway answers it, or where it only keeps a
+    /// session alive.
     pub gates: GateKinds,
 }
 
 impl GateKinds {
-    /// Whether `gate` is one of them.
+    /// Returns whether `gate` is in the set.
     pub const fn has(self, gate: GateKind) -> bool {
         self.0 & gate as u8 != 0
     }
 }
 
 impl MethodRule {
-    /// Returns the row of the method that `request` names; `None` if there is none, or if the request is a call by the name
-    /// of a notification, which nobody sends who means what the name says.
+    /// Returns the row of the method that `request` names. `None` stands for a method without a row, and for a call by
+    /// the name of a notification, which no honest sender makes.
     pub fn of(request: &Request) -> Option<&'static Self> {
         Self::named(request.method.as_str())
             .filter(|rule| rule.kind == Kind::Call || request.kind == Kind::Notify)
@@ -113,22 +114,22 @@ impl MethodRule {
         RULES.iter()
     }
 
-    /// Whether `sender` sends such messages.
+    /// Returns whether `sender` sends such messages.
     pub fn is_sent_by(&self, sender: Sender) -> bool {
         self.sender == Sender::Both || self.sender == sender
     }
 }
 
-/// What a gate judges of a request.
+/// The part of a request that a gate judges.
 #[derive(Debug)]
 pub struct Judged<'a> {
-    /// The tool that is called, or the method as a tool.
+    /// The called tool, or the method in the form of a tool.
     pub tool: &'a Arc<ResolvedTool>,
     request: &'a Request,
 }
 
 impl Judged<'_> {
-    /// The arguments that are judged.
+    /// Returns the arguments to judge.
     pub fn arguments(&self) -> Option<RawJson> {
         match &self.request.context.operation {
             Some(operation) if self.request.method != Method::TOOLS_CALL => Some(operation.arguments.clone()),
@@ -138,12 +139,13 @@ impl Judged<'_> {
 }
 
 impl Request {
-    /// Returns what `gate` has to judge of the request; `None` if the gate does not see requests of this method.
+    /// Returns the part of the request that `gate` has to judge; `None` if the gate does not see requests of this
+    /// method.
     ///
-    /// A method that has no row is judged by every gate.
+    /// Every gate judges a method that has no row.
     ///
     /// # Errors
-    /// The gate sees such requests, and nobody has said which tool or operation this one is for.
+    /// The gate sees such requests, and no layer has resolved the tool or operation of this one.
     pub fn judged_by(&self, gate: GateKind) -> Result<Option<Judged<'_>>, Error> {
         let resolved = if self.method == Method::TOOLS_CALL {
             self.context.tool.as_ref()
@@ -154,13 +156,16 @@ impl Request {
         };
         match resolved {
             Some(tool) => Ok(Some(Judged { tool, request: self })),
-            None => Err(Error::invalid_request(format!("nobody says what `{}` asks for here", self.method))),
+            None => Err(Error::invalid_request(format!(
+                "no layer resolved the tool or operation that `{}` is for",
+                self.method
+            ))),
         }
     }
 }
 
 impl Method {
-    /// The row of the method in the table of methods; `None` for what the table does not name.
+    /// Returns the row of the method in the table of methods; `None` for a method without a row.
     pub fn rule(&self) -> Option<&'static MethodRule> {
         MethodRule::named(self.as_str())
     }
@@ -178,7 +183,7 @@ macro_rules! rules {
     };
 }
 
-/// Sorted by name.
+/// The rows of all methods, sorted by name.
 #[rustfmt::skip]
 const RULES: &[MethodRule] = rules! {
     "completion/complete"                         Client Call   Completion [Access Definitions Validators Permission Confirmation];

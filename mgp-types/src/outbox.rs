@@ -1,3 +1,5 @@
+//! The way back to the peer: notifications and requests that travel with the answer to a request.
+
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -9,8 +11,8 @@ use crate::{Error, Method, Request, Response};
 /// A boxed future, for the calls that are rare enough not to need a named one.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// The stream of one call: what its messages have in common on this side of the connection, as the JSON-RPC id is on
-/// the other. No two calls of a process have the same.
+/// The stream of one call. The stream connects the call's messages on this side of the connection, as the JSON-RPC id
+/// does on the other. Each call of a process has its own stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StreamId(u64);
 
@@ -18,16 +20,16 @@ impl StreamId {
     /// The stream of messages that belong to no request.
     pub const STANDALONE: Self = Self(0);
 
-    /// A stream that nobody else in this process has.
+    /// Creates a stream that no other call of this process has.
     pub fn fresh() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 }
 
-/// The way back to the peer: what a transport offers to those who answer its requests.
+/// The transport's way back to the peer, for services that answer the peer's requests.
 pub trait OutboxPort: Send + Sync + 'static {
-    /// Sends a notification on `stream`; it is done when the message has a place in the queue.
+    /// Sends a notification on `stream`. The future ends when the message has a place in the queue.
     fn notify(&self, stream: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>>;
 
     /// Sends a request on `stream` and waits for its answer. Dropping the future takes the request back.
@@ -36,68 +38,70 @@ pub trait OutboxPort: Send + Sync + 'static {
 
 /// The reverse channel of one request: notifications and requests that travel with its answer.
 ///
-/// A layer that cares about them wraps the port. One that leads nowhere costs nothing.
+/// A layer that watches the messages wraps the port. An outbox that leads nowhere costs nothing.
 ///
 /// # Messages about a call
 ///
-/// Some messages of MGP [name a call](crate::Method::is_about_a_call) by its JSON-RPC id, in `request_id`. No id is seen
-/// here: such a message travels on the stream of its call, and the connection alone writes and reads ids.
+/// Some messages of MGP [name a call](crate::Method::is_about_a_call) by its JSON-RPC id, in `request_id`. Above the
+/// connection there are no ids: such a message travels on the stream of its call, and the connection alone writes and
+/// reads ids.
 ///
-/// * Whoever serves a call sends them on the call's outbox, without `request_id`.
-/// * Whoever serves the message finds the stream of the call in the message's own outbox; it is
+/// * A service that serves a call sends them on the call's outbox, without `request_id`.
+/// * A service that serves the message finds the stream of the call in the message's own outbox; it is
 ///   [`STANDALONE`](StreamId::STANDALONE) if the peer has no such call in work.
-/// * Whoever makes a call gives it an outbox on a [fresh](StreamId::fresh) stream. What the peer sends about the call
-///   comes to that outbox, in order and before the answer; only a question (`notifications/mgp.callback.request`) goes to
-///   what answers the peer, with the call's outbox as its own.
-/// * Whoever sends a message about a call of its own gives the message an outbox [on](Outbox::on) the call's stream.
+/// * A caller gives its call an outbox on a [fresh](StreamId::fresh) stream. The peer's messages about the call come to
+///   that outbox, in order and before the answer; only a question (`notifications/mgp.callback.request`) goes to the
+///   service that answers the peer, with the call's outbox as its own.
+/// * A sender of a message about its own call gives the message an outbox [on](Outbox::on) the call's stream.
 ///
-/// So a gateway that passes a request on with its outbox passes back what comes about it, under the right id.
+/// A gateway that passes a request on with its outbox thus passes back the messages about it, under the right id.
 #[derive(Clone)]
 pub struct Outbox {
     port: Option<Arc<dyn OutboxPort>>,
     stream: StreamId,
-    /// Whether what only MGP has is kept from the peer.
+    /// Whether messages that only MGP has are kept from the peer.
     is_plain: bool,
 }
 
 impl Outbox {
-    /// An outbox that leads nowhere.
+    /// The outbox that leads nowhere.
     pub const CLOSED: Self = Self { port: None, stream: StreamId::STANDALONE, is_plain: false };
 
-    /// The outbox that writes to `stream` of `port`.
+    /// Creates the outbox that writes to `stream` of `port`.
     pub fn new(port: Arc<dyn OutboxPort>, stream: StreamId) -> Self {
         Self { port: Some(port), stream, is_plain: false }
     }
 
-    /// An outbox that leads nowhere, for a message about the call that has `stream`.
+    /// Creates an outbox that leads nowhere, for a message about the call that has `stream`.
     pub const fn on(stream: StreamId) -> Self {
         Self { port: None, stream, is_plain: false }
     }
 
-    /// The outbox to a peer that does not speak MGP: it drops the notifications that only MGP has, and refuses its requests.
-    /// Events pass: only those hear them who asked for them, which a client of plain MCP does by calling a tool. Whoever knows what was negotiated makes it, so that nobody further in has to ask.
+    /// Returns the outbox to a peer that does not speak MGP: it drops the notifications that only MGP has, and refuses
+    /// its requests. Events pass, because only a peer that asked for them gets any; a client of plain MCP asks by
+    /// calling a tool. The layer that knows the negotiation makes this outbox, so that no layer further in has to ask.
     #[must_use]
     pub fn without_mgp(self) -> Self {
         Self { is_plain: true, ..self }
     }
 
-    /// The stream that it writes to.
+    /// Returns the stream that the outbox writes to.
     pub const fn stream(&self) -> StreamId {
         self.stream
     }
 
-    /// Whether messages lead somewhere.
+    /// Returns whether messages lead somewhere.
     pub fn is_open(&self) -> bool {
         self.port.is_some()
     }
 
-    /// The port and stream behind the outbox, for a layer that puts itself between.
+    /// Returns the port and stream behind the outbox, for a layer that puts itself between.
     pub fn into_parts(self) -> Option<(Arc<dyn OutboxPort>, StreamId)> {
         let port = self.port?;
         Some((if self.is_plain { Arc::new(Plain(port)) } else { port }, self.stream))
     }
 
-    /// Sends a notification. Without a way back it is dropped: a notification asks for nothing.
+    /// Sends a notification. Without a way back the notification is dropped, because it asks for nothing.
     ///
     /// # Errors
     /// The connection is gone.
@@ -144,13 +148,13 @@ impl OutboxPort for Plain {
     }
 }
 
-/// Whether a peer that does not speak MGP has not asked for notifications of this method.
+/// Returns whether the method is a notification that a peer without MGP has not asked for.
 fn is_uninvited(method: &Method) -> bool {
     method.is_mgp() && *method != Method::EVENT
 }
 
 fn unknown_to_plain(request: &Request) -> Error {
-    Error::invalid_request(format!("the peer does not speak MGP, which alone has `{}`", request.method))
+    Error::invalid_request(format!("the peer does not speak MGP and lacks its method `{}`", request.method))
 }
 
 impl fmt::Debug for Outbox {

@@ -1,12 +1,15 @@
+//! The methods of vendors that the operator lets pass to a server.
+
 use std::fmt;
 use std::str::FromStr;
 
 use crate::MethodRule;
 
-/// Methods that neither MCP nor MGP knows and that a server is passed all the same, because its operator says so.
+/// The methods that neither MCP nor MGP knows and that the operator lets pass to a server.
 ///
-/// Each pattern is the name of a method, or ends in `/*`, which stands for one segment or more. No pattern matches a method
-/// of MCP or MGP, in whatever case it is written, nor a name with blanks, control characters or letters beyond ASCII.
+/// Each pattern is the name of a method, or ends in `/*`, which stands for one segment or more. No pattern matches a
+/// method of MCP or MGP, in whatever case it is written, nor a name with blanks, control characters or letters beyond
+/// ASCII.
 ///
 /// ```
 /// use mgp_types::PassedMethods;
@@ -23,31 +26,31 @@ pub struct PassedMethods(Box<[MethodPattern]>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MethodPattern {
     name: Box<str>,
-    /// Whether it is what the methods begin with, up to a slash.
+    /// Whether the name is a prefix of the methods, up to a slash.
     is_prefix: bool,
 }
 
-/// Why a text is no pattern of methods.
+/// The reasons why a text is no pattern of methods.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidMethodPattern {
-    /// It is empty, or has characters that no method has.
+    /// The text is empty, or has characters that no method has.
     #[error(
         "this is not the name of a method; write a name such as `vendor/status`, or `vendor/*` for all that begin so"
     )]
     Malformed,
-    /// It is a method that the kernel knows.
+    /// The text names a method that the kernel knows.
     #[error("the kernel routes this method itself; leave it out")]
     Known,
 }
 
 impl PassedMethods {
-    /// The methods that one of `patterns` matches.
+    /// Creates the set of the methods that one of `patterns` matches.
     pub fn of(patterns: impl IntoIterator<Item = MethodPattern>) -> Self {
         Self(patterns.into_iter().collect())
     }
 
-    /// Whether the method called `name` is among them.
+    /// Returns whether the method called `name` is in the set.
     pub fn has(&self, name: &str) -> bool {
         !self.0.is_empty()
             && is_plain(name)
@@ -91,18 +94,19 @@ impl fmt::Display for MethodPattern {
     }
 }
 
+const OWN_SPACES: [&str; 3] = ["mgp/", "kernel/", "notifications/mgp."];
+const MAX_BYTES: usize = 128;
+
 fn is_plain(name: &str) -> bool {
     !name.is_empty() && name.len() <= MAX_BYTES && name.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// Whether MCP or MGP has a method of this name in some case, or it stands in a space that is MGP's or the kernel's own.
+/// Returns whether MCP or MGP has a method of this name in some case, or the name stands in a space of MGP or the
+/// kernel.
 fn is_known(name: &str) -> bool {
     let begins = |space: &str| name.get(..space.len()).is_some_and(|head| head.eq_ignore_ascii_case(space));
     OWN_SPACES.into_iter().any(begins) || MethodRule::all().any(|rule| rule.method.eq_ignore_ascii_case(name))
 }
-
-const OWN_SPACES: [&str; 3] = ["mgp/", "kernel/", "notifications/mgp."];
-const MAX_BYTES: usize = 128;
 
 #[cfg(test)]
 mod tests {

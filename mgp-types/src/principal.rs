@@ -1,63 +1,65 @@
+//! The proved identity of a caller.
+
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-/// Who a request comes from, as far as it has been proved: a [kind](PrincipalKind) and a name.
+/// The proved identity of a caller: a [kind](PrincipalKind) and a name.
 ///
-/// Sessions, sealed state, connections and cached answers are bound to both: what one principal was given, another
-/// cannot use, and a name proves nothing about the kind. An agent's name is its id in access control and audit.
+/// Sessions, sealed state, connections and cached answers are bound to both: another principal cannot use them, and a
+/// name proves nothing about the kind. An agent's name is its id in access control and audit.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Principal {
     kind: PrincipalKind,
     name: Arc<str>,
 }
 
-/// The way in which a principal came and was recognized. Only what lets somebody in says which it is.
+/// The way in which a principal came and was recognized. Only the layer that admits callers sets it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum PrincipalKind {
-    /// An agent within the process of whoever embeds this, who says which.
+    /// An agent within the embedding process, which names it.
     Agent,
     /// The agent whose client started the program, or shares it at a socket of the same user.
     LocalClient,
-    /// The agent that clients over HTTP are taken for which show no key.
+    /// The agent that stands for clients over HTTP without a key.
     KeylessClient,
     /// An agent whose client sent an API key.
     KeyHolder,
     /// An agent in whose name another principal calls.
     Delegated,
-    /// An operator whom the system names, at a socket or at the terminal.
+    /// An operator whom the operating system names, at a socket or at the terminal.
     Operator,
     /// An operator who sent an API key.
     KeyOperator,
     /// The person in front of an agent's client, who answers a question there. The name is the agent's.
     Person,
-    /// The configuration, where what it says becomes a decision.
+    /// The configuration, where its text becomes a decision.
     Configuration,
 }
 
-/// What a principal is here for.
+/// The role of a principal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Role {
-    /// It calls tools.
+    /// The principal calls tools.
     Agent,
-    /// It decides what agents may do: a human, or a program in a human's name.
+    /// The principal decides what agents may do: a human, or a program in a human's name.
     Operator,
 }
 
 impl Principal {
-    /// Makes the agent with this stable, unique name.
+    /// Creates the agent with this stable, unique name.
     pub fn new(name: impl Into<Arc<str>>) -> Self {
         Self::of(PrincipalKind::Agent, name)
     }
 
-    /// Makes the operator with this stable, unique name.
+    /// Creates the operator with this stable, unique name.
     pub fn operator(name: impl Into<Arc<str>>) -> Self {
         Self::of(PrincipalKind::Operator, name)
     }
 
-    /// Makes the principal of this kind and name.
+    /// Creates the principal of this kind and name.
     pub fn of(kind: PrincipalKind, name: impl Into<Arc<str>>) -> Self {
         Self { kind, name: name.into() }
     }
@@ -67,17 +69,17 @@ impl Principal {
         &self.name
     }
 
-    /// Returns how the principal was recognized.
+    /// Returns the kind: the way in which the principal was recognized.
     pub const fn kind(&self) -> PrincipalKind {
         self.kind
     }
 
-    /// Returns what the principal is here for.
+    /// Returns the role of the principal.
     pub const fn role(&self) -> Role {
         self.kind.role()
     }
 
-    /// Returns the name of an agent, and nothing for an operator.
+    /// Returns the name of an agent; `None` for an operator.
     pub fn agent_name(&self) -> Option<&str> {
         (self.role() == Role::Agent).then_some(&*self.name)
     }
@@ -92,8 +94,8 @@ impl Principal {
         }
     }
 
-    /// Returns the id that rules of access are held against: the name of an agent, and for an operator
-    /// `operator:` before its [id](Self::id), which is no agent's.
+    /// Returns the id that access rules compare: the name of an agent, and for an operator `operator:` before its
+    /// [id](Self::id), which no agent has.
     pub fn access_id(&self) -> Cow<'_, str> {
         match self.role() {
             Role::Agent => Cow::Borrowed(&self.name),
@@ -103,7 +105,7 @@ impl Principal {
 }
 
 impl PrincipalKind {
-    /// Returns what principals of this kind are here for.
+    /// Returns the role of principals of this kind.
     pub const fn role(self) -> Role {
         match self {
             Self::Agent | Self::LocalClient | Self::KeylessClient | Self::KeyHolder | Self::Delegated => {
@@ -113,7 +115,7 @@ impl PrincipalKind {
         }
     }
 
-    /// Returns the word for the kind, which never changes: digests and seals are made with it.
+    /// Returns the word for the kind. The words never change, because digests and seals are made with them.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Agent => "agent",

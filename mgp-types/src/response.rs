@@ -1,3 +1,5 @@
+//! The answer to a call: its result, and facts about the result beyond its bytes.
+
 use std::fmt;
 
 use bytes::Bytes;
@@ -13,21 +15,21 @@ use crate::{Error, Extensions};
 pub struct Response {
     /// The result, an object.
     pub result: RawJson,
-    /// What is known about the result beyond its bytes.
+    /// The facts about the result beyond its bytes.
     pub context: ResponseContext,
-    /// What layers of third parties attach.
+    /// The values that layers of third parties attach.
     pub extensions: Extensions,
 }
 
-/// What is known about a result beyond its bytes.
+/// The facts about a result beyond its bytes.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ResponseContext {
     /// Whether the result may hold members that belong to the era.
     pub shape: Shape,
-    /// How long the result may be kept, for a result that says nothing itself.
+    /// The time for which the result may be kept, for a result without a time of its own.
     pub cache: Option<CacheHint>,
-    /// Members to write in front of the result's own, as `"name":value,"name":value`.
+    /// The members to write in front of the result's own, as `"name":value,"name":value`.
     ///
     /// They are kept apart so that adding them to a large result copies nothing.
     pub stamp: Option<Bytes>,
@@ -37,51 +39,51 @@ pub struct ResponseContext {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(clippy::exhaustive_enums, reason = "a result either may hold them or not")]
 pub enum Shape {
-    /// It may; whoever adds one has to look first. True of whatever came from a peer.
+    /// The result may hold such members, so a layer that adds one looks first. Every result from a peer is opaque.
     #[default]
     Opaque,
-    /// It is an object that holds none of `resultType`, `ttlMs`, `cacheScope` and `_meta`.
+    /// The result is an object that holds none of `resultType`, `ttlMs`, `cacheScope` and `_meta`.
     Plain,
 }
 
-/// How long a result may be kept, and by whom.
+/// The time for which a result may be kept, and the audience that may share it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "closed by the specification")]
 pub struct CacheHint {
-    /// For how many milliseconds.
+    /// The time in milliseconds.
     pub ttl_ms: u64,
-    /// By whom.
+    /// The audience.
     pub scope: CacheScope,
 }
 
 impl Response {
-    /// A result that may hold anything.
+    /// Creates a response whose result may hold anything.
     pub fn new(result: RawJson) -> Self {
         Self { result, context: ResponseContext::default(), extensions: Extensions::default() }
     }
 
-    /// A result that holds no members of the era; see [`Shape::Plain`].
+    /// Creates a response whose result holds no members of the era; see [`Shape::Plain`].
     pub fn plain(result: RawJson) -> Self {
         let context = ResponseContext { shape: Shape::Plain, ..ResponseContext::default() };
         Self { context, ..Self::new(result) }
     }
 
-    /// The empty result `{}`, which is also what answers a notification.
+    /// Creates the empty result `{}`, which also answers notifications.
     pub fn empty() -> Self {
         Self::plain(RawJson::empty_object())
     }
 
-    /// A typed result.
+    /// Creates a response with a typed result.
     ///
     /// # Errors
-    /// -32603 if it cannot be written as JSON.
+    /// -32603: `body` cannot be written as JSON.
     pub fn with_body<T: Serialize + ?Sized>(body: &T) -> Result<Self, Error> {
         RawJson::from_value(body)
             .map(Self::new)
             .map_err(|error| Error::internal("the result is not JSON").with_source(error))
     }
 
-    /// The typed result.
+    /// Returns the result as a `T`.
     ///
     /// # Errors
     /// The peer's result does not have the shape of `T`.
@@ -95,7 +97,7 @@ impl Response {
         })
     }
 
-    /// The result with the stamp in it.
+    /// Returns the result with the stamp in it.
     pub fn to_raw(&self) -> RawJson {
         if self.context.stamp.is_none() {
             return self.result.clone();
@@ -105,7 +107,7 @@ impl Response {
         RawJson::from_valid(out)
     }
 
-    /// How many bytes [`write`](Self::write) appends at most.
+    /// Returns how many bytes [`write`](Self::write) appends at most.
     pub fn written_bytes(&self) -> usize {
         self.result.as_bytes().len() + self.context.stamp.as_ref().map_or(0, |stamp| stamp.len() + 1)
     }
@@ -128,7 +130,7 @@ impl Response {
 }
 
 impl fmt::Debug for Response {
-    /// Leaves the result out: it may hold secrets and reach logs. `response.result` prints as JSON.
+    /// Leaves the result out: it may hold secrets, and the text may reach logs. `response.result` prints as JSON.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Response")
             .field("result", &format_args!("{} bytes", self.result.as_bytes().len()))

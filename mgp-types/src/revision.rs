@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-/// A revision of MCP, older ones first in the order.
+/// A revision of MCP; older revisions come first in the order.
 ///
 /// ```
 /// use mgp_types::Revision;
@@ -18,15 +18,16 @@ use thiserror::Error;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Revision {
-    /// The first one: sessions over stdio or HTTP+SSE.
+    /// The first revision: sessions over stdio or HTTP+SSE.
     V2024_11_05,
-    /// Adds Streamable HTTP, batches, audio and tool annotations.
+    /// The revision that adds Streamable HTTP, batches, audio and tool annotations.
     V2025_03_26,
-    /// Adds elicitation, titles, structured content and resource links; removes batches.
+    /// The revision that adds elicitation, titles, structured content and resource links, and removes batches.
     V2025_06_18,
-    /// Adds icons, URL elicitation, sampling with tools and experimental tasks; the last one with sessions.
+    /// The revision that adds icons, URL elicitation, sampling with tools and experimental tasks; the last one with
+    /// sessions.
     V2025_11_25,
-    /// Stateless: every request carries what a session used to hold.
+    /// The stateless revision: every request carries what a session used to hold.
     V2026_07_28,
 }
 
@@ -41,7 +42,7 @@ impl Revision {
     /// The newest revision that `initialize` can agree on.
     pub const LATEST_SESSION: Self = Self::V2025_11_25;
 
-    /// The date by which the wire names the revision.
+    /// Returns the date by which the wire names the revision.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::V2024_11_05 => "2024-11-05",
@@ -52,7 +53,7 @@ impl Revision {
         }
     }
 
-    /// Whether requests stand alone, without `initialize` and a session.
+    /// Returns whether requests stand alone, without `initialize` and a session.
     pub const fn is_stateless(self) -> bool {
         matches!(self, Self::V2026_07_28)
     }
@@ -72,7 +73,7 @@ impl FromStr for Revision {
     }
 }
 
-/// The text names no revision of MCP that this crate knows.
+/// The error of a text that names no revision of MCP known to this crate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("unknown protocol revision")]
 #[non_exhaustive]

@@ -1,3 +1,5 @@
+//! The service trait of MGP, and a boxed service.
+
 use std::fmt;
 use std::task::{Context, Poll};
 
@@ -5,11 +7,11 @@ use tower_service::Service;
 
 use crate::{BoxFuture, Error, Request, Response};
 
-/// A service that answers requests: the one trait all of MGP flows through.
+/// A service that answers requests: the one trait that all of MGP flows through.
 ///
-/// It is an alias, implemented for every `tower::Service` of the right shape. A server is one, the
-/// connection to a server is one, and a layer turns one into another, so the same layer serves clients,
-/// servers and gateways.
+/// The trait is an alias, implemented for every `tower::Service` of the right shape. A server is such a service, the
+/// connection to a server is one, and a layer turns one into another, so the same layer serves clients, servers and
+/// gateways.
 ///
 /// `poll_ready` is for capacity, never for policy: a gate that is shut answers in `call`.
 #[diagnostic::on_unimplemented(
@@ -27,9 +29,9 @@ impl<S> RpcService for S where
 {
 }
 
-/// A service whose type is forgotten, for fields and signatures that should not name a stack of layers.
+/// A service behind a pointer, for fields and signatures that should not name the type of a stack of layers.
 ///
-/// A call costs an allocation more, and so does a clone. What a struct without it would need is a type parameter.
+/// Each call costs an allocation more, and so does a clone. A struct without the box needs a type parameter.
 ///
 /// ```
 /// use mgp_types::{BoxedService, RpcService};
@@ -51,13 +53,13 @@ impl<S> RpcService for S where
 pub struct BoxedService(Box<dyn Boxable>);
 
 impl BoxedService {
-    /// Forgets the type of `service`.
+    /// Boxes `service`.
     pub fn new(service: impl RpcService + Sync) -> Self {
         Self(Box::new(service))
     }
 }
 
-/// [`RpcService`] in the form that a trait object can have.
+/// [`RpcService`] in the form of a trait object.
 trait Boxable: Send + Sync {
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>>;
     fn call(&mut self, request: Request) -> BoxFuture<'static, Result<Response, Error>>;

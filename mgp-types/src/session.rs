@@ -1,29 +1,31 @@
+//! The facts about a peer, which the era layer gives to all others.
+
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::json::{Object, RawJson};
 use crate::mgp::Negotiated;
 use crate::{Outbox, Revision};
 
-/// What is known about the peer: agreed in a handshake, or told by each request.
+/// The facts about a peer: agreed in a handshake, or sent with each request.
 ///
-/// Everything above the era layer reads this and never asks which era it is in.
+/// All layers above the era layer read the session and never ask for the era.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Session {
     /// The revision of MCP that is spoken.
     pub revision: Revision,
-    /// The peer's name and version, for display only, if it told.
+    /// The peer's name and version, for display only; `None` if the peer did not send them.
     pub peer: Option<RawJson>,
-    /// What the peer can do.
+    /// The capabilities of the peer.
     pub capabilities: Object,
-    /// The MGP extensions both sides have, if any were negotiated (MGP §2).
+    /// The MGP extensions that both sides have, if any were negotiated (MGP §2).
     pub mgp: Option<Negotiated>,
     /// The way to the peer for messages that belong to no request; closed where there is none.
     pub outbox: Outbox,
     log_level: AtomicU8,
 }
 
-/// How severe a log message is, as RFC 5424 orders it: 0 is `emergency`, 7 is `debug`.
+/// The severity of a log message, as RFC 5424 orders it: 0 is `emergency`, 7 is `debug`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Severity(u8);
 
@@ -31,20 +33,22 @@ impl Severity {
     const NAMES: [&'static str; 8] =
         ["emergency", "alert", "critical", "error", "warning", "notice", "info", "debug"];
 
-    /// The severity with this name.
+    /// Returns the severity with this name.
     pub fn named(name: &str) -> Option<Self> {
         let place = Self::NAMES.iter().position(|known| *known == name)?;
         u8::try_from(place).ok().map(Self)
     }
 
-    /// The name on the wire.
+    /// Returns the name on the wire.
     pub fn as_str(self) -> &'static str {
         Self::NAMES[usize::from(self.0)]
     }
 }
 
+const NO_LOGS: u8 = u8::MAX;
+
 impl Session {
-    /// A session in which nothing but the revision is known.
+    /// Creates a session in which only the revision is known.
     pub fn new(revision: Revision) -> Self {
         Self {
             revision,
@@ -56,7 +60,7 @@ impl Session {
         }
     }
 
-    /// Whether the peer declared the capability at `path`, like `["sampling", "tools"]`.
+    /// Returns whether the peer declared the capability at `path`, like `["sampling", "tools"]`.
     pub fn peer_can(&self, path: &[&str]) -> bool {
         let Some((first, rest)) = path.split_first() else { return true };
         let Some(mut value) = self.capabilities.get(first) else { return false };
@@ -70,24 +74,22 @@ impl Session {
         !value.is_null() && value.as_bytes() != b"false"
     }
 
-    /// The least severe log message the peer wants; `None` if it wants none.
+    /// Returns the least severity of log messages that the peer wants; `None` if it wants none.
     pub fn log_level(&self) -> Option<Severity> {
         let level = self.log_level.load(Ordering::Relaxed);
         (level != NO_LOGS).then_some(Severity(level))
     }
 
-    /// Sets the least severe log message the peer wants.
+    /// Sets the least severity of log messages that the peer wants.
     pub fn set_log_level(&self, level: Option<Severity>) {
         self.log_level.store(level.map_or(NO_LOGS, |level| level.0), Ordering::Relaxed);
     }
 
-    /// Whether the peer wants log messages of this severity.
+    /// Returns whether the peer wants log messages of this severity.
     pub fn wants_log(&self, severity: Severity) -> bool {
         self.log_level().is_some_and(|least| severity <= least)
     }
 }
-
-const NO_LOGS: u8 = u8::MAX;
 
 #[cfg(test)]
 mod tests {

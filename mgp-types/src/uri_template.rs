@@ -1,7 +1,9 @@
-/// A URI template, of which no more is known than what stands between its variables.
+//! URI templates, read as far as matching needs.
+
+/// A URI template, reduced to the texts between its variables.
 ///
-/// A variable stands for any text: whether it is one that the server takes, the server decides. So all forms of
-/// RFC 6570 are read alike.
+/// A variable stands for any text, and the server decides whether it accepts the text. All forms of RFC 6570 are
+/// therefore read alike.
 ///
 /// ```
 /// use mgp_types::UriTemplate;
@@ -13,7 +15,7 @@
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UriTemplate {
     prefix: Box<str>,
-    /// What follows, each after one variable; empty if there is none.
+    /// The texts after each variable; empty texts included.
     rest: Box<[Box<str>]>,
 }
 
@@ -31,8 +33,8 @@ impl UriTemplate {
         Self { prefix: prefix.into(), rest: rest.into() }
     }
 
-    /// Returns how many bytes of `uri` stand in the template before its first variable; `None` if the URI is not one of the
-    /// template.
+    /// Returns how many bytes of `uri` stand in the template before its first variable; `None` if the URI does not
+    /// match.
     pub fn matches(&self, uri: &str) -> Option<usize> {
         let mut left = uri.strip_prefix(&*self.prefix)?;
         let Some((last, middle)) = self.rest.split_last() else {
@@ -46,7 +48,7 @@ impl UriTemplate {
     }
 }
 
-/// What stands before the next variable, and what stands behind its bracket if there is one.
+/// Returns the text before the next variable, and the text behind the variable's bracket if there is one.
 fn before_variable(text: &str) -> (&str, Option<&str>) {
     text.split_once('{').map_or((text, None), |(literal, behind)| (literal, Some(behind)))
 }

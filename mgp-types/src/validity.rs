@@ -1,14 +1,16 @@
+//! The validity of a caller's credential, for sessions, streams and calls that outlive one request.
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-/// Whether the credential that proved a caller still holds, for what lasts longer than the request that brought it: sessions,
-/// streams, calls in work. A handle: clones share everything.
+/// The validity of the credential that proved a caller, for anything that lasts longer than the request that brought
+/// it: sessions, streams, calls in work. The value is a handle: clones share everything.
 ///
-/// Whoever takes a credential back [ends](Self::end) it; whoever keeps something open for its holder is told
-/// [at once](Self::on_end).
+/// The verifier of the credential [ends](Self::end) the validity, and every [registered](Self::on_end) callback runs at
+/// once.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -26,13 +28,13 @@ use parking_lot::Mutex;
 #[derive(Clone, Default)]
 pub struct Validity(Arc<Mutex<Watches>>);
 
-/// What becomes of the calls in work of a caller whose credential no longer holds.
+/// The treatment of calls in work of a caller whose credential no longer holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a call goes on or it does not")]
 pub enum RunningCalls {
-    /// They are cancelled.
+    /// Calls in work are cancelled.
     Cancel,
-    /// They are let finish.
+    /// Calls in work may finish.
     Finish,
 }
 
@@ -45,17 +47,17 @@ struct Watches {
 
 type Callback = Box<dyn FnOnce(RunningCalls) + Send>;
 
-/// Something that is told when a credential no longer holds, until this is dropped.
+/// The registration of a callback for the end of a credential. Dropping it removes the callback.
 #[must_use]
 pub struct ValidityWatch(Option<(Validity, u64)>);
 
 impl Validity {
-    /// A credential that holds.
+    /// Creates the validity of a credential that holds.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Ends it, and tells everybody who waits for that, in this thread. Only the first time counts.
+    /// Ends the validity and runs all callbacks in this thread. Only the first time counts.
     pub fn end(&self, calls: RunningCalls) {
         let mut watches = self.0.lock();
         if watches.ended.is_some() {
@@ -69,12 +71,12 @@ impl Validity {
         }
     }
 
-    /// Returns what becomes of calls in work, if it no longer holds.
+    /// Returns the treatment of calls in work, if the credential no longer holds.
     pub fn ended(&self) -> Option<RunningCalls> {
         self.0.lock().ended
     }
 
-    /// Calls `tell` when it no longer holds: at once, if that is so already.
+    /// Calls `tell` when the credential no longer holds: at once, if that is so already.
     pub fn on_end(&self, tell: impl FnOnce(RunningCalls) + Send + 'static) -> ValidityWatch {
         let mut watches = self.0.lock();
         if let Some(calls) = watches.ended {
@@ -93,7 +95,7 @@ impl Drop for ValidityWatch {
     fn drop(&mut self) {
         let Some((validity, number)) = self.0.take() else { return };
         let forgotten = validity.0.lock().waiting.remove(&number);
-        // Outside the lock: what a callback holds may have a watch of its own.
+        // The callbacks are dropped outside the lock, because they may own a registration of their own.
         drop(forgotten);
     }
 }

@@ -1,4 +1,4 @@
-//! What every body of MCP does with members and values it does not know, and with broken ones.
+//! Every body of MCP with unknown members and values, and with broken ones.
 
 use mgp_types::mcp::{
     Annotations, Answer, CacheScope, CallToolParams, CallToolResult, CancelledParams, ClientCapabilities,

@@ -1,4 +1,4 @@
-//! Bodies read from arbitrary JSON: no panic, and whatever is read is written so that it reads the same.
+//! Bodies read from arbitrary JSON: no panic, and a body that was read is written so that it reads the same.
 
 use mgp_types::mcp::{
     Answer, CallToolResult, CompleteParams, CreateMessageParams, ElicitParams, ForRevision, GetPromptResult,

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use mgp_types::Method;
 
-/// The names that stand behind `word` in the ledger's rows of MGP.
+/// Returns the names that stand behind `word` in the ledger's rows of MGP.
 fn named(word: &str) -> BTreeSet<String> {
     let ledger = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/ledger.csv");
     let ledger = fs::read_to_string(ledger).unwrap();

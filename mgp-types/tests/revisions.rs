@@ -1,4 +1,4 @@
-//! Which members of a body a revision keeps: the tables of the specification, row by row.
+//! The members of a body that each revision keeps: the tables of the specification, row by row.
 
 use mgp_types::Revision::{self, V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
 use mgp_types::mcp::{self, ForRevision, task};

@@ -246,7 +246,7 @@ fn rewrite_error(raw: &RawJson, how: RoundTrip) -> RawJson {
     error.to_raw()
 }
 
-/// The example of the type `name`, read and written back.
+/// Returns the example of the type `name`, read and written back.
 fn rewritten_example(name: &str, example: &str) -> String {
     let raw = RawJson::parse(example.to_owned()).unwrap();
     let object = Object::from_raw(&raw).unwrap();
@@ -323,7 +323,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/wire")
 }
 
-/// What the folder holds, in order.
+/// Returns the files in the folder, in order.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();

@@ -1,3 +1,5 @@
+//! The handlers of a client: answers to the server's questions, and receivers of its notifications.
+
 use std::future::Future;
 
 use mgp_stream::callback::{CallbackDesk, CallbackHandler, CallbackInboundLayer};
@@ -34,7 +36,7 @@ impl<L, I> ClientBuilder<L, I> {
         self
     }
 
-    /// Answers the server when the user has to visit a page. Show the whole address and ask first.
+    /// Answers the server when the user has to visit a page. The handler should show the whole address and ask first.
     pub fn on_url_elicitation<F, A>(mut self, handler: F) -> Self
     where
         F: Fn(ElicitUrlParams, Context) -> A + Send + Sync + 'static,
@@ -91,10 +93,10 @@ impl<L, I> ClientBuilder<L, I> {
         self
     }
 
-    /// Answers what the server asks in the middle of calls, as MGP does (§13.4).
+    /// Answers the server's questions in the middle of calls, as MGP asks them (§13.4).
     ///
     /// The answer is any JSON: for a confirmation or a selection one of the options, `null` for a user who closed the
-    /// question. Without one the server waits until its time is over.
+    /// question. Without an answer the server waits until its time is over.
     pub fn on_callback<H: CallbackHandler>(
         mut self,
         handler: H,
@@ -103,15 +105,14 @@ impl<L, I> ClientBuilder<L, I> {
             .get_or_insert_with(|| Offer::new(ExtensionSet::new()))
             .extensions
             .insert(Extension::Callbacks);
-        // A desk of its own for each client, so there is one server only.
+        // Each client has a desk of its own, so the desk has one server only.
         let desk = CallbackDesk::new(handler).of_server(ServerId::from("server"));
         self.inbound_layer(CallbackInboundLayer::new(desk))
     }
 
-    /// Hears any notification of the server.
+    /// Handles a notification of the server.
     ///
-    /// One handler starts after the other in the order of the notifications; one that waits does not keep
-    /// the next from starting.
+    /// Handlers start in the order of the notifications; a handler that waits does not keep the next from starting.
     pub fn on_notification<F, A>(mut self, method: impl Into<Method>, handler: F) -> Self
     where
         F: Fn(Params, Context) -> A + Send + Sync + 'static,
@@ -121,7 +122,7 @@ impl<L, I> ClientBuilder<L, I> {
         self
     }
 
-    /// Hears the server's log messages.
+    /// Handles the server's log messages.
     pub fn on_log(self, handler: impl Fn(LoggingMessageParams) + Send + Sync + 'static) -> Self {
         self.on_notification(Method::MESSAGE, move |params, _| {
             match params.to() {
@@ -132,7 +133,7 @@ impl<L, I> ClientBuilder<L, I> {
         })
     }
 
-    /// Hears of progress that belongs to no call of [`Call::on_progress`](crate::Call::on_progress).
+    /// Handles reports of progress that belong to no call of [`Call::on_progress`](crate::Call::on_progress).
     pub fn on_progress(self, handler: impl Fn(ProgressParams) + Send + Sync + 'static) -> Self {
         self.on_notification(Method::PROGRESS, move |params, _| {
             match params.to() {

@@ -1,4 +1,4 @@
-//! What a client is made from.
+//! The builder of a client.
 
 mod handlers;
 mod prepared;
@@ -17,9 +17,9 @@ pub(crate) use self::prepared::{Prepared, Way};
 use crate::client::DEFAULT_TIMEOUTS;
 use crate::handlers::{Registry, Roots};
 
-/// What a client is made from: who it is, what it answers, and which layers lie around the connection.
+/// The builder of a client: its identity, its handlers, and the layers around the connection.
 ///
-/// What the client declares that it can do follows from its handlers.
+/// The declared capabilities of the client follow from its handlers.
 #[derive(Debug, Clone)]
 #[must_use = "a builder does nothing until it connects"]
 pub struct ClientBuilder<L = Identity, I = Identity> {
@@ -69,7 +69,7 @@ impl<L, I> ClientBuilder<L, I> {
         self
     }
 
-    /// Sets which era is looked for. Default: the server is asked.
+    /// Sets the era that the client looks for. Default: the server is asked.
     pub fn era(mut self, mode: EraMode) -> Self {
         self.mode = mode;
         self
@@ -81,13 +81,13 @@ impl<L, I> ClientBuilder<L, I> {
         self
     }
 
-    /// Remembers the era of each server in `memory`, which clients may share, and does not ask again.
+    /// Remembers the era of each server in `memory`, which clients may share, so that each server is asked once.
     pub fn era_memory(mut self, memory: EraMemory) -> Self {
         self.memory = memory;
         self
     }
 
-    /// Sets what the client offers of MGP, or that it does not speak it. Default: MGP without extensions.
+    /// Sets the client's offer of MGP; `None` for plain MCP. Default: MGP without extensions.
     pub fn mgp(mut self, offer: impl Into<Option<Offer>>) -> Self {
         self.offer = offer.into();
         self
@@ -122,14 +122,14 @@ impl<L, I> ClientBuilder<L, I> {
         self
     }
 
-    /// Sets how long calls wait for an answer or the next report of progress, and in all. Default: 60 s and
-    /// 600 s. A single call may say otherwise.
+    /// Sets how long calls wait for an answer or the next report of progress, and in all. Default: 60 s and 600 s. A
+    /// single call may set other times.
     pub fn timeouts(mut self, timeout: Duration, max_timeout: Duration) -> Self {
         self.timeouts = (timeout, max_timeout);
         self
     }
 
-    /// Sets whether results are kept as long as the server allows. Default: they are.
+    /// Sets whether results are cached as long as the server allows. Default: yes.
     pub fn caching(mut self, caching: bool) -> Self {
         self.caching = caching;
         self
@@ -137,25 +137,25 @@ impl<L, I> ClientBuilder<L, I> {
 
     /// Makes the client a gateway's: a request whose `context.session` is that of another client is relayed.
     ///
-    /// See [`EraOptions::with_relay`](mgp_transport::era::EraOptions::with_relay). Results are kept per server, not per
-    /// client behind, so a gateway for several should turn [`caching`](Self::caching) off.
+    /// See [`EraOptions::with_relay`](mgp_transport::era::EraOptions::with_relay). Results are cached per server, not
+    /// per client behind it, so a gateway for several clients should turn [`caching`](Self::caching) off.
     pub fn relay_clients(mut self) -> Self {
         self.relays = true;
         self
     }
 
-    /// Sets what the connection may cost.
+    /// Sets the limits of the connection.
     pub fn limits(mut self, limits: ConnectionLimits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Puts a layer around the connection, inside of those that are there.
+    /// Adds a layer around the connection, inside of the layers so far.
     pub fn layer<N>(self, layer: N) -> ClientBuilder<Stack<N, L>, I> {
         self.map(|layers| Stack::new(layer, layers), |inbound| inbound)
     }
 
-    /// Puts a layer around the handlers, inside of those that are there.
+    /// Adds a layer around the handlers, inside of the layers so far.
     pub fn inbound_layer<N>(self, layer: N) -> ClientBuilder<L, Stack<N, I>> {
         self.map(|layers| layers, |inbound| Stack::new(layer, inbound))
     }

@@ -1,3 +1,5 @@
+//! The client before it has a wire, and the layers between a wire and the caller's own.
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -21,15 +23,16 @@ use crate::headers::{HeaderMirror, Plans};
 use crate::progress::ProgressRoutes;
 use crate::{Client, Link};
 
-/// What lies between a wire `W` and the layers of [`ClientBuilder::layer`]: from the outside in, what answers
-/// questions of results, what keeps results, what repeats arguments in headers, and the era.
+/// The layers between a wire `W` and those of [`ClientBuilder::layer`], from the outside in: answers to the questions
+/// in results, the cache, the arguments in headers, and the era.
 pub type Core<W, H> = InputLoop<Cache<HeaderMirror<ClientEra<W>>>, ClientInbound<H>>;
 
-/// Answers the server of one client. A transport is made with it, or with the [`service`](Self::service).
+/// The service that answers the server of one client. A transport is made with it, or with the
+/// [`service`](Self::service).
 pub struct ClientAccept<H>(Arc<Mutex<ClientInbound<H>>>);
 
 impl<H: Clone> ClientAccept<H> {
-    /// The service that answers the server.
+    /// Returns the service that answers the server.
     pub fn service(&self) -> ClientInbound<H> {
         self.0.lock().clone()
     }
@@ -55,7 +58,7 @@ impl<H> fmt::Debug for ClientAccept<H> {
     }
 }
 
-/// A client that lacks its wire only. One can try several.
+/// A client that lacks its wire only; several wires can be tried.
 pub(crate) struct Prepared<L, I, H> {
     pub(crate) builder: ClientBuilder<L, I>,
     pub(crate) accept: ClientAccept<H>,
@@ -66,7 +69,7 @@ pub(crate) struct Prepared<L, I, H> {
     subscriber: Subscriber,
 }
 
-/// How one wire is to be used.
+/// The way in which one wire is to be used.
 pub(crate) struct Way<'a> {
     pub(crate) mode: EraMode,
     pub(crate) kind: WireKind,
@@ -137,7 +140,7 @@ impl<L, I, H: RpcService> Prepared<L, I, H> {
         if let Some(key) = way.key {
             options = options.with_memory(builder.memory.clone(), key);
         }
-        // An error drops the link here, and with it the connection: nothing more is sent.
+        // An error drops the link here, and with it the connection: no more is sent.
         let era = ClientEra::negotiate(wire, identity, options).await?;
         let cache = Cache::new(HeaderMirror::new(era, way.plans), self.cache.clone());
         let core = InputLoop::new(cache, self.accept.service(), self.agreement.clone());

@@ -1,3 +1,5 @@
+//! The future of a call whose result may be cached.
+
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -8,7 +10,7 @@ use pin_project_lite::pin_project;
 use super::store::Keep;
 
 pin_project! {
-    /// The answer of [`Cache`](super::Cache).
+    /// The future of [`Cache`](super::Cache).
     #[derive(Debug)]
     pub struct CacheFuture<F> {
         #[pin]

@@ -1,4 +1,4 @@
-//! Results that may be kept for a while, by what the server says about them.
+//! The cache of results, which keeps each as long as the server allows.
 
 mod future;
 mod store;
@@ -12,11 +12,11 @@ use tower_service::Service;
 pub use self::future::CacheFuture;
 pub(crate) use self::store::CacheStore;
 
-/// Keeps lists, resources and the server's description as long as the server allows.
+/// Caches lists, resources and the server's description as long as the server allows.
 ///
-/// Sits under whatever answers questions of results, so that what was answered with the help of the user is
-/// never kept. Reads `context.principal`: what is private is not kept where callers differ. Allocates for
-/// the methods that can be kept only.
+/// The layer sits under those that answer the questions in results, so that a result made with the help of the user is
+/// never cached. The layer reads `context.principal`: private results are not cached where callers differ. The layer
+/// allocates for cacheable methods only.
 #[derive(Debug, Clone)]
 pub struct Cache<S> {
     inner: S,
@@ -28,7 +28,7 @@ impl<S> Cache<S> {
         Self { inner, store }
     }
 
-    /// The service whose results are kept.
+    /// Returns the service whose results are cached.
     pub fn get_ref(&self) -> &S {
         &self.inner
     }

@@ -1,3 +1,5 @@
+//! The cached results of one client.
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +9,7 @@ use mgp_types::{Kind, Method, Object, RawJson, Request, Response};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// The results that are kept for one client. Bounded in number and size.
+/// The cached results of one client, bounded in number and size.
 #[derive(Debug, Default)]
 pub(crate) struct CacheStore(Mutex<Kept>);
 
@@ -15,11 +17,12 @@ pub(crate) struct CacheStore(Mutex<Kept>);
 struct Kept {
     entries: HashMap<Key, Entry>,
     bytes: usize,
-    /// Counts the changes the server told of: what was asked before one is not kept after it.
+    /// The number of changes that the server has reported: a result that was asked for before a change is not cached
+    /// after it.
     changes: u64,
 }
 
-/// A method and the one member of its params that its result depends on.
+/// The key of a cached result: a method and the one member of its params that the result depends on.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     method: Method,
@@ -32,7 +35,7 @@ struct Entry {
     until: Instant,
 }
 
-/// The intent to keep a result that is still to come.
+/// The intent to cache a result that is still to come.
 #[derive(Debug)]
 pub(super) struct Keep {
     store: Arc<CacheStore>,
@@ -42,7 +45,7 @@ pub(super) struct Keep {
 }
 
 impl CacheStore {
-    /// Under what the result of a request is kept; `None` if it is not.
+    /// Returns the key under which the result of a request is cached; `None` if it is not.
     pub(super) fn key(request: &Request) -> Option<Key> {
         let selector = match request.method.as_str() {
             "tools/list" | "resources/list" | "resources/templates/list" | "prompts/list" => "cursor",
@@ -50,7 +53,7 @@ impl CacheStore {
             "server/discover" => "",
             _ => return None,
         };
-        // Another member may change the result in a way that is not known here.
+        // Another member may change the result in an unknown way.
         let known = request.params.iter().all(|(name, _)| name == "_meta" || name == selector);
         if !known || request.kind == Kind::Notify {
             return None;
@@ -74,7 +77,7 @@ impl CacheStore {
         Keep { store: self.clone(), key, changes, callers_differ }
     }
 
-    /// Drops what a notification says has changed.
+    /// Removes the results that a notification reports as changed.
     pub(crate) fn invalidate(&self, method: &Method, params: &Object) {
         let stale: &dyn Fn(&Key) -> bool = match method.as_str() {
             notification_name::TOOLS_LIST_CHANGED => &|key| key.method == Method::TOOLS_LIST,
@@ -84,7 +87,7 @@ impl CacheStore {
             }
             notification_name::RESOURCES_UPDATED => {
                 let uri = params.text("uri").unwrap_or_default();
-                // What changed may be a part of what was read.
+                // The changed resource may be a part of the one that was read.
                 let read = |key: &Key| key.selector.as_deref().is_some_and(|read| uri.starts_with(read));
                 return self.drop_all(|key| key.method == Method::RESOURCES_READ && read(key));
             }
@@ -93,7 +96,7 @@ impl CacheStore {
         self.drop_all(stale);
     }
 
-    /// Drops everything.
+    /// Removes all results.
     pub(crate) fn clear(&self) {
         self.drop_all(|_| true);
     }
@@ -111,8 +114,14 @@ impl CacheStore {
     }
 }
 
+const MAX_ENTRIES: usize = 256;
+const MAX_BYTES: usize = 8 << 20;
+const MAX_ENTRY_BYTES: usize = 1 << 20;
+/// The longest time for which a result is cached, which also keeps the clock from overflowing.
+const MAX_LIFETIME: Duration = Duration::from_hours(24);
+
 impl Keep {
-    /// Keeps the result, if the server allows it.
+    /// Caches the result, if the server allows it.
     pub(super) fn store(self, response: &Response) {
         let Some((ttl, private)) = lifetime(response) else { return };
         let size = response.result.as_bytes().len();
@@ -139,7 +148,7 @@ impl Kept {
         }
     }
 
-    /// Makes room for one more entry; what would end first goes first.
+    /// Makes room for one more entry; the entry that would end first is removed first.
     fn make_room(&mut self, size: usize) {
         while self.entries.len() >= MAX_ENTRIES || (self.bytes + size > MAX_BYTES && !self.entries.is_empty())
         {
@@ -150,7 +159,7 @@ impl Kept {
     }
 }
 
-/// How long a result may be kept, and whether only for the same authorization; `None` for not at all.
+/// Returns how long a result may be cached, and whether only for the same authorization; `None` for not at all.
 fn lifetime(response: &Response) -> Option<(Duration, bool)> {
     let result = Object::from_raw(&response.result).ok()?;
     if result.text("resultType").is_some_and(|kind| kind != "complete") {
@@ -160,9 +169,3 @@ fn lifetime(response: &Response) -> Option<(Duration, bool)> {
     let private = result.text("cacheScope").is_none_or(|scope| scope != "public");
     Some((Duration::from_millis(ttl).min(MAX_LIFETIME), private))
 }
-
-const MAX_ENTRIES: usize = 256;
-const MAX_BYTES: usize = 8 << 20;
-const MAX_ENTRY_BYTES: usize = 1 << 20;
-/// Also keeps the clock from overflowing.
-const MAX_LIFETIME: Duration = Duration::from_hours(24);

@@ -1,8 +1,6 @@
-//! What the client answers when the server asks, and what it does when the server tells something.
+//! The innermost service of a client: it answers the server's requests and handles its notifications.
 
 mod registry;
-mod reply;
-mod roots;
 
 use std::fmt;
 use std::future::Future;
@@ -14,20 +12,19 @@ use mgp_stream::event::Subscriber;
 use mgp_types::{BoxFuture, Error, Kind, Method, Request, Response};
 use tower_service::Service;
 
-pub(crate) use self::registry::Registry;
-pub use self::reply::IntoReply;
-pub(crate) use self::roots::Roots;
+pub use self::registry::IntoReply;
+pub(crate) use self::registry::{Registry, Roots};
 use crate::cache::CacheStore;
 use crate::changes::Changes;
 use crate::progress::ProgressRoutes;
 
-/// Answers one of the server's requests, wherever it came from.
+/// A function that answers one of the server's requests, whatever way it came.
 pub(crate) type Answering = Arc<dyn Fn(Request) -> BoxFuture<'static, Result<Response, Error>> + Send + Sync>;
 
-/// The innermost service of what the server sends to the client: it runs the handlers.
+/// The innermost service for the server's messages to the client: it runs the handlers.
 ///
-/// Sits under all inbound layers. Reads `context` only to hand it to the handlers. A request without a
-/// handler is refused with -32601.
+/// The service sits under all inbound layers. The service reads `context` only to hand it to the handlers. A request
+/// without a handler is refused with -32601.
 #[derive(Clone)]
 pub struct Handlers(Arc<Inner>);
 
@@ -36,7 +33,7 @@ struct Inner {
     heard: Heard,
 }
 
-/// Who else hears what the server tells.
+/// The further receivers of the server's notifications.
 pub(crate) struct Heard {
     pub(crate) progress: Arc<ProgressRoutes>,
     pub(crate) changes: Arc<Changes>,
@@ -67,7 +64,7 @@ impl Inner {
         if *method == Method::EVENT {
             subscriber.receive(&notification);
         } else {
-            // The cache goes first: whoever hears of a change must not read what was before it.
+            // The cache goes first: a handler of a change must not read an older result.
             if let Some(cache) = cache {
                 cache.invalidate(method, &notification.params);
             }
@@ -104,7 +101,7 @@ impl fmt::Debug for Handlers {
     }
 }
 
-/// The answer of [`Handlers`].
+/// The future of [`Handlers`].
 pub struct HandlersFuture(State);
 
 enum State {

@@ -1,3 +1,5 @@
+//! The handlers of a client by method, the values that they return, and the roots.
+
 use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
@@ -5,13 +7,12 @@ use std::sync::Arc;
 
 use mgp_types::mcp::{
     CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitParams, ElicitResult, ElicitUrlParams,
-    ForRevision, ListRootsResult, Root,
+    Elicited, ForRevision, ListRootsResult, Root,
 };
 use mgp_types::{BoxFuture, Context, Error, Method, Object, Params, RawJson, Request, Response};
+use parking_lot::RwLock;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-
-use super::{IntoReply, Roots};
 
 type Handler = Arc<dyn Fn(Request) -> BoxFuture<'static, Result<Response, Error>> + Send + Sync>;
 type Asking<P, R> = Arc<dyn Fn(P, Context) -> BoxFuture<'static, Result<R, Error>> + Send + Sync>;
@@ -35,7 +36,7 @@ impl Registry {
         self.notifications.get(method)
     }
 
-    /// What the client can do, as the newest revision with sessions writes it.
+    /// Returns the capabilities of the client, in the form of the newest revision with sessions.
     pub(crate) fn capabilities(&self) -> &Object {
         &self.capabilities
     }
@@ -196,5 +197,65 @@ impl fmt::Debug for Registry {
             .field("requests", &self.requests.keys())
             .field("notifications", &self.notifications.keys())
             .finish_non_exhaustive()
+    }
+}
+
+/// A value that a handler may return: the answer, or a result with the answer.
+#[diagnostic::on_unimplemented(
+    message = "a handler for this request has to return `{T}` or `Result<{T}, mgp_client_sdk::Error>`",
+    label = "`{Self}` is returned instead",
+    note = "a handler of `on_elicitation` or `on_url_elicitation` may return an `Elicited` of what can be written as JSON, too"
+)]
+pub trait IntoReply<T> {
+    /// Returns the answer, or the error in its place.
+    ///
+    /// # Errors
+    /// The handler failed.
+    fn into_reply(self) -> Result<T, Error>;
+}
+
+impl<T> IntoReply<T> for T {
+    fn into_reply(self) -> Result<T, Error> {
+        Ok(self)
+    }
+}
+
+impl<T> IntoReply<T> for Result<T, Error> {
+    fn into_reply(self) -> Self {
+        self
+    }
+}
+
+impl<T: Serialize> IntoReply<ElicitResult> for Elicited<T> {
+    fn into_reply(self) -> Result<ElicitResult, Error> {
+        self.write()
+    }
+}
+
+impl<T: Serialize> IntoReply<ElicitResult> for Result<Elicited<T>, Error> {
+    fn into_reply(self) -> Result<ElicitResult, Error> {
+        self?.write()
+    }
+}
+
+/// The roots of a client, if it has any that can be replaced.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Roots(Option<Arc<RwLock<Vec<Root>>>>);
+
+impl Roots {
+    pub(crate) fn of(roots: Vec<Root>) -> Self {
+        Self(Some(Arc::new(RwLock::new(roots))))
+    }
+
+    pub(crate) fn current(&self) -> Vec<Root> {
+        self.0.as_ref().map(|roots| roots.read().clone()).unwrap_or_default()
+    }
+
+    pub(crate) fn replace(&self, roots: Vec<Root>) -> Result<(), Error> {
+        let Some(place) = &self.0 else {
+            return Err(Error::invalid_request("the client was built without roots that can be replaced"));
+        };
+        *place.write() = roots;
+        Ok(())
     }
 }

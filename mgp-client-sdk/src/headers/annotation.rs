@@ -1,3 +1,5 @@
+//! The annotations in a tool's schema that name the arguments to repeat in headers.
+
 use std::fmt;
 
 use mgp_types::{Object, RawJson};
@@ -11,7 +13,7 @@ pub(super) struct Mirrored {
     pub(super) header: Box<str>,
 }
 
-/// What is wrong with a tool's annotations.
+/// The faults of a tool's annotations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wrong {
     Name,
@@ -31,10 +33,13 @@ impl fmt::Display for Wrong {
     }
 }
 
-/// The arguments that headers repeat, by the schema of a tool's arguments.
+const ANNOTATION: &str = "x-mcp-header";
+const MAX_DEPTH: usize = 32;
+
+/// Returns the arguments that headers repeat, from the schema of a tool's arguments.
 pub(super) fn read(schema: &RawJson) -> Result<Vec<Mirrored>, Wrong> {
     let mut found = Vec::new();
-    // Nearly no schema has any; then it need not be read.
+    // Nearly no schema has annotations, and those need not be read.
     if contains(schema.as_bytes(), ANNOTATION.as_bytes())
         && let Ok(root) = Object::from_raw(schema)
     {
@@ -83,7 +88,7 @@ fn walk(
                     }
                 }
             }
-            // Data that may look like a schema.
+            // These members hold data that may look like a schema.
             ("default" | "const" | "enum" | "examples" | ANNOTATION, _) => {}
             (_, Ok(inner)) => {
                 path.push(name.into_owned());
@@ -96,7 +101,7 @@ fn walk(
     Ok(())
 }
 
-/// Looks at the schemas in an array, like those of `anyOf`.
+/// Reads the schemas in an array, like those of `anyOf`.
 fn items(value: &RawJson, path: &mut Vec<String>, found: &mut Vec<Mirrored>) -> Result<(), Wrong> {
     for item in value.to::<Vec<RawJson>>().unwrap_or_default() {
         if let Ok(schema) = Object::from_raw(&item) {
@@ -112,13 +117,10 @@ fn contains(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
 }
 
-/// Whether a byte may be part of a header's name (RFC 9110 `tchar`).
+/// Returns whether a byte may be part of a header's name (RFC 9110 `tchar`).
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
-
-const ANNOTATION: &str = "x-mcp-header";
-const MAX_DEPTH: usize = 32;
 
 #[cfg(test)]
 mod tests {

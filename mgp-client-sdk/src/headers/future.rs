@@ -1,3 +1,5 @@
+//! The future of a call whose answer may change the headers of later calls.
+
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -9,7 +11,7 @@ use pin_project_lite::pin_project;
 use super::plans::Plans;
 
 pin_project! {
-    /// The answer of [`HeaderMirror`](super::HeaderMirror).
+    /// The future of [`HeaderMirror`](super::HeaderMirror).
     pub struct HeaderMirrorFuture<S: RpcService> {
         #[pin]
         inner: S::Future,
@@ -18,17 +20,17 @@ pin_project! {
     }
 }
 
-/// Why an answer is looked at.
+/// The reason for a look at an answer.
 pub(super) enum Watch<S> {
-    /// It tells about tools.
+    /// The answer lists tools.
     Learn(Plans),
-    /// It tells what was found.
+    /// The answer holds tools that a search found.
     LearnFound(Plans),
-    /// It may refuse the headers.
+    /// The answer may refuse the headers.
     Retry(Box<Retry<S>>),
 }
 
-/// What it takes to send a call once more.
+/// The values that are needed to send a call once more.
 pub(super) struct Retry<S> {
     pub(super) plans: Plans,
     pub(super) inner: S,
@@ -67,7 +69,9 @@ impl<S: RpcService> Future for HeaderMirrorFuture<S> {
     }
 }
 
-/// Lists the tools again, until the one that was called has been seen, and calls it once more.
+const MAX_PAGES: usize = 100;
+
+/// Lists the tools again, until the called one was seen, and calls it once more.
 async fn list_and_retry<S: RpcService>(retry: Retry<S>, refusal: Error) -> Result<Response, Error> {
     let Retry { plans, mut inner, mut request } = retry;
     tracing::debug!("the server refuses the headers; listing the tools again");
@@ -97,5 +101,3 @@ impl<S: RpcService> fmt::Debug for HeaderMirrorFuture<S> {
         f.debug_struct("HeaderMirrorFuture").field("again", &self.again.is_some()).finish_non_exhaustive()
     }
 }
-
-const MAX_PAGES: usize = 100;

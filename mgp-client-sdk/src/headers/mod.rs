@@ -16,10 +16,10 @@ pub(crate) use self::plans::Plans;
 
 /// Repeats arguments of tool calls in headers, over HTTP and where there are no sessions.
 ///
-/// It learns from the lists of tools, and from what is found where tools are searched (MGP §16), which arguments, and
-/// takes out of lists the tools whose annotations are wrong. A call that the server refuses for its headers is sent again
-/// once, after the tools were listed again. Sits right above the era. Writes `extensions`; off other transports than HTTP
-/// it does nothing.
+/// The layer learns the arguments from the lists of tools, and from the results of tool searches (MGP §16), and removes
+/// the tools with wrong annotations from lists. A call that the server refuses for its headers is sent again once,
+/// after the tools were listed again. The layer sits right above the era. The layer writes `extensions`; over
+/// transports other than HTTP it has no effect.
 #[derive(Debug, Clone)]
 pub struct HeaderMirror<S> {
     inner: S,
@@ -31,7 +31,7 @@ impl<S> HeaderMirror<S> {
         Self { inner, plans }
     }
 
-    /// The service that carries the requests.
+    /// Returns the service that carries the requests.
     pub fn get_ref(&self) -> &S {
         &self.inner
     }
@@ -66,7 +66,7 @@ impl<S: RpcService> Service<Request> for HeaderMirror<S> {
     }
 }
 
-/// Whether a request searches or asks for tools, by a method or by the tool that models call.
+/// Returns whether a request searches or asks for tools, by a method or by the tool that models call.
 fn finds_tools(request: &Request) -> bool {
     let method = if request.method == Method::TOOLS_CALL {
         request.params.text("name").and_then(|name| method::of_tool(&name))

@@ -1,3 +1,5 @@
+//! The arguments of each tool that headers repeat, learnt from the server's lists.
+
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -7,18 +9,22 @@ use parking_lot::RwLock;
 
 use super::annotation::{self, Mirrored};
 
-/// Which arguments of which tool headers repeat.
+/// The arguments of each tool that headers repeat.
 #[derive(Clone)]
 pub(crate) struct Plans(Arc<Inner>);
 
 struct Inner {
-    /// By tool, those that have any. Bounded by what the server lists, page by page, and beyond that a limit.
+    /// The arguments by tool, for tools that have any. The map is bounded by the tools that the server lists, page by
+    /// page, and beyond that by a limit.
     tools: RwLock<HashMap<Box<str>, Vec<Mirrored>>>,
     attach: Attach,
 }
 
-/// Attaches the headers' names and values to a request, in the transport's own type.
+/// A function that attaches the headers' names and values to a request, in the transport's own type.
 pub(crate) type Attach = fn(&mut Extensions, Vec<(Box<str>, RawJson)>);
+
+/// The number of tools outside of all lists that are remembered.
+const MOST_KNOWN: usize = 4096;
 
 impl Plans {
     pub(crate) fn new(attach: Attach) -> Self {
@@ -111,9 +117,6 @@ impl Plans {
         response
     }
 }
-
-/// So many tools that are in no list are remembered.
-const MOST_KNOWN: usize = 4096;
 
 fn value_at(arguments: &Object, path: &[String]) -> Option<RawJson> {
     let (first, rest) = path.split_first()?;

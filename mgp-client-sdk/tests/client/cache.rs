@@ -1,3 +1,5 @@
+//! The cache of results.
+
 use std::time::Duration;
 
 use mgp_types::Revision;

@@ -1,3 +1,5 @@
+//! Calls: arguments, results and errors of the typed methods.
+
 use std::sync::Arc;
 
 use mgp_client_sdk::Client;

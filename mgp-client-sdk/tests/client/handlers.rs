@@ -1,3 +1,5 @@
+//! The handlers of the client, and the capabilities that follow from them.
+
 use std::sync::Arc;
 
 use mgp_client_sdk::Elicited;

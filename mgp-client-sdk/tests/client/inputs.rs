@@ -1,3 +1,5 @@
+//! Questions in results, and their rounds.
+
 use std::sync::Arc;
 
 use mgp_client_sdk::Elicited;

@@ -1,4 +1,4 @@
-//! What clients remember of servers, beyond one connection.
+//! The memory of clients about servers, beyond one connection.
 
 use mgp_server_sdk::Server;
 use mgp_transport::era::{Era, EraMemory};

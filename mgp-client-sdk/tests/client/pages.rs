@@ -1,3 +1,5 @@
+//! Lists that come in pages.
+
 use mgp_types::{Origin, Revision};
 use serde_json::{Value, json};
 

@@ -1,3 +1,5 @@
+//! A scripted server for the tests of the client.
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,7 +25,7 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// A peer that answers each message with what `answer` returns.
+    /// Returns a peer that answers each message with what `answer` returns.
     pub(crate) fn raw(answer: impl FnMut(&Value) -> Vec<Value> + Send + 'static) -> (Self, DuplexStream) {
         let (near, far) = tokio::io::duplex(1 << 16);
         let (lines, outgoing) = mpsc::unbounded_channel();
@@ -32,7 +34,7 @@ impl Peer {
         (peer, near)
     }
 
-    /// A peer of one era that answers what `answer` returns for a call, by its method and params.
+    /// Returns a peer of one era that answers what `answer` returns for a call, by its method and params.
     pub(crate) async fn connect(
         revision: Revision,
         builder: ClientBuilder,
@@ -78,7 +80,7 @@ impl Peer {
         self.lines.send(format!("{message}\n")).unwrap();
     }
 
-    /// What has come of a method, or under an id: the messages.
+    /// Returns the messages of a method, or under an id, that have come.
     pub(crate) fn seen(&self, method: &str) -> Vec<Value> {
         self.seen.lock().iter().filter(|message| message["method"] == method).cloned().collect()
     }
@@ -111,7 +113,7 @@ impl Peer {
     }
 }
 
-/// A server of one era around answers to calls: a result, `{"error":…}`, or null for silence. Members of
+/// Returns a server of one era around answers to calls: a result, `{"error":…}`, or null for silence. Members of
 /// `before` are sent first.
 pub(crate) fn era(
     revision: Revision,

@@ -1,4 +1,4 @@
-//! What other MGP programs were seen to send to clients. The numbers are those under which the observations were noted.
+//! Recorded messages of other MGP programs to clients. The numbers are those under which the observations were noted.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use crate::peer::{Peer, PlainClient, builder};
 
-/// A server that opens a session in these words, and answers what it does not know as the Python SDK does.
+/// Returns a server that opens a session in these words, and answers what it does not know as the Python SDK does.
 async fn connect(builder: mgp_client_sdk::ClientBuilder, capabilities: Value) -> (Peer, PlainClient) {
     let (peer, stream) = Peer::raw(move |message| {
         let id = message["id"].clone();
@@ -68,7 +68,8 @@ async fn i_6_a_server_that_calls_unknown_methods_invalid_is_found_and_used() {
     assert_eq!(client.call_tool("think", json!({})).await.unwrap().content[0].as_text(), Some("done"));
 }
 
-/// A server that opens a session with these extensions and else says what `says` does, under the id of the request.
+/// Returns a server that opens a session with these extensions and else says what `says` does, under the id of the
+/// request.
 async fn scripted(
     builder: mgp_client_sdk::ClientBuilder,
     extensions: &'static [&'static str],
@@ -127,7 +128,7 @@ fn streaming() -> mgp_client_sdk::ClientBuilder {
     builder().mgp(Offer::new(ExtensionSet::from_names(["streaming"])))
 }
 
-/// The numbers of the chunks, and the gaps.
+/// Returns the numbers of the chunks, and the gaps.
 async fn read(
     streamed: &mut mgp_client_sdk::Streamed<impl mgp_types::RpcService, impl Sized>,
 ) -> Vec<String> {

@@ -1,3 +1,5 @@
+//! Subscriptions to changes, in both eras.
+
 use std::time::Duration;
 
 use mgp_client_sdk::{Change, EventItem};
@@ -14,7 +16,7 @@ fn filter() -> SubscriptionFilter {
     SubscriptionFilter::new().with_tools_list_changed(true).with_resource_subscriptions(["a:1".to_owned()])
 }
 
-/// A server that acknowledges subscriptions under their request's id.
+/// Returns a server that acknowledges subscriptions under their request's id.
 fn listening(era: Revision) -> (Peer, tokio::io::DuplexStream) {
     let mut answer = crate::peer::era(era, |_, _| json!({}));
     Peer::raw(move |message| {

@@ -1,3 +1,5 @@
+//! Tools that go on as tasks.
+
 use mgp_client_sdk::{Elicited, Started};
 use mgp_types::Revision;
 use mgp_types::mcp::task::TaskStatus;

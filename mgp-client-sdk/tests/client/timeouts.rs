@@ -1,3 +1,5 @@
+//! The time limits of calls, and their progress.
+
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What a connection owes to both its sides: whose answer is whose, what comes first, and patience.
+//! The duties of a connection to both its sides: matching answers, order, and patience.
 
 use std::time::Duration;
 

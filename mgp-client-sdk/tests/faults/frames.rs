@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::turn::{ChunkFault, Data, Garbage, Shape};
 
-/// A message as a line.
+/// Returns a message as a line.
 pub(crate) fn line(message: &Value) -> Vec<u8> {
     format!("{message}\n").into_bytes()
 }
@@ -18,18 +18,18 @@ pub(crate) fn note(method: &str, params: &Value) -> Vec<u8> {
     line(&json!({"jsonrpc": "2.0", "method": method, "params": params}))
 }
 
-/// The result of a call: its own number, and that of the answer.
+/// Returns the result of a call: its own number, and that of the answer.
 pub(crate) fn echo(nonce: u64, serial: usize) -> Value {
     let text = format!("{nonce}:{serial}");
     json!({"resultType": "complete", "content": [{"type": "text", "text": text}]})
 }
 
-/// How a server of `era` answers what only the handshake asks.
+/// Returns the answer of a server of `era` to a request of the handshake.
 pub(crate) fn handshake(era: Revision, id: &Value, method: &str) -> Vec<u8> {
     handshake_with(&[], era, id, method)
 }
 
-/// The same for a server that speaks MGP with these extensions, if there are any.
+/// Answers the handshake of a server that speaks MGP with these extensions, if there are any.
 pub(crate) fn handshake_with(extensions: &[&str], era: Revision, id: &Value, method: &str) -> Vec<u8> {
     let mut capabilities = json!({
         "tools": {"listChanged": true}, "resources": {"subscribe": true, "listChanged": true}, "prompts": {},
@@ -55,7 +55,7 @@ pub(crate) fn handshake_with(extensions: &[&str], era: Revision, id: &Value, met
     }
 }
 
-/// What one who speaks MGP declares among the extensions of MCP.
+/// Returns the declaration of a peer that speaks MGP among the extensions of MCP.
 pub(crate) fn mgp(extensions: &[&str]) -> Value {
     json!({"dev.cloto/mgp": {"version": "0.2.0", "extensions": extensions}})
 }

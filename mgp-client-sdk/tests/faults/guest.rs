@@ -1,3 +1,5 @@
+//! The actions of one client at a server, which follow from its seed.
+
 use std::fmt;
 use std::time::Duration;
 
@@ -6,7 +8,7 @@ use mgp_types::Revision;
 use crate::rng::Rng;
 use crate::turn::{GARBAGE, Garbage};
 
-/// What one client does to a server. It follows from its seed alone.
+/// The moves of one client at a server, which follow from its seed alone.
 #[derive(Debug, Clone)]
 pub(crate) struct Guest {
     pub(crate) seed: u64,
@@ -16,7 +18,7 @@ pub(crate) struct Guest {
     pub(crate) leaving: (Duration, Leaving),
 }
 
-/// One thing that a client does.
+/// A move of a client.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Move {
     /// A call under an id; `nonce` is the call's own number, which its answer has to repeat.
@@ -44,7 +46,7 @@ pub(crate) enum Move {
         first: i64,
         times: i64,
     },
-    /// Nothing is read for so long.
+    /// The client reads nothing for this time.
     StopReading(Duration),
 }
 
@@ -55,16 +57,16 @@ pub(crate) enum Tool {
     Hang,
 }
 
-/// How a client goes.
+/// The way in which a client leaves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Leaving {
-    /// It sends nothing more, and reads until the end.
+    /// The client sends nothing more, and reads until the end.
     CloseWrites,
     Vanish,
     Reset,
 }
 
-/// What kind of trouble the client makes.
+/// The kinds of trouble that a client makes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Trouble {
     /// Cancels, ids that are in use, half of what it says.
@@ -126,7 +128,7 @@ impl Making {
         self.next - 1
     }
 
-    /// A call under an id that is in use, or was.
+    /// Returns a call under an id that is in use, or was.
     ///
     /// An id that was taken back is not used again: then nobody could tell for which of the two the answer is.
     fn used(&mut self, rng: &mut Rng) -> Move {

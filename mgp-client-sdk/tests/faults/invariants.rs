@@ -1,4 +1,4 @@
-//! What has to hold after every run, whatever happened in it.
+//! The rules that hold after every run.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::play::{How, Outcome, Played, SLOWNESS};
 use crate::record::{Key, Kind, Record, Reply};
 use crate::schedule::{HowEnded, Planned, Schedule};
 
-/// All that is wrong with a run.
+/// Returns all faults of a run.
 pub(crate) fn violations(schedule: &Schedule, record: &Record, played: &Played) -> Vec<String> {
     let mut wrong = Vec::new();
     for planned in &schedule.calls {
@@ -48,13 +48,13 @@ pub(crate) fn violations(schedule: &Schedule, record: &Record, played: &Played) 
     wrong
 }
 
-/// Since when a session cannot carry an answer, for whatever reason.
+/// Returns the moment since which a session cannot carry an answer.
 fn gone(record: &Record, played: &Played, session: usize) -> Option<Instant> {
     let since = [record.ended.get(&session), record.deaf.get(&session), played.left.as_ref()];
     since.into_iter().flatten().min().copied()
 }
 
-/// One call, and all that is known about it.
+/// One call, with all known facts about it.
 struct Judge<'a> {
     planned: &'a Planned,
     outcome: &'a Outcome,
@@ -63,7 +63,7 @@ struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    /// What is wrong with the outcome.
+    /// Returns the fault of the outcome.
     fn why(&self) -> Option<String> {
         let Outcome { started, ended, how } = self.outcome;
         let last = *started + self.planned.deadline;
@@ -133,5 +133,5 @@ impl Judge<'_> {
     }
 }
 
-/// Timers are as fine as this.
+/// The precision of timers.
 const SOON: Duration = Duration::from_millis(2);

@@ -1,8 +1,8 @@
-//! What the operating system knows of this process and its children.
+//! The operating system's facts about this process and its children.
 
 use std::fs;
 
-/// What this process holds.
+/// The resources that this process holds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Held {
     pub(crate) descriptors: usize,
@@ -19,12 +19,13 @@ impl Held {
     }
 }
 
-/// The group of a process; `None` if there is no such process.
+/// Returns the group of a process; `None` if there is no such process.
 pub(crate) fn group_of(pid: u32) -> Option<u32> {
     Some(stat(pid)?.group)
 }
 
-/// The children of this process, and whoever is in one of `groups`. Those that nobody has waited for count, too.
+/// Returns the children of this process, and the processes in one of `groups`. Those that nobody has waited for count,
+/// too.
 pub(crate) fn left_behind(groups: &[u32]) -> Vec<u32> {
     let own = std::process::id();
     let pids =

@@ -26,9 +26,9 @@ pub(crate) struct Process(Arc<Inner>);
 
 struct Inner {
     era: Revision,
-    /// How each call is treated, by its own number; others are answered.
+    /// The treatment of each call, by its own number; others are answered.
     calls: HashMap<u64, Turn>,
-    /// How the requests of the handshakes are treated, in order; further ones are answered.
+    /// The treatment of the requests of the handshakes, in order; further ones are answered.
     opening: Vec<Turn>,
     opened: AtomicUsize,
     answers: AtomicUsize,
@@ -44,7 +44,7 @@ enum Life {
     Dead,
 }
 
-/// One connection of the process.
+/// A connection of the process.
 struct Session {
     process: Process,
     number: usize,
@@ -55,7 +55,7 @@ struct Session {
     next_id: AtomicI64,
 }
 
-/// What the writer of a connection does next.
+/// The next act of the writer of a connection.
 enum Out {
     /// Writes, piece by piece, and notes what that was.
     Write {
@@ -68,7 +68,7 @@ enum Out {
     Reset,
 }
 
-/// What is noted when it has been written.
+/// The note to make when a message was written.
 #[derive(Clone, Copy)]
 enum Written {
     Reply(Key, Kind),
@@ -81,7 +81,7 @@ impl Process {
         Self::with(schedule.era, calls, schedule.opening.clone())
     }
 
-    /// A process that treats one call after the other as in `acts`; the calls' numbers begin with 0.
+    /// Returns a process that treats one call after the other as in `acts`; the calls' numbers begin with 0.
     pub(crate) fn acting(era: Revision, acts: &[Act]) -> Self {
         let turns = acts.iter().map(|act| Turn { after: Duration::ZERO, act: *act });
         Self::with(era, (0..).zip(turns).collect(), Vec::new())
@@ -111,7 +111,7 @@ impl Process {
         self.0.life.send_replace(Life::Over);
     }
 
-    /// The number of the next answer.
+    /// Returns the number of the next answer.
     fn serial(&self) -> usize {
         self.0.answers.fetch_add(1, Ordering::Relaxed)
     }
@@ -373,7 +373,7 @@ impl Session {
         self.send(Out::Write { bytes, piece, then: None }).await;
     }
 
-    /// What this server answers when nothing is wrong; answers to calls are to be noted.
+    /// Returns the right answer of this server; the caller notes answers to calls.
     fn reply(&self, request: &Value) -> (Vec<u8>, Option<Kind>) {
         let id = &request["id"];
         if let Some(nonce) = request_nonce(request) {
@@ -414,7 +414,7 @@ fn request_nonce(request: &Value) -> Option<u64> {
     request["params"]["arguments"]["nonce"].as_u64()
 }
 
-/// What the clients under test allow, so that a line can be too long without being costly.
+/// The limit of the clients under test, so that a line can be too long without being costly.
 pub(crate) const MAX_FRAME_BYTES: usize = 16 << 10;
 const PIPE_BYTES: usize = 16 << 10;
 /// Between the pieces of an answer.

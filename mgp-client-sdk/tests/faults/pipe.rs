@@ -1,3 +1,5 @@
+//! A connection in memory that can end in one direction, or be reset.
+
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};

@@ -18,25 +18,25 @@ use crate::pipe::Breakable;
 use crate::schedule::{HowEnded, Planned, Schedule};
 use crate::turn::SLOW_REQUEST;
 
-/// How long clients take to answer [`SLOW_REQUEST`].
+/// The time that clients take to answer [`SLOW_REQUEST`].
 pub(crate) const SLOWNESS: Duration = Duration::from_millis(100);
 
 pub(crate) type PlainClient = Client<PlainStack<Wire>>;
 /// A server that is kept alive.
 pub(crate) type PlainSupervised = Supervised<Client<Standing<PlainStack<Wire>>>>;
 
-/// What the clients saw.
+/// The record of the clients.
 #[derive(Debug, Default)]
 pub(crate) struct Played {
     /// By the calls' own numbers. A call that was never made, or that went with its client, is not here.
     pub(crate) calls: HashMap<u64, Outcome>,
-    /// When the subscription of a session ended by itself.
+    /// The time at which the subscription of a session ended by itself.
     pub(crate) silent: HashMap<usize, Instant>,
-    /// When the clients were closed or dropped.
+    /// The time at which the clients were closed or dropped.
     pub(crate) left: Option<Instant>,
 }
 
-/// What became of one call.
+/// The outcome of one call.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) started: Instant,
@@ -66,7 +66,7 @@ pub(crate) async fn connect((reader, writer): (Breakable, Breakable)) -> Result<
     builder().connect_io(reader, writer).await
 }
 
-/// The text of an answer, if it has any.
+/// Returns the text of an answer, if it has any.
 pub(crate) fn text(result: &CallToolResult) -> String {
     let first = result.content.first().and_then(|content| content.as_text());
     first.unwrap_or_default().to_owned()

@@ -16,9 +16,9 @@ use crate::play::PlainSupervised;
 use crate::rng::Rng;
 use crate::runner::{left_over, tasks};
 
-/// How many servers there are.
+/// The number of servers.
 const SERVERS: usize = 50;
-/// How often one of them is killed.
+/// The time between two kills.
 const PERIOD: Duration = Duration::from_millis(100);
 /// For how many seconds, if not for three. `FAULT_SECONDS=120` is the long form.
 const SECONDS: &str = "FAULT_SECONDS";
@@ -49,7 +49,7 @@ while read -r line; do
 done
 "#;
 
-/// One of the servers, as others see it.
+/// One of the servers, as seen from outside.
 struct Server {
     supervised: PlainSupervised,
     /// The number of its process, 0 while there is none.
@@ -123,7 +123,7 @@ impl Server {
         }
     }
 
-    /// The number of the process that answered.
+    /// Returns the number of the process that answered.
     async fn call(&self) -> Result<u32, Error> {
         let nonce = self.calls.fetch_add(1, Ordering::Relaxed);
         let client = self.supervised.current()?;
@@ -133,7 +133,7 @@ impl Server {
         Ok(answer.next().unwrap().parse().unwrap())
     }
 
-    /// A call failed, `process` being the last one that answered.
+    /// Notes a failed call; `process` is the last one that answered.
     fn note(&self, error: &Error, process: u32) {
         let was_killed = process != 0 && self.killed.load(Ordering::Relaxed) == process;
         let recovery = error.recovery();
@@ -230,7 +230,7 @@ async fn have_servers(time: Duration) {
     nothing_is_left(&groups, before, at_first).await;
 }
 
-/// What happened to all servers together.
+/// The totals of all servers.
 #[derive(Debug)]
 struct Totals {
     kills: u64,
@@ -302,5 +302,5 @@ async fn servers_that_are_killed_leave_the_others_alone_and_nothing_behind() {
     println!("{told}");
 }
 
-/// What is held after so long is what is held from then on.
+/// The time after which a process holds no more resources than before.
 const WARM_UP: Duration = Duration::from_secs(2);

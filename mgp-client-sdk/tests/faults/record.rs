@@ -1,24 +1,26 @@
+//! The record of the scripted server: the messages that it saw and sent.
+
 use std::collections::HashMap;
 
 use serde_json::Value;
 use tokio::time::Instant;
 
-/// What the scripted server saw and did. A request is named by its session and its id there.
+/// The record of the scripted server. A request is named by its session and its id there.
 #[derive(Debug, Default)]
 pub(crate) struct Record {
     /// The calls that came, by their own numbers, each as often as it came.
     pub(crate) calls: HashMap<u64, Vec<Key>>,
-    /// What was fully written under the id of a call, in order.
+    /// The messages that were fully written under the id of a call, in order.
     pub(crate) replies: HashMap<Key, Vec<Reply>>,
     /// The calls that were taken back.
     pub(crate) cancelled: HashMap<Key, Instant>,
-    /// What the server asked, and how often it was answered.
+    /// The requests of the server, and the number of answers to each.
     pub(crate) asked: HashMap<Key, (Instant, usize)>,
     /// Since when nothing more can come from the server.
     pub(crate) ended: HashMap<usize, Instant>,
     /// Since when the server does not read.
     pub(crate) deaf: HashMap<usize, Instant>,
-    /// When the client closed its side.
+    /// The time at which the client closed its side.
     pub(crate) left: HashMap<usize, Instant>,
 }
 
@@ -37,7 +39,7 @@ pub(crate) enum Kind {
     Good { serial: usize },
     /// An error of the server.
     Error,
-    /// What is no answer to a call.
+    /// A message that is no answer to a call.
     Bad,
 }
 
@@ -46,7 +48,7 @@ impl Record {
         self.ended.entry(session).or_insert_with(Instant::now);
     }
 
-    /// The numbers and ids of the calls of a session that came and have no answer yet.
+    /// Returns the numbers and ids of the calls of a session that came and have no answer yet.
     pub(crate) fn open(&self, session: usize) -> impl Iterator<Item = (u64, i64)> {
         let calls = self.calls.iter().flat_map(|(nonce, keys)| keys.iter().map(|key| (*nonce, *key)));
         calls
@@ -57,7 +59,7 @@ impl Record {
     }
 }
 
-/// The id of a message as a number, which all ids in these tests are.
+/// Returns the id of a message as a number, which all ids in these tests are.
 pub(crate) fn id(message: &Value) -> Option<i64> {
     message["id"].as_i64()
 }

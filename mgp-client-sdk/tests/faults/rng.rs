@@ -1,3 +1,5 @@
+//! Random numbers that a seed fixes.
+
 use std::ops::Range;
 use std::time::Duration;
 
@@ -16,7 +18,7 @@ impl Rng {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number in `range`, which is not empty.
+    /// Returns a number in `range`, which is not empty.
     pub(crate) fn within(&mut self, range: Range<u64>) -> u64 {
         range.start + self.next() % (range.end - range.start)
     }

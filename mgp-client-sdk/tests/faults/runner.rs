@@ -10,7 +10,7 @@ use tokio::runtime::Handle;
 
 use crate::tally::Tally;
 
-/// How often each family is run.
+/// The number of times that each family is run.
 pub(crate) const SEEDS: u64 = 1000;
 
 /// Names the one seed that is to be run.
@@ -60,7 +60,7 @@ where
     assert!(failed == 0, "{failed} seed(s) failed\n\n{report}");
 }
 
-/// Whether no single seed is asked for.
+/// Returns whether no single seed is asked for.
 pub(crate) fn runs_all_seeds() -> bool {
     std::env::var_os(SEED).is_none()
 }
@@ -86,7 +86,7 @@ async fn one(run: impl Future<Output = Vec<String>> + Send + 'static) -> Vec<Str
     wrong
 }
 
-/// How many more tasks there are than `before`, after those that are about to end have ended.
+/// Returns how many more tasks there are than `before`, after those that are about to end have ended.
 pub(crate) async fn left_over(before: usize) -> usize {
     for _ in 0..200 {
         if tasks() <= before {
@@ -119,5 +119,5 @@ thread_local! {
 
 /// No run takes as long, in its own time.
 const LONGEST: Duration = Duration::from_hours(1);
-/// How many failures are told in full.
+/// The number of failures that are printed in full.
 const SHOWN: u64 = 3;

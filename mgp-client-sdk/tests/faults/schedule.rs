@@ -1,3 +1,5 @@
+//! The schedule of one run on both sides, which follows from its seed.
+
 use std::fmt;
 use std::time::Duration;
 
@@ -11,17 +13,17 @@ use crate::turn::{Act, Turn};
 pub(crate) struct Schedule {
     pub(crate) seed: u64,
     pub(crate) era: Revision,
-    /// How many clients the one server has.
+    /// The number of clients that the one server has.
     pub(crate) sessions: usize,
     pub(crate) calls: Vec<Planned>,
-    /// Which sessions listen for changes.
+    /// The sessions that listen for changes.
     pub(crate) listening: Vec<usize>,
     pub(crate) ending: Ending,
-    /// How the requests of each handshake are treated; further ones are answered.
+    /// The treatment of the requests of each handshake; further ones are answered.
     pub(crate) opening: Vec<Turn>,
 }
 
-/// One call: what the client does, and what the server does with it.
+/// One call: the act of the client, and the server's treatment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Planned {
     /// The call's own number, which its answer has to repeat.
@@ -33,7 +35,7 @@ pub(crate) struct Planned {
     pub(crate) turn: Turn,
 }
 
-/// How the clients end.
+/// The end of the clients.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ending {
     pub(crate) at: Duration,
@@ -46,7 +48,7 @@ pub(crate) enum HowEnded {
     Dropped,
 }
 
-/// What kind of trouble the server makes.
+/// The kinds of trouble that the server makes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Family {
     /// The stream stays whole; what comes over it is odd, late, or not asked for.

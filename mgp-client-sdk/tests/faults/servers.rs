@@ -42,14 +42,14 @@ async fn family(trouble: Trouble) {
     seeds(plan, run).await;
 }
 
-/// One call of a guest.
+/// A call of a guest.
 struct Asked {
     nonce: u64,
     tool: Tool,
     at: Instant,
 }
 
-/// All that is wrong with a visit.
+/// Returns all faults of a visit.
 fn violations(guest: &Guest, visit: &Visit) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut asked: HashMap<i64, Vec<Asked>> = HashMap::new();
@@ -88,7 +88,7 @@ fn violations(guest: &Guest, visit: &Visit) -> Vec<String> {
     wrong
 }
 
-/// What came under one id, and what was asked under it.
+/// The request under one id, and its answers.
 struct Judge<'a> {
     asked: &'a [Asked],
     answers: &'a [(Instant, Value)],
@@ -118,7 +118,7 @@ impl Judge<'_> {
         (came < least || came > most).then(|| format!("{came} answers, not {least} to {most}"))
     }
 
-    /// How many answers there have to be, at least and at most.
+    /// Returns how many answers there have to be, at least and at most.
     ///
     /// An id is in use from a call until its answer; what is called under it meanwhile is refused at once.
     fn expected(&self) -> (usize, usize) {
@@ -141,7 +141,7 @@ impl Judge<'_> {
         (least, most)
     }
 
-    /// An answer that is ready by then has to come.
+    /// Returns the last moment at which a ready answer has to come.
     fn last(&self, asked: &Asked) -> Instant {
         let patience = match self.guest.leaving.1 {
             Leaving::CloseWrites => DRAIN,
@@ -152,14 +152,14 @@ impl Judge<'_> {
         self.cancelled.map_or(last, |cancelled| cancelled.min(last))
     }
 
-    /// Whether the guest reads all the time.
+    /// Returns whether the guest reads all the time.
     fn reads(&self) -> bool {
         !self.guest.moves.iter().any(|(_, what)| matches!(what, Move::StopReading(_)))
     }
 }
 
 impl Asked {
-    /// When the answer is ready.
+    /// Returns when the answer is ready.
     fn done(&self) -> Option<Instant> {
         match self.tool {
             Tool::Echo => Some(self.at),
@@ -210,7 +210,7 @@ async fn more_calls_than_allowed_are_refused_and_the_rest_goes_on() {
     assert_eq!(outcomes[5..], [None; 10]);
 }
 
-/// How long a server goes on with what is in work when nothing more comes.
+/// The time for which a server goes on with its work when no more messages come.
 const DRAIN: Duration = Duration::from_secs(1);
-/// Timers are as fine as this.
+/// The precision of timers.
 const SOON: Duration = Duration::from_millis(2);

@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use crate::frames;
 use crate::pipe::{Breakable, Far, Pipe};
 
-/// What a server does with what it is told.
+/// The reactions of a server to its messages.
 pub(crate) trait Part: Send + Sync + 'static {
     /// Takes a message in, one after the other, and returns what is done about it, which ends with the connection.
     fn take(self: Arc<Self>, message: Value, voice: Voice) -> impl Future<Output = ()> + Send + 'static;
@@ -20,7 +20,7 @@ pub(crate) trait Part: Send + Sync + 'static {
     fn ended(&self, _number: usize) {}
 }
 
-/// What a server says on one connection.
+/// The voice of a server on one connection.
 #[derive(Clone)]
 pub(crate) struct Voice {
     /// Of the connection.
@@ -40,7 +40,7 @@ pub(crate) fn open<P: Part>(part: &Arc<P>, number: usize) -> (Breakable, Breakab
     near
 }
 
-/// What a server of `era` that speaks MGP answers to the handshake, if `message` is of it.
+/// Returns the answer of a server of `era` that speaks MGP, if `message` belongs to the handshake.
 pub(crate) fn greeting(extensions: &[&str], era: Revision, message: &Value) -> Option<Vec<u8>> {
     let method = message["method"].as_str()?;
     let is_greeting = matches!(method, "initialize" | "server/discover") && !message["id"].is_null();
@@ -70,7 +70,7 @@ async fn carry<P: Part>(part: Arc<P>, number: usize, far: Far) {
 }
 
 impl Voice {
-    /// Whether the connection took it.
+    /// Returns whether the connection took the message.
     pub(crate) async fn say(&self, bytes: &[u8]) -> bool {
         match &mut *self.writer.lock().await {
             Some(writer) => writer.write_all(bytes).await.is_ok(),
@@ -90,7 +90,7 @@ impl Voice {
 }
 
 impl Crash {
-    /// It is now.
+    /// Tells all waiters that the crash happens now.
     pub(crate) fn happen(&self) {
         self.0.send_replace(true);
     }

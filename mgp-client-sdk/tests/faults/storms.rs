@@ -20,7 +20,7 @@ use crate::turn::{Act, Noise};
 
 const ERAS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 
-/// A client with usual limits but for long frames, and the server's end of its connection after the handshake.
+/// Returns a client with usual limits but for long frames, and the server's end of its connection after the handshake.
 async fn by_hand(era: Revision) -> (PlainClient, BufReader<DuplexStream>, DuplexStream) {
     let Pipe { near, far } = Pipe::new(64 << 10);
     let mut reader = BufReader::new(far.reader);

@@ -1,3 +1,5 @@
+//! Counts of the events in all runs of a family.
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -1,15 +1,17 @@
+//! The treatment of one request by the scripted server.
+
 use std::time::Duration;
 
 use crate::rng::Rng;
 
-/// What the scripted server does with one request: it waits, then acts.
+/// The treatment of one request by the scripted server: a pause, then an act.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Turn {
     pub(crate) after: Duration,
     pub(crate) act: Act,
 }
 
-/// One way to treat a request.
+/// A treatment of a request.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Act {
     Answer,
@@ -33,7 +35,7 @@ pub(crate) enum Act {
     Break(Break),
 }
 
-/// What comes unasked.
+/// Unasked messages.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Noise {
     /// An answer to a request that was never sent.
@@ -58,7 +60,7 @@ pub(crate) enum Noise {
     Garbage(Garbage),
 }
 
-/// What is wrong with the chunks of a stream.
+/// The faults of the chunks of a stream.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum ChunkFault {
     Gap,
@@ -84,7 +86,7 @@ pub(crate) enum Garbage {
     Empty,
 }
 
-/// What an error carries.
+/// The data of an error.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Data {
     None,
@@ -96,7 +98,7 @@ pub(crate) enum Data {
     NegativeRetry,
 }
 
-/// What is no answer.
+/// The shapes of a wrong answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Shape {
     ResultAndError,
@@ -110,7 +112,7 @@ pub(crate) enum Shape {
     Neither,
 }
 
-/// How a stream breaks.
+/// The ways in which a stream breaks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Break {
     CrashBefore,

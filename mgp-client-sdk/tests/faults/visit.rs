@@ -25,7 +25,7 @@ struct Given {
     millis: u64,
 }
 
-/// The server of all guests.
+/// Returns the server of all guests.
 pub(crate) fn server() -> Server {
     Server::new("host", "1.0.0")
         .tool(Tool::new("echo", "Says its number."), async |Given { nonce, .. }: Given| nonce.to_string())
@@ -38,16 +38,16 @@ pub(crate) fn server() -> Server {
         })
 }
 
-/// What a guest saw.
+/// The record of a guest.
 #[derive(Debug, Default)]
 pub(crate) struct Visit {
-    /// When each move was made; those after the end of the connection are missing.
+    /// The time at which each move was made; those after the end of the connection are missing.
     pub(crate) made: Vec<Instant>,
-    /// What came under each id.
+    /// The messages that came under each id.
     pub(crate) answers: HashMap<i64, Vec<(Instant, Value)>>,
-    /// When the guest began to leave.
+    /// The time at which the guest began to leave.
     pub(crate) leaving: Option<Instant>,
-    /// When the connection was over.
+    /// The time at which the connection was over.
     pub(crate) over: Option<Instant>,
 }
 
@@ -121,7 +121,7 @@ async fn read(reader: DuplexStream, paused: watch::Receiver<Option<Instant>>, se
     seen.lock().over = Some(Instant::now());
 }
 
-/// Whether the connection still takes it.
+/// Returns whether the connection still takes the message.
 async fn write(writer: &mut DuplexStream, era: Revision, what: Move) -> bool {
     let (bytes, piece) = match what {
         Move::Call { id, nonce, tool } => (call(era, id, nonce, tool), usize::MAX),

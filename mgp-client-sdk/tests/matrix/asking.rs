@@ -1,4 +1,4 @@
-//! What a server asks in the middle of a call: one handler of it serves both eras.
+//! Questions of a server in the middle of a call: one handler serves both eras.
 
 use futures_util::future::join_all;
 use mgp_client_sdk::Elicited;
@@ -29,7 +29,7 @@ fn can_elicit(leg: Leg) -> bool {
     leg.transport != Transport::Sse
 }
 
-/// A client that answers everything.
+/// Returns a client that answers everything.
 fn answering() -> Builder {
     builder()
         .on_elicitation(|form, _| async move {

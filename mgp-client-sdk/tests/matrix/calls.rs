@@ -19,7 +19,7 @@ tests![
     concurrent_calls_get_their_own_answers,
 ];
 
-/// The text of a tool's result that is no failure.
+/// Returns the text of a tool's result that is no failure.
 pub(crate) async fn text(client: &Connected, tool: &str, arguments: Value) -> String {
     let result = client.call_tool(tool, arguments).await.unwrap();
     assert!(!result.is_error(), "{tool}: {result:?}");

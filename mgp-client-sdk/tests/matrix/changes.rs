@@ -1,4 +1,4 @@
-//! What changes at a server while a client is connected.
+//! Changes at a server while a client is connected.
 
 use mgp_client_sdk::{Change, Subscription};
 use mgp_types::BoxedService;

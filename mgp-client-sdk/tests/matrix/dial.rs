@@ -1,3 +1,5 @@
+//! Connecting a client over each leg of the matrix.
+
 use mgp_client_sdk::{Client, ClientBuilder, Core, Handlers, HttpWire};
 use mgp_server_sdk::HttpConfig;
 use mgp_transport::Wire;
@@ -20,17 +22,17 @@ pub(crate) enum Speaks {
 }
 
 impl Leg {
-    /// A plain client, connected to a plain server.
+    /// Returns a plain client, connected to a plain server.
     pub(crate) async fn connect(self) -> Connected {
         self.connect_as(builder()).await
     }
 
-    /// A client from `builder`, connected to a plain server.
+    /// Returns a client from `builder`, connected to a plain server.
     pub(crate) async fn connect_as(self, builder: Builder) -> Connected {
         self.to(Speaks::Mcp, builder).await.unwrap()
     }
 
-    /// A client from `builder`, connected to a server in the era of this leg.
+    /// Returns a client from `builder`, connected to a server in the era of this leg.
     pub(crate) async fn to<L, I>(
         self,
         speaks: Speaks,

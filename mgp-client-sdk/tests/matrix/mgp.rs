@@ -19,7 +19,7 @@ fn offer() -> Offer {
     Offer::new(ExtensionSet::from_names(["audit", "streaming", "security"]))
 }
 
-/// The pairings of §1.3: whether the client and the server speak MGP.
+/// Returns the pairings of §1.3: whether the client and the server speak MGP.
 async fn pairings(leg: Leg) -> [(bool, bool, Connected); 4] {
     let connect = async |client: bool, server: bool| {
         let speaks = if server { Speaks::Mgp } else { Speaks::Mcp };

@@ -1,3 +1,5 @@
+//! The runner of the matrix: each test on each of its legs.
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::process::ExitCode;

@@ -1,3 +1,5 @@
+//! A layer that notes the methods of the requests that pass.
+
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -11,7 +13,7 @@ use tower_service::Service;
 pub(crate) struct Seen(Arc<Mutex<Vec<String>>>);
 
 impl Seen {
-    /// What has passed so far, and is forgotten.
+    /// Returns the methods that have passed so far, and forgets them.
     pub(crate) fn take(&self) -> Vec<String> {
         std::mem::take(&mut *self.0.lock())
     }

@@ -1,3 +1,5 @@
+//! The server of the matrix, with members and methods that this implementation does not know.
+
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,11 +20,11 @@ use tower_layer::{Identity, Stack};
 use crate::dial::Speaks;
 use crate::seen::Seen;
 
-/// What this implementation has never heard of, in forms that others could lose.
+/// Members that this implementation does not know, in forms that others could lose.
 pub(crate) const STRANGE: &str =
     r#"{"x-vendor":{"nested":[1.50,null,{"é":"\ud83d\ude00"}]},"number":1e400,"empty":"","flag":false}"#;
 
-/// How many entries a page of a list holds.
+/// The number of entries that a page of a list holds.
 pub(crate) const PAGE: usize = 8;
 
 /// Serves on this process' standard input and output, which the client of a test is at the other end of.
@@ -32,7 +34,7 @@ pub(crate) fn serve_stdio(speaks: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The server of all tests. What happened in it, its tools tell.
+/// Returns the server of all tests. What happened in it, its tools tell.
 pub(crate) fn server(speaks: Speaks) -> Server<Stack<Seen, Identity>> {
     let (heard, listening) = mpsc::unbounded_channel();
     let seen = Seen::default();
@@ -49,14 +51,14 @@ pub(crate) fn server(speaks: Speaks) -> Server<Stack<Seen, Identity>> {
     server.layer(seen)
 }
 
-/// What the handlers share.
+/// The state that the handlers share.
 struct State {
     seen: Seen,
     /// A call that would never have ended was ended.
     stopped: Notify,
     /// A task that would never have ended has begun.
     begun: Notify,
-    /// What a notification said.
+    /// The text of a notification.
     heard: Mutex<mpsc::UnboundedReceiver<String>>,
 }
 
@@ -127,7 +129,7 @@ fn written(json: &RawJson) -> String {
     String::from_utf8_lossy(json.as_bytes()).into_owned()
 }
 
-/// An error of MGP, with what MGP says about recovery.
+/// Returns an error of MGP, with what MGP says about recovery.
 fn limited() -> Error {
     let recovery = mgp::Recovery::new(mgp::Category::Resource, true).with_retry_after_ms(250);
     Error::new(code::RATE_LIMITED, "too many").with_recovery(recovery)
@@ -224,7 +226,7 @@ struct Name {
     name: String,
 }
 
-/// What the user answered, in words.
+/// Returns the user's answer in words.
 fn said(answer: Elicited<Name>) -> String {
     match answer {
         Elicited::Accepted(form) => form.name,
@@ -278,7 +280,7 @@ fn asking(server: Server) -> Server {
         })
 }
 
-/// What goes on as a task.
+/// Adds the tools that go on as tasks.
 fn working(server: Server) -> Server {
     let tool = |name: &str| Tool::new(name, "Works.").task(TaskMode::Optional);
     let mut limits = TaskLimits::default();
@@ -301,7 +303,7 @@ fn working(server: Server) -> Server {
         })
 }
 
-/// What a third party adds.
+/// Adds the methods of a third party.
 fn open(server: Server, heard: mpsc::UnboundedSender<String>) -> Server {
     server
         .method("vendor/echo", async |request: Request| {

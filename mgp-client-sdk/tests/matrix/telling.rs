@@ -1,4 +1,4 @@
-//! What a server tells during a call, and what a client takes back.
+//! Notifications of a server during a call, and cancellations of a client.
 
 use std::sync::Arc;
 

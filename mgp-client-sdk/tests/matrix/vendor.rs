@@ -1,4 +1,4 @@
-//! What neither side's specification knows passes through unchanged, and layers see all of it.
+//! Members and methods of vendors, which pass through unchanged, in the sight of all layers.
 
 use mgp_types::{Error, Object, Origin, RawJson};
 use serde_json::{Value, json};

@@ -45,7 +45,7 @@ impl Theirs {
         Ok(())
     }
 
-    /// The name that the user gives, or the question where the client has to come back with the answer.
+    /// Returns the name that the user gives, or the question where the client has to come back with the answer.
     async fn name(
         params: CallToolRequestParams,
         context: &RequestContext<RoleServer>,

@@ -32,7 +32,7 @@ fn is_session_in_memory(leg: Leg) -> bool {
     leg.is_memory() && !leg.is_stateless()
 }
 
-/// What was asked, in words.
+/// The questions, in words.
 type Asked = Arc<Mutex<Vec<String>>>;
 
 /// Answers each question with what its type suggests.
@@ -92,7 +92,7 @@ async fn questions_are_answered_by_the_handler_of_callbacks(leg: Leg) {
     );
 }
 
-/// What the user of MCP says: yes, a name, the second.
+/// Returns the answer of a user of MCP: yes, a name, the second.
 fn filled(message: &str) -> Value {
     match message {
         "Who?" => json!({"answer": "Ada"}),

@@ -22,7 +22,7 @@ tests![
     a_stopped_call_leaves_others_alone if names_calls,
 ];
 
-/// Whether requests know of each other: those over HTTP without a session are from anybody.
+/// Returns whether requests know of each other: those over HTTP without a session are from anybody.
 fn names_calls(leg: Leg) -> bool {
     !(leg.is_stateless() && leg.transport == Transport::Http)
 }

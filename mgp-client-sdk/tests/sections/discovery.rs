@@ -54,7 +54,7 @@ async fn find(client: &Client<BoxedService>, query: &str) -> Vec<String> {
     found.tools.into_iter().map(|tool| tool.name).collect()
 }
 
-/// What a meta-tool says, which every client can read as text.
+/// Returns the text of a meta-tool's result.
 fn said(result: &CallToolResult) -> Value {
     serde_json::from_str(text(result)).unwrap()
 }

@@ -36,7 +36,7 @@ async fn publish(client: &Connected, channel: &str, severity: &str, count: u64) 
     assert!(!published.is_error(), "{published:?}");
 }
 
-/// The channel and number of the next event.
+/// Returns the channel and number of the next event.
 async fn next<S: RpcService>(events: &mut EventStream<S>) -> (String, u64) {
     let item = tokio::time::timeout(Duration::from_secs(10), events.next()).await;
     match item.expect("an event comes") {

@@ -155,7 +155,7 @@ impl Gateway {
         Self { leg, host, forward, _behind: behind }
     }
 
-    /// What answers clients: with a layer for streams, as a kernel has it, or without.
+    /// Returns the factory of the services for clients: with a layer for streams, as a kernel has it, or without.
     fn accept(&self, layered: bool) -> impl Accept<Service: Unpin> {
         let identity =
             ServerIdentity::new(Implementation::new("gateway", "1.0.0")).with_mgp(with_callbacks());

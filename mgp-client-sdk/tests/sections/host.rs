@@ -1,3 +1,5 @@
+//! A server under test at the other end of a leg, in this process or in another.
+
 use std::sync::Arc;
 
 use mgp_client_sdk::{Client, ClientBuilder, Core, Handlers, HttpWire};
@@ -21,12 +23,12 @@ impl Leg {
         self.transport == Transport::Memory
     }
 
-    /// Whether the server is in this process.
+    /// Returns whether the server is in this process.
     pub(crate) fn is_inside(self) -> bool {
         self.transport != Transport::Stdio
     }
 
-    /// Whether one server has several clients.
+    /// Returns whether one server has several clients.
     pub(crate) fn is_shared(self) -> bool {
         !matches!(self.transport, Transport::Memory | Transport::Stdio)
     }
@@ -54,7 +56,7 @@ impl Leg {
         host
     }
 
-    /// A client with all sections of a server with all sections.
+    /// Returns a client with all sections of a server with all sections.
     pub(crate) async fn connect(self) -> (Host, Connected) {
         let mut host = self.host(Kind::Mgp).await;
         let client = host.client(builder()).await;
@@ -66,7 +68,7 @@ impl Leg {
 pub(crate) struct Host {
     leg: Leg,
     kind: Kind,
-    /// What the server shares with the test if it is [inside](Leg::is_inside).
+    /// The state that the server shares with the test if it is [inside](Leg::is_inside).
     pub(crate) state: Arc<State>,
     at: At,
     serving: Option<JoinHandle<Result<(), mgp_server_sdk::Error>>>,
@@ -139,7 +141,7 @@ pub(crate) fn child(kind: Kind) -> ChildCommand {
     ChildCommand::new(std::env::current_exe().unwrap()).args([SERVE, kind.name()])
 }
 
-/// A client that speaks MGP, without handlers.
+/// Returns a client that speaks MGP, without handlers.
 pub(crate) fn builder() -> Builder {
     plain_builder().mgp(offer())
 }
@@ -149,12 +151,12 @@ pub(crate) fn offer() -> Offer {
     Offer::new(ExtensionSet::from_names(["streaming", "events", "lifecycle"]))
 }
 
-/// A client that does not speak MGP.
+/// Returns a client that does not speak MGP.
 pub(crate) fn plain_builder() -> Builder {
     Client::builder("sections", "1.0.0").mgp(None).layer(Erase)
 }
 
-/// The text of a result.
+/// Returns the text of a result.
 pub(crate) fn text(result: &CallToolResult) -> &str {
     assert_eq!(result.content.len(), 1, "{result:?}");
     result.content[0].as_text().unwrap()

@@ -1,4 +1,4 @@
-//! How a server does, and its end (§11.3, §11.4).
+//! The health of a server, and its shutdown (§11.3, §11.4).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,7 +32,7 @@ tests![
     a_call_is_cut_at_its_deadline,
 ];
 
-/// The tests with signals.
+/// Returns whether the leg runs the tests with signals.
 fn is_process(leg: Leg) -> bool {
     cfg!(unix) && leg.transport == Transport::Stdio
 }
@@ -127,7 +127,7 @@ async fn a_call_that_takes_too_long_does_not_keep_a_server(leg: Leg) {
     }
 }
 
-/// A server that is a process, and its client.
+/// Returns a server that is a process, and its client.
 async fn process(
     leg: Leg,
     builder: ClientBuilder,

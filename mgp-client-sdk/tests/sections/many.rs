@@ -1,3 +1,5 @@
+//! A server with many tools, which lists the used ones only.
+
 use std::sync::Arc;
 
 use mgp_server_sdk::{Json, Server, Tool};
@@ -10,7 +12,7 @@ use mgp_types::mgp::{ExtensionSet, Offer, RiskLevel, ToolContextBudget, ToolSecu
 use mgp_types::{Gate, GateLayer, RawJson};
 use tower_layer::{Identity, Stack};
 
-/// A server with many tools, of which it lists those that a client used.
+/// Returns a server with many tools, of which it lists those that a client used.
 pub(crate) async fn server() -> Server<Stack<GateLayer<ToolDiscoveryGate>, Identity>> {
     let server = many();
     let index = Index::new(Arc::new(StaticEmbedder::new()));
@@ -46,7 +48,7 @@ const NOUNS: [&str; 10] = [
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Which {
-    /// Which one it is.
+    /// The id of the item.
     id: String,
 }
 

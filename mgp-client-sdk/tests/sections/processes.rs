@@ -1,3 +1,5 @@
+//! Signals to processes, and waiting for their end.
+
 use std::fs;
 use std::process::Command;
 use std::time::Duration;
@@ -19,7 +21,7 @@ pub(crate) async fn gone(pid: u32) {
     panic!("process {pid} is still there");
 }
 
-/// Whether there is such a process. One that has ended and was nobody's to wait for is not.
+/// Returns whether the process exists. A process that has ended and that no parent waits for does not.
 pub(crate) fn is_there(pid: u32) -> bool {
     let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
     !stat.rsplit_once(") ").is_some_and(|(_, state)| state.starts_with('Z'))

@@ -1,3 +1,5 @@
+//! A client that sends and receives lines.
+
 use mgp_types::Revision;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -14,12 +16,12 @@ pub(crate) struct Raw {
     revision: Revision,
     extensions: Vec<&'static str>,
     pub(crate) state: Arc<State>,
-    /// What came and was not what was waited for.
+    /// The messages that came before the expected one.
     pub(crate) passed: Vec<Value>,
 }
 
 impl Raw {
-    /// A client that speaks MGP with these extensions, or none of it.
+    /// Returns a client that speaks MGP with these extensions, or none of it.
     pub(crate) async fn open(leg: Leg, kind: Kind, extensions: &[&'static str]) -> Self {
         let (near, far) = tokio::io::duplex(64 << 10);
         let state = State::new();
@@ -97,14 +99,14 @@ impl Raw {
         self.write(&json!({"jsonrpc": "2.0", "method": method, "params": params})).await;
     }
 
-    /// The next message; `None` if the server has closed the connection.
+    /// Returns the next message; `None` if the server has closed the connection.
     pub(crate) async fn next(&mut self) -> Option<Value> {
         let next = tokio::time::timeout(PATIENCE, self.incoming.next_line());
         let line = next.await.expect("the server says something").unwrap()?;
         Some(serde_json::from_str(&line).unwrap())
     }
 
-    /// The next message that is as wanted; others are kept in `passed`.
+    /// Returns the next message that is as wanted; others are kept in `passed`.
     pub(crate) async fn until(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
         loop {
             let message = self.next().await.expect("the server stays");
@@ -115,18 +117,18 @@ impl Raw {
         }
     }
 
-    /// The answer to a request.
+    /// Returns the answer to a request.
     pub(crate) async fn answer(&mut self, id: impl Into<Value>) -> Value {
         let id = id.into();
         self.until(|message| message.get("method").is_none() && message["id"] == id).await
     }
 
-    /// The next notification of a method.
+    /// Returns the next notification of a method.
     pub(crate) async fn told(&mut self, method: &str) -> Value {
         self.until(|message| message["method"] == method).await
     }
 
-    /// The params of all notifications of a method that were passed over.
+    /// Returns the params of all notifications of a method that were passed over.
     pub(crate) fn params(&self, method: &str) -> Vec<Value> {
         let of_method = self.passed.iter().filter(|message| message["method"] == method);
         of_method.map(|message| message["params"].clone()).collect()

@@ -1,3 +1,5 @@
+//! The servers under test: their kinds, their places and the state of their handlers.
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -13,18 +15,18 @@ use tower_layer::Layer;
 
 use crate::{many, tools};
 
-/// What a server is.
+/// The kinds of servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// One with all sections.
+    /// A server with all sections.
     Mgp,
-    /// One with the same tools and none of the sections.
+    /// A server with the same tools and none of the sections.
     Mcp,
-    /// One with more tools than it lists.
+    /// A server with more tools than it lists.
     Many,
 }
 
-/// Where it is reached.
+/// The places where a server is reached.
 pub(crate) enum Place {
     Stdio,
     Io(DuplexStream),
@@ -33,7 +35,7 @@ pub(crate) enum Place {
     Http(TcpListener),
 }
 
-/// What the handlers of one server share, and a test in the same process sees.
+/// The state that the handlers of one server share with a test in the same process.
 pub(crate) struct State {
     pub(crate) events: Publisher,
     pub(crate) life: Life,
@@ -44,7 +46,7 @@ pub(crate) struct State {
     pub(crate) poured: Mutex<Poured>,
 }
 
-/// What became of a stream without an end.
+/// The outcome of a stream without an end.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Poured {
     pub(crate) chunks: u64,

@@ -21,12 +21,12 @@ tests![
     a_caller_who_reads_nothing_loses_its_call if Leg::is_memory,
 ];
 
-/// Whether each call has a way back of its own.
+/// Returns whether each call has a way back of its own.
 fn has_own_stream(leg: Leg) -> bool {
     leg.transport == Transport::Http
 }
 
-/// What is on its way between a server and a reader that has stopped is less than this.
+/// A number above that of the messages on their way between a server and a reader that has stopped.
 const IN_BETWEEN: u64 = 8000;
 
 /// Waits until nothing more has been streamed for a while, and says how much was.

@@ -19,7 +19,7 @@ tests![
     a_handler_may_fail_after_parts,
 ];
 
-/// The texts of all parts that are chunks, whose numbers have to be in order.
+/// Returns the texts of all parts that are chunks, whose numbers have to be in order.
 pub(crate) async fn texts<S: RpcService, T>(streamed: &mut Streamed<S, T>) -> Vec<String> {
     let mut texts = Vec::new();
     while let Some(part) = streamed.next().await {
@@ -35,7 +35,7 @@ pub(crate) async fn texts<S: RpcService, T>(streamed: &mut Streamed<S, T>) -> Ve
     texts
 }
 
-/// A call whose result is read as it is on the wire.
+/// Returns a call whose result is read as it is on the wire.
 pub(crate) fn whole(
     client: &Connected,
     tool: &str,

@@ -27,7 +27,7 @@ tests![
     a_plain_server_is_kept_alive_as_well if is_process,
 ];
 
-/// The tests with signals.
+/// Returns whether the leg runs the tests with signals.
 fn is_process(leg: Leg) -> bool {
     cfg!(target_os = "linux") && leg.transport == Transport::Stdio
 }
@@ -159,7 +159,7 @@ async fn a_call_may_wait_for_a_server_that_comes_back(leg: Leg) {
     assert_ne!(crate::host::text(&result), killed.to_string());
 }
 
-/// What was recorded.
+/// The recorded events.
 #[derive(Debug, Clone, Default)]
 struct Records(Arc<Mutex<Vec<AuditEvent>>>);
 

@@ -1,3 +1,5 @@
+//! The tools of the servers under test.
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +13,7 @@ use crate::server::State;
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Count {
     to: u32,
-    /// What stands before each number.
+    /// The text before each number.
     #[serde(default)]
     label: String,
 }
@@ -28,7 +30,7 @@ struct Wait {
     millis: u64,
 }
 
-/// The tools of all servers.
+/// Adds the tools that all servers have.
 pub(crate) fn add(server: Server) -> Server {
     let server = calls(processes(asking(streaming(server))));
     server.tool(Tool::new("publish", "Publishes events."), async |wanted: Publish, cx: Cx| {

@@ -1,4 +1,4 @@
-//! What is on the wire, frame by frame.
+//! The frames on the wire, one by one.
 
 use serde_json::{Value, json};
 

@@ -19,7 +19,7 @@ async fn kernel(reached: &Reached, revision: Revision, setup: Setup) -> Kernel {
     Kernel::before(upstream::mgp(reached).accept().unwrap(), revision, setup).await
 }
 
-/// The one question that is open, once it is.
+/// Returns the one question that is open, once it is.
 async fn question(kernel: &Kernel) -> PendingApproval {
     kernel.pending.count().wait_for(|count| *count == 1).await.unwrap();
     kernel.pending.list().remove(0)

@@ -1,4 +1,4 @@
-//! What is refused as a call is not reached by any other shape of message.
+//! Ways around a refusal: a refused call stays refused in every other shape of message.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::front::Raw;
 use crate::kernel::{AGENT, Kernel, Setup};
 use crate::upstream::{self, Reached};
 
-/// One call for each step that refuses.
+/// A call for each step that refuses.
 const REFUSED: [(&str, &str); 6] = [
     ("secret", r#"{"text":"x"}"#),
     ("run", r#"{"command":"rm -rf /"}"#),
@@ -34,7 +34,7 @@ async fn kernel(reached: &Reached, revision: Revision) -> Kernel {
     kernel
 }
 
-/// Nothing but lists, and that a session is open, reached the server.
+/// Asserts that only lists, and the notification that a session is open, reached the server.
 fn assert_untouched(reached: &Reached, shape: &str) {
     for (method, params) in reached.take() {
         assert!(matches!(&*method, "tools/list" | "notifications/initialized"), "{shape}: {method} {params}");

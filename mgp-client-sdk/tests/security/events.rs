@@ -1,4 +1,4 @@
-//! What each step leaves in the log, and what the caller is told.
+//! The audit events of each step, and the answers to the caller.
 
 use mgp_types::Revision;
 use mgp_types::mgp::{Outcome, Permission};

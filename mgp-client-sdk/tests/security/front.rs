@@ -16,7 +16,7 @@ use tower_service::Service;
 
 use crate::kernel::{From, Kernel, Named};
 
-/// What answers the clients of the gateway.
+/// The service that answers the clients of the gateway.
 #[derive(Clone)]
 pub(crate) struct Front(Named<BoxedService>);
 
@@ -40,7 +40,7 @@ impl Service<Request> for Front {
 }
 
 impl Kernel {
-    /// The gateway for a client that was authenticated as `principal`.
+    /// Returns the gateway for a client that was authenticated as `principal`.
     pub(crate) fn front(
         &self,
         principal: Principal,
@@ -113,7 +113,7 @@ impl Raw {
         self.outgoing.write_all(line.as_bytes()).await.unwrap();
     }
 
-    /// The next answer; what the server says unasked is passed over.
+    /// Returns the next answer, and passes over the server's unasked messages.
     pub(crate) async fn read(&mut self) -> Value {
         loop {
             let next = tokio::time::timeout(std::time::Duration::from_secs(20), self.incoming.next_line());

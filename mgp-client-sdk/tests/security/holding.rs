@@ -17,7 +17,7 @@ use crate::held::send;
 use crate::kernel::{AGENT, Kernel, Setup, operator, server_id};
 use crate::upstream::{self, Reached};
 
-/// A server that holds its tools to what was granted.
+/// Returns a server that holds its tools to what was granted.
 pub(crate) fn server(reached: &Reached) -> impl Accept<Service: Unpin> {
     let needed: NeededPermissions = Arc::new(|tool| match tool {
         "run" => Arc::from([Permission::ShellExecute]),
@@ -66,7 +66,7 @@ async fn the_server_hears_what_is_granted_and_refuses_the_rest_itself() {
     }
 }
 
-/// The stack before a server that needs `network.outbound`, not settled yet.
+/// Returns the stack before a server that needs `network.outbound`, not settled yet.
 async fn unsettled(reached: &Reached, revision: Revision, policy: ApprovalPolicy) -> Kernel {
     let setup = Setup { settings: PermissionSettings::new(policy), settle: false, ..Setup::default() };
     let kernel = Kernel::before(server(reached), revision, setup).await;
@@ -136,7 +136,7 @@ async fn the_policy_decides_whether_the_connection_goes_on() {
     }
 }
 
-/// What is told to the server travels beside the calls.
+/// Waits until `holds` is true: messages to the server travel beside the calls.
 async fn eventually(mut holds: impl AsyncFnMut() -> bool) {
     let began = Instant::now();
     while !holds().await {

@@ -36,7 +36,7 @@ use crate::held::Held;
 pub(crate) const AGENT: &str = "agent.one";
 pub(crate) const SERVER: &str = "tool.upstream";
 
-/// How a stack differs from the usual one.
+/// The differences of a stack from the usual one.
 pub(crate) struct Setup {
     pub(crate) rules: ToolRules,
     pub(crate) settings: PermissionSettings,
@@ -93,7 +93,7 @@ pub(crate) fn server_id() -> ServerId {
 }
 
 impl Kernel {
-    /// The stack as `setup` says, in front of `server` in the era of `revision`.
+    /// Returns the stack as `setup` says, in front of `server` in the era of `revision`.
     pub(crate) async fn before<A>(server: A, revision: Revision, setup: Setup) -> Self
     where
         A: Accept<Service: Unpin>,
@@ -174,13 +174,13 @@ impl Kernel {
         self.book.grant(&operator(), &server_id(), &permission, Terms::default()).await.unwrap();
     }
 
-    /// What the log holds, the oldest first.
+    /// Returns the events in the log, the oldest first.
     pub(crate) fn events(&self) -> Vec<AuditEvent> {
         let all = self.log.reader().query(&Query::after(Filter::default(), 0, 1_000)).unwrap();
         all.iter().map(|entry| entry.to_event().unwrap()).collect()
     }
 
-    /// The types of the events after the first `skip`.
+    /// Returns the types of the events after the first `skip`.
     pub(crate) fn kinds(&self, skip: usize) -> Vec<String> {
         self.events()[skip..].iter().map(|event| event.event_type.as_str().to_owned()).collect()
     }
@@ -250,7 +250,7 @@ impl<S: RpcService> Service<Request> for Named<S> {
     }
 }
 
-/// What was written to a server.
+/// The bytes that were written to a server.
 #[derive(Clone, Default)]
 pub(crate) struct Frames(Arc<Mutex<Vec<u8>>>);
 

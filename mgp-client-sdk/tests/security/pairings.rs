@@ -9,7 +9,7 @@ use crate::front::Raw;
 use crate::kernel::{AGENT, Kernel, Setup};
 use crate::upstream::{self, Reached};
 
-/// The stack between a client that offers MGP or not, and a server that does or not.
+/// Returns the stack between a client that offers MGP or not, and a server that does or not.
 async fn pairing(reached: &Reached, revision: Revision, at_client: bool, at_server: bool) -> Kernel {
     let offer = at_client.then(|| Offer::new(ExtensionSet::standard()));
     let setup = Setup { offer, ..Setup::default() };
@@ -19,7 +19,7 @@ async fn pairing(reached: &Reached, revision: Revision, at_client: bool, at_serv
     kernel
 }
 
-/// What a request says, without what the client says about itself in each.
+/// Returns the content of a request, without the client's description of itself.
 fn said(mut params: Value) -> String {
     if let Some(meta) = params.get_mut("_meta").and_then(Value::as_object_mut) {
         meta.remove("io.modelcontextprotocol/clientCapabilities");

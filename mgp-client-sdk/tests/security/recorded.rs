@@ -1,4 +1,4 @@
-//! What other MGP programs were seen to send, and what becomes of it behind the stack. The numbers are those under which
+//! Recorded messages of other MGP programs, and their way through the stack. The numbers are those under which
 //! the observations were noted.
 
 use std::sync::Arc;
@@ -166,7 +166,7 @@ async fn i_14_a_tool_under_a_reserved_name_is_neither_listed_nor_called() {
     assert!(reached.tools().is_empty());
 }
 
-/// A client that sends recorded frames, and what the server answers to those with an id.
+/// Returns a client that sends recorded frames, and what the server answers to those with an id.
 async fn replay(server: &impl Accept<Service: Unpin>, frames: &[&str]) -> Vec<Value> {
     let (near, far) = memory::pair(1 << 16);
     let (_, connection) = connect(far.0, far.1, server, ConnectionLimits::default());

@@ -11,17 +11,17 @@ use serde_json::Value;
 use tower_layer::{Identity, Layer, Stack};
 use tower_service::Service;
 
-/// What reached a server: method and parameters.
+/// The requests that reached a server: method and parameters.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reached(Arc<Mutex<Vec<(String, Value)>>>);
 
 impl Reached {
-    /// What has reached the server since it was asked last.
+    /// Returns the requests that have reached the server since the last look.
     pub(crate) fn take(&self) -> Vec<(String, Value)> {
         std::mem::take(&mut *self.0.lock())
     }
 
-    /// The tools that were called since it was asked last.
+    /// Returns the tools that were called since the last look.
     pub(crate) fn tools(&self) -> Vec<String> {
         let calls = self.take().into_iter().filter(|(method, _)| method == "tools/call");
         calls.map(|(_, params)| params["name"].as_str().unwrap_or_default().to_owned()).collect()
@@ -85,12 +85,12 @@ struct Fetch {
 
 pub(crate) type Watchable = Server<Stack<Reached, Identity>>;
 
-/// A server that says nothing of security: seven tools, a resource and a prompt.
+/// Returns a server that says nothing of security: seven tools, a resource and a prompt.
 pub(crate) fn plain(reached: &Reached) -> Watchable {
     server(reached, |tool, _| tool)
 }
 
-/// The same server, which says what each tool needs and offers MGP.
+/// Returns the same server, which says what each tool needs and offers MGP.
 pub(crate) fn mgp(reached: &Reached) -> Watchable {
     let offer = Offer::new(ExtensionSet::standard()).with_permissions_required(["network.outbound"]);
     server(reached, |tool, security| tool.security(&security)).mgp(offer)

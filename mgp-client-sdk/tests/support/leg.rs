@@ -15,7 +15,7 @@ pub(crate) const SERVE: &str = "--serve";
 pub(crate) type Connected = Client<BoxedService>;
 pub(crate) type Builder = ClientBuilder<Stack<Erase, Identity>>;
 
-/// One way between client and server.
+/// A way between client and server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Leg {
     pub(crate) revision: Revision,
@@ -65,7 +65,7 @@ impl Leg {
         }
     }
 
-    /// A client from `builder` of the server that listens at `url`.
+    /// Returns a client from `builder` of the server that listens at `url`.
     pub(crate) async fn reach<L, I>(self, url: &str, builder: ClientBuilder<L, I>) -> Result<Connected, Error>
     where
         I: Layer<Handlers>,

@@ -1,4 +1,4 @@
-//! What tools return, and what they take.
+//! Tools of every kind of result, and of every kind of argument.
 
 use mgp_server_sdk::mcp::{AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceContents};
 use mgp_server_sdk::types::RawJson;

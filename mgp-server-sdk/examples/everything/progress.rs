@@ -1,4 +1,4 @@
-//! What tools tell while they run, and what they change.
+//! Tools that report while they run, and tools that change the catalog.
 
 use std::time::Duration;
 

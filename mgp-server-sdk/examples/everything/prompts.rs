@@ -48,7 +48,7 @@ struct Two {
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Embed {
-    /// Where the resource is.
+    /// The URI of the resource.
     #[serde(rename = "resourceUri")]
     resource_uri: String,
 }

@@ -45,9 +45,9 @@ struct Greet {
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Compute {
-    /// How long it takes.
+    /// The time that the work takes.
     seconds: f64,
-    /// What is computed.
+    /// The name of the work.
     label: Option<String>,
 }
 

@@ -1,6 +1,5 @@
-//! What a server offers at one moment.
+//! The catalog: all tools, prompts and resources that a server offers at one moment.
 
-mod cursor;
 mod section;
 
 use std::collections::HashMap;
@@ -15,7 +14,7 @@ use crate::prompt::PromptEntry;
 use crate::resource::{ResourceEntry, TemplateEntry};
 use crate::tool::ToolEntry;
 
-/// Everything a server offers, as one unchanging whole. Sections are shared between versions, so a change
+/// All tools, prompts and resources that a server offers, as one unchanging whole. Versions share sections, so a change
 /// of one keeps the lists of the others.
 #[derive(Clone)]
 pub(crate) struct Catalog {
@@ -26,6 +25,9 @@ pub(crate) struct Catalog {
     pub(crate) completers: Arc<Completers>,
     pub(crate) methods: Arc<HashMap<Box<str>, Arc<dyn DynMethod>>>,
 }
+
+/// The page size of a list without pages.
+const ALL: usize = usize::MAX;
 
 impl Default for Catalog {
     fn default() -> Self {
@@ -48,12 +50,9 @@ impl Catalog {
         Arc::make_mut(&mut self.templates).set_page_size(size);
     }
 
-    /// The tools as the latest revision lists them, with what MGP adds.
+    /// Returns the tools as the latest revision lists them, with the members of MGP.
     pub(crate) fn definitions(&self) -> Vec<RawJson> {
         let dialect = Dialect { revision: Revision::LATEST, tool_security: true };
         self.tools.iter().filter_map(|tool| RawJson::from_value(&tool.wire(dialect)).ok()).collect()
     }
 }
-
-/// The page size of a list that is not paged.
-const ALL: usize = usize::MAX;

@@ -1,3 +1,5 @@
+//! One section of the catalog: the entries of one kind, and their lists as bytes.
+
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
@@ -6,37 +8,36 @@ use mgp_types::mgp::Extension;
 use mgp_types::{Error, RawJson, Revision, Session};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::cursor;
 use crate::error::Fault;
 
-/// Something that a server registers and lists.
+/// An entry that a server registers and lists.
 pub(crate) trait Listed: Send + Sync + 'static {
     /// The member of the list's result that holds the entries.
     const MEMBER: &'static str;
 
-    /// How an entry is written.
+    /// The written form of an entry.
     type Wire: ForRevision + Serialize + Clone;
 
-    /// What an entry is looked up by.
+    /// Returns the key by which the entry is looked up.
     fn key(&self) -> &Arc<str>;
 
-    /// The entry as it is listed in `dialect`.
+    /// Returns the entry as it is listed in `dialect`.
     fn wire(&self, dialect: Dialect) -> Self::Wire;
 }
 
-/// What a list is written for.
+/// The form of a list, which depends on the peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Dialect {
     /// The revision of MCP.
     pub(crate) revision: Revision,
-    /// Whether the security of tools is told (MGP §4).
+    /// Whether the list has the security of tools (MGP §4).
     pub(crate) tool_security: bool,
 }
 
 impl Dialect {
     const COUNT: usize = 2 * Revision::ALL.len();
 
-    /// The dialect that is spoken with the peer of `session`.
+    /// Returns the dialect for the peer of `session`.
     pub(crate) fn of(session: &Session) -> Self {
         let tool_security = session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::ToolSecurity));
         Self { revision: session.revision, tool_security }
@@ -50,13 +51,13 @@ impl Dialect {
 
 /// The entries of one kind in the order they were registered, with their lists as bytes.
 ///
-/// A section is never changed once it is published: a change makes a new one, whose lists are written when
-/// they are first asked for.
+/// A published section never changes: a change makes a new section, whose lists are written when they are first asked
+/// for.
 pub(crate) struct Section<T> {
     entries: Vec<Numbered<T>>,
     index: HashMap<Arc<str>, Arc<T>, foldhash::fast::RandomState>,
-    /// The number of the next entry. Numbers are never used again, so that a cursor keeps its place
-    /// whatever comes and goes.
+    /// The number of the next entry. Numbers are never used again, so that a cursor keeps its place whatever entries
+    /// come and go.
     next: u64,
     page_size: usize,
     pages: [OnceLock<Box<[Page]>>; Dialect::COUNT],
@@ -97,7 +98,7 @@ impl<T: Listed> Section<T> {
     /// Adds an entry at the end.
     ///
     /// # Errors
-    /// There is one with its key.
+    /// An entry with the same key exists.
     pub(crate) fn insert_new(&mut self, entry: T) -> Result<(), Fault> {
         if self.index.contains_key(entry.key()) {
             return Err(Fault::new(format!("`{}`", entry.key()), "it is registered twice"));
@@ -106,7 +107,7 @@ impl<T: Listed> Section<T> {
         Ok(())
     }
 
-    /// Adds an entry at the end, or in the place of the one with its key.
+    /// Adds an entry at the end, or in the place of the entry with its key.
     pub(crate) fn insert(&mut self, entry: T) {
         let entry = Arc::new(entry);
         self.forget_pages();
@@ -120,7 +121,7 @@ impl<T: Listed> Section<T> {
         self.next += 1;
     }
 
-    /// Takes an entry out. Whether there was one.
+    /// Removes an entry; returns whether it existed.
     pub(crate) fn remove(&mut self, key: &str) -> bool {
         if self.index.remove(key).is_none() {
             return false;
@@ -130,11 +131,11 @@ impl<T: Listed> Section<T> {
         true
     }
 
-    /// The page of the list that `cursor` asks for, as `dialect` writes it.
+    /// Returns the page of the list that `cursor` asks for, in `dialect`.
     pub(crate) fn page(&self, dialect: Dialect, cursor: Option<&str>) -> Result<RawJson, Error> {
         let start = match cursor {
             None | Some("") => 0,
-            Some(cursor) => cursor::read(cursor)
+            Some(cursor) => read_cursor(cursor)
                 .filter(|start| *start < self.next)
                 .ok_or_else(|| Error::invalid_params("the cursor is not one of this server"))?,
         };
@@ -142,7 +143,7 @@ impl<T: Listed> Section<T> {
         if let Some(page) = pages.iter().find(|page| page.start == start) {
             return Ok(page.result.clone());
         }
-        // A cursor from before a change: the list goes on where it stopped.
+        // A cursor may be older than a change: the list continues where it stopped.
         let from = self.entries.partition_point(|numbered| numbered.number < start);
         self.write_page(dialect, from)
     }
@@ -177,7 +178,7 @@ impl<T: Listed> Section<T> {
 }
 
 impl<T> Clone for Section<T> {
-    /// A section to be changed: it starts without lists.
+    /// Copies a section for a change: the copy starts without lists.
     fn clone(&self) -> Self {
         let entries = self
             .entries
@@ -207,7 +208,7 @@ impl<T: Listed> Serialize for List<'_, T> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry(T::MEMBER, &Entries(self.entries, self.dialect))?;
         if let Some(next) = self.next {
-            map.serialize_entry("nextCursor", &cursor::write(next))?;
+            map.serialize_entry("nextCursor", &write_cursor(next))?;
         }
         map.end()
     }
@@ -217,4 +218,17 @@ impl<T: Listed> Serialize for Entries<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.0.iter().map(|numbered| numbered.entry.wire(self.1)))
     }
+}
+
+/// Returns the cursor of a page that starts with the entry of this number.
+fn write_cursor(number: u64) -> String {
+    format!("c{number:x}")
+}
+
+/// Returns the number behind a cursor; `None` if this server did not write the cursor.
+fn read_cursor(cursor: &str) -> Option<u64> {
+    let digits = cursor.strip_prefix('c')?;
+    let number = u64::from_str_radix(digits, 16).ok()?;
+    // Each number has one spelling; the server never wrote any other.
+    (number > 0 && write_cursor(number) == cursor).then_some(number)
 }

@@ -1,3 +1,5 @@
+//! The method `subscriptions/listen` of stateless sessions.
+
 use std::sync::Arc;
 
 use mgp_types::mcp::{SubscriptionFilter, SubscriptionsAcknowledgedParams, SubscriptionsListenParams};
@@ -7,8 +9,8 @@ use super::listeners::{MAX_SUBSCRIPTIONS, notification};
 use super::{Change, Wanted};
 use crate::shared::Shared;
 
-/// Serves `subscriptions/listen`: says what is honoured, then tells of changes until the request is dropped
-/// or the server ends its subscriptions.
+/// Serves `subscriptions/listen`: acknowledges the honoured wishes, then sends notifications of changes until the
+/// request is dropped or the server ends its subscriptions.
 pub(crate) async fn listen(shared: Arc<Shared>, request: Request) -> Result<Response, Error> {
     let session = request.context.session()?.clone();
     let params: SubscriptionsListenParams = request.body()?;
@@ -31,7 +33,7 @@ pub(crate) async fn listen(shared: Arc<Shared>, request: Request) -> Result<Resp
     Ok(Response::empty())
 }
 
-/// What of the wanted notifications this server sends.
+/// Returns the wanted notifications that this server sends.
 fn honour(
     shared: &Shared,
     session: &Session,

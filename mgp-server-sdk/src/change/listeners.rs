@@ -1,3 +1,5 @@
+//! The listeners to changes: sessions, and requests that listen.
+
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
@@ -8,22 +10,25 @@ use tokio::runtime::Handle;
 use super::{Change, Mailbox, Wanted};
 use crate::task::TaskStore;
 
-/// Everybody who is told about changes: open sessions, and requests that listen.
+/// The listeners to changes: open sessions, and requests that listen.
 #[derive(Debug, Default)]
 pub(crate) struct Listeners {
-    /// Sessions by address, which stays theirs for as long as the weak reference is kept.
+    /// The sessions by address, which no other session gets as long as the weak reference is kept.
     sessions: Mutex<HashMap<usize, Listening>>,
     subscriptions: Mutex<Vec<Weak<Mailbox>>>,
 }
 
-/// A session that changes are pushed to.
+/// A session that the server pushes changes to.
 #[derive(Debug)]
 struct Listening {
     session: Weak<Session>,
     mailbox: Arc<Mailbox>,
-    /// The runtime of the session's connection: changes may be made on any thread.
+    /// The runtime of the session's connection; changes may be made on any thread.
     runtime: Option<Handle>,
 }
+
+/// The number of resources that one client may subscribe to.
+pub(super) const MAX_SUBSCRIPTIONS: usize = 1024;
 
 impl Listeners {
     /// Pushes changes to the session from now on.
@@ -42,7 +47,7 @@ impl Listeners {
         });
     }
 
-    /// Tells the session about changes of the resource.
+    /// Pushes changes of the resource to the session.
     ///
     /// # Errors
     /// The session has as many subscriptions as it may.
@@ -63,20 +68,20 @@ impl Listeners {
         self.edit(session, |wanted| wanted.uris.remove(uri));
     }
 
-    /// Tells the session about its task.
+    /// Pushes changes of the task to its session.
     pub(crate) fn follow(&self, session: &Arc<Session>, task: &Arc<str>) {
         self.open(session);
         self.edit(session, |wanted| wanted.tasks.insert(task.clone()));
     }
 
-    /// A task is gone: nobody is told about it any more.
+    /// Forgets a task that no longer exists.
     pub(crate) fn forget(&self, task: &str) {
         for listening in self.sessions.lock().values() {
             listening.mailbox.edit(|wanted| wanted.tasks.remove(task));
         }
     }
 
-    /// The mailbox of a request that listens, which is forgotten when it is dropped.
+    /// Returns the mailbox of a request that listens. The listeners forget the mailbox when it is dropped.
     pub(crate) fn listen(&self, wanted: Wanted) -> Arc<Mailbox> {
         let mailbox = Arc::new(Mailbox::new(wanted));
         let mut subscriptions = self.subscriptions.lock();
@@ -92,7 +97,7 @@ impl Listeners {
         }
     }
 
-    /// Tells everybody who wants to know.
+    /// Puts the change into the mailboxes of the listeners that want it.
     pub(crate) fn announce(&self, change: &Change, tasks: &Arc<TaskStore>) {
         for mailbox in self.subscriptions.lock().iter().filter_map(Weak::upgrade) {
             mailbox.offer(change);
@@ -104,7 +109,7 @@ impl Listeners {
                 if let Some(runtime) = listening.runtime.clone().or_else(|| Handle::try_current().ok()) {
                     drop(runtime.spawn(pushing));
                 } else {
-                    tracing::warn!("no runtime to push changes from");
+                    tracing::warn!("changes cannot be pushed without a tokio runtime");
                 }
             }
         }
@@ -115,7 +120,7 @@ impl Listeners {
     }
 }
 
-/// Sends a session what waits for it, and ends when nothing does.
+/// Sends the waiting changes to a session, and ends when none is left.
 async fn push(session: Arc<Session>, mailbox: Arc<Mailbox>, tasks: Arc<TaskStore>) {
     while let Some(change) = mailbox.take() {
         let notification = match &change {
@@ -129,7 +134,7 @@ async fn push(session: Arc<Session>, mailbox: Arc<Mailbox>, tasks: Arc<TaskStore
     }
 }
 
-/// The notification of any change but that of a task.
+/// Returns the notification of any change but that of a task.
 pub(super) fn notification(change: &Change) -> Request {
     match change {
         Change::Tools => Request::notify(Method::TOOLS_CHANGED, Object::new()),
@@ -146,6 +151,3 @@ pub(super) fn notification(change: &Change) -> Request {
 fn address(session: &Arc<Session>) -> usize {
     Arc::as_ptr(session).addr()
 }
-
-/// How many resources one client may subscribe to.
-pub(super) const MAX_SUBSCRIPTIONS: usize = 1024;

@@ -1,3 +1,5 @@
+//! The changes that wait for one listener.
+
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
@@ -6,10 +8,10 @@ use tokio::sync::Notify;
 
 use super::Change;
 
-/// Changes that one listener has still to be told.
+/// The changes that wait for one listener.
 ///
-/// A change that waits already is not added again, so what waits is bounded by what the listener asked for,
-/// however slowly it reads.
+/// A change that waits already is not added again, so the number of waiting changes is bounded by the listener's
+/// wishes, however slowly it reads.
 #[derive(Debug)]
 pub(crate) struct Mailbox {
     state: Mutex<State>,
@@ -24,7 +26,7 @@ struct State {
     closed: bool,
 }
 
-/// Which changes a listener wants.
+/// The changes that a listener wants.
 #[derive(Debug, Default)]
 pub(crate) struct Wanted {
     pub(crate) tools: bool,
@@ -40,7 +42,7 @@ impl Mailbox {
         Self { state: Mutex::new(state), wake: Notify::new() }
     }
 
-    /// Notes a change if it is wanted. Whether somebody has to start delivering.
+    /// Adds a change if it is wanted; returns whether the caller has to start delivering.
     pub(crate) fn offer(&self, change: &Change) -> bool {
         let mut state = self.state.lock();
         if state.closed || !state.wanted.includes(change) {
@@ -53,7 +55,7 @@ impl Mailbox {
         idle
     }
 
-    /// The next change, or `None` when nothing waits: then delivering is over.
+    /// Returns the next change; `None` when none waits: then delivering is over.
     pub(crate) fn take(&self) -> Option<Change> {
         let mut state = self.state.lock();
         let next = state.waiting.pop_first();
@@ -81,7 +83,7 @@ impl Mailbox {
         self.wake.notify_one();
     }
 
-    /// Changes what is wanted.
+    /// Changes the wishes of the listener.
     pub(crate) fn edit<R>(&self, edit: impl FnOnce(&mut Wanted) -> R) -> R {
         edit(&mut self.state.lock().wanted)
     }

@@ -1,4 +1,4 @@
-//! Changes, and who is told about them.
+//! Changes of the catalog, resources and tasks, and the listeners that get notifications of them.
 
 mod listen;
 mod listeners;
@@ -10,14 +10,14 @@ pub(crate) use self::listen::listen;
 pub(crate) use self::listeners::Listeners;
 pub(crate) use self::mailbox::{Mailbox, Wanted};
 
-/// Something that clients may want to know.
+/// A change that clients may want to know.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Change {
     Tools,
     Prompts,
     Resources,
-    /// The resource with this URI.
+    /// The contents of the resource with this URI.
     Updated(Arc<str>),
-    /// The task with this id.
+    /// The status of the task with this id.
     Task(Arc<str>),
 }

@@ -1,4 +1,4 @@
-//! What a handler asks the caller.
+//! The questions of a handler to its caller.
 
 use std::fmt;
 use std::future::Future;
@@ -26,7 +26,7 @@ pub struct Ask<T> {
 }
 
 impl Ask<()> {
-    /// Any question: `method` with `params`, its answer read as a `T`.
+    /// Creates any question: `method` with `params`, its answer read as a `T`.
     pub fn raw<T: DeserializeOwned>(
         key: impl Into<String>,
         method: impl Into<Method>,
@@ -35,7 +35,7 @@ impl Ask<()> {
         Ask::new(key, method.into(), |_| Ok(params), |answer| answer.to().ok())
     }
 
-    /// Asks the user to fill in a form with the fields of `T`.
+    /// Creates a question that asks the user to fill in a form with the fields of `T`.
     pub fn elicit<T>(key: impl Into<String>, message: impl Into<String>) -> Ask<Elicited<T>>
     where
         T: DeserializeOwned + JsonSchema,
@@ -45,7 +45,7 @@ impl Ask<()> {
         Ask::new(key, Method::ELICIT, write, elicited)
     }
 
-    /// Asks the user to fill in this form.
+    /// Creates a question that asks the user to fill in this form.
     pub fn elicit_form(
         key: impl Into<String>,
         message: impl Into<String>,
@@ -55,7 +55,7 @@ impl Ask<()> {
         Ask::new(key, Method::ELICIT, move |revision| form(message, schema, revision), elicited)
     }
 
-    /// Asks the user to visit a page. Accepting means to visit it, not to be done there.
+    /// Creates a question that asks the user to visit a page. Accepting means to visit the page, not to be done there.
     pub fn elicit_url(
         key: impl Into<String>,
         message: impl Into<String>,
@@ -66,12 +66,12 @@ impl Ask<()> {
         Ask::new(key, Method::ELICIT, body(params), read)
     }
 
-    /// Asks the caller's model.
+    /// Creates a question for the caller's model.
     pub fn sample(key: impl Into<String>, params: CreateMessageParams) -> Ask<CreateMessageResult> {
         Ask::new(key, Method::CREATE_MESSAGE, body(params), |answer| answer.to().ok())
     }
 
-    /// Asks for the directories that the caller works on.
+    /// Creates a question for the directories that the caller works on.
     pub fn roots(key: impl Into<String>) -> Ask<Vec<Root>> {
         let read = |answer: &RawJson| answer.to().ok().map(|result: ListRootsResult| result.roots);
         Ask::new(key, Method::ROOTS_LIST, |_| Ok(Object::new()), read)
@@ -87,7 +87,7 @@ impl<T> Ask<T> {
     }
 }
 
-/// Writes params as the revision has them.
+/// Writes params in the form of the revision.
 fn body<P>(params: P) -> impl FnOnce(Revision) -> Result<Object, Error> + Send
 where
     P: ForRevision + Serialize + Send,
@@ -106,24 +106,24 @@ impl<T> fmt::Debug for Ask<T> {
 
 /// Questions that are asked together: a tuple of [`Ask`]s, or any number of one type.
 pub trait AskAll: Send {
-    /// The answers.
+    /// The answers to the questions.
     type Answers;
 
-    /// Asks all of them at once.
+    /// Asks all questions at once.
     #[doc(hidden)]
     fn ask_all(self, cx: &Cx) -> impl Future<Output = Result<Self::Answers, Error>> + Send;
 }
 
 impl Cx {
-    /// Asks the caller as MGP does (§13.4), or as MCP does where the caller does not speak it: a confirmation, an input
-    /// or a selection, or a notification that needs no answer. `key` is as for [`ask`](Self::ask).
+    /// Asks the caller as MGP does (§13.4), or as MCP does where the caller does not speak MGP: a confirmation, an
+    /// input or a selection, or a notification that needs no answer. `key` is as for [`ask`](Self::ask).
     ///
     /// # Errors
-    /// The caller cannot be asked, does not answer in time (3003), or the answer is still to come. The call goes on as a
-    /// task: it has been answered, and callbacks are about calls.
+    /// The caller cannot be asked, does not answer in time (3003), or the answer is still to come. A call that became a
+    /// task has been answered already, and callbacks belong to calls.
     pub async fn callback<A: Send + 'static>(&self, key: &str, question: Callback<A>) -> Result<A, Error> {
         if self.task().is_some() {
-            return Err(Error::invalid_request("a task cannot ask by a callback; it can by `Cx::elicit`"));
+            return Err(Error::invalid_request("a task cannot send callbacks; use `Cx::elicit`"));
         }
         let shared = self.extras().shared.as_ref();
         let callbacks = shared.map_or_else(Callbacks::new, |shared| shared.about.callbacks.clone());
@@ -132,10 +132,10 @@ impl Cx {
 
     /// Asks the caller: `method` is `elicitation/create`, `sampling/createMessage` or `roots/list`.
     ///
-    /// Where the caller cannot be asked directly, the call is answered with the question and the handler
-    /// runs again from its start once the answer has come, so what it does before asking must bear being
-    /// done twice. `key` names the question and has to be the same in each run. Errors are passed on with
-    /// `?`: the one that carries the question must reach the caller.
+    /// Where the caller cannot be asked directly, the call is answered with the question and the handler runs again
+    /// from its start once the answer has come, so every step before the question must bear repetition. `key` names the
+    /// question and has to be the same in each run. Handlers pass errors on with `?`: the one that carries the question
+    /// must reach the caller.
     ///
     /// # Errors
     /// The caller cannot be asked this, refuses, or the answer is still to come.
@@ -168,8 +168,8 @@ impl Cx {
         questions.ask_all(self).await
     }
 
-    /// Asks the user to fill in a form with the fields of `T`, which has texts, numbers, booleans and
-    /// choices only. See [`ask`](Self::ask).
+    /// Asks the user to fill in a form with the fields of `T`, which has texts, numbers, booleans and choices only. See
+    /// [`ask`](Self::ask).
     ///
     /// # Errors
     /// As [`ask`](Self::ask), or the answer does not fit the form.
@@ -193,7 +193,7 @@ impl Cx {
         self.put(Ask::elicit_form(key, message, schema)).await
     }
 
-    /// Asks the user to visit a page. Accepting means to visit it, not to be done there.
+    /// Asks the user to visit a page. Accepting means to visit the page, not to be done there.
     ///
     /// # Errors
     /// As [`ask`](Self::ask).
@@ -239,7 +239,7 @@ fn elicited<T: DeserializeOwned>(answer: &RawJson) -> Option<Elicited<T>> {
     Elicited::read(answer.to().ok()?).ok()
 }
 
-/// Of several errors, the one that answers the call: a refusal, or else that answers are still to come.
+/// Returns the error that answers the call: a refusal if there is one, else the error that answers are still to come.
 fn first_error(errors: impl Iterator<Item = Error>) -> Option<Error> {
     let mut first = None;
     for error in errors {

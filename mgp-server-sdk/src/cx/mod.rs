@@ -1,7 +1,6 @@
-//! What a handler knows about its call, and how it reaches the caller.
+//! The context of a call: the facts that a handler knows, and its way to the caller.
 
 mod ask;
-mod parts;
 mod tell;
 
 use std::fmt;
@@ -13,14 +12,14 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 pub use self::ask::{Ask, AskAll};
-use self::parts::Parts;
+use self::tell::Parts;
 use crate::ServerHandle;
 use crate::shared::Shared;
 use crate::task::TaskRun;
 
-/// The context of one call: who calls, what the caller can do, and the way back to it.
+/// The context of one call: the caller, the caller's capabilities, and the way back.
 ///
-/// Clones are of the same call. A handler asks for it by taking it as its last argument.
+/// Clones are of the same call. A handler gets the context by taking it as its last argument.
 #[derive(Clone)]
 pub struct Cx(Arc<Inner>);
 
@@ -28,21 +27,21 @@ struct Inner {
     session: Arc<Session>,
     request: Request,
     extras: Extras,
-    /// The last progress told; it may only grow.
+    /// The last reported progress; it may only grow.
     progress: Mutex<Option<f64>>,
-    /// Whether parts of the result are wanted, once somebody asked.
+    /// Whether the caller wants parts of the result; set at the first question.
     streams: OnceLock<bool>,
-    /// What was streamed to nobody.
+    /// The parts of a result whose caller does not want parts.
     parts: Mutex<Parts>,
     began: Instant,
 }
 
-/// What the server adds to the request for those that take a [`Cx`].
+/// The values that the server adds to the request for handlers that take a [`Cx`].
 #[derive(Clone, Default)]
 pub(crate) struct Extras {
     /// The task that the call runs as.
     pub(crate) task: Option<TaskRun>,
-    /// Whether the call may become one.
+    /// Whether the call may become a task.
     pub(crate) may_become_task: bool,
     /// The server that runs the call.
     pub(crate) shared: Option<Arc<Shared>>,
@@ -50,7 +49,7 @@ pub(crate) struct Extras {
 
 impl Cx {
     pub(crate) fn new(request: Request, extras: Extras) -> Self {
-        // Where no layer knows the caller, it is one of which nothing is known.
+        // Where no layer knows the caller, the session is an empty one.
         let unknown = || Arc::new(Session::new(Revision::LATEST));
         let session = request.context.session.clone().unwrap_or_else(unknown);
         let streams = OnceLock::new();
@@ -65,17 +64,17 @@ impl Cx {
         }))
     }
 
-    /// What was agreed with the caller, or what its request says about it.
+    /// Returns the session: the agreement with the caller, or the caller's description in its request.
     pub fn session(&self) -> &Arc<Session> {
         &self.0.session
     }
 
-    /// Who the call comes from, if that was proved.
+    /// Returns the principal of the call, if it was proved.
     pub fn principal(&self) -> Option<&Principal> {
         self.0.request.context.principal.as_ref()
     }
 
-    /// Returns the value of this type in the call's `_meta`, `None` if there is none.
+    /// Returns the value of the type `T` in the call's `_meta`; `None` if there is none.
     ///
     /// ```
     /// use mgp_server_sdk::mcp::MetaValue;
@@ -97,41 +96,41 @@ impl Cx {
     /// ```
     ///
     /// # Errors
-    /// -32602: what stands under the key has another shape.
+    /// -32602: the value under the key has another shape.
     pub fn meta_value<T: MetaValue>(&self) -> Result<Option<T>, Error> {
         self.0.request.meta_value()
     }
 
-    /// The member of the call's `_meta` called `key`; [`meta_value`](Self::meta_value) does for a type that has a key.
+    /// Returns the member of the call's `_meta` called `key`; [`meta_value`](Self::meta_value) is for types with a key.
     pub fn meta(&self, key: &str) -> Option<RawJson> {
         self.0.request.meta(key)
     }
 
-    /// The request as it came, with what layers attached to it.
+    /// Returns the request as it came, with the values that layers attached to it.
     pub fn request(&self) -> &Request {
         &self.0.request
     }
 
-    /// The slots that our layers exchange.
+    /// Returns the slots that the layers of MGP exchange.
     pub fn context(&self) -> &Context {
         &self.0.request.context
     }
 
-    /// What layers of third parties attached.
+    /// Returns the values that layers of third parties attached.
     pub fn extensions(&self) -> &Extensions {
         &self.0.request.extensions
     }
 
-    /// The head of the HTTP request that the call came in.
+    /// Returns the head of the HTTP request that the call came in.
     #[cfg(feature = "http")]
     pub fn http_parts(&self) -> Option<&http::request::Parts> {
         self.extensions().get()
     }
 
-    /// The value of this type that all handlers share; see [`Server::state`](crate::Server::state).
+    /// Returns the value of the type `T` that all handlers share; see [`Server::state`](crate::Server::state).
     ///
     /// # Errors
-    /// -32603 if the server was given none.
+    /// -32603 if the server has no value of the type.
     pub fn state<T: Send + Sync + 'static>(&self) -> Result<&T, Error> {
         let shared = self.0.extras.shared.as_ref();
         shared
@@ -139,12 +138,12 @@ impl Cx {
             .ok_or_else(|| Error::internal("the handler misses a part of the server's state"))
     }
 
-    /// The server that runs the call, to change what it offers.
+    /// Returns a handle of the server that runs the call, to change its catalog.
     pub fn server(&self) -> ServerHandle {
         ServerHandle::of(self.0.extras.shared.clone())
     }
 
-    /// The task that the call runs as.
+    /// Returns the task that the call runs as.
     pub(crate) fn task(&self) -> Option<&TaskRun> {
         self.0.extras.task.as_ref()
     }
@@ -161,7 +160,7 @@ impl fmt::Debug for Cx {
 }
 
 impl Extras {
-    /// What a call that is no task gets.
+    /// Returns the values for a call that is no task.
     pub(crate) fn of(shared: &Arc<Shared>) -> Self {
         Self { shared: Some(shared.clone()), ..Self::default() }
     }

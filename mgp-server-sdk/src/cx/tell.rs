@@ -1,4 +1,4 @@
-//! What a handler tells the caller while it works.
+//! The messages of a handler to its caller during the call: progress, parts of the result, logs.
 
 use mgp_stream::call::{Progress, ProgressForms};
 use mgp_types::mcp::{
@@ -12,11 +12,11 @@ use serde::Serialize;
 use super::Cx;
 
 impl Cx {
-    /// Tells how far the call is, if the caller wants to know: `progress` of `total`, in any unit.
+    /// Reports the progress of the call, if the caller wants reports: `progress` of `total`, in any unit.
     ///
-    /// Progress only grows; what does not exceed the last value is not sent. It is told as well as the
-    /// connection allows, and never fails the call. A caller that speaks MGP is told what part of the whole is done,
-    /// if that is known, and how long the rest will take.
+    /// Progress only grows; a value that does not exceed the last one is not sent. The report goes out as far as the
+    /// connection allows, and never fails the call. A caller that speaks MGP gets the finished part of the whole, if
+    /// that is known, and the time that the rest will take.
     pub async fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
         if let (Some(task), Some(message)) = (self.task(), message) {
             task.say(message);
@@ -48,7 +48,7 @@ impl Cx {
         }
     }
 
-    /// Whether the caller wants parts of the result as they come, and this server can send them
+    /// Returns whether the caller wants parts of the result as they come, and this server can send them
     /// ([`Server::streaming`](crate::Server::streaming)).
     pub fn streams(&self) -> bool {
         *self.0.streams.get_or_init(|| {
@@ -60,14 +60,14 @@ impl Cx {
         })
     }
 
-    /// Sends a part of the result; for a caller that does not want parts it is kept.
+    /// Sends a part of the result; for a caller that does not want parts, keeps it.
     ///
     /// A caller that reads slowly slows the handler down here. The result itself has to be complete all the same; a
     /// handler that returns nothing, as `()`, has its parts for a result.
     ///
     /// # Errors
-    /// 3001: the caller does not read. The connection is gone, or the handler has returned. In any case the handler
-    /// had better end.
+    /// 3001: the caller does not read. Other errors: the connection is gone, or the handler has returned. The handler
+    /// should end in each case.
     pub async fn stream(&self, part: impl Into<ContentBlock> + Send) -> Result<(), mgp_types::Error> {
         #[derive(Serialize)]
         struct Chunk {
@@ -84,7 +84,7 @@ impl Cx {
         self.context().outbox.notify(Request::notify(Method::STREAM_CHUNK, params)).await
     }
 
-    /// The parts that were kept.
+    /// Removes the parts that were kept and returns them.
     pub(crate) fn take_parts(&self) -> Vec<ContentBlock> {
         self.0.parts.lock().take()
     }
@@ -126,7 +126,7 @@ impl Cx {
     }
 }
 
-/// The number, as an integer if it is one.
+/// Returns the number, as an integer if it is one.
 fn number(value: f64) -> Number {
     const EXACT: f64 = 9_007_199_254_740_991.0;
     if value.fract() == 0.0 && value.abs() <= EXACT {
@@ -134,4 +134,26 @@ fn number(value: f64) -> Number {
         return Number::from(value as i64);
     }
     Number::from(value)
+}
+
+/// The parts of a result whose caller does not want parts: they become the result if the handler returns none.
+#[derive(Debug, Default)]
+pub(super) struct Parts(Vec<ContentBlock>);
+
+impl Parts {
+    /// Adds a part; a text continues the text before it.
+    pub(super) fn push(&mut self, part: ContentBlock) {
+        match (self.0.last_mut(), part) {
+            (Some(ContentBlock::Text(last)), ContentBlock::Text(next))
+                if last.annotations.is_none() && next.annotations.is_none() =>
+            {
+                last.text.push_str(&next.text);
+            }
+            (_, part) => self.0.push(part),
+        }
+    }
+
+    pub(super) fn take(&mut self) -> Vec<ContentBlock> {
+        std::mem::take(&mut self.0)
+    }
 }

@@ -1,17 +1,18 @@
+//! The description of a prompt, and its entry in the catalog.
+
 use std::sync::Arc;
 
-use mgp_types::mcp::{self, ForRevision, Map, PromptArgument};
-use mgp_types::{BoxFuture, Error, RawJson, Response, Revision};
+use mgp_types::mcp::{ForRevision, Icon, Map, Meta, PromptArgument};
+use mgp_types::{BoxFuture, Error, RawJson, Response, Revision, mcp};
 use schemars::Schema;
 use serde_json::Value;
 
-use super::Prompt;
 use super::handler::{DynPrompt, PromptFuture, PromptHandler, Wanted, erase};
 use crate::catalog::{Dialect, Listed};
 use crate::error::Fault;
 use crate::tool::Input;
 
-/// A prompt, ready to be got.
+/// A prompt with its handler.
 #[derive(Debug)]
 pub(crate) struct PromptEntry {
     name: Arc<str>,
@@ -41,7 +42,7 @@ impl PromptEntry {
         self.wire.arguments.iter().flatten().any(|argument| argument.name == name)
     }
 
-    /// Makes the messages.
+    /// Runs the handler, which makes the messages.
     pub(crate) fn get(
         &self,
         input: Input,
@@ -85,7 +86,7 @@ async fn answer(messages: PromptFuture, revision: Revision) -> Result<Response, 
     Ok(if plain { Response::plain(result) } else { Response::new(result) })
 }
 
-/// The arguments that a schema describes.
+/// Returns the arguments that a schema describes.
 fn described(schema: Schema) -> Vec<PromptArgument> {
     let schema = schema.to_value();
     let required: Vec<&str> =
@@ -100,4 +101,52 @@ fn described(schema: Schema) -> Vec<PromptArgument> {
             argument
         })
         .collect()
+}
+
+/// The description of a prompt.
+#[derive(Debug, Clone)]
+#[must_use = "a prompt does nothing until it is registered"]
+pub struct Prompt {
+    pub(super) wire: mcp::Prompt,
+}
+
+impl Prompt {
+    /// Creates a prompt whose arguments are described by the type that its handler takes.
+    pub fn new(name: impl Into<String>, description: impl Into<String>) -> Self {
+        Self { wire: mcp::Prompt::new(name).with_description(description) }
+    }
+
+    /// Sets the name for people.
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.wire.title = Some(title.into());
+        self
+    }
+
+    /// Adds an argument, in place of one that the handler's type describes under this name.
+    pub fn argument(mut self, argument: PromptArgument) -> Self {
+        self.wire.arguments.get_or_insert_default().push(argument);
+        self
+    }
+
+    /// Adds an argument that must be given.
+    pub fn required(self, name: impl Into<String>, description: impl Into<String>) -> Self {
+        self.argument(PromptArgument::new(name).with_description(description).with_required(true))
+    }
+
+    /// Adds an argument that may be left out.
+    pub fn optional(self, name: impl Into<String>, description: impl Into<String>) -> Self {
+        self.argument(PromptArgument::new(name).with_description(description).with_required(false))
+    }
+
+    /// Adds an image for a user interface.
+    pub fn icon(mut self, icon: Icon) -> Self {
+        self.wire.icons.get_or_insert_default().push(icon);
+        self
+    }
+
+    /// Adds metadata that clients get with the prompt.
+    pub fn meta(mut self, key: impl Into<Box<str>>, value: RawJson) -> Self {
+        self.wire.meta.get_or_insert_with(Meta::new).insert(key, value);
+        self
+    }
 }

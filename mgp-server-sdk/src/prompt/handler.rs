@@ -1,24 +1,24 @@
+//! The forms of functions that make the messages of a prompt, and the values that they may return.
+
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use mgp_types::mcp::{GetPromptResult, Map};
+use mgp_types::mcp::{ContentBlock, GetPromptResult, Map, PromptMessage, Role};
 use mgp_types::{BoxFuture, Error};
 use schemars::{JsonSchema, Schema};
 use serde::de::DeserializeOwned;
 
-use super::IntoPrompt;
 use crate::cx::Cx;
-use crate::schema;
-use crate::strings;
-use crate::tool::{Input, form};
+use crate::tool::{Input, ToolError, form};
+use crate::{schema, strings};
 
 /// An async function that makes the messages of a prompt.
 ///
-/// It takes nothing, its arguments, the context ([`Cx`]), or the arguments and then the context. Arguments
-/// are a struct that derives `serde::Deserialize` and `schemars::JsonSchema`, whose members are read from
-/// texts, or a [`Map<String>`](Map) as the client sent it.
+/// The function takes nothing, its arguments, the context ([`Cx`]), or the arguments and then the context. Arguments
+/// are a struct that derives `serde::Deserialize` and `schemars::JsonSchema`, whose members are read from texts, or a
+/// [`Map<String>`](Map) as the client sent it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a prompt's handler",
     label = "not an async function of a prompt",
@@ -27,7 +27,7 @@ use crate::tool::{Input, form};
     note = "the result must implement `IntoPrompt`, and the future must be `Send`"
 )]
 pub trait PromptHandler<M>: Send + Sync + 'static {
-    /// The schema of the arguments.
+    /// Returns the schema of the arguments.
     #[doc(hidden)]
     fn arguments() -> Option<Schema>;
 
@@ -89,7 +89,7 @@ forms! {
     };
 }
 
-/// A handler whose type is forgotten.
+/// A handler with its type erased.
 pub(crate) trait DynPrompt: Send + Sync {
     fn get(&self, wanted: Wanted) -> Result<PromptFuture, Error>;
 }
@@ -102,7 +102,7 @@ impl<H: PromptHandler<M>, M: 'static> DynPrompt for Erased<H, M> {
     }
 }
 
-/// Forgets the type of a handler.
+/// Erases the type of a handler.
 pub(crate) fn erase<H: PromptHandler<M>, M: 'static>(handler: H) -> Arc<dyn DynPrompt> {
     Arc::new(Erased(handler, PhantomData))
 }
@@ -110,5 +110,68 @@ pub(crate) fn erase<H: PromptHandler<M>, M: 'static>(handler: H) -> Arc<dyn DynP
 impl fmt::Debug for dyn DynPrompt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("handler")
+    }
+}
+
+/// A value that a prompt's handler may return.
+#[diagnostic::on_unimplemented(
+    message = "a prompt cannot return `{Self}`",
+    label = "not the messages of a prompt",
+    note = "return a text, a `ContentBlock`, a `PromptMessage`, a `Vec` or array of messages, a `GetPromptResult`, or a \
+            `Result` of one of these and `ToolError`"
+)]
+pub trait IntoPrompt {
+    /// Returns the messages.
+    ///
+    /// # Errors
+    /// The request is answered with a JSON-RPC error.
+    fn into_prompt(self) -> Result<GetPromptResult, Error>;
+}
+
+impl IntoPrompt for GetPromptResult {
+    fn into_prompt(self) -> Result<GetPromptResult, Error> {
+        Ok(self)
+    }
+}
+
+impl IntoPrompt for Vec<PromptMessage> {
+    fn into_prompt(self) -> Result<GetPromptResult, Error> {
+        Ok(GetPromptResult::new(self))
+    }
+}
+
+impl<const N: usize> IntoPrompt for [PromptMessage; N] {
+    fn into_prompt(self) -> Result<GetPromptResult, Error> {
+        Ok(GetPromptResult::new(self))
+    }
+}
+
+impl IntoPrompt for PromptMessage {
+    fn into_prompt(self) -> Result<GetPromptResult, Error> {
+        [self].into_prompt()
+    }
+}
+
+impl IntoPrompt for ContentBlock {
+    fn into_prompt(self) -> Result<GetPromptResult, Error> {
+        PromptMessage::new(Role::User, self).into_prompt()
+    }
+}
+
+impl IntoPrompt for String {
+    fn into_prompt(self) -> Result<GetPromptResult, Error> {
+        ContentBlock::text(self).into_prompt()
+    }
+}
+
+impl IntoPrompt for &str {
+    fn into_prompt(self) -> Result<GetPromptResult, Error> {
+        ContentBlock::text(self).into_prompt()
+    }
+}
+
+impl<T: IntoPrompt, E: Into<ToolError>> IntoPrompt for Result<T, E> {
+    fn into_prompt(self) -> Result<GetPromptResult, Error> {
+        self.map_err(|error| error.into().into_error())?.into_prompt()
     }
 }

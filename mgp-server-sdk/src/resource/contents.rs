@@ -1,3 +1,5 @@
+//! The values that a resource's handler may return.
+
 use std::borrow::Cow;
 
 use bytes::Bytes;
@@ -12,10 +14,10 @@ use crate::tool::ToolError;
 #[expect(clippy::exhaustive_structs, reason = "a wrapper that names how its value is written")]
 pub struct Blob<B>(pub B);
 
-/// What reading a resource may return.
+/// A value that a resource's handler may return.
 ///
-/// Texts and bytes get the URI that was asked for and the media type of the resource; `None` says that
-/// there is no such resource.
+/// Texts and bytes get the requested URI and the media type of the resource; `None` means that the resource does not
+/// exist.
 #[diagnostic::on_unimplemented(
     message = "a resource cannot be read as `{Self}`",
     label = "not the contents of a resource",
@@ -23,7 +25,7 @@ pub struct Blob<B>(pub B);
             these, or a `Result` of one and `ToolError`"
 )]
 pub trait IntoContents: Sized {
-    /// The contents, or `None` if there is no such resource.
+    /// Returns the contents; `None` if the resource does not exist.
     ///
     /// # Errors
     /// The read is answered with a JSON-RPC error.

@@ -1,3 +1,5 @@
+//! The descriptions of resources and of families of resources.
+
 use std::time::Duration;
 
 use mgp_types::mcp::{self, Annotations, CacheScope, Icon, Meta};
@@ -22,12 +24,12 @@ pub struct ResourceTemplate {
 }
 
 impl Resource {
-    /// A resource at `uri`.
+    /// Creates a resource at `uri`.
     pub fn new(uri: impl Into<String>, name: impl Into<String>) -> Self {
         Self { wire: mcp::Resource::new(uri, name), cache: None }
     }
 
-    /// The size in bytes, before any encoding.
+    /// Sets the size in bytes, before any encoding.
     pub fn size(mut self, bytes: i64) -> Self {
         self.wire.size = Some(bytes);
         self
@@ -35,7 +37,7 @@ impl Resource {
 }
 
 impl ResourceTemplate {
-    /// A family of resources at the URIs of `template`.
+    /// Creates a family of resources at the URIs of `template`.
     pub fn new(template: impl Into<String>, name: impl Into<String>) -> Self {
         Self { wire: mcp::ResourceTemplate::new(template, name), cache: None }
     }
@@ -44,43 +46,43 @@ impl ResourceTemplate {
 macro_rules! common {
     ($($name:ident)+) => {
         $(impl $name {
-            /// The name for people.
+            /// Sets the name for people.
             pub fn title(mut self, title: impl Into<String>) -> Self {
                 self.wire.title = Some(title.into());
                 self
             }
 
-            /// What is in it, for a model.
+            /// Sets the description for a model.
             pub fn description(mut self, description: impl Into<String>) -> Self {
                 self.wire.description = Some(description.into());
                 self
             }
 
-            /// The media type.
+            /// Sets the media type.
             pub fn media_type(mut self, media_type: impl Into<String>) -> Self {
                 self.wire.mime_type = Some(media_type.into());
                 self
             }
 
-            /// An image for a user interface.
+            /// Adds an image for a user interface.
             pub fn icon(mut self, icon: Icon) -> Self {
                 self.wire.icons.get_or_insert_default().push(icon);
                 self
             }
 
-            /// Hints about how to use it.
+            /// Sets hints about the use of the contents.
             pub fn annotations(mut self, annotations: Annotations) -> Self {
                 self.wire.annotations = Some(Box::new(annotations));
                 self
             }
 
-            /// Metadata that clients get in the list.
+            /// Adds metadata that clients get in the list.
             pub fn meta(mut self, key: impl Into<Box<str>>, value: RawJson) -> Self {
                 self.wire.meta.get_or_insert_with(Meta::new).insert(key, value);
                 self
             }
 
-            /// For how long, and by whom, its contents may be kept. Default: not at all.
+            /// Sets how long the contents may be cached, and by which audience. Default: not at all.
             pub fn cache(mut self, time: Duration, scope: CacheScope) -> Self {
                 let ttl_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
                 self.cache = Some(CacheHint { ttl_ms, scope });

@@ -1,3 +1,5 @@
+//! The entries of resources in the catalog.
+
 use std::sync::Arc;
 
 use mgp_types::mcp::{self, ForRevision, ReadResourceResult};
@@ -10,7 +12,7 @@ use crate::catalog::{Catalog, Dialect, Listed};
 use crate::error::Fault;
 use crate::tool::Input;
 
-/// A resource, ready to be read.
+/// A resource with its handler.
 #[derive(Debug)]
 pub(crate) struct ResourceEntry {
     uri: Arc<str>,
@@ -19,7 +21,7 @@ pub(crate) struct ResourceEntry {
     cache: Option<CacheHint>,
 }
 
-/// A family of resources, ready to be read.
+/// A family of resources with its handler.
 #[derive(Debug)]
 pub(crate) struct TemplateEntry {
     text: Arc<str>,
@@ -87,7 +89,7 @@ impl Listed for TemplateEntry {
     }
 }
 
-/// Reads the resource that the request asks for: one with this URI, or else of the first template it fits.
+/// Reads the requested resource: the one with this URI, or else one of the first family whose template fits.
 pub(crate) fn read(
     catalog: &Catalog,
     input: Input,
@@ -131,7 +133,7 @@ async fn answer(
     Ok(response)
 }
 
-/// There is no such resource.
+/// Returns the error of a resource that does not exist.
 fn not_found(uri: &str, revision: Revision) -> Error {
     let code = if revision.is_stateless() { code::INVALID_PARAMS } else { code::MCP_RESOURCE_NOT_FOUND };
     let mut data = Object::new();

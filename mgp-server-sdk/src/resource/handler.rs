@@ -1,3 +1,5 @@
+//! The forms of functions that read a resource.
+
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
@@ -14,9 +16,9 @@ use crate::tool::{Input, form};
 
 /// An async function that reads a resource.
 ///
-/// It takes nothing, the context ([`Cx`]), the variables of the template, or the variables and then the
-/// context; a [`Uri`] stands in for variables where the whole URI is wanted. Variables are a struct that
-/// derives `serde::Deserialize`, with a member for each one.
+/// The function takes nothing, the context ([`Cx`]), the variables of the template, or the variables and then the
+/// context; a [`Uri`] stands in for variables where the whole URI is wanted. Variables are a struct that derives
+/// `serde::Deserialize`, with a member for each one.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot read a resource",
     label = "not an async function that reads a resource",
@@ -31,7 +33,7 @@ pub trait ResourceHandler<M>: Send + Sync + 'static {
 
 pub(crate) type ReadFuture = BoxFuture<'static, Result<Option<Vec<ResourceContents>>, Error>>;
 
-/// The URI that was asked for, for handlers that want it whole.
+/// The requested URI, for handlers that want it whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "a wrapper that names what it holds")]
 pub struct Uri(pub String);
@@ -82,7 +84,7 @@ forms! {
     form::ArgsContext<V>, [V] (V, Cx), |handler, asked| handler(asked.variables()?, asked.input.into_cx());
 }
 
-/// A handler whose type is forgotten.
+/// A handler with its type erased.
 pub(crate) trait DynReader: Send + Sync {
     fn read(&self, asked: Asked) -> Result<ReadFuture, Error>;
 }
@@ -95,7 +97,7 @@ impl<H: ResourceHandler<M>, M: 'static> DynReader for Erased<H, M> {
     }
 }
 
-/// Forgets the type of a handler.
+/// Erases the type of a handler.
 pub(crate) fn erase<H: ResourceHandler<M>, M: 'static>(handler: H) -> Arc<dyn DynReader> {
     Arc::new(Erased(handler, PhantomData))
 }

@@ -1,4 +1,4 @@
-//! Resources: what a server lets clients read.
+//! Resources: data that a server lets clients read.
 
 mod contents;
 mod describe;

@@ -1,3 +1,5 @@
+//! URI templates, as a server matches them.
+
 use std::borrow::Cow;
 
 /// A URI template of RFC 6570, level 1: text with variables like `{id}`.
@@ -43,12 +45,12 @@ impl Template {
         Ok(Self { pieces, rest: rest.into() })
     }
 
-    /// The names of the variables.
+    /// Returns the names of the variables.
     pub(crate) fn variables(&self) -> impl Iterator<Item = &str> {
         self.pieces.iter().map(|piece| &*piece.variable)
     }
 
-    /// The values that the variables have in `uri`, in order, if it is one of the template.
+    /// Returns the values of the variables in `uri`, in order; `None` if the URI does not match.
     pub(crate) fn matched(&self, uri: &str) -> Option<Vec<String>> {
         let mut values = Vec::with_capacity(self.pieces.len());
         let mut at = uri;
@@ -74,7 +76,7 @@ impl Template {
     }
 }
 
-/// Takes the percent-encoding off.
+/// Decodes the percent-encoding.
 fn decode(text: &str) -> Option<Cow<'_, str>> {
     if !text.contains('%') {
         return Some(Cow::Borrowed(text));

@@ -1,3 +1,5 @@
+//! Calls of tools and prompts, on their way from the router to a handler.
+
 use std::sync::Arc;
 
 use mgp_types::{Error, Request, Revision, Session};
@@ -58,12 +60,12 @@ pub(super) fn prompt(shared: &Arc<Shared>, request: Request, revision: Revision)
     RouterFuture::handed(prompt.get(Input { request, extras: Extras::of(shared) }, revision))
 }
 
-/// Whether the session's revision has tasks.
+/// Returns whether the session's revision has tasks.
 pub(super) fn has_tasks(session: &Session) -> bool {
     session.revision == Revision::V2025_11_25
 }
 
-/// How a call is run.
+/// The way in which a call runs.
 enum As {
     Call,
     Task(Option<std::time::Duration>),

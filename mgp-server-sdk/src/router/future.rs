@@ -1,3 +1,5 @@
+//! The future of the router, which keeps handlers out of the connection's first poll.
+
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -9,9 +11,9 @@ use crate::tool::ToolFuture;
 
 /// The future of [`Router`](super::Router).
 ///
-/// A connection looks at each call once before it gives it a task of its own. Work that takes time must not
-/// happen in that first look, or it would stop the connection: where a handler runs, the first look does
-/// nothing and the second one starts it.
+/// A connection polls each call once before it gives the call a task of its own. Work that takes time must not happen
+/// in that first poll, or it would stop the connection: for a handler, the first poll does nothing and the second one
+/// starts it.
 #[must_use = "futures do nothing unless polled"]
 pub struct RouterFuture(State);
 
@@ -22,12 +24,12 @@ enum State {
 }
 
 impl RouterFuture {
-    /// A call of a tool, done in the first look if it is `inline`.
+    /// Creates the future of a tool's call, which starts in the first poll if it is `inline`.
     pub(super) fn tool(future: ToolFuture, revision: Revision, inline: bool) -> Self {
         Self(State::Tool { future, revision, looked: inline })
     }
 
-    /// The work of a handler.
+    /// Creates the future of a handler.
     pub(super) fn handed(future: Result<BoxFuture<'static, Result<Response, Error>>, Error>) -> Self {
         match future {
             Ok(future) => Self(State::Boxed { future, looked: false }),
@@ -35,7 +37,7 @@ impl RouterFuture {
         }
     }
 
-    /// Work that waits more than it computes.
+    /// Creates the future of work that waits more than it computes.
     pub(super) fn boxed(future: BoxFuture<'static, Result<Response, Error>>) -> Self {
         Self(State::Boxed { future, looked: true })
     }

@@ -1,4 +1,4 @@
-//! Which handler answers which request.
+//! The router: the innermost service, which finds the handler of each request.
 
 mod call;
 mod future;
@@ -22,10 +22,10 @@ use crate::shared::Shared;
 use crate::task;
 use crate::tool::Input;
 
-/// The innermost service of a server: finds what a request asks for, and runs it.
+/// The innermost service of a server: it finds the handler of a request, and runs it.
 ///
-/// It sits behind the era and expects `context.session` to be there. Clones share everything; a call loads
-/// the present catalog and takes no lock.
+/// The router sits behind the era and expects `context.session` to be there. Clones share everything; a call loads the
+/// present catalog and takes no lock.
 #[derive(Clone)]
 pub struct Router {
     shared: Arc<Shared>,
@@ -115,7 +115,7 @@ impl Router {
         }
     }
 
-    /// A method of somebody else's.
+    /// Handles a method that the specification does not define.
     fn other(&mut self, request: Request) -> RouterFuture {
         let method = self.shared.catalog().methods.get(request.method.as_str()).cloned();
         if let Some(method) = method {
@@ -140,7 +140,7 @@ impl Router {
     }
 
     fn offers(&self, part: impl Fn(&crate::shared::Offered) -> bool) -> bool {
-        // What was offered at the start is so for ever, and costs no look at the catalog.
+        // Sections that were offered at the start stay offered, and cost no look at the catalog.
         part(&self.shared.about.dynamic) || part(&self.shared.offered())
     }
 
@@ -152,7 +152,7 @@ impl Router {
         page.map(|page| {
             let mut response = Response::plain(page);
             response.context.cache.clone_from(&self.shared.about.cache);
-            // A cache in between must not hand what was written for this peer to one that speaks plain MCP.
+            // A cache in between must not give a response that was written for this peer to one that speaks plain MCP.
             if let (true, Some(hint)) = (dialect.tool_security, &mut response.context.cache) {
                 hint.scope = CacheScope::Private;
             }
@@ -194,7 +194,7 @@ impl fmt::Debug for Router {
     }
 }
 
-/// The cursor of a list; one that is no text is nobody's.
+/// Returns the cursor of a list. A cursor that is no text becomes `?`, which no page has.
 fn cursor(request: &Request) -> Option<std::borrow::Cow<'_, str>> {
     match request.params.bytes("cursor") {
         None | Some(b"null") => None,
@@ -209,7 +209,7 @@ fn set_level(session: &Session, request: &Request) -> Result<Response, Error> {
     Ok(Response::empty())
 }
 
-/// A service for everything else, whose type is forgotten.
+/// A service for all other requests, with its type erased.
 pub(crate) trait DynFallback: Send + Sync {
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>>;
     fn call(&mut self, request: Request) -> BoxFuture<'static, Result<Response, Error>>;

@@ -1,3 +1,5 @@
+//! Forms for elicitation, made from the schemas of types.
+
 use mgp_types::mcp::FormSchema;
 use mgp_types::{Error, RawJson};
 use schemars::JsonSchema;
@@ -5,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::read_by;
 
-/// The form whose fields are those of `T`: a flat object of texts, numbers, booleans and choices.
+/// Returns the form whose fields are those of `T`: a flat object of texts, numbers, booleans and choices.
 pub(crate) fn form_of<T: JsonSchema>() -> Result<FormSchema, Error> {
     let schema = read_by::<T>().to_value();
     flatten(&schema)
@@ -26,12 +28,12 @@ fn flatten(schema: &Value) -> Option<Value> {
     Some(form)
 }
 
-/// The schema of one field, with what it refers to put in its place.
+/// Returns the schema of one field, with its references replaced by their targets.
 fn field(schema: &Value, definitions: Option<&Map<String, Value>>) -> Option<Value> {
     let mut members = schema.as_object()?.clone();
     let target = match (members.remove("$ref"), members.remove("anyOf")) {
         (Some(reference), None) => Some(reference),
-        // An optional choice is either of the two.
+        // An optional choice is one of the two.
         (None, Some(Value::Array(either))) => either.iter().find_map(|one| one.get("$ref").cloned()),
         (None, None) => None,
         _ => return None,
@@ -73,7 +75,7 @@ fn field(schema: &Value, definitions: Option<&Map<String, Value>>) -> Option<Val
     Some(Value::Object(members))
 }
 
-/// Choices with a name for people, which is the first line that documents each.
+/// Returns choices with a name for people, which is the first line that documents each.
 fn titled(choices: &Value) -> Option<Value> {
     let choices = choices.as_array()?.iter().map(|choice| {
         let title = choice.get("title").or_else(|| choice.get("description"))?;
@@ -82,7 +84,7 @@ fn titled(choices: &Value) -> Option<Value> {
     choices.collect()
 }
 
-/// Choices without one.
+/// Returns choices without a name.
 fn plain(choices: &Value) -> Option<Value> {
     let mut values = Vec::new();
     for choice in choices.as_array()? {

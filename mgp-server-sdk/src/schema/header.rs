@@ -1,3 +1,5 @@
+//! Arguments that HTTP headers repeat (`x-mcp-header`), and the check that both agree.
+
 #[cfg(feature = "http")]
 use mgp_transport::http::header;
 #[cfg(feature = "http")]
@@ -12,18 +14,20 @@ pub(crate) struct HeaderParams(Vec<HeaderParam>);
 #[derive(Debug)]
 #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP has headers"))]
 struct HeaderParam {
-    /// The header is called `Mcp-Param-` and this.
+    /// The name of the header behind `Mcp-Param-`.
     header: String,
     /// The names of the members that lead to the argument.
     path: Vec<String>,
 }
 
+const KEYWORD: &str = "x-mcp-header";
+
 impl HeaderParams {
-    /// The arguments that `schema` wants repeated.
+    /// Returns the arguments that `schema` wants repeated.
     ///
     /// # Errors
-    /// What the specification does not allow: a strange name, a name twice, a type that cannot be told from
-    /// its text, a place that properties do not lead to.
+    /// The schema breaks a rule of the specification: a strange name, a name twice, a type that cannot be told from its
+    /// text, a place that properties do not lead to.
     pub(crate) fn of(schema: &Value) -> Result<Self, String> {
         let mut found = Self::default();
         found.collect(schema, &mut Vec::new())?;
@@ -33,10 +37,10 @@ impl HeaderParams {
         Ok(found)
     }
 
-    /// Checks that the headers of an HTTP request say the same as its arguments.
+    /// Checks that the headers of an HTTP request agree with its arguments.
     ///
     /// # Errors
-    /// -32020 if one is missing, malformed, or says something else.
+    /// -32020 if a header is missing, malformed, or contradicts its argument.
     #[cfg(feature = "http")]
     pub(crate) fn check(&self, params: &Params, headers: &http::HeaderMap) -> Result<(), Error> {
         self.0.iter().try_for_each(|param| param.check(params, headers))
@@ -73,12 +77,12 @@ impl HeaderParams {
     }
 }
 
-/// Checks that the headers of an HTTP request say the same as the arguments that a tool wants repeated in them, for
-/// whoever passes calls on to tools of others. `schema` is that of the tool's arguments; one that asks for headers in a way
-/// that the specification does not allow asks for none. What did not come over HTTP, or in a session, has no such headers.
+/// Checks that the headers of an HTTP request agree with the arguments that a tool wants repeated in them, for gateways
+/// that pass calls on. `schema` is that of the tool's arguments; a schema that asks for headers in a forbidden way asks
+/// for none. Requests of other transports, and of sessions, have no such headers.
 ///
 /// # Errors
-/// -32020 if a header is missing, malformed, or says something else.
+/// -32020 if a header is missing, malformed, or contradicts its argument.
 #[cfg(feature = "http")]
 pub fn check_repeated_arguments(schema: &RawJson, request: &Request) -> Result<(), Error> {
     let is_stateless =
@@ -115,7 +119,7 @@ impl HeaderParam {
         }
     }
 
-    /// The argument, if it is there and not null.
+    /// Returns the argument, if it is there and not null.
     fn argument(&self, params: &Params) -> Option<RawJson> {
         let mut value = params.get("arguments")?;
         for name in &self.path {
@@ -125,7 +129,7 @@ impl HeaderParam {
     }
 }
 
-/// Whether the text of a header stands for the argument.
+/// Returns whether the text of a header stands for the argument.
 #[cfg(feature = "http")]
 fn says(text: &str, argument: &RawJson) -> bool {
     if let Some(argument) = argument.to_text() {
@@ -142,8 +146,8 @@ fn says(text: &str, argument: &RawJson) -> bool {
     }
 }
 
-/// Takes `null` from the types of arguments that are repeated in a header, where the specification forbids
-/// it: an optional one is left out instead.
+/// Removes `null` from the types of arguments that are repeated in a header, where the specification forbids it: an
+/// optional argument is left out instead.
 pub(super) fn without_null(properties: &mut Value) {
     for property in properties.as_object_mut().into_iter().flat_map(|properties| properties.values_mut()) {
         if property.get(KEYWORD).is_some()
@@ -159,14 +163,14 @@ pub(super) fn without_null(properties: &mut Value) {
     }
 }
 
-/// How often the keyword occurs anywhere in the schema.
+/// Returns how often the keyword occurs anywhere in the schema.
 fn count(schema: &Value) -> usize {
     match schema {
         Value::Object(members) => members
             .iter()
             .map(|(keyword, value)| match keyword.as_str() {
                 KEYWORD => 1,
-                // What these hold is data, or names that may be anything.
+                // These members hold data, or names of any kind.
                 "const" | "enum" | "default" | "examples" => 0,
                 "properties" | "$defs" | "patternProperties" | "dependentSchemas" => {
                     value.as_object().map_or(0, |inner| inner.values().map(count).sum())
@@ -182,8 +186,6 @@ fn count(schema: &Value) -> usize {
 fn is_tchar(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
-
-const KEYWORD: &str = "x-mcp-header";
 
 #[cfg(test)]
 mod tests {

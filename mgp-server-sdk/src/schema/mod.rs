@@ -1,8 +1,7 @@
-//! JSON Schemas: made from types, read for what they demand, and checked against.
+//! JSON Schemas: made from types, read for their demands, and checked against.
 
 mod form;
 mod header;
-mod parsed;
 mod validate;
 
 use schemars::generate::SchemaSettings;
@@ -13,23 +12,22 @@ pub(crate) use self::form::form_of;
 pub(crate) use self::header::HeaderParams;
 #[cfg(feature = "http")]
 pub use self::header::check_repeated_arguments;
-pub(crate) use self::parsed::is_checked_by_parsing;
-pub(crate) use self::validate::Validator;
+pub(crate) use self::validate::{Validator, is_checked_by_parsing};
 
-/// The schema of what `T` is read from.
+/// Returns the schema of the values that `T` is read from.
 pub(crate) fn read_by<T: JsonSchema>() -> Schema {
     let schema =
         SchemaSettings::draft2020_12().for_deserialize().into_generator().into_root_schema_for::<T>();
     without_noise(schema, &T::schema_name())
 }
 
-/// The schema of what `T` is written as.
+/// Returns the schema of the values that `T` is written as.
 pub(crate) fn written_by<T: JsonSchema>() -> Schema {
     let schema = SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>();
     without_noise(schema, &T::schema_name())
 }
 
-/// Takes out what tells a client nothing: the default dialect, and the name of a Rust type.
+/// Removes members that tell a client nothing: the default dialect, and the name of a Rust type.
 fn without_noise(mut schema: Schema, name: &str) -> Schema {
     schema.remove("$schema");
     if schema.get("title").and_then(Value::as_str) == Some(name) {
@@ -38,7 +36,7 @@ fn without_noise(mut schema: Schema, name: &str) -> Schema {
     schema
 }
 
-/// The schema as that of a tool's arguments: an object that lists its properties, even if it has none.
+/// Returns the schema as that of a tool's arguments: an object that lists its properties, even if it has none.
 pub(crate) fn of_arguments(schema: Schema) -> Result<Value, String> {
     let Value::Object(mut members) = schema.to_value() else {
         return Ok(no_arguments());
@@ -53,7 +51,7 @@ pub(crate) fn of_arguments(schema: Schema) -> Result<Value, String> {
     Ok(Value::Object(members))
 }
 
-/// The schema of no arguments at all.
+/// Returns the schema of no arguments at all.
 pub(crate) fn no_arguments() -> Value {
     serde_json::json!({ "type": "object", "properties": {}, "additionalProperties": false })
 }

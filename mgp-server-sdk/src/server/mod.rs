@@ -1,4 +1,4 @@
-//! A server being put together.
+//! The builder of a server.
 
 mod sections;
 
@@ -28,17 +28,17 @@ use crate::shared::{About, Shared};
 use crate::task::{TaskLimits, TaskStore};
 use crate::tool::{Tool, ToolEntry, ToolHandler};
 
-/// A server being put together: what it is called, what it offers, and the layers around that.
+/// The builder of a server: its name, its catalog, and the layers around them.
 ///
-/// Registering never fails; what cannot be served is collected and returned, fault by fault, by whatever
-/// builds or serves it.
+/// Registering never fails; entries that cannot be served are collected, and building or serving returns them fault by
+/// fault.
 #[must_use = "a server does nothing until it is served"]
 pub struct Server<L = Identity> {
     parts: Parts,
     layers: L,
 }
 
-/// Everything about a server but its layers.
+/// The parts of a server other than its layers.
 struct Parts {
     info: Implementation,
     revisions: Option<Vec<Revision>>,
@@ -56,7 +56,7 @@ struct Parts {
 }
 
 impl Server {
-    /// A server with this name and version that offers nothing yet, in every revision of MCP.
+    /// Creates a server with this name and version, with an empty catalog, in every revision of MCP.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         let mut about = About::default();
         about.dynamic.logging = true;
@@ -80,31 +80,31 @@ impl Server {
 }
 
 impl<L> Server<L> {
-    /// The name for people.
+    /// Sets the name for people.
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.parts.info.title = Some(title.into());
         self
     }
 
-    /// What the server does.
+    /// Sets the description of the server.
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.parts.info.description = Some(description.into());
         self
     }
 
-    /// The page of the server.
+    /// Sets the page of the server.
     pub fn website(mut self, url: impl Into<String>) -> Self {
         self.parts.info.website_url = Some(url.into());
         self
     }
 
-    /// An image for a user interface.
+    /// Adds an image for a user interface.
     pub fn icon(mut self, icon: Icon) -> Self {
         self.parts.info.icons.get_or_insert_default().push(icon);
         self
     }
 
-    /// How to use the server, for a model.
+    /// Sets the instructions for use of the server, for a model.
     pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
         self.parts.about.instructions = Some(instructions.into());
         self
@@ -116,7 +116,7 @@ impl<L> Server<L> {
         self
     }
 
-    /// How `initialize` is answered if it asks for a revision that is not served.
+    /// Sets the answer to `initialize` for a revision that is not served.
     pub fn version_mismatch(mut self, mismatch: VersionMismatch) -> Self {
         self.parts.mismatch = mismatch;
         self
@@ -128,9 +128,8 @@ impl<L> Server<L> {
         self
     }
 
-    /// Offers MGP to clients that speak it. Without this, and without a section of MGP like
-    /// [`streaming`](Self::streaming), a server is a plain MCP one.
-    /// Those add themselves to the offer.
+    /// Offers MGP to clients that speak it. A server without this, and without a section of MGP like
+    /// [`streaming`](Self::streaming), is a plain MCP one. Sections add themselves to the offer.
     pub fn mgp(mut self, mut offer: Offer) -> Self {
         if let Some(sections) = self.parts.mgp.take() {
             for name in sections.extensions.names() {
@@ -153,8 +152,7 @@ impl<L> Server<L> {
         self
     }
 
-    /// Gives all handlers a value to share, one of each type, which they find by
-    /// [`Cx::state`](crate::Cx::state).
+    /// Adds a value that all handlers share, one of each type; [`Cx::state`](crate::Cx::state) returns it.
     ///
     /// ```
     /// use mgp_server_sdk::{Cx, Server, Tool, ToolError};
@@ -170,13 +168,13 @@ impl<L> Server<L> {
         self
     }
 
-    /// How many entries one page of a list holds. Default: all of them.
+    /// Sets how many entries one page of a list holds. Default: all of them.
     pub fn page_size(mut self, entries: usize) -> Self {
         self.parts.catalog.set_page_size(entries.max(1));
         self
     }
 
-    /// For how long, and by whom, lists may be kept (2026-07-28). Default: not at all.
+    /// Sets how long lists may be cached, and by which audience (2026-07-28). Default: not at all.
     pub fn cache_lists(mut self, time: Duration, scope: CacheScope) -> Self {
         let ttl_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         self.parts.about.cache = Some(CacheHint { ttl_ms, scope });
@@ -190,14 +188,14 @@ impl<L> Server<L> {
         self
     }
 
-    /// Seals what clients keep between the rounds of one request with this key. Default: a random one.
+    /// Sets the key that seals the state which clients keep between the rounds of one request. Default: a random one.
     /// Processes that answer for each other need the same.
     pub fn sealing_key(mut self, key: SealingKey) -> Self {
         self.parts.sealing = Some(key);
         self
     }
 
-    /// What tasks may cost.
+    /// Sets the limits of tasks.
     pub fn task_limits(mut self, limits: TaskLimits) -> Self {
         self.parts.tasks = limits;
         self
@@ -269,7 +267,7 @@ impl<L> Server<L> {
         self
     }
 
-    /// Serves a method of your own.
+    /// Serves a method of a vendor.
     pub fn method<H, M>(mut self, name: impl Into<Box<str>>, handler: H) -> Self
     where
         H: MethodHandler<M>,
@@ -279,7 +277,7 @@ impl<L> Server<L> {
         self
     }
 
-    /// Takes a notification of your own.
+    /// Handles a notification of a vendor.
     pub fn notification<H, M>(mut self, name: impl Into<Box<str>>, handler: H) -> Self
     where
         H: NotificationHandler<M>,
@@ -289,7 +287,7 @@ impl<L> Server<L> {
         self
     }
 
-    /// Has everything that the server does not know answered by this service.
+    /// Lets this service answer every request that the server does not know.
     pub fn fallback<S>(mut self, service: S) -> Self
     where
         S: RpcService + Sync,
@@ -299,27 +297,27 @@ impl<L> Server<L> {
         self
     }
 
-    /// Puts a layer around what is served. The first layer added is the outermost; all of them sit behind
-    /// the era, which has written `context.session` by then.
+    /// Adds a layer around the server. The first layer added is the outermost; all of them sit behind the era, which
+    /// has written `context.session` by then.
     pub fn layer<N>(self, layer: N) -> Server<Stack<N, L>> {
         Server { parts: self.parts, layers: Stack::new(layer, self.layers) }
     }
 
-    /// The definitions of the tools so far, as the latest revision lists them, with what MGP adds: for a layer that
-    /// searches them.
+    /// Returns the definitions of the tools so far, as the latest revision lists them, with the members of MGP: for a
+    /// layer that searches them.
     pub fn tools(&self) -> Vec<RawJson> {
         self.parts.catalog.definitions()
     }
 
-    /// What changes the server once it runs.
+    /// Returns the handle that changes the server once it runs.
     pub fn handle(&self) -> ServerHandle {
         self.parts.handle.clone()
     }
 
-    /// The server as a service, without the era in front: for those who stack it themselves.
+    /// Returns the server as a service, without the era in front, for programs that stack the layers themselves.
     ///
     /// # Errors
-    /// Something that was registered cannot be served.
+    /// A registered entry cannot be served.
     pub fn into_service(self) -> Result<L::Service, Error>
     where
         L: Layer<Core, Service: RpcService>,
@@ -328,10 +326,10 @@ impl<L> Server<L> {
         Ok(layers.layer(parts.build()?.0))
     }
 
-    /// What any transport takes: makes the service of one connection.
+    /// Returns the factory of services, one per connection, that any transport takes.
     ///
     /// # Errors
-    /// Something that was registered cannot be served.
+    /// A registered entry cannot be served.
     pub fn accept(self) -> Result<ServerAccept<Trace<L::Service>>, Error>
     where
         L: Layer<Core, Service: RpcService + Sync>,
@@ -343,7 +341,7 @@ impl<L> Server<L> {
 }
 
 impl Parts {
-    /// Adds what could be made, notes what could not.
+    /// Adds an entry that could be made, and notes the fault of any other.
     fn add<T>(&mut self, entry: Result<T, Fault>, insert: impl FnOnce(&mut Catalog, T) -> Result<(), Fault>) {
         if let Err(fault) = entry.and_then(|entry| insert(&mut self.catalog, entry)) {
             self.faults.push(fault);
@@ -379,7 +377,7 @@ impl Parts {
     }
 }
 
-/// Completions of what does not exist.
+/// Returns the faults of completions for prompts and templates that do not exist.
 fn dangling(catalog: &Catalog) -> Vec<Fault> {
     let missing = catalog.completers.owners().filter_map(|(owner, argument)| match owner {
         Owner::Prompt(name) => {

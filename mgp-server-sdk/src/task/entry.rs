@@ -1,5 +1,7 @@
+//! One task: its owner, its questions, its outcome and its times.
+
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use mgp_types::mcp::task::TaskStatus;
 use mgp_types::{Context, Error, Method, Object, Principal, RawJson, Session};
@@ -12,7 +14,7 @@ use tokio::time::Instant;
 #[derive(Debug)]
 pub(crate) struct Task {
     pub(super) id: Arc<str>,
-    /// The place in the order of creation.
+    /// The number of the task in the order of creation.
     pub(super) number: u64,
     pub(super) owner: Owner,
     pub(super) created_at: SystemTime,
@@ -24,7 +26,7 @@ pub(crate) struct Task {
     abort: OnceLock<AbortHandle>,
 }
 
-/// Whose task it is: nobody else can see it.
+/// The owner of a task: no other caller can see the task.
 #[derive(Debug)]
 pub(super) struct Owner {
     principal: Option<Principal>,
@@ -37,13 +39,13 @@ struct State {
     message: Option<String>,
     updated_at: SystemTime,
     outcome: Option<Outcome>,
-    /// Questions without an answer.
+    /// The questions without an answer.
     questions: Vec<Question>,
-    /// The keys of all questions so far: one is never used twice.
+    /// The keys of all questions so far; no key is used twice.
     keys: Vec<Box<str>>,
 }
 
-/// How a task ended.
+/// The outcome of a task.
 #[derive(Debug, Clone)]
 pub(super) enum Outcome {
     Result { result: RawJson, is_error: bool },
@@ -75,7 +77,7 @@ impl Owner {
         Self { principal: context.principal.clone(), session: session.map(Arc::downgrade) }
     }
 
-    /// Whether a request with this context comes from the owner.
+    /// Returns whether a request with this context comes from the owner.
     pub(super) fn is(&self, context: &Context) -> bool {
         if self.principal != context.principal {
             return false;
@@ -83,7 +85,8 @@ impl Owner {
         let session = context.session.as_ref().filter(|session| !session.revision.is_stateless());
         match (&self.session, session) {
             (None, None) => true,
-            // A principal keeps its tasks from one session to the next; without one the session is all there is.
+            // A principal keeps its tasks from one session to the next; a caller without one is known by its session
+            // only.
             (Some(own), Some(session)) => self.principal.is_some() || own.as_ptr() == Arc::as_ptr(session),
             _ => false,
         }
@@ -144,13 +147,13 @@ impl Task {
     /// Hands the running work to the task, which aborts it when it is cancelled or dropped.
     pub(super) fn runs_in(&self, abort: AbortHandle) {
         let _ = self.abort.set(abort);
-        // It may have been cancelled in the meantime.
+        // The task may have been cancelled in the meantime.
         if matches!(self.state.lock().outcome, Some(Outcome::Cancelled)) {
             self.stop();
         }
     }
 
-    /// Ends the task. Whether it was not over yet.
+    /// Ends the task; returns `false` if it was over already.
     pub(super) fn finish(&self, outcome: Outcome) -> bool {
         let mut state = self.state.lock();
         if state.outcome.is_some() {
@@ -176,7 +179,7 @@ impl Task {
         }
     }
 
-    /// Notes a question, under `key` or one like it if that was used before.
+    /// Notes a question, under `key` or a similar one if that was used before.
     pub(super) fn ask(
         &self,
         key: &str,
@@ -196,7 +199,7 @@ impl Task {
         answered
     }
 
-    /// Takes the question called `key` to answer it.
+    /// Removes the question called `key` and returns it, for its answer.
     pub(super) fn take_question(&self, key: &str) -> Option<Question> {
         let mut state = self.state.lock();
         let place = state.questions.iter().position(|question| &*question.key == key)?;
@@ -204,7 +207,7 @@ impl Task {
         Some(state.questions.remove(place))
     }
 
-    /// Takes the first question to answer it.
+    /// Removes the first question and returns it, for its answer.
     pub(super) fn take_first_question(&self) -> Option<Question> {
         let mut state = self.state.lock();
         state.questions.retain(|question| !question.answer.is_closed());
@@ -221,7 +224,7 @@ impl Task {
         self.changed.notify_waiters();
     }
 
-    /// Waits for any change; made before looking at the task, it misses none.
+    /// Waits for any change. A wait that begins before a look at the task misses no change.
     pub(super) fn changed(&self) -> tokio::sync::futures::Notified<'_> {
         self.changed.notified()
     }
@@ -244,7 +247,7 @@ impl State {
         }
     }
 
-    /// The questions that somebody still waits for.
+    /// Returns the questions whose askers still wait.
     fn waiting(&self) -> impl Iterator<Item = &Question> {
         self.questions.iter().filter(|question| !question.answer.is_closed())
     }
@@ -258,7 +261,7 @@ impl State {
         if !is_used(key) {
             return key.into();
         }
-        // There are more numbers here than used keys.
+        // The range has more numbers than there are used keys.
         let others = 2..self.keys.len() + 3;
         others.map(|round| format!("{key}-{round}")).find(|key| !is_used(key)).unwrap_or_default().into()
     }
@@ -267,5 +270,43 @@ impl State {
 impl Drop for Task {
     fn drop(&mut self) {
         self.stop();
+    }
+}
+
+/// Returns the time in ISO 8601, in UTC with milliseconds.
+pub(super) fn iso_8601(time: SystemTime) -> String {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    let (days, seconds) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
+    let (year, month, day) = date(days);
+    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", since.subsec_millis())
+}
+
+/// Returns the date `days` days after 1970-01-01. Years are counted from March, so that leap days come last.
+fn date(days: u64) -> (u64, u64, u64) {
+    let days = days + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    (year_of_era + era * 400 + u64::from(month <= 2), month, day_of_year - (153 * shifted + 2) / 5 + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_times_are_written_right() {
+        for (seconds, text) in [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (951_782_399, "2000-02-28T23:59:59.000Z"),
+            (951_782_400, "2000-02-29T00:00:00.000Z"),
+            (1_772_323_200, "2026-03-01T00:00:00.000Z"),
+            (4_102_444_799, "2099-12-31T23:59:59.000Z"),
+        ] {
+            assert_eq!(iso_8601(UNIX_EPOCH + Duration::from_secs(seconds)), text);
+        }
     }
 }

@@ -7,7 +7,7 @@ use mgp_types::mcp::task_extension::{CreateTaskResult, DetailedTask, EXTENSION_I
 use mgp_types::mcp::{InputRequest, Map, ResultType};
 use mgp_types::{Error, Method, Object, RawJson, Request, Response, Session};
 
-use super::clock::iso_8601;
+use super::entry::iso_8601;
 use super::entry::{Outcome, Task};
 use super::store::{TaskStore, error_json};
 
@@ -22,20 +22,20 @@ pub(crate) fn declared(session: &Session) -> Result<(), Error> {
     Err(Error::missing_client_capability(&required))
 }
 
-/// `tasks/get`.
+/// Serves `tasks/get`.
 pub(crate) fn get(store: &Arc<TaskStore>, request: &Request) -> Result<Response, Error> {
     let task = find(store, request)?;
     let plain = request.context.session()?.mgp.is_none();
     Response::with_body(&detailed(&task, plain).with_result_type(ResultType::Complete))
 }
 
-/// `tasks/update`.
+/// Serves `tasks/update`.
 pub(crate) fn update(store: &Arc<TaskStore>, request: &Request) -> Result<Response, Error> {
     let task = find(store, request)?;
     let params: UpdateTaskParams = request.body()?;
     for (key, answer) in params.input_responses.iter().filter(|(_, answer)| answer.is_object()) {
         if let Some(question) = task.take_question(key) {
-            // Fails if the work no longer waits for it.
+            // Sending fails if the work no longer waits for the answer.
             let _ = question.answer.send(Ok(answer.detached()));
         }
     }
@@ -43,7 +43,7 @@ pub(crate) fn update(store: &Arc<TaskStore>, request: &Request) -> Result<Respon
     Ok(Response::empty())
 }
 
-/// `tasks/cancel`.
+/// Serves `tasks/cancel`.
 pub(crate) fn cancel(store: &Arc<TaskStore>, request: &Request) -> Result<Response, Error> {
     let task = find(store, request)?;
     if task.finish(Outcome::Cancelled) {
@@ -52,7 +52,7 @@ pub(crate) fn cancel(store: &Arc<TaskStore>, request: &Request) -> Result<Respon
     Ok(Response::empty())
 }
 
-/// The result of a call that goes on as the task.
+/// Returns the result of a call that goes on as the task.
 pub(super) fn created(task: &Task) -> Result<Response, Error> {
     let view = task.view();
     let (created, updated) = (iso_8601(task.created_at), iso_8601(view.updated_at));
@@ -62,7 +62,7 @@ pub(super) fn created(task: &Task) -> Result<Response, Error> {
     Response::with_body(&result)
 }
 
-/// What a request that listens is told about the task.
+/// Returns the notification about the task for a request that listens.
 pub(super) fn notification(task: &Task) -> Option<Request> {
     let params = Object::from_value(&detailed(task, true)).ok()?;
     Some(Request::notify(Method::TASKS, params))
@@ -102,7 +102,7 @@ fn asked(method: &Method, params: &Object) -> InputRequest {
     request.to().unwrap_or(InputRequest::Unknown(request))
 }
 
-/// The result as the call itself would have been answered.
+/// Returns the result in the form of the call's own answer.
 fn complete(result: RawJson) -> RawJson {
     let Ok(mut members) = Object::from_raw(&result) else { return result };
     members.set("resultType", RawJson::from_value("complete").unwrap_or_else(|_| RawJson::null()));

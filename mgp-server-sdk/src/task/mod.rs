@@ -1,12 +1,10 @@
 //! Tasks: calls that go on after they were answered.
 //!
-//! Two protocols share one store: the experiment of 2025-11-25, in which a client asks for a task, and the
-//! extension of 2026-07-28, in which the server decides.
+//! Two protocols share one store: the experiment of 2025-11-25, in which a client asks for a task, and the extension of
+//! 2026-07-28, in which the server decides.
 
-mod clock;
 mod entry;
 mod extension;
-mod port;
 mod run;
 pub(crate) mod session_era;
 mod start;

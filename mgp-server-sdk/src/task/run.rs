@@ -1,13 +1,17 @@
+//! A task, as its own work sees it.
+
 use std::sync::{Arc, Weak};
 
 use mgp_types::mcp::meta::key;
-use mgp_types::{Context, Error, Method, Object, Outbox, Params, RawJson, StreamId};
+use mgp_types::{
+    BoxFuture, Context, Error, Method, Object, Outbox, OutboxPort, Params, RawJson, Request, Response,
+    StreamId,
+};
 
 use super::entry::{Outcome, Task};
-use super::port::QuestionPort;
 use super::store::TaskStore;
 
-/// A task from the side of the work that it is.
+/// A task, as its own work sees it.
 #[derive(Debug, Clone)]
 pub(crate) struct TaskRun {
     pub(super) task: Arc<Task>,
@@ -19,7 +23,7 @@ impl TaskRun {
         Self { task: task.clone(), store: Arc::downgrade(store) }
     }
 
-    /// Says how the task is, for people.
+    /// Sets the status of the task in words, for people.
     pub(crate) fn say(&self, message: &str) {
         self.task.say(message);
         self.announce();
@@ -32,7 +36,7 @@ impl TaskRun {
         }
     }
 
-    /// Asks the client through the task: it waits with the task until the client looks.
+    /// Asks the client through the task: the question waits with the task until the client looks.
     pub(crate) async fn ask(
         &self,
         context: &Context,
@@ -59,11 +63,39 @@ impl TaskRun {
     }
 }
 
-/// Names the task that a message of 2025-11-25 belongs to.
+/// Writes the task that a message of 2025-11-25 belongs to.
 pub(super) fn relate(params: &mut Params, id: &str) {
     let mut related = Object::new();
     related.set("taskId", RawJson::from_value(id).unwrap_or_else(|_| RawJson::null()));
     let mut meta = params.get("_meta").and_then(|meta| Object::from_raw(&meta).ok()).unwrap_or_default();
     meta.set(key::RELATED_TASK, related.to_raw());
     params.set("_meta", meta.to_raw());
+}
+
+/// The target of a task's questions instead of the client: they wait with the task.
+pub(super) struct QuestionPort {
+    run: TaskRun,
+    key: Box<str>,
+}
+
+impl QuestionPort {
+    pub(super) fn new(run: TaskRun, key: &str) -> Self {
+        Self { run, key: key.into() }
+    }
+}
+
+impl OutboxPort for QuestionPort {
+    fn notify(&self, _: StreamId, _: Request) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn call(&self, _: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
+        let answer = self.run.task.ask(&self.key, request.method, request.params);
+        self.run.announce();
+        Box::pin(async move {
+            // A question that is dropped without an answer means that the task is over, and its work about to be
+            // stopped.
+            answer.await.unwrap_or_else(|_| Err(Error::cancelled())).map(Response::new)
+        })
+    }
 }

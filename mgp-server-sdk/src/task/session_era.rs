@@ -6,7 +6,7 @@ use std::time::Duration;
 use mgp_types::mcp::task::{self, CreateTaskResult, ListTasksResult, TaskMetadata, TaskStatus};
 use mgp_types::{Error, Method, Object, Request, Response};
 
-use super::clock::iso_8601;
+use super::entry::iso_8601;
 use super::entry::{Outcome, Question, Task};
 use super::run::relate;
 use super::store::TaskStore;
@@ -14,23 +14,23 @@ use super::store::TaskStore;
 /// The wish of a client that a call runs as a task.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wish {
-    /// For how long the task should be kept.
+    /// The time for which the task should be kept.
     pub(crate) ttl: Option<Duration>,
 }
 
-/// The client's wish for a task, if it has one.
+/// Returns the client's wish for a task, if it has one.
 pub(crate) fn wanted(request: &Request) -> Result<Option<Wish>, Error> {
     let Some(task) = request.params.get("task").filter(|task| !task.is_null()) else { return Ok(None) };
     let task: TaskMetadata = task.to().map_err(|_| Error::invalid_params("`task` is malformed"))?;
     Ok(Some(Wish { ttl: task.ttl.map(|ttl| Duration::from_millis(u64::try_from(ttl).unwrap_or(0))) }))
 }
 
-/// `tasks/get`.
+/// Serves `tasks/get`.
 pub(crate) fn get(store: &TaskStore, request: &Request) -> Result<Response, Error> {
     Response::with_body(&wire(&*find(store, request)?))
 }
 
-/// `tasks/list`: all of them at once, for their number is bounded.
+/// Serves `tasks/list`: all tasks at once, because their number is bounded.
 pub(crate) fn list(store: &TaskStore, request: &Request) -> Result<Response, Error> {
     if request.params.text("cursor").is_some_and(|cursor| !cursor.is_empty()) {
         return Err(Error::invalid_params("the cursor is not one of this server"));
@@ -39,7 +39,7 @@ pub(crate) fn list(store: &TaskStore, request: &Request) -> Result<Response, Err
     Response::with_body(&ListTasksResult::new(tasks.iter().map(|task| wire(task)).collect::<Vec<_>>()))
 }
 
-/// `tasks/cancel`.
+/// Serves `tasks/cancel`.
 pub(crate) fn cancel(store: &Arc<TaskStore>, request: &Request) -> Result<Response, Error> {
     let task = find(store, request)?;
     if !task.finish(Outcome::Cancelled) {
@@ -49,7 +49,7 @@ pub(crate) fn cancel(store: &Arc<TaskStore>, request: &Request) -> Result<Respon
     Response::with_body(&wire(&task))
 }
 
-/// `tasks/result`: waits until the task is over. Meanwhile the task's questions travel with this request.
+/// Serves `tasks/result`: waits until the task is over. Meanwhile the task's questions travel with this request.
 pub(crate) async fn result(store: Arc<TaskStore>, request: Request) -> Result<Response, Error> {
     let task = find(&store, &request)?;
     loop {
@@ -72,18 +72,18 @@ pub(crate) async fn result(store: Arc<TaskStore>, request: Request) -> Result<Re
     }
 }
 
-/// The result of a call that goes on as the task.
+/// Returns the result of a call that goes on as the task.
 pub(super) fn created(task: &Task) -> Result<Response, Error> {
     Response::with_body(&CreateTaskResult::new(wire(task)))
 }
 
-/// What a session is told about its task.
+/// Returns the notification about the task for its session.
 pub(super) fn notification(task: &Task) -> Option<Request> {
     let params = Object::from_value(&wire(task)).ok()?;
     Some(Request::notify(Method::TASK_STATUS, params))
 }
 
-/// Puts a question to the client. If this request is dropped first, the question waits for the next one.
+/// Asks the client a question. If this request is dropped first, the question waits for the next one.
 async fn put(store: &Arc<TaskStore>, task: &Arc<Task>, question: Question, request: &Request) {
     let mut asked = Request::call(question.method.clone(), question.params.clone());
     relate(&mut asked.params, &task.id);

@@ -1,3 +1,5 @@
+//! The start of a task: by the client's wish, or by the handler.
+
 use std::future::{Future, ready};
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +13,7 @@ use crate::cx::{Cx, Extras};
 use crate::shared::Shared;
 use crate::tool::{Input, IntoToolResult, ToolEntry, ToolFuture, ToolResult};
 
-/// Runs a call of the tool as a task, and answers with it.
+/// Runs a call of the tool as a task, and answers the call with the task.
 pub(crate) fn start(
     shared: &Arc<Shared>,
     tool: &ToolEntry,
@@ -35,9 +37,9 @@ pub(crate) fn start(
 }
 
 impl Cx {
-    /// Goes on as a task: the call is answered with it at once, and `work` runs behind the answer.
+    /// Continues the call as a task: the call is answered with the task at once, and `work` runs behind the answer.
     ///
-    /// For tools with [`TaskMode::Manual`](crate::TaskMode::Manual), after what has to be settled during the
+    /// The method is for tools with [`TaskMode::Manual`](crate::TaskMode::Manual), after the steps that belong into the
     /// call, like questions. For a client that cannot handle tasks the work is done within the call.
     ///
     /// # Errors

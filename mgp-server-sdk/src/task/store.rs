@@ -1,3 +1,5 @@
+//! The store of a server's tasks.
+
 use std::collections::HashMap;
 use std::future::Future;
 use std::sync::Arc;
@@ -14,21 +16,21 @@ use super::run::TaskRun;
 use super::{extension, session_era};
 use crate::change::{Change, Listeners};
 
-/// What tasks may cost.
+/// The limits of a server's tasks.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct TaskLimits {
-    /// How many tasks are kept at once; a finished one makes room for a new one. Default: 1024.
+    /// The number of tasks that are kept at once; a finished one makes room for a new one. Default: 1024.
     pub max_tasks: usize,
-    /// How many of them one principal may have, or one session without a principal. Stateless clients
-    /// without a principal count as one. Default: 128.
+    /// The number of tasks that one principal may have, or one session without a principal. Stateless clients without a
+    /// principal count as one. Default: 128.
     pub max_per_owner: usize,
-    /// How long a task is kept, if the client says nothing. It is cancelled if it still runs then.
+    /// The time for which a task is kept if the client asks for none. A task that still runs then is cancelled.
     /// Default: one hour.
     pub ttl: Duration,
-    /// How long a task is kept at most. Default: one day.
+    /// The longest time for which a task is kept. Default: one day.
     pub max_ttl: Duration,
-    /// How long clients are told to wait between looks. Default: 500 ms.
+    /// The time that clients should wait between two looks. Default: 500 ms.
     pub poll_interval: Duration,
 }
 
@@ -44,7 +46,7 @@ impl Default for TaskLimits {
     }
 }
 
-/// The tasks of a server. Dropping the store aborts what runs.
+/// The tasks of a server. Dropping the store aborts running work.
 #[derive(Debug)]
 pub(crate) struct TaskStore {
     limits: TaskLimits,
@@ -62,14 +64,14 @@ impl TaskStore {
         &self.listeners
     }
 
-    /// The task with this id, if the request comes from its owner.
+    /// Returns the task with this id, if the request comes from its owner.
     pub(crate) fn find(&self, id: &str, context: &Context) -> Result<Arc<Task>, Error> {
         let task = self.tasks.lock().get(id).cloned();
         task.filter(|task| task.expires > Instant::now() && task.owner.is(context))
             .ok_or_else(|| Error::invalid_params("unknown task"))
     }
 
-    /// The tasks of whoever sends the request, oldest first.
+    /// Returns the tasks of the request's sender, oldest first.
     pub(super) fn of(&self, context: &Context) -> Vec<Arc<Task>> {
         let now = Instant::now();
         let tasks = self.tasks.lock();
@@ -80,10 +82,10 @@ impl TaskStore {
         own
     }
 
-    /// A new task of whoever sends the request.
+    /// Creates a task of the request's sender.
     ///
     /// # Errors
-    /// There are too many.
+    /// The sender or the server has too many tasks.
     pub(super) fn create(&self, context: &Context, ttl: Option<Duration>) -> Result<Arc<Task>, Error> {
         let ttl = ttl.unwrap_or(self.limits.ttl).min(self.limits.max_ttl);
         let owner = Owner::of(context);
@@ -109,7 +111,7 @@ impl TaskStore {
     /// Runs the work of a task until it is done, its time is over, or it is cancelled.
     ///
     /// # Errors
-    /// There is no runtime to run it on.
+    /// There is no runtime to run the work on.
     pub(super) fn run<F>(self: &Arc<Self>, task: &Arc<Task>, work: F) -> Result<(), Error>
     where
         F: Future<Output = Result<(Response, bool), Error>> + Send + 'static,
@@ -132,17 +134,17 @@ impl TaskStore {
         Ok(())
     }
 
-    /// Tells whoever follows the task that it changed.
+    /// Notifies the followers of the task that it changed.
     pub(super) fn announce(self: &Arc<Self>, task: &Task) {
         self.listeners.announce(&Change::Task(task.id.clone()), self);
     }
 
-    /// What a session is told about its task.
+    /// Returns the notification about a task for its session.
     pub(crate) fn session_notification(&self, id: &str) -> Option<Request> {
         session_era::notification(&*self.get(id)?)
     }
 
-    /// What a request that listens is told about a task.
+    /// Returns the notification about a task for a request that listens.
     pub(crate) fn stateless_notification(&self, id: &str) -> Option<Request> {
         extension::notification(&*self.get(id)?)
     }
@@ -163,7 +165,7 @@ impl TaskStore {
         });
     }
 
-    /// Forgets the oldest finished task of those. Whether there was one.
+    /// Forgets the oldest finished task of those; returns whether there was one.
     fn evict(&self, tasks: &mut HashMap<Arc<str>, Arc<Task>>, of: impl Fn(&Task) -> bool) -> bool {
         let over = tasks.values().filter(|task| of(task) && task.is_over());
         let Some(oldest) = over.min_by_key(|task| task.number).map(|task| task.id.clone()) else {
@@ -174,7 +176,7 @@ impl TaskStore {
     }
 }
 
-/// Ends the task in any case: work that panics would leave it running for ever.
+/// The guard that ends the task in any case: work that panics would leave it running for ever.
 struct Ended(TaskRun);
 
 impl Drop for Ended {
@@ -183,7 +185,7 @@ impl Drop for Ended {
     }
 }
 
-/// The error of a task as JSON, in the terms of a peer that speaks MGP or does not.
+/// Returns the error of a task as JSON, in the terms of a peer with or without MGP.
 pub(super) fn error_json(error: &Error, plain: bool) -> RawJson {
     #[derive(serde::Serialize)]
     struct Wire<'a> {

@@ -1,16 +1,16 @@
-//! Reading arguments, and saying where they are wrong.
+//! Reading arguments, with errors that name the place of the fault.
 
 use std::fmt::Write as _;
 
 use mgp_types::{Object, Params, RawJson};
 use serde::de::DeserializeOwned;
 
-/// Why arguments were refused, in words for the model that sent them.
+/// The reason why arguments were refused, in words for the model that sent them.
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct ArgumentFault(pub(crate) String);
 
-/// The bytes of the arguments; an omitted or null one is `{}`.
+/// Returns the bytes of the arguments; `{}` for omitted and null ones.
 pub(crate) fn bytes(params: &Params) -> &[u8] {
     match params.bytes("arguments") {
         None | Some(b"null") => b"{}",
@@ -18,7 +18,7 @@ pub(crate) fn bytes(params: &Params) -> &[u8] {
     }
 }
 
-/// The typed arguments.
+/// Reads the arguments as an `A`.
 pub(crate) fn read<A: DeserializeOwned>(params: &Params) -> Result<A, ArgumentFault> {
     let bytes = bytes(params);
     // Serde would read a struct from an array as well.
@@ -28,7 +28,7 @@ pub(crate) fn read<A: DeserializeOwned>(params: &Params) -> Result<A, ArgumentFa
     serde_json::from_slice(bytes).map_err(|error| explain(bytes, &error))
 }
 
-/// The arguments as they came.
+/// Returns the arguments as they came.
 pub(crate) fn raw(params: &Params) -> Result<RawJson, ArgumentFault> {
     match params.get("arguments") {
         None => Ok(RawJson::empty_object()),
@@ -38,7 +38,7 @@ pub(crate) fn raw(params: &Params) -> Result<RawJson, ArgumentFault> {
     }
 }
 
-/// The arguments as members.
+/// Returns the arguments as members.
 pub(crate) fn members(params: &Params) -> Result<Object, ArgumentFault> {
     Object::from_raw(&raw(params)?).map_err(|error| ArgumentFault(format!("invalid arguments: {error}")))
 }
@@ -47,7 +47,7 @@ fn not_an_object() -> ArgumentFault {
     ArgumentFault("invalid arguments: expected an object".into())
 }
 
-/// Says what is wrong with arguments, and where.
+/// Describes the fault of arguments, and its place.
 fn explain(bytes: &[u8], error: &serde_json::Error) -> ArgumentFault {
     let message = error.to_string();
     let message = message.rsplit_once(" at line ").map_or(&*message, |(message, _)| message);
@@ -66,7 +66,7 @@ fn offset(bytes: &[u8], line: usize, column: usize) -> usize {
     before + column
 }
 
-/// The JSON pointer to the value that `end` lies in, of JSON known to be valid.
+/// Returns the JSON pointer to the value that `end` lies in, of JSON known to be valid.
 fn path_at(bytes: &[u8], end: usize) -> String {
     let mut path: Vec<Step> = Vec::new();
     let mut at = 0;

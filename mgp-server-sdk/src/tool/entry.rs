@@ -1,20 +1,23 @@
+//! The entry of a tool in the catalog, with its security declaration.
+
 use std::sync::Arc;
 
-use mgp_types::mcp::{self, ForRevision, TaskSupport, ToolExecution};
+use mgp_types::mcp::{ForRevision, Meta, TaskSupport, ToolExecution};
+use mgp_types::mgp::{EXTENSION_ID, ToolSecurity};
 #[cfg(feature = "http")]
 use mgp_types::{Error, Request};
-use mgp_types::{Params, RawJson};
+use mgp_types::{Params, RawJson, Revision, mcp};
 use serde_json::Value;
 
-use super::arguments::{self, ArgumentFault};
+use super::arguments::ArgumentFault;
 use super::handler::{DynHandler, Input, Takes, ToolFuture, ToolHandler, erase};
-use super::security::ListedSecurity;
-use super::{TaskMode, Tool};
+use super::{TaskMode, Tool, arguments};
 use crate::catalog::{Dialect, Listed};
 use crate::error::Fault;
-use crate::schema::{self, HeaderParams, Validator};
+use crate::schema;
+use crate::schema::{HeaderParams, Validator};
 
-/// A tool, ready to be called.
+/// A tool with its handler and its checks.
 #[derive(Debug)]
 pub(crate) struct ToolEntry {
     name: Arc<str>,
@@ -23,7 +26,7 @@ pub(crate) struct ToolEntry {
     pub(crate) handler: Arc<dyn DynHandler>,
     pub(crate) inline: bool,
     pub(crate) mode: TaskMode,
-    /// Checks what reading the arguments does not.
+    /// The validator for the demands that reading the arguments does not check.
     validator: Option<Validator>,
     #[cfg(feature = "http")]
     headers: HeaderParams,
@@ -89,7 +92,7 @@ impl ToolEntry {
         })
     }
 
-    /// Checks the arguments as far as the schema demands more than reading them does.
+    /// Checks the demands of the schema that reading the arguments does not check.
     pub(crate) fn check(&self, params: &Params) -> Result<(), ArgumentFault> {
         match &self.validator {
             None => Ok(()),
@@ -97,7 +100,7 @@ impl ToolEntry {
         }
     }
 
-    /// Checks that what the head of an HTTP request says about the arguments is true.
+    /// Checks that the head of an HTTP request agrees with the arguments.
     #[cfg(feature = "http")]
     pub(crate) fn check_headers(&self, request: &Request) -> Result<(), Error> {
         match request.extensions.get::<http::request::Parts>() {
@@ -131,8 +134,8 @@ impl Listed for ToolEntry {
     }
 }
 
-/// The schema of a tool without arguments is closed so that models see it takes none; whoever sends some
-/// is not refused for it.
+/// Returns the schema of a tool without arguments. The schema is closed so that models see that the tool takes none; a
+/// call with arguments is not refused for them.
 fn without_additional(schema: &Value) -> Value {
     let mut schema = schema.clone();
     if let Some(members) = schema.as_object_mut()
@@ -163,4 +166,30 @@ fn check_name(name: &str) -> Result<(), &'static str> {
         return Err("a name has 1 to 64 letters, digits, or `_`, `.`, `/`, `-`");
     }
     Ok(())
+}
+
+/// The security declaration of a tool (MGP §4.2), as lists hold it.
+#[derive(Debug, Clone)]
+pub(crate) struct ListedSecurity {
+    security: RawJson,
+    mirror: RawJson,
+}
+
+impl ListedSecurity {
+    pub(crate) fn new(security: &ToolSecurity) -> Self {
+        let to_raw = |value| RawJson::from_value(value).unwrap_or_else(|_| RawJson::empty_object());
+        let security = to_raw(security);
+        let mut mirror = mgp_types::Object::new();
+        mirror.set(ToolSecurity::MEMBER, security.clone());
+        Self { security, mirror: mirror.to_raw() }
+    }
+
+    /// Adds the declaration to a tool: beside `name`, and for stateless revisions among the metadata too, where MCP
+    /// lets extensions write.
+    pub(crate) fn write(&self, tool: &mut mcp::Tool, revision: Revision) {
+        tool.extra.insert(ToolSecurity::MEMBER, self.security.clone());
+        if revision.is_stateless() {
+            tool.meta.get_or_insert_with(Meta::new).insert(EXTENSION_ID, self.mirror.clone());
+        }
+    }
 }

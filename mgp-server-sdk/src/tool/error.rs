@@ -1,3 +1,5 @@
+//! The failure of a tool.
+
 use std::any::Any;
 use std::borrow::Cow;
 use std::fmt;
@@ -7,12 +9,12 @@ use mgp_types::mgp::CodeRejection;
 
 use super::{IntoToolResult, ToolResult};
 
-/// Why a tool failed.
+/// The failure of a tool.
 ///
-/// Any error becomes one by `?`. The call is then answered with a result whose `isError` is set and whose
-/// text is the error's message, for the model to read. An [`mgp_types::Error`] is the exception: it answers
-/// the call itself, which is how the question behind [`Cx::ask`](crate::Cx::ask) reaches the client. A
-/// [`CodeRejection`] becomes the JSON that an agent can correct its code by (MGP §7.4).
+/// Any error becomes one by `?`. The call is then answered with a result whose `isError` is set and whose text is the
+/// error's message, for the model to read. An [`mgp_types::Error`] is the exception: it answers the call itself, which
+/// is how the question behind [`Cx::ask`](crate::Cx::ask) reaches the client. A [`CodeRejection`] becomes the JSON by
+/// which an agent can correct its code (MGP §7.4).
 ///
 /// ```
 /// use mgp_server_sdk::ToolError;
@@ -32,12 +34,12 @@ enum Reason {
 }
 
 impl ToolError {
-    /// A failure that the model is told in these words.
+    /// Creates a failure with this message for the model.
     pub fn new(message: impl Into<Cow<'static, str>>) -> Self {
         Self(Reason::Told(message.into()))
     }
 
-    /// The error that answers a request which has no other way to fail.
+    /// Returns the error that answers a request which has no other way to fail.
     pub(crate) fn into_error(self) -> Error {
         match self.0 {
             Reason::Told(message) => Error::internal(message),
@@ -45,7 +47,7 @@ impl ToolError {
         }
     }
 
-    /// The error that answers the call instead of a result, if it is one.
+    /// Returns the error that answers the call instead of a result, if it is one.
     pub fn as_protocol_error(&self) -> Option<&Error> {
         match &self.0 {
             Reason::Protocol(error) => Some(error),

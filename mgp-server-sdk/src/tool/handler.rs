@@ -1,3 +1,5 @@
+//! The forms of functions that a tool runs.
+
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
@@ -15,10 +17,10 @@ use crate::schema;
 
 /// An async function that a tool runs.
 ///
-/// It takes nothing, its arguments, the context ([`Cx`]), or the arguments and then the context, and
-/// returns what [`IntoToolResult`] is implemented for. Arguments are a struct that derives
-/// `serde::Deserialize` and `schemars::JsonSchema`, or an [`Object`] or [`RawJson`] as the client sent it.
-/// The marker `M` keeps these forms apart and is always inferred.
+/// The function takes nothing, its arguments, the context ([`Cx`]), or the arguments and then the context, and returns
+/// a type that implements [`IntoToolResult`]. Arguments are a struct that derives `serde::Deserialize` and
+/// `schemars::JsonSchema`, or an [`Object`] or [`RawJson`] as the client sent it. The marker `M` keeps these forms
+/// apart and is always inferred.
 ///
 /// ```
 /// use mgp_server_sdk::{Cx, Server, Tool};
@@ -38,8 +40,8 @@ use crate::schema;
 ///     .tool(Tool::new("wave", "Waves."), async || "👋");
 /// ```
 ///
-/// A closure that uses what it captured clones it for each call, since calls run side by side:
-/// `move |args: Greet| { let state = state.clone(); async move { … } }`.
+/// A closure clones its captured values for each call, since calls run side by side: `move |args: Greet| { let state =
+/// state.clone(); async move { … } }`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a tool's handler",
     label = "not an async function of a tool",
@@ -49,7 +51,7 @@ use crate::schema;
     note = "a closure that captures must clone what it captured: `move |args: Args| {{ let state = state.clone(); async move {{ .. }} }}`"
 )]
 pub trait ToolHandler<M>: Send + Sync + 'static {
-    /// What the handler takes and returns.
+    /// Returns the types that the handler takes and returns.
     #[doc(hidden)]
     fn signature() -> Signature;
 
@@ -61,7 +63,7 @@ pub trait ToolHandler<M>: Send + Sync + 'static {
 /// The future of one call of a tool.
 pub(crate) type ToolFuture = Pin<Box<dyn Future<Output = Result<ToolResult, Error>> + Send>>;
 
-/// What a handler takes and returns.
+/// The types that a handler takes and returns.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Signature {
@@ -69,7 +71,7 @@ pub struct Signature {
     pub(crate) output: Option<Schema>,
 }
 
-/// Which arguments a handler takes.
+/// The arguments that a handler takes.
 #[derive(Debug)]
 pub(crate) enum Takes {
     Nothing,
@@ -103,7 +105,7 @@ impl Input {
     }
 }
 
-/// The form of a handler, as a type.
+/// The forms of handlers, as types.
 pub(crate) mod form {
     use std::marker::PhantomData;
 
@@ -173,17 +175,17 @@ forms! {
     };
 }
 
-/// The call of a handler that cannot stream.
+/// Runs a handler that cannot stream.
 fn plain<R: IntoToolResult>(future: impl Future<Output = R> + Send + 'static) -> ToolFuture {
     Box::pin(async { future.await.into_tool_result() })
 }
 
-/// The call of a handler that may have streamed its result instead of returning it.
+/// Runs a handler that may stream its result instead of returning it.
 fn streaming<R: IntoToolResult>(future: impl Future<Output = R> + Send + 'static, cx: Cx) -> ToolFuture {
     Box::pin(async move { Ok(future.await.into_tool_result()?.or_parts(&cx)) })
 }
 
-/// A handler whose type is forgotten.
+/// A handler with its type erased.
 pub(crate) trait DynHandler: Send + Sync {
     fn start(&self, input: Input) -> Result<ToolFuture, ArgumentFault>;
 }
@@ -196,7 +198,7 @@ impl<H: ToolHandler<M>, M: 'static> DynHandler for Erased<H, M> {
     }
 }
 
-/// Forgets the type of a handler.
+/// Erases the type of a handler.
 pub(crate) fn erase<H: ToolHandler<M>, M: 'static>(handler: H) -> Arc<dyn DynHandler> {
     Arc::new(Erased(handler, PhantomData))
 }

@@ -5,18 +5,17 @@ mod entry;
 mod error;
 mod handler;
 mod result;
-mod security;
 
 use mgp_types::RawJson;
 use mgp_types::mcp::{self, Icon, Meta, ToolAnnotations};
 use mgp_types::mgp::ToolSecurity;
 
+use self::entry::ListedSecurity;
 pub(crate) use self::entry::ToolEntry;
 pub use self::error::ToolError;
 pub use self::handler::ToolHandler;
 pub(crate) use self::handler::{Input, ToolFuture, form};
 pub use self::result::{IntoToolResult, Json, ToolResult};
-use self::security::ListedSecurity;
 
 /// The description of a tool; [`Server::tool`](crate::Server::tool) adds the function that it runs.
 #[derive(Debug, Clone)]
@@ -30,23 +29,23 @@ pub struct Tool {
     mode: TaskMode,
 }
 
-/// Whether calls of a tool run as tasks.
+/// The decision whether calls of a tool run as tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum TaskMode {
-    /// They never do.
+    /// Calls never run as tasks.
     #[default]
     Never,
-    /// They do for clients that can handle tasks (2026-07-28) or ask for one (2025-11-25).
+    /// Calls run as tasks for clients that can handle tasks (2026-07-28) or ask for one (2025-11-25).
     Optional,
-    /// They always do; other clients are refused.
+    /// Calls always run as tasks; other clients are refused.
     Required,
     /// The handler decides during the call, with [`Cx::into_task`](crate::Cx::into_task).
     Manual,
 }
 
 impl Tool {
-    /// A tool whose arguments are described by the type that its handler takes.
+    /// Creates a tool whose arguments are described by the type that its handler takes.
     ///
     /// A name has 1 to 64 letters, digits, or `_`, `.`, `/`, `-`.
     pub fn new(name: impl Into<String>, description: impl Into<String>) -> Self {
@@ -61,25 +60,25 @@ impl Tool {
         }
     }
 
-    /// A tool whose arguments are described by this JSON Schema, which clients get exactly as it is.
+    /// Creates a tool whose arguments are described by this JSON Schema, which clients get exactly as it is.
     pub fn with_schema(name: impl Into<String>, description: impl Into<String>, schema: RawJson) -> Self {
         let wire = mcp::Tool::new(name, schema).with_description(description);
         Self { wire, security: None, has_schema: true, validated: true, inline: false, mode: TaskMode::Never }
     }
 
-    /// The name for people.
+    /// Sets the name for people.
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.wire.title = Some(title.into());
         self
     }
 
-    /// An image for a user interface.
+    /// Adds an image for a user interface.
     pub fn icon(mut self, icon: Icon) -> Self {
         self.wire.icons.get_or_insert_default().push(icon);
         self
     }
 
-    /// Hints about what the tool does.
+    /// Sets hints about the behaviour of the tool.
     pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
         self.wire.annotations = Some(Box::new(annotations));
         self
@@ -105,26 +104,25 @@ impl Tool {
         self.hint(|hints| hints.open_world_hint = Some(open_world))
     }
 
-    /// The JSON Schema of the structured result, in place of the one that the handler's result has.
+    /// Sets the JSON Schema of the structured result, in place of the one that the handler's result has.
     pub fn output_schema(mut self, schema: RawJson) -> Self {
         self.wire.output_schema = Some(schema);
         self
     }
 
-    /// Metadata that clients get with the tool.
+    /// Adds metadata that clients get with the tool.
     pub fn meta(mut self, key: impl Into<Box<str>>, value: RawJson) -> Self {
         self.wire.meta.get_or_insert_with(Meta::new).insert(key, value);
         self
     }
 
-    /// Any other member of the tool as it is listed.
+    /// Sets any other member of the tool as it is listed.
     pub fn member(mut self, name: impl Into<Box<str>>, value: RawJson) -> Self {
         self.wire.extra.insert(name, value);
         self
     }
 
-    /// What the tool does to the world and how it is to be guarded (MGP §4), for clients that speak MGP; others never
-    /// see it.
+    /// Sets the effects and the guards of the tool (MGP §4), for clients that speak MGP; others never see them.
     ///
     /// ```
     /// use mgp_server_sdk::Tool;
@@ -142,7 +140,7 @@ impl Tool {
         self
     }
 
-    /// Leaves what the schema demands beyond the types of the arguments to the handler.
+    /// Leaves the demands of the schema beyond the types of the arguments to the handler.
     pub fn unvalidated(mut self) -> Self {
         self.validated = false;
         self
@@ -150,14 +148,14 @@ impl Tool {
 
     /// Runs the handler where the call is read, without a task of its own.
     ///
-    /// This saves a few microseconds and is for handlers that are done in that time and never block: while
-    /// one runs, its connection stands still.
+    /// This saves a few microseconds and is for handlers that are done in that time and never block: while one runs,
+    /// its connection stands still.
     pub fn inline(mut self) -> Self {
         self.inline = true;
         self
     }
 
-    /// Whether calls run as tasks.
+    /// Sets whether calls run as tasks.
     pub fn task(mut self, mode: TaskMode) -> Self {
         self.mode = mode;
         self

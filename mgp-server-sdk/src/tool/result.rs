@@ -1,3 +1,5 @@
+//! The values that a tool's handler may return.
+
 use std::borrow::Cow;
 
 use mgp_types::mcp::{CallToolResult, ContentBlock, ForRevision};
@@ -9,13 +11,13 @@ use super::ToolError;
 use crate::cx::Cx;
 use crate::schema;
 
-/// What a tool returned: text, a full result, or an answer that is not a result yet.
+/// The outcome of a tool: text, a full result, or an answer that is no result yet.
 #[derive(Debug)]
 pub struct ToolResult(Form);
 
 #[derive(Debug)]
 enum Form {
-    /// The usual case, written without building a result first.
+    /// A text, the usual case, written without building a result first.
     Text {
         text: Cow<'static, str>,
         is_error: bool,
@@ -25,11 +27,11 @@ enum Form {
     Written(Box<Response>),
 }
 
-/// What a tool may return.
+/// A value that a tool's handler may return.
 ///
-/// Texts, numbers and booleans become one block of text, [`ContentBlock`]s stand as they are,
-/// [`CallToolResult`] is the result itself, `()` is an empty result and [`Json`] a structured one. A
-/// `Result` whose error is a [`ToolError`] adds failures to any of them.
+/// Texts, numbers and booleans become one block of text, [`ContentBlock`]s stand as they are, [`CallToolResult`] is the
+/// result itself, `()` is an empty result and [`Json`] a structured one. A `Result` whose error is a [`ToolError`] adds
+/// failures to any of them.
 #[diagnostic::on_unimplemented(
     message = "a tool cannot return `{Self}`",
     label = "not a tool's result",
@@ -37,20 +39,20 @@ enum Form {
             or a `Result` of one of these and `ToolError`"
 )]
 pub trait IntoToolResult {
-    /// The result.
+    /// Returns the result.
     ///
     /// # Errors
     /// The call is answered with a JSON-RPC error. A failure that a model should read is a result, with
     /// `isError` set.
     fn into_tool_result(self) -> Result<ToolResult, Error>;
 
-    /// The JSON Schema of the structured result, if there is one.
+    /// Returns the JSON Schema of the structured result, if there is one.
     fn output_schema() -> Option<Schema> {
         None
     }
 }
 
-/// A structured result: `structuredContent`, with the same as text for clients that read nothing else.
+/// A structured result: `structuredContent`, with the same value as text for clients that read nothing else.
 ///
 /// The tool's output schema is generated from `T`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -58,12 +60,12 @@ pub trait IntoToolResult {
 pub struct Json<T>(pub T);
 
 impl ToolResult {
-    /// A result of one text.
+    /// Creates a result of one text.
     pub fn text(text: impl Into<Cow<'static, str>>) -> Self {
         Self(Form::Text { text: text.into(), is_error: false })
     }
 
-    /// A failure, told in one text for the model to read.
+    /// Creates a failure with a text for the model to read.
     pub fn error(text: impl Into<Cow<'static, str>>) -> Self {
         Self(Form::Text { text: text.into(), is_error: true })
     }
@@ -80,7 +82,7 @@ impl ToolResult {
         }
     }
 
-    /// The result with what was streamed in it, if it has no content of its own.
+    /// Puts the streamed parts into the result, if it has no content of its own.
     pub(crate) fn or_parts(mut self, cx: &Cx) -> Self {
         if let Form::Full(result) = &mut self.0
             && result.content.is_empty()
@@ -91,13 +93,13 @@ impl ToolResult {
         self
     }
 
-    /// The result as `revision` writes it.
+    /// Returns the result as `revision` writes it.
     pub(crate) fn into_response(self, revision: Revision) -> Result<Response, Error> {
         match self.0 {
             Form::Text { text, is_error } => Ok(write_text(&text, is_error)),
             Form::Full(mut result) => {
                 result.fit(revision);
-                // The era says how to read a result; this is a complete one.
+                // The era layer writes the kind of result; this one is complete.
                 result.result_type = None;
                 let plain = result.meta.is_none() && result.extra.is_empty();
                 let written = written(&*result)?;
@@ -114,11 +116,11 @@ impl From<CallToolResult> for ToolResult {
     }
 }
 
-/// Writes the result by hand: it is what most calls of most tools return.
+/// Writes the result by hand, because most calls of most tools return a text.
 fn write_text(text: &str, is_error: bool) -> Response {
     const HEAD: &[u8] = br#"{"content":[{"type":"text","text":"#;
     let tail: &[u8] = if is_error { br#"}],"isError":true}"# } else { b"}]}" };
-    // Exact for a text that needs no escapes; bytes without spare room need no counter of their own.
+    // The capacity is exact for a text without escapes; bytes without spare room need no counter of their own.
     let mut out = Vec::with_capacity(HEAD.len() + text.len() + 2 + tail.len());
     out.extend_from_slice(HEAD);
     json::write_string(&mut out, text);

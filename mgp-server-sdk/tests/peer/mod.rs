@@ -1,4 +1,4 @@
-//! A client for tests: speaks either era over memory, and answers what the server asks.
+//! A client for tests: it speaks either era over memory, and answers the server's questions.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test helper")]
 
@@ -25,7 +25,7 @@ impl Era {
     pub(crate) const BOTH: [Self; 2] = [Self::Session, Self::Stateless];
 }
 
-/// What the client answers to a question of the server.
+/// The client's answers to the server's questions.
 pub(crate) type Answers = Arc<dyn Fn(&str, &Value) -> Value + Send + Sync>;
 
 pub(crate) struct Peer {
@@ -51,7 +51,7 @@ impl Peer {
         Self::with(server, era, capabilities, Arc::new(|_, _| json!({"action": "cancel"}))).await
     }
 
-    /// The same with other capabilities, and with answers.
+    /// Connects as a client with these capabilities and answers.
     pub(crate) async fn with<L, S>(server: Server<L>, era: Era, capabilities: Value, answers: Answers) -> Self
     where
         L: Layer<Core, Service = S>,
@@ -136,18 +136,18 @@ impl Peer {
         self.call("tools/call", json!({"name": name, "arguments": arguments})).await
     }
 
-    /// The text of a tool's result.
+    /// Returns the text of a tool's result.
     pub(crate) async fn text(&mut self, name: &str, arguments: Value) -> String {
         let result = self.tool(name, arguments).await.unwrap();
         result["content"][0]["text"].as_str().unwrap_or_default().into()
     }
 
-    /// The next notification of the server.
+    /// Returns the next notification of the server.
     pub(crate) async fn told(&mut self) -> (String, Value) {
         within(self.told.recv()).await.unwrap()
     }
 
-    /// Asserts that the server says nothing more.
+    /// Asserts that the server sends no further message.
     pub(crate) async fn told_nothing(&mut self) {
         let told = tokio::time::timeout(Duration::from_millis(50), self.told.recv()).await;
         assert!(told.is_err(), "{told:?}");
@@ -163,7 +163,7 @@ impl Peer {
     }
 }
 
-/// The other direction: notes notifications, answers requests.
+/// The other direction: a service that notes notifications and answers requests.
 #[derive(Clone)]
 struct Client {
     tell: mpsc::UnboundedSender<(String, Value)>,

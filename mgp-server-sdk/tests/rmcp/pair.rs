@@ -61,7 +61,7 @@ struct Item {
     id: u64,
 }
 
-/// Tells when it is dropped.
+/// A guard that reports when it is dropped.
 struct Ending(mpsc::UnboundedSender<&'static str>);
 
 impl Drop for Ending {
@@ -71,7 +71,7 @@ impl Drop for Ending {
     }
 }
 
-/// The server, and what is told of the tool that waits. The tool that is held goes on when it is let.
+/// Returns the server, and the reports of the tool that waits. The tool that is held goes on at `release`.
 fn server(release: Arc<Notify>) -> (Server, mpsc::UnboundedReceiver<&'static str>) {
     let (tell, told) = mpsc::unbounded_channel();
     let server = Server::new("ours", "1")
@@ -121,7 +121,7 @@ fn server(release: Arc<Notify>) -> (Server, mpsc::UnboundedReceiver<&'static str
     (server, told)
 }
 
-/// What rmcp hands to its user.
+/// The values that rmcp hands to its user.
 pub(crate) struct Host {
     action: ElicitationAction,
     asked: mpsc::UnboundedSender<ElicitRequestParams>,
@@ -330,7 +330,7 @@ pub(crate) async fn next<T>(received: &mut mpsc::UnboundedReceiver<T>) -> T {
     within(received.recv()).await.unwrap()
 }
 
-/// The code of the error that answered a request.
+/// Returns the code of the error that answered a request.
 pub(crate) fn code<T: std::fmt::Debug>(outcome: Result<T, ServiceError>) -> i32 {
     match outcome.unwrap_err() {
         ServiceError::McpError(error) => error.code.0,

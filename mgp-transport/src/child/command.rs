@@ -1,3 +1,5 @@
+//! The command that starts a server as a child process.
+
 use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
@@ -9,11 +11,10 @@ use std::time::Duration;
 use tokio::process::{ChildStdout, Command};
 
 use super::group::Group;
+use super::pipes::{self, ChildStdin, Stderr};
 use super::process::{ChildProcess, Patience};
-use super::stderr::{self, Stderr};
-use super::stdin::{self, ChildStdin};
 
-/// A server to start as a child process.
+/// The command of a server that runs as a child process.
 #[derive(Debug)]
 #[must_use]
 pub struct ChildCommand {
@@ -24,19 +25,19 @@ pub struct ChildCommand {
     id_into: Option<Arc<AtomicU32>>,
 }
 
-/// What ends a server when this process dies without saying goodbye.
+/// The safeguard that ends a server when this process dies without closing it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Guard {
-    /// A small process that stands by for each server; see the [module](super).
+    /// A small guard process beside each server; see the [module](super).
     #[default]
     Process,
-    /// Nothing but the end of its stdin.
+    /// No guard; the server only sees the end of its stdin.
     Nothing,
 }
 
 impl ChildCommand {
-    /// A server that is started as `program`, searched for in `PATH`.
+    /// Creates the command for `program`, which is searched for in `PATH`.
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         Self {
             command: Command::new(program),
@@ -65,13 +66,13 @@ impl ChildCommand {
         self
     }
 
-    /// Takes an environment variable away.
+    /// Removes an environment variable.
     pub fn env_remove(mut self, name: impl AsRef<OsStr>) -> Self {
         self.command.env_remove(name);
         self
     }
 
-    /// Takes every inherited environment variable away.
+    /// Removes every inherited environment variable.
     pub fn env_clear(mut self) -> Self {
         self.command.env_clear();
         self
@@ -83,43 +84,43 @@ impl ChildCommand {
         self
     }
 
-    /// Sets where stderr goes. Default: where that of this process goes.
+    /// Sets the target of stderr. Default: the stderr of this process.
     pub fn stderr(mut self, stderr: Stderr) -> Self {
         self.stderr = stderr;
         self
     }
 
-    /// Sets what ends the server when this process dies. Default: [`Guard::Process`].
+    /// Sets the safeguard that ends the server when this process dies. Default: [`Guard::Process`].
     pub fn guard(mut self, guard: Guard) -> Self {
         self.guard = guard;
         self
     }
 
-    /// Has the number of the process written to `place` when it starts, for whoever shows it.
+    /// Sets the place to which the process id is written when the server starts, for display.
     pub fn id_into(mut self, place: Arc<AtomicU32>) -> Self {
         self.id_into = Some(place);
         self
     }
 
-    /// How long a server may take to exit once its stdin is closed. Default: 2 s.
+    /// Sets the time that a server has to exit once its stdin is closed. Default: 2 s.
     pub fn exit_timeout(mut self, timeout: Duration) -> Self {
         self.patience.exit = timeout;
         self
     }
 
-    /// How long a server may take to exit once it got SIGTERM. Default: 2 s.
+    /// Sets the time that a server has to exit once it got SIGTERM. Default: 2 s.
     pub fn terminate_timeout(mut self, timeout: Duration) -> Self {
         self.patience.terminate = timeout;
         self
     }
 
-    /// Starts the server; returns it with what it writes and what it reads.
+    /// Starts the server; returns it with its stdout and its stdin.
     ///
     /// # Errors
     /// The program cannot be started.
     ///
     /// # Panics
-    /// Outside of a tokio runtime with IO.
+    /// The caller runs outside of a tokio runtime with IO.
     pub fn spawn(mut self) -> io::Result<(ChildProcess, ChildStdout, ChildStdin)> {
         self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(self.stderr.to_stdio());
         self.command.kill_on_drop(true);
@@ -132,8 +133,8 @@ impl ChildCommand {
         }
         let pipes = (child.stdin.take(), child.stdout.take());
         let (Some(stdin), Some(stdout)) = pipes else { return Err(io::ErrorKind::BrokenPipe.into()) };
-        let stderr = child.stderr.take().and_then(|pipe| stderr::read(pipe, self.stderr));
-        let (stdin, closer) = stdin::closable(stdin);
+        let stderr = child.stderr.take().and_then(|pipe| pipes::read(pipe, self.stderr));
+        let (stdin, closer) = pipes::closable(stdin);
         Ok((ChildProcess::new(child, group, closer, stderr, self.patience), stdout, stdin))
     }
 }

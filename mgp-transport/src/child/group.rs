@@ -1,24 +1,26 @@
+//! The process group of a server, with the guard that kills it when this process dies.
+
 use std::process::Stdio;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
 
 use super::Guard;
-use super::awaited::Awaited;
+use super::process::Awaited;
 
-/// The process group of one server. Whatever is in it is killed when this is dropped.
+/// The process group of one server. Dropping it kills every process in the group.
 #[derive(Debug)]
 pub(super) struct Group {
-    /// Leads the group and kills it when this process is gone. While it is not waited for, nobody else can
-    /// be given the group's number.
+    /// The leader of the group, which kills the group when this process is gone. The group's number cannot be reused
+    /// before the guard is waited for.
     guard: Option<Child>,
     _awaited: Option<Awaited>,
-    /// `None` for as long as there is nobody in it.
+    /// The number of the group; `None` while the group has no process.
     id: Option<Pid>,
 }
 
 impl Group {
-    /// A group in which only the guard is, if there is to be one.
+    /// Creates a group that has at most a guard.
     pub(super) fn new(guard: Guard) -> Self {
         let guard = match guard {
             Guard::Process => start_guard(),
@@ -31,39 +33,39 @@ impl Group {
 
     /// Makes `command` start in the group.
     pub(super) fn prepare(&self, command: &mut Command) {
-        // 0 makes the process the leader of a group of its own.
+        // The number 0 makes the process the leader of a group of its own.
         command.process_group(Pid::as_raw(self.id));
     }
 
-    /// The group with `child` in it, which [`prepare`](Self::prepare) has led there.
+    /// Returns the group with `child` in it, which [`prepare`](Self::prepare) has led there.
     pub(super) fn with(mut self, child: &Child) -> Self {
         self.id = self.id.or_else(|| pid(child));
         self
     }
 
-    /// The server has exited and was waited for: whoever it left behind goes too.
+    /// Kills the rest of the group after the server has exited and was waited for.
     pub(super) fn server_exited(&mut self) {
         self.kill();
         if self.guard.is_none() {
-            // Nobody holds the number any more.
+            // The number may be reused from here on.
             self.id = None;
         }
     }
 
-    /// Asks everything in the group to end.
+    /// Asks every process in the group to end.
     pub(super) fn terminate(&self) {
         self.signal(Signal::TERM);
     }
 
-    /// Kills everything in the group.
+    /// Kills every process in the group.
     pub(super) fn kill(&self) {
         self.signal(Signal::KILL);
     }
 
-    /// Kills everything in the group and gives its number back.
+    /// Kills every process in the group and frees its number.
     pub(super) async fn end(mut self) {
         self.kill();
-        // From here on the number may be somebody else's.
+        // The number may be reused from here on.
         self.id = None;
         if let Some(mut guard) = self.guard.take()
             && let Err(error) = guard.wait().await
@@ -75,7 +77,7 @@ impl Group {
     fn signal(&self, signal: Signal) {
         let Some(id) = self.id else { return };
         match kill_process_group(id, signal) {
-            // There may be nobody left.
+            // The group may be empty already.
             Ok(()) | Err(rustix::io::Errno::SRCH) => {}
             Err(error) => tracing::warn!(%error, "a process group was not signalled"),
         }
@@ -88,6 +90,10 @@ impl Drop for Group {
     }
 }
 
+/// The script of the guard. It waits for the end of its stdin, which only this process holds open. The signals that
+/// shut the others down gently must not end the guard before them.
+const GUARD: &str = "trap '' HUP INT QUIT TERM; while read -r _; do :; done; kill -KILL 0";
+
 fn start_guard() -> Option<Child> {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", GUARD]).env_clear().current_dir("/").process_group(0);
@@ -98,7 +104,3 @@ fn start_guard() -> Option<Child> {
 fn pid(child: &Child) -> Option<Pid> {
     child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw)
 }
-
-/// Waits for the end of its stdin, which only this process holds open. The signals that shut the others down
-/// gently must not end the guard before them.
-const GUARD: &str = "trap '' HUP INT QUIT TERM; while read -r _; do :; done; kill -KILL 0";

@@ -1,8 +1,10 @@
+//! The process group on systems without process groups.
+
 use tokio::process::{Child, Command};
 
 use super::Guard;
 
-/// Stands where a process group is on Unix; the child itself is killed by whoever holds it.
+/// An empty stand-in for the process group of Unix; the owner of the child kills the child itself.
 #[derive(Debug)]
 pub(super) struct Group;
 

@@ -1,4 +1,4 @@
-//! Servers as child processes, none of which outlives its use.
+//! Servers as child processes, which never outlive their use.
 //!
 //! ```
 //! use mgp_transport::child::{ChildCommand, HowExited};
@@ -16,37 +16,33 @@
 //!
 //! # No orphans
 //!
-//! A server is often a shell or a package runner that starts the program proper, so everything is done to a
-//! process group, never to one process:
+//! A server is often a shell or a package runner that starts the real program, so every step is done to a process group
+//! and never to a single process:
 //!
 //! * **Shutdown** closes stdin, waits, sends SIGTERM to the group, waits, sends SIGKILL to the group. A server
 //!   that exits by itself has the rest of its group killed behind it.
 //! * **Drop** sends SIGKILL to the group.
-//! * **The death of this process**, even by SIGKILL, must not leave servers behind either. A closed stdin ends
-//!   the well-behaved ones. The kernel's way for the others, `PR_SET_PDEATHSIG`, has to be set between fork and
-//!   exec, which takes `unsafe`; set in the parent it is not inherited; it reaches one process and not its
-//!   group; and it fires when the *thread* that forked ends, which a runtime's thread may do at any time. So a
-//!   guard stands by: a `/bin/sh` that reads a pipe only this process can write to, and sends SIGKILL to its own
-//!   group when the pipe closes. It is started first and is the group's leader, which has three effects: there
-//!   is no moment in which a server runs unguarded; the group's number cannot be given to somebody else
-//!   while we hold the guard, so no signal ever goes astray; and the guard needs to know no number at all.
+//! * **The death of this process**, even by SIGKILL, must not leave servers behind either. A closed stdin ends the
+//!   well-behaved ones. The kernel's way for the others, `PR_SET_PDEATHSIG`, has to be set between fork and exec, which
+//!   takes `unsafe`; set in the parent it is not inherited; it reaches one process and not its group; and it fires when
+//!   the *thread* that forked ends, which a runtime's thread may do at any time. A guard process therefore stands by: a
+//!   `/bin/sh` that reads a pipe only this process can write to, and sends SIGKILL to its own group when the pipe
+//!   closes. The guard starts first and leads the group, which has three effects: no server ever runs unguarded; the
+//!   group's number cannot be reused while this process holds the guard, so that no signal goes astray; and the guard
+//!   needs to know no number at all.
 //!
-//! What leaves the group on purpose (`setsid`) is not followed. Where there is no `/bin/sh` servers run without
-//! a guard. Elsewhere than on Unix there are no groups here: the process itself is killed.
+//! A process that leaves the group on purpose (`setsid`) is not followed. Where there is no `/bin/sh`, servers run
+//! without a guard. Systems other than Unix have no groups here: the process itself is killed.
 
-mod awaited;
 mod command;
 #[cfg(unix)]
 mod group;
 #[cfg(not(unix))]
 #[path = "group_other.rs"]
 mod group;
+mod pipes;
 mod process;
-mod stderr;
-mod stdin;
 
-pub use self::awaited::is_awaited;
 pub use self::command::{ChildCommand, Guard};
-pub use self::process::{ChildProcess, ExitReport, HowExited};
-pub use self::stderr::Stderr;
-pub use self::stdin::ChildStdin;
+pub use self::pipes::{ChildStdin, Stderr};
+pub use self::process::{ChildProcess, ExitReport, HowExited, is_awaited};

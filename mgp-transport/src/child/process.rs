@@ -1,19 +1,21 @@
+//! A running server: waiting for its end, and shutting it down.
+
+use std::collections::BTreeSet;
 use std::io;
 use std::process::ExitStatus;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::process::Child;
 use tokio::time::timeout;
 
-use super::awaited::Awaited;
 use super::group::Group;
-use super::stderr::StderrReader;
-use super::stdin::Closer;
+use super::pipes::{Closer, StderrReader};
 
-/// A running server. Dropping it kills the server and everything in its group.
+/// A running server. Dropping it kills every process in its group.
 #[derive(Debug)]
 pub struct ChildProcess {
-    // Dropped first: the group is killed before the process is waited for.
+    // The group is dropped first, so that it is killed before the process is waited for.
     group: Group,
     child: Child,
     _awaited: Option<Awaited>,
@@ -22,31 +24,31 @@ pub struct ChildProcess {
     patience: Patience,
 }
 
-/// How a server ended.
+/// The report on the end of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ExitReport {
-    /// What made it exit.
+    /// The cause of the exit.
     pub how: HowExited,
-    /// Its status; `None` if it could not be read.
+    /// The exit status; `None` if it could not be read.
     pub status: Option<ExitStatus>,
 }
 
-/// What made a server exit.
+/// The cause of a server's exit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum HowExited {
-    /// It had exited before it was asked to.
+    /// The server had exited before the shutdown began.
     ByItself,
-    /// It exited when its stdin was closed.
+    /// The server exited when its stdin was closed.
     StdinClosed,
-    /// It exited after SIGTERM.
+    /// The server exited after SIGTERM.
     Terminated,
-    /// It had to be killed.
+    /// The server was killed.
     Killed,
 }
 
-/// How long each step of the shutdown may take.
+/// The time that each step of the shutdown may take.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Patience {
     pub(super) exit: Duration,
@@ -71,15 +73,15 @@ impl ChildProcess {
         Self { group, child, _awaited: awaited, stdin, _stderr: stderr, patience }
     }
 
-    /// The number of the process; `None` once it has been waited for.
+    /// Returns the process id; `None` once the process has been waited for.
     pub fn id(&self) -> Option<u32> {
         self.child.id()
     }
 
-    /// Waits until the server exits by itself, and kills whoever it left behind.
+    /// Waits until the server exits by itself, and kills the processes that it left behind.
     ///
     /// # Errors
-    /// The operating system does not tell.
+    /// The operating system does not report the exit.
     ///
     /// # Cancel safety
     /// Dropping the future changes nothing.
@@ -115,9 +117,34 @@ impl ChildProcess {
             return ExitReport { how: HowExited::Terminated, status: status.ok() };
         }
         self.group.kill();
-        // Where there are no groups, and should the process have left its own.
+        // This serves systems without groups, and a process that has left its group.
         let killed = self.child.kill().await;
         let status = if killed.is_ok() { self.child.wait().await.ok() } else { None };
         ExitReport { how: HowExited::Killed, status }
     }
+}
+
+/// The note that this process awaits the end of a child process. Dropping it removes the note.
+#[derive(Debug)]
+pub(super) struct Awaited(u32);
+
+static AWAITED: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+
+impl Awaited {
+    pub(super) fn new(id: u32) -> Self {
+        AWAITED.lock().insert(id);
+        Self(id)
+    }
+}
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        AWAITED.lock().remove(&self.0);
+    }
+}
+
+/// Returns whether this module awaits the end of the child process `id`. A process that also adopts orphans of its
+/// servers must not collect the exit status of such children.
+pub fn is_awaited(id: u32) -> bool {
+    AWAITED.lock().contains(&id)
 }

@@ -1,9 +1,8 @@
-//! What the peer sends about one call of ours, on its way to whoever made the call.
+//! The queue of the peer's messages about one call of ours, from the connection to the caller.
 //!
-//! The connection, which many calls share, puts messages in; the future that waits for the answer takes them out,
-//! hands them to the outbox of the call one after the other, and has the answer when all of them are delivered.
+//! The connection, which many calls share, fills the queue. The future that waits for the answer empties it: it hands
+//! the messages to the outbox of the call one after the other, and gets the answer when all of them are delivered.
 
-mod patience;
 mod stall;
 #[cfg(test)]
 mod tests;
@@ -17,15 +16,15 @@ use std::task::{Context, Poll};
 use mgp_types::{Error, Method, Outbox, Params, RawJson, Request, StreamId};
 use parking_lot::Mutex;
 
-use self::patience::Patience;
+use self::stall::Patience;
 pub(crate) use self::stall::Stalls;
 use crate::ConnectionLimits;
-use crate::waker_slot::WakerSlot;
+use crate::waiting::WakerSlot;
 
-/// What the peer answered.
+/// The peer's answer.
 pub(crate) type Outcome = Result<RawJson, Error>;
 
-/// The messages about one call that its caller has not taken yet, and its answer behind them.
+/// The messages about one call that its caller has not taken yet, and the answer behind them.
 pub(crate) struct Deliveries {
     outbox: Outbox,
     max_messages: usize,
@@ -37,11 +36,11 @@ struct State {
     waiting: VecDeque<Delivery>,
     bytes: usize,
     progress: Progress,
-    /// How much longer the connection may be kept from reading by this call.
+    /// The time for which this call may still keep the connection from reading.
     patience: Patience,
-    /// Woken when there is something to take.
+    /// The waker of the caller, for new messages.
     caller: WakerSlot,
-    /// Woken when there is room again.
+    /// The waker of the connection, for new room.
     connection: WakerSlot,
 }
 
@@ -52,17 +51,17 @@ struct Delivery {
 }
 
 enum Progress {
-    /// More may come.
+    /// More messages may come.
     Open,
-    /// The answer came; it is taken after what waits.
+    /// The answer came; the caller gets it after the waiting messages.
     Answered(Outcome),
-    /// The call failed for good: nothing is delivered any more.
+    /// The call failed for good: no message is delivered any more.
     Failed(Error),
-    /// Nobody waits any more.
+    /// The caller no longer waits.
     Over,
 }
 
-/// Whether more may be put in.
+/// The room for further messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "whoever puts in too much has to wait"]
 pub(crate) enum Room {
@@ -87,18 +86,18 @@ impl Deliveries {
         }
     }
 
-    /// The stream of the call.
+    /// Returns the stream of the call.
     pub(crate) fn stream(&self) -> StreamId {
         self.outbox.stream()
     }
 
-    /// The outbox of the call.
+    /// Returns the outbox of the call.
     pub(crate) fn outbox(&self) -> &Outbox {
         &self.outbox
     }
 
-    /// Puts a message in that came in so many bytes. There is always a place for it; whoever is told
-    /// that this was the last one has to [stall](Stalls::begin).
+    /// Adds a message that took `bytes` bytes on the wire. There is always a place for it; a caller that gets [`Room`]
+    /// for no more has to [stall](Stalls::begin).
     pub(crate) fn put(&self, method: Method, params: Params, bytes: usize) -> Room {
         let mut state = self.state.lock();
         if !matches!(state.progress, Progress::Open) {
@@ -116,7 +115,7 @@ impl Deliveries {
         room
     }
 
-    /// Notes the answer; it is taken when everything before it was.
+    /// Notes the answer, which the caller gets after all messages before it.
     pub(crate) fn answer(&self, outcome: Outcome) {
         let mut state = self.state.lock();
         if let Progress::Open = state.progress {
@@ -137,7 +136,7 @@ impl Deliveries {
         drop(dropped);
     }
 
-    /// Nobody waits for the answer any more.
+    /// Ends the queue, because the caller no longer waits for the answer.
     pub(crate) fn close(&self) {
         let mut state = self.state.lock();
         let dropped = std::mem::take(&mut state.waiting);
@@ -147,30 +146,30 @@ impl Deliveries {
         drop((dropped, progress));
     }
 
-    /// Delivers what comes, and returns the answer behind it. To be awaited once.
+    /// Delivers the messages as they come, and returns the answer behind them. A call awaits this once.
     pub(crate) async fn run(&self) -> Outcome {
         while let Some(Delivery { method, params, .. }) = poll_fn(|cx| self.poll_next(cx)).await {
             let mut delivered = pin!(self.outbox.notify(Request::notify(method, params)));
             let outcome = poll_fn(|cx| match delivered.as_mut().poll(cx) {
                 Poll::Ready(outcome) => Poll::Ready(Ok(outcome)),
-                // A call that failed does not wait for a reader who takes nothing.
+                // A call that failed does not wait for a reader who takes no messages.
                 Poll::Pending => self.poll_failed(cx).map(Err),
             });
             if let Err(error) = outcome.await? {
                 tracing::debug!(%error, "the caller did not take a message about its call");
             }
-            // Readers that take everything at once must not keep their task from all else.
+            // Readers that take every message at once must not keep their task from all other work.
             tokio::task::consume_budget().await;
         }
         self.take_answer()
     }
 
-    /// The next message; `None` when only the answer is left.
+    /// Returns the next message; `None` when only the answer is left.
     fn poll_next(&self, cx: &Context<'_>) -> Poll<Option<Delivery>> {
         let mut state = self.state.lock();
         if let Some(next) = state.waiting.pop_front() {
             state.bytes -= next.bytes;
-            // Woken late, the connection has something to do when it is woken.
+            // A connection that is woken late has something to do at once.
             if !state.connection.is_empty() && self.has_room(&state) {
                 state.connection.wake();
             }
@@ -183,7 +182,7 @@ impl Deliveries {
         Poll::Ready(None)
     }
 
-    /// Ready when a connection that was stopped may go on.
+    /// Returns ready when a connection that was stopped may go on.
     fn poll_room(&self, cx: &Context<'_>) -> Poll<()> {
         let mut state = self.state.lock();
         if self.has_room(&state) {
@@ -214,17 +213,17 @@ impl Deliveries {
         }
     }
 
-    /// Whether there is room enough for a connection that was stopped. Half of the room at least is then left.
+    /// Returns whether a connection that was stopped has room to go on. At least half of the room is then free.
     fn has_room(&self, state: &State) -> bool {
         state.waiting.len() <= self.max_messages / 2 && state.bytes <= self.max_bytes / 2
             || !matches!(state.progress, Progress::Open)
     }
 }
 
-/// What a message takes while it waits, beside its own bytes.
+/// The memory that a waiting message takes besides its own bytes.
 const PLACE_BYTES: usize = size_of::<Delivery>() + 64;
 
-/// Whoever puts messages in. The call ends with it, whatever becomes of the connection.
+/// The filling end of the queue. The call ends with it, in whatever way the connection ends.
 pub(crate) struct Feed(Arc<Deliveries>);
 
 impl Feed {

@@ -1,3 +1,5 @@
+//! The stop of a connection or stream that waits for slow callers, and the time limit of that wait.
+
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -8,14 +10,13 @@ use mgp_types::{Error, code};
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::Deliveries;
-use super::patience::Patience;
 use crate::ConnectionLimits;
 
-/// What keeps the reader of a stream, or of a whole connection, from reading on: a caller who has to catch up first.
+/// The callers for whom the reader of a stream, or of a whole connection, has to wait before it reads on.
 ///
-/// Each caller has patience of its own, so that one who is slow does not spend all that there is. That of the
-/// connection is for all of them, so that many together cannot stop it for as long as they please; when none is left,
-/// whoever stops the connection next loses the call.
+/// Each caller has a time limit of its own, so that one slow caller does not spend all the time there is. A limit for
+/// the connection covers all callers together, so that many of them cannot stop it for as long as they please. When
+/// that limit is spent, the next caller to stop the connection loses its call.
 pub(crate) struct Stalls {
     patience: Patience,
     stall: Option<Stall>,
@@ -27,12 +28,17 @@ struct Stall {
     limit: Pin<Box<Sleep>>,
 }
 
+/// The time limit of all callers together, as a multiple of that of one.
+const ALL: u32 = 2;
+/// The time that each caller has even after the limits are spent: a caller that had no turn to run yet is not slow.
+const TURN: Duration = Duration::from_millis(20);
+
 impl Stalls {
     pub(crate) fn new(limits: &ConnectionLimits) -> Self {
         Self { patience: Patience::new(limits.delivery_timeout.saturating_mul(ALL)), stall: None }
     }
 
-    /// Nothing is to be read until `call` has room, unless nothing is anyway.
+    /// Stops reading until `call` has room; has no effect while reading is stopped already.
     pub(crate) fn begin(&mut self, call: &Arc<Deliveries>) {
         if self.stall.is_some() {
             return;
@@ -43,14 +49,14 @@ impl Stalls {
         self.stall = Some(Stall { call: Arc::clone(call), began, limit: Box::pin(sleep(limit)) });
     }
 
-    /// Whether nobody has to catch up.
+    /// Returns whether no caller has to catch up.
     #[inline]
     pub(crate) fn is_reading(&self) -> bool {
         self.stall.is_none()
     }
 
-    /// Ready when reading may go on. It also may when the caller took too long; the call has then failed, and is
-    /// handed back.
+    /// Returns ready when reading may go on. A caller that took too long does not stop it any longer: its call has
+    /// failed, and is handed back.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Arc<Deliveries>>> {
         let Some(Stall { call, began, limit }) = &mut self.stall else { return Poll::Ready(Ok(())) };
         let has_room = call.poll_room(cx).is_ready();
@@ -70,11 +76,60 @@ impl Stalls {
 }
 
 fn too_slow() -> Error {
-    let message = "the reader of this call's stream is too slow: others would wait for it too long";
+    let message = "the reader of this call's stream is too slow and delays other calls";
     Error::new(code::RESOURCE_EXHAUSTED, message)
 }
 
-/// How many times as patient a connection is with all callers as with one.
-const ALL: u32 = 2;
-/// However much was spent: one who only had no turn to run yet is not slow.
-const TURN: Duration = Duration::from_millis(20);
+/// The time for which a connection may still be kept from reading. Spent time comes back slowly while the connection
+/// reads.
+#[derive(Debug)]
+pub(super) struct Patience {
+    limit: Duration,
+    spent: Duration,
+    /// The moment since which spent time comes back; `None` as long as none was spent.
+    reading_since: Option<Instant>,
+}
+
+/// The seconds of reading that bring one second back, so that at most every eleventh second is lost in the long run.
+const COMES_BACK: u32 = 10;
+
+impl Patience {
+    pub(super) const fn new(limit: Duration) -> Self {
+        Self { limit, spent: Duration::ZERO, reading_since: None }
+    }
+
+    /// Returns the time that is left at `now`.
+    pub(super) fn left(&mut self, now: Instant) -> Duration {
+        if let Some(since) = self.reading_since.replace(now) {
+            self.spent = self.spent.saturating_sub(now.saturating_duration_since(since) / COMES_BACK);
+        }
+        self.limit.saturating_sub(self.spent)
+    }
+
+    /// Notes that the connection was kept from reading from `began` until `now`.
+    pub(super) fn spend(&mut self, began: Instant, now: Instant) {
+        self.spent = self.spent.saturating_add(now.saturating_duration_since(began)).min(self.limit);
+        self.reading_since = Some(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_spent_comes_back_while_the_connection_reads() {
+        let seconds = Duration::from_secs;
+        let mut patience = Patience::new(seconds(5));
+        let began = Instant::now();
+        assert_eq!(patience.left(began), seconds(5));
+        patience.spend(began, began + seconds(3));
+        assert_eq!(patience.left(began + seconds(3)), seconds(2));
+        assert_eq!(patience.left(began + seconds(13)), seconds(3));
+        assert_eq!(patience.left(began + seconds(33)), seconds(5));
+        assert_eq!(patience.left(began + seconds(1000)), seconds(5));
+        patience.spend(began, began + seconds(1000));
+        assert_eq!(patience.left(began + seconds(1000)), Duration::ZERO);
+        assert_eq!(patience.left(began + seconds(1010)), seconds(1));
+    }
+}

@@ -1,3 +1,5 @@
+//! Tests of deliveries with fast, slow and stuck readers.
+
 use std::time::Duration;
 
 use mgp_types::{BoxFuture, OutboxPort, Response, code};
@@ -45,7 +47,7 @@ fn stalls() -> Stalls {
     Stalls::new(&ConnectionLimits::default())
 }
 
-/// Waits until reading may go on; whether the caller caught up.
+/// Waits until reading may go on, and returns whether the caller caught up.
 async fn over(stalls: &mut Stalls) -> bool {
     poll_fn(|cx| stalls.poll(cx)).await.is_ok()
 }
@@ -93,7 +95,7 @@ async fn a_full_queue_has_room_again_when_half_is_taken() {
     }
 }
 
-/// A call whose caller takes one message every so many seconds, and whose queue is full.
+/// Returns a call whose queue is full, and whose caller takes one message every `seconds` seconds.
 fn slow(seconds: u64) -> (Arc<Deliveries>, JoinHandle<Outcome>) {
     let reader = reader(0);
     let deliveries = deliveries(&reader, 1, 1 << 20);

@@ -9,26 +9,26 @@ use tokio::io::AsyncWrite;
 
 use super::incoming::Incoming;
 use super::outgoing::WriteBuffer;
-use super::waiter::Waiter;
+use super::wire::Waiter;
 use crate::about::{self, Name, take_id};
 use crate::deliveries::{Outcome, Room};
 
-/// Whether frames may be taken in.
+/// The result of waiting for slow callers.
 pub(super) enum Stalled {
     No,
-    /// They may again; something may have been written.
+    /// Frames may be read again; a message may have been written.
     Over,
     Yes,
 }
 
 impl<S: RpcService> Incoming<S> {
-    /// The id of the peer's call that has `stream`.
+    /// Returns the id of the peer's call that has `stream`.
     pub(super) fn id_of_theirs(&mut self, stream: StreamId) -> Option<&Id> {
         let find = || self.waiting.find(|work| work.stream == stream).cloned();
         self.streams.id(stream, find)
     }
 
-    /// The id of our call that has `stream`.
+    /// Returns the id of our call that has `stream`.
     pub(super) fn id_of_ours(&self, stream: StreamId) -> Option<i64> {
         if stream == StreamId::STANDALONE {
             return None;
@@ -37,14 +37,14 @@ impl<S: RpcService> Incoming<S> {
         self.waiting.find_ours(is_on)
     }
 
-    /// The way back on the stream of the peer's call that a message names; `None` if it names none.
+    /// Returns the way back on the stream of the peer's call that a message names; `None` if it names no call.
     pub(super) fn theirs(&self, params: &mut Params) -> Option<Outbox> {
         let id = take_id(params)?;
         let stream = self.waiting.work(&id).map_or(StreamId::STANDALONE, |work| work.stream);
         Some(self.way_back(stream))
     }
 
-    /// Takes in a notification about a call of the peer.
+    /// Handles a notification about a call of the peer.
     pub(super) fn notified_of_theirs(&mut self, method: Method, mut params: Params, cx: &mut Context<'_>) {
         let Some(outbox) = self.theirs(&mut params) else {
             return tracing::debug!(%method, "dropping a notification about a call that it does not name");
@@ -54,7 +54,7 @@ impl<S: RpcService> Incoming<S> {
         self.notified(request, cx);
     }
 
-    /// Takes in a notification about a call of ours that came in so many bytes.
+    /// Handles a notification about a call of ours that took `bytes` bytes on the wire.
     pub(super) fn notified_of_ours(
         &mut self,
         method: Method,
@@ -88,7 +88,8 @@ impl<S: RpcService> Incoming<S> {
         self.notified(request, cx);
     }
 
-    /// What the peer tells a call that listens is for its caller, if it is followed. All else is for the service.
+    /// Hands a message of the peer for a listening call to its caller, if the call is followed; all other messages go
+    /// to the service.
     pub(super) fn told(&mut self, method: Method, mut params: Params, bytes: usize, cx: &mut Context<'_>) {
         let waiter = about::subscription(&params).and_then(|id| self.waiting.waiter(&id));
         let listener = waiter.filter(|waiter| waiter.method == Method::LISTEN);
@@ -102,7 +103,7 @@ impl<S: RpcService> Incoming<S> {
         }
     }
 
-    /// Whether a caller of ours has to catch up first. One who takes too long loses the call.
+    /// Waits for the callers that have to catch up. A caller that takes too long loses its call.
     #[inline]
     pub(super) fn poll_stalls<W>(&mut self, cx: &mut Context<'_>, writes: &mut WriteBuffer<W>) -> Stalled
     where
@@ -134,7 +135,7 @@ impl<S: RpcService> Incoming<S> {
     }
 }
 
-/// Writes a notification about the call `id`; one about a call that is over is dropped.
+/// Writes a notification about the call `id`; drops it if the call is over.
 pub(super) fn write_about<W: AsyncWrite + Unpin>(
     id: Option<&Id>,
     method: &Method,
@@ -147,7 +148,7 @@ pub(super) fn write_about<W: AsyncWrite + Unpin>(
     writes.message(|out| frame::write_notification_about(out, method, id, params));
 }
 
-/// The answer to a cancellation of a call that is over.
+/// Returns the answer to a cancellation of a call that is over.
 pub(super) fn not_active() -> Outcome {
     RawJson::from_value(&StreamCancelled::not_active())
         .map_err(|error| Error::internal("the answer is not JSON").with_source(error))

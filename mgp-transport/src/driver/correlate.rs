@@ -1,13 +1,15 @@
+//! The tables of a connection, without IO or time: waiting requests, batches, and streams of requests.
+
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use foldhash::fast::RandomState;
-use mgp_types::Id;
+use mgp_types::{Id, StreamId};
 
 use crate::about::number;
 
-/// The requests of one connection that wait for an answer, ours and the peer's apart: the same id may be
-/// in use in both directions. Knows nothing of IO or time.
+/// The requests of one connection that wait for an answer, ours and the peer's apart: the same id may be in use in both
+/// directions. The tables know nothing of IO or time.
 #[derive(Debug)]
 pub(super) struct Correlation<Waiter, Work> {
     ours: HashMap<i64, Waiter, RandomState>,
@@ -21,23 +23,23 @@ impl<Waiter, Work> Default for Correlation<Waiter, Work> {
 }
 
 impl<Waiter, Work> Correlation<Waiter, Work> {
-    /// Notes a request we sent.
+    /// Notes a request that this side sent.
     pub(super) fn sent(&mut self, id: i64, waiter: Waiter) {
         self.ours.insert(id, waiter);
     }
 
-    /// Who waits for the answer under this id. A second answer, a late one, or one to a request that was
-    /// never sent finds nobody.
+    /// Removes the waiter for the answer under this id and returns it. A second answer, a late one, and one to a
+    /// request that was never sent have no waiter.
     pub(super) fn answered(&mut self, id: &Id) -> Option<Waiter> {
         self.ours.remove(&number(id)?)
     }
 
-    /// Looks at who waits for the answer under this id.
+    /// Returns the waiter for the answer under this id.
     pub(super) fn waiter(&self, id: &Id) -> Option<&Waiter> {
         self.ours.get(&number(id)?)
     }
 
-    /// The id of the newest request of ours whose waiter is the one looked for.
+    /// Returns the id of the newest request of ours whose waiter is `sought`.
     pub(super) fn find_ours(&self, sought: impl Fn(&Waiter) -> bool) -> Option<i64> {
         self.ours.iter().filter(|(_, waiter)| sought(waiter)).map(|(id, _)| *id).max()
     }
@@ -47,27 +49,27 @@ impl<Waiter, Work> Correlation<Waiter, Work> {
         self.theirs.insert(id, work);
     }
 
-    /// Whether the peer has a request under this id in work.
+    /// Returns whether the peer has a request under this id in work.
     pub(super) fn is_in_work(&self, id: &Id) -> bool {
         self.theirs.contains_key(id)
     }
 
-    /// The work on the peer's request.
+    /// Returns the work on the peer's request.
     pub(super) fn work(&self, id: &Id) -> Option<&Work> {
         self.theirs.get(id)
     }
 
-    /// How many of the peer's requests are in work.
+    /// Returns the number of the peer's requests in work.
     pub(super) fn in_work(&self) -> usize {
         self.theirs.len()
     }
 
-    /// Ends the peer's request; `None` if it was taken back before.
+    /// Ends the peer's request; returns `None` if it was taken back before.
     pub(super) fn ended(&mut self, id: &Id) -> Option<Work> {
         self.theirs.remove(id)
     }
 
-    /// Ends the peer's request if its work is the one that is meant; another one may have the id by now.
+    /// Ends the peer's request if its work is the one that is meant; another request may have the id by now.
     pub(super) fn ended_if(&mut self, id: Id, is_meant: impl FnOnce(&Work) -> bool) -> Option<(Id, Work)> {
         match self.theirs.entry(id) {
             Entry::Occupied(known) if is_meant(known.get()) => Some(known.remove_entry()),
@@ -75,19 +77,120 @@ impl<Waiter, Work> Correlation<Waiter, Work> {
         }
     }
 
-    /// The id of the peer's request whose work is the one looked for.
+    /// Returns the id of the peer's request whose work is `sought`.
     pub(super) fn find(&self, mut sought: impl FnMut(&Work) -> bool) -> Option<&Id> {
         self.theirs.iter().find(|(_, work)| sought(work)).map(|(id, _)| id)
     }
 
-    /// Everybody who waits, when no answer will come any more.
+    /// Removes all waiters, when no answer will come any more.
     pub(super) fn lost(&mut self) -> impl Iterator<Item = Waiter> {
         self.ours.drain().map(|(_, waiter)| waiter)
     }
 
-    /// Everything in work, when nobody waits for it any more.
+    /// Removes all work, when the peer no longer waits for it.
     pub(super) fn abandoned(&mut self) -> impl Iterator<Item = Work> {
         self.theirs.drain().map(|(_, work)| work)
+    }
+}
+
+/// The id of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct BatchId(u64);
+
+/// The batches with unanswered requests: the answers of a batch go back together.
+#[derive(Debug, Default)]
+pub(super) struct Batches {
+    open: HashMap<BatchId, Answers>,
+    next: u64,
+}
+
+#[derive(Debug, Default)]
+struct Answers {
+    awaited: usize,
+    written: Vec<u8>,
+}
+
+impl Batches {
+    /// Opens a batch; it stays open until [`answered`](Self::answered) was called once for each request,
+    /// and once for the batch itself when all its requests are known.
+    pub(super) fn open(&mut self) -> BatchId {
+        let id = BatchId(self.next);
+        self.next += 1;
+        self.open.insert(id, Answers { awaited: 1, written: Vec::new() });
+        id
+    }
+
+    /// Notes that one more answer belongs to the batch.
+    pub(super) fn expect(&mut self, id: BatchId) {
+        if let Some(answers) = self.open.get_mut(&id) {
+            answers.awaited += 1;
+        }
+    }
+
+    /// Adds an answer, or none for a request that was taken back; the last one returns the whole batch.
+    pub(super) fn answered(&mut self, id: BatchId, write: impl FnOnce(&mut Vec<u8>)) -> Option<Vec<u8>> {
+        let answers = self.open.get_mut(&id)?;
+        let before = answers.written.len();
+        answers.written.push(if before == 0 { b'[' } else { b',' });
+        write(&mut answers.written);
+        if answers.written.len() == before + 1 {
+            answers.written.truncate(before);
+        }
+        answers.awaited -= 1;
+        if answers.awaited > 0 {
+            return None;
+        }
+        let mut written = self.open.remove(&id)?.written;
+        if written.is_empty() {
+            return None;
+        }
+        written.push(b']');
+        Some(written)
+    }
+}
+
+/// The requests of the peer by stream, for the few whose messages name their request.
+///
+/// A stream is searched for among all requests in work once, and not with every message on it.
+#[derive(Debug, Default)]
+pub(super) struct Streams(HashMap<StreamId, Named, RandomState>);
+
+#[derive(Debug)]
+struct Named {
+    id: Id,
+    is_subscription: bool,
+}
+
+impl Streams {
+    /// Notes the stream of a subscription, all of whose messages name it.
+    pub(super) fn subscribed(&mut self, stream: StreamId, id: Id) {
+        self.0.insert(stream, Named { id, is_subscription: true });
+    }
+
+    /// Notes the stream of a request.
+    pub(super) fn named(&mut self, stream: StreamId, id: Id) {
+        self.0.insert(stream, Named { id, is_subscription: false });
+    }
+
+    /// Returns the id of the subscription that the stream belongs to.
+    pub(super) fn subscription(&self, stream: StreamId) -> Option<&Id> {
+        self.0.get(&stream).filter(|named| named.is_subscription).map(|named| &named.id)
+    }
+
+    /// Returns the id of the request that the stream belongs to; `find` searches for it the first time.
+    pub(super) fn id(&mut self, stream: StreamId, find: impl FnOnce() -> Option<Id>) -> Option<&Id> {
+        Some(match self.0.entry(stream) {
+            Entry::Occupied(known) => &known.into_mut().id,
+            Entry::Vacant(new) => &new.insert(Named { id: find()?, is_subscription: false }).id,
+        })
+    }
+
+    /// Forgets the stream of a request that is over.
+    #[inline]
+    pub(super) fn ended(&mut self, stream: StreamId) {
+        if !self.0.is_empty() {
+            self.0.remove(&stream);
+        }
     }
 }
 
@@ -130,5 +233,42 @@ mod tests {
         assert!(table.answered(&Id::Number(1)).is_some());
         assert!(table.answered(&Id::Number(1)).is_none());
         assert!(table.answered(&Id::Number(7)).is_none());
+    }
+
+    #[test]
+    fn answers_leave_together() {
+        let mut batches = Batches::default();
+        let id = batches.open();
+        batches.expect(id);
+        batches.expect(id);
+        assert_eq!(batches.answered(id, |out| out.push(b'1')), None);
+        assert_eq!(batches.answered(id, |_| {}), None);
+        assert_eq!(batches.answered(id, |out| out.push(b'2')).as_deref(), Some(&b"[1,2]"[..]));
+    }
+
+    #[test]
+    fn a_batch_without_answers_gets_none() {
+        let mut batches = Batches::default();
+        let id = batches.open();
+        assert_eq!(batches.answered(id, |_| {}), None);
+        assert!(batches.open.is_empty());
+    }
+
+    #[test]
+    fn a_stream_is_looked_for_once_and_forgotten_with_its_request() {
+        let (mut streams, stream) = (Streams::default(), StreamId::fresh());
+        assert_eq!(streams.id(stream, || None), None);
+        assert_eq!(streams.id(stream, || Some(7.into())), Some(&7.into()));
+        assert_eq!(streams.id(stream, || unreachable!("it is known")), Some(&7.into()));
+        assert_eq!(streams.subscription(stream), None);
+        streams.ended(stream);
+        assert_eq!(streams.id(stream, || None), None);
+    }
+
+    #[test]
+    fn a_subscription_is_known_from_the_start() {
+        let (mut streams, stream) = (Streams::default(), StreamId::fresh());
+        streams.subscribed(stream, "a".into());
+        assert_eq!(streams.subscription(stream), Some(&"a".into()));
     }
 }

@@ -1,3 +1,5 @@
+//! The handling of each frame and message of a connection.
+
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
@@ -13,40 +15,36 @@ use tokio::task::{AbortHandle, JoinSet};
 use tower_service::Service;
 
 use super::about::{not_active, write_about};
-use super::batch::{BatchId, Batches};
-use super::correlate::Correlation;
+use super::correlate::{BatchId, Batches, Correlation, Streams};
 use super::outgoing::WriteBuffer;
 use super::overlong::Unclear;
-use super::queue::Queue;
-use super::streams::Streams;
-use super::task::{Report, Work};
-use super::waiter::Waiter;
-use super::wire::{Outgoing, closed};
+use super::queue::{Queue, Report, Work};
+use super::wire::{Outgoing, Waiter, closed};
 use crate::about::{self, UNNAMED};
 use crate::deliveries::Stalls;
 use crate::era::tag_subscription;
 use crate::{Accept, CatchPanic, ConnectionLimits, SettingNames};
 
-/// The heart of a connection: what each frame does, and what each message becomes.
+/// The core of a connection: it handles each frame and each message.
 pub(super) struct Incoming<S: RpcService> {
     service: CatchPanic<S>,
-    /// The way back to the peer. `None` once the connection is over.
+    /// The way back to the peer; `None` once the connection is over.
     pub(super) port: Option<Arc<dyn OutboxPort>>,
     queue: Queue,
     reports: mpsc::UnboundedSender<Report>,
     pub(super) waiting: Correlation<Waiter, InWork>,
     pub(super) streams: Streams,
-    /// Callers of ours who are to catch up before more is taken in.
+    /// The callers of ours that have to catch up before more is read.
     pub(super) stalls: Stalls,
-    /// Notifications that are still in work, at most as many as requests.
+    /// The notifications in work, at most as many as requests.
     notified: JoinSet<Result<Response, Error>>,
     batches: Batches,
     batches_allowed: bool,
     json: json::Limits,
     max_in_flight: usize,
-    /// How errors name what bounds messages.
+    /// The names by which errors call the settings for long messages.
     pub(super) setting_names: SettingNames,
-    /// What is known of a message that is not taken in.
+    /// The known facts about a message that is skipped.
     pub(super) unclear: Option<Unclear>,
 }
 
@@ -58,7 +56,7 @@ pub(super) struct InWork {
     opens: Opens,
 }
 
-/// What a request opens that lasts longer than the request.
+/// The thing that a request opens and that lasts longer than the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Opens {
     Nothing,
@@ -106,7 +104,7 @@ impl<S: RpcService> Incoming<S> {
         self.waiting.in_work()
     }
 
-    /// Does what a frame asks for.
+    /// Handles a frame.
     pub(super) fn frame<W>(&mut self, bytes: &Bytes, cx: &mut Context<'_>, writes: &mut WriteBuffer<W>)
     where
         W: AsyncWrite + Unpin,
@@ -128,7 +126,8 @@ impl<S: RpcService> Incoming<S> {
         }
     }
 
-    /// Takes what our side wants written, as long as less than `enough` bytes wait to be. Whether there may be more.
+    /// Writes the messages of our side, as long as fewer than `enough` bytes wait to be written. Returns whether there
+    /// may be more.
     pub(super) fn poll_queue<W>(
         &mut self,
         cx: &mut Context<'_>,
@@ -159,7 +158,7 @@ impl<S: RpcService> Incoming<S> {
         true
     }
 
-    /// Does what a report asks for.
+    /// Handles a report of finished work.
     #[inline]
     fn report<W: AsyncWrite + Unpin>(&mut self, report: Report, writes: &mut WriteBuffer<W>) {
         match report {
@@ -207,7 +206,7 @@ impl<S: RpcService> Incoming<S> {
         mut outcome: Result<Response, Error>,
         writes: &mut WriteBuffer<W>,
     ) {
-        // A request that was taken back is not answered, nor is another one that has its id by now.
+        // A request that was taken back gets no answer, nor does another request that has its id by now.
         let Some((id, work)) = self.waiting.ended_if(id, |work| work.stream == stream) else { return };
         self.streams.ended(stream);
         match (work.opens, &mut outcome) {
@@ -218,7 +217,7 @@ impl<S: RpcService> Incoming<S> {
         self.answer(&id, &outcome, work.batch, writes);
     }
 
-    /// Either side has opened a session; those of one revision have batches.
+    /// Notes that a side has opened a session; the sessions of one revision have batches.
     fn opened(&mut self, initialized: &RawJson) {
         let result = Object::from_raw(initialized).unwrap_or_default();
         let revision = result.text("protocolVersion");
@@ -231,7 +230,7 @@ impl<S: RpcService> Incoming<S> {
         Some(work)
     }
 
-    /// Tells the peer that nobody waits for its answer any more.
+    /// Tells the peer that the caller no longer waits for its answer.
     pub(super) fn take_back<W: AsyncWrite + Unpin>(&mut self, id: i64, writes: &mut WriteBuffer<W>) {
         let Some(waiter) = self.waiting.answered(&Id::Number(id)) else { return };
         // The specification forbids to cancel the opening of a session.
@@ -243,7 +242,7 @@ impl<S: RpcService> Incoming<S> {
         writes.message(|out| frame::write_notification(out, &Method::CANCELLED, &params));
     }
 
-    /// No answer of the peer will come any more.
+    /// Fails all calls, because no answer of the peer will come any more.
     pub(super) fn lose_answers(&mut self) {
         self.port = None;
         for waiter in self.waiting.lost() {
@@ -251,7 +250,7 @@ impl<S: RpcService> Incoming<S> {
         }
     }
 
-    /// Nobody waits for our answers any more.
+    /// Drops all work, because the peer no longer waits for answers.
     pub(super) fn close(&mut self) {
         self.lose_answers();
         for work in self.waiting.abandoned() {
@@ -334,7 +333,7 @@ impl<S: RpcService> Incoming<S> {
         let task = match self.service.poll_ready(cx) {
             Poll::Ready(Ok(())) => {
                 let mut future = Box::pin(self.service.call(request));
-                // Most calls are done when they are first looked at and need no task.
+                // Most calls are done when they are first polled, and need no task.
                 if opens != Opens::Subscription
                     && let Poll::Ready(outcome) =
                         future.as_mut().poll(&mut Context::from_waker(Waker::noop()))
@@ -350,7 +349,7 @@ impl<S: RpcService> Incoming<S> {
                 tokio::spawn(Work::new(id.clone(), stream, future, self.reports.clone()))
             }
             Poll::Ready(Err(error)) => return self.answer(&id, &Err(error), batch, writes),
-            // No capacity now: the request waits for it in a task, and the connection goes on.
+            // Without capacity the request waits in a task, and the connection goes on.
             Poll::Pending => {
                 let future = Box::pin(when_ready(self.service.clone(), request));
                 tokio::spawn(Work::new(id.clone(), stream, future, self.reports.clone()))
@@ -362,7 +361,8 @@ impl<S: RpcService> Incoming<S> {
         self.waiting.began(id, InWork { task: task.abort_handle(), batch, stream, opens });
     }
 
-    /// What a handler sent before it was done leaves before its answer, though it was done at once.
+    /// Writes the messages that a handler sent before it was done, so that they leave before its answer even if it was
+    /// done at once.
     fn send_before_answer<W>(&mut self, stream: StreamId, id: &Id, writes: &mut WriteBuffer<W>)
     where
         W: AsyncWrite + Unpin,
@@ -408,7 +408,7 @@ impl<S: RpcService> Incoming<S> {
         }
     }
 
-    /// The peer takes a request of its own back, or ends a subscription of ours.
+    /// Handles a cancellation: the peer takes a request of its own back, or ends a subscription of ours.
     fn cancelled<W: AsyncWrite + Unpin>(&mut self, params: &Params, writes: &mut WriteBuffer<W>) {
         let Some(id) = params.bytes("requestId").and_then(Id::from_json) else { return };
         if let Some(work) = self.end(&id) {

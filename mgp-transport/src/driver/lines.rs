@@ -1,37 +1,39 @@
+//! The division of a byte stream into frames, one per line, without IO.
+
 use bytes::{Buf, Bytes, BytesMut};
 
 use crate::ends::Skipped;
 use crate::memory_budget::Share;
 use crate::{ConnectionLimits, TooLong};
 
-/// Cuts a byte stream into frames, one a line. Knows nothing of IO.
+/// Divides a byte stream into frames, one per line. The division knows nothing of IO.
 ///
-/// Tolerated: CRLF, empty lines, and a byte order mark in front of the first frame. A line that is too long, or for which
-/// there is no memory, is reported when it becomes so, and when it ends. Between the two it is skipped, and nothing but its
-/// ends is kept. One that goes on and on is no message, and is reported as endless.
+/// CRLF, empty lines and a byte order mark in front of the first frame are tolerated. A line that is too long, or for
+/// which there is no memory, is reported when it becomes so, and when it ends. In between it is skipped, and only its
+/// ends are kept. A line beyond all limits is no message, and is reported as endless.
 #[derive(Debug)]
 pub(super) struct Lines {
     buffer: BytesMut,
-    /// How much of the buffer is known to hold no line end.
+    /// The number of bytes in the buffer that are known to hold no line end.
     searched: usize,
     limits: ConnectionLimits,
-    /// What the line that has begun takes of the memory for long ones.
+    /// The memory that the current line takes of the budget for long lines.
     share: Share,
-    /// What has been skipped of an overlong line, while in one.
+    /// The skipped part of an overlong line, while in one.
     skipped: Option<Skipped>,
     /// The last bytes of an overlong line that has ended.
     ended: Option<Bytes>,
     at_start: bool,
 }
 
-/// What the bytes so far amount to.
+/// The result of reading the bytes so far.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line {
     /// A whole frame.
     Frame(Bytes),
-    /// A line is not taken in, and begins like this; it is being skipped.
+    /// A line is skipped; the bytes are its beginning.
     TooLong(TooLong, Bytes),
-    /// A line that was not taken in has ended, like this.
+    /// A skipped line has ended; the bytes are its end.
     Skipped(Bytes),
     /// A line is so long that its end is not worth waiting for.
     Endless,
@@ -52,7 +54,7 @@ impl Lines {
         }
     }
 
-    /// Where to read more bytes into; there is room for at least one.
+    /// Returns the buffer to read into, with room for at least one byte.
     pub(super) fn space(&mut self) -> &mut BytesMut {
         if self.buffer.capacity() - self.buffer.len() < LEAST_READ {
             self.buffer.reserve(READ_SIZE);
@@ -60,7 +62,7 @@ impl Lines {
         &mut self.buffer
     }
 
-    /// The next frame among the bytes read so far.
+    /// Returns the next frame among the bytes read so far.
     pub(super) fn next(&mut self) -> Line {
         if let Some(last) = self.ended.take() {
             return Line::Skipped(last);
@@ -90,7 +92,7 @@ impl Lines {
         }
     }
 
-    /// What is left when no more bytes will come: a last line without an end.
+    /// Returns the rest when no more bytes will come: a last line without an end.
     pub(super) fn rest(&mut self) -> Option<Bytes> {
         let mut line = self.buffer.split();
         self.searched = 0;
@@ -111,7 +113,7 @@ impl Lines {
         let skipped = self.skipped.insert(Skipped::default());
         skipped.skip(&self.buffer);
         let first = Bytes::copy_from_slice(skipped.first());
-        // What was read of it gives its memory back at once.
+        // The memory of the skipped bytes is freed at once.
         self.buffer = BytesMut::new();
         self.share = self.limits.memory.share();
         self.searched = 0;
@@ -129,9 +131,9 @@ impl Lines {
 }
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
-/// How much is asked for at once.
+/// The number of bytes asked for in one read.
 const READ_SIZE: usize = 64 << 10;
-/// With less room than this a new buffer is taken.
+/// The least room for a read; with less, a new buffer is taken.
 const LEAST_READ: usize = 4 << 10;
 
 #[cfg(test)]

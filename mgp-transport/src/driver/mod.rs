@@ -1,16 +1,12 @@
-//! One connection: frames in, frames out, and who waits for which answer.
+//! One connection: frames in, frames out, and the requests that wait for answers.
 
 mod about;
-mod batch;
 mod correlate;
 mod incoming;
 mod lines;
 mod outgoing;
 mod overlong;
 mod queue;
-mod streams;
-mod task;
-mod waiter;
 mod wire;
 
 use std::future::Future;
@@ -33,35 +29,34 @@ use self::queue::Queue;
 pub use self::wire::Wire;
 use crate::{Accept, ConnectionLimits};
 
-/// A connection over a byte stream, one frame a line. It does its work while it is polled.
+/// A connection over a byte stream, one frame per line. The connection works while it is polled.
 ///
-/// Requests of the peer go to the service in the order they come. A call whose future is done at once is
-/// answered at once; any other goes on in a task of its own, so that work never stops the connection.
-/// Answers and notifications are written before more is read, and a peer that does not read is not read
-/// from either.
+/// Requests of the peer go to the service in the order they come. A call whose future is done at once is answered at
+/// once; any other goes on in a task of its own, so that work never stops the connection. Answers and notifications are
+/// written before more is read, and the connection does not read from a peer that does not read itself.
 ///
-/// The future ends when the peer closes the stream, or with the error that broke it. Dropping it closes
-/// the connection and aborts what is in work.
+/// The future ends when the peer closes the stream, or with the error that broke it. Dropping it closes the connection
+/// and aborts all work.
 #[must_use = "a connection does nothing unless it is polled"]
 pub struct Connection<R, W, S: RpcService> {
     reader: R,
     lines: Lines,
     writes: WriteBuffer<W>,
     incoming: Incoming<S>,
-    /// How long the peer may still read nothing.
+    /// The time limit of a peer that reads nothing.
     stalled: Option<Pin<Box<Sleep>>>,
     reading: Reading,
     limits: ConnectionLimits,
 }
 
-/// What is still expected from the peer.
+/// The state of the reading side.
 enum Reading {
     Open,
-    /// The peer sends no more; what is in work may finish until then.
+    /// The peer sends no more; calls in work may finish until then.
     Ended(Pin<Box<Sleep>>),
 }
 
-/// Opens a connection: the way to the peer, and the future that carries it.
+/// Opens a connection: returns the way to the peer, and the future that carries it.
 pub fn connect<R, W, A>(
     reader: R,
     writer: W,
@@ -98,14 +93,13 @@ where
     W: AsyncWrite + Unpin,
     S: RpcService,
 {
-    /// Reads no more of what the peer sends. What is in work may go on for `drain`, and is answered; then the
-    /// connection ends.
+    /// Stops reading from the peer. Calls in work may go on for `drain`, and are answered; then the connection ends.
     pub fn end_reading(&mut self, drain: Duration) {
         self.incoming.lose_answers();
         self.reading = Reading::Ended(Box::pin(sleep(drain)));
     }
 
-    /// Reads frames and has them answered. Whether anything came.
+    /// Reads frames and handles them. Returns whether any came.
     fn poll_frames(&mut self, cx: &mut Context<'_>) -> Result<bool, Error> {
         let mut any = false;
         loop {
@@ -143,7 +137,7 @@ where
         }
     }
 
-    /// Writes what waits. Fails when the peer has not read anything for too long; one that reads slowly is waited for.
+    /// Writes the waiting messages. Fails when the peer has read nothing for too long; a slow peer is waited for.
     fn poll_writes(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         let waiting = self.writes.unwritten();
         match self.writes.poll_drain(cx) {
@@ -201,7 +195,7 @@ where
     }
 }
 
-/// Nothing in a connection is pinned in place; the futures of its calls are boxed.
+/// A connection pins no field in place; the futures of its calls are boxed.
 impl<R, W, S: RpcService> Unpin for Connection<R, W, S> {}
 
 impl<R, W, S: RpcService> Drop for Connection<R, W, S> {

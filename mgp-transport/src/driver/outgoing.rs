@@ -1,3 +1,5 @@
+//! The buffer of messages that wait to be written, and the writer.
+
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -9,10 +11,12 @@ use tokio::io::AsyncWrite;
 pub(super) struct WriteBuffer<W> {
     writer: W,
     buffer: Vec<u8>,
-    /// How much of the buffer has been written.
+    /// The number of bytes of the buffer that are written.
     written: usize,
     unflushed: bool,
 }
+
+const KEPT_CAPACITY: usize = 256 << 10;
 
 impl<W: AsyncWrite + Unpin> WriteBuffer<W> {
     pub(super) fn new(writer: W) -> Self {
@@ -23,7 +27,7 @@ impl<W: AsyncWrite + Unpin> WriteBuffer<W> {
     pub(super) fn message(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         let mut start = self.buffer.len();
         write(&mut self.buffer);
-        // JSON allows line ends between its tokens, a line does not.
+        // JSON allows line ends between its tokens; a frame of one line does not.
         while let Some(at) = memchr::memchr2(b'\n', b'\r', &self.buffer[start..]) {
             self.buffer[start + at] = b' ';
             start += at + 1;
@@ -31,12 +35,12 @@ impl<W: AsyncWrite + Unpin> WriteBuffer<W> {
         self.buffer.push(b'\n');
     }
 
-    /// How many bytes wait.
+    /// Returns how many bytes wait.
     pub(super) fn unwritten(&self) -> usize {
         self.buffer.len() - self.written
     }
 
-    /// Writes and flushes all that waits.
+    /// Writes and flushes all waiting bytes.
     #[inline]
     pub(super) fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.buffer.is_empty() && !self.unflushed {
@@ -69,8 +73,8 @@ impl<W: AsyncWrite + Unpin> WriteBuffer<W> {
         Poll::Ready(Ok(()))
     }
 
-    /// A peer that never quite catches up must not make the buffer grow with all that it was sent. What is moved is
-    /// less than what was written since the last time.
+    /// Removes the written bytes from the buffer, so that a peer that never quite catches up does not make it grow.
+    /// Fewer bytes are moved than were written since the last time.
     fn forget_written(&mut self) {
         if self.written >= self.unwritten() {
             self.buffer.drain(..self.written);
@@ -78,13 +82,11 @@ impl<W: AsyncWrite + Unpin> WriteBuffer<W> {
         }
     }
 
-    /// Tells the peer that nothing more comes.
+    /// Tells the peer that no more messages come.
     pub(super) fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.writer).poll_shutdown(cx)
     }
 }
-
-const KEPT_CAPACITY: usize = 256 << 10;
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,4 @@
-//! What can be told of a message that is too long to be read: from its first bytes, and from its last.
+//! The known facts about a message that is too long to be read, from its first and last bytes.
 
 use mgp_types::{Id, RpcService, frame};
 use tokio::io::AsyncWrite;
@@ -8,17 +8,18 @@ use super::outgoing::WriteBuffer;
 use crate::TooLong;
 use crate::ends::{Head, head, id_at_end};
 
-/// What is known of a message that is being skipped, until its last bytes tell the rest.
+/// The known facts about a message that is being skipped, until its last bytes tell the rest.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Unclear {
-    /// It is a request or a notification.
+    /// The message is a request or a notification.
     Request(TooLong),
-    /// It may be anything.
+    /// The kind of message is unknown.
     Anything(TooLong),
 }
 
 impl<S: RpcService> Incoming<S> {
-    /// A message is not taken in, and begins like this. Who waits for it hears of it as soon as it is known who that is.
+    /// Handles the beginning of a message that is skipped. Its waiter gets the error as soon as the bytes tell which
+    /// call it belongs to.
     pub(super) fn too_long<W>(&mut self, why: TooLong, first: &[u8], writes: &mut WriteBuffer<W>)
     where
         W: AsyncWrite + Unpin,
@@ -31,7 +32,7 @@ impl<S: RpcService> Incoming<S> {
         }
     }
 
-    /// A message that was not taken in has ended, like this.
+    /// Handles the end of a message that was skipped.
     pub(super) fn skipped<W: AsyncWrite + Unpin>(&mut self, last: &[u8], writes: &mut WriteBuffer<W>) {
         match (self.unclear.take(), id_at_end(last)) {
             (Some(Unclear::Request(why)), Some(id)) => self.refuse(why, Some(&id), writes),
@@ -39,8 +40,10 @@ impl<S: RpcService> Incoming<S> {
                 self.replied(&id, Err(why.answer(self.setting_names)));
             }
             (Some(Unclear::Anything(why)), None) => self.refuse(why, None, writes),
-            // A notification is not answered.
-            (Some(Unclear::Request(why)), None) => tracing::warn!(%why, "a notification is not taken in"),
+            // A notification gets no answer.
+            (Some(Unclear::Request(why)), None) => {
+                tracing::warn!(%why, "a notification is too long and was dropped");
+            }
             (None, _) => {}
         }
     }

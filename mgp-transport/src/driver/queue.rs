@@ -1,19 +1,23 @@
+//! The messages and reports that a connection has to send, and the tasks that report.
+
 use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use mgp_types::{Error, Id, Response, StreamId};
 use tokio::sync::mpsc;
 
-use super::task::Report;
 use super::wire::Outgoing;
 
-/// What our side wants sent, in the order it was made: messages and reports come through two channels, and a report
+/// The messages of our side in the order they were made. Messages and reports come through two channels, and a report
 /// goes behind the messages that its maker sent before it.
 pub(super) struct Queue {
     messages: mpsc::Receiver<Outgoing>,
     reports: mpsc::UnboundedReceiver<Report>,
-    /// Reports, and how many messages have been taken when it is their turn.
+    /// The reports, each with the number of messages that are taken before its turn.
     reported: VecDeque<(u64, Report)>,
-    /// How many messages were taken so far.
+    /// The number of messages taken so far.
     taken: u64,
 }
 
@@ -22,11 +26,11 @@ impl Queue {
         Self { messages, reports, reported: VecDeque::new(), taken: 0 }
     }
 
-    /// The next report that has come, if it is its turn already; most often nothing was sent before it.
+    /// Returns the next report that has come, if its turn has come; most often no message was sent before it.
     #[inline]
     pub(super) fn poll_report(&mut self, cx: &mut Context<'_>) -> Poll<Report> {
         while let Poll::Ready(Some(report)) = self.reports.poll_recv(cx) {
-            // Whatever the reporter sent is in the channel by now.
+            // Every message that the reporter sent is in the channel by now.
             let ahead = self.messages.len();
             if ahead == 0 {
                 return Poll::Ready(report);
@@ -36,7 +40,7 @@ impl Queue {
         Poll::Pending
     }
 
-    /// The next report whose turn it is now.
+    /// Returns the next report whose turn it is now.
     #[inline]
     pub(super) fn due(&mut self) -> Option<Report> {
         let (turn, _) = self.reported.front()?;
@@ -46,7 +50,7 @@ impl Queue {
         self.reported.pop_front().map(|(_, report)| report)
     }
 
-    /// The next message.
+    /// Returns the next message.
     #[inline]
     pub(super) fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<Outgoing> {
         match self.messages.poll_recv(cx) {
@@ -58,13 +62,13 @@ impl Queue {
         }
     }
 
-    /// Whether no message waits.
+    /// Returns whether no message waits.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }
 
-    /// The messages that wait now.
+    /// Returns the messages that wait now.
     pub(super) fn waiting(&mut self) -> impl Iterator<Item = Outgoing> + use<> {
         let mut waiting = Vec::with_capacity(self.messages.len());
         while waiting.len() < waiting.capacity()
@@ -74,5 +78,62 @@ impl Queue {
             waiting.push(message);
         }
         waiting.into_iter()
+    }
+}
+
+/// The reports of tasks to their connection. There is at most one per request in flight in either direction.
+pub(super) enum Report {
+    /// The work on a request of the peer is done.
+    ///
+    /// The stream is part of the report, because the peer may have reused the id of a request that it took back.
+    Done { id: Id, stream: StreamId, outcome: Result<Response, Error> },
+    /// The caller no longer waits for the answer to our request.
+    Dropped { id: i64 },
+}
+
+/// The work on one request, in a task of its own. The work always reports an outcome: a task that is dropped without
+/// one, because the handler panicked, still answers the peer.
+pub(super) struct Work<F> {
+    future: Pin<Box<F>>,
+    ticket: Ticket,
+}
+
+struct Ticket {
+    id: Option<Id>,
+    stream: StreamId,
+    reports: mpsc::UnboundedSender<Report>,
+}
+
+impl<F> Work<F> {
+    pub(super) fn new(
+        id: Id,
+        stream: StreamId,
+        future: Pin<Box<F>>,
+        reports: mpsc::UnboundedSender<Report>,
+    ) -> Self {
+        Self { future, ticket: Ticket { id: Some(id), stream, reports } }
+    }
+}
+
+impl<F: Future<Output = Result<Response, Error>>> Future for Work<F> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        self.future.as_mut().poll(cx).map(|outcome| self.ticket.send(outcome))
+    }
+}
+
+impl Ticket {
+    fn send(&mut self, outcome: Result<Response, Error>) {
+        if let Some(id) = self.id.take() {
+            // Sending fails only if the connection is gone, and then nobody needs the report.
+            let _ = self.reports.send(Report::Done { id, stream: self.stream, outcome });
+        }
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        self.send(Err(Error::internal("the request handler stopped without an answer")));
     }
 }

@@ -1,3 +1,5 @@
+//! The way to the peer of a connection, as a service, and the waiters for its answers.
+
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -5,32 +7,33 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::task::{Context, Poll};
 
-use mgp_types::{BoxFuture, Error, Kind, Method, Outbox, OutboxPort, Params, Request, Response, StreamId};
+use mgp_types::{
+    BoxFuture, Error, Kind, Method, Outbox, OutboxPort, Params, RawJson, Request, Response, StreamId,
+};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 use tower_service::Service;
 
-use super::task::Report;
-use super::waiter::Answering;
+use super::queue::Report;
 use crate::deliveries::{Deliveries, Feed};
-use crate::sent::Sent;
+use crate::waiting::Sent;
 use crate::{ConnectionLimits, about};
 
 /// The way to the peer of a connection: a service that sends requests and yields the answers.
 ///
-/// Clones share the connection. Dropping the future of a call takes the request back: the peer is told
-/// with `notifications/cancelled`, and a late answer is ignored.
+/// Clones share the connection. Dropping the future of a call takes the request back: the peer gets
+/// `notifications/cancelled`, and a late answer is ignored.
 ///
-/// What the peer sends about a call goes to the call's [`outbox`](mgp_types::Context::outbox) while the future of the
-/// call is polled, and all of it before the answer. A caller that takes it slowly keeps the peer waiting, for a
+/// The peer's messages about a call go to the call's [`outbox`](mgp_types::Context::outbox) while the future of the
+/// call is polled, and all of them before the answer. A caller that takes them slowly keeps the peer waiting, for a
 /// [bounded time](ConnectionLimits::delivery_timeout).
 #[derive(Clone)]
 pub struct Wire(Arc<Shared>);
 
 struct Shared {
-    /// Messages to write. Bounded: senders wait for room.
+    /// The messages to write. The channel is bounded: senders wait for room.
     messages: mpsc::Sender<Outgoing>,
-    /// Where calls that were dropped are reported.
+    /// The reports of calls that were dropped.
     reports: mpsc::UnboundedSender<Report>,
     next_id: AtomicI64,
     limits: ConnectionLimits,
@@ -39,9 +42,9 @@ struct Shared {
 /// A message on its way out.
 pub(super) enum Outgoing {
     Notify {
-        /// The stream of the peer's call that it belongs to.
+        /// The stream of the peer's call that the message belongs to.
         stream: StreamId,
-        /// The stream of the call of ours that it is about, if it is about one.
+        /// The stream of the call of ours that the message is about, if it is about one.
         about: Option<StreamId>,
         method: Method,
         params: Params,
@@ -50,7 +53,7 @@ pub(super) enum Outgoing {
         id: i64,
         method: Method,
         params: Params,
-        /// The stream of the call of ours that this one is about, if it is about one.
+        /// The stream of the call of ours that this call is about, if it is about one.
         about: Option<StreamId>,
         answer: Answering,
     },
@@ -65,7 +68,7 @@ impl Wire {
         Self(Arc::new(Shared { messages, reports, next_id: AtomicI64::new(1), limits }))
     }
 
-    /// Whether the connection has ended.
+    /// Returns whether the connection has ended.
     pub fn is_closed(&self) -> bool {
         self.0.messages.is_closed()
     }
@@ -89,7 +92,7 @@ impl Wire {
         Box::pin(self.ask(about, method, params))
     }
 
-    /// Makes a call that nobody follows.
+    /// Makes a call without following the messages about it.
     async fn ask(self, about: Option<StreamId>, method: Method, params: Params) -> Result<Response, Error> {
         let (answer, reply) = oneshot::channel();
         let answer = Answering::Alone(answer);
@@ -99,7 +102,7 @@ impl Wire {
         Answer { wire: &self.0, id, reply }.await
     }
 
-    /// Makes a call, and delivers to `outbox` what the peer sends about it.
+    /// Makes a call, and delivers the peer's messages about it to `outbox`.
     async fn follow(self, outbox: Outbox, method: Method, params: Params) -> Result<Response, Error> {
         let deliveries = Arc::new(Deliveries::new(outbox, &self.0.limits));
         let answer = Answering::Followed(Feed::new(&deliveries));
@@ -140,7 +143,7 @@ impl OutboxPort for Wire {
         let Request { method, params, context, .. } = request;
         let about = about::own(&method, &context.outbox);
         let message = Outgoing::Notify { stream, about, method, params };
-        // With room in the queue nothing is left to wait for, and such a future is free.
+        // With room in the queue there is no wait, and a future without a wait costs nothing.
         match self.0.messages.try_send(message) {
             Ok(()) => Box::pin(Sent),
             Err(TrySendError::Full(message)) => Box::pin(self.queue(message)),
@@ -159,11 +162,11 @@ impl fmt::Debug for Wire {
     }
 }
 
-/// A call that is followed until its answer; tells the connection when nobody does any more.
+/// A call that is followed until its answer. Dropping it tells the connection that the caller no longer waits.
 struct Followed<'a> {
     wire: &'a Shared,
     id: i64,
-    /// `None` once the call has its answer.
+    /// The queue of messages; `None` once the call has its answer.
     deliveries: Option<&'a Deliveries>,
 }
 
@@ -171,13 +174,13 @@ impl Drop for Followed<'_> {
     fn drop(&mut self) {
         if let Some(deliveries) = self.deliveries {
             deliveries.close();
-            // Fails only if the connection is gone, and then there is nobody to tell.
+            // Sending fails only if the connection is gone, and then nobody needs the report.
             let _ = self.wire.reports.send(Report::Dropped { id: self.id });
         }
     }
 }
 
-/// Waits for the answer under `id`; tells the connection when nobody waits any more.
+/// The wait for the answer under `id`. Dropping it tells the connection that the caller no longer waits.
 struct Answer<'a> {
     wire: &'a Shared,
     id: i64,
@@ -195,7 +198,7 @@ impl Future for Answer<'_> {
 impl Drop for Answer<'_> {
     fn drop(&mut self) {
         if !self.reply.is_terminated() {
-            // Fails only if the connection is gone, and then there is nobody to tell.
+            // Sending fails only if the connection is gone, and then nobody needs the report.
             let _ = self.wire.reports.send(Report::Dropped { id: self.id });
         }
     }
@@ -203,4 +206,38 @@ impl Drop for Answer<'_> {
 
 pub(super) fn closed() -> Error {
     Error::disconnected("the connection is closed")
+}
+
+/// The waiter for an answer of the peer.
+pub(super) struct Waiter {
+    pub(super) method: Method,
+    pub(super) answer: Answering,
+}
+
+/// The way of the answer to its waiter.
+pub(super) enum Answering {
+    /// The answer comes alone.
+    Alone(oneshot::Sender<Result<Response, Error>>),
+    /// The answer comes behind the peer's messages about the call.
+    Followed(Feed),
+}
+
+impl Answering {
+    /// Hands the answer over. The answer is lost if the caller gives up in this moment.
+    pub(super) fn answer(self, outcome: Result<RawJson, Error>) {
+        match self {
+            Self::Alone(waiting) => {
+                let _ = waiting.send(outcome.map(Response::new));
+            }
+            Self::Followed(feed) => feed.deliveries().answer(outcome),
+        }
+    }
+
+    /// Returns the queue of messages of a followed call.
+    pub(super) fn deliveries(&self) -> Option<&std::sync::Arc<Deliveries>> {
+        match self {
+            Self::Alone(_) => None,
+            Self::Followed(feed) => Some(feed.deliveries()),
+        }
+    }
 }

@@ -1,18 +1,38 @@
 //! The two eras of MCP: sessions until 2025-11-25, requests that describe themselves from 2026-07-28.
 //!
-//! Only this module knows which era a request belongs to. Everything above reads
+//! Only this module knows the era of a request. All layers above read
 //! [`Context::session`](mgp_types::Context::session).
 
 mod client;
-mod refused;
 mod server;
-mod subscription;
+
+use mgp_types::mcp::meta::key;
+use mgp_types::{Error, Id, Object, Params};
 
 pub(crate) use self::client::Rounds;
 pub use self::client::{
     Agreement, ClientEra, ClientIdentity, ClientInbound, Era, EraFuture, EraMemory, EraMode, EraOptions,
     InboundFuture, ProbeEndedConnection, UnsupportedVersion, WireKind,
 };
-pub use self::refused::EnvelopeRefused;
 pub use self::server::{ServerEra, ServerEraFuture, ServerIdentity, VersionMismatch};
-pub use self::subscription::tag_subscription;
+
+/// The cause of an error that is about a request's envelope and not about its content: `_meta` lacks a member that
+/// every request of its era carries, or names a revision that is not served.
+///
+/// HTTP answers such a request with 400.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+#[error("the request's envelope was refused")]
+#[non_exhaustive]
+pub struct EnvelopeRefused;
+
+/// Returns the error with this cause.
+pub(super) fn refused(error: Error) -> Error {
+    error.with_source(EnvelopeRefused)
+}
+
+/// Writes the subscription that a message belongs to into its `_meta`.
+pub fn tag_subscription(params: &mut Params, id: &Id) {
+    let mut meta = params.get("_meta").and_then(|meta| Object::from_raw(&meta).ok()).unwrap_or_default();
+    meta.set(key::SUBSCRIPTION_ID, id.to_raw());
+    params.set("_meta", meta.to_raw());
+}

@@ -1,4 +1,4 @@
-//! The headers of MCP, and how they spell values that HTTP does not allow in headers.
+//! The headers of MCP, and the spelling of values that HTTP does not allow in headers.
 //!
 //! ```
 //! use mgp_transport::http::header;
@@ -22,14 +22,14 @@ pub const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-v
 pub const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 /// `Mcp-Method`: the method of the body, from 2026-07-28.
 pub const METHOD: HeaderName = HeaderName::from_static("mcp-method");
-/// `Mcp-Name`: what the method of the body is about, from 2026-07-28.
+/// `Mcp-Name`: the name of the tool, resource or prompt in the body, from 2026-07-28.
 pub const NAME: HeaderName = HeaderName::from_static("mcp-name");
 /// `Last-Event-ID`: the last event a client has seen of a stream it resumes.
 pub const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
-/// How the names of headers that mirror an argument begin.
+/// The prefix of the names of headers that mirror an argument.
 pub const PARAM_PREFIX: &str = "mcp-param-";
 
-/// The parameter that `Mcp-Name` mirrors for `method`; `None` if the method has no such header.
+/// Returns the parameter that `Mcp-Name` mirrors for `method`; `None` if the method has no such header.
 pub fn name_source(method: &str) -> Option<&'static str> {
     match method {
         "tools/call" | "prompts/get" => Some("name"),
@@ -39,9 +39,12 @@ pub fn name_source(method: &str) -> Option<&'static str> {
     }
 }
 
-/// How `text` is spelled as the value of `Mcp-Name` or `Mcp-Param-*`.
+const PREFIX: &str = "=?base64?";
+const SUFFIX: &str = "?=";
+
+/// Returns the spelling of `text` as the value of `Mcp-Name` or `Mcp-Param-*`.
 ///
-/// Visible ASCII with spaces and tabs inside stands as it is, everything else in base64; so does what
+/// Visible ASCII with spaces and tabs inside stays as it is; any other text becomes base64, and so does a text that
 /// looks like base64 already.
 pub fn encode(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
@@ -57,17 +60,17 @@ pub fn encode(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// [`encode`] as a header value.
+/// Returns [`encode`]'s spelling as a header value.
 pub fn encode_value(text: &str) -> HeaderValue {
     let value = match encode(text) {
         Cow::Borrowed(text) => HeaderValue::from_str(text),
         Cow::Owned(text) => HeaderValue::try_from(text),
     };
-    // Never empty by failure: what `encode` writes is visible ASCII.
+    // The value is never empty by failure: `encode` writes visible ASCII.
     value.unwrap_or(HeaderValue::from_static(""))
 }
 
-/// The text that a header value spells; the white space around it does not count.
+/// Returns the text that a header value spells; the white space around it does not count.
 ///
 /// # Errors
 /// The value is not ASCII, or is marked as base64 and is not the base64 of a text.
@@ -82,7 +85,7 @@ pub fn decode(value: &[u8]) -> Result<Cow<'_, str>, MalformedValue> {
     String::from_utf8(bytes).map(Cow::Owned).map_err(|_| MalformedValue::NotUtf8)
 }
 
-/// Whether a header value spells `text`.
+/// Returns whether a header value spells `text`.
 ///
 /// # Errors
 /// The value cannot be read; see [`decode`].
@@ -94,28 +97,25 @@ pub fn matches(value: &[u8], text: &str) -> Result<bool, MalformedValue> {
     decode(value).map(|decoded| decoded == text)
 }
 
-/// Why a header value could not be read.
+/// The reasons why a header value could not be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum MalformedValue {
-    /// It holds bytes that have to be spelled in base64.
+    /// The value holds bytes that have to be spelled in base64.
     #[error("the value is not visible ASCII")]
     NotAscii,
-    /// It is marked as base64 and is not.
+    /// The value is marked as base64 and is not.
     #[error("the value is not valid base64")]
     NotBase64,
-    /// Its base64 does not spell a text.
+    /// The base64 of the value does not spell a text.
     #[error("the value is not the base64 of a text")]
     NotUtf8,
 }
 
-/// What stands between the markers.
+/// Returns the text between the markers.
 fn marked(value: &[u8]) -> Option<&[u8]> {
     value.strip_prefix(PREFIX.as_bytes())?.strip_suffix(SUFFIX.as_bytes())
 }
-
-const PREFIX: &str = "=?base64?";
-const SUFFIX: &str = "?=";
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,4 @@
-//! Server-sent events, as they are written.
+//! Writing server-sent events.
 
 use std::time::Duration;
 
@@ -18,22 +18,22 @@ pub struct Event<'a> {
     pub name: Option<&'a str>,
     /// The id under which the stream can be resumed behind this event.
     pub id: Option<&'a str>,
-    /// How long to wait before connecting again.
+    /// The time to wait before connecting again.
     pub retry: Option<Duration>,
-    /// What it carries.
+    /// The content of the event.
     pub data: &'a [u8],
 }
 
 impl<'a> Event<'a> {
-    /// An event of the usual kind.
+    /// Creates an event of the usual kind.
     pub const fn message(data: &'a [u8]) -> Self {
         Self { name: None, id: None, retry: None, data }
     }
 
     /// Appends the event to `out`.
     ///
-    /// Line breaks in the data, which in JSON can only be white space, come out as `\n`. The name and the
-    /// id are the caller's and hold none.
+    /// Line breaks in the data, which in JSON can only be white space, become `\n`. The caller keeps line breaks out of
+    /// the name and the id.
     pub fn write(&self, out: &mut Vec<u8>) {
         out.reserve(self.data.len() + 64);
         if let Some(name) = self.name {

@@ -1,19 +1,16 @@
-//! Requests that take several rounds: the server answers with questions, and the client asks again with
-//! the answers (2026-07-28).
+//! Requests that take several rounds: the server answers with questions, the client sends the answers (2026-07-28).
 
-mod binding;
 mod client;
 mod seal;
 mod server;
 
-pub use self::binding::binding;
 pub use self::client::{InputFuture, InputLoop, InputLoopLayer, MAX_ROUNDS};
-pub use self::seal::{SealingKey, Unsealed};
+pub use self::seal::{SealingKey, Unsealed, binding};
 pub use self::server::{Mrtr, MrtrFuture, MrtrLayer};
 
 use mgp_types::Method;
 
-/// Whether an answer to this method may ask something in return.
+/// Returns whether an answer to this method may ask questions.
 fn may_ask(method: &Method) -> bool {
     *method == Method::TOOLS_CALL || *method == Method::PROMPTS_GET || *method == Method::RESOURCES_READ
 }

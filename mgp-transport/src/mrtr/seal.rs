@@ -1,3 +1,5 @@
+//! Sealed state: text that a client keeps for the server and can neither read nor change, and its binding.
+
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -5,53 +7,57 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+use mgp_types::{Method, Params, Principal};
+use sha2::{Digest, Sha256};
 
-/// Seals what a client keeps for the server, so that it can neither read nor change it.
+/// Seals the text that a client keeps for the server, so that the client can neither read nor change it.
 ///
-/// Instances that answer for each other need the same key. After a change of keys, what the old one sealed
-/// stays readable for as long as it is [`with_previous`](Self::with_previous).
+/// Instances that answer for each other need the same key. After a change of keys, text that the old one sealed stays
+/// readable for as long as it is [`with_previous`](Self::with_previous).
 #[derive(Clone)]
 pub struct SealingKey {
     current: XChaCha20Poly1305,
     previous: Option<XChaCha20Poly1305>,
 }
 
-/// Why something is not what this server sealed for this purpose.
+/// The reasons why a text is not one that this server sealed for this purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unsealed {
-    /// It was changed, sealed by another key, or sealed for something else.
-    #[error("the state is not one this server gave for this request")]
+    /// The text was changed, sealed by another key, or sealed for another purpose.
+    #[error("the state was not sealed by this server for this request")]
     Forged,
-    /// Its time is over.
+    /// The time of the text is over.
     #[error("the state has expired")]
     Expired,
 }
 
+const NONCE: usize = 24;
+
 impl SealingKey {
-    /// A key that only this process has.
+    /// Creates a key that only this process has.
     ///
     /// # Panics
-    /// The operating system gives no random bytes; nothing secure can be done then.
+    /// The operating system gives no random bytes, so nothing secure can be done.
     pub fn random() -> Self {
         let mut key = [0; 32];
         fill(&mut key);
         Self::new(key)
     }
 
-    /// The key made of these bytes.
+    /// Creates the key of these bytes.
     pub fn new(key: [u8; 32]) -> Self {
         Self { current: XChaCha20Poly1305::new(&key.into()), previous: None }
     }
 
-    /// Also opens what `previous` sealed.
+    /// Also opens texts that `previous` sealed.
     #[must_use]
     pub fn with_previous(mut self, previous: [u8; 32]) -> Self {
         self.previous = Some(XChaCha20Poly1305::new(&previous.into()));
         self
     }
 
-    /// Seals `content` for `purpose`; it can be opened for this long.
+    /// Seals `content` for `purpose`; it can be opened for the time `ttl`.
     pub fn seal(&self, content: &[u8], purpose: &[u8], ttl: Duration) -> String {
         self.seal_until(content, purpose, now().saturating_add(millis(ttl)))
     }
@@ -68,10 +74,10 @@ impl SealingKey {
         URL_SAFE_NO_PAD.encode(sealed)
     }
 
-    /// What was sealed for `purpose`.
+    /// Opens a text that was sealed for `purpose`.
     ///
     /// # Errors
-    /// It was not sealed by this key for this purpose, or its time is over.
+    /// This key did not seal the text for this purpose, or its time is over.
     pub fn open(&self, sealed: &str, purpose: &[u8]) -> Result<Vec<u8>, Unsealed> {
         let sealed = URL_SAFE_NO_PAD.decode(sealed).map_err(|_| Unsealed::Forged)?;
         let (nonce, cipher) = sealed.split_first_chunk::<NONCE>().ok_or(Unsealed::Forged)?;
@@ -96,7 +102,7 @@ fn fill(bytes: &mut [u8]) {
     getrandom::fill(bytes).expect("the operating system gives random bytes");
 }
 
-/// The milliseconds since 1970.
+/// Returns the milliseconds since 1970.
 fn now() -> u64 {
     millis(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
 }
@@ -105,7 +111,28 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-const NONCE: usize = 24;
+/// The parameters that may differ in each round: the answers themselves, and the members that MCP and MGP add.
+const PER_ROUND: [&str; 5] = ["_meta", "_mgp", "trace_id", "inputResponses", "requestState"];
+
+/// Returns the value that the state of a request with several rounds is bound to: a digest of the principal, the method
+/// and the parameters. It is the same in every round.
+pub fn binding(principal: Option<&Principal>, method: &Method, params: &Params) -> [u8; 32] {
+    let mut digest = Sha256::new();
+    let mut part = |bytes: &[u8]| {
+        digest.update((bytes.len() as u64).to_be_bytes());
+        digest.update(bytes);
+    };
+    part(principal.map_or("", |principal| principal.kind().as_str()).as_bytes());
+    part(principal.map_or("", Principal::as_str).as_bytes());
+    part(method.as_str().as_bytes());
+    for (name, value) in params.iter() {
+        if !PER_ROUND.contains(&&*name) {
+            part(name.as_bytes());
+            part(value.as_bytes());
+        }
+    }
+    digest.finalize().into()
+}
 
 #[cfg(test)]
 mod tests {
@@ -148,5 +175,29 @@ mod tests {
         let sealed = key.seal_until(b"x", b"", 1);
         assert_eq!(key.open(&sealed, b""), Err(Unsealed::Expired));
         assert!(key.open(&key.seal(b"x", b"", Duration::MAX), b"").is_ok());
+    }
+
+    fn of(principal: &'static str, method: &Method, params: &'static str) -> [u8; 32] {
+        binding(Some(&Principal::new(principal)), method, &Params::parse(params).unwrap())
+    }
+
+    #[test]
+    fn rounds_of_one_request_have_one_binding_and_others_have_others() {
+        let first = of("a", &Method::TOOLS_CALL, r#"{"name":"t","arguments":{"x":1}}"#);
+        let next = of(
+            "a",
+            &Method::TOOLS_CALL,
+            r#"{"name":"t","arguments":{"x":1},"_meta":{},"_mgp":{"deadline_ms":1},"trace_id":"t","inputResponses":{},"requestState":"s"}"#,
+        );
+        assert_eq!(first, next);
+        for other in [
+            of("b", &Method::TOOLS_CALL, r#"{"name":"t","arguments":{"x":1}}"#),
+            of("a", &Method::PROMPTS_GET, r#"{"name":"t","arguments":{"x":1}}"#),
+            of("a", &Method::TOOLS_CALL, r#"{"name":"t","arguments":{"x":2}}"#),
+            of("a", &Method::TOOLS_CALL, r#"{"name":"t"}"#),
+            binding(None, &Method::TOOLS_CALL, &Params::new()),
+        ] {
+            assert_ne!(first, other);
+        }
     }
 }

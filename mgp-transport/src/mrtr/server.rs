@@ -1,3 +1,5 @@
+//! The server's side: the layer that turns a handler's questions into a result, and answers into state.
+
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -27,7 +29,7 @@ impl MrtrLayer {
         Self { key, ttl: Duration::from_mins(10) }
     }
 
-    /// Gives the user this long to answer.
+    /// Sets the time that the user has to answer.
     #[must_use]
     pub fn with_ttl(mut self, ttl: Duration) -> Self {
         self.ttl = ttl;
@@ -43,13 +45,12 @@ impl<S> Layer<S> for MrtrLayer {
     }
 }
 
-/// Lets handlers ask a client that cannot be asked directly. Sits directly around the router.
+/// Lets handlers ask a client that cannot be asked directly. The layer sits directly around the router.
 ///
-/// Reads `context.session`, `context.principal` and the request's `inputResponses` and `requestState`;
-/// writes `context.input`. When the handler asked something, the questions become the result; the answers
-/// so far travel with them in the sealed state, which opens only for the same principal and the same
-/// request. Where the client can be asked directly it does nothing. It allocates once per request that may
-/// ask.
+/// The layer reads `context.session`, `context.principal` and the request's `inputResponses` and `requestState`; it
+/// writes `context.input`. When the handler asked questions, they become the result; the answers so far travel with
+/// them in the sealed state, which opens only for the same principal and the same request. Where the client can be
+/// asked directly the layer has no effect. The layer allocates once per request that may ask.
 #[derive(Debug, Clone)]
 pub struct Mrtr<S> {
     inner: S,
@@ -101,7 +102,7 @@ pin_project! {
     #[project = Projected]
     #[derive(Debug)]
     pub enum MrtrFuture<F> {
-        /// The state was not ours.
+        /// The state was not sealed by this server for this request.
         #[doc(hidden)]
         Refused { error: Option<Error> },
         /// The service behind the layer answers.
@@ -139,7 +140,7 @@ pub struct Rounds {
     sealing: Arc<MrtrLayer>,
 }
 
-/// What the state is bound to.
+/// The facts that the state is bound to.
 #[derive(Debug)]
 struct Asked {
     method: Method,
@@ -148,7 +149,7 @@ struct Asked {
 }
 
 impl Rounds {
-    /// The answers of all rounds so far; `None` in the first.
+    /// Returns the answers of all rounds so far; `None` in the first.
     fn answers(&self) -> Result<Option<Object>, Error> {
         let state = self.asked.params.get("requestState");
         let responses = self.asked.params.get("inputResponses");
@@ -175,7 +176,7 @@ impl Rounds {
         Ok(Some(answers))
     }
 
-    /// The result that asks the questions of this round; `None` if there are none.
+    /// Returns the result that asks the questions of this round; `None` if there are none.
     fn questions(&self) -> Option<Response> {
         let questions = self.exchange.take_questions();
         if questions.is_empty() {

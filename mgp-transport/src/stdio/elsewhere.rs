@@ -1,3 +1,5 @@
+//! Standard input and output on systems other than Unix.
+
 use std::io;
 
 use super::{Sink, Source};

@@ -13,12 +13,12 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 #[cfg(unix)]
 use tokio::net::{UnixStream, unix::pipe};
 
-/// Standard input and output as a byte stream.
+/// Opens standard input and output as a byte stream.
 ///
-/// Clients connect a server by pipes, or by sockets where they run on Node. Both are read without blocking
-/// and without a thread. A pipe is opened anew first, so that its non-blocking mode is ours alone and does
-/// not reach other programs that hold the other end. A terminal or a file is read by a helper thread,
-/// and so is everything on systems that are not Unix.
+/// Clients connect a server by pipes, or by sockets where they run on Node. Both are read without blocking and without
+/// a thread. A pipe is opened anew first, so that its non-blocking mode belongs to this process and does not reach
+/// other programs that hold the other end. A helper thread reads a terminal or a file, and every input on systems other
+/// than Unix.
 ///
 /// # Errors
 /// A descriptor is closed or cannot be watched.

@@ -1,3 +1,5 @@
+//! Standard input and output on Unix: pipes and sockets without a thread.
+
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -7,6 +9,9 @@ use std::os::unix::net::UnixStream as StdUnixStream;
 use tokio::net::{UnixStream, unix::pipe};
 
 use super::{Sink, Source};
+
+/// The value of `O_NONBLOCK` on Linux.
+const NON_BLOCKING: i32 = 0o4000;
 
 impl Source {
     pub(super) fn open() -> io::Result<Self> {
@@ -66,6 +71,3 @@ fn socket(descriptor: OwnedFd) -> io::Result<UnixStream> {
     socket.set_nonblocking(true)?;
     UnixStream::from_std(socket)
 }
-
-/// `O_NONBLOCK` on Linux.
-const NON_BLOCKING: i32 = 0o4000;

@@ -6,7 +6,7 @@ use tower_service::Service;
 
 use crate::doubles::*;
 
-/// A client, a gateway between, and the server behind it.
+/// Returns a client, a gateway between, and the server behind it.
 fn gateway() -> (Peer, Peer) {
     let (inbound, mut unasked) = handed();
     let (wire, server) = connected(inbound, ConnectionLimits::default());

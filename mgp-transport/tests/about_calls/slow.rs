@@ -15,7 +15,7 @@ fn limits(messages: usize, bytes: usize) -> ConnectionLimits {
     limits
 }
 
-/// A chunk of 100 bytes and more.
+/// Returns a chunk of 100 bytes and more.
 fn chunk(id: i64, index: usize) -> String {
     format!(r#""request_id":{id},"index":{index},"text":"{}""#, "x".repeat(100))
 }

@@ -1,4 +1,4 @@
-//! One connection: whose answer is whose, what comes before what, and how long a peer is waited for.
+//! One connection: which answer belongs to which call, the order of messages, and time limits.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod batches;

@@ -1,4 +1,4 @@
-//! What our side does first leaves first, however much there is: the runtime lets a task take only so much at once.
+//! The order of messages: an earlier one leaves first, even though the runtime lets a task take only so much at once.
 
 use std::collections::HashSet;
 use std::future::poll_fn;

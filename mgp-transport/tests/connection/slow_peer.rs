@@ -12,7 +12,7 @@ use crate::doubles::*;
 
 const CALL: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"blob\"}\n";
 
-/// The peer of a service that answers with a mebibyte, and the connection to it.
+/// Returns the peer of a service that answers with a mebibyte, and the connection to it.
 fn blob(
     limits: ConnectionLimits,
 ) -> (ReadHalf<DuplexStream>, WriteHalf<DuplexStream>, JoinHandle<Result<(), mgp_types::Error>>) {

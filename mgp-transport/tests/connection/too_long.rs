@@ -1,4 +1,4 @@
-//! An answer that cannot be taken in: it is longer than the connection takes, or not what it should be.
+//! Answers that are refused unread: too long for the connection, or broken.
 
 use mgp_transport::{ConnectionLimits, TooLong};
 use mgp_types::{Error, Params, Request};

@@ -1,4 +1,4 @@
-//! Messages about a call: to whom they go, and under which id ours leave.
+//! Messages about a call: their receivers, and the ids under which ours leave.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +27,7 @@ fn indices(reader: &Reader) -> Vec<usize> {
     reader.noted().iter().filter_map(index).collect()
 }
 
-/// A client, and its server, which answers in a session or without.
+/// Returns a client, and its server, which answers in a session or without.
 fn client(limits: ConnectionLimits) -> (HttpClient<Recorder>, Server, Recorder) {
     let (builder, server) = server();
     let recorder = Recorder::default();

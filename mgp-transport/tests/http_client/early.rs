@@ -1,4 +1,4 @@
-//! A server that answers before it has read what it was asked.
+//! A server that answers before it has read the request.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

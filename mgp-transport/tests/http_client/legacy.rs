@@ -1,4 +1,4 @@
-//! HTTP+SSE, as it was up to 2024-11-05.
+//! HTTP+SSE, the transport up to 2024-11-05.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The asking side of HTTP against a server that says what the test tells it to, over connections in memory.
+//! The client side of HTTP against a scripted server, over connections in memory.
 #![cfg(feature = "http-client")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -11,7 +11,7 @@ use crate::server::*;
 
 type Call = JoinHandle<Result<Response, mgp_types::Error>>;
 
-/// A call whose stream has begun as `first` says.
+/// Returns a call whose stream has begun as `first` says.
 async fn begun(first: &str) -> (HttpClient<Recorder>, Server, Call, Stream) {
     let (builder, mut server) = server();
     let client = builder.connect_with(Recorder::default()).unwrap();

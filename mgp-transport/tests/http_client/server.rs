@@ -1,4 +1,4 @@
-//! A scripted server, and a service that notes what the server sends.
+//! A scripted server, and a service that notes the server's messages.
 
 use std::convert::Infallible;
 use std::io;
@@ -23,7 +23,7 @@ use tower_service::Service;
 
 pub(crate) const URL: &str = "http://server.example/mcp";
 
-/// What the client asked, to be answered by the test.
+/// A request of the client, which the test answers.
 pub(crate) struct Exchange {
     pub(crate) head: http::request::Parts,
     pub(crate) body: Bytes,
@@ -41,7 +41,7 @@ pub(crate) struct Server {
     connections: Arc<AtomicUsize>,
 }
 
-/// A builder of clients that reach `Server` whatever the URL says.
+/// Returns a builder of clients that reach `Server` whatever the URL says.
 pub(crate) fn server() -> (HttpClientBuilder, Server) {
     server_of(URL)
 }
@@ -86,14 +86,14 @@ impl Server {
         self.connections.load(Ordering::Relaxed)
     }
 
-    /// The next request, which has this HTTP method.
+    /// Returns the next request, which has this HTTP method.
     pub(crate) async fn next_is(&mut self, method: &str) -> Exchange {
         let exchange = self.next().await;
         assert_eq!(exchange.head.method, method, "{:?}", exchange.body);
         exchange
     }
 
-    /// Nothing more is asked for a minute.
+    /// Asserts that the client sends no request for a minute.
     pub(crate) async fn is_left_alone(&mut self) {
         let more = tokio::time::timeout(Duration::from_mins(1), self.asked.recv()).await;
         if let Ok(Some(exchange)) = more {
@@ -161,7 +161,7 @@ impl Exchange {
     }
 }
 
-/// The answer `{"ok":true}` to request `id`.
+/// Returns the answer `{"ok":true}` to request `id`.
 pub(crate) fn reply(id: i64) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"ok":true}}}}"#)
 }
@@ -179,7 +179,7 @@ impl Stream {
         self.send(format!("event: message\ndata: {data}\n\n"));
     }
 
-    /// How many pieces were not taken yet.
+    /// Returns how many pieces were not taken yet.
     pub(crate) fn waiting(&self) -> usize {
         self.0.max_capacity() - self.0.capacity()
     }
@@ -202,8 +202,8 @@ impl http_body::Body for ChannelBody {
     }
 }
 
-/// Notes what the server sends. It answers calls with `{"done":true}`, but never one of `never`; `echo/*`
-/// it passes back to the server before it is done.
+/// A service that notes the server's messages. It answers calls with `{"done":true}`, but never one of `never`; it
+/// passes `echo/*` back to the server before it is done.
 #[derive(Clone, Default)]
 pub(crate) struct Recorder(Arc<Mutex<Vec<String>>>);
 
@@ -249,13 +249,13 @@ impl Service<Request> for Recorder {
     }
 }
 
-/// What never comes fails the test instead of hanging it; the clock of the tests costs no time.
+/// Waits for `coming`, and fails the test in place of hanging; the clock of the tests costs no time.
 async fn in_time<T>(coming: impl Future<Output = T>) -> T {
     let outcome = tokio::time::timeout(Duration::from_hours(1), coming).await;
     outcome.expect("it should have come long ago")
 }
 
-/// A request in a session of `revision`.
+/// Returns a request in a session of `revision`.
 pub(crate) fn within(revision: Revision, mut request: Request) -> Request {
     request.context.session = Some(Arc::new(Session::new(revision)));
     request

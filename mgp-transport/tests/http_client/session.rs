@@ -20,7 +20,7 @@ fn initialized() -> Request {
     within(REVISION, Request::notify("notifications/initialized", Params::new()))
 }
 
-/// A client whose session is open; the server has no stream of its own.
+/// Returns a client whose session is open; the server has no stream of its own.
 async fn opened(limits: ConnectionLimits) -> (HttpClient<Recorder>, Server, Recorder) {
     let (builder, mut server) = server();
     let recorder = Recorder::default();

@@ -1,4 +1,4 @@
-//! Messages about a call: under which id, and on which stream.
+//! Messages about a call: their ids and their streams.
 
 use mgp_transport::Accept;
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ async fn within<A: Accept>(peer: &Peer<A>, session: &str, body: String) -> Answe
     peer.send(Ask::post(body).with("mcp-session-id", session)).await
 }
 
-/// The next event that has a message.
+/// Returns the next event that has a message.
 async fn message(answer: &mut Answer) -> Value {
     loop {
         let event = answer.event().await.expect("an event comes");

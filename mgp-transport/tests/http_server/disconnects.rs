@@ -1,4 +1,4 @@
-//! What a client that goes away leaves behind.
+//! The remains of a client that goes away.
 
 use std::sync::atomic::Ordering;
 

@@ -1,4 +1,4 @@
-//! What the head of a request must be.
+//! The demands on the head of a request.
 
 use http::{Method, StatusCode};
 use mgp_transport::http::HttpConfig;

@@ -1,4 +1,4 @@
-//! What a peer may cost.
+//! The limits on the cost of a peer.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;

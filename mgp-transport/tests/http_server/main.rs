@@ -1,4 +1,4 @@
-//! What a server says over HTTP, in both eras.
+//! The answers of a server over HTTP, in both eras.
 #![cfg(feature = "http-server")]
 #![allow(clippy::unwrap_used, reason = "the helpers of tests are tests")]
 

@@ -39,7 +39,7 @@ impl Ask {
         Self(request).with("host", "localhost:8080")
     }
 
-    /// A POST to the endpoint with the headers of every client.
+    /// Returns a POST to the endpoint with the headers of every client.
     pub(crate) fn post(body: impl Into<Bytes>) -> Self {
         let mut ask = Self::new(Method::POST, "/mcp")
             .with("content-type", "application/json")
@@ -48,7 +48,7 @@ impl Ask {
         ask
     }
 
-    /// A call without a session, with all it needs.
+    /// Returns a call without a session, with all it needs.
     pub(crate) fn modern(method: &str, params: &str) -> Self {
         let members = params.trim_matches(['{', '}']);
         let comma = if members.is_empty() { "" } else { "," };
@@ -58,7 +58,7 @@ impl Ask {
         Self::post(body).with("mcp-protocol-version", "2026-07-28").with("mcp-method", method)
     }
 
-    /// A call of the tool `name` without a session.
+    /// Returns a call of the tool `name` without a session.
     pub(crate) fn tool(name: &str) -> Self {
         Self::modern("tools/call", &format!(r#"{{"name":"{name}"}}"#)).with("mcp-name", name)
     }
@@ -71,7 +71,7 @@ impl Ask {
         Self::new(Method::DELETE, "/mcp").with("mcp-session-id", session)
     }
 
-    /// A call in a session.
+    /// Returns a call in a session.
     pub(crate) fn call(session: &str, id: u32, method: &str, params: &str) -> Self {
         let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#);
         Self::post(body).with("mcp-session-id", session)
@@ -105,7 +105,7 @@ impl<A: Accept> Peer<A> {
         Answer { status: parts.status, headers: parts.headers, body }
     }
 
-    /// The status, and the code of the error in the body.
+    /// Returns the status, and the code of the error in the body.
     pub(crate) async fn refusal(&self, ask: Ask) -> (u16, i64) {
         let answer = self.send(ask).await;
         let status = answer.status.as_u16();
@@ -160,7 +160,7 @@ impl Answer {
         self.headers.get("content-type").is_some_and(|value| value == "text/event-stream")
     }
 
-    /// The next event that is not a comment.
+    /// Returns the next event that is not a comment.
     pub(crate) async fn event(&mut self) -> Option<Seen> {
         assert!(self.is_stream(), "{}", self.status);
         loop {

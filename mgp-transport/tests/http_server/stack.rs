@@ -16,20 +16,20 @@ use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use tower_service::Service;
 
-/// What tests and handlers tell each other.
+/// The state that tests and handlers share.
 pub(crate) struct World {
     /// Lets one handler that waits go on, per permit.
     pub(crate) gate: Semaphore,
-    /// How many handlers started, and how many were dropped before they ended.
+    /// The number of handlers that started, and of those that were dropped before they ended.
     pub(crate) started: AtomicUsize,
     pub(crate) dropped: AtomicUsize,
-    /// What was asked, in order.
+    /// The requests, in order.
     pub(crate) seen: Mutex<Vec<String>>,
     /// The way to the peer of the newest session.
     pub(crate) outbox: Mutex<Outbox>,
     /// The outbox of the newest call that streams.
     pub(crate) call: Mutex<Outbox>,
-    /// How many messages of a flood were written.
+    /// The number of messages of a flood that were written.
     pub(crate) written: AtomicUsize,
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn world() -> Arc<World> {
     })
 }
 
-/// What accepts connections to a [`Stub`] in both eras.
+/// Returns the factory of [`Stub`]s in both eras.
 pub(crate) fn accept(world: &Arc<World>) -> impl Accept + use<> {
     let offer = Offer::new(ExtensionSet::from_names(["streaming"]));
     let identity = Arc::new(ServerIdentity::new(Implementation::new("stub", "1")).with_mgp(offer));

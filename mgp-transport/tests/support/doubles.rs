@@ -73,7 +73,7 @@ impl Asked {
         let _ = self.answer.send(Ok(Response::plain(RawJson::parse(result.to_owned()).unwrap())));
     }
 
-    /// Whether nobody waits for the answer any more.
+    /// Returns whether nobody waits for the answer any more.
     pub(crate) fn is_dropped(&self) -> bool {
         self.answer.is_closed()
     }
@@ -105,7 +105,7 @@ where
     }
 }
 
-/// A message about the call that has `stream`.
+/// Returns a message about the call that has `stream`.
 pub(crate) fn about(stream: StreamId, mut request: Request) -> Request {
     request.context.outbox = Outbox::on(stream);
     request
@@ -121,7 +121,7 @@ pub(crate) struct Peer {
     writer: WriteHalf<DuplexStream>,
 }
 
-/// A connection to a [`Peer`].
+/// Returns a connection to a [`Peer`].
 pub(crate) fn connected(service: Handed, limits: ConnectionLimits) -> (Wire, Peer) {
     connected_to(&move |_: Outbox| service.clone(), limits)
 }
@@ -136,7 +136,7 @@ pub(crate) fn connected_to(
     (wire, Peer { lines: BufReader::new(reader).lines(), writer })
 }
 
-/// A connection whose service is not asked.
+/// Returns a connection whose service is not asked.
 pub(crate) fn client(limits: ConnectionLimits) -> (Wire, Peer) {
     connected(handed().0, limits)
 }
@@ -176,7 +176,7 @@ impl Peer {
         line.get("id").unwrap().to().unwrap()
     }
 
-    /// Nothing is said for a minute.
+    /// Asserts that no line comes for a minute.
     pub(crate) async fn is_quiet(&mut self) {
         if let Ok(line) = tokio::time::timeout(Duration::from_mins(1), self.lines.next_line()).await {
             panic!("{line:?}");
@@ -194,7 +194,7 @@ pub(crate) async fn settle() {
     tokio::time::sleep(Duration::from_millis(1)).await;
 }
 
-/// What never comes fails the test instead of hanging it; the clock of the tests costs no time.
+/// Waits for `coming`, and fails the test in place of hanging; the clock of the tests costs no time.
 pub(crate) async fn in_time<T>(coming: impl Future<Output = T>) -> T {
     let outcome = tokio::time::timeout(Duration::from_hours(1), coming).await;
     outcome.expect("it should have come long ago")

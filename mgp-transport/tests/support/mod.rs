@@ -106,7 +106,7 @@ impl Service<Request> for Panics {
     }
 }
 
-/// What accepts connections for [`Stub`].
+/// Returns the factory of [`Stub`]s.
 pub fn server() -> impl Accept {
     server_with(ServerIdentity::new(Implementation::new("stub", "1.0.0")))
 }
@@ -136,7 +136,7 @@ impl Peer {
         Self { reader: BufReader::new(reader).lines(), writer, connection }
     }
 
-    /// A peer whose session is open in revision 2025-11-25, and can be asked.
+    /// Returns a peer whose session is open in revision 2025-11-25, and can be asked.
     pub async fn in_session(accept: &impl Accept) -> Self {
         let mut peer = Self::of(accept);
         peer.send(INITIALIZE).await;
@@ -174,7 +174,7 @@ impl Peer {
         self.writer.shutdown().await.unwrap();
     }
 
-    /// What still comes until the connection ends.
+    /// Returns the lines that still come until the connection ends.
     pub async fn rest(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         while let Ok(Some(line)) = self.reader.next_line().await {
@@ -190,7 +190,7 @@ pub const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":"init","method":"initializ
 /// `_meta` of a stateless request, as a member.
 pub const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}},"io.modelcontextprotocol/clientInfo":{"name":"peer","version":"1"}}"#;
 
-/// A stateless request with further members of `params`.
+/// Returns a stateless request with further members of `params`.
 pub fn stateless(id: u32, method: &str, members: &str) -> String {
     let comma = if members.is_empty() { "" } else { "," };
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{members}{comma}{META}}}}}"#)

@@ -1,4 +1,4 @@
-//! An outbox that notes what comes.
+//! An outbox that notes its messages.
 #![allow(dead_code, reason = "each test uses its part")]
 
 use std::sync::Arc;
@@ -48,7 +48,7 @@ impl OutboxPort for Reader {
     }
 }
 
-/// A call whose outbox is `reader`.
+/// Returns a call whose outbox is `reader`.
 pub(crate) fn followed(reader: &Arc<Reader>) -> Request {
     let mut request = Request::call("tools/call", Params::new());
     request.context.outbox = Outbox::new(Arc::clone(reader) as _, StreamId::fresh());

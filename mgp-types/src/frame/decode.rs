@@ -1,3 +1,5 @@
+//! Decoding of frames: one scan of the bytes becomes calls, notifications and replies.
+
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -7,7 +9,7 @@ use super::spelling::{Misspelled, check_envelope, check_error, check_method, che
 use crate::json::{Limits, Object, RawJson, Scanner, scan_members, unescape};
 use crate::{Error, Id, JsonError, JsonFault, Method, Origin, Params};
 
-/// What one frame holds.
+/// The content of one frame.
 #[derive(Debug)]
 #[expect(clippy::exhaustive_enums, reason = "closed by JSON-RPC")]
 pub enum Frame {
@@ -21,25 +23,25 @@ pub enum Frame {
 #[derive(Debug)]
 #[expect(clippy::exhaustive_enums, reason = "closed by JSON-RPC")]
 pub enum Message {
-    /// A request: an answer under the same id is expected.
+    /// A request, which expects an answer under the same id.
     Call {
         /// The sender's id.
         id: Id,
-        /// What is asked for.
+        /// The method that is called.
         method: Method,
         /// The parameters.
         params: Params,
     },
-    /// A notification: no answer is expected.
+    /// A notification, which expects no answer.
     Notify {
-        /// What happened.
+        /// The name of the notification.
         method: Method,
         /// The parameters.
         params: Params,
     },
     /// The answer to a request.
     Reply {
-        /// The id of the request; `None` if the peer could not read it.
+        /// The id of the request; `None` if the peer could not read the id.
         id: Option<Id>,
         /// The result, or the peer's error.
         outcome: Result<RawJson, Error>,
@@ -50,18 +52,18 @@ pub enum Message {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Malformed {
-    /// The id it carries, as far as it could be read.
+    /// The id in the message, as far as it could be read.
     pub id: Option<Id>,
-    /// What is wrong, as the specification names it.
+    /// The error that the specification prescribes for such a message.
     pub error: Error,
-    /// Whether the sender waits for an answer. A broken notification or answer is not answered.
+    /// Whether the sender waits for an answer. A broken notification or answer gets none.
     pub answerable: bool,
 }
 
 /// Decodes one frame.
 ///
-/// The scan checks all of it (grammar, UTF-8, depth, repeated members) and splits `params` into its
-/// members; nothing is copied, and nothing is allocated for a well-formed request of usual size.
+/// The scan checks the whole frame (grammar, UTF-8, depth, repeated members) and splits `params` into its members. The
+/// scan copies nothing, and allocates nothing for a well-formed request of usual size.
 ///
 /// ```
 /// use mgp_types::frame::{Frame, Message, decode};
@@ -103,7 +105,7 @@ fn elements(scanner: &mut Scanner<'_>) -> Result<Vec<Range<usize>>, Malformed> {
     let mut first = true;
     scanner.open_array()?;
     while scanner.next_element(&mut first)? {
-        // What becomes of a message is many times as large as the shortest one.
+        // A decoded message takes many times the memory of the shortest message on the wire.
         if spans.len() == MAX_BATCH {
             let error = Error::invalid_request("a batch takes up to 1024 messages; send them in several");
             return Err(Malformed::request(None, error));
@@ -116,7 +118,7 @@ fn elements(scanner: &mut Scanner<'_>) -> Result<Vec<Range<usize>>, Malformed> {
     Ok(spans)
 }
 
-/// The members of an envelope, as the scan finds them.
+/// The members of a message, as the scan finds them.
 #[derive(Default)]
 struct Envelope {
     jsonrpc: Option<Range<usize>>,
@@ -126,9 +128,9 @@ struct Envelope {
     result: Option<Range<usize>>,
     error: Option<Range<usize>>,
     trace_id: Option<Range<usize>>,
-    /// A result or an error was begun.
+    /// Whether a result or an error was begun.
     answers: bool,
-    /// The first member that reads like another one.
+    /// The first member whose name reads like another one.
     misspelled: Option<Misspelled>,
 }
 
@@ -191,8 +193,8 @@ fn scan(scanner: &mut Scanner<'_>, bytes: &Bytes, envelope: &mut Envelope) -> Re
     scanner.end()
 }
 
-/// A message that is not JSON. One that began as an answer is none to be answered, and whoever waits for it is told; unless
-/// it is cut short, as the last one is of a connection that breaks.
+/// Returns the report of a message that is not JSON. A message that began as an answer gets no answer, and its call
+/// learns of it; a message that is cut short, like the last one of a broken connection, ends no call.
 #[cold]
 fn broken(bytes: &Bytes, envelope: &Envelope, error: JsonError) -> Malformed {
     let is_answer = envelope.answers && envelope.method.is_none() && error.fault != JsonFault::UnexpectedEnd;
@@ -202,6 +204,8 @@ fn broken(bytes: &Bytes, envelope: &Envelope, error: JsonError) -> Malformed {
         None => error.into(),
     }
 }
+
+const TRACE_ID: &str = "trace_id";
 
 #[inline]
 fn read(bytes: &Bytes, envelope: Envelope) -> Result<Message, Malformed> {
@@ -267,7 +271,7 @@ fn read(bytes: &Bytes, envelope: Envelope) -> Result<Message, Malformed> {
         let error = Error::invalid_params(misspelled.to_string());
         return Err(Malformed { id, error, answerable: !is_notification });
     }
-    // MGP §6.5 lets it stand in either place; those further in look in one.
+    // MGP §6.5 allows the trace id in either place; the layers further in look in one.
     if let Some(trace_id) = envelope.trace_id.map(|span| bytes.slice(span))
         && !params.contains(TRACE_ID)
     {
@@ -280,8 +284,6 @@ fn read(bytes: &Bytes, envelope: Envelope) -> Result<Message, Malformed> {
     }
 }
 
-const TRACE_ID: &str = "trace_id";
-
 fn method(quoted: &[u8]) -> Option<Method> {
     let inner = quoted.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
     if inner.contains(&b'\\') {
@@ -290,7 +292,7 @@ fn method(quoted: &[u8]) -> Option<Method> {
     std::str::from_utf8(inner).ok().map(Method::new)
 }
 
-/// The peer's error with its code, message and data untouched.
+/// Reads the peer's error and keeps its code, message and data untouched.
 fn peer_error(bytes: &[u8]) -> Error {
     let Ok(object) = Object::parse(Bytes::copy_from_slice(bytes)) else {
         return Error::misbehaved("the answer's error is not an object");

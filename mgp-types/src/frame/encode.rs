@@ -1,3 +1,5 @@
+//! Encoding of messages: members are spliced into JSON-RPC frames without a copy in between.
+
 use crate::json::write_string;
 use crate::{Error, Id, Method, Params, Response};
 
@@ -15,9 +17,13 @@ pub fn write_notification(out: &mut Vec<u8>, method: &Method, params: &Params) {
     write_method(out, method, params);
 }
 
+/// The member that names the call that a message is about.
+const REQUEST_ID: &str = "request_id";
+
 /// Appends a notification [about the call](Method::is_about_a_call) `id` to `out`, without a line end.
 ///
-/// The call is named in front of `params`, in place of a `request_id` that they may hold from elsewhere.
+/// The message names the call in front of `params`; a `request_id` in `params` is dropped, because the id may come from
+/// another connection.
 pub fn write_notification_about(out: &mut Vec<u8>, method: &Method, id: &Id, params: &Params) {
     if params.contains(REQUEST_ID) {
         let mut unnamed = params.clone();
@@ -30,7 +36,7 @@ pub fn write_notification_about(out: &mut Vec<u8>, method: &Method, id: &Id, par
     id.write(out);
     let members = out.len();
     params.write(out);
-    // What was an object of its own goes on with the one that was begun.
+    // The object continues with members of its own, so the comma has to follow.
     if out[members + 1..].trim_ascii_start() == b"}" {
         out.truncate(members);
         out.push(b'}');
@@ -50,7 +56,7 @@ pub fn write_reply(out: &mut Vec<u8>, id: &Id, response: &Response) {
     out.push(b'}');
 }
 
-/// Appends an error to `out`, without a line end; without `id` if that of the request could not be read.
+/// Appends an error to `out`, without a line end. `id` is `None` if the id of the request could not be read.
 pub fn write_error(out: &mut Vec<u8>, id: Option<&Id>, error: &Error) {
     out.extend_from_slice(br#"{"jsonrpc":"2.0""#);
     if let Some(id) = id {
@@ -77,9 +83,6 @@ fn write_method(out: &mut Vec<u8>, method: &Method, params: &Params) {
     }
     out.push(b'}');
 }
-
-/// What names the call that a message is about.
-const REQUEST_ID: &str = "request_id";
 
 #[cfg(test)]
 mod tests {

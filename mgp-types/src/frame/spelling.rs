@@ -1,9 +1,8 @@
-//! Names that only look like those of the protocol: what a lenient reader would take for a member or a method that a strict
-//! one does not see.
+//! Names that only look like names of the protocol: a lenient reader takes them for members that a strict one ignores.
 //!
-//! What is known is data: the shapes of `mcp::shape`, which the types of the bodies give, and the names of `mgp::members`.
-//! Arguments of tools, schemas and other opaque values are stepped over. A member that is spelled as the protocol spells it
-//! costs comparisons and allocates nothing.
+//! The known names are data: the shapes of `mcp::shape`, which the types of the bodies define, and the names of
+//! `mgp::members`. The walk steps over arguments of tools, schemas and other opaque values. A member that is spelled as
+//! the protocol spells it costs comparisons and no allocation.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,7 +15,7 @@ use crate::mcp::shape::Shape;
 use crate::mgp::{self, members};
 use crate::{Error, Params, RawJson, folded};
 
-/// A name that reads like one the protocol knows, and is another.
+/// A name that reads like a name of the protocol and is spelled otherwise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Misspelled {
     what: What,
@@ -29,6 +28,8 @@ enum What {
     Member,
     Method,
 }
+
+const LONGEST_SHOWN: usize = 64;
 
 impl fmt::Display for Misspelled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -45,14 +46,12 @@ impl fmt::Display for Misspelled {
     }
 }
 
-const LONGEST_SHOWN: usize = 64;
-
-/// Refuses a result with a member that a lenient reader takes for another one of the protocol.
+/// Refuses a result with a member that a lenient reader takes for another member of the protocol.
 ///
-/// A frame says nothing of the request that it answers, so this is for whoever knows the request.
+/// A frame does not name the method of the request that it answers, so the caller of the method runs this check.
 ///
 /// # Errors
-/// The peer misbehaved: a member at any level that the protocol knows is not spelled as the protocol spells it.
+/// The peer misbehaved: a member that the protocol knows, at any level, is not spelled as the protocol spells it.
 ///
 /// ```
 /// use mgp_types::{Method, RawJson, frame};
@@ -74,7 +73,13 @@ pub fn check_result(method: &crate::Method, result: &RawJson) -> Result<(), Erro
         .map_err(|misspelled| Error::misbehaved(format!("in the answer, {misspelled}")))
 }
 
-/// Refuses params with a member that a lenient reader takes for another one of the protocol.
+/// The members that MGP adds to objects of MCP.
+const ADDED: &[&str] = &["_meta", mgp::MEMBER, mgp::LEGACY_MEMBER];
+/// The further member that MGP adds to params.
+const IN_PARAMS: &[&str] = &[TRACE_ID];
+const TRACE_ID: &str = "trace_id";
+
+/// Refuses params with a member that a lenient reader takes for another member of the protocol.
 pub(super) fn check_params(method: &crate::Method, params: &Params) -> Result<(), Misspelled> {
     if params.is_empty() {
         return Ok(());
@@ -93,18 +98,18 @@ pub(super) fn check_params(method: &crate::Method, params: &Params) -> Result<()
     Ok(())
 }
 
-/// Refuses an error with a member that a lenient reader takes for another one of the protocol.
+/// Refuses an error with a member that a lenient reader takes for another member of the protocol.
 pub(super) fn check_error(error: &[u8]) -> Result<(), Misspelled> {
     check_value(error, Shape::Names(&["code", "message", "data"]))
 }
 
-/// Refuses a member of a message that is none of JSON-RPC's and reads like one.
+/// Refuses a member of a message that is no member of JSON-RPC and reads like one.
 #[cold]
 pub(super) fn check_envelope(name: &[u8]) -> Result<(), Misspelled> {
     Name::of(name).check(&["jsonrpc", "id", "method", "params", "result", "error", TRACE_ID])
 }
 
-/// Refuses a method that is none of the protocol's and reads like one.
+/// Refuses a method that is no method of the protocol and reads like one.
 #[cold]
 pub(super) fn check_method(name: &str) -> Result<(), Misspelled> {
     let known = [method::NAMES, notification_name::NAMES, mgp::method::NAMES];
@@ -116,18 +121,12 @@ pub(super) fn check_method(name: &str) -> Result<(), Misspelled> {
     checked.map_err(|misspelled| Misspelled { what: What::Method, ..misspelled })
 }
 
-/// What is known of a message of another protocol.
+/// Returns the shape of the params of a method that MCP does not define.
 fn other(is_mgp: bool) -> Shape {
     Shape::Names(if is_mgp { members::NAMES } else { &[] })
 }
 
-/// What MGP adds to objects of MCP.
-const ADDED: &[&str] = &["_meta", mgp::MEMBER, mgp::LEGACY_MEMBER];
-/// What params may have besides.
-const IN_PARAMS: &[&str] = &[TRACE_ID];
-const TRACE_ID: &str = "trace_id";
-
-/// Checks a value that was scanned before.
+/// Checks a value whose grammar was checked before.
 fn check_value(bytes: &[u8], shape: Shape) -> Result<(), Misspelled> {
     match shape {
         Shape::Opaque => Ok(()),
@@ -135,7 +134,7 @@ fn check_value(bytes: &[u8], shape: Shape) -> Result<(), Misspelled> {
     }
 }
 
-/// Returns the shape of the value of a member, whose name is as it was scanned.
+/// Returns the shape of the value of a member. `name` holds the bytes between the quotes, with their escapes.
 fn member(name: &[u8], escaped: bool, shape: Shape, besides: &[&'static str]) -> Result<Shape, Misspelled> {
     let name = if escaped { Cow::Owned(unescape(name)) } else { Cow::Borrowed(name) };
     if let Some(found) = find(shape, &name) {
@@ -154,8 +153,8 @@ fn member(name: &[u8], escaped: bool, shape: Shape, besides: &[&'static str]) ->
     Ok(Shape::Opaque)
 }
 
-/// A name that is none of those known, and how a lenient reader takes it. It is folded once, however many names it is
-/// compared with: a message may have very many members.
+/// A name that is not among the known ones, and its folded form. The name is folded once, however many names it is
+/// compared with, because a message may have very many members.
 struct Name<'a> {
     spelled: Cow<'a, str>,
     read: Cow<'a, str>,
@@ -172,7 +171,7 @@ impl<'a> Name<'a> {
         Self { spelled, read }
     }
 
-    /// Refuses the name if it reads like one of these; they are ASCII.
+    /// Refuses the name if it reads like one of `known`, which are ASCII.
     fn check(&self, known: &[&'static str]) -> Result<(), Misspelled> {
         known.iter().try_for_each(|known| self.check_one(known))
     }
@@ -194,7 +193,7 @@ impl<'a> Name<'a> {
     }
 }
 
-/// Returns the shape of the member of exactly this name.
+/// Returns the shape of the member that is called exactly `name`.
 fn find(shape: Shape, name: &[u8]) -> Option<Shape> {
     match shape {
         Shape::Object(members) => {
@@ -216,7 +215,7 @@ fn find(shape: Shape, name: &[u8]) -> Option<Shape> {
     }
 }
 
-/// Walks over a value that is known to be JSON.
+/// A walk over a value whose grammar was checked before.
 struct Walk<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -280,7 +279,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Steps over one value, whatever is in it.
+    /// Steps over one value of any kind.
     fn skip(&mut self) {
         let mut open = 0_usize;
         loop {

@@ -1,3 +1,5 @@
+//! JSON objects of which only the top-level members are known.
+
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
@@ -13,8 +15,8 @@ use super::{JsonError, JsonFault, Limits, RawJson};
 
 /// A JSON object of which only the top-level members are known, each as a slice of the bytes it came in.
 ///
-/// Reading a member is a search among a few spans, replacing one leaves the others untouched, and writing
-/// an unchanged object is one copy. Member names are unique: a repeated one is refused by the scanner.
+/// Reading a member is a search among a few spans, replacing one leaves the others untouched, and writing an unchanged
+/// object is one copy. Member names are unique: the scanner refuses a repeated one.
 ///
 /// ```
 /// use mgp_types::{Object, RawJson};
@@ -29,10 +31,11 @@ use super::{JsonError, JsonFault, Limits, RawJson};
 pub struct Object {
     /// The bytes that all spans point into.
     frame: Bytes,
-    /// Where the whole object lies in `frame`; empty for one that was built member by member.
+    /// The span of the whole object in `frame`; empty for an object that was built member by member.
     whole: Span,
     members: SmallVec<[Member; 4]>,
-    /// Members set since, by name; they come before `members`. Clones share them until one is changed.
+    /// The members that were set later, by name. They count before `members`. Clones share them until one clone is
+    /// changed.
     changes: Option<Arc<Changes>>,
 }
 
@@ -42,18 +45,18 @@ pub(crate) struct Member {
     pub(crate) value: Span,
 }
 
-/// Rare, so the object holds one pointer to them.
+/// The changes of an object. They are rare, so the object holds one pointer to them.
 type Changes = SmallVec<[Change; 2]>;
 
 #[derive(Clone)]
 struct Change {
     name: Box<str>,
-    /// `None` removes the member.
+    /// The new value; `None` removes the member.
     value: Option<RawJson>,
 }
 
 impl Object {
-    /// An object without members.
+    /// Creates an object without members.
     pub fn new() -> Self {
         Self::default()
     }
@@ -73,7 +76,7 @@ impl Object {
         Ok(Self::from_scan(frame, whole, members))
     }
 
-    /// The top-level members of `raw`.
+    /// Reads the top-level members of `raw`.
     ///
     /// # Errors
     /// `raw` is not an object.
@@ -81,7 +84,7 @@ impl Object {
         Self::parse(raw.to_bytes())
     }
 
-    /// The object that `value` is written as.
+    /// Writes `value` as an object.
     ///
     /// # Errors
     /// `value` cannot be written, or is not written as an object.
@@ -90,12 +93,12 @@ impl Object {
         Self::from_raw(&raw).map_err(serde::ser::Error::custom)
     }
 
-    /// Takes over what a scan of `frame` found.
+    /// Creates an object of the spans that a scan of `frame` found.
     pub(crate) fn from_scan(frame: Bytes, whole: Span, members: SmallVec<[Member; 4]>) -> Self {
         Self { frame, whole, members, changes: None }
     }
 
-    /// The member called `name`.
+    /// Returns the member called `name`.
     pub fn get(&self, name: &str) -> Option<RawJson> {
         match self.changed(name) {
             Some(change) => change.value.clone(),
@@ -103,7 +106,7 @@ impl Object {
         }
     }
 
-    /// The bytes of the member called `name`.
+    /// Returns the bytes of the member called `name`.
     pub fn bytes(&self, name: &str) -> Option<&[u8]> {
         match self.changed(name) {
             Some(change) => change.value.as_ref().map(RawJson::as_bytes),
@@ -111,7 +114,7 @@ impl Object {
         }
     }
 
-    /// The member called `name` as text; `None` if it is missing or not a string.
+    /// Returns the member called `name` as text; `None` if the member is missing or no string.
     pub fn text(&self, name: &str) -> Option<Cow<'_, str>> {
         let quoted = self.bytes(name)?;
         let inner = quoted.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
@@ -121,17 +124,17 @@ impl Object {
         serde_json::from_slice(quoted).ok().map(Cow::Owned)
     }
 
-    /// Whether there is a member called `name`.
+    /// Returns whether the object has a member called `name`.
     pub fn contains(&self, name: &str) -> bool {
         self.bytes(name).is_some()
     }
 
-    /// Whether there are no members.
+    /// Returns whether the object has no members.
     pub fn is_empty(&self) -> bool {
         self.iter().next().is_none()
     }
 
-    /// The members in order.
+    /// Returns the members in order.
     pub fn iter(&self) -> impl Iterator<Item = (Cow<'_, str>, RawJson)> {
         let kept = self.members.iter().filter_map(|member| match self.change_of(member) {
             Some(change) => change.value.clone().map(|value| (self.name(member), value)),
@@ -140,7 +143,7 @@ impl Object {
         kept.chain(self.added().map(|(name, value)| (Cow::Borrowed(name), value.clone())))
     }
 
-    /// The members as they came: the name between its quotes, whether it has escapes, and the value.
+    /// Returns the members as they came: the name between its quotes, whether the name has escapes, and the value.
     pub(crate) fn scanned(&self) -> impl Iterator<Item = (&[u8], bool, &[u8])> {
         let bytes = |span: &Span| &self.frame[range(span)];
         self.members
@@ -148,19 +151,19 @@ impl Object {
             .map(move |member| (bytes(&member.key.span), member.key.escaped, bytes(&member.value)))
     }
 
-    /// Sets the member called `name`, in its old place if it was there, else at the end.
+    /// Sets the member called `name`, in its old place if the object has it, else at the end.
     pub fn set(&mut self, name: &str, value: RawJson) {
         self.change(name, Some(value));
     }
 
-    /// Takes the member called `name` out.
+    /// Removes the member called `name` and returns its value.
     pub fn remove(&mut self, name: &str) -> Option<RawJson> {
         let old = self.get(name)?;
         self.change(name, None);
         Some(old)
     }
 
-    /// The object as a typed value.
+    /// Returns the object as a typed value.
     ///
     /// # Errors
     /// The object does not have the shape of `T`.
@@ -171,7 +174,7 @@ impl Object {
         }
     }
 
-    /// The object as one value; no copy is made of an unchanged one.
+    /// Returns the object as one JSON value. An unchanged object is not copied.
     pub fn to_raw(&self) -> RawJson {
         if self.unchanged().is_some() {
             return RawJson::from_valid(self.frame.slice(range(&self.whole)));
@@ -181,7 +184,7 @@ impl Object {
         RawJson::from_valid(out)
     }
 
-    /// How many bytes [`write`](Self::write) appends, about: names that have to be escaped are longer.
+    /// Returns about how many bytes [`write`](Self::write) appends; names that need escapes are longer.
     pub fn written_bytes(&self) -> usize {
         let set = self.changes.iter().flat_map(|changes| changes.iter()).map(|change| {
             let value = change.value.as_ref().map_or(0, |value| value.as_bytes().len());
@@ -213,7 +216,7 @@ impl Object {
             if member.key.escaped {
                 super::write_string(out, &self.name(member));
             } else {
-                // As it came, with the quotes around it.
+                // The name stays as it came, with the quotes around it.
                 let Span { start, end } = member.key.span;
                 out.extend_from_slice(&self.frame[start as usize - 1..=end as usize]);
             }
@@ -237,12 +240,12 @@ impl Object {
         self.changes.as_ref()?.iter().find(|change| &*change.name == name)
     }
 
-    /// What became of a member that came with the frame.
+    /// Returns the change of a member that came with the frame.
     fn change_of(&self, member: &Member) -> Option<&Change> {
         self.changes.as_ref()?.iter().find(|change| self.is_called(member, &change.name))
     }
 
-    /// The members that did not come with the frame.
+    /// Returns the members that did not come with the frame.
     fn added(&self) -> impl Iterator<Item = (&str, &RawJson)> {
         self.changes.iter().flat_map(|changes| changes.iter()).filter_map(|change| {
             let value = change.value.as_ref()?;
@@ -282,14 +285,14 @@ impl Object {
 }
 
 impl fmt::Debug for Object {
-    /// Shows the names only: values may hold secrets and reach logs.
+    /// Shows the names only: values may hold secrets, and the text may reach logs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.iter().map(|(name, _)| name)).finish()
     }
 }
 
 impl PartialEq for Object {
-    /// Whether both write the same bytes.
+    /// Returns whether both objects write the same bytes.
     fn eq(&self, other: &Self) -> bool {
         self.to_raw() == other.to_raw()
     }
@@ -308,7 +311,7 @@ impl<'de> serde::Deserialize<'de> for Object {
     }
 }
 
-/// Scans the object at the current place and notes its members.
+/// Scans the object at the current offset and notes its members.
 pub(crate) fn scan_members(
     scanner: &mut Scanner<'_>,
     members: &mut SmallVec<[Member; 4]>,

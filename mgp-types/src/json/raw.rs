@@ -1,16 +1,19 @@
+//! JSON values as the bytes they arrived in, and the error of bytes that are no JSON.
+
 use std::fmt;
 
 use bytes::Bytes;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer};
 use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
+use thiserror::Error;
 
-use super::{JsonError, Limits, scan, write_string};
+use super::{Limits, scan, write_string};
 
 /// One JSON value, known to be valid, held as the bytes it arrived in.
 ///
-/// A `RawJson` is a reference-counted slice: cloning it or cutting it out of a frame copies nothing.
-/// It keeps the whole frame alive, so what outlives a request is [`detached`](Self::detached) first.
+/// A `RawJson` is a reference-counted slice: cloning it or cutting it out of a frame copies nothing. The slice keeps
+/// its whole frame alive, so a value that outlives its request is [`detached`](Self::detached) first.
 ///
 /// ```
 /// use mgp_types::RawJson;
@@ -43,38 +46,38 @@ impl RawJson {
         serde_json::to_vec(value).map(Self::from_valid)
     }
 
-    /// A JSON string.
+    /// Returns `text` as a JSON string.
     pub fn from_text(text: &str) -> Self {
         let mut out = Vec::with_capacity(text.len() + "\"\"".len());
         write_string(&mut out, text);
         Self::from_valid(out)
     }
 
-    /// Takes bytes that the caller wrote as one JSON value, member by member.
+    /// Takes over bytes that the caller wrote as one JSON value, member by member.
     ///
-    /// For results written on the hot path; anything that came from elsewhere is [parsed](Self::parse).
-    /// Debug builds check the bytes.
+    /// This serves results on the hot path; bytes from elsewhere are [parsed](Self::parse). Debug builds check the
+    /// bytes.
     pub fn from_written(bytes: Vec<u8>) -> Self {
         debug_assert!(scan::value(&bytes, Limits::default()).is_ok(), "what was written is not JSON");
         Self(bytes.into())
     }
 
-    /// Takes bytes that the caller has scanned or written as JSON.
+    /// Takes over bytes that the caller has scanned or written as JSON.
     pub(crate) fn from_valid(bytes: impl Into<Bytes>) -> Self {
         Self(bytes.into())
     }
 
-    /// `null`.
+    /// Returns `null`.
     pub const fn null() -> Self {
         Self(Bytes::from_static(b"null"))
     }
 
-    /// `{}`.
+    /// Returns `{}`.
     pub const fn empty_object() -> Self {
         Self(Bytes::from_static(b"{}"))
     }
 
-    /// The value as a typed one.
+    /// Reads the value as a `T`.
     ///
     /// # Errors
     /// The JSON does not have the shape of `T`.
@@ -82,7 +85,7 @@ impl RawJson {
         serde_json::from_slice(&self.0)
     }
 
-    /// The value as a typed one that may borrow from this one.
+    /// Reads the value as a `T` that may borrow from this value.
     ///
     /// # Errors
     /// The JSON does not have the shape of `T`.
@@ -90,39 +93,39 @@ impl RawJson {
         serde_json::from_slice(&self.0)
     }
 
-    /// The text of a JSON string, or `None` for any other value.
+    /// Returns the text of a JSON string; `None` for any other value.
     pub fn to_text(&self) -> Option<String> {
         if self.0.first() == Some(&b'"') { self.to().ok() } else { None }
     }
 
-    /// The bytes of the value.
+    /// Returns the bytes of the value.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// The bytes of the value, to share.
+    /// Returns the bytes of the value as a shared slice.
     pub fn to_bytes(&self) -> Bytes {
         self.0.clone()
     }
 
-    /// A copy that no longer keeps the frame it came in alive.
+    /// Returns a copy that does not keep the frame alive in which the value came.
     pub fn detached(&self) -> Self {
         Self(Bytes::copy_from_slice(&self.0))
     }
 
-    /// Whether the value is an object.
+    /// Returns whether the value is an object.
     pub fn is_object(&self) -> bool {
         self.0.first() == Some(&b'{')
     }
 
-    /// Whether the value is `null`.
+    /// Returns whether the value is `null`.
     pub fn is_null(&self) -> bool {
         &self.0[..] == b"null"
     }
 }
 
 impl fmt::Display for RawJson {
-    /// Writes the value as the JSON that it is; `{:#}` writes it over several lines, indented.
+    /// Writes the JSON of the value; `{:#}` writes one member per line, indented.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let json = std::str::from_utf8(&self.0).map_err(|_| fmt::Error)?;
         if f.alternate() { write_indented(f, json) } else { f.write_str(json) }
@@ -137,8 +140,11 @@ impl fmt::Debug for RawJson {
     }
 }
 
-/// Writes valid JSON with each member and element on a line of its own. Nothing else of it is changed: a
-/// `serde_json::Value` in between would sort the members and round the numbers.
+/// The spaces by which `{:#}` indents each level.
+const INDENT: usize = 2;
+
+/// Writes valid JSON with each member and element on a line of its own. The rest stays as it is: a `serde_json::Value`
+/// in between would sort the members and round the numbers.
 fn write_indented(f: &mut fmt::Formatter<'_>, json: &str) -> fmt::Result {
     let mut depth = 0;
     let mut rest = json;
@@ -178,9 +184,6 @@ fn string_length(json: &str) -> usize {
     end.map_or(json.len(), |end| end + "\"\"".len())
 }
 
-/// How many spaces a level of `{:#}` has.
-const INDENT: usize = 2;
-
 impl From<Box<RawValue>> for RawJson {
     fn from(value: Box<RawValue>) -> Self {
         Self(Bytes::from(Box::<str>::from(value).into_boxed_bytes()))
@@ -189,7 +192,7 @@ impl From<Box<RawValue>> for RawJson {
 
 impl Serialize for RawJson {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // Only `RawValue` may write bytes as they are; building one costs a scan, no copy.
+        // Only `RawValue` may write bytes as they are; building one costs a scan and no copy.
         let value: &RawValue = serde_json::from_slice(&self.0).map_err(S::Error::custom)?;
         value.serialize(serializer)
     }
@@ -199,6 +202,41 @@ impl<'de> Deserialize<'de> for RawJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Box::<RawValue>::deserialize(deserializer).map(Self::from)
     }
+}
+
+/// The fault for which bytes were refused as JSON, and its offset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("{fault} at byte {offset}")]
+#[non_exhaustive]
+pub struct JsonError {
+    /// The kind of fault.
+    pub fault: JsonFault,
+    /// The offset in bytes at which the scanner noticed the fault.
+    pub offset: usize,
+}
+
+/// The kinds of fault for which bytes are refused as JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum JsonFault {
+    /// The bytes end inside a value.
+    #[error("unexpected end of JSON")]
+    UnexpectedEnd,
+    /// The bytes have a character where JSON does not allow it.
+    #[error("invalid JSON")]
+    Syntax,
+    /// The bytes are not UTF-8, or an escape names half a character.
+    #[error("invalid unicode")]
+    Unicode,
+    /// The bytes are longer than 4 GiB.
+    #[error("JSON too long")]
+    TooLong,
+    /// The value nests more arrays and objects than [`Limits`](super::Limits) allows.
+    #[error("JSON nested too deeply")]
+    TooDeep,
+    /// An object names the same member twice; two readers may take different values.
+    #[error("duplicate object member")]
+    DuplicateMember,
 }
 
 #[cfg(test)]

@@ -1,3 +1,5 @@
+//! The scanner: one walk over JSON that checks grammar, UTF-8, depth and repeated names, and builds nothing.
+
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -7,22 +9,22 @@ use smallvec::SmallVec;
 use super::text::{plain_prefix, unescape};
 use super::{JsonError, JsonFault};
 
-/// Bounds on the JSON that is accepted.
+/// The bounds on JSON that is accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// How many arrays and objects may be open at once.
+    /// The number of arrays and objects that may be open at once.
     pub max_depth: u16,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        // The depth at which serde_json itself stops: what passes here can be read as a typed value.
+        // serde_json stops at this depth, so a value within the limits can be read as a typed one.
         Self { max_depth: 120 }
     }
 }
 
-/// Checks that `bytes` hold exactly one value and says where it lies.
+/// Checks that `bytes` hold exactly one value and returns its range.
 pub(crate) fn value(bytes: &[u8], limits: Limits) -> Result<Range<usize>, JsonError> {
     let mut scanner = Scanner::new(bytes, limits);
     scanner.start()?;
@@ -31,24 +33,24 @@ pub(crate) fn value(bytes: &[u8], limits: Limits) -> Result<Range<usize>, JsonEr
     Ok(span.start as usize..span.end as usize)
 }
 
-/// Where something lies in the bytes. Frames are far below 4 GiB; [`Scanner::start`] refuses longer ones.
+/// A range of the scanned bytes. Frames are far below 4 GiB; [`Scanner::start`] refuses longer ones.
 pub(crate) type Span = Range<u32>;
 
-/// A member name: its bytes between the quotes, and whether they contain escapes.
+/// A member name: the span between its quotes, and whether it has escapes.
 #[derive(Debug, Clone)]
 pub(crate) struct Key {
     pub(crate) span: Span,
     pub(crate) escaped: bool,
 }
 
-/// An object being scanned: which of the noted names are its own.
+/// An object that is being scanned, and the place of its names among the noted names.
 pub(crate) struct OpenObject<'a> {
     names_from: usize,
     many: Option<HashSet<Cow<'a, [u8]>>>,
     first: bool,
 }
 
-/// Walks JSON once. It checks grammar, UTF-8, depth and repeated names, and builds nothing.
+/// A single walk over JSON, which checks grammar, UTF-8, depth and repeated names, and builds nothing.
 pub(crate) struct Scanner<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -56,13 +58,16 @@ pub(crate) struct Scanner<'a> {
     names: SmallVec<[Name; 16]>,
 }
 
+/// The number of members up to which all pairs of names are compared.
+const FEW: usize = 32;
+
 impl<'a> Scanner<'a> {
     #[inline]
     pub(crate) fn new(bytes: &'a [u8], limits: Limits) -> Self {
         Self { bytes, at: 0, depth_left: limits.max_depth, names: SmallVec::new() }
     }
 
-    /// Checks the bytes as a whole and steps to the first value.
+    /// Checks the length and the encoding of the bytes and steps to the first value.
     pub(crate) fn start(&mut self) -> Result<(), JsonError> {
         if let Err(error) = std::str::from_utf8(self.bytes) {
             return Err(JsonError { fault: JsonFault::Unicode, offset: error.valid_up_to() });
@@ -74,7 +79,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// The byte at the current place.
+    /// Returns the byte at the current offset.
     #[inline]
     pub(crate) fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
@@ -118,21 +123,21 @@ impl<'a> Scanner<'a> {
         Ok(span(start, end))
     }
 
-    /// Checks that nothing is left.
+    /// Checks that no bytes are left.
     pub(crate) fn end(&self) -> Result<(), JsonError> {
         if self.at == self.bytes.len() { Ok(()) } else { Err(self.fault(JsonFault::Syntax)) }
     }
 
-    /// Steps over `{`. Read the members with [`next_key`](Self::next_key).
+    /// Steps over `{`. [`next_key`](Self::next_key) reads the members.
     pub(crate) fn open_object(&mut self) -> Result<OpenObject<'a>, JsonError> {
         self.expect(b'{')?;
         self.descend()?;
         Ok(OpenObject { names_from: self.names.len(), many: None, first: true })
     }
 
-    /// The next member's name, with the scanner at its value; `None` behind the closing brace.
+    /// Returns the next member's name, with the scanner at its value; `None` behind the closing brace.
     ///
-    /// The white space behind the brace is left for the caller: the object's end is where the scanner is.
+    /// The white space behind the brace stays unread, so that the scanner stands at the object's end.
     pub(crate) fn next_key(&mut self, object: &mut OpenObject<'a>) -> Result<Option<Key>, JsonError> {
         match self.peek() {
             Some(b'}') => {
@@ -160,13 +165,13 @@ impl<'a> Scanner<'a> {
         Ok(Some(key))
     }
 
-    /// Steps over `[`. Read the elements with [`next_element`](Self::next_element).
+    /// Steps over `[`. [`next_element`](Self::next_element) steps to the elements.
     pub(crate) fn open_array(&mut self) -> Result<(), JsonError> {
         self.expect(b'[')?;
         self.descend()
     }
 
-    /// Whether another element follows, with the scanner at it; `false` behind the closing bracket.
+    /// Returns whether another element follows, with the scanner at it; `false` behind the closing bracket.
     pub(crate) fn next_element(&mut self, first: &mut bool) -> Result<bool, JsonError> {
         match self.peek() {
             Some(b']') => {
@@ -186,7 +191,7 @@ impl<'a> Scanner<'a> {
         Ok(true)
     }
 
-    /// The offset the scanner has reached.
+    /// Returns the offset that the scanner has reached.
     pub(crate) fn offset(&self) -> usize {
         self.at
     }
@@ -222,7 +227,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Steps over a string and says whether it contains escapes.
+    /// Steps over a string and returns whether it has escapes.
     #[inline]
     fn string(&mut self) -> Result<bool, JsonError> {
         self.expect(b'"')?;
@@ -234,7 +239,7 @@ impl<'a> Scanner<'a> {
         self.rest_of_string()
     }
 
-    /// Steps over a string from its first byte that is not plain.
+    /// Steps over the rest of a string, from its first byte that is not plain.
     #[cold]
     fn rest_of_string(&mut self) -> Result<bool, JsonError> {
         loop {
@@ -273,7 +278,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The UTF-16 code unit of the `\uXXXX` at the current place.
+    /// Reads the UTF-16 code unit of the `\uXXXX` at the current offset.
     fn unit(&mut self) -> Result<u32, JsonError> {
         let Some(digits) = self.bytes.get(self.at + 2..self.at + 6) else {
             return Err(self.fault(JsonFault::UnexpectedEnd));
@@ -343,8 +348,8 @@ impl<'a> Scanner<'a> {
             }
         }
         if known.len() == FEW {
-            // Comparing each with each is fastest for the few members an object has, and quadratic for the
-            // thousands a hostile one may have.
+            // Comparing all pairs is fastest for the few members of a usual object, and quadratic for the thousands of
+            // a hostile one.
             object.many = Some(known.iter().map(|name| self.name(&name.key)).chain([text]).collect());
             self.names.truncate(object.names_from);
         } else {
@@ -364,7 +369,7 @@ struct Name {
     key: Key,
 }
 
-/// Tells most names apart in one comparison: the length, the first and the last bytes.
+/// Returns a number that differs for most names: the length, the first and the last bytes.
 fn fingerprint(name: &[u8]) -> u64 {
     let (head, tail) = match (name.first_chunk::<4>(), name.last_chunk::<4>()) {
         (Some(head), Some(tail)) => (u32::from_le_bytes(*head), u32::from_le_bytes(*tail)),
@@ -377,9 +382,6 @@ fn fingerprint(name: &[u8]) -> u64 {
 fn span(start: usize, end: usize) -> Span {
     start as u32..end as u32
 }
-
-/// Up to how many members the names are compared each with each.
-const FEW: usize = 32;
 
 #[cfg(test)]
 mod tests {

@@ -1,3 +1,5 @@
+//! JSON strings: escaping, unescaping, and the search for the characters that need it.
+
 use crate::hex;
 
 /// Appends `text` as a JSON string.
@@ -31,7 +33,7 @@ pub fn write_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// The text between the quotes of a string that was scanned, without its escapes.
+/// Returns the text of a scanned string, without its escapes. `raw` holds the bytes between the quotes.
 pub(crate) fn unescape(raw: &[u8]) -> Vec<u8> {
     let mut quoted = Vec::with_capacity(raw.len() + 2);
     quoted.push(b'"');
@@ -40,7 +42,8 @@ pub(crate) fn unescape(raw: &[u8]) -> Vec<u8> {
     serde_json::from_slice::<String>(&quoted).map_or_else(|_| raw.to_vec(), String::into_bytes)
 }
 
-/// How many leading bytes are neither quote, backslash nor control character; eight at a time.
+/// Returns how many leading bytes are neither quote, backslash nor control character. The search looks at eight bytes
+/// at a time.
 #[inline]
 pub(super) fn plain_prefix(bytes: &[u8]) -> usize {
     const ONES: u64 = 0x0101_0101_0101_0101;

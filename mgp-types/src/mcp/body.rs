@@ -1,8 +1,9 @@
-//! Objects of the wire as structs, with what each revision lacks noted beside each member.
+//! The macro that defines objects of the wire as structs, and the fitting of a body to a revision.
 
 use serde::de::{Error, MapAccess};
 
 use super::map::Name;
+use crate::{Id, RawJson, Revision};
 
 /// Defines an object of the wire.
 ///
@@ -28,7 +29,8 @@ use super::map::Name;
 /// * `[since R, or value]`: and from `R` on it is required, so that fitting fills `value` in;
 /// * `[since R, before Q only predicate]`: and revisions before `Q` allow only some values.
 ///
-/// `pub struct Name, fit by method {` calls `self.method(revision)` before the gates, for what no gate can say.
+/// `pub struct Name, fit by method {` calls `self.method(revision)` before the gates, for changes that no gate can
+/// express.
 macro_rules! body {
     (
         $(#[$attribute:meta])*
@@ -137,7 +139,7 @@ macro_rules! field_type {
     (nullable $type:ty) => { Option<$type> };
 }
 
-/// What is read from the wire for a field.
+/// The type that is read from the wire for a field.
 macro_rules! slot_type {
     (required $type:ty) => { $type };
     (optional $type:ty) => { Option<$type> };
@@ -156,7 +158,7 @@ macro_rules! write_field {
     };
 }
 
-/// Turns what was read into the field.
+/// Turns the value that was read into the field.
 macro_rules! finish_field {
     (required $slot:ident $wire:literal) => {
         $slot.ok_or_else(|| serde::de::Error::missing_field($wire))?
@@ -206,7 +208,7 @@ macro_rules! gate {
 macro_rules! constructor {
     ($name:ident [] [$($init:tt)*]) => {
         impl $name {
-            /// One without any member.
+            /// Creates the value without any member.
             pub const fn new() -> Self {
                 Self { $($init)* extra: $crate::mcp::Extra::new() }
             }
@@ -220,7 +222,7 @@ macro_rules! constructor {
     };
     ($name:ident [$($argument:ident: $argument_type:ty,)+] [$($init:tt)*]) => {
         impl $name {
-            /// One with the members that are always required.
+            /// Creates the value with the members that are always required.
             pub fn new($($argument: impl Into<$argument_type>),+) -> Self {
                 Self { $($init)* extra: $crate::mcp::Extra::new() }
             }
@@ -271,7 +273,7 @@ where
     Ok(())
 }
 
-/// Reads the member that tells which kind of object this is, and checks that it is the expected kind.
+/// Reads the member that names the kind of the object, and checks that the object is of the expected kind.
 pub(super) fn read_tag<'de, A: MapAccess<'de>>(
     slot: &mut Option<&'static str>,
     name: &'static str,
@@ -287,4 +289,57 @@ pub(super) fn read_tag<'de, A: MapAccess<'de>>(
     }
     *slot = Some(expected);
     Ok(())
+}
+
+/// A body that can be made legal for an older or newer revision.
+///
+/// Fitting removes members that the revision does not define, fills in required members that have a default, and
+/// replaces content types that the revision lacks by a text block that says so. Members that no revision defines stay.
+pub trait ForRevision {
+    /// Fits the value to `revision` in place.
+    fn fit(&mut self, revision: Revision);
+
+    /// Returns the value fitted to `revision`.
+    #[must_use]
+    fn for_revision(mut self, revision: Revision) -> Self
+    where
+        Self: Sized,
+    {
+        self.fit(revision);
+        self
+    }
+}
+
+/// Implements [`ForRevision`] for types that are the same in every revision.
+macro_rules! same_in_every_revision {
+    ($($name:ty),* $(,)?) => {
+        $(impl $crate::mcp::ForRevision for $name {
+            fn fit(&mut self, _: $crate::Revision) {}
+        })*
+    };
+}
+pub(super) use same_in_every_revision;
+
+same_in_every_revision!(String, Box<str>, bool, i64, Id, RawJson);
+
+impl<T: ForRevision> ForRevision for Option<T> {
+    fn fit(&mut self, revision: Revision) {
+        if let Some(value) = self {
+            value.fit(revision);
+        }
+    }
+}
+
+impl<T: ForRevision> ForRevision for Vec<T> {
+    fn fit(&mut self, revision: Revision) {
+        for value in self {
+            value.fit(revision);
+        }
+    }
+}
+
+impl<T: ForRevision> ForRevision for Box<T> {
+    fn fit(&mut self, revision: Revision) {
+        (**self).fit(revision);
+    }
 }

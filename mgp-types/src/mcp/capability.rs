@@ -1,16 +1,16 @@
-//! What a client or a server says it can do.
+//! The capabilities that clients and servers declare.
 
 use super::Map;
 use super::body::{body, builders};
 use crate::RawJson;
 
 body! {
-    /// A capability without members of its own: to be there is to be supported.
+    /// A capability without members of its own; its presence declares the support.
     pub struct Marker {}
 }
 
 body! {
-    /// Roots: the client can be asked for its directories.
+    /// Roots: the client tells the server its directories.
     pub struct RootsCapability {
         /// Whether the client tells when the list changes.
         optional list_changed: bool = "listChanged" [until V2025_11_25];
@@ -24,11 +24,11 @@ builders! {
 }
 
 body! {
-    /// Sampling: the client can be asked to let its model answer.
+    /// Sampling: the client's model answers requests of the server.
     pub struct SamplingCapability {
-        /// `includeContext` beyond `none` is supported.
+        /// The support of `includeContext` beyond `none`.
         optional context: Marker = "context" [since V2025_11_25];
-        /// `tools` and `toolChoice` are supported.
+        /// The support of `tools` and `toolChoice`.
         optional tools: Marker = "tools" [since V2025_11_25];
     }
 }
@@ -41,11 +41,11 @@ builders! {
 }
 
 body! {
-    /// Elicitation: the client can be asked to ask its user.
+    /// Elicitation: the client asks its user for the server.
     pub struct ElicitationCapability {
-        /// By a form; supported as well if neither member is there.
+        /// Elicitation by a form; also supported if neither member is there.
         optional form: Marker = "form" [since V2025_11_25];
-        /// By a page that the user visits.
+        /// Elicitation by a page that the user visits.
         optional url: Marker = "url" [since V2025_11_25];
     }
 }
@@ -58,12 +58,12 @@ builders! {
 }
 
 impl ElicitationCapability {
-    /// Whether forms are supported: said so, or nothing said at all.
+    /// Returns whether forms are supported: the capability names them, or names no kind at all.
     pub const fn supports_form(&self) -> bool {
         self.form.is_some() || self.url.is_none()
     }
 
-    /// Whether visiting a page is supported.
+    /// Returns whether visiting a page is supported.
     pub const fn supports_url(&self) -> bool {
         self.url.is_some()
     }
@@ -72,9 +72,9 @@ impl ElicitationCapability {
 body! {
     /// Tasks of the revision 2025-11-25, as a client supports them.
     pub struct ClientTasksCapability {
-        /// `tasks/list` is supported.
+        /// The support of `tasks/list`.
         optional list: Marker = "list";
-        /// `tasks/cancel` is supported.
+        /// The support of `tasks/cancel`.
         optional cancel: Marker = "cancel";
         /// The requests that can run as a task.
         optional requests: ClientTaskRequests = "requests";
@@ -137,9 +137,9 @@ builders! {
 body! {
     /// Tasks of the revision 2025-11-25, as a server supports them.
     pub struct ServerTasksCapability {
-        /// `tasks/list` is supported.
+        /// The support of `tasks/list`.
         optional list: Marker = "list";
-        /// `tasks/cancel` is supported.
+        /// The support of `tasks/cancel`.
         optional cancel: Marker = "cancel";
         /// The requests that can run as a task.
         optional requests: ServerTaskRequests = "requests";
@@ -183,20 +183,20 @@ builders! {
 }
 
 body! {
-    /// What a client can do; not a closed set.
+    /// The capabilities of a client; an open set.
     ///
-    /// `extensions` is written for every revision: older ones let unknown capabilities pass, and that is how
-    /// peers find out about extensions there.
+    /// `extensions` is written for every revision: older revisions let unknown capabilities pass, and peers find out
+    /// about extensions that way.
     pub struct ClientCapabilities {
         /// Capabilities outside the specification, by name.
         optional experimental: Map<RawJson> = "experimental";
-        /// Roots.
+        /// The support of roots.
         optional roots: RootsCapability = "roots";
-        /// Sampling.
+        /// The support of sampling.
         optional sampling: SamplingCapability = "sampling";
-        /// Elicitation.
+        /// The support of elicitation.
         optional elicitation: ElicitationCapability = "elicitation" [since V2025_06_18];
-        /// Experimental tasks.
+        /// The support of the experimental tasks.
         optional tasks: ClientTasksCapability = "tasks" [only V2025_11_25];
         /// The settings of the extensions, by extension id.
         optional extensions: Map<RawJson> = "extensions";
@@ -217,7 +217,7 @@ builders! {
 body! {
     /// A list that the server offers.
     pub struct ListCapability {
-        /// Whether the server tells when the list changes.
+        /// Whether the server sends a notification when the list changes.
         optional list_changed: bool = "listChanged";
     }
 }
@@ -233,7 +233,7 @@ body! {
     pub struct ResourcesCapability {
         /// Whether single resources can be subscribed to.
         optional subscribe: bool = "subscribe";
-        /// Whether the server tells when the list changes.
+        /// Whether the server sends a notification when the list changes.
         optional list_changed: bool = "listChanged";
     }
 }
@@ -246,23 +246,23 @@ builders! {
 }
 
 body! {
-    /// What a server can do; not a closed set.
+    /// The capabilities of a server; an open set.
     ///
     /// `extensions` is written for every revision, as in [`ClientCapabilities`].
     pub struct ServerCapabilities {
         /// Capabilities outside the specification, by name.
         optional experimental: Map<RawJson> = "experimental";
-        /// Log messages.
+        /// The support of log messages.
         optional logging: Marker = "logging";
-        /// Completion of arguments.
+        /// The support of completion of arguments.
         optional completions: Marker = "completions" [since V2025_03_26];
-        /// Prompts.
+        /// The support of prompts.
         optional prompts: ListCapability = "prompts";
-        /// Resources.
+        /// The support of resources.
         optional resources: ResourcesCapability = "resources";
-        /// Tools.
+        /// The support of tools.
         optional tools: ListCapability = "tools";
-        /// Experimental tasks.
+        /// The support of the experimental tasks.
         optional tasks: ServerTasksCapability = "tasks" [only V2025_11_25];
         /// The settings of the extensions, by extension id.
         optional extensions: Map<RawJson> = "extensions";

@@ -23,7 +23,7 @@ body! {
 }
 
 union! {
-    /// Whose argument is completed.
+    /// The prompt or resource template whose argument is completed.
     pub enum Reference by "type" {
         /// A prompt.
         Prompt(PromptReference) = "ref/prompt",
@@ -37,13 +37,13 @@ body! {
     pub struct CompletionArgument {
         /// The name of the argument.
         required name: String = "name";
-        /// What has been typed so far.
+        /// The text that has been typed so far.
         required value: String = "value";
     }
 }
 
 body! {
-    /// What else is known when an argument is completed.
+    /// The values that are known already when an argument is completed.
     pub struct CompletionContext {
         /// The arguments already given.
         optional arguments: Map<String> = "arguments";
@@ -61,11 +61,11 @@ body! {
     pub struct CompleteParams {
         /// Metadata.
         optional meta: Meta = "_meta";
-        /// Whose argument is completed.
+        /// The prompt or resource template whose argument is completed.
         required reference: Reference = "ref";
-        /// The argument.
+        /// The argument to complete.
         required argument: CompletionArgument = "argument";
-        /// What else is known.
+        /// The values that are known already.
         optional context: CompletionContext = "context" [since V2025_06_18];
     }
 }
@@ -82,7 +82,7 @@ body! {
     pub struct Completion {
         /// The values, at most a hundred.
         required values: Vec<String> = "values";
-        /// How many values there are in all.
+        /// The number of all values that there are.
         optional total: i64 = "total";
         /// Whether there are more values than these.
         optional has_more: bool = "hasMore";
@@ -99,7 +99,7 @@ builders! {
 body! {
     /// The result of `completion/complete`.
     pub struct CompleteResult {
-        /// How to read the result.
+        /// The kind of result; absent means complete.
         optional result_type: ResultType = "resultType" [since V2026_07_28, or ResultType::Complete];
         /// The values.
         required completion: Completion = "completion";

@@ -1,13 +1,13 @@
-//! Content blocks: what tools return, prompts hold and models read and write.
+//! Content blocks: the pieces that tools return, prompts hold and models read and write.
 
 use super::body::{body, builders};
-use super::open_enum::open_enum;
+use super::union::open_enum;
 use super::union::union;
 use super::{Icon, Meta, Number, ResourceContents};
 use crate::{RawJson, Revision};
 
 open_enum! {
-    /// Who speaks in a conversation.
+    /// The speaker in a conversation.
     pub enum Role {
         /// The user.
         User = "user",
@@ -17,13 +17,13 @@ open_enum! {
 }
 
 body! {
-    /// Hints about how to use or show something.
+    /// Hints about the use and display of a content.
     pub struct Annotations {
-        /// Whom it is meant for.
+        /// The audience of the content.
         optional audience: Vec<Role> = "audience";
-        /// How important it is, from 0 to 1.
+        /// The importance of the content, from 0 to 1.
         optional priority: Number = "priority";
-        /// When it was last modified, in ISO 8601.
+        /// The time of the last change, in ISO 8601.
         optional last_modified: String = "lastModified" [since V2025_06_18];
     }
 }
@@ -45,20 +45,20 @@ union! {
         Image(ImageContent) = "image",
         /// Sound.
         Audio(AudioContent) = "audio" [since V2025_03_26],
-        /// A resource that can be read.
+        /// A resource that the client can read.
         ResourceLink(Box<ResourceLink>) = "resource_link" [since V2025_06_18],
-        /// A resource, read.
+        /// A resource with its contents.
         Resource(Box<EmbeddedResource>) = "resource",
     }
 }
 
 impl ContentBlock {
-    /// A block of text.
+    /// Creates a block of text.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(TextContent::new(text))
     }
 
-    /// The text of a block of text.
+    /// Returns the text of a block of text.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(content) => Some(&content.text),
@@ -66,7 +66,7 @@ impl ContentBlock {
         }
     }
 
-    /// The text that stands in for content that the peer's revision lacks.
+    /// Returns the text that replaces content that the peer's revision lacks.
     fn left_out(&self, revision: Revision) -> Self {
         Self::text(match self {
             Self::ResourceLink(link) => {
@@ -89,18 +89,18 @@ union! {
         Audio(AudioContent) = "audio" [since V2025_03_26],
         /// The model's wish to call a tool.
         ToolUse(ToolUseContent) = "tool_use" [since V2025_11_25],
-        /// What a tool returned.
+        /// The result of a tool.
         ToolResult(ToolResultContent) = "tool_result" [since V2025_11_25],
     }
 }
 
 impl SamplingContent {
-    /// A block of text.
+    /// Creates a block of text.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(TextContent::new(text))
     }
 
-    /// The text of a block of text.
+    /// Returns the text of a block of text.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(content) => Some(&content.text),
@@ -108,7 +108,7 @@ impl SamplingContent {
         }
     }
 
-    /// The text that stands in for content that the peer's revision lacks.
+    /// Returns the text that replaces content that the peer's revision lacks.
     pub(super) fn left_out(&self, revision: Revision) -> Self {
         Self::text(match self {
             Self::Audio(audio) => audio.left_out(revision),
@@ -129,7 +129,7 @@ body! {
     pub struct TextContent("type": "text") {
         /// The text.
         required text: String = "text";
-        /// Hints about how to use it.
+        /// Hints about the use of the content.
         optional annotations: Box<Annotations> = "annotations";
         /// Metadata.
         optional meta: Meta = "_meta" [since V2025_06_18];
@@ -150,7 +150,7 @@ body! {
         required data: String = "data";
         /// The media type of the image.
         required mime_type: String = "mimeType";
-        /// Hints about how to use it.
+        /// Hints about the use of the content.
         optional annotations: Box<Annotations> = "annotations";
         /// Metadata.
         optional meta: Meta = "_meta" [since V2025_06_18];
@@ -171,7 +171,7 @@ body! {
         required data: String = "data";
         /// The media type of the sound.
         required mime_type: String = "mimeType";
-        /// Hints about how to use it.
+        /// Hints about the use of the content.
         optional annotations: Box<Annotations> = "annotations";
         /// Metadata.
         optional meta: Meta = "_meta" [since V2025_06_18];
@@ -192,15 +192,15 @@ impl AudioContent {
 }
 
 body! {
-    /// A resource that can be read, not necessarily one of the server's list.
+    /// A link to a resource that can be read, not necessarily one of the server's list.
     pub struct ResourceLink("type": "resource_link") {
-        /// Where the resource is.
+        /// The URI of the resource.
         required uri: String = "uri";
         /// The name for programs.
         required name: String = "name";
         /// The name for people.
         optional title: String = "title";
-        /// What the resource holds.
+        /// The description of the resource.
         optional description: String = "description";
         /// The media type.
         optional mime_type: String = "mimeType";
@@ -208,7 +208,7 @@ body! {
         optional size: i64 = "size";
         /// Images for a user interface.
         optional icons: Vec<Icon> = "icons" [since V2025_11_25];
-        /// Hints about how to use it.
+        /// Hints about the use of the content.
         optional annotations: Box<Annotations> = "annotations";
         /// Metadata.
         optional meta: Meta = "_meta";
@@ -247,7 +247,7 @@ body! {
     pub struct EmbeddedResource("type": "resource") {
         /// The contents.
         required resource: ResourceContents = "resource";
-        /// Hints about how to use it.
+        /// Hints about the use of the content.
         optional annotations: Box<Annotations> = "annotations";
         /// Metadata.
         optional meta: Meta = "_meta" [since V2025_06_18];
@@ -282,7 +282,7 @@ body! {
 }
 
 body! {
-    /// What a tool returned to the model.
+    /// The result of a tool, for the model.
     pub struct ToolResultContent("type": "tool_result") {
         /// The id of the matching use.
         required tool_use_id: String = "toolUseId";

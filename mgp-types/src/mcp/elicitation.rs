@@ -1,8 +1,8 @@
 //! Elicitation: a server asks the user of its client.
 
 use super::body::{body, builders};
-use super::open_enum::open_enum;
 use super::task::TaskMetadata;
+use super::union::open_enum;
 use super::union::union;
 use super::{FormSchema, Map, Meta};
 use crate::RawJson;
@@ -10,19 +10,19 @@ use crate::RawJson;
 union! {
     /// The params of `elicitation/create`.
     pub enum ElicitParams by "mode" else "form" {
-        /// By a form.
+        /// A question by a form.
         Form(ElicitFormParams) = "form",
-        /// By a page that the user visits.
+        /// A question by a page that the user visits.
         Url(ElicitUrlParams) = "url",
     }
 }
 
 open_enum! {
-    /// How the user is asked; absent means by a form.
+    /// The way in which the user is asked; absent means by a form.
     pub enum ElicitMode {
-        /// By a form.
+        /// The user fills in a form.
         Form = "form",
-        /// By a page that the user visits.
+        /// The user visits a page.
         Url = "url",
     }
 }
@@ -34,9 +34,9 @@ body! {
         optional meta: Meta = "_meta" [until V2025_11_25];
         /// The wish to run the request as a task.
         optional task: TaskMetadata = "task" [only V2025_11_25];
-        /// How the user is asked.
+        /// The way in which the user is asked.
         optional mode: ElicitMode = "mode" [since V2025_11_25];
-        /// What the user is told.
+        /// The message to the user.
         required message: String = "message";
         /// The form.
         required requested_schema: FormSchema = "requestedSchema";
@@ -56,11 +56,11 @@ body! {
         optional meta: Meta = "_meta" [until V2025_11_25];
         /// The wish to run the request as a task.
         optional task: TaskMetadata = "task" [only V2025_11_25];
-        /// What the user is told.
+        /// The message to the user.
         required message: String = "message";
-        /// The id by which the server tells that the user is done; required in 2025-11-25.
+        /// The id by which the server reports that the user is done; required in 2025-11-25.
         optional elicitation_id: String = "elicitationId" [only V2025_11_25];
-        /// The page.
+        /// The URL of the page.
         required url: String = "url";
     }
 }
@@ -72,13 +72,13 @@ builders! {
 }
 
 open_enum! {
-    /// What the user did.
+    /// The action of a user who was asked a question.
     pub enum ElicitAction {
-        /// Filled in the form, or agreed to visit the page.
+        /// The user filled in the form, or agreed to visit the page.
         Accept = "accept",
-        /// Said no.
+        /// The user said no.
         Decline = "decline",
-        /// Closed the question without an answer.
+        /// The user closed the question without an answer.
         Cancel = "cancel",
     }
 }
@@ -86,7 +86,7 @@ open_enum! {
 body! {
     /// The result of `elicitation/create`.
     pub struct ElicitResult {
-        /// What the user did.
+        /// The action of the user.
         required action: ElicitAction = "action";
         /// The fields of the form: texts, numbers, booleans and arrays of texts.
         optional content: Map<RawJson> = "content";
@@ -96,17 +96,17 @@ body! {
 }
 
 impl ElicitResult {
-    /// The user filled in the form with `content`.
+    /// Creates the result of a user who filled in the form with `content`.
     pub fn accept(content: Map<RawJson>) -> Self {
         Self::new(ElicitAction::Accept).with_content(content)
     }
 
-    /// The user said no.
+    /// Creates the result of a user who said no.
     pub fn decline() -> Self {
         Self::new(ElicitAction::Decline)
     }
 
-    /// The user closed the question without an answer.
+    /// Creates the result of a user who closed the question without an answer.
     pub fn cancel() -> Self {
         Self::new(ElicitAction::Cancel)
     }
@@ -129,7 +129,7 @@ body! {
 }
 
 body! {
-    /// The `data` of the error that a request needs the user to visit pages first.
+    /// The `data` of an error: the user must visit pages before the request can be answered.
     pub struct UrlElicitationRequired {
         /// The pages.
         required elicitations: Vec<ElicitUrlParams> = "elicitations";

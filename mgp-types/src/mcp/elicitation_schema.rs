@@ -5,8 +5,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::body::{body, builders};
-use super::open_enum::open_enum;
 use super::shape::{Shape, Shaped};
+use super::union::open_enum;
 use super::{ForRevision, Map, Number};
 use crate::{RawJson, Revision};
 
@@ -23,7 +23,7 @@ body! {
 }
 
 impl FormSchema {
-    /// A form without fields.
+    /// Creates a form without fields.
     pub fn empty() -> Self {
         Self::new(Map::new())
     }
@@ -47,7 +47,7 @@ impl FormSchema {
         self.with_field(name, schema)
     }
 
-    /// Takes out the fields that 2025-06-18 cannot describe: a form that asks less is better than none.
+    /// Removes the fields that 2025-06-18 cannot describe: a form that asks less is better than none.
     fn leave_out_multi_select(&mut self, revision: Revision) {
         if revision >= Revision::V2025_11_25 {
             return;
@@ -60,7 +60,7 @@ impl FormSchema {
 }
 
 open_enum! {
-    /// What a text has to look like.
+    /// The format of a text.
     pub enum StringFormat {
         /// An e-mail address.
         Email = "email",
@@ -78,15 +78,15 @@ body! {
     pub struct StringSchema("type": "string") {
         /// The name for people.
         optional title: String = "title";
-        /// What to fill in.
+        /// The text that tells the user what to fill in.
         optional description: String = "description";
         /// The least number of characters.
         optional min_length: i64 = "minLength";
         /// The greatest number of characters.
         optional max_length: i64 = "maxLength";
-        /// What the text has to look like.
+        /// The format of the text.
         optional format: StringFormat = "format";
-        /// What is filled in at first.
+        /// The value that the form shows at first.
         optional default: String = "default" [since V2025_11_25];
     }
 }
@@ -103,9 +103,9 @@ builders! {
 }
 
 open_enum! {
-    /// Which numbers are allowed.
+    /// The kinds of numbers that a field takes.
     pub enum NumberKind {
-        /// Any.
+        /// Any number.
         Number = "number",
         /// Integers.
         Integer = "integer",
@@ -115,17 +115,17 @@ open_enum! {
 body! {
     /// The schema of a number.
     pub struct NumberSchema {
-        /// Which numbers are allowed.
+        /// The kind of number.
         required kind: NumberKind = "type";
         /// The name for people.
         optional title: String = "title";
-        /// What to fill in.
+        /// The text that tells the user what to fill in.
         optional description: String = "description";
         /// The least number.
         optional minimum: Number = "minimum";
         /// The greatest number.
         optional maximum: Number = "maximum";
-        /// What is filled in at first.
+        /// The value that the form shows at first.
         optional default: Number = "default" [since V2025_11_25];
     }
 }
@@ -145,9 +145,9 @@ body! {
     pub struct BooleanSchema("type": "boolean") {
         /// The name for people.
         optional title: String = "title";
-        /// What to fill in.
+        /// The text that tells the user what to fill in.
         optional description: String = "description";
-        /// What is filled in at first.
+        /// The value that the form shows at first.
         optional default: bool = "default";
     }
 }
@@ -176,7 +176,7 @@ body! {
     pub struct SingleSelectSchema("type": "string"), fit by use_older_form {
         /// The name for people.
         optional title: String = "title";
-        /// What to choose.
+        /// The text that tells the user what to choose.
         optional description: String = "description";
         /// The values.
         optional values: Vec<String> = "enum";
@@ -184,7 +184,7 @@ body! {
         optional value_names: Vec<String> = "enumNames";
         /// The values with their names.
         optional one_of: Vec<TitledChoice> = "oneOf";
-        /// What is chosen at first.
+        /// The choice that the form shows at first.
         optional default: String = "default" [since V2025_11_25];
     }
 }
@@ -198,12 +198,12 @@ builders! {
 }
 
 impl SingleSelectSchema {
-    /// A choice of plain values.
+    /// Creates a choice of plain values.
     pub fn untitled(values: impl Into<Vec<String>>) -> Self {
         Self { values: Some(values.into()), ..Self::new() }
     }
 
-    /// A choice of titled values.
+    /// Creates a choice of titled values.
     pub fn titled(choices: impl Into<Vec<TitledChoice>>) -> Self {
         Self { one_of: Some(choices.into()), ..Self::new() }
     }
@@ -222,7 +222,7 @@ impl SingleSelectSchema {
 }
 
 body! {
-    /// What the items of a multiple choice may be: plain values (`enum`) or titled ones (`anyOf`).
+    /// The items of a multiple choice: plain values (`enum`) or titled ones (`anyOf`).
     pub struct MultiSelectItems {
         /// `string` for plain values.
         optional kind: String = "type";
@@ -238,15 +238,15 @@ body! {
     pub struct MultiSelectSchema("type": "array") {
         /// The name for people.
         optional title: String = "title";
-        /// What to choose.
+        /// The text that tells the user what to choose.
         optional description: String = "description";
         /// The least number of values.
         optional min_items: i64 = "minItems";
         /// The greatest number of values.
         optional max_items: i64 = "maxItems";
-        /// What may be chosen.
+        /// The values to choose from.
         required items: MultiSelectItems = "items";
-        /// What is chosen at first.
+        /// The choice that the form shows at first.
         optional default: Vec<String> = "default";
     }
 }
@@ -262,13 +262,13 @@ builders! {
 }
 
 impl MultiSelectSchema {
-    /// A choice of plain values.
+    /// Creates a choice of plain values.
     pub fn untitled(values: impl Into<Vec<String>>) -> Self {
         let kind = Some("string".into());
         Self::new(MultiSelectItems { kind, values: Some(values.into()), ..MultiSelectItems::new() })
     }
 
-    /// A choice of titled values.
+    /// Creates a choice of titled values.
     pub fn titled(choices: impl Into<Vec<TitledChoice>>) -> Self {
         Self::new(MultiSelectItems { any_of: Some(choices.into()), ..MultiSelectItems::new() })
     }

@@ -1,4 +1,4 @@
-//! What a user did with a question: what servers read, and what the handlers of clients answer.
+//! The answer of a user to a question: servers read it, and the handlers of clients return it.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -6,10 +6,10 @@ use serde::de::DeserializeOwned;
 use super::{ElicitAction, ElicitFormParams, ElicitResult, Map, PrimitiveSchema};
 use crate::{Error, RawJson};
 
-/// What the user did with a question (`elicitation/create`), whose answer is a `T`.
+/// The answer of a user to a question (`elicitation/create`), as a `T`.
 ///
-/// A server reads it from the answer; a handler of a client returns it. `T` is a struct with the fields of the form,
-/// a [`Map`] of them, or `()` for a page to visit.
+/// A server reads the answer; a handler of a client returns it. `T` is a struct with the fields of the form, a [`Map`]
+/// of them, or `()` for a page to visit.
 ///
 /// ```
 /// use mgp_types::mcp::Elicited;
@@ -37,19 +37,19 @@ pub enum Elicited<T = ()> {
 }
 
 impl Elicited {
-    /// Returns [`Declined`](Self::Declined), for a handler that never accepts: nothing else says what `T` is.
+    /// Returns [`Declined`](Self::Declined), with a fixed `T` for a handler that never accepts.
     pub const fn declined() -> Self {
         Self::Declined
     }
 
-    /// Returns [`Cancelled`](Self::Cancelled), for a handler that never accepts: nothing else says what `T` is.
+    /// Returns [`Cancelled`](Self::Cancelled), with a fixed `T` for a handler that never accepts.
     pub const fn cancelled() -> Self {
         Self::Cancelled
     }
 }
 
 impl Elicited<Map<RawJson>> {
-    /// Accepts `form` as it is: with the defaults of all fields that have one.
+    /// Accepts `form` with the default of each field that has one.
     pub fn accept_defaults(form: &ElicitFormParams) -> Self {
         let mut content = Map::new();
         for (name, schema) in form.requested_schema.properties.iter() {
@@ -62,7 +62,7 @@ impl Elicited<Map<RawJson>> {
 }
 
 impl<T> Elicited<T> {
-    /// Returns the answer, if the user gave one.
+    /// Returns the answer if the user gave one.
     pub fn accepted(self) -> Option<T> {
         match self {
             Self::Accepted(answer) => Some(answer),
@@ -81,7 +81,7 @@ impl<T> Elicited<T> {
 }
 
 impl<T: DeserializeOwned> Elicited<T> {
-    /// Reads the answer of a client, whose form has the fields of `T`. An action that is not known is
+    /// Reads the answer of a client, whose form has the fields of `T`. An unknown action counts as
     /// [`Cancelled`](Self::Cancelled).
     ///
     /// # Errors
@@ -99,11 +99,11 @@ impl<T: Serialize> Elicited<T> {
     /// Writes the answer of a client.
     ///
     /// # Errors
-    /// -32603: what was accepted is neither an object, whose members are the fields of the form, nor `()`.
+    /// -32603: the accepted value is neither an object, whose members are the fields of the form, nor `()`.
     pub fn write(&self) -> Result<ElicitResult, Error> {
         let not_a_form = || {
             Error::internal(
-                "what `Elicited::Accepted` holds is no object: give a struct or `json!({\"field\": value})` for a \
+                "the value in `Elicited::Accepted` is no object: give a struct or `json!({\"field\": value})` for a \
                  form, and `()` for a page",
             )
         };

@@ -1,7 +1,7 @@
-//! How two peers meet: `initialize`, `server/discover`, `ping`.
+//! The messages by which two peers meet: `initialize`, `server/discover`, `ping`.
 
 use super::body::{body, builders};
-use super::open_enum::open_enum;
+use super::union::open_enum;
 use super::{CacheScope, ClientCapabilities, Meta, ResultType, ServerCapabilities};
 
 open_enum! {
@@ -17,9 +17,9 @@ open_enum! {
 body! {
     /// An image that stands for something in a user interface.
     pub struct Icon {
-        /// Where the image is: an `https:` or `data:` URI.
+        /// The URI of the image, with the scheme `https:` or `data:`.
         required src: String = "src";
-        /// The media type, if the source does not tell it.
+        /// The media type, if the source does not name it.
         optional mime_type: String = "mimeType";
         /// The sizes that the image suits, such as `48x48` or `any`.
         optional sizes: Vec<String> = "sizes";
@@ -45,7 +45,7 @@ body! {
         optional title: String = "title" [since V2025_06_18];
         /// The version.
         required version: String = "version";
-        /// What the implementation does.
+        /// The description of the implementation.
         optional description: String = "description" [since V2025_11_25];
         /// The page of the implementation.
         optional website_url: String = "websiteUrl" [since V2025_11_25];
@@ -70,9 +70,9 @@ body! {
         optional meta: Meta = "_meta";
         /// The newest revision that the client supports.
         required protocol_version: String = "protocolVersion";
-        /// What the client can do.
+        /// The capabilities of the client.
         required capabilities: ClientCapabilities = "capabilities";
-        /// Who the client is.
+        /// The name and version of the client.
         required client_info: Implementation = "clientInfo";
     }
 }
@@ -82,11 +82,11 @@ body! {
     pub struct InitializeResult {
         /// The revision that the session speaks.
         required protocol_version: String = "protocolVersion";
-        /// What the server can do.
+        /// The capabilities of the server.
         required capabilities: ServerCapabilities = "capabilities";
-        /// Who the server is.
+        /// The name and version of the server.
         required server_info: Implementation = "serverInfo";
-        /// How to use the server, for a model.
+        /// The instructions for use of the server, for a model.
         optional instructions: String = "instructions";
         /// Metadata.
         optional meta: Meta = "_meta";
@@ -126,17 +126,17 @@ body! {
 body! {
     /// The result of `server/discover`.
     pub struct DiscoverResult {
-        /// How to read the result.
+        /// The kind of result; absent means complete.
         optional result_type: ResultType = "resultType" [since V2026_07_28, or ResultType::Complete];
         /// The revisions that the server supports.
         required supported_versions: Vec<String> = "supportedVersions";
-        /// What the server can do.
+        /// The capabilities of the server.
         required capabilities: ServerCapabilities = "capabilities";
-        /// How to use the server, for a model.
+        /// The instructions for use of the server, for a model.
         optional instructions: String = "instructions";
-        /// For how many milliseconds the result stays fresh.
+        /// The time in milliseconds for which the result stays fresh.
         optional ttl_ms: i64 = "ttlMs" [since V2026_07_28, or 0];
-        /// Who may share the result.
+        /// The audience that may share the cached result.
         optional cache_scope: CacheScope = "cacheScope" [since V2026_07_28, or CacheScope::Private];
         /// Metadata.
         optional meta: Meta = "_meta";
@@ -153,7 +153,7 @@ builders! {
 }
 
 body! {
-    /// The `data` of the error that refuses a request's revision.
+    /// The `data` of the error for a request whose revision the server does not support.
     pub struct UnsupportedProtocolVersion {
         /// The revisions that the server supports.
         required supported: Vec<String> = "supported";
@@ -163,9 +163,9 @@ body! {
 }
 
 body! {
-    /// The `data` of the error that refuses a request whose client declared too little.
+    /// The `data` of the error for a request whose client declared too few capabilities.
     pub struct MissingRequiredClientCapability {
-        /// What the client has to declare.
+        /// The capabilities that the client has to declare.
         required required_capabilities: ClientCapabilities = "requiredCapabilities";
     }
 }

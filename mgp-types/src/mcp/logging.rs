@@ -2,17 +2,17 @@
 
 use super::Meta;
 use super::body::{body, builders};
-use super::open_enum::open_enum;
+use super::union::open_enum;
 use crate::RawJson;
 
 open_enum! {
-    /// How severe a log message is, after RFC 5424.
+    /// The severity of a log message, after RFC 5424.
     pub enum LogLevel {
-        /// For debugging.
+        /// A message for debugging.
         Debug = "debug",
-        /// For information.
+        /// A message for information.
         Info = "info",
-        /// Normal but significant.
+        /// A normal but significant event.
         Notice = "notice",
         /// A warning.
         Warning = "warning",
@@ -20,7 +20,7 @@ open_enum! {
         Error = "error",
         /// A critical condition.
         Critical = "critical",
-        /// Action must be taken at once.
+        /// An event on which somebody must act at once.
         Alert = "alert",
         /// The system is unusable.
         Emergency = "emergency",
@@ -28,7 +28,7 @@ open_enum! {
 }
 
 impl LogLevel {
-    /// The severity from 0 for debug to 7 for emergency, `None` for an unknown level.
+    /// Returns the severity from 0 for debug to 7 for emergency; `None` for an unknown level.
     pub const fn severity(&self) -> Option<u8> {
         match self {
             Self::Debug => Some(0),
@@ -59,9 +59,9 @@ body! {
     pub struct LoggingMessageParams {
         /// Metadata.
         optional meta: Meta = "_meta";
-        /// How severe the message is.
+        /// The severity of the message.
         required level: LogLevel = "level";
-        /// Who logs it.
+        /// The name of the logger.
         optional logger: String = "logger";
         /// The message: any JSON.
         required data: RawJson = "data";

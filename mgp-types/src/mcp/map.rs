@@ -15,39 +15,42 @@ use crate::{RawJson, Revision};
 /// The members of an object that its type does not name, in the order they came.
 pub type Extra = Map<RawJson>;
 
-/// A JSON object whose member names are data; keeps their order, allocates nothing while empty.
+/// A JSON object whose member names are data. The map keeps their order, and allocates nothing while it is empty.
 ///
-/// Lookup is linear: such objects hold a handful of members.
+/// Lookup is linear, because such objects hold a handful of members.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Map<V>(Vec<(Box<str>, V)>);
 
+/// The number of members up to which comparing all pairs is cheaper than hashing.
+const FEW: usize = 16;
+
 impl<V> Map<V> {
-    /// An empty map.
+    /// Creates an empty map.
     pub const fn new() -> Self {
         Self(Vec::new())
     }
 
-    /// How many members there are.
+    /// Returns the number of members.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are no members.
+    /// Returns whether there are no members.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The value of the member `name`.
+    /// Returns the value of the member `name`.
     pub fn get(&self, name: &str) -> Option<&V> {
         self.0.iter().find(|(member, _)| &**member == name).map(|(_, value)| value)
     }
 
-    /// The value of the member `name`, to change.
+    /// Returns the value of the member `name` for changes.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut V> {
         self.0.iter_mut().find(|(member, _)| &**member == name).map(|(_, value)| value)
     }
 
-    /// Sets the member `name`, in its old place if it was there, and returns its old value.
+    /// Sets the member `name`, in its old place if the map has it, and returns its old value.
     pub fn insert(&mut self, name: impl Into<Box<str>>, value: V) -> Option<V> {
         let name = name.into();
         if let Some(old) = self.get_mut(&name) {
@@ -57,23 +60,23 @@ impl<V> Map<V> {
         None
     }
 
-    /// Takes the member `name` out; the others keep their order.
+    /// Removes the member `name` and returns its value; the other members keep their order.
     pub fn remove(&mut self, name: &str) -> Option<V> {
         let position = self.0.iter().position(|(member, _)| &**member == name)?;
         Some(self.0.remove(position).1)
     }
 
-    /// Keeps the members for which `keep` holds.
+    /// Keeps the members for which `keep` returns `true`.
     pub fn retain(&mut self, mut keep: impl FnMut(&str, &mut V) -> bool) {
         self.0.retain_mut(|(name, value)| keep(name, value));
     }
 
-    /// The members in their order.
+    /// Returns the members in their order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &V)> {
         self.0.iter().map(|(name, value)| (&**name, value))
     }
 
-    /// The values in their order, to change.
+    /// Returns the values in their order, for changes.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
         self.0.iter_mut().map(|(_, value)| value)
     }
@@ -83,7 +86,7 @@ impl<V> Map<V> {
         self.0.push((name.into(), value));
     }
 
-    /// A name that occurs twice, found in linear time however many members a peer sends.
+    /// Returns a name that occurs twice. The search takes linear time, however many members a peer sends.
     pub(super) fn find_duplicate(&self) -> Option<&str> {
         if self.0.len() <= FEW {
             let mut members = self.0.iter();
@@ -108,7 +111,7 @@ impl<V> Map<V> {
 }
 
 impl Map<RawJson> {
-    /// The value of the member `name` as a typed one, `None` if there is no such member.
+    /// Reads the value of the member `name` as a `T`; returns `None` if there is no such member.
     ///
     /// # Errors
     /// The value does not have the shape of `T`.
@@ -214,7 +217,7 @@ impl<V> Map<V> {
 pub(super) struct Name<'de>(Cow<'de, str>);
 
 impl<'de> Name<'de> {
-    /// The text itself.
+    /// Returns the text itself.
     pub(super) fn into_inner(self) -> Cow<'de, str> {
         self.0
     }
@@ -251,6 +254,3 @@ impl<'de> Deserialize<'de> for Name<'de> {
         deserializer.deserialize_str(Text)
     }
 }
-
-/// Up to so many members, comparing all pairs is cheaper than hashing.
-const FEW: usize = 16;

@@ -8,32 +8,32 @@ use super::{
 };
 use crate::{Id, RawJson, Revision, mgp};
 
-/// Metadata that rides along with a message or a part of it: members by key, in order.
+/// The metadata of a message or a part of it: members by key, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Meta(Map<RawJson>);
 
 impl Meta {
-    /// Empty metadata.
+    /// Creates empty metadata.
     pub const fn new() -> Self {
         Self(Map::new())
     }
 
-    /// The members.
+    /// Returns the members.
     pub const fn members(&self) -> &Map<RawJson> {
         &self.0
     }
 
-    /// The members, to change.
+    /// Returns the members for changes.
     pub const fn members_mut(&mut self) -> &mut Map<RawJson> {
         &mut self.0
     }
 
-    /// Whether there are no members.
+    /// Returns whether there are no members.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The value under `key`.
+    /// Returns the value under `key`.
     pub fn get(&self, key: &str) -> Option<&RawJson> {
         self.0.get(key)
     }
@@ -43,19 +43,19 @@ impl Meta {
         self.0.insert(key, value)
     }
 
-    /// Takes the value under `key` out.
+    /// Removes the value under `key` and returns it.
     pub fn remove(&mut self, key: &str) -> Option<RawJson> {
         self.0.remove(key)
     }
 
-    /// The same metadata with `value` under `key`.
+    /// Returns the same metadata with `value` under `key`.
     #[must_use]
     pub fn with(mut self, key: impl Into<Box<str>>, value: RawJson) -> Self {
         self.0.insert(key, value);
         self
     }
 
-    /// The same metadata with `value` written under `key`.
+    /// Returns the same metadata with `value` written under `key`.
     fn with_body<T: Serialize>(self, key: &str, value: &T) -> Self {
         self.with(key, RawJson::from_value(value).expect("the bodies of this module are always JSON"))
     }
@@ -78,7 +78,7 @@ impl Meta {
         self.with_body(key::CLIENT_INFO, client)
     }
 
-    /// Sets what the client can do while it waits for a stateless request.
+    /// Sets the capabilities of the client for the time of a stateless request.
     #[must_use]
     pub fn with_client_capabilities(self, capabilities: &ClientCapabilities) -> Self {
         self.with_body(key::CLIENT_CAPABILITIES, capabilities)
@@ -108,7 +108,7 @@ impl Meta {
         self.with_body(key::RELATED_TASK, task)
     }
 
-    /// The token that the sender of a request wants progress notifications to carry.
+    /// Returns the token that the sender of a request wants progress notifications to carry.
     ///
     /// # Errors
     /// The value is neither a string nor an integer.
@@ -116,7 +116,7 @@ impl Meta {
         self.0.read(key::PROGRESS_TOKEN)
     }
 
-    /// The revision that a stateless request speaks.
+    /// Returns the revision that a stateless request speaks.
     ///
     /// # Errors
     /// The value is not a string.
@@ -124,7 +124,7 @@ impl Meta {
         self.0.read(key::PROTOCOL_VERSION)
     }
 
-    /// The client that sends a stateless request, for display only.
+    /// Returns the client that sends a stateless request, for display only.
     ///
     /// # Errors
     /// The value is not an implementation.
@@ -132,7 +132,7 @@ impl Meta {
         self.0.read(key::CLIENT_INFO)
     }
 
-    /// What the client can do while it waits for a stateless request.
+    /// Returns the capabilities of the client for the time of a stateless request.
     ///
     /// # Errors
     /// The value is not an object of capabilities.
@@ -140,7 +140,7 @@ impl Meta {
         self.0.read(key::CLIENT_CAPABILITIES)
     }
 
-    /// The lowest level of log messages wanted while a stateless request runs.
+    /// Returns the lowest level of log messages wanted while a stateless request runs.
     ///
     /// # Errors
     /// The value is not a string.
@@ -148,7 +148,7 @@ impl Meta {
         self.0.read(key::LOG_LEVEL)
     }
 
-    /// The server that sends a stateless result, for display only.
+    /// Returns the server that sends a stateless result, for display only.
     ///
     /// # Errors
     /// The value is not an implementation.
@@ -156,7 +156,7 @@ impl Meta {
         self.0.read(key::SERVER_INFO)
     }
 
-    /// The id of the `subscriptions/listen` request that a message belongs to.
+    /// Returns the id of the `subscriptions/listen` request that a message belongs to.
     ///
     /// # Errors
     /// The value is neither a string nor an integer.
@@ -164,7 +164,7 @@ impl Meta {
         self.0.read(key::SUBSCRIPTION_ID)
     }
 
-    /// The task that a message belongs to, in the revision 2025-11-25.
+    /// Returns the task that a message belongs to, in the revision 2025-11-25.
     ///
     /// # Errors
     /// The value has no `taskId`.
@@ -172,7 +172,7 @@ impl Meta {
         self.0.read(key::RELATED_TASK)
     }
 
-    /// The W3C trace context that a message belongs to.
+    /// Returns the W3C trace context that a message belongs to.
     pub fn traceparent(&self) -> Option<String> {
         self.get(key::TRACEPARENT).and_then(RawJson::to_text)
     }
@@ -217,7 +217,7 @@ impl<'de> Deserialize<'de> for Meta {
     }
 }
 
-/// The keys that MCP and MGP know, and the shapes of their values.
+/// The keys that MCP and MGP know, with the shapes of their values.
 pub(crate) const KEYS: &[Member] = &[
     Member { name: key::PROTOCOL_VERSION, shape: String::shape },
     Member { name: key::CLIENT_INFO, shape: Implementation::shape },
@@ -241,22 +241,22 @@ pub(crate) const KEYS: &[Member] = &[
 
 /// The keys of `_meta` that MCP reserves.
 pub mod key {
-    /// The revision that a request speaks: a string, required on every stateless request.
+    /// The key of the revision that a request speaks: a string, required on every stateless request.
     pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-    /// The [`Implementation`](crate::mcp::Implementation) of the client.
+    /// The key of the client's [`Implementation`](crate::mcp::Implementation).
     pub const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
-    /// The [`ClientCapabilities`](crate::mcp::ClientCapabilities), required on every stateless request.
+    /// The key of the [`ClientCapabilities`](crate::mcp::ClientCapabilities), required on every stateless request.
     pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-    /// The lowest [`LogLevel`](crate::mcp::LogLevel) wanted while the request runs.
+    /// The key of the lowest [`LogLevel`](crate::mcp::LogLevel) wanted while the request runs.
     pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
-    /// The [`Implementation`](crate::mcp::Implementation) of the server, on every stateless result.
+    /// The key of the server's [`Implementation`](crate::mcp::Implementation), on every stateless result.
     pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
-    /// The id of the `subscriptions/listen` request that a message belongs to.
+    /// The key of the id of the `subscriptions/listen` request that a message belongs to.
     pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
-    /// The [`RelatedTask`](crate::mcp::task::RelatedTask) of a message, in 2025-11-25 only.
+    /// The key of the [`RelatedTask`](crate::mcp::task::RelatedTask) of a message, in 2025-11-25 only.
     pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
-    /// The [`ProgressToken`](crate::mcp::ProgressToken) of a request.
+    /// The key of the [`ProgressToken`](crate::mcp::ProgressToken) of a request.
     pub const PROGRESS_TOKEN: &str = "progressToken";
-    /// W3C `traceparent`.
+    /// The key of the W3C `traceparent`.
     pub const TRACEPARENT: &str = "traceparent";
 }

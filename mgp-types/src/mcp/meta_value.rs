@@ -1,4 +1,4 @@
-//! Values of `_meta` that are known by their type, so that both ends write and read the same key.
+//! Typed values of `_meta`, so that both ends write and read the same key.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -8,7 +8,7 @@ use crate::{Error, RawJson, Request};
 
 /// A value of `_meta` and its key.
 ///
-/// The client and the server share the type, in place of a key and a shape that each of them spells for itself:
+/// The client and the server share the type, so that neither spells the key and the shape for itself:
 ///
 /// ```
 /// use mgp_types::mcp::{Meta, MetaValue};
@@ -35,13 +35,13 @@ use crate::{Error, RawJson, Request};
     note = "and derive `serde::Serialize` and `serde::Deserialize` for it"
 )]
 pub trait MetaValue: Serialize + DeserializeOwned {
-    /// The key: a name under a domain of yours, like `com.example/tenant`. MCP keeps `mcp` and `modelcontextprotocol`
-    /// domains for itself.
+    /// The key: a name under a domain of the vendor, like `com.example/tenant`. MCP reserves the `mcp` and
+    /// `modelcontextprotocol` domains.
     const KEY: &'static str;
 }
 
 impl Meta {
-    /// Sets the value of this type.
+    /// Sets the value of the type `T`.
     ///
     /// # Errors
     /// The value's own `Serialize` refuses, or a map key in it is not a string.
@@ -50,20 +50,20 @@ impl Meta {
         Ok(())
     }
 
-    /// Returns the value of this type, `None` if there is none.
+    /// Returns the value of the type `T`; `None` if there is none.
     ///
     /// # Errors
-    /// What stands under the key has another shape.
+    /// The value under the key has another shape.
     pub fn value<T: MetaValue>(&self) -> Result<Option<T>, serde_json::Error> {
         self.members().read(T::KEY)
     }
 }
 
 impl Request {
-    /// Returns the value of this type in the request's `_meta`, `None` if there is none.
+    /// Returns the value of the type `T` in the request's `_meta`; `None` if there is none.
     ///
     /// # Errors
-    /// -32602: what stands under the key has another shape.
+    /// -32602: the value under the key has another shape.
     pub fn meta_value<T: MetaValue>(&self) -> Result<Option<T>, Error> {
         let read = self.meta(T::KEY).map(|raw| raw.to()).transpose();
         read.map_err(|error| Error::invalid_params(format!("`{}` in `_meta`: {error}", T::KEY)))

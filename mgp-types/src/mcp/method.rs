@@ -19,7 +19,7 @@ pub trait RequestBody: ForRevision + Serialize + DeserializeOwned {
 
     /// The result of the method.
     ///
-    /// A server may answer with another one: see [`Answer`](super::Answer) for stateless revisions and
+    /// A server may answer with another result: see [`Answer`](super::Answer) for stateless revisions and
     /// [`CreateTaskResult`](super::task::CreateTaskResult) for requests with `task`.
     type Result: ForRevision + Serialize + DeserializeOwned;
 }
@@ -33,7 +33,7 @@ pub trait NotificationBody: ForRevision + Serialize + DeserializeOwned {
     const REVISIONS: RangeInclusive<Revision>;
 }
 
-/// A revision or a range of revisions.
+/// Expands to a revision or a range of revisions.
 macro_rules! revisions {
     (all) => {
         Revision::V2024_11_05..=Revision::LATEST
@@ -52,7 +52,7 @@ macro_rules! revisions {
     };
 }
 
-/// Names of methods, their params, results and revisions.
+/// Defines the names of methods, with their params, results and revisions.
 macro_rules! requests {
     ($($(#[$doc:meta])* $name:ident = $method:literal: $($params:ty => $result:ty [$($range:tt)*]),+;)*) => {
         $(
@@ -98,7 +98,7 @@ macro_rules! requests {
             })
         }
 
-        /// Whether `revision` or one of its official extensions defines the method.
+        /// Returns whether `revision` or one of its official extensions defines the method.
         pub fn is_defined(method: &str, revision: Revision) -> bool {
             match method {
                 $($method => $((revisions!($($range)*)).contains(&revision))||+,)*
@@ -111,9 +111,9 @@ macro_rules! requests {
 requests! {
     /// Opens a session.
     INITIALIZE = "initialize": super::InitializeParams => super::InitializeResult [until V2025_11_25];
-    /// Asks whether the peer is there.
+    /// Asks whether the peer is alive.
     PING = "ping": super::PingParams => super::EmptyResult [until V2025_11_25];
-    /// Asks what the server can do.
+    /// Asks for the capabilities of the server.
     SERVER_DISCOVER = "server/discover": super::DiscoverParams => super::DiscoverResult [since V2026_07_28];
     /// Lists tools.
     TOOLS_LIST = "tools/list": super::ListToolsParams => super::ListToolsResult [all];
@@ -150,7 +150,7 @@ requests! {
     ELICITATION_CREATE = "elicitation/create": super::ElicitParams => super::ElicitResult [since V2025_06_18];
     /// Asks for the client's roots; inside a result since 2026-07-28.
     ROOTS_LIST = "roots/list": super::ListRootsParams => super::ListRootsResult [all];
-    /// Asks how far a task has come: two methods of one name.
+    /// Asks for the status of a task; two different methods have this name.
     TASKS_GET = "tasks/get":
         task::GetTaskParams => task::Task [only V2025_11_25],
         task_extension::GetTaskParams => task_extension::DetailedTask [since V2026_07_28];
@@ -160,7 +160,7 @@ requests! {
     TASKS_LIST = "tasks/list": task::ListTasksParams => task::ListTasksResult [only V2025_11_25];
     /// Gives a task the input it waits for.
     TASKS_UPDATE = "tasks/update": task_extension::UpdateTaskParams => super::EmptyResult [since V2026_07_28];
-    /// Cancels a task: two methods of one name.
+    /// Cancels a task; two different methods have this name.
     TASKS_CANCEL = "tasks/cancel":
         task::CancelTaskParams => task::Task [only V2025_11_25],
         task_extension::CancelTaskParams => super::EmptyResult [since V2026_07_28];
@@ -171,7 +171,7 @@ pub mod notification_name {
     use super::{NotificationBody, RangeInclusive, Revision, Shape, Shaped as _, task, task_extension};
     use crate::mcp;
 
-    /// Names of notifications, their params and revisions.
+    /// Defines the names of notifications, with their params and revisions.
     macro_rules! notifications {
         ($($(#[$doc:meta])* $name:ident = $method:literal: $params:ty [$($range:tt)*];)*) => {
             $(
@@ -195,7 +195,7 @@ pub mod notification_name {
                 })
             }
 
-            /// Whether `revision` or one of its official extensions defines the notification.
+            /// Returns whether `revision` or one of its official extensions defines the notification.
             pub fn is_defined(method: &str, revision: Revision) -> bool {
                 match method {
                     $($method => (revisions!($($range)*)).contains(&revision),)*
@@ -206,33 +206,33 @@ pub mod notification_name {
     }
 
     notifications! {
-        /// The session is open.
+        /// Tells that the session is open.
         INITIALIZED = "notifications/initialized": mcp::InitializedParams [until V2025_11_25];
-        /// A request is no longer wanted.
+        /// Tells that a request is no longer wanted.
         CANCELLED = "notifications/cancelled": mcp::CancelledParams [all];
-        /// How far a request has come.
+        /// Tells how far a request has come.
         PROGRESS = "notifications/progress": mcp::ProgressParams [all];
-        /// A log message.
+        /// Carries a log message.
         MESSAGE = "notifications/message": mcp::LoggingMessageParams [all];
-        /// The list of tools has changed.
+        /// Tells that the list of tools has changed.
         TOOLS_LIST_CHANGED = "notifications/tools/list_changed": mcp::ToolListChangedParams [all];
-        /// The list of prompts has changed.
+        /// Tells that the list of prompts has changed.
         PROMPTS_LIST_CHANGED = "notifications/prompts/list_changed": mcp::PromptListChangedParams [all];
-        /// The list of resources has changed.
+        /// Tells that the list of resources has changed.
         RESOURCES_LIST_CHANGED = "notifications/resources/list_changed": mcp::ResourceListChangedParams [all];
-        /// A resource has changed.
+        /// Tells that a resource has changed.
         RESOURCES_UPDATED = "notifications/resources/updated": mcp::ResourceUpdatedParams [all];
-        /// The roots have changed.
+        /// Tells that the roots have changed.
         ROOTS_LIST_CHANGED = "notifications/roots/list_changed": mcp::RootsListChangedParams [until V2025_11_25];
-        /// The user is done with a page.
+        /// Tells that the user is done with a page.
         ELICITATION_COMPLETE = "notifications/elicitation/complete":
             mcp::ElicitationCompleteParams [only V2025_11_25];
-        /// The status of a task has changed.
+        /// Tells that the status of a task has changed.
         TASKS_STATUS = "notifications/tasks/status": task::Task [only V2025_11_25];
-        /// What a subscription will bring.
+        /// Tells which notifications a subscription will bring.
         SUBSCRIPTIONS_ACKNOWLEDGED = "notifications/subscriptions/acknowledged":
             mcp::SubscriptionsAcknowledgedParams [since V2026_07_28];
-        /// A task of the tasks extension has changed.
+        /// Tells that a task of the tasks extension has changed.
         TASKS = "notifications/tasks": task_extension::DetailedTask [since V2026_07_28];
     }
 }

@@ -1,8 +1,8 @@
 //! The bodies of MCP: every method, notification, capability and content type of every revision.
 //!
-//! There is one type for each object, with the members of all revisions; what a revision lacks is an
-//! `Option`, and [`ForRevision`] makes a body legal for the revision that a peer speaks. Members and values
-//! that no revision known here defines survive a round trip: members in `extra`, values in `Unknown`.
+//! There is one type for each object, with the members of all revisions; members that some revision lacks are an
+//! `Option`, and [`ForRevision`] makes a body legal for the revision that a peer speaks. Members and values that no
+//! revision known here defines survive a round trip: members in `extra`, values in `Unknown`.
 //!
 //! ```
 //! use mgp_types::mcp::{CallToolResult, ForRevision};
@@ -17,9 +17,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What each looks like on the wire stands in `testdata/wire`, a folder for each revision; the tests read and
-//! write every file there without changing a byte. A call of 2025-11-25, its result, and the same of
-//! 2026-07-28:
+//! The folder `testdata/wire` holds each body as the wire has it, with a folder for each revision; the tests read and
+//! write every file there without changing a byte. A call of 2025-11-25, its result, and the same of 2026-07-28:
 //!
 //! ```json
 #![doc = include_str!("../../../testdata/wire/2025-11-25/tools-call.request.json")]
@@ -37,8 +36,6 @@ mod content;
 mod elicitation;
 mod elicitation_schema;
 mod elicited;
-mod for_revision;
-mod input;
 mod lifecycle;
 mod logging;
 mod map;
@@ -47,8 +44,6 @@ mod meta_value;
 pub mod method;
 mod notification;
 mod number;
-mod open_enum;
-mod progress_token;
 mod prompt;
 mod resource;
 mod result;
@@ -61,14 +56,13 @@ pub mod task_extension;
 mod tool;
 mod union;
 
+pub use self::body::ForRevision;
 pub use self::capability::*;
 pub use self::completion::*;
 pub use self::content::*;
 pub use self::elicitation::*;
 pub use self::elicitation_schema::*;
 pub use self::elicited::Elicited;
-pub use self::for_revision::ForRevision;
-pub use self::input::*;
 pub use self::lifecycle::*;
 pub use self::logging::*;
 pub use self::map::{Extra, Map};
@@ -78,7 +72,6 @@ pub use self::meta_value::MetaValue;
 pub use self::method::{NotificationBody, RequestBody, notification_name};
 pub use self::notification::*;
 pub use self::number::Number;
-pub use self::progress_token::ProgressToken;
 pub use self::prompt::*;
 pub use self::resource::*;
 pub use self::result::*;

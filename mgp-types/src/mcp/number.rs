@@ -5,10 +5,10 @@ use std::fmt;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-use super::for_revision::same_in_every_revision;
+use super::body::same_in_every_revision;
 use super::shape::opaque;
 
-/// A JSON number that stays an integer if it came as one.
+/// A JSON number. An integer stays an integer.
 #[derive(Clone, Copy)]
 pub struct Number(Form);
 
@@ -20,7 +20,7 @@ enum Form {
 }
 
 impl Number {
-    /// The nearest floating point number.
+    /// Returns the nearest floating point number.
     #[expect(clippy::cast_precision_loss, reason = "a priority or a count of work, not an identity")]
     pub const fn as_f64(self) -> f64 {
         match self.0 {
@@ -30,7 +30,7 @@ impl Number {
         }
     }
 
-    /// The integer, or `None` for a fraction or one beyond `i64`.
+    /// Returns the integer; `None` for a fraction and for an integer beyond `i64`.
     pub const fn as_i64(self) -> Option<i64> {
         match self.0 {
             Form::Integer(number) => Some(number),
@@ -78,7 +78,7 @@ impl From<u32> for Number {
 }
 
 impl From<f64> for Number {
-    /// JSON has no infinities; they and not-a-number are written as `null`.
+    /// Writes infinities and not-a-number as `null`, because JSON lacks them.
     fn from(number: f64) -> Self {
         Self(Form::Float(number))
     }

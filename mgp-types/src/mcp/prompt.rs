@@ -10,7 +10,7 @@ body! {
         required name: String = "name";
         /// The name for people.
         optional title: String = "title" [since V2025_06_18];
-        /// What the argument is for.
+        /// The description of the argument.
         optional description: String = "description";
         /// Whether the argument must be given.
         optional required: bool = "required";
@@ -32,7 +32,7 @@ body! {
         required name: String = "name";
         /// The name for people.
         optional title: String = "title" [since V2025_06_18];
-        /// What the prompt is for.
+        /// The description of the prompt.
         optional description: String = "description";
         /// Images for a user interface.
         optional icons: Vec<Icon> = "icons" [since V2025_11_25];
@@ -56,20 +56,20 @@ builders! {
 body! {
     /// A message of a prompt.
     pub struct PromptMessage {
-        /// Who says it.
+        /// The speaker.
         required role: Role = "role";
-        /// What is said.
+        /// The content of the message.
         required content: ContentBlock = "content";
     }
 }
 
 impl PromptMessage {
-    /// A text that the user says.
+    /// Creates a message that the user says.
     pub fn user(text: impl Into<String>) -> Self {
         Self::new(Role::User, ContentBlock::text(text))
     }
 
-    /// A text that the model says.
+    /// Creates a message that the model says.
     pub fn assistant(text: impl Into<String>) -> Self {
         Self::new(Role::Assistant, ContentBlock::text(text))
     }
@@ -80,7 +80,7 @@ body! {
     pub struct ListPromptsParams {
         /// Metadata.
         optional meta: Meta = "_meta";
-        /// Where to go on.
+        /// The cursor of the wanted page; absent for the first one.
         optional cursor: String = "cursor";
     }
 }
@@ -95,15 +95,15 @@ builders! {
 body! {
     /// The result of `prompts/list`.
     pub struct ListPromptsResult {
-        /// How to read the result.
+        /// The kind of result; absent means complete.
         optional result_type: ResultType = "resultType" [since V2026_07_28, or ResultType::Complete];
         /// The prompts of this page.
         required prompts: Vec<Prompt> = "prompts";
-        /// Where the next page starts; absent on the last one.
+        /// The cursor of the next page; absent on the last one.
         optional next_cursor: String = "nextCursor";
-        /// For how many milliseconds the result stays fresh.
+        /// The time in milliseconds for which the result stays fresh.
         optional ttl_ms: i64 = "ttlMs" [since V2026_07_28, or 0];
-        /// Who may share the result.
+        /// The audience that may share the cached result.
         optional cache_scope: CacheScope = "cacheScope" [since V2026_07_28, or CacheScope::Private];
         /// Metadata.
         optional meta: Meta = "_meta";
@@ -147,9 +147,9 @@ builders! {
 body! {
     /// The result of `prompts/get`.
     pub struct GetPromptResult {
-        /// How to read the result.
+        /// The kind of result; absent means complete.
         optional result_type: ResultType = "resultType" [since V2026_07_28, or ResultType::Complete];
-        /// What the prompt is for.
+        /// The description of the prompt.
         optional description: String = "description";
         /// The messages.
         required messages: Vec<PromptMessage> = "messages";

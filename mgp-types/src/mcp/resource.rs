@@ -1,18 +1,18 @@
-//! Resources: what a server lets clients read.
+//! Resources: data that a server lets clients read.
 
 use super::body::{body, builders};
 use super::{Annotations, CacheScope, Icon, InputResponses, Meta, ResultType};
 
 body! {
-    /// Something that a server lets clients read.
+    /// A resource that a server lets clients read.
     pub struct Resource {
-        /// Where the resource is.
+        /// The URI of the resource.
         required uri: String = "uri";
         /// The name for programs.
         required name: String = "name";
         /// The name for people.
         optional title: String = "title" [since V2025_06_18];
-        /// What the resource holds.
+        /// The description of the resource.
         optional description: String = "description";
         /// The media type.
         optional mime_type: String = "mimeType";
@@ -20,7 +20,7 @@ body! {
         optional size: i64 = "size";
         /// Images for a user interface.
         optional icons: Vec<Icon> = "icons" [since V2025_11_25];
-        /// Hints about how to use it.
+        /// Hints about the use of the content.
         optional annotations: Box<Annotations> = "annotations";
         /// Metadata.
         optional meta: Meta = "_meta" [since V2025_06_18];
@@ -48,13 +48,13 @@ body! {
         required name: String = "name";
         /// The name for people.
         optional title: String = "title" [since V2025_06_18];
-        /// What the resources hold.
+        /// The description of the resources.
         optional description: String = "description";
         /// The media type, if all share one.
         optional mime_type: String = "mimeType";
         /// Images for a user interface.
         optional icons: Vec<Icon> = "icons" [since V2025_11_25];
-        /// Hints about how to use them.
+        /// Hints about the use of the resources.
         optional annotations: Box<Annotations> = "annotations";
         /// Metadata.
         optional meta: Meta = "_meta" [since V2025_06_18];
@@ -73,15 +73,15 @@ builders! {
 }
 
 body! {
-    /// What a resource or a part of it holds: either text or bytes.
+    /// The contents of a resource or a part of it: either text or bytes.
     pub struct ResourceContents {
-        /// Where the resource is.
+        /// The URI of the resource.
         required uri: String = "uri";
         /// The media type.
         optional mime_type: String = "mimeType";
-        /// The text, if it is text.
+        /// The text of a resource that is text.
         optional text: String = "text";
-        /// The bytes in base64, if it is not.
+        /// The bytes of any other resource, in base64.
         optional blob: String = "blob";
         /// Metadata.
         optional meta: Meta = "_meta" [since V2025_06_18];
@@ -96,12 +96,12 @@ builders! {
 }
 
 impl ResourceContents {
-    /// Contents that are text.
+    /// Creates contents that are text.
     pub fn text(uri: impl Into<String>, text: impl Into<String>) -> Self {
         Self { text: Some(text.into()), ..Self::new(uri) }
     }
 
-    /// Contents that are bytes, given in base64.
+    /// Creates contents that are bytes, given in base64.
     pub fn blob(uri: impl Into<String>, blob: impl Into<String>) -> Self {
         Self { blob: Some(blob.into()), ..Self::new(uri) }
     }
@@ -112,7 +112,7 @@ body! {
     pub struct ListResourcesParams {
         /// Metadata.
         optional meta: Meta = "_meta";
-        /// Where to go on.
+        /// The cursor of the wanted page; absent for the first one.
         optional cursor: String = "cursor";
     }
 }
@@ -127,15 +127,15 @@ builders! {
 body! {
     /// The result of `resources/list`.
     pub struct ListResourcesResult {
-        /// How to read the result.
+        /// The kind of result; absent means complete.
         optional result_type: ResultType = "resultType" [since V2026_07_28, or ResultType::Complete];
         /// The resources of this page.
         required resources: Vec<Resource> = "resources";
-        /// Where the next page starts; absent on the last one.
+        /// The cursor of the next page; absent on the last one.
         optional next_cursor: String = "nextCursor";
-        /// For how many milliseconds the result stays fresh.
+        /// The time in milliseconds for which the result stays fresh.
         optional ttl_ms: i64 = "ttlMs" [since V2026_07_28, or 0];
-        /// Who may share the result.
+        /// The audience that may share the cached result.
         optional cache_scope: CacheScope = "cacheScope" [since V2026_07_28, or CacheScope::Private];
         /// Metadata.
         optional meta: Meta = "_meta";
@@ -156,7 +156,7 @@ body! {
     pub struct ListResourceTemplatesParams {
         /// Metadata.
         optional meta: Meta = "_meta";
-        /// Where to go on.
+        /// The cursor of the wanted page; absent for the first one.
         optional cursor: String = "cursor";
     }
 }
@@ -171,15 +171,15 @@ builders! {
 body! {
     /// The result of `resources/templates/list`.
     pub struct ListResourceTemplatesResult {
-        /// How to read the result.
+        /// The kind of result; absent means complete.
         optional result_type: ResultType = "resultType" [since V2026_07_28, or ResultType::Complete];
         /// The templates of this page.
         required resource_templates: Vec<ResourceTemplate> = "resourceTemplates";
-        /// Where the next page starts; absent on the last one.
+        /// The cursor of the next page; absent on the last one.
         optional next_cursor: String = "nextCursor";
-        /// For how many milliseconds the result stays fresh.
+        /// The time in milliseconds for which the result stays fresh.
         optional ttl_ms: i64 = "ttlMs" [since V2026_07_28, or 0];
-        /// Who may share the result.
+        /// The audience that may share the cached result.
         optional cache_scope: CacheScope = "cacheScope" [since V2026_07_28, or CacheScope::Private];
         /// Metadata.
         optional meta: Meta = "_meta";
@@ -200,7 +200,7 @@ body! {
     pub struct ReadResourceParams {
         /// Metadata.
         optional meta: Meta = "_meta";
-        /// Where the resource is.
+        /// The URI of the resource.
         required uri: String = "uri";
         /// The answers to the input requests of the result before.
         optional input_responses: InputResponses = "inputResponses" [since V2026_07_28];
@@ -220,13 +220,13 @@ builders! {
 body! {
     /// The result of `resources/read`.
     pub struct ReadResourceResult {
-        /// How to read the result.
+        /// The kind of result; absent means complete.
         optional result_type: ResultType = "resultType" [since V2026_07_28, or ResultType::Complete];
-        /// The contents of the resource or, of a directory, its parts.
+        /// The contents of the resource; for a directory, the contents of its parts.
         required contents: Vec<ResourceContents> = "contents";
-        /// For how many milliseconds the result stays fresh.
+        /// The time in milliseconds for which the result stays fresh.
         optional ttl_ms: i64 = "ttlMs" [since V2026_07_28, or 0];
-        /// Who may share the result.
+        /// The audience that may share the cached result.
         optional cache_scope: CacheScope = "cacheScope" [since V2026_07_28, or CacheScope::Private];
         /// Metadata.
         optional meta: Meta = "_meta";
@@ -274,13 +274,13 @@ body! {
     pub struct ResourceUpdatedParams {
         /// Metadata.
         optional meta: Meta = "_meta";
-        /// The resource that changed; may be a part of the one subscribed to.
+        /// The resource that changed; it may be a part of the subscribed one.
         required uri: String = "uri";
     }
 }
 
 body! {
-    /// The `data` of the error that a resource does not exist.
+    /// The `data` of the error for a resource that does not exist.
     pub struct ResourceNotFound {
         /// The resource that was asked for.
         required uri: String = "uri";

@@ -1,15 +1,22 @@
-//! What all results share.
+//! The members that all results share, and results that ask for input (multi round-trip requests).
 
-use super::Meta;
-use super::body::body;
-use super::open_enum::open_enum;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use super::body::{body, builders};
+use super::task_extension::CreateTaskResult;
+use super::union::open_enum;
+use super::union::{read_tag, union};
+use super::{CreateMessageParams, ElicitParams, ForRevision, ListRootsParams, Map, Meta};
+use crate::{RawJson, Revision};
 
 open_enum! {
-    /// How to read a result; absent means complete.
+    /// The kind of a result; absent means complete.
     pub enum ResultType {
         /// The request is done.
         Complete = "complete",
-        /// The client has to provide input and ask again.
+        /// The client has to provide input and repeat the request.
         InputRequired = "input_required",
         /// The request goes on as a task of the tasks extension.
         Task = "task",
@@ -17,21 +24,167 @@ open_enum! {
 }
 
 open_enum! {
-    /// Who may share a cached result.
+    /// The audience that may share a cached result.
     pub enum CacheScope {
-        /// Anybody.
+        /// Any requester may share the result.
         Public = "public",
-        /// Requests under the same authorization only.
+        /// Only requests under the same authorization may share the result.
         Private = "private",
     }
 }
 
 body! {
-    /// A result that says only that the request was carried out.
+    /// A result without content: the request was carried out.
     pub struct EmptyResult {
-        /// How to read the result.
+        /// The kind of result; absent means complete.
         optional result_type: ResultType = "resultType" [since V2026_07_28, or ResultType::Complete];
         /// Metadata.
         optional meta: Meta = "_meta";
+    }
+}
+
+/// The questions of a server, by keys of its choice.
+pub type InputRequests = Map<InputRequest>;
+
+/// The answers to [`InputRequests`], under the same keys: bare results, whose types follow from the questions.
+pub type InputResponses = Map<RawJson>;
+
+union! {
+    /// A question for the client's user, its model or the client itself.
+    pub enum InputRequest by "method" {
+        /// A question for the user.
+        Elicit(Box<ElicitRequest>) = "elicitation/create",
+        /// A question for the model.
+        CreateMessage(Box<CreateMessageRequest>) = "sampling/createMessage",
+        /// A question for the roots.
+        ListRoots(ListRootsRequest) = "roots/list",
+    }
+}
+
+body! {
+    /// An elicitation inside a result.
+    pub struct ElicitRequest("method": "elicitation/create") {
+        /// The parameters of the question.
+        required params: ElicitParams = "params";
+    }
+}
+
+body! {
+    /// A sampling request inside a result.
+    pub struct CreateMessageRequest("method": "sampling/createMessage") {
+        /// The parameters of the question.
+        required params: CreateMessageParams = "params";
+    }
+}
+
+body! {
+    /// A request for the roots inside a result.
+    pub struct ListRootsRequest("method": "roots/list") {
+        /// The parameters, which hold metadata only.
+        optional params: ListRootsParams = "params";
+    }
+}
+
+builders! {
+    ListRootsRequest {
+        with_params: params: ListRootsParams,
+    }
+}
+
+impl From<ElicitParams> for InputRequest {
+    fn from(params: ElicitParams) -> Self {
+        Self::Elicit(Box::new(ElicitRequest::new(params)))
+    }
+}
+
+impl From<CreateMessageParams> for InputRequest {
+    fn from(params: CreateMessageParams) -> Self {
+        Self::CreateMessage(Box::new(CreateMessageRequest::new(params)))
+    }
+}
+
+body! {
+    /// The result that asks for input before the request can be completed.
+    pub struct InputRequiredResult {
+        /// `input_required`.
+        required result_type: ResultType = "resultType";
+        /// The questions that the server needs answered.
+        optional input_requests: InputRequests = "inputRequests";
+        /// The state that the client sends back unchanged.
+        optional request_state: String = "requestState";
+        /// Metadata.
+        optional meta: Meta = "_meta";
+    }
+}
+
+builders! {
+    InputRequiredResult {
+        with_request_state: request_state: String,
+        with_meta: meta: Meta,
+    }
+}
+
+impl InputRequiredResult {
+    /// Creates a result that asks for `requests`.
+    pub fn asking(requests: InputRequests) -> Self {
+        Self { input_requests: Some(requests), ..Self::new(ResultType::InputRequired) }
+    }
+}
+
+/// The answer of a stateless server: the result of the method, or the other result that `resultType` names.
+///
+/// The result is read from a borrowed slice, so it can be read from bytes or text in memory.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Answer<T> {
+    /// The request is done.
+    Complete(T),
+    /// The client has to provide input and repeat the request.
+    InputRequired(InputRequiredResult),
+    /// The request goes on as a task of the tasks extension.
+    Task(Box<CreateTaskResult>),
+    /// A result of a type that was not negotiated, which makes the response invalid.
+    Unknown(RawJson),
+}
+
+impl<T> From<T> for Answer<T> {
+    fn from(result: T) -> Self {
+        Self::Complete(result)
+    }
+}
+
+impl<T: Serialize> Serialize for Answer<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Complete(result) => result.serialize(serializer),
+            Self::InputRequired(result) => result.serialize(serializer),
+            Self::Task(result) => result.serialize(serializer),
+            Self::Unknown(result) => result.serialize(serializer),
+        }
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Answer<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let result = <&'de RawValue>::deserialize(deserializer)?;
+        let kind = read_tag(result, "resultType").map_err(D::Error::custom)?;
+        match kind.as_deref().map_or(ResultType::Complete, ResultType::from) {
+            ResultType::Complete => serde_json::from_str(result.get()).map(Self::Complete),
+            ResultType::InputRequired => serde_json::from_str(result.get()).map(Self::InputRequired),
+            ResultType::Task => serde_json::from_str(result.get()).map(Self::Task),
+            ResultType::Unknown(_) => serde_json::from_str(result.get()).map(Self::Unknown),
+        }
+        .map_err(D::Error::custom)
+    }
+}
+
+impl<T: ForRevision> ForRevision for Answer<T> {
+    fn fit(&mut self, revision: Revision) {
+        match self {
+            Self::Complete(result) => result.fit(revision),
+            Self::InputRequired(result) => result.fit(revision),
+            Self::Task(result) => result.fit(revision),
+            Self::Unknown(_) => {}
+        }
     }
 }

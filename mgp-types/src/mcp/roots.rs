@@ -6,7 +6,7 @@ use super::body::{body, builders};
 body! {
     /// A directory or file that a server may work on.
     pub struct Root {
-        /// Where the root is: a `file:` URI.
+        /// The URI of the root, with the scheme `file:`.
         required uri: String = "uri";
         /// The name for people.
         optional name: String = "name";

@@ -5,9 +5,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::body::{body, builders};
-use super::open_enum::open_enum;
 use super::shape::{Shape, Shaped};
 use super::task::TaskMetadata;
+use super::union::open_enum;
 use super::{ForRevision, Meta, Number, Role, SamplingContent, Tool};
 use crate::{RawJson, Revision};
 
@@ -22,7 +22,7 @@ pub enum SamplingContents {
 }
 
 impl SamplingContents {
-    /// The blocks.
+    /// Returns the blocks.
     pub fn as_slice(&self) -> &[SamplingContent] {
         match self {
             Self::One(block) => std::slice::from_ref(block),
@@ -30,7 +30,7 @@ impl SamplingContents {
         }
     }
 
-    /// The only block, or one of text that holds the texts of all and names the others.
+    /// Returns the only block, or a block of text that holds the texts of all blocks and names the others.
     fn merged(&self, revision: Revision) -> SamplingContent {
         if let [block] = self.as_slice() {
             return block.clone();
@@ -106,9 +106,9 @@ impl<'de> Deserialize<'de> for SamplingContents {
 body! {
     /// A message of the conversation that the model continues.
     pub struct SamplingMessage {
-        /// Who says it.
+        /// The speaker.
         required role: Role = "role";
-        /// What is said.
+        /// The content of the message.
         required content: SamplingContents = "content";
         /// Metadata.
         optional meta: Meta = "_meta" [since V2025_11_25];
@@ -116,12 +116,12 @@ body! {
 }
 
 impl SamplingMessage {
-    /// A text that the user says.
+    /// Creates a message that the user says.
     pub fn user(text: impl Into<String>) -> Self {
         Self::new(Role::User, SamplingContent::text(text))
     }
 
-    /// A text that the model says.
+    /// Creates a message that the model says.
     pub fn assistant(text: impl Into<String>) -> Self {
         Self::new(Role::Assistant, SamplingContent::text(text))
     }
@@ -142,15 +142,15 @@ builders! {
 }
 
 body! {
-    /// Which model the server would like, each priority from 0 to 1.
+    /// The model that the server prefers, as priorities from 0 to 1.
     pub struct ModelPreferences {
-        /// Models, the best first.
+        /// The preferred models, the best first.
         optional hints: Vec<ModelHint> = "hints";
-        /// How much a low cost matters.
+        /// The weight of a low cost.
         optional cost_priority: Number = "costPriority";
-        /// How much speed matters.
+        /// The weight of speed.
         optional speed_priority: Number = "speedPriority";
-        /// How much intelligence matters.
+        /// The weight of intelligence.
         optional intelligence_priority: Number = "intelligencePriority";
     }
 }
@@ -165,33 +165,33 @@ builders! {
 }
 
 open_enum! {
-    /// Whose context the client should add; deprecated beyond `none`.
+    /// The servers whose context the client should add; deprecated beyond `none`.
     pub enum IncludeContext {
-        /// Nobody's.
+        /// No server's context.
         None = "none",
-        /// The asking server's.
+        /// The context of the asking server.
         ThisServer = "thisServer",
-        /// That of all servers.
+        /// The context of all servers.
         AllServers = "allServers",
     }
 }
 
 open_enum! {
-    /// Whether the model may call tools.
+    /// The freedom of the model to call tools.
     pub enum ToolChoiceMode {
-        /// It decides.
+        /// The model decides.
         Auto = "auto",
-        /// It must call one.
+        /// The model must call a tool.
         Required = "required",
-        /// It must not.
+        /// The model must not call a tool.
         None = "none",
     }
 }
 
 body! {
-    /// Whether the model may call tools; absent means that it decides.
+    /// The freedom of the model to call tools; absent means that the model decides.
     pub struct ToolChoice {
-        /// Whether it may.
+        /// The mode of the choice.
         optional mode: ToolChoiceMode = "mode";
     }
 }
@@ -203,15 +203,15 @@ builders! {
 }
 
 open_enum! {
-    /// Why the model stopped.
+    /// The reason why the model stopped.
     pub enum StopReason {
-        /// It was done.
+        /// The model was done.
         EndTurn = "endTurn",
-        /// It wrote a stop sequence.
+        /// The model wrote a stop sequence.
         StopSequence = "stopSequence",
-        /// It used up its tokens.
+        /// The model used up its tokens.
         MaxTokens = "maxTokens",
-        /// It wants to call tools.
+        /// The model wants to call tools.
         ToolUse = "toolUse",
     }
 }
@@ -223,15 +223,15 @@ body! {
         optional meta: Meta = "_meta" [until V2025_11_25];
         /// The conversation so far.
         required messages: Vec<SamplingMessage> = "messages";
-        /// Which model the server would like.
+        /// The model that the server prefers.
         optional model_preferences: ModelPreferences = "modelPreferences";
-        /// What the model is told before the conversation.
+        /// The instructions that the model gets before the conversation.
         optional system_prompt: String = "systemPrompt";
-        /// Whose context the client should add.
+        /// The servers whose context the client should add.
         optional include_context: IncludeContext = "includeContext";
-        /// How freely the model chooses its words.
+        /// The freedom of the model in its choice of words.
         optional temperature: Number = "temperature";
-        /// How many tokens the model may write.
+        /// The number of tokens that the model may write.
         required max_tokens: i64 = "maxTokens";
         /// The texts at which the model stops.
         optional stop_sequences: Vec<String> = "stopSequences";
@@ -241,7 +241,7 @@ body! {
         optional task: TaskMetadata = "task" [only V2025_11_25];
         /// The tools that the model may call.
         optional tools: Vec<Tool> = "tools" [since V2025_11_25];
-        /// Whether it may call them.
+        /// The freedom of the model to call the tools.
         optional tool_choice: ToolChoice = "toolChoice" [since V2025_11_25];
     }
 }
@@ -262,13 +262,13 @@ builders! {
 body! {
     /// The result of `sampling/createMessage`.
     pub struct CreateMessageResult {
-        /// Who says it.
+        /// The speaker.
         required role: Role = "role";
-        /// What is said.
+        /// The content of the message.
         required content: SamplingContents = "content";
         /// The model that said it.
         required model: String = "model";
-        /// Why the model stopped.
+        /// The reason why the model stopped.
         optional stop_reason: StopReason = "stopReason";
         /// Metadata.
         optional meta: Meta = "_meta";

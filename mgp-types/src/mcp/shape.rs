@@ -1,4 +1,4 @@
-//! What the members of a value are called, derived from the types of the bodies.
+//! The names of the members of a value, derived from the types of the bodies.
 
 use super::{Map, Meta};
 use crate::{Id, RawJson};
@@ -6,15 +6,16 @@ use crate::{Id, RawJson};
 /// The names that the protocol knows in a value, level by level.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Shape {
-    /// The protocol knows no names in it: a text, or a value that belongs to tools, schemas and applications.
+    /// A value in which the protocol knows no names: a text, or a value that belongs to tools, schemas and
+    /// applications.
     Opaque,
     /// An object with these members; others may stand beside them.
     Object(&'static [Member]),
     /// An object with members of these names, whose values are opaque.
     Names(&'static [&'static str]),
-    /// A list of such values, or one of them in its place.
+    /// A list of values of this shape, or one of them in its place.
     Each(fn() -> Self),
-    /// An object whose member names are data, and whose values are such.
+    /// An object whose member names are data, and whose values have this shape.
     Values(fn() -> Self),
     /// A value of one of these kinds.
     AnyOf(&'static [fn() -> Self]),
@@ -34,17 +35,17 @@ impl Shape {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Member {
     pub(crate) name: &'static str,
-    /// The shape of its value. A function, because bodies contain themselves.
+    /// The shape of the member's value. It is a function, because bodies contain themselves.
     pub(crate) shape: fn() -> Shape,
 }
 
 /// A type of the wire whose member names are known.
 pub(crate) trait Shaped {
-    /// Returns the shape of its values.
+    /// Returns the shape of the type's values.
     fn shape() -> Shape;
 }
 
-/// Types without members of their own.
+/// Implements [`Shaped`] for types without members of their own.
 macro_rules! opaque {
     ($($name:ty),* $(,)?) => {
         $(impl $crate::mcp::shape::Shaped for $name {

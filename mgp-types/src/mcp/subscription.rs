@@ -4,17 +4,17 @@ use super::body::{body, builders};
 use super::{Meta, ResultType};
 
 body! {
-    /// Which notifications a subscription is for; the extensions' members are in `extra`.
+    /// The notifications that a subscription is for; the extensions' members are in `extra`.
     pub struct SubscriptionFilter {
-        /// `notifications/tools/list_changed`.
+        /// The wish for `notifications/tools/list_changed`.
         optional tools_list_changed: bool = "toolsListChanged";
-        /// `notifications/prompts/list_changed`.
+        /// The wish for `notifications/prompts/list_changed`.
         optional prompts_list_changed: bool = "promptsListChanged";
-        /// `notifications/resources/list_changed`.
+        /// The wish for `notifications/resources/list_changed`.
         optional resources_list_changed: bool = "resourcesListChanged";
-        /// `notifications/resources/updated` for these URIs.
+        /// The URIs whose `notifications/resources/updated` are wanted.
         optional resource_subscriptions: Vec<String> = "resourceSubscriptions";
-        /// `notifications/tasks` of the tasks extension for these tasks.
+        /// The tasks of the tasks extension whose `notifications/tasks` are wanted.
         optional task_ids: Vec<String> = "taskIds";
     }
 }
@@ -34,7 +34,7 @@ body! {
     pub struct SubscriptionsListenParams {
         /// Metadata.
         optional meta: Meta = "_meta";
-        /// What is wanted.
+        /// The wanted notifications.
         required notifications: SubscriptionFilter = "notifications";
     }
 }
@@ -42,7 +42,7 @@ body! {
 body! {
     /// The result of `subscriptions/listen`, which ends the stream.
     pub struct SubscriptionsListenResult {
-        /// How to read the result.
+        /// The kind of result; absent means complete.
         optional result_type: ResultType = "resultType" [since V2026_07_28, or ResultType::Complete];
         /// Metadata, which names the subscription.
         required meta: Meta = "_meta";
@@ -54,7 +54,7 @@ body! {
     pub struct SubscriptionsAcknowledgedParams {
         /// Metadata, which names the subscription.
         optional meta: Meta = "_meta";
-        /// What of the wanted notifications the server will send.
+        /// The wanted notifications that the server will send.
         required notifications: SubscriptionFilter = "notifications";
     }
 }

@@ -1,30 +1,29 @@
 //! The experimental tasks of the revision 2025-11-25.
 //!
-//! They are not the tasks of the extension that follows them: see
-//! [`task_extension`](super::task_extension).
+//! The extension of the stateless revisions has other tasks: see [`task_extension`](super::task_extension).
 
 use super::Meta;
 use super::body::{body, builders};
-use super::open_enum::open_enum;
+use super::union::open_enum;
 use crate::{Object, RawJson};
 
 open_enum! {
-    /// How far a task has come.
+    /// The status of a task.
     pub enum TaskStatus {
-        /// It runs.
+        /// The task runs.
         Working = "working",
-        /// It waits for input.
+        /// The task waits for input.
         InputRequired = "input_required",
-        /// It is done.
+        /// The task is done.
         Completed = "completed",
-        /// It went wrong.
+        /// The task failed.
         Failed = "failed",
-        /// It was cancelled.
+        /// The task was cancelled.
         Cancelled = "cancelled",
     }
 }
 
-/// The id of the task that began in place of a result, as either era says it.
+/// Returns the id of the task that `result` began, in the form of either era.
 pub fn begun(result: &RawJson) -> Option<String> {
     let result = Object::from_raw(result).ok()?;
     let of_session = result.get("task").and_then(|task| Object::from_raw(&task).ok());
@@ -33,12 +32,12 @@ pub fn begun(result: &RawJson) -> Option<String> {
 }
 
 impl TaskStatus {
-    /// What is said of a task, if it says how far that has come.
+    /// Returns the status in a task's description, if the description has one.
     pub fn told(task: &Object) -> Option<Self> {
         task.get("status")?.to().ok()
     }
 
-    /// Whether the task can no longer change.
+    /// Returns whether the task can no longer change.
     pub const fn is_terminal(&self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
@@ -47,7 +46,7 @@ impl TaskStatus {
 body! {
     /// The wish to run a request as a task.
     pub struct TaskMetadata {
-        /// For how many milliseconds the task should be kept.
+        /// The time in milliseconds for which the task should be kept.
         optional ttl: i64 = "ttl";
     }
 }
@@ -72,17 +71,17 @@ body! {
     pub struct Task {
         /// The id of the task.
         required task_id: String = "taskId";
-        /// How far the task has come.
+        /// The status of the task.
         required status: TaskStatus = "status";
-        /// The same for people.
+        /// The status in words, for people.
         optional status_message: String = "statusMessage";
-        /// When the task was created, in ISO 8601.
+        /// The time of creation of the task, in ISO 8601.
         required created_at: String = "createdAt";
-        /// When the task last changed, in ISO 8601.
+        /// The time of the last change of the task, in ISO 8601.
         required last_updated_at: String = "lastUpdatedAt";
-        /// For how many milliseconds from its creation the task is kept; without end if `None`.
+        /// The time in milliseconds, from its creation on, for which the task is kept; `None` stands for no end.
         required ttl: Option<i64> = "ttl";
-        /// How many milliseconds to wait between polls.
+        /// The time in milliseconds to wait between two polls.
         optional poll_interval: i64 = "pollInterval";
         /// Metadata.
         optional meta: Meta = "_meta";
@@ -142,7 +141,7 @@ body! {
     pub struct ListTasksParams {
         /// Metadata.
         optional meta: Meta = "_meta";
-        /// Where to go on.
+        /// The cursor of the wanted page; absent for the first one.
         optional cursor: String = "cursor";
     }
 }
@@ -152,7 +151,7 @@ body! {
     pub struct ListTasksResult {
         /// The tasks of this page.
         required tasks: Vec<Task> = "tasks";
-        /// Where the next page starts; absent on the last one.
+        /// The cursor of the next page; absent on the last one.
         optional next_cursor: String = "nextCursor";
         /// Metadata.
         optional meta: Meta = "_meta";

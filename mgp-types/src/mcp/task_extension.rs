@@ -1,6 +1,6 @@
 //! The extension `io.modelcontextprotocol/tasks` of the stateless revisions.
 //!
-//! It is not the experiment of 2025-11-25: see [`task`](super::task).
+//! The experimental tasks of 2025-11-25 are others: see [`task`](super::task).
 
 use super::body::{body, builders};
 use super::{InputRequests, InputResponses, Meta, ResultType};
@@ -14,21 +14,21 @@ pub const EXTENSION_ID: &str = "io.modelcontextprotocol/tasks";
 body! {
     /// The result of `tools/call` that goes on as a task.
     pub struct CreateTaskResult {
-        /// `task`.
+        /// The kind of result: always `task`.
         required result_type: ResultType = "resultType";
         /// The id of the task.
         required task_id: String = "taskId";
-        /// How far the task has come.
+        /// The status of the task.
         required status: TaskStatus = "status";
-        /// The same for people.
+        /// The status in words, for people.
         optional status_message: String = "statusMessage";
-        /// When the task was created, in ISO 8601.
+        /// The time of creation of the task, in ISO 8601.
         required created_at: String = "createdAt";
-        /// When the task last changed, in ISO 8601.
+        /// The time of the last change of the task, in ISO 8601.
         required last_updated_at: String = "lastUpdatedAt";
-        /// For how many milliseconds from its creation the task is kept; without end if `None`.
+        /// The time in milliseconds, from its creation on, for which the task is kept; `None` stands for no end.
         required ttl_ms: Option<i64> = "ttlMs";
-        /// How many milliseconds to wait between polls.
+        /// The time in milliseconds to wait between two polls.
         optional poll_interval_ms: i64 = "pollIntervalMs";
         /// Metadata.
         optional meta: Meta = "_meta";
@@ -44,30 +44,30 @@ builders! {
 }
 
 body! {
-    /// A task with what its status calls for; the result of `tasks/get`, and the params of
+    /// A task with the members that its status calls for: the result of `tasks/get`, and the params of
     /// `notifications/tasks`, which have no `resultType`.
     pub struct DetailedTask {
-        /// How to read the result; absent in a notification.
+        /// The kind of result; absent in a notification.
         optional result_type: ResultType = "resultType";
         /// The id of the task.
         required task_id: String = "taskId";
-        /// How far the task has come.
+        /// The status of the task.
         required status: TaskStatus = "status";
-        /// The same for people.
+        /// The status in words, for people.
         optional status_message: String = "statusMessage";
-        /// When the task was created, in ISO 8601.
+        /// The time of creation of the task, in ISO 8601.
         required created_at: String = "createdAt";
-        /// When the task last changed, in ISO 8601.
+        /// The time of the last change of the task, in ISO 8601.
         required last_updated_at: String = "lastUpdatedAt";
-        /// For how many milliseconds from its creation the task is kept; without end if `None`.
+        /// The time in milliseconds, from its creation on, for which the task is kept; `None` stands for no end.
         required ttl_ms: Option<i64> = "ttlMs";
-        /// How many milliseconds to wait between polls.
+        /// The time in milliseconds to wait between two polls.
         optional poll_interval_ms: i64 = "pollIntervalMs";
-        /// What the server needs, while the status is `input_required`.
+        /// The questions that the server needs answered, while the status is `input_required`.
         optional input_requests: InputRequests = "inputRequests";
         /// The result of the request that became the task, once it is `completed`.
         optional result: RawJson = "result";
-        /// The JSON-RPC error of that request, once it is `failed`.
+        /// The JSON-RPC error of the request that became the task, once it is `failed`.
         optional error: RawJson = "error";
         /// Metadata.
         optional meta: Meta = "_meta";

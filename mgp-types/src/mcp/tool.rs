@@ -1,16 +1,16 @@
-//! Tools: what a server does for clients.
+//! Tools: functions that a server runs for clients.
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::body::{body, builders};
-use super::open_enum::open_enum;
 use super::task::TaskMetadata;
+use super::union::open_enum;
 use super::{CacheScope, ContentBlock, Icon, InputResponses, Map, Meta, ResultType};
 use crate::RawJson;
 
 body! {
-    /// Hints about what a tool does; not to be relied on unless the server is trusted.
+    /// Hints about the behaviour of a tool. Only the hints of a trusted server are reliable.
     pub struct ToolAnnotations {
         /// The name for people.
         optional title: String = "title";
@@ -36,21 +36,21 @@ builders! {
 }
 
 open_enum! {
-    /// Whether a tool runs as a task; absent means forbidden.
+    /// The support of a tool for tasks; absent means forbidden.
     pub enum TaskSupport {
-        /// Never.
+        /// The tool never runs as a task.
         Forbidden = "forbidden",
-        /// If the client wants it.
+        /// The tool runs as a task if the client wants it.
         Optional = "optional",
-        /// Always.
+        /// The tool always runs as a task.
         Required = "required",
     }
 }
 
 body! {
-    /// How a tool is to be run.
+    /// The way in which a tool runs.
     pub struct ToolExecution {
-        /// Whether the tool runs as a task.
+        /// The support of the tool for tasks.
         optional task_support: TaskSupport = "taskSupport";
     }
 }
@@ -62,24 +62,24 @@ builders! {
 }
 
 body! {
-    /// Something that a server does for clients.
+    /// A function that a server runs for clients.
     pub struct Tool {
         /// The name for programs.
         required name: String = "name";
         /// The name for people.
         optional title: String = "title" [since V2025_06_18];
-        /// What the tool does, for a model.
+        /// The description of the tool, for a model.
         optional description: String = "description";
         /// Images for a user interface.
         optional icons: Vec<Icon> = "icons" [since V2025_11_25];
         /// The JSON Schema of the arguments, whose root is an object.
         required input_schema: RawJson = "inputSchema";
-        /// How the tool is to be run.
+        /// The way in which the tool runs.
         optional execution: ToolExecution = "execution" [only V2025_11_25];
         /// The JSON Schema of the structured result.
         optional output_schema: RawJson = "outputSchema"
             [since V2025_06_18, before V2026_07_28 only is_object_schema];
-        /// Hints about what the tool does.
+        /// Hints about the behaviour of the tool.
         optional annotations: Box<ToolAnnotations> = "annotations" [since V2025_03_26];
         /// Metadata.
         optional meta: Meta = "_meta" [since V2025_06_18];
@@ -103,7 +103,7 @@ body! {
     pub struct ListToolsParams {
         /// Metadata.
         optional meta: Meta = "_meta";
-        /// Where to go on.
+        /// The cursor of the wanted page; absent for the first one.
         optional cursor: String = "cursor";
     }
 }
@@ -118,15 +118,15 @@ builders! {
 body! {
     /// The result of `tools/list`.
     pub struct ListToolsResult {
-        /// How to read the result.
+        /// The kind of result; absent means complete.
         optional result_type: ResultType = "resultType" [since V2026_07_28, or ResultType::Complete];
         /// The tools of this page.
         required tools: Vec<Tool> = "tools";
-        /// Where the next page starts; absent on the last one.
+        /// The cursor of the next page; absent on the last one.
         optional next_cursor: String = "nextCursor";
-        /// For how many milliseconds the result stays fresh.
+        /// The time in milliseconds for which the result stays fresh.
         optional ttl_ms: i64 = "ttlMs" [since V2026_07_28, or 0];
-        /// Who may share the result.
+        /// The audience that may share the cached result.
         optional cache_scope: CacheScope = "cacheScope" [since V2026_07_28, or CacheScope::Private];
         /// Metadata.
         optional meta: Meta = "_meta";
@@ -173,7 +173,7 @@ builders! {
 body! {
     /// The result of `tools/call`.
     pub struct CallToolResult {
-        /// How to read the result.
+        /// The kind of result; absent means complete.
         optional result_type: ResultType = "resultType" [since V2026_07_28, or ResultType::Complete];
         /// The unstructured result.
         required content: Vec<ContentBlock> = "content";
@@ -195,17 +195,17 @@ builders! {
 }
 
 impl CallToolResult {
-    /// A result of one text.
+    /// Creates a result of one text.
     pub fn text(text: impl Into<String>) -> Self {
         Self::new([ContentBlock::text(text)])
     }
 
-    /// A failure, told in one text for the model to read.
+    /// Creates the result of a tool that failed, with a text for the model to read.
     pub fn error(text: impl Into<String>) -> Self {
         Self { is_error: Some(true), ..Self::text(text) }
     }
 
-    /// A structured result, given as text as well for clients that read nothing else.
+    /// Creates a structured result. The value is also given as text, for clients that read nothing else.
     ///
     /// # Errors
     /// The value's own `Serialize` refuses, or a map key in it is not a string.
@@ -215,7 +215,7 @@ impl CallToolResult {
         Ok(Self::text(text).with_structured_content(structured))
     }
 
-    /// Whether the tool failed.
+    /// Returns whether the tool failed.
     pub fn is_error(&self) -> bool {
         self.is_error == Some(true)
     }
@@ -229,7 +229,7 @@ body! {
     }
 }
 
-/// Whether a schema says that its root is an object, the only root allowed before 2026-07-28.
+/// Returns whether a schema says that its root is an object, the only root allowed before 2026-07-28.
 fn is_object_schema(schema: &RawJson) -> bool {
     let members = schema.read::<Map<&RawValue>>();
     members.is_ok_and(|members| members.get("type").is_some_and(|root| root.get() == "\"object\""))

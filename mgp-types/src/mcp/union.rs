@@ -1,14 +1,15 @@
-//! Objects of several kinds, told apart by one member.
+//! The macros that define open enums of the wire: of strings, and of objects told apart by one member.
 
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{self, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::map::Name;
 
-/// Defines an enum over bodies that share a member telling which one it is.
+/// Defines an enum over bodies that share a member naming the kind of the body.
 ///
 /// ```text
 /// union! {
@@ -22,8 +23,8 @@ use super::map::Name;
 /// }
 /// ```
 ///
-/// An object of another kind is kept as it came, in `Unknown`. The value is read from a borrowed slice,
-/// so deserialising works from bytes or text in memory, not from a reader.
+/// An object of another kind is kept as it came, in `Unknown`. The value is read from a borrowed slice, so it can be
+/// read from bytes or text in memory and not from a reader.
 macro_rules! union {
     (
         $(#[$attribute:meta])*
@@ -103,7 +104,7 @@ macro_rules! union {
 }
 pub(super) use union;
 
-/// The text of the member `name` of an object, `None` if it has no such member or it is `null`.
+/// Returns the text of the member `name` of an object; `None` if the member is missing or `null`.
 pub(super) fn read_tag<'de>(
     object: &'de RawValue,
     name: &'static str,
@@ -115,7 +116,7 @@ pub(super) fn read_tag<'de>(
     deserializer.deserialize_map(TagOf(name))
 }
 
-/// The same for an object that starts with that member, as most do; the rest need not be looked at.
+/// Returns the text of the member `name` if the object starts with it, as most objects do; the rest is not read then.
 fn leading_tag<'de>(object: &'de str, name: &str) -> Option<&'de str> {
     let rest = object.strip_prefix('{')?.trim_ascii_start().strip_prefix('"')?;
     let rest = rest.strip_prefix(name)?.strip_prefix('"')?.trim_ascii_start().strip_prefix(':')?;
@@ -123,7 +124,7 @@ fn leading_tag<'de>(object: &'de str, name: &str) -> Option<&'de str> {
     (!tag.contains('\\')).then_some(tag)
 }
 
-/// Finds one text member of an object.
+/// A search for one text member of an object.
 struct TagOf(&'static str);
 
 impl<'de> Visitor<'de> for TagOf {
@@ -147,6 +148,67 @@ impl<'de> Visitor<'de> for TagOf {
         Ok(tag.flatten().map(Name::into_inner))
     }
 }
+
+/// Defines an enum of strings with an `Unknown` arm, so that a value from a newer peer is data and no error.
+macro_rules! open_enum {
+    (
+        $(#[$attribute:meta])*
+        pub enum $name:ident {
+            $($(#[$variant_attribute:meta])* $variant:ident = $text:literal,)*
+        }
+    ) => {
+        $(#[$attribute])*
+        #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum $name {
+            $($(#[$variant_attribute])* $variant,)*
+            /// A value that no revision known here defines.
+            Unknown(Box<str>),
+        }
+
+        impl $name {
+            /// Returns the value as the wire writes it.
+            pub fn as_str(&self) -> &str {
+                match self {
+                    $(Self::$variant => $text,)*
+                    Self::Unknown(text) => text,
+                }
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(text: &str) -> Self {
+                match text {
+                    $($text => Self::$variant,)*
+                    other => Self::Unknown(other.into()),
+                }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text: $crate::mcp::map::Name<'de> = serde::Deserialize::deserialize(deserializer)?;
+                Ok(Self::from(&*text))
+            }
+        }
+
+        $crate::mcp::body::same_in_every_revision!($name);
+        $crate::mcp::shape::opaque!($name);
+    };
+}
+pub(super) use open_enum;
 
 #[cfg(test)]
 mod tests {

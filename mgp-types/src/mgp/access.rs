@@ -1,59 +1,61 @@
+//! The bodies of access control (§5): queries, grants and revocations.
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use super::{AgentId, ServerId, Timestamp, ToolName};
 
-/// What an entry says (§5.4).
+/// The permission that an entry gives (§5.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(clippy::exhaustive_enums, reason = "closed by the specification")]
 pub enum AccessPermission {
-    /// The agent may.
+    /// The agent may use the server or tool.
     Allow,
-    /// The agent may not.
+    /// The agent may not use the server or tool.
     Deny,
 }
 
-/// How far an entry reaches (§5.3).
+/// The reach of an entry (§5.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(clippy::exhaustive_enums, reason = "closed by the specification")]
 pub enum EntryType {
-    /// All tools of a server.
+    /// The entry is about all tools of a server.
     ServerGrant,
-    /// One tool.
+    /// The entry is about one tool.
     ToolGrant,
 }
 
-/// What decided (§5.2), from the highest priority to the lowest.
+/// The source of a decision (§5.2), from the highest priority to the lowest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(clippy::exhaustive_enums, reason = "closed by the specification")]
 pub enum AccessSource {
-    /// An entry for the tool.
+    /// An entry for the tool decided.
     ToolGrant,
-    /// An entry for the server.
+    /// An entry for the server decided.
     ServerGrant,
-    /// What the server does without one.
+    /// The default policy of the server decided, because no entry does.
     DefaultPolicy,
 }
 
-/// What holds where no entry does (§5.5).
+/// The policy that holds where no entry does (§5.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[expect(clippy::exhaustive_enums, reason = "closed by the specification")]
 pub enum DefaultPolicy {
-    /// Nothing is allowed that was not granted.
+    /// Agents may do only what was granted to them.
     #[default]
     #[serde(rename = "opt-in")]
     OptIn,
-    /// Everything is allowed that was not denied.
+    /// Agents may do all that was not denied to them.
     #[serde(rename = "opt-out")]
     OptOut,
 }
 
 impl DefaultPolicy {
-    /// What it says to every agent.
+    /// Returns the permission that the policy gives every agent.
     pub const fn permission(self) -> AccessPermission {
         match self {
             Self::OptIn => AccessPermission::Deny,
@@ -75,57 +77,57 @@ impl fmt::Display for DefaultPolicy {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AccessQuery {
-    /// Who.
+    /// The agent whose access is asked for.
     pub agent_id: AgentId,
-    /// Where.
+    /// The server that the agent wants to use.
     pub server_id: ServerId,
-    /// What; without it the server as a whole.
+    /// The tool that the agent wants to use; `None` asks about the server as a whole.
     #[serde(default)]
     pub tool_name: Option<ToolName>,
 }
 
 impl AccessQuery {
-    /// Whether `agent_id` may use a tool of `server_id`, or the server as a whole.
+    /// Creates the question whether `agent_id` may use a tool of `server_id`, or the server as a whole.
     pub const fn new(agent_id: AgentId, server_id: ServerId, tool_name: Option<ToolName>) -> Self {
         Self { agent_id, server_id, tool_name }
     }
 }
 
-/// The result of `mgp/access/query`; all members are always there.
+/// The result of `mgp/access/query`. All members are always there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AccessState {
-    /// Whether the agent may.
+    /// The permission of the agent.
     pub permission: AccessPermission,
-    /// What decided.
+    /// The source of the decision.
     pub source: AccessSource,
-    /// Who said so; null for the default policy.
+    /// The name of the granter; null for the default policy.
     pub granted_by: Option<String>,
-    /// Since when; null for the default policy.
+    /// The time of the grant; null for the default policy.
     pub granted_at: Option<Timestamp>,
-    /// Until when; null for ever.
+    /// The end of the grant; null for a grant without end.
     pub expires_at: Option<Timestamp>,
 }
 
 impl AccessState {
-    /// What the default policy says.
+    /// Creates the state that the default policy gives.
     pub const fn by_default(policy: DefaultPolicy) -> Self {
         Self::new(policy.permission(), AccessSource::DefaultPolicy)
     }
 
-    /// A decision of which nothing more is known.
+    /// Creates the state of a decision without granter and times.
     pub const fn new(permission: AccessPermission, source: AccessSource) -> Self {
         Self { permission, source, granted_by: None, granted_at: None, expires_at: None }
     }
 
-    /// With who said so and since when.
+    /// Sets the granter and the time of the grant.
     pub fn with_grant(mut self, by: impl Into<String>, at: Timestamp) -> Self {
         self.granted_by = Some(by.into());
         self.granted_at = Some(at);
         self
     }
 
-    /// With its end.
+    /// Sets the end of the grant.
     pub const fn with_expires_at(mut self, end: Option<Timestamp>) -> Self {
         self.expires_at = end;
         self
@@ -136,33 +138,33 @@ impl AccessState {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AccessGrant {
-    /// How far the entry reaches.
+    /// The reach of the entry.
     pub entry_type: EntryType,
-    /// Who.
+    /// The agent that the entry is about.
     pub agent_id: AgentId,
-    /// Where.
+    /// The server that the entry is about.
     pub server_id: ServerId,
-    /// What; null for a whole server.
+    /// The tool that the entry is about; null for a whole server.
     #[serde(default)]
     pub tool_name: Option<ToolName>,
-    /// Whether the agent may.
+    /// The permission that the entry gives.
     pub permission: AccessPermission,
-    /// Who says so: a label, for who really did is taken from the authenticated principal.
+    /// The name of the granter. The label proves nothing: the granter on record is the authenticated principal.
     #[serde(default)]
     pub granted_by: Option<String>,
-    /// Why.
+    /// The reason for the entry.
     #[serde(default)]
     pub justification: Option<String>,
-    /// Until when; null for ever.
+    /// The end of the entry; null for an entry without one.
     #[serde(default)]
     pub expires_at: Option<Timestamp>,
-    /// Whether the entry is made although there is no such server or tool.
+    /// Whether the entry is made although the server or tool does not exist.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
 }
 
 impl AccessGrant {
-    /// What `agent_id` may do with all tools of `server_id`.
+    /// Creates an entry that gives `agent_id` this permission for all tools of `server_id`.
     pub const fn of_server(agent_id: AgentId, server_id: ServerId, permission: AccessPermission) -> Self {
         Self {
             entry_type: EntryType::ServerGrant,
@@ -177,32 +179,32 @@ impl AccessGrant {
         }
     }
 
-    /// Makes the entry although there may be no such server or tool.
+    /// Makes the entry even if the server or tool does not exist.
     pub const fn forced(mut self) -> Self {
         self.force = true;
         self
     }
 
-    /// The same of one tool.
+    /// Narrows the entry to one tool.
     pub fn for_tool(mut self, tool_name: ToolName) -> Self {
         self.entry_type = EntryType::ToolGrant;
         self.tool_name = Some(tool_name);
         self
     }
 
-    /// With who says so.
+    /// Sets the label of the granter.
     pub fn with_granted_by(mut self, label: impl Into<String>) -> Self {
         self.granted_by = Some(label.into());
         self
     }
 
-    /// With a reason.
+    /// Sets the reason for the entry.
     pub fn with_justification(mut self, reason: impl Into<String>) -> Self {
         self.justification = Some(reason.into());
         self
     }
 
-    /// With its end.
+    /// Sets the end of the entry.
     pub const fn with_expires_at(mut self, end: Option<Timestamp>) -> Self {
         self.expires_at = end;
         self
@@ -213,24 +215,24 @@ impl AccessGrant {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AccessRevoke {
-    /// Who.
+    /// The agent of the entry.
     pub agent_id: AgentId,
-    /// Where.
+    /// The server of the entry.
     pub server_id: ServerId,
-    /// How far the entry reaches.
+    /// The reach of the entry.
     pub entry_type: EntryType,
-    /// What; needed for an entry about one tool.
+    /// The tool of the entry; needed for an entry about one tool.
     #[serde(default)]
     pub tool_name: Option<ToolName>,
 }
 
 impl AccessRevoke {
-    /// The entry of `agent_id` for all tools of `server_id`.
+    /// Names the entry of `agent_id` for all tools of `server_id`.
     pub const fn of_server(agent_id: AgentId, server_id: ServerId) -> Self {
         Self { agent_id, server_id, entry_type: EntryType::ServerGrant, tool_name: None }
     }
 
-    /// The entry for one tool instead.
+    /// Names the entry for one tool instead.
     pub fn for_tool(mut self, tool_name: ToolName) -> Self {
         self.entry_type = EntryType::ToolGrant;
         self.tool_name = Some(tool_name);

@@ -1,3 +1,5 @@
+//! The two ways to call a method of MGP: by the method itself, or by the tool that stands for it.
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -5,18 +7,18 @@ use super::{Extension, method};
 use crate::mcp::{CallToolResult, ForRevision};
 use crate::{Error, Method, Object, RawJson, Request, Response, Revision, code};
 
-/// How one of MGP's methods is asked for.
+/// The way in which a request calls a method of MGP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a program calls the method, a model calls the tool")]
 pub enum AskedAs {
-    /// By the method itself, which exists where its extension was negotiated.
+    /// The request calls the method itself, which exists where its extension was negotiated.
     Method,
-    /// By the tool that stands for it.
+    /// The request calls the tool that stands for the method.
     Tool,
 }
 
 impl AskedAs {
-    /// Which method a request asks for, if that may be one of MGP's, and how.
+    /// Returns the method that a request calls, if it may be a method of MGP, and the way of the call.
     pub fn of(request: &Request) -> Option<(Self, &str)> {
         if request.method == Method::TOOLS_CALL {
             return Some((Self::Tool, method::of_tool(&request.params.text("name")?)?));
@@ -24,14 +26,14 @@ impl AskedAs {
         Some((Self::Method, request.method.as_str()))
     }
 
-    /// Fails where the method does not exist, as nobody negotiated `extension`.
+    /// Checks that the method exists for the caller. It does not where `extension` was not negotiated.
     pub fn check(self, request: &Request, extension: &Extension) -> Result<(), Error> {
         let session = request.context.session.as_ref();
         let has = session.and_then(|session| session.mgp.as_ref()).is_some_and(|mgp| mgp.has(extension));
         if self == Self::Tool || has { Ok(()) } else { Err(Error::method_not_found(&request.method)) }
     }
 
-    /// What the method is asked with.
+    /// Returns the parameters of the method.
     pub fn params(self, request: &Request) -> Result<Object, Error> {
         if self == Self::Method {
             return Ok(request.params.clone());
@@ -43,12 +45,12 @@ impl AskedAs {
         }
     }
 
-    /// As [`params`](Self::params), read as what they are.
+    /// Returns the parameters of the method as a `T`.
     pub fn read<T: DeserializeOwned>(self, request: &Request) -> Result<T, Error> {
         self.params(request)?.to().map_err(|error| Error::invalid_params(error.to_string()))
     }
 
-    /// What the method comes to, as an answer of the revision that is spoken.
+    /// Turns the outcome of the method into the answer, in the form of the spoken revision.
     pub fn answer(self, outcome: Result<RawJson, Error>, revision: Revision) -> Result<Response, Error> {
         if self == Self::Method {
             return outcome.map(Response::plain);
@@ -63,7 +65,7 @@ impl AskedAs {
     }
 }
 
-/// A result as a method gives it.
+/// Returns the result of a method as JSON.
 ///
 /// # Errors
 /// The value's own `Serialize` refuses.

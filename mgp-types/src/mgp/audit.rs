@@ -1,3 +1,5 @@
+//! Audit events (§6), and the port to which sections report them.
+
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
@@ -10,7 +12,7 @@ use crate::{BoxFuture, Error, Object, Principal, Role};
 
 macro_rules! event_types {
     ($($(#[$doc:meta])* $variant:ident = $name:literal;)+) => {
-        /// What happened (§6.4): one of the standard types, or a custom one in reverse-domain notation.
+        /// The type of an event (§6.4): one of the standard types, or a custom one in reverse-domain notation.
         #[derive(Debug, Clone, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum EventType {
@@ -23,7 +25,7 @@ macro_rules! event_types {
             /// The standard types, in the order of the specification.
             pub const STANDARD: &'static [Self] = &[$(Self::$variant,)+];
 
-            /// Reads a name.
+            /// Reads the name of a type.
             pub fn read(name: &str) -> Self {
                 match name {
                     $($name => Self::$variant,)+
@@ -31,7 +33,7 @@ macro_rules! event_types {
                 }
             }
 
-            /// The name on the wire.
+            /// Returns the name on the wire.
             pub fn as_str(&self) -> &str {
                 match self {
                     $(Self::$variant => $name,)+
@@ -79,28 +81,28 @@ impl<'de> Deserialize<'de> for EventType {
     }
 }
 
-/// How it ended.
+/// The outcome of the recorded action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 #[expect(clippy::exhaustive_enums, reason = "closed by the specification and its patterns")]
 pub enum Outcome {
-    /// It was done.
+    /// The action was carried out.
     Success,
-    /// It was tried and went wrong.
+    /// The action was tried and failed.
     Failure,
-    /// It was not let happen.
+    /// The action was refused.
     Blocked,
 }
 
 impl Outcome {
-    /// Reads a word in any case; `None` if it is none of the three.
+    /// Reads a word in any case; returns `None` for a word that is none of the three.
     pub fn read(word: &str) -> Option<Self> {
         [Self::Success, Self::Failure, Self::Blocked]
             .into_iter()
             .find(|outcome| outcome.as_str().eq_ignore_ascii_case(word))
     }
 
-    /// The word on the wire.
+    /// Returns the word that stands for the value on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Success => "SUCCESS",
@@ -117,34 +119,34 @@ impl<'de> Deserialize<'de> for Outcome {
     }
 }
 
-/// What kind of party an actor is.
+/// The kinds of parties that act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum ActorType {
-    /// Something that calls tools.
+    /// A program that calls tools.
     Agent,
     /// A human, or a program in a human's name.
     Operator,
-    /// What stands between agents and servers.
+    /// The kernel between agents and servers.
     Kernel,
-    /// What serves tools.
+    /// A server of tools.
     Server,
 }
 
-/// Who did it.
+/// The party that acted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Actor {
-    /// What kind of party it is.
+    /// The kind of party.
     #[serde(rename = "type")]
     pub kind: ActorType,
-    /// Its name.
+    /// The name of the party.
     pub id: String,
 }
 
 impl Actor {
-    /// The party `id`.
+    /// Creates the party `id`.
     pub fn new(kind: ActorType, id: impl Into<String>) -> Self {
         Self { kind, id: id.into() }
     }
@@ -158,13 +160,13 @@ impl Actor {
         Self::new(kind, principal.id())
     }
 
-    /// What stands between agents and servers.
+    /// Returns the party of the kernel itself.
     pub fn kernel() -> Self {
         Self::new(ActorType::Kernel, "kernel")
     }
 }
 
-/// What it was done to.
+/// The object of the recorded action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AuditTarget {
@@ -175,35 +177,35 @@ pub struct AuditTarget {
 }
 
 impl AuditTarget {
-    /// A server, or a tool of it.
+    /// Creates the target of a server, or of a tool of it.
     pub const fn new(server_id: Option<ServerId>, tool_name: Option<ToolName>) -> Self {
         Self { server_id, tool_name }
     }
 }
 
-/// Something that happened (§6.3): the parameters of `notifications/mgp.audit`.
+/// An event of the audit trail (§6.3): the parameters of `notifications/mgp.audit`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AuditEvent {
-    /// When.
+    /// The time of the event.
     pub timestamp: Timestamp,
-    /// In which chain of requests.
+    /// The id of the chain of requests that the event belongs to.
     pub trace_id: TraceId,
-    /// What.
+    /// The type of the event.
     pub event_type: EventType,
-    /// Who did it.
+    /// The party that acted.
     pub actor: Actor,
-    /// To what.
+    /// The server or tool that the party acted on.
     pub target: AuditTarget,
-    /// How it ended.
+    /// The outcome of the action.
     pub result: Outcome,
-    /// Whatever else is known.
+    /// The further facts about the event.
     #[serde(default)]
     pub details: Object,
 }
 
 impl AuditEvent {
-    /// An event without details.
+    /// Creates an event without details.
     pub fn new(
         timestamp: Timestamp,
         trace_id: TraceId,
@@ -215,7 +217,7 @@ impl AuditEvent {
         Self { timestamp, trace_id, event_type, actor, target, result, details: Object::new() }
     }
 
-    /// The event with a detail. A value that is no JSON is left out.
+    /// Adds a detail to the event. A value that cannot be written as JSON is left out.
     pub fn with_detail<T: Serialize + ?Sized>(mut self, name: &str, value: &T) -> Self {
         if let Ok(value) = crate::RawJson::from_value(value) {
             self.details.set(name, value);
@@ -224,15 +226,16 @@ impl AuditEvent {
     }
 }
 
-/// Where sections report what happened; whoever keeps the log implements it.
+/// The port to which sections report events; the owner of the audit log implements it.
 ///
-/// Dropping the future of a record does not take the events back.
+/// A caller that drops the future of a record does not take the events back.
 pub trait AuditPort: Send + Sync + fmt::Debug + 'static {
-    /// Takes an event. It is done when the event is as safe as the log promises, and an error means that it is not:
-    /// what the event is about must then not happen.
+    /// Records an event. The future ends when the event is as safe as the log promises. An error means that the event
+    /// is not recorded, so the recorded action must not happen.
     fn record(&self, event: AuditEvent) -> BoxFuture<'_, Result<(), Error>>;
 
-    /// Takes events that belong together, like a blocked call and its cause; a log that can keeps all of them or none.
+    /// Records events that belong together, like a blocked call and its cause. A log that can records all of them or
+    /// none.
     fn record_all(&self, events: Vec<AuditEvent>) -> BoxFuture<'_, Result<(), Error>> {
         Box::pin(async move {
             for event in events {
@@ -242,25 +245,25 @@ pub trait AuditPort: Send + Sync + fmt::Debug + 'static {
         })
     }
 
-    /// Takes events that belong together if they are as safe as the log promises at once, so that nobody has to wait; else
-    /// gives them back, and takes none.
+    /// Records events that belong together if they are safe at once, so that the caller need not wait; else returns
+    /// them, and records none.
     fn try_record(&self, events: Vec<AuditEvent>) -> Result<(), Vec<AuditEvent>> {
         Err(events)
     }
 
-    /// Takes events that nobody waits for, because whoever caused them is gone.
+    /// Records events whose caller is gone, so that nobody waits for them.
     ///
-    /// Unless the log knows better, what cannot be taken at once is lost.
+    /// An implementation may lose the events that it cannot record at once.
     fn record_now(&self, events: Vec<AuditEvent>) {
         let mut record = self.record_all(events);
         let _ = record.as_mut().poll(&mut Context::from_waker(Waker::noop()));
     }
 
-    /// Whether an event would be taken now, as far as is known: to be asked before something happens that must not go
-    /// unrecorded.
+    /// Returns whether the log would record an event now, as far as it knows. Callers ask before an action that must
+    /// not go unrecorded.
     ///
     /// # Errors
-    /// The one that a record would end in.
+    /// The error with which a record would end.
     fn check(&self) -> Result<(), Error> {
         Ok(())
     }

@@ -1,30 +1,32 @@
+//! The bodies of callbacks (§13.4): questions that a server asks its client during a call.
+
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::leftover::{leftover, write_leftover, write_member, write_text_member};
+use super::members::{leftover, write_leftover, write_member, write_text_member};
 use crate::json::write_string;
 use crate::{Object, RawJson};
 
-/// What a callback asks for (§13.4).
+/// The kind of answer that a callback asks for (§13.4).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CallbackType {
-    /// `confirmation`: a yes or no, before something dangerous is done.
+    /// `confirmation`: a yes or no, before the server does something dangerous.
     Confirmation,
-    /// `input`: something that the user knows.
+    /// `input`: a value that the user knows.
     Input,
     /// `selection`: one of the options.
     Selection,
-    /// `notification`: nothing; the user is told.
+    /// `notification`: no answer; the user is only told.
     Notification,
-    /// A word that is not known here, like `llm_completion` of later drafts.
+    /// A word that this version does not know, like `llm_completion` of later drafts.
     Unknown(Box<str>),
 }
 
 impl CallbackType {
-    /// The word on the wire.
+    /// Returns the word that stands for the value on the wire.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Confirmation => "confirmation",
@@ -35,7 +37,7 @@ impl CallbackType {
         }
     }
 
-    /// Whether the server waits for an answer: for all but notifications.
+    /// Returns whether the server waits for an answer, as it does for all kinds but notifications.
     pub fn wants_answer(&self) -> bool {
         !matches!(self, Self::Notification)
     }
@@ -59,34 +61,45 @@ impl fmt::Display for CallbackType {
     }
 }
 
-/// The parameters of `notifications/mgp.callback.request` (§13.4): what a server asks its client during a call.
+/// The parameters of `notifications/mgp.callback.request` (§13.4): a question of a server to its client during a call.
 ///
-/// The call is not named: only the connection writes and reads `request_id`, see [`Outbox`](crate::Outbox).
+/// The parameters do not name the call: only the connection writes and reads `request_id`, see
+/// [`Outbox`](crate::Outbox).
 ///
-/// Reading is lenient but for the id, without which nothing can be answered: other members of the wrong type count as
-/// missing, and those that are not known here are kept.
+/// Reading is lenient but for the id, without which no answer is possible: other members of the wrong type count as
+/// missing, and unknown members are kept.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct CallbackRequest {
-    /// What the answer names.
+    /// The id that the answer repeats.
     pub callback_id: Box<str>,
-    /// What is asked for. Some peers call the member `callback_type`.
+    /// The kind of answer that the server asks for. Some peers call the member `callback_type`.
     pub callback_type: CallbackType,
-    /// The question, for people: whatever the server wrote, so see [`shown`](Self::shown).
+    /// The question for people, exactly as the server wrote it; [`shown`](Self::shown) makes it safe to display.
     pub message: String,
-    /// The answers to choose from. They may be empty, or come twice.
+    /// The answers to choose from. They may be empty, or have repetitions.
     pub options: Vec<String>,
-    /// For how long the server waits; some write 0 for as long as it likes.
+    /// The time in milliseconds for which the server waits; some servers write 0 for no limit.
     pub timeout_ms: Option<u64>,
-    /// Members that are not known here, in order.
+    /// The members that this version does not know, in order.
     pub unknown: Object,
 }
 
+const ID: &str = "callback_id";
+const TYPE: &str = "type";
+const TYPE_ALIAS: &str = "callback_type";
+const MESSAGE: &str = "message";
+const OPTIONS: &str = "options";
+const TIMEOUT: &str = "timeout_ms";
+/// The members with a meaning of their own. `request_id` is dropped, because it would name the call of another
+/// connection.
+const KNOWN: [&str; 7] = [ID, TYPE, TYPE_ALIAS, MESSAGE, OPTIONS, TIMEOUT, "request_id"];
+
 impl CallbackRequest {
-    /// How long an id may be, in bytes.
+    /// The greatest length of an id in bytes.
     pub const MAX_ID_BYTES: usize = 256;
 
-    /// A question without options, for which the server waits as long as it likes.
+    /// Creates a question without options and without a limit of time.
     pub fn new(id: impl Into<Box<str>>, callback_type: CallbackType, message: impl Into<String>) -> Self {
         Self {
             callback_id: id.into(),
@@ -98,21 +111,21 @@ impl CallbackRequest {
         }
     }
 
-    /// With answers to choose from.
+    /// Sets the answers to choose from.
     #[must_use]
     pub fn with_options(mut self, options: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.options = options.into_iter().map(Into::into).collect();
         self
     }
 
-    /// With the time for which the server waits.
+    /// Sets the time in milliseconds for which the server waits.
     #[must_use]
     pub const fn with_timeout_ms(mut self, millis: u64) -> Self {
         self.timeout_ms = Some(millis);
         self
     }
 
-    /// The request in the parameters of a notification; `None` if it has no id, or one that is too long.
+    /// Reads the request in the parameters of a notification; returns `None` if the id is missing or too long.
     pub fn read(params: &Object) -> Option<Self> {
         let id = params.text(ID).filter(|id| !id.is_empty() && id.len() <= Self::MAX_ID_BYTES)?;
         let word = params.text(TYPE).or_else(|| params.text(TYPE_ALIAS)).unwrap_or_default();
@@ -126,10 +139,11 @@ impl CallbackRequest {
         })
     }
 
-    /// A text of a request as people can be shown it, on a terminal or as plain text: characters that control, that turn
-    /// the direction of writing or that nobody sees are written out, as `\u{1b}`. Line breaks and tabs stay.
+    /// Returns a text of a request in a form that is safe to show to people, on a terminal or as plain text: control
+    /// characters, invisible characters and those that turn the direction of writing are written out, as `\u{1b}`. Line
+    /// breaks and tabs stay.
     ///
-    /// Only for their eyes: an answer names an option as it came.
+    /// The result is for display only: an answer names an option as it came.
     ///
     /// ```
     /// use mgp_types::mgp::CallbackRequest;
@@ -152,7 +166,7 @@ impl CallbackRequest {
         Cow::Owned(out)
     }
 
-    /// The parameters of the notification.
+    /// Returns the parameters of the notification.
     pub fn to_params(&self) -> Object {
         Object::from_raw(&self.to_raw()).unwrap_or_default()
     }
@@ -198,60 +212,53 @@ impl<'de> Deserialize<'de> for CallbackRequest {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CallbackRespond {
-    /// What is answered.
+    /// The id of the answered callback.
     pub callback_id: Box<str>,
     /// The answer, any JSON.
     pub response: RawJson,
 }
 
 impl CallbackRespond {
-    /// The answer to the callback `id`.
+    /// Creates the answer to the callback `id`.
     pub fn new(id: impl Into<Box<str>>, response: RawJson) -> Self {
         Self { callback_id: id.into(), response }
     }
 }
 
-/// The result of `mgp/callback/respond`, which the specification leaves open.
+/// The result of `mgp/callback/respond`; the specification leaves its form open.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CallbackAnswer {
-    /// What was answered.
+    /// The id of the answered callback.
     pub callback_id: Box<str>,
-    /// Whether the answer is the one that counts: the first is.
+    /// Whether the server takes this answer. The first answer counts.
     pub accepted: bool,
 }
 
 impl CallbackAnswer {
-    /// The acknowledgement of an answer to the callback `id`.
+    /// Creates the acknowledgement of an answer to the callback `id`.
     pub fn new(id: impl Into<Box<str>>, accepted: bool) -> Self {
         Self { callback_id: id.into(), accepted }
     }
 }
 
-/// Whether what people see would not be what is written. Joiners stay: scripts and emoji are made with them.
+/// Returns whether the character makes people see another text than the one written. Joiners are not deceptive: scripts
+/// and emoji need them.
 fn is_deceptive(character: char) -> bool {
     match character {
         '\n' | '\t' => false,
-        // Invisible: soft hyphen, fillers, zero width, operators, marks of order and annotation, tags.
+        // These characters are invisible: soft hyphen, fillers, zero width, operators, marks of order and annotation,
+        // tags.
         '\u{ad}' | '\u{34f}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180e}' | '\u{200b}'
         | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
         | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e00ff}'
-        // The direction of writing.
+        // These characters turn the direction of writing.
         | '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-        // Lines that are none to a terminal.
+        // These characters separate lines, but not on a terminal.
         | '\u{2028}'..='\u{2029}' => true,
         _ => character.is_control(),
     }
 }
-
-const ID: &str = "callback_id";
-const TYPE: &str = "type";
-const TYPE_ALIAS: &str = "callback_type";
-const MESSAGE: &str = "message";
-const OPTIONS: &str = "options";
-const TIMEOUT: &str = "timeout_ms";
-/// `request_id` is not the request's to keep: it would name the call of another connection.
-const KNOWN: [&str; 7] = [ID, TYPE, TYPE_ALIAS, MESSAGE, OPTIONS, TIMEOUT, "request_id"];
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,4 @@
-//! The numbers of errors: those of MGP (§14.3), and those of JSON-RPC and MCP that stand beside them.
+//! The numbers of errors: those of MGP (§14.3), and those of JSON-RPC and MCP beside them.
 
 use super::Category;
 use crate::{Object, RawJson};
@@ -7,7 +7,7 @@ macro_rules! mgp_codes {
     ($($(#[$doc:meta])* $name:ident = $code:literal;)*) => {
         $($(#[$doc])* pub const $name: i64 = $code;)*
 
-        /// The name of an MGP code; `None` for other numbers, those of JSON-RPC and MCP included.
+        /// Returns the name of an MGP code; `None` for other numbers, those of JSON-RPC and MCP included.
         pub const fn name(code: i64) -> Option<&'static str> {
             match code {
                 $($name => Some(stringify!($name)),)*
@@ -39,7 +39,7 @@ mgp_codes! {
     SERVER_DRAINING = 2001;
     /// The server is restarting.
     SERVER_RESTARTING = 2002;
-    /// Too many requests.
+    /// The caller sent too many requests.
     RATE_LIMITED = 3000;
     /// The server is at a limit: memory, connections and the like.
     RESOURCE_EXHAUSTED = 3001;
@@ -49,15 +49,15 @@ mgp_codes! {
     TIMEOUT = 3003;
     /// The tool's arguments are not valid.
     INVALID_TOOL_ARGS = 4000;
-    /// There is no such tool.
+    /// The tool does not exist.
     TOOL_NOT_FOUND = 4001;
     /// The tool exists and is switched off.
     TOOL_DISABLED = 4002;
     /// A tool has a name that is reserved or taken; from a later draft.
     TOOL_NAME_CONFLICT = 4003;
-    /// There is no such resource; from a later draft.
+    /// The resource does not exist; from a later draft.
     RESOURCE_NOT_FOUND = 4004;
-    /// A server of this id is registered already; from a later draft.
+    /// A server with this id is registered already; from a later draft.
     SERVER_ALREADY_REGISTERED = 4101;
     /// An external API answered with an error.
     UPSTREAM_ERROR = 5000;
@@ -71,11 +71,11 @@ mgp_codes! {
 pub const PARSE_ERROR: i64 = -32700;
 /// JSON-RPC: the JSON is not a request.
 pub const INVALID_REQUEST: i64 = -32600;
-/// JSON-RPC: there is no such method.
+/// JSON-RPC: the method does not exist.
 pub const METHOD_NOT_FOUND: i64 = -32601;
-/// JSON-RPC: the parameters do not fit the method. MCP answers unknown tools with it.
+/// JSON-RPC: the parameters do not fit the method. MCP answers unknown tools with this code.
 pub const INVALID_PARAMS: i64 = -32602;
-/// JSON-RPC: something went wrong inside.
+/// JSON-RPC: the receiver broke.
 pub const INTERNAL_ERROR: i64 = -32603;
 /// MCP, stateless revisions: an HTTP header is missing or contradicts the body.
 pub const HEADER_MISMATCH: i64 = -32020;
@@ -83,15 +83,15 @@ pub const HEADER_MISMATCH: i64 = -32020;
 pub const MISSING_CLIENT_CAPABILITY: i64 = -32021;
 /// MCP, stateless revisions: the protocol version is not served.
 pub const UNSUPPORTED_PROTOCOL_VERSION: i64 = -32022;
-/// MCP, session revisions: there is no such resource. See [`RESOURCE_NOT_FOUND`] for MGP's own number.
+/// MCP, session revisions: the resource does not exist. MGP's own number is [`RESOURCE_NOT_FOUND`].
 pub const MCP_RESOURCE_NOT_FOUND: i64 = -32002;
 /// MCP, session revisions: the user must visit an address first.
 pub const URL_ELICITATION_REQUIRED: i64 = -32042;
 
-/// The category of a code, by the range it lies in (§14.2).
+/// Returns the category of a code, by the range it lies in (§14.2).
 ///
-/// Ranges leave room for numbers without a name here. Later drafts add 4100 to 4199 for registration, where
-/// the request itself is at fault: that is validation.
+/// The ranges leave room for numbers without a name here. Later drafts add 4100 to 4199 for registration; there the
+/// request itself is at fault, so the category is validation.
 pub const fn category(code: i64) -> Option<Category> {
     match code {
         1000..=1099 => Some(Category::Security),
@@ -103,11 +103,12 @@ pub const fn category(code: i64) -> Option<Category> {
     }
 }
 
-/// The MGP code for an error of a program that is older than MGP's own numbers; `None` for any other code.
+/// Returns the MGP code for an error of a program that is older than MGP's own numbers; `None` for any other code.
 ///
-/// Such programs took theirs from the range that JSON-RPC leaves to servers, where MCP has other meanings for some of
-/// them: -32002 is [`MCP_RESOURCE_NOT_FOUND`]. So it holds only for a peer that is known to be one of them. They have one
-/// number for a tool that broke and one that took too long; the error's `data` tells which it was.
+/// Such programs took their numbers from the range that JSON-RPC leaves to servers, where MCP has other meanings for
+/// some of them: -32002 is [`MCP_RESOURCE_NOT_FOUND`]. The mapping is therefore valid only for a peer that is known to
+/// be one of them. One number stands for a tool that broke and for one that took too long; the error's `data` tells
+/// which it was.
 pub fn from_before_mgp(code: i64, data: Option<&RawJson>) -> Option<i64> {
     match code {
         -32001 => Some(INVALID_TOOL_ARGS),
@@ -120,19 +121,19 @@ pub fn from_before_mgp(code: i64, data: Option<&RawJson>) -> Option<i64> {
     }
 }
 
-/// As in `{"error_type":"ToolTimeout","timeout_ms":30000}`.
+/// Returns whether the data tell of a timeout, as in `{"error_type":"ToolTimeout","timeout_ms":30000}`.
 fn tells_of_timeout(data: &RawJson) -> bool {
     let Ok(data) = Object::from_raw(data) else { return false };
     let is_named = data.text("error_type").is_some_and(|kind| kind.to_ascii_lowercase().contains("timeout"));
     is_named || data.contains("timeout_ms")
 }
 
-/// What a peer that has not negotiated MGP gets in place of `code`.
+/// Returns the code that a peer without MGP gets in place of `code`.
 ///
-/// A fault in what was asked for becomes [`INVALID_PARAMS`], a refusal for security [`INVALID_REQUEST`], all
-/// else in MGP's ranges [`INTERNAL_ERROR`]. Numbers outside of those ranges are not MGP's to change, with one
-/// exception: stateless revisions of MCP forbid two numbers of the session revisions, and then a missing
-/// resource is [`INVALID_PARAMS`] and a required address [`INTERNAL_ERROR`].
+/// A fault of the request becomes [`INVALID_PARAMS`], a refusal for security [`INVALID_REQUEST`], any other number in
+/// MGP's ranges [`INTERNAL_ERROR`]. Numbers outside of those ranges stay, with one exception: stateless revisions of
+/// MCP forbid two numbers of the session revisions, so there a missing resource is [`INVALID_PARAMS`] and a required
+/// address [`INTERNAL_ERROR`].
 pub fn to_mcp(code: i64, in_revision_stateless: bool) -> i64 {
     match code {
         INVALID_TOOL_ARGS | TOOL_NOT_FOUND | TOOL_DISABLED | TOOL_NAME_CONFLICT | RESOURCE_NOT_FOUND => {

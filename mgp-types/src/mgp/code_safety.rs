@@ -1,9 +1,11 @@
+//! Declarations about code that tools accept (§7), and rejections that say how to correct the code.
+
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// How far code that a tool accepts is restricted (§7.2), from the least to the most.
+/// The level of restriction on code that a tool accepts (§7.2), from the least to the most.
 ///
 /// ```
 /// use mgp_types::mgp::SafetyLevel;
@@ -14,20 +16,21 @@ use serde::{Deserialize, Deserializer, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SafetyLevel {
-    /// No check at all.
+    /// The code is not checked.
     Unrestricted,
     /// Known dangerous imports and patterns are refused.
     Standard,
-    /// Only allowed imports, no dangerous pattern, and a limit of the size.
+    /// Only allowed imports are accepted, no dangerous pattern, and a limited size.
     Strict,
-    /// All of strict, and nothing that writes; also the level of a declaration that names none.
+    /// The rules of [`Strict`](Self::Strict) hold, and code that writes is refused. This is also the level of a
+    /// declaration that names none.
     #[default]
     Readonly,
 }
 
 impl SafetyLevel {
-    /// Reads a level; a word that is not known is [`Readonly`](Self::Readonly), for a level that cannot be read
-    /// must not open what the known levels keep shut.
+    /// Reads a level. An unknown word is [`Readonly`](Self::Readonly), because a level that cannot be read must not
+    /// allow what the known levels forbid.
     pub fn read(word: &str) -> Self {
         match word {
             "unrestricted" => Self::Unrestricted,
@@ -37,7 +40,7 @@ impl SafetyLevel {
         }
     }
 
-    /// The word on the wire.
+    /// Returns the word that stands for the value on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Unrestricted => "unrestricted",
@@ -60,50 +63,51 @@ impl<'de> Deserialize<'de> for SafetyLevel {
     }
 }
 
-/// What a tool that accepts code declares about it: `security.code_safety` (§7.3).
+/// The declaration of a tool about the code it accepts: `security.code_safety` (§7.3).
 ///
-/// Members that are not known here are ignored. A member of the wrong type is an error: a list of blocked imports
-/// that cannot be read must not count as an empty one.
+/// Unknown members are ignored. A member of the wrong type is an error: a list of blocked imports that cannot be read
+/// must not count as an empty one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CodeSafety {
-    /// How far the code is restricted.
+    /// The level of restriction.
     #[serde(default)]
     pub level: SafetyLevel,
     /// The language of the code, like `python`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<Box<str>>,
-    /// How many bytes of code are accepted.
+    /// The greatest size of accepted code in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_code_size_bytes: Option<u64>,
-    /// Imports that are refused, with all that lies below them.
+    /// The imports that are refused, with all that lies below them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocked_imports: Vec<Box<str>>,
-    /// Pieces of code that are refused, like `eval(`.
+    /// The pieces of code that are refused, like `eval(`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocked_patterns: Vec<Box<str>>,
-    /// The only imports that are accepted from strict on, and a hint below; `None` leaves the choice to the reader.
+    /// The only imports that are accepted from [`SafetyLevel::Strict`] on, and a hint below; `None` leaves the choice
+    /// to the reader.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed_imports: Option<Vec<Box<str>>>,
 }
 
 impl CodeSafety {
-    /// A declaration of `level` alone.
+    /// Creates a declaration of `level` alone.
     pub fn new(level: SafetyLevel) -> Self {
         Self { level, ..Self::default() }
     }
 
-    /// The declaration for code in `language`.
+    /// Sets the language of the code.
     pub fn with_language(mut self, language: impl Into<Box<str>>) -> Self {
         self.language = Some(language.into());
         self
     }
 
-    /// What holds when `self` is configured and `declared` comes from the server: the stricter of both in
-    /// everything, so that a server adds restrictions and removes none.
+    /// Returns the stricter of both in every member, for `self` from the configuration and `declared` from the server.
+    /// A server can thus add restrictions and remove none.
     ///
-    /// The language is the configured one if there is one, for a server that names another language must not
-    /// change how code is read.
+    /// The configured language counts if there is one, because a server that names another language must not change how
+    /// code is read.
     pub fn confine(&self, declared: &Self) -> Self {
         Self {
             level: self.level.max(declared.level),
@@ -122,7 +126,7 @@ impl CodeSafety {
     }
 }
 
-/// Why code was refused, in the form that an agent can correct itself by (§7.4).
+/// The rejection of code, in a form by which an agent can correct the code (§7.4).
 ///
 /// ```
 /// use mgp_types::mgp::CodeRejection;
@@ -136,32 +140,34 @@ impl CodeSafety {
 #[serde(tag = "status", rename = "rejected")]
 #[non_exhaustive]
 pub struct CodeRejection {
-    /// What happened, in words.
+    /// The reason, in words.
     pub reason: Box<str>,
-    /// What was found, each once: `Blocked import: 'X'`, `Blocked pattern: 'X'`, or a sentence.
+    /// The violations, each once: `Blocked import: 'X'`, `Blocked pattern: 'X'`, or a sentence.
     #[serde(default)]
     pub violations: Vec<Box<str>>,
-    /// What would be accepted.
+    /// The hints at code that would be accepted.
     #[serde(default)]
     pub hints: Box<CodeHints>,
-    /// Where the violations are. Not in the specification, and left out if nothing is known.
+    /// The places of the violations. The specification does not have this member; it is left out if no place is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub locations: Vec<CodeLocation>,
 }
 
+const REASON: &str = "Code validation failed";
+
 impl CodeRejection {
-    /// A rejection for `violations`, without hints.
+    /// Creates a rejection for `violations`, without hints.
     pub fn new(violations: Vec<Box<str>>) -> Self {
         Self { reason: REASON.into(), violations, ..Self::default() }
     }
 
-    /// The rejection with `hints`.
+    /// Sets the hints.
     pub fn with_hints(mut self, hints: CodeHints) -> Self {
         self.hints = Box::new(hints);
         self
     }
 
-    /// The rejection with the places of what was found.
+    /// Sets the places of the violations.
     pub fn with_locations(mut self, locations: Vec<CodeLocation>) -> Self {
         self.locations = locations;
         self
@@ -176,28 +182,28 @@ impl fmt::Display for CodeRejection {
 
 impl std::error::Error for CodeRejection {}
 
-/// What would be accepted instead of code that was refused (§7.4).
+/// The hints at code that would be accepted (§7.4).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodeHints {
-    /// Imports that are refused.
+    /// The imports that are refused.
     #[serde(default)]
     pub blocked_imports: Vec<Box<str>>,
-    /// Imports that are accepted.
+    /// The imports that are accepted.
     #[serde(default)]
     pub allowed_imports: Vec<Box<str>>,
-    /// How many bytes of code are accepted, if there is a limit.
+    /// The greatest size of accepted code in bytes, if there is a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_code_size_bytes: Option<u64>,
 }
 
-/// Where in the code a violation is.
+/// The place of a violation in the code.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodeLocation {
     /// The line, counted from 1.
     pub line: usize,
     /// The column in characters, counted from 1.
     pub column: usize,
-    /// The violation, as it stands among the violations.
+    /// The violation, as it stands in [`CodeRejection::violations`].
     pub violation: Box<str>,
 }
 
@@ -206,7 +212,8 @@ fn union(ours: &[Box<str>], theirs: &[Box<str>]) -> Vec<Box<str>> {
     ours.iter().chain(added).cloned().collect()
 }
 
-/// What both lists admit; an entry admits everything below it, so `os` and `os.path` have `os.path` in common.
+/// Returns the imports that both lists admit. An entry admits everything below it, so `os` and `os.path` have `os.path`
+/// in common.
 fn intersection(ours: &[Box<str>], theirs: &[Box<str>]) -> Vec<Box<str>> {
     let in_both = ours.iter().filter(|name| theirs.iter().any(|other| admits(other, name)));
     let narrower =
@@ -217,8 +224,6 @@ fn intersection(ours: &[Box<str>], theirs: &[Box<str>]) -> Vec<Box<str>> {
 fn admits(entry: &str, name: &str) -> bool {
     name.strip_prefix(entry).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '/']))
 }
-
-const REASON: &str = "Code validation failed";
 
 #[cfg(test)]
 mod tests {

@@ -1,3 +1,5 @@
+//! The bodies of server discovery (§15): lists, registration and deregistration.
+
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -7,26 +9,26 @@ use super::words::words;
 use super::{MgpVersion, Permission, ServerId, ServerState, TrustLevel};
 
 words! {
-    /// What has become of a server, as those who ask for it are told (§15): a state of its life (§11.2), or one that lies
-    /// before or behind it.
+    /// The status of a server in answers to `mgp/discovery` (§15): a state of its life (§11.2), or a status before or
+    /// after it.
     ServerStatus {
-        /// It waits for an operator, and is not started before.
+        /// The server waits for an operator's approval, and is not started before.
         PendingApproval = "pending_approval",
-        /// It is known and was not started.
+        /// The server is known and was not started.
         Registered = "registered",
         /// The transport comes up, the handshake runs.
         Connecting = "connecting",
-        /// It takes calls.
+        /// The server takes calls.
         Connected = "connected",
-        /// It finishes the calls it has and takes no new ones.
+        /// The server finishes its calls and takes no new ones.
         Draining = "draining",
         /// The transport is closed.
         Disconnected = "disconnected",
-        /// It could not be connected to, or broke.
+        /// The connection failed or broke.
         Error = "error",
-        /// It is stopped and started again.
+        /// The server is stopped and started again.
         Restarting = "restarting",
-        /// It is known no longer.
+        /// The server is no longer known.
         Deregistered = "deregistered",
     }
 }
@@ -49,7 +51,7 @@ impl From<ServerState> for ServerStatus {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ListServers {
-    /// Which servers; all if left out.
+    /// The filter of the list; without it the list has all servers.
     #[serde(default)]
     pub filter: ServerFilter,
 }
@@ -61,23 +63,23 @@ impl ListServers {
     }
 }
 
-/// Which servers are asked for (§15.2): those of which all holds.
+/// The filter of a list of servers (§15.2). A server passes if every member holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ServerFilter {
-    /// They have all of these extensions.
+    /// The extensions that the server must all have.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extensions: Vec<String>,
-    /// They need all of these permissions.
+    /// The permissions that the server must all need.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub permissions: Vec<Permission>,
-    /// They are in this state.
+    /// The status that the server must have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<ServerStatus>,
 }
 
 impl ServerFilter {
-    /// Only servers in this state.
+    /// Lets only servers in this status pass.
     #[must_use]
     pub const fn with_status(mut self, status: ServerStatus) -> Self {
         self.status = Some(status);
@@ -94,35 +96,35 @@ pub struct ListedServers {
 }
 
 impl ListedServers {
-    /// These servers.
+    /// Creates a list of these servers.
     pub const fn new(servers: Vec<ListedServer>) -> Self {
         Self { servers }
     }
 }
 
-/// A server, as it is listed (§15.2).
+/// A server in the list (§15.2).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ListedServer {
-    /// Which server.
+    /// The id of the server.
     pub id: ServerId,
-    /// What has become of it.
+    /// The status of the server.
     pub status: ServerStatus,
-    /// The version of MGP that it speaks; left out for a server of plain MCP.
+    /// The version of MGP that the server speaks; left out for a server of plain MCP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mgp_version: Option<MgpVersion>,
-    /// The extensions that it has, or is said to have.
+    /// The extensions that the server has, or is declared to have.
     #[serde(default)]
     pub extensions: Vec<String>,
-    /// Its tools, by its own names.
+    /// The tools of the server, by its own names.
     #[serde(default)]
     pub tools: Vec<String>,
-    /// How far it is trusted.
+    /// The trust in the server.
     pub trust_level: TrustLevel,
 }
 
 impl ListedServer {
-    /// A server of which nothing more is known.
+    /// Creates the entry of a server without further facts.
     pub const fn new(id: ServerId, status: ServerStatus, trust_level: TrustLevel) -> Self {
         Self { id, status, mgp_version: None, extensions: Vec::new(), tools: Vec::new(), trust_level }
     }
@@ -132,36 +134,37 @@ impl ListedServer {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RegisterServer {
-    /// What the server is to be called.
+    /// The id that the server is to have.
     pub id: ServerId,
     /// The program to start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// What the program is given.
+    /// The arguments of the program.
     #[serde(default)]
     pub args: Vec<String>,
-    /// How to talk to it.
+    /// The transport to the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transport: Option<String>,
-    /// What it says of itself.
+    /// The declaration of the server about itself.
     #[serde(default)]
     pub mgp: RegisterMgp,
-    /// Variables of the environment that it asks for. Not in the specification.
+    /// The environment variables that the server asks for. The specification does not have this member.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// Where it is reached over HTTP, in place of a program. Not in the specification.
+    /// The URL of a server that is reached over HTTP, in place of a program. The specification does not have this
+    /// member.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// Who made it, in the words of whoever registers it. It proves nothing.
+    /// The maker of the server, in the words of the registrar. The text proves nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_by: Option<String>,
-    /// What it is for.
+    /// The purpose of the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub justification: Option<String>,
 }
 
 impl RegisterServer {
-    /// A server that is started with `command`.
+    /// Creates the registration of a server that is started with `command`.
     pub fn new(id: ServerId, command: impl Into<String>, args: Vec<String>) -> Self {
         Self {
             id,
@@ -176,7 +179,7 @@ impl RegisterServer {
         }
     }
 
-    /// With what it says of itself.
+    /// Sets the declaration of the server about itself.
     #[must_use]
     pub fn with_mgp(mut self, mgp: RegisterMgp) -> Self {
         self.mgp = mgp;
@@ -185,7 +188,8 @@ impl RegisterServer {
 }
 
 impl fmt::Debug for RegisterServer {
-    /// Shows neither arguments nor values of variables, nor the address: they may hold secrets and reach logs.
+    /// Leaves out the arguments, the values of variables and the URL: they may hold secrets, and the text may reach
+    /// logs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RegisterServer")
             .field("id", &self.id)
@@ -198,48 +202,48 @@ impl fmt::Debug for RegisterServer {
     }
 }
 
-/// What a server that is registered says of itself (§15.4).
+/// The declaration of a registered server about itself (§15.4).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RegisterMgp {
-    /// The extensions that it has.
+    /// The extensions that the server has.
     #[serde(default)]
     pub extensions: Vec<String>,
-    /// What it needs to be permitted.
+    /// The permissions that the server needs.
     #[serde(default)]
     pub permissions_required: Vec<Permission>,
-    /// How far it is to be trusted; sandboxed if left out.
+    /// The trust that the server asks for; sandboxed if left out.
     #[serde(default)]
     pub trust_level: TrustLevel,
 }
 
 impl RegisterMgp {
-    /// A server that is trusted so far and needs these permissions.
+    /// Creates the declaration of a server with this trust and these permissions.
     pub const fn new(trust_level: TrustLevel, permissions_required: Vec<Permission>) -> Self {
         Self { extensions: Vec::new(), permissions_required, trust_level }
     }
 }
 
-/// The result of `mgp/discovery/register`, which the specification leaves open (§15.4).
+/// The result of `mgp/discovery/register`; the specification leaves its form open (§15.4).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RegisteredServer {
-    /// Which server.
+    /// The id of the server.
     pub id: ServerId,
-    /// What has become of it.
+    /// The status of the server.
     pub status: ServerStatus,
-    /// What comes next, in words.
+    /// The next step, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
 
 impl RegisteredServer {
-    /// `id` is in this state.
+    /// Creates the answer about the server `id` in this status.
     pub const fn new(id: ServerId, status: ServerStatus) -> Self {
         Self { id, status, message: None }
     }
 
-    /// With what comes next, in words.
+    /// Sets the next step, in words.
     #[must_use]
     pub fn with_message(mut self, message: impl Into<String>) -> Self {
         self.message = Some(message.into());
@@ -251,20 +255,20 @@ impl RegisteredServer {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct DeregisterServer {
-    /// Which server.
+    /// The id of the server.
     pub id: ServerId,
-    /// Why, as in `no_longer_needed`.
+    /// The reason, as in `no_longer_needed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
 impl DeregisterServer {
-    /// Removes `id`.
+    /// Asks for the removal of the server `id`.
     pub const fn new(id: ServerId) -> Self {
         Self { id, reason: None }
     }
 
-    /// With the reason.
+    /// Sets the reason.
     #[must_use]
     pub fn with_reason(mut self, reason: impl Into<String>) -> Self {
         self.reason = Some(reason.into());
@@ -272,21 +276,21 @@ impl DeregisterServer {
     }
 }
 
-/// The result of `mgp/discovery/deregister`, which the specification leaves open (§15.5).
+/// The result of `mgp/discovery/deregister`; the specification leaves its form open (§15.5).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct DeregisteredServer {
-    /// Which server.
+    /// The id of the server.
     pub id: ServerId,
-    /// What has become of it.
+    /// The status of the server.
     pub status: ServerStatus,
-    /// What else there is to say, in words.
+    /// Further remarks, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
 
 impl DeregisteredServer {
-    /// `id` is known no longer.
+    /// Creates the answer that the server `id` is no longer known.
     pub const fn new(id: ServerId) -> Self {
         Self { id, status: ServerStatus::Deregistered, message: None }
     }

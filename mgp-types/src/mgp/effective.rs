@@ -1,32 +1,34 @@
+//! The security of a tool after all declarations were combined, and the tool or operation that a request is for.
+
 use std::sync::Arc;
 
 use super::{Permission, RiskLevel, ServerId, SideEffect, ToolName, ValidatorName};
 use crate::{Object, RawJson};
 
-/// What a tool's security comes to, once everybody who has a say in it was heard: the strictest of all.
+/// The security of a tool, combined from all declarations about it: the strictest value of each.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct EffectiveSecurity {
-    /// What can come of a call.
+    /// The risk of a call.
     pub risk: RiskLevel,
-    /// What the server needs for a call.
+    /// The permissions that the server needs for a call.
     pub permissions: Vec<Permission>,
-    /// What changes beyond the answer.
+    /// The effects of a call beyond its answer.
     pub side_effects: Vec<SideEffect>,
-    /// What the arguments are checked with; each of them has to agree.
+    /// The validators of the arguments; each of them has to agree.
     pub validators: Vec<ValidatorName>,
-    /// Whether a human is asked before each call.
+    /// Whether a human confirms each call.
     pub confirmation: bool,
-    /// Whether the effects can be undone; `None` if nobody said.
+    /// Whether the effects can be undone; `None` if no declaration says so.
     pub reversible: Option<bool>,
-    /// What code arguments are held to, as declared (§7.3): by the server, by the configuration.
+    /// The declared restrictions on code arguments (§7.3): of the server, of the configuration.
     pub code_safety: Vec<RawJson>,
-    /// Whether it was derived from a definition that says nothing of security (§8.2).
+    /// Whether the values were derived from a definition without a security declaration (§8.2).
     pub derived: bool,
 }
 
 impl EffectiveSecurity {
-    /// A tool of this risk of which nothing more is known.
+    /// Creates the security of a tool of this risk, without further facts.
     pub const fn new(risk: RiskLevel) -> Self {
         Self {
             risk,
@@ -41,22 +43,22 @@ impl EffectiveSecurity {
     }
 }
 
-/// The tool a request turned out to be for. Written by whoever knows the catalog.
+/// The tool that a request is for. The layer that knows the catalog writes it.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ResolvedTool {
-    /// The server that has it.
+    /// The server that has the tool.
     pub server: ServerId,
-    /// What that server calls it.
+    /// The name of the tool at its server.
     pub name: ToolName,
-    /// Its definition, as the server gave it.
+    /// The definition of the tool, as the server gave it.
     pub definition: Object,
-    /// What its security comes to.
+    /// The combined security of the tool.
     pub security: EffectiveSecurity,
 }
 
 impl ResolvedTool {
-    /// The tool `name` of `server`.
+    /// Creates the tool `name` of `server`.
     pub fn new(
         server: ServerId,
         name: ToolName,
@@ -67,21 +69,22 @@ impl ResolvedTool {
     }
 }
 
-/// A request to a server that calls no tool, as gates judge it: like the call of a tool that is named after the method.
+/// A request that calls no tool, in the form that gates judge: the call of a tool that is named after the method.
 ///
-/// Reading `file:///notes` is judged as `resources/read` with the argument `path`, so that one set of rules holds for tools,
-/// resources, prompts, completions and methods of vendors. Written by whoever resolves requests.
+/// Reading `file:///notes` is judged as `resources/read` with the argument `path`, so that one set of rules holds for
+/// tools, resources, prompts, completions and methods of vendors. The layer that resolves requests writes the
+/// operation.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Operation {
-    /// The method as a tool, with what the security of the request comes to.
+    /// The method in the form of a tool, with the combined security of the request.
     pub tool: Arc<ResolvedTool>,
-    /// The arguments as gates judge them: decoded, and under names that say what each is.
+    /// The arguments that gates judge: decoded, and under descriptive names.
     pub arguments: RawJson,
 }
 
 impl Operation {
-    /// An operation that is judged as the call of `tool` with `arguments`.
+    /// Creates an operation that is judged as the call of `tool` with `arguments`.
     pub fn new(tool: Arc<ResolvedTool>, arguments: RawJson) -> Arc<Self> {
         Arc::new(Self { tool, arguments })
     }

@@ -1,50 +1,49 @@
-//! The bodies of events (§13.2, §13.3), with what later drafts add to lose none: numbers and replay.
+//! The bodies of events (§13.2, §13.3), with the numbers and the replay of later drafts, so that no event is lost.
 
 mod channel;
-mod subscription_id;
 #[cfg(test)]
 mod tests;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-pub use self::channel::{ChannelError, ChannelName, ChannelPattern};
-pub use self::subscription_id::SubscriptionId;
+pub use self::channel::{ChannelError, ChannelName, ChannelPattern, SubscriptionId};
+
 use super::Timestamp;
 use super::words::words;
 use crate::{Object, RawJson};
 
 words! {
-    /// How severe an event is; a later one is more severe.
+    /// The severity of an event; a later one in the list is more severe.
     EventSeverity {
-        /// Of interest to those who look for faults.
+        /// The event interests people who look for faults.
         Debug = "debug",
-        /// Something happened as it should.
+        /// The event is part of normal work.
         Info = "info",
-        /// Something is about to go wrong.
+        /// The event announces a fault.
         Warning = "warning",
-        /// Something went wrong.
+        /// The event is a fault.
         Error = "error",
-        /// Somebody has to act at once.
+        /// The event is a fault on which somebody must act at once.
         Critical = "critical",
     }
 }
 
 /// The parameters of `mgp/events/subscribe` (§13.2).
 ///
-/// The last two members resume a subscription whose session is gone; the specification has no word for that.
+/// The last two members resume a subscription whose session is gone; the specification has no message for that.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct EventSubscribe {
     /// The wanted channels, as they were written: names and [patterns](ChannelPattern).
     #[serde(default)]
     pub channels: Vec<String>,
-    /// Which of their events are wanted.
+    /// The filter of the events of those channels.
     #[serde(default, skip_serializing_if = "EventFilter::is_empty")]
     pub filter: EventFilter,
-    /// The subscription to resume, in place of opening one; it keeps its channels and its filter.
+    /// The subscription to resume, in place of opening one. Its channels and its filter stay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subscription_id: Option<SubscriptionId>,
-    /// The number of the last event that arrived; those after it are sent again.
+    /// The number of the last event that arrived; the server sends the later ones again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_seq: Option<u64>,
 }
@@ -55,7 +54,7 @@ impl EventSubscribe {
         Self { channels: channels.into_iter().map(Into::into).collect(), ..Self::default() }
     }
 
-    /// Only those that are at least so severe.
+    /// Narrows the wish to events of at least this severity.
     pub const fn with_min_severity(mut self, severity: EventSeverity) -> Self {
         self.filter.min_severity = Some(severity);
         self
@@ -68,28 +67,28 @@ impl EventSubscribe {
         self
     }
 
-    /// The member of the filter of `subscriptions/listen`, and of its acknowledgement, that holds these parameters and
-    /// their [answer](EventSubscribed): where a connection has no way back to the client, events travel on the stream
-    /// of a request that listens.
+    /// The member with these parameters and their [answer](EventSubscribed) in the filter of `subscriptions/listen` and
+    /// in its acknowledgement. Where a connection has no way back to the client, events travel on the stream of a
+    /// request that listens.
     pub const LISTEN_MEMBER: &str = "dev.cloto/mgp/events";
 }
 
-/// Which events of a channel are wanted (§13.2).
+/// The filter of the events of a channel (§13.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct EventFilter {
-    /// The least severe that are.
+    /// The least severity of a wanted event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_severity: Option<EventSeverity>,
 }
 
 impl EventFilter {
-    /// Whether all events are wanted.
+    /// Returns whether all events pass.
     pub const fn is_empty(&self) -> bool {
         self.min_severity.is_none()
     }
 
-    /// Whether an event of this severity is wanted.
+    /// Returns whether an event of this severity passes.
     pub fn includes(&self, severity: EventSeverity) -> bool {
         self.min_severity.is_none_or(|least| severity >= least)
     }
@@ -101,26 +100,25 @@ impl EventFilter {
 pub struct EventSubscribed {
     /// The names and patterns that the subscription is for.
     pub subscribed: Vec<String>,
-    /// Those that stand for no channel of the server.
+    /// The names and patterns that stand for no channel of the server.
     #[serde(default)]
     pub unsupported: Vec<String>,
-    /// The name of the subscription. It is a secret: whoever has it can resume the subscription.
+    /// The id of the subscription. The id is a secret: its holder can resume the subscription.
     pub subscription_id: SubscriptionId,
-    /// The channels that the server has; the specification lets clients discover them by subscribing, without saying
-    /// how.
+    /// The channels of the server. The specification lets clients discover them by subscribing, without saying how.
     #[serde(default)]
     pub available: Vec<String>,
-    /// The number of the last event so far, 0 if there was none; a server that does not say it numbers nothing, or not
-    /// each subscription on its own.
+    /// The number of the last event so far, 0 before the first one; `None` from a server that does not number the
+    /// events of each subscription.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_seq: Option<u64>,
-    /// What a resumed subscription lost.
+    /// The events that a resumed subscription lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap: Option<EventGap>,
 }
 
 impl EventSubscribed {
-    /// The answer about `subscription`, in which nothing is subscribed yet.
+    /// Creates the answer about `subscription`, in which no channel is subscribed yet.
     pub const fn new(subscription: SubscriptionId) -> Self {
         Self {
             subscribed: Vec::new(),
@@ -133,13 +131,13 @@ impl EventSubscribed {
     }
 }
 
-/// Events of a subscription that are lost: the server does not have them any more.
+/// The numbers of events of a subscription that the server has no more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(clippy::exhaustive_structs, reason = "a range has two ends")]
 pub struct EventGap {
-    /// The number of the first.
+    /// The number of the first lost event.
     pub from: u64,
-    /// The number of the last.
+    /// The number of the last lost event.
     pub to: u64,
 }
 
@@ -147,12 +145,12 @@ pub struct EventGap {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct EventUnsubscribe {
-    /// Which subscription ends.
+    /// The subscription to end.
     pub subscription_id: SubscriptionId,
 }
 
 impl EventUnsubscribe {
-    /// Ends `subscription`.
+    /// Asks for the end of `subscription`.
     pub const fn new(subscription: SubscriptionId) -> Self {
         Self { subscription_id: subscription }
     }
@@ -162,13 +160,13 @@ impl EventUnsubscribe {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct EventUnsubscribed {
-    /// Whether there was such a subscription; servers that answer `{}` have ended it.
+    /// Whether the subscription existed; servers that answer `{}` have ended it.
     #[serde(default = "yes")]
     pub unsubscribed: bool,
 }
 
 impl EventUnsubscribed {
-    /// The subscription ended, or there was none.
+    /// Creates the answer; `unsubscribed` tells whether the subscription existed.
     pub const fn new(unsubscribed: bool) -> Self {
         Self { unsubscribed }
     }
@@ -183,24 +181,24 @@ const fn yes() -> bool {
 #[serde(from = "Received")]
 #[non_exhaustive]
 pub struct Event {
-    /// Whose event it is.
+    /// The subscription that the event belongs to.
     pub subscription_id: SubscriptionId,
-    /// Where it happened.
+    /// The channel of the event.
     pub channel: String,
-    /// When it happened.
+    /// The time of the event.
     pub timestamp: Timestamp,
-    /// What happened.
+    /// The content of the event.
     pub data: Object,
-    /// How severe it is, if the server says so.
+    /// The severity of the event, if the server tells it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub severity: Option<EventSeverity>,
-    /// Which event of the subscription it is, from 1 without gaps (later drafts).
+    /// The number of the event in its subscription, from 1 without gaps (later drafts).
     #[serde(rename = "_mgp.seq", skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
 }
 
 impl Event {
-    /// An event without severity and number.
+    /// Creates an event without severity and number.
     pub fn new(
         subscription: SubscriptionId,
         channel: impl Into<String>,
@@ -217,21 +215,21 @@ impl Event {
         }
     }
 
-    /// With how severe it is.
+    /// Sets the severity.
     pub const fn with_severity(mut self, severity: EventSeverity) -> Self {
         self.severity = Some(severity);
         self
     }
 
-    /// With its number.
+    /// Sets the number of the event.
     pub const fn with_seq(mut self, seq: u64) -> Self {
         self.seq = Some(seq);
         self
     }
 }
 
-/// An event as servers write it: later drafts have the number flat here and nested in audit events, so both are read.
-/// What only adds to an event is left out if it cannot be read.
+/// An event as servers write it. Later drafts have the number flat here and nested in audit events, so both places are
+/// read. An additional member that cannot be read is left out.
 #[derive(Deserialize)]
 struct Received {
     subscription_id: SubscriptionId,
@@ -277,12 +275,12 @@ where
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct EventReplay {
-    /// Of which subscription.
+    /// The subscription whose events are wanted.
     pub subscription_id: SubscriptionId,
     /// The number of the last event that is not wanted.
     #[serde(default)]
     pub after_seq: u64,
-    /// How many are wanted at most; the server may give fewer.
+    /// The greatest number of wanted events; the server may return fewer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
 }
@@ -293,7 +291,7 @@ impl EventReplay {
         Self { subscription_id: subscription, after_seq, limit: None }
     }
 
-    /// At most so many.
+    /// Sets the greatest number of wanted events.
     pub const fn with_limit(mut self, limit: u64) -> Self {
         self.limit = Some(limit);
         self
@@ -306,10 +304,10 @@ impl EventReplay {
 pub struct EventReplayed {
     /// The events, in order.
     pub events: Vec<Event>,
-    /// Which of the wanted ones are lost; they come before all that are not.
+    /// The wanted events that are lost; they come before all others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap: Option<EventGap>,
-    /// The number of the last event so far: with a greater one than that of the last in `events`, there is more.
+    /// The number of the last event so far. There are more events if it is greater than the last number in `events`.
     #[serde(default)]
     pub last_seq: u64,
 }

@@ -1,3 +1,5 @@
+//! The extensions of MGP (§2.2): their names, the features behind them, and sets of them.
+
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -43,9 +45,24 @@ pub enum Extension {
     ErrorHandling,
     /// `delegation`: calls on behalf of another agent, only in later drafts.
     Delegation,
-    /// A name that is not known here.
+    /// A name that this version does not know.
     Unknown(Box<str>),
 }
+
+const PERMISSIONS: u16 = 1;
+const TOOL_SECURITY: u16 = 1 << 1;
+const ACCESS_CONTROL: u16 = 1 << 2;
+const AUDIT: u16 = 1 << 3;
+const CODE_SAFETY: u16 = 1 << 4;
+const LIFECYCLE: u16 = 1 << 5;
+const STREAMS: u16 = 1 << 6;
+const PROGRESS: u16 = 1 << 7;
+const CALLBACKS: u16 = 1 << 8;
+const EVENTS: u16 = 1 << 9;
+const DISCOVERY: u16 = 1 << 10;
+const TOOL_DISCOVERY: u16 = 1 << 11;
+const ERROR_HANDLING: u16 = 1 << 12;
+const DELEGATION: u16 = 1 << 13;
 
 impl Extension {
     /// The names that the specification defines, in its order.
@@ -61,7 +78,7 @@ impl Extension {
         Self::ToolDiscovery,
     ];
 
-    /// The name on the wire.
+    /// Returns the name on the wire.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Security => "security",
@@ -84,7 +101,7 @@ impl Extension {
         }
     }
 
-    /// The features that the name stands for; none for an unknown name.
+    /// Returns the features that the name stands for; none for an unknown name.
     const fn features(&self) -> u16 {
         match self {
             Self::Streaming => STREAMS | PROGRESS,
@@ -92,10 +109,10 @@ impl Extension {
         }
     }
 
-    /// Those of its features of which the other side must have at least one for the name to be agreed on.
+    /// Returns the core features of the name. The name is agreed on if the other side has at least one of them.
     ///
-    /// One half of `security` suffices: answering nothing would leave both sides without a permission gate.
-    /// Progress alone does not make a stream.
+    /// One half of `security` suffices: answering nothing would leave both sides without a permission gate. Progress
+    /// alone does not make a stream.
     const fn core(&self) -> u16 {
         match self {
             Self::Security => PERMISSIONS | TOOL_SECURITY,
@@ -147,25 +164,26 @@ impl fmt::Display for Extension {
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExtensionSet {
-    /// A bit for each of [`KNOWN`] that is in the list.
+    /// The names in the list, one bit for each of [`KNOWN`].
     spelled: u16,
     features: u16,
     unknown: BTreeSet<Box<str>>,
 }
 
 impl ExtensionSet {
-    /// A set without extensions.
+    /// Creates a set without extensions.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// All that the specification defines.
+    /// Returns all extensions that the specification defines.
     pub fn standard() -> Self {
         Extension::STANDARD.into_iter().collect()
     }
 
-    /// The extensions with these names, as they come from a peer or a file. A misspelled one is
-    /// [`Extension::Unknown`], and nothing complains; code names them by type: `ExtensionSet::from([Extension::Audit])`.
+    /// Returns the extensions with these names, as they come from a peer or a file. A misspelled name becomes
+    /// [`Extension::Unknown`] without complaint; code therefore names extensions by type:
+    /// `ExtensionSet::from([Extension::Audit])`.
     pub fn from_names<I>(names: I) -> Self
     where
         I: IntoIterator,
@@ -184,9 +202,9 @@ impl ExtensionSet {
         }
     }
 
-    /// The set under every name that its features have in any draft.
+    /// Returns the set under every name that its features have in any draft.
     ///
-    /// A client offers this to a server that may compare names letter by letter.
+    /// A client offers the result to a server that may compare names letter by letter.
     #[must_use]
     pub fn with_synonyms(mut self) -> Self {
         let features = self.features | ERROR_HANDLING;
@@ -194,7 +212,7 @@ impl ExtensionSet {
         self
     }
 
-    /// Whether everything that `extension` stands for is in the set, under whatever name.
+    /// Returns whether the set has everything that `extension` stands for, under whatever name.
     pub fn contains(&self, extension: &Extension) -> bool {
         match extension {
             Extension::Unknown(name) => self.unknown.contains(name),
@@ -202,11 +220,11 @@ impl ExtensionSet {
         }
     }
 
-    /// What both sides have, in the names of `theirs` only.
+    /// Returns the extensions that both sides have, in the names of `theirs` only.
     ///
-    /// A name of `theirs` stays when this set has a feature that it stands for, and features that only one side
-    /// has are not in the result even if the name would include them. Error handling has no name in the specification
-    /// and belongs to every set.
+    /// A name of `theirs` stays when this set has a feature that the name stands for. Features that only one side has
+    /// are not in the result, even if the name would include them. Error handling has no name in the specification and
+    /// belongs to every set.
     //= mgp §2.4
     //# The active extension set is the intersection of client and server extensions
     pub fn intersection(&self, theirs: &Self) -> Self {
@@ -222,13 +240,13 @@ impl ExtensionSet {
         both
     }
 
-    /// The names: known ones in the order of [`Extension`], then the others by the alphabet.
+    /// Returns the names: known ones in the order of [`Extension`], then the others in alphabetical order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let known = KNOWN.iter().enumerate().filter(|(index, _)| self.spelled & 1 << index != 0);
         known.map(|(_, known)| known.as_str()).chain(self.unknown.iter().map(|name| &**name))
     }
 
-    /// Whether there are no names.
+    /// Returns whether there are no names.
     pub fn is_empty(&self) -> bool {
         self.spelled == 0 && self.unknown.is_empty()
     }
@@ -275,21 +293,6 @@ impl<'de> Deserialize<'de> for ExtensionSet {
 const fn has(set: u16, wanted: u16) -> bool {
     set & wanted == wanted
 }
-
-const PERMISSIONS: u16 = 1;
-const TOOL_SECURITY: u16 = 1 << 1;
-const ACCESS_CONTROL: u16 = 1 << 2;
-const AUDIT: u16 = 1 << 3;
-const CODE_SAFETY: u16 = 1 << 4;
-const LIFECYCLE: u16 = 1 << 5;
-const STREAMS: u16 = 1 << 6;
-const PROGRESS: u16 = 1 << 7;
-const CALLBACKS: u16 = 1 << 8;
-const EVENTS: u16 = 1 << 9;
-const DISCOVERY: u16 = 1 << 10;
-const TOOL_DISCOVERY: u16 = 1 << 11;
-const ERROR_HANDLING: u16 = 1 << 12;
-const DELEGATION: u16 = 1 << 13;
 
 /// Every extension but the unknown ones, in the order of [`Extension`].
 static KNOWN: [Extension; 16] = [

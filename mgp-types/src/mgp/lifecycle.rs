@@ -1,3 +1,5 @@
+//! The bodies of lifecycle management (§11): health, shutdown and changes of state.
+
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::words::words;
@@ -5,47 +7,47 @@ use super::{ServerId, Timestamp};
 use crate::Object;
 
 words! {
-    /// Where a server is in its life (§11.2).
+    /// The state of a server (§11.2).
     ServerState {
-        /// It is configured and was not started.
+        /// The server is configured and was not started.
         Registered = "registered",
         /// The transport comes up, the handshake runs.
         Connecting = "connecting",
-        /// It takes calls.
+        /// The server takes calls.
         Connected = "connected",
-        /// It finishes the calls it has and takes no new ones.
+        /// The server finishes its calls and takes no new ones.
         Draining = "draining",
         /// The transport is closed.
         Disconnected = "disconnected",
-        /// It could not be connected to, or broke.
+        /// The connection failed or broke.
         Error = "error",
-        /// It is stopped and started again.
+        /// The server is stopped and started again.
         Restarting = "restarting",
     }
 }
 
 words! {
-    /// How a server does (§11.3).
+    /// The health of a server (§11.3).
     HealthStatus {
-        /// It can do everything.
+        /// The server can do everything.
         Healthy = "healthy",
-        /// It runs, and can do less than it should.
+        /// The server runs, and can do less than it should.
         Degraded = "degraded",
-        /// It has errors, and still answers.
+        /// The server has errors, and still answers.
         Unhealthy = "unhealthy",
     }
 }
 
 words! {
-    /// Why a server is to stop (§11.4).
+    /// The reason why a server is to stop (§11.4).
     ShutdownReason {
-        /// A human wants it.
+        /// A human wants the server to stop.
         OperatorRequest = "operator_request",
-        /// Its configuration changed, so it has to start again.
+        /// The configuration of the server changed, so it has to start again.
         ConfigurationChange = "configuration_change",
-        /// It took more than it may.
+        /// The server took more resources than it may.
         ResourceLimit = "resource_limit",
-        /// Nobody has used it for long.
+        /// Nobody has used the server for long.
         IdleTimeout = "idle_timeout",
         /// The kernel stops as a whole.
         KernelShutdown = "kernel_shutdown",
@@ -56,12 +58,12 @@ words! {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct HealthPing {
-    /// When it was sent.
+    /// The time at which the ping was sent.
     pub timestamp: Timestamp,
 }
 
 impl HealthPing {
-    /// A ping sent at `timestamp`.
+    /// Creates a ping sent at `timestamp`.
     pub const fn new(timestamp: Timestamp) -> Self {
         Self { timestamp }
     }
@@ -71,19 +73,19 @@ impl HealthPing {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct HealthPong {
-    /// How the server does.
+    /// The health of the server.
     pub status: HealthStatus,
-    /// When it answered.
+    /// The time at which the server answered.
     pub timestamp: Timestamp,
-    /// For how long it runs.
+    /// The time in seconds for which the server has run.
     #[serde(deserialize_with = "whole")]
     pub uptime_secs: u64,
-    /// Which server it is.
+    /// The id of the server.
     pub server_id: ServerId,
 }
 
 impl HealthPong {
-    /// The answer of `server`, which runs for `uptime_secs`.
+    /// Creates the answer of `server`, which has run for `uptime_secs`.
     pub const fn new(status: HealthStatus, timestamp: Timestamp, uptime_secs: u64, server: ServerId) -> Self {
         Self { status, timestamp, uptime_secs, server_id: server }
     }
@@ -93,30 +95,30 @@ impl HealthPong {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct HealthReport {
-    /// How the server does.
+    /// The health of the server.
     pub status: HealthStatus,
-    /// For how long it runs.
+    /// The time in seconds for which the server has run.
     #[serde(deserialize_with = "whole")]
     pub uptime_secs: u64,
-    /// How many of its tools can be called.
+    /// The number of tools that can be called.
     #[serde(default, deserialize_with = "whole")]
     pub tools_available: u64,
-    /// How many tools it has.
+    /// The number of all tools.
     #[serde(default, deserialize_with = "whole")]
     pub tools_total: u64,
-    /// How many calls it works on.
+    /// The number of calls in work.
     #[serde(default, deserialize_with = "whole")]
     pub pending_requests: u64,
-    /// What it uses; the members are its own.
+    /// The resources that the server uses; the server chooses the members.
     #[serde(default)]
     pub resources: Object,
-    /// What it checked; the members are its own.
+    /// The checks that the server made; the server chooses the members.
     #[serde(default)]
     pub checks: Object,
 }
 
 impl HealthReport {
-    /// A report of which nothing more is known.
+    /// Creates a report without further facts.
     pub fn new(status: HealthStatus, uptime_secs: u64) -> Self {
         Self {
             status,
@@ -134,20 +136,20 @@ impl HealthReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Shutdown {
-    /// Why.
+    /// The reason of the shutdown.
     pub reason: ShutdownReason,
-    /// How long calls may take to finish.
+    /// The time in milliseconds that calls have to finish.
     #[serde(default = "usual_timeout_ms", deserialize_with = "whole")]
     pub timeout_ms: u64,
 }
 
 impl Shutdown {
-    /// A shutdown that gives calls the usual time to finish.
+    /// Creates a shutdown that gives calls the usual time to finish.
     pub const fn new(reason: ShutdownReason) -> Self {
         Self { reason, timeout_ms: usual_timeout_ms() }
     }
 
-    /// With another time.
+    /// Sets the time in milliseconds that calls have to finish.
     pub const fn with_timeout_ms(mut self, timeout_ms: u64) -> Self {
         self.timeout_ms = timeout_ms;
         self
@@ -164,21 +166,21 @@ const fn usual_timeout_ms() -> u64 {
 pub struct ShutdownAnswer {
     /// Whether the server stops.
     pub accepted: bool,
-    /// How many calls it still works on.
+    /// The number of calls in work.
     #[serde(default, deserialize_with = "whole")]
     pub pending_requests: u64,
-    /// How long these will take, as far as it can tell.
+    /// The time in milliseconds that these calls will take, as far as the server can tell.
     #[serde(default, deserialize_with = "whole")]
     pub estimated_drain_ms: u64,
 }
 
 impl ShutdownAnswer {
-    /// The answer of a server that stops once `pending_requests` are done.
+    /// Creates the answer of a server that stops once `pending_requests` are done.
     pub const fn accepted(pending_requests: u64, estimated_drain_ms: u64) -> Self {
         Self { accepted: true, pending_requests, estimated_drain_ms }
     }
 
-    /// The answer of a server that goes on, whoever asks.
+    /// Creates the answer of a server that does not stop.
     pub const fn refused(pending_requests: u64) -> Self {
         Self { accepted: false, pending_requests, estimated_drain_ms: 0 }
     }
@@ -188,21 +190,21 @@ impl ShutdownAnswer {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct LifecycleChange {
-    /// Which server.
+    /// The id of the server.
     pub server_id: ServerId,
-    /// Where it was.
+    /// The state before the change.
     pub previous_state: ServerState,
-    /// Where it is.
+    /// The state after the change.
     pub new_state: ServerState,
-    /// Why; one of the reasons for a shutdown, or in words.
+    /// The reason: a reason for a shutdown, or other words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// When.
+    /// The time of the change.
     pub timestamp: Timestamp,
 }
 
 impl LifecycleChange {
-    /// `server` went from `previous` to `new`.
+    /// Creates the report that `server` went from `previous` to `new`.
     pub const fn new(
         server: ServerId,
         previous: ServerState,
@@ -212,14 +214,14 @@ impl LifecycleChange {
         Self { server_id: server, previous_state: previous, new_state: new, reason: None, timestamp }
     }
 
-    /// With the reason.
+    /// Sets the reason.
     pub fn with_reason(mut self, reason: impl Into<String>) -> Self {
         self.reason = Some(reason.into());
         self
     }
 }
 
-/// A number that is not negative, without its fraction: many programs measure time in `3600.25`.
+/// Reads a number that is not negative, without its fraction: many programs measure time in `3600.25`.
 fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     let number = f64::deserialize(deserializer)?;
     if number < 0.0 {

@@ -1,9 +1,9 @@
 //! The names of MGP's methods and notifications; [`Method::new`](crate::Method::new) makes one of them.
 //!
-//! Who speaks plain MCP calls a method as a tool: [`of_tool`] says which one is meant, and [`Spelling::spell`] what the
-//! tool is called.
+//! A client of plain MCP calls a method as a tool: [`of_tool`] returns the method behind such a name, and
+//! [`Spelling::spell`] the name for a method.
 
-/// Constants with these names, and the list of all of them.
+/// Defines constants with these names, and the list of all names.
 macro_rules! names {
     ($($(#[$doc:meta])* $constant:ident = $name:literal;)+) => {
         $($(#[$doc])* pub const $constant: &str = $name;)+
@@ -18,9 +18,9 @@ names! {
     PERMISSION_REQUEST = "mgp/permission/request";
     /// Tells a server the decision (§3.6).
     PERMISSION_RESPONSE = "mgp/permission/response";
-    /// What later drafts call [`PERMISSION_REQUEST`].
+    /// Has the role of [`PERMISSION_REQUEST`] in later drafts.
     PERMISSION_AWAIT = "mgp/permission/await";
-    /// What later drafts call [`PERMISSION_RESPONSE`].
+    /// Has the role of [`PERMISSION_RESPONSE`] in later drafts.
     PERMISSION_GRANT = "mgp/permission/grant";
     /// Asks whether an agent may use a tool (§5.4).
     ACCESS_QUERY = "mgp/access/query";
@@ -28,19 +28,19 @@ names! {
     ACCESS_GRANT = "mgp/access/grant";
     /// Takes an agent's access back (§5.4).
     ACCESS_REVOKE = "mgp/access/revoke";
-    /// Tells what happened (§6.3).
+    /// Carries an audit event (§6.3).
     AUDIT = "notifications/mgp.audit";
     /// Asks whether a server is alive (§11.3).
     HEALTH_PING = "mgp/health/ping";
-    /// Asks how a server does (§11.3).
+    /// Asks for the health of a server (§11.3).
     HEALTH_STATUS = "mgp/health/status";
     /// Asks a server to stop (§11.4).
     LIFECYCLE_SHUTDOWN = "mgp/lifecycle/shutdown";
     /// Tells that a server went from one state to another (§11.4).
     LIFECYCLE = "notifications/mgp.lifecycle";
-    /// A part of a result (§12.4).
+    /// Carries a part of a result (§12.4).
     STREAM_CHUNK = "notifications/mgp.stream.chunk";
-    /// How far a call is (§12.6).
+    /// Tells how far a call is (§12.6).
     STREAM_PROGRESS = "notifications/mgp.stream.progress";
     /// Stops a call (§12.7).
     STREAM_CANCEL = "mgp/stream/cancel";
@@ -56,15 +56,15 @@ names! {
     EVENTS_UNSUBSCRIBE = "mgp/events/unsubscribe";
     /// Asks for events again, or for those since the last time (later drafts).
     EVENTS_REPLAY = "mgp/events/replay";
-    /// An event of a subscription (§13.3).
+    /// Carries an event of a subscription (§13.3).
     EVENT = "notifications/mgp.event";
     /// Asks the client for something during a call (§13.4).
     CALLBACK_REQUEST = "notifications/mgp.callback.request";
     /// Answers [`CALLBACK_REQUEST`] (§13.4).
     CALLBACK_RESPOND = "mgp/callback/respond";
-    /// Asks which servers there are (§15.2).
+    /// Lists the servers (§15.2).
     DISCOVERY_LIST = "mgp/discovery/list";
-    /// Adds a server while others are at work (§15.4).
+    /// Adds a server at run time (§15.4).
     DISCOVERY_REGISTER = "mgp/discovery/register";
     /// Removes a server (§15.5).
     DISCOVERY_DEREGISTER = "mgp/discovery/deregister";
@@ -80,28 +80,28 @@ names! {
 
 /// The key of `_meta` under which grants travel with a stateless request (§3, stateless form).
 pub const GRANTS_META: &str = "dev.cloto/mgp/grants";
-/// The key of a tool's `_meta` under which a server says how it wants the tool to be found (§16.4).
+/// The key of a tool's `_meta` under which a server gives hints for searches (§16.4).
 pub const INDEX_META: &str = "dev.cloto/mgp/index";
 
-/// How the name of a tool that stands for a method is spelled.
+/// The spellings of the name of a tool that stands for a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "names of tools take no other characters")]
 pub enum Spelling {
-    /// `mgp/tools/discover`, as the specification has it; many models take no `/` in a name.
+    /// `mgp/tools/discover`, as the specification has it; many models accept no `/` in a name.
     Slashes,
     /// `mgp.tools.discover`.
     Dots,
-    /// `mgp_tools_discover`, which every model takes.
+    /// `mgp_tools_discover`, which every model accepts.
     Underscores,
-    /// `mgp__tools__discover`, as clients write the border between a server and its tools.
+    /// `mgp__tools__discover`, with the border that clients write between a server and its tools.
     DoubleUnderscores,
 }
 
 impl Spelling {
-    /// All of them.
+    /// All spellings.
     pub const ALL: [Self; 4] = [Self::Slashes, Self::Dots, Self::DoubleUnderscores, Self::Underscores];
 
-    /// The name of the tool that stands for a method.
+    /// Returns the name of the tool that stands for a method.
     ///
     /// ```
     /// use mgp_types::mgp::method::{self, Spelling};
@@ -114,7 +114,7 @@ impl Spelling {
         method.replace('/', self.separator())
     }
 
-    /// Whether `name` is `method` in this spelling.
+    /// Returns whether `name` is `method` in this spelling.
     fn spells(self, method: &str, name: &str) -> bool {
         let mut words = method.split('/');
         let first = words.next().and_then(|first| name.strip_prefix(first));
@@ -132,16 +132,16 @@ impl Spelling {
     }
 }
 
-/// The method that a tool of this name stands for, in whichever spelling; `None` if it is a tool like any other.
+/// Returns the method that a tool of this name stands for, in any spelling; `None` for any other tool.
 ///
-/// A name that mixes spellings is nobody's. It allocates nothing, so it may be asked for every call.
+/// A name that mixes spellings stands for no method. The function allocates nothing, so it may run for every call.
 pub fn of_tool(name: &str) -> Option<&'static str> {
     let after = name.strip_prefix("mgp")?;
     let spelling = Spelling::ALL.into_iter().find(|spelling| after.starts_with(spelling.separator()))?;
     OF_CLIENTS.iter().copied().find(|method| spelling.spells(method, name))
 }
 
-/// What clients call.
+/// The methods that clients call.
 const OF_CLIENTS: &[&str] = &[
     PERMISSION_REQUEST,
     PERMISSION_RESPONSE,

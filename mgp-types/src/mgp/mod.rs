@@ -1,8 +1,7 @@
-//! What MGP adds to MCP: negotiation of its extensions (§2), what its sections say to each other and on the wire
-//! (permissions §3, tool security §4, access §5, audit §6), and errors that say how to recover (§14).
+//! The additions of MGP to MCP: negotiation (§2), the bodies of each section, and errors with recovery (§14).
 //!
-//! An [`Offer`] is what one side declares among its capabilities, [`Negotiated`] is what both have in common,
-//! and a [`Recovery`] travels with an error whose number stands in [`code`].
+//! An [`Offer`] is the declaration of one side among its capabilities, [`Negotiated`] holds the extensions that both
+//! sides have, and a [`Recovery`] travels with an error whose number stands in [`code`].
 //!
 //! ```
 //! use mgp_types::Object;
@@ -23,7 +22,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-/// The member with what MGP adds to the params of a call, to its result, and to the data of an error.
+/// The member that holds MGP's additions to the params of a call, to its result, and to the data of an error.
 pub const MEMBER: &str = "_mgp";
 
 pub mod code;
@@ -39,7 +38,6 @@ mod discovery;
 mod effective;
 mod event;
 mod extension;
-mod leftover;
 mod lifecycle;
 mod name;
 mod name_style;
@@ -50,7 +48,6 @@ mod recovery;
 mod risk;
 mod stream;
 mod timestamp;
-mod tool_budget;
 mod tool_pattern;
 mod tool_request;
 mod tool_search;
@@ -99,7 +96,7 @@ pub use self::stream::{
     StreamSummary,
 };
 pub use self::timestamp::{Timestamp, TimestampError};
-pub use self::tool_budget::ToolContextBudget;
+
 pub use self::tool_pattern::{AgentPattern, Glob, Specificity, ToolPattern, ToolPatternError};
 pub use self::tool_request::{
     NearMiss, PendingTool, RequestReason, RequestTools, RequestedTools, ToolRequestStatus, ToolRequirements,
@@ -108,7 +105,7 @@ pub use self::tool_search::{
     DiscoverTools, DiscoveredTools, FoundTool, SearchStrategy, ToolFilter, ToolHints, ToolIndexEntry,
 };
 pub use self::tool_security::{SideEffect, ToolSecurity, ValidatorName};
-pub use self::tool_session::{EvictTools, EvictedTools, ToolSession};
+pub use self::tool_session::{EvictTools, EvictedTools, ToolContextBudget, ToolSession};
 pub use self::trace_id::{TraceId, TraceIdError};
 pub use self::trail::{Refusal, Trail};
 pub use self::trust::TrustLevel;

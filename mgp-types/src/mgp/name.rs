@@ -1,3 +1,5 @@
+//! The ids of servers, agents and tools.
+
 use std::borrow::{Borrow, Cow};
 use std::fmt;
 use std::sync::Arc;
@@ -11,12 +13,12 @@ macro_rules! names {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// The one with this name.
+            /// Creates the id with this name.
             pub fn new(name: impl Into<Arc<str>>) -> Self {
                 Self(name.into())
             }
 
-            /// The name.
+            /// Returns the name.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -61,10 +63,10 @@ macro_rules! names {
 }
 
 names! {
-    /// Which server, as the one who configured it calls it.
+    /// The id of a server, as its configuration names it.
     ServerId;
-    /// Which agent: the name of the [`Principal`](crate::Principal) it has proved to be.
+    /// The id of an agent: the name of the [`Principal`](crate::Principal) that the agent has proved to be.
     AgentId;
-    /// Which tool of a server, as the server calls it.
+    /// The name of a tool, as its server names it.
     ToolName;
 }

@@ -1,3 +1,5 @@
+//! The names by which clients call the tools and prompts of servers.
+
 use std::borrow::Cow;
 
 use sha2::{Digest, Sha256};
@@ -5,13 +7,12 @@ use sha2::{Digest, Sha256};
 use super::method::Spelling;
 use crate::Context;
 
-/// How the names of servers' tools and prompts are written for a client: what stands between the server and the name, and
-/// how many characters there may be.
+/// The form of the names that clients see for servers' tools and prompts: the border between the server and the name,
+/// and the greatest length.
 ///
-/// A name depends on the server and the tool only, never on what else there is or on what came first. One that cannot
-/// stand as it is (too long, other characters, a border that could be mistaken) is made to fit and ends in a digest of
-/// both; a name that looks as if it had been made to fit is treated the same, so that no server can choose the name of
-/// another one's tool.
+/// A name depends on the server and the tool only, never on other tools or on an order. A name that cannot stand as it
+/// is (too long, other characters, a border that could be mistaken) is shortened and ends in a digest of both parts. A
+/// name that only looks shortened is treated the same, so that no server can choose the name of another server's tool.
 ///
 /// ```
 /// use mgp_types::mgp::NameStyle;
@@ -33,19 +34,25 @@ enum Border {
     Underscores,
 }
 
+/// The greatest length that the interfaces of models accept.
+const LONGEST: u8 = 64;
+const SHORTEST: u8 = 32;
+const DIGEST: usize = 10;
+
 impl NameStyle {
     /// `server.tool`, at most 64 characters of `A-Za-z0-9_.-`: for people, and for peers that speak MGP.
     pub const DOTS: Self = Self { border: Border::Dot, longest: LONGEST };
     /// `server__tool`, at most 64 characters of `A-Za-z0-9_-`, which every client and model takes.
     pub const UNDERSCORES: Self = Self { border: Border::Underscores, longest: LONGEST };
 
-    /// The style for whoever sent a request, if nothing more is known of it: dots for peers that speak MGP.
+    /// Returns the style for the sender of a request, if no other fact decides: dots for peers that speak MGP.
     pub fn of_peer(context: &Context) -> Self {
         let session = context.session.as_deref();
         if session.is_some_and(|session| session.mgp.is_some()) { Self::DOTS } else { Self::UNDERSCORES }
     }
 
-    /// The style with shorter names. Fewer than 32 characters do not tell tools apart, so that many there are at least.
+    /// Returns the style with shorter names. A limit below 32 characters is raised to 32, because shorter names do not
+    /// tell tools apart.
     #[must_use]
     pub const fn at_most(self, longest: u8) -> Self {
         let longest = if longest < SHORTEST { SHORTEST } else { longest };
@@ -68,7 +75,7 @@ impl NameStyle {
         format!("{server}{border}{}_{digest}", &name[..for_name])
     }
 
-    /// Whether a tool of a server is called by `written` in any style.
+    /// Returns whether a tool of a server is called by `written` in any style.
     pub fn any_is(written: &str, server: &str, name: &str) -> bool {
         match digest_in_name(written) {
             Some(digest) => digest == name_digest(server, name),
@@ -76,7 +83,8 @@ impl NameStyle {
         }
     }
 
-    /// Returns the name of the tool that stands for one of MGP's methods; for peers that speak MGP it is the method's own.
+    /// Returns the name of the tool that stands for a method of MGP; for peers that speak MGP it is the method's own
+    /// name.
     pub fn write_method(self, method: &str, context: &Context) -> String {
         let session = context.session.as_deref();
         let spelling = match self.border {
@@ -106,7 +114,7 @@ impl Border {
         }
     }
 
-    /// Whether the two, joined, can be read in one way only: the first `__` is the border, or the last dot.
+    /// Returns whether the joined name can be read in one way only: its border is the first `__`, or the last dot.
     fn is_certain(self, server: &str, name: &str) -> bool {
         self == Self::Dot
             || !server.contains("__")
@@ -115,7 +123,7 @@ impl Border {
                 && !name.starts_with('_')
     }
 
-    /// What can stand in front of the border.
+    /// Returns the part in front of the border.
     fn server(self, server: &str) -> String {
         match self {
             Self::Dot => server.to_owned(),
@@ -129,21 +137,21 @@ impl Border {
         }
     }
 
-    /// What is left of a server's name that was cut.
+    /// Returns the end of a server's name whose beginning was cut off.
     fn end(self, server: &str) -> &str {
         if self == Self::Underscores { server.trim_end_matches('_') } else { server }
     }
 }
 
-/// Returns the digest of server and tool in which a name ends that was made to fit, in any style. Whoever has
-/// [`name_digest`]s of its tools finds by it which one is meant.
+/// Returns the digest of server and tool at the end of a shortened name, in any style. A caller with the
+/// [`name_digest`]s of its tools finds the tool by it.
 pub fn digest_in_name(name: &str) -> Option<&str> {
     let (_, end) = name.rsplit_once('_')?;
     let is_digest = end.len() == DIGEST && end.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     is_digest.then_some(end)
 }
 
-/// The digest of a server's id and of a name there.
+/// Returns the digest of a server's id and of a tool's name there.
 pub fn name_digest(server: &str, name: &str) -> String {
     let mut hash = Sha256::new();
     hash.update((server.len() as u64).to_le_bytes());
@@ -162,7 +170,7 @@ const fn is_allowed(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-')
 }
 
-/// The text with `_` for each character that no name has.
+/// Returns the text with `_` in place of each character that names do not allow.
 fn fit(part: &str) -> Cow<'_, str> {
     if part.bytes().all(is_allowed) {
         return Cow::Borrowed(part);
@@ -170,11 +178,6 @@ fn fit(part: &str) -> Cow<'_, str> {
     let allowed = |letter: char| if letter.is_ascii() && is_allowed(letter as u8) { letter } else { '_' };
     Cow::Owned(part.chars().map(allowed).collect())
 }
-
-/// What models' interfaces take at the most.
-const LONGEST: u8 = 64;
-const SHORTEST: u8 = 32;
-const DIGEST: usize = 10;
 
 #[cfg(test)]
 mod tests {

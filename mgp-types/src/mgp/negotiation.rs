@@ -1,8 +1,11 @@
+//! The result of the negotiation between two sides (§2).
+
 use super::{Extension, ExtensionSet, MgpVersion, Offer};
 
-/// What two sides agreed on: of a session once, of stateless requests each time.
+/// The agreement of two sides: made once per session, or with each stateless request.
 ///
-/// Both sides compute it from the two offers; a server's answer is intersected again, for some list all they have.
+/// Both sides compute the agreement from the two offers. A server's answer is intersected again, because some servers
+/// list all their extensions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Negotiated {
     version: MgpVersion,
@@ -11,8 +14,8 @@ pub struct Negotiated {
 }
 
 impl Negotiated {
-    /// What `ours` and `theirs` have in common; `None` when the major versions differ, and the connection is a plain
-    /// MCP one.
+    /// Returns the common part of `ours` and `theirs`; `None` when the major versions differ, so that the connection is
+    /// a plain MCP one.
     ///
     /// An empty set of extensions is an agreement too: error handling applies wherever MGP is spoken.
     pub fn agree(ours: &Offer, theirs: &Offer) -> Option<Self> {
@@ -23,22 +26,22 @@ impl Negotiated {
         })
     }
 
-    /// Whether both sides have everything that `extension` stands for.
+    /// Returns whether both sides have everything that `extension` stands for.
     pub fn has(&self, extension: &Extension) -> bool {
         matches!(extension, Extension::ErrorHandling) || self.extensions.contains(extension)
     }
 
-    /// The lower of the two versions, which both understand.
+    /// Returns the lower of the two versions, which both understand.
     pub const fn version(&self) -> MgpVersion {
         self.version
     }
 
-    /// The extensions of both sides, in the peer's names.
+    /// Returns the extensions of both sides, in the peer's names.
     pub const fn extensions(&self) -> &ExtensionSet {
         &self.extensions
     }
 
-    /// What the peer offered.
+    /// Returns the peer's offer.
     pub const fn peer(&self) -> &Offer {
         &self.peer
     }

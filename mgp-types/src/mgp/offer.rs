@@ -1,19 +1,21 @@
+//! The offer of MGP that a side declares among its capabilities (§2.2, §2.3).
+
 use std::fmt;
 
 use thiserror::Error;
 
-use super::leftover::{leftover, write_leftover, write_member, write_text_member};
+use super::members::{leftover, write_leftover, write_member, write_text_member};
 use super::{ExtensionSet, MgpVersion, TrustLevel};
 use crate::json::write_string;
 use crate::{Object, RawJson};
 
-/// MGP's name among the extensions of MCP.
+/// The name of MGP among the extensions of MCP.
 pub const EXTENSION_ID: &str = "dev.cloto/mgp";
 
-/// The member in which the specification puts the offer, among the capabilities.
+/// The member of the capabilities in which the specification puts the offer.
 pub const LEGACY_MEMBER: &str = "mgp";
 
-/// What one side declares about MGP among its capabilities (§2.2, §2.3).
+/// The declaration of one side about MGP among its capabilities (§2.2, §2.3).
 ///
 /// ```
 /// use mgp_types::Object;
@@ -38,16 +40,18 @@ pub struct Offer {
     pub extensions: ExtensionSet,
     /// The permissions that a server needs to operate, in its own spelling; left out when empty.
     pub permissions_required: Vec<Box<str>>,
-    /// What a server calls itself. It is a claim, not an identity.
+    /// The name that a server gives itself. The name is a claim and no identity.
     pub server_id: Option<Box<str>>,
-    /// How far a server says it may be trusted.
+    /// The trust that a server asks for.
     pub trust_level: Option<TrustLevel>,
-    /// Members that are not known here, in order.
+    /// The members that this version does not know, in order.
     pub unknown: Object,
 }
 
+const KNOWN: [&str; 5] = ["version", "extensions", "permissions_required", "server_id", "trust_level"];
+
 impl Offer {
-    /// An offer of these extensions in [our version](MgpVersion::OURS).
+    /// Creates an offer of these extensions in [this crate's version](MgpVersion::OURS).
     pub fn new(extensions: impl Into<ExtensionSet>) -> Self {
         Self {
             version: MgpVersion::OURS,
@@ -59,14 +63,14 @@ impl Offer {
         }
     }
 
-    /// The offer with another version.
+    /// Sets the version.
     #[must_use]
     pub fn with_version(mut self, version: MgpVersion) -> Self {
         self.version = version;
         self
     }
 
-    /// The offer of a server that needs these permissions.
+    /// Sets the permissions that the server needs.
     #[must_use]
     pub fn with_permissions_required<I>(mut self, permissions: I) -> Self
     where
@@ -77,28 +81,28 @@ impl Offer {
         self
     }
 
-    /// The offer of a server that calls itself `id`.
+    /// Sets the name that the server gives itself.
     #[must_use]
     pub fn with_server_id(mut self, id: impl Into<Box<str>>) -> Self {
         self.server_id = Some(id.into());
         self
     }
 
-    /// The offer of a server that says it may be trusted so far.
+    /// Sets the trust that the server asks for.
     #[must_use]
     pub fn with_trust_level(mut self, level: TrustLevel) -> Self {
         self.trust_level = Some(level);
         self
     }
 
-    /// The offer among `capabilities`; `None` if there is none, and the peer is a plain MCP one.
+    /// Reads the offer among `capabilities`; returns `None` if there is none, as with a peer of plain MCP.
     ///
-    /// The places are those of [`Place`] in its order, and the first well-formed offer counts: each is a copy of
-    /// the same offer, so a broken one takes nothing away from the next.
+    /// The search follows the order of [`Place`], and the first well-formed offer counts: each place holds a copy of
+    /// the same offer, so a broken copy takes nothing away from the next.
     ///
     /// # Errors
-    /// There are offers, and all are malformed. This is to be logged and then treated as no offer; it is never a
-    /// reason to refuse the peer. The error is about the first of them.
+    /// All offers among the capabilities are malformed. The caller logs the error and goes on as without an offer; it
+    /// is never a reason to refuse the peer. The error is about the first of them.
     pub fn read(capabilities: &Object) -> Result<Option<Self>, OfferError> {
         let mut error = None;
         for place in Place::ALL {
@@ -111,12 +115,12 @@ impl Offer {
         error.map_or(Ok(None), Err)
     }
 
-    /// The offer that `raw` is.
+    /// Reads the offer in `raw`.
     ///
     /// # Errors
-    /// `raw` is no object, lacks `version` or `extensions`, or has one of them or `permissions_required` in another
-    /// shape: needing a permission must not be overlooked. A `server_id` that is no string is left out, a
-    /// `trust_level` that is none gives no trust.
+    /// `raw` is no object, lacks `version` or `extensions`, or has a wrong type in one of them or in
+    /// `permissions_required`, because a needed permission must not be overlooked. A `server_id` of another type is
+    /// left out, and an unknown `trust_level` gives no trust.
     pub fn from_raw(raw: &RawJson) -> Result<Self, OfferFault> {
         let object = Object::from_raw(raw).map_err(|_| OfferFault::NotAnObject)?;
         let version = object.text("version").ok_or(OfferFault::Version)?;
@@ -139,7 +143,7 @@ impl Offer {
         })
     }
 
-    /// The offer as JSON.
+    /// Returns the offer as JSON.
     pub fn to_raw(&self) -> RawJson {
         let mut out = vec![b'{'];
         write_text_member(&mut out, "version", &self.version.to_string());
@@ -161,7 +165,7 @@ impl Offer {
 
     /// Puts the offer among `capabilities`, in every place where a peer of this `form` may look for it.
     ///
-    /// What else is among `capabilities`, or beside the offer in `extensions` and `experimental`, stays.
+    /// The other members of `capabilities`, `extensions` and `experimental` stay.
     pub fn write(&self, capabilities: &mut Object, form: Form) {
         let offer = self.to_raw();
         for place in Place::ALL {
@@ -171,11 +175,10 @@ impl Offer {
         }
     }
 
-    /// What a server with this offer puts into its session result, for a client that offered `theirs`; `None` when
-    /// the major versions differ and the connection is a plain MCP one.
+    /// Returns the offer that a server with this offer puts into its session result, for a client that offered
+    /// `theirs`; `None` when the major versions differ, so that the connection is a plain MCP one.
     ///
-    /// The extensions are those that both have, in the client's spelling. Without an offer there is nothing to call
-    /// this with, and nothing may be answered.
+    /// The extensions are those that both sides have, in the client's spelling. A server that got no offer sends none.
     //= mgp §2.4
     //# If the client did not include mgp in its request, the server MUST NOT include mgp in its response
     pub fn answer(&self, theirs: &Self) -> Option<Self> {
@@ -185,15 +188,15 @@ impl Offer {
     }
 }
 
-/// Which message the capabilities are part of.
+/// The message that the capabilities are part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Form {
-    /// The `initialize` request: all places, for servers differ in which they keep.
+    /// The `initialize` request: the offer stands in all places, because servers differ in which they keep.
     SessionRequest,
-    /// The `initialize` result: the extension and the specification's own member.
+    /// The `initialize` result: the offer stands in the extension and in the specification's own member.
     SessionResult,
-    /// A request's `_meta`, or the result of `server/discover`: the extension only.
+    /// A request's `_meta`, or the result of `server/discover`: the offer stands in the extension only.
     Stateless,
 }
 
@@ -207,7 +210,7 @@ impl Form {
     }
 }
 
-/// Where an offer can stand among the capabilities, in the order in which it is looked for.
+/// The places where an offer can stand among the capabilities, in the order of the search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Place {
@@ -222,7 +225,7 @@ pub enum Place {
 impl Place {
     const ALL: [Self; 3] = [Self::Extensions, Self::Legacy, Self::Experimental];
 
-    /// The member around the offer, if any, and the offer's own.
+    /// Returns the member around the offer, if any, and the offer's own.
     const fn path(self) -> (Option<&'static str>, &'static str) {
         match self {
             Self::Extensions => (Some("extensions"), EXTENSION_ID),
@@ -243,7 +246,7 @@ impl Place {
     fn put(self, capabilities: &mut Object, offer: RawJson) {
         let (around, name) = self.path();
         let Some(around) = around else { return capabilities.set(name, offer) };
-        // A member of another shape than an object says nothing and is replaced.
+        // A member that is no object holds no offer and is replaced.
         let inside = capabilities.get(around).and_then(|raw| Object::from_raw(&raw).ok());
         let mut inside = inside.unwrap_or_default();
         inside.set(name, offer);
@@ -261,26 +264,26 @@ impl fmt::Display for Place {
     }
 }
 
-/// A peer's offer that cannot be understood. The peer is treated as one that made none.
+/// The error of a peer's offer that cannot be understood. The peer is treated as one without an offer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("malformed offer in {place}")]
 #[non_exhaustive]
 pub struct OfferError {
-    /// Where the offer stands.
+    /// The place of the offer.
     pub place: Place,
-    /// What is wrong with it.
+    /// The fault of the offer.
     #[source]
     pub fault: OfferFault,
 }
 
-/// What is wrong with an offer.
+/// The faults of an offer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum OfferFault {
-    /// It is not an object.
+    /// The offer is not an object.
     #[error("not an object")]
     NotAnObject,
-    /// The version is missing or not a semantic one.
+    /// The version is missing or no semantic version.
     #[error("no semantic version in `version`")]
     Version,
     /// The extensions are missing or not a list of names.
@@ -302,8 +305,6 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> Vec<u8> {
     out.push(b']');
     out
 }
-
-const KNOWN: [&str; 5] = ["version", "extensions", "permissions_required", "server_id", "trust_level"];
 
 #[cfg(test)]
 mod tests;

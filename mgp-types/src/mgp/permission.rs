@@ -1,3 +1,5 @@
+//! Permissions of servers on the host (§3): types, policies, requests and grants.
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,7 +10,7 @@ use super::{RiskLevel, Timestamp};
 
 macro_rules! permissions {
     ($($(#[$doc:meta])* $variant:ident = $name:literal, $risk:ident;)+) => {
-        /// What a server may do on the host (§3.2): one of the standard types, or a custom one in reverse-domain
+        /// A right of a server on the host (§3.2): one of the standard types, or a custom one in reverse-domain
         /// notation.
         ///
         /// ```
@@ -29,8 +31,7 @@ macro_rules! permissions {
             /// The standard types, in the order of the specification.
             pub const STANDARD: &'static [Self] = &[$(Self::$variant,)+];
 
-            /// Reads a name; `shell` and `network`, as older examples have them, are `shell.execute` and
-            /// `network.outbound`.
+            /// Reads a name; `shell` and `network` of older examples are `shell.execute` and `network.outbound`.
             pub fn read(name: &str) -> Self {
                 match name {
                     $($name => Self::$variant,)+
@@ -40,7 +41,7 @@ macro_rules! permissions {
                 }
             }
 
-            /// The name on the wire.
+            /// Returns the name on the wire.
             pub fn as_str(&self) -> &str {
                 match self {
                     $(Self::$variant => $name,)+
@@ -48,7 +49,7 @@ macro_rules! permissions {
                 }
             }
 
-            /// How dangerous it is to grant it; a custom type is dangerous unless configured otherwise.
+            /// Returns the danger of granting the permission; a custom type is dangerous unless configured otherwise.
             pub const fn risk(&self) -> RiskLevel {
                 match self {
                     $(Self::$variant => RiskLevel::$risk,)+
@@ -60,27 +61,27 @@ macro_rules! permissions {
 }
 
 permissions! {
-    /// Read files of the host.
+    /// The right to read files of the host.
     FilesystemRead = "filesystem.read", Moderate;
-    /// Write, create or delete files of the host.
+    /// The right to write, create or delete files of the host.
     FilesystemWrite = "filesystem.write", Dangerous;
-    /// Make requests over the network.
+    /// The right to make requests over the network.
     NetworkOutbound = "network.outbound", Moderate;
-    /// Listen on a network port.
+    /// The right to listen on a network port.
     NetworkListen = "network.listen", Dangerous;
-    /// Run shell commands.
+    /// The right to run shell commands.
     ShellExecute = "shell.execute", Dangerous;
-    /// Run any code.
+    /// The right to run any code.
     CodeExecution = "code_execution", Dangerous;
-    /// Read stores of knowledge.
+    /// The right to read stores of knowledge.
     MemoryRead = "memory.read", Safe;
-    /// Write stores of knowledge.
+    /// The right to write stores of knowledge.
     MemoryWrite = "memory.write", Moderate;
-    /// Read what system this is.
+    /// The right to read facts about the system.
     SystemInfo = "system.info", Safe;
-    /// Use cameras.
+    /// The right to use cameras.
     Camera = "camera", Dangerous;
-    /// Notify the user.
+    /// The right to notify the user.
     Notification = "notification", Safe;
 }
 
@@ -102,23 +103,23 @@ impl<'de> Deserialize<'de> for Permission {
     }
 }
 
-/// Who decides about requested permissions (§3.3).
+/// The policy that decides about requested permissions (§3.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[expect(clippy::exhaustive_enums, reason = "closed by the specification")]
 pub enum ApprovalPolicy {
-    /// A human is asked for each.
+    /// A human decides about each permission.
     #[default]
     Interactive,
-    /// All are approved.
+    /// Each permission is approved.
     AutoApprove,
-    /// All are denied that were not granted beforehand.
+    /// Each permission is denied that was not granted beforehand.
     DenyAll,
-    /// Only those are approved that the configuration lists.
+    /// Only the permissions that the configuration lists are approved.
     ConfigOnly,
 }
 
 impl ApprovalPolicy {
-    /// Reads a policy; a word it does not know is [`DenyAll`](Self::DenyAll).
+    /// Reads a policy; an unknown word is [`DenyAll`](Self::DenyAll).
     pub fn read(word: &str) -> Self {
         match word {
             "interactive" => Self::Interactive,
@@ -128,7 +129,7 @@ impl ApprovalPolicy {
         }
     }
 
-    /// The word on the wire.
+    /// Returns the word that stands for the value on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Interactive => "interactive",
@@ -157,21 +158,21 @@ impl<'de> Deserialize<'de> for ApprovalPolicy {
     }
 }
 
-/// What was decided about a permission (§3.6).
+/// The decision about a permission (§3.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(clippy::exhaustive_enums, reason = "closed by the specification")]
 pub enum Decision {
-    /// It is granted.
+    /// The permission is granted.
     Approved,
-    /// It is not; the server does what it can without.
+    /// The permission is not granted; the server does what it can without.
     Denied,
     /// Nobody has decided yet; the server waits or asks again.
     Deferred,
 }
 
 impl Decision {
-    /// Reads a decision; a word it does not know grants nothing.
+    /// Reads a decision; an unknown word grants nothing.
     pub fn read(word: &str) -> Self {
         match word {
             "approved" => Self::Approved,
@@ -187,60 +188,60 @@ impl<'de> Deserialize<'de> for Decision {
     }
 }
 
-/// How far a grant reaches; an empty list sets no bound, and what is denied beats what is allowed.
+/// The bounds of a grant. An empty list sets no bound, and a denial beats an allowance.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Scope {
-    /// Patterns of paths that may be touched.
+    /// The patterns of paths that the server may touch.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
-    /// Patterns of paths that may not.
+    /// The patterns of paths that the server may not touch.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deny_paths: Vec<String>,
-    /// Patterns of commands that may be run.
+    /// The patterns of commands that the server may run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<String>,
-    /// Patterns of commands that may not.
+    /// The patterns of commands that the server may not run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deny_commands: Vec<String>,
     /// Whether commands may raise their privileges.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allow_sudo: Option<bool>,
-    /// Patterns of hosts that may be talked to.
+    /// The patterns of hosts that the server may talk to.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
-    /// Patterns of hosts that may not.
+    /// The patterns of hosts that the server may not talk to.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deny_hosts: Vec<String>,
-    /// Ports that may be used.
+    /// The ports that the server may use.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<u16>,
-    /// Languages in which code may be run.
+    /// The languages in which the server may run code.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub languages: Vec<String>,
-    /// How long code may run.
+    /// The time in milliseconds for which code may run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_execution_time_ms: Option<u64>,
 }
 
-/// A decision with how far it reaches; on the wire `"approved"`, or `{"decision":"approved","scope":{…}}`.
+/// A decision with its bounds; on the wire `"approved"`, or `{"decision":"approved","scope":{…}}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Grant {
     /// The decision.
     pub decision: Decision,
-    /// How far it reaches; `None` for all the way.
+    /// The bounds of the grant; `None` for no bounds.
     pub scope: Option<Scope>,
 }
 
 impl Grant {
-    /// A decision without bounds.
+    /// Creates a decision without bounds.
     pub const fn new(decision: Decision) -> Self {
         Self { decision, scope: None }
     }
 
-    /// The grant within `scope`.
+    /// Sets the bounds of the grant.
     pub fn with_scope(mut self, scope: Scope) -> Self {
         self.scope = Some(scope);
         self
@@ -282,11 +283,11 @@ impl<'de> Deserialize<'de> for Grant {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PermissionRequest {
-    /// Which request this is.
+    /// The id of the request.
     pub request_id: String,
-    /// What is asked for, in the server's own spelling.
+    /// The permissions that are asked for, in the server's own spelling.
     pub permissions: Vec<String>,
-    /// Who decides.
+    /// The policy that decides.
     pub policy: ApprovalPolicy,
     /// A text for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -294,12 +295,12 @@ pub struct PermissionRequest {
 }
 
 impl PermissionRequest {
-    /// Asks for `permissions` under `request_id`.
+    /// Creates the request for `permissions` under `request_id`.
     pub fn new(request_id: impl Into<String>, permissions: Vec<String>, policy: ApprovalPolicy) -> Self {
         Self { request_id: request_id.into(), permissions, policy, message: None }
     }
 
-    /// The request with a text for people.
+    /// Sets the text for people.
     pub fn with_message(mut self, message: impl Into<String>) -> Self {
         self.message = Some(message.into());
         self
@@ -307,41 +308,41 @@ impl PermissionRequest {
 }
 
 /// The decisions about a request (§3.6): the result of `mgp/permission/request`, the parameters of
-/// `mgp/permission/response`, and what a stateless client attaches to its calls.
+/// `mgp/permission/response`, and the grants that a stateless client attaches to its calls.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PermissionResponse {
-    /// The request that is answered.
+    /// The id of the answered request.
     pub request_id: String,
-    /// The decision about each permission, under the name it was asked for by.
+    /// The decision about each permission, under the name that the request used.
     pub grants: BTreeMap<String, Grant>,
-    /// Who decided.
+    /// The name of the decider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved_by: Option<String>,
-    /// When the grants end.
+    /// The end of the grants.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
 }
 
 impl PermissionResponse {
-    /// The decisions about the request `request_id`.
+    /// Creates the decisions about the request `request_id`.
     pub fn new(request_id: impl Into<String>, grants: BTreeMap<String, Grant>) -> Self {
         Self { request_id: request_id.into(), grants, approved_by: None, expires_at: None }
     }
 
-    /// The decisions with who made them.
+    /// Sets the name of the decider.
     pub fn with_approved_by(mut self, approver: impl Into<String>) -> Self {
         self.approved_by = Some(approver.into());
         self
     }
 
-    /// The decisions with their end.
+    /// Sets the end of the grants.
     pub fn with_expires_at(mut self, end: Option<Timestamp>) -> Self {
         self.expires_at = end;
         self
     }
 
-    /// What was decided about `permission` and still holds at `now`, in whatever spelling it was asked for.
+    /// Returns the decision about `permission` that still holds at `now`, in whatever spelling the request used.
     ///
     /// Of several decisions about one permission the strictest counts.
     pub fn decision(&self, permission: &Permission, now: Timestamp) -> Option<&Grant> {

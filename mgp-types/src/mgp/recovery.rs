@@ -1,15 +1,17 @@
+//! The advice in errors on trying again (§14.4, §14.5).
+
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::leftover::{leftover, write_leftover, write_member, write_text_member};
+use super::members::{leftover, write_leftover, write_member, write_text_member};
 use super::{MEMBER, code};
 use crate::{Object, RawJson};
 
-/// What an error says about itself and about trying again: the member `_mgp` of its data (§14.4, §14.5).
+/// The advice of an error on trying again: the member `_mgp` of its data (§14.4, §14.5).
 ///
-/// Reading is lenient, for advice that is half broken is better than none: a member of another type than expected
-/// counts as missing, and members that are not known here are kept.
+/// Reading is lenient, because half of the advice is better than none: a member of another type counts as missing, and
+/// unknown members are kept.
 ///
 /// ```
 /// use mgp_types::mgp::{Recovery, RetryStrategy, code};
@@ -29,44 +31,48 @@ use crate::{Object, RawJson};
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Recovery {
-    /// What kind of error it is.
+    /// The category of the error.
     pub category: Option<Category>,
-    /// Whether the client should try again. See [`may_retry`](Self::may_retry) for when nothing is said.
+    /// Whether the client should try again. [`may_retry`](Self::may_retry) decides where the member is missing.
     pub retryable: Option<bool>,
-    /// How many milliseconds to wait at least before trying again.
+    /// The least time in milliseconds to wait before the next attempt.
     pub retry_after_ms: Option<u64>,
-    /// How to space the attempts.
+    /// The spacing of the attempts.
     pub retry_strategy: Option<RetryStrategy>,
-    /// How many further attempts to make, the first one not counted.
+    /// The number of further attempts, without the first one.
     pub max_retries: Option<u32>,
     /// The tool to call once all attempts have failed.
     pub fallback_tool: Option<Box<str>>,
     /// An object that the server defines.
     pub details: Option<RawJson>,
-    /// Members that are not known here, in order.
+    /// The members that this version does not know, in order.
     pub unknown: Object,
 }
 
+const NESTED: &str = "recovery";
+const KNOWN: [&str; 7] =
+    ["category", "retryable", "retry_after_ms", "retry_strategy", "max_retries", "fallback_tool", "details"];
+
 impl Recovery {
-    /// An error of this category, to be tried again or not.
+    /// Creates the advice for an error of this category.
     pub fn new(category: Category, retryable: bool) -> Self {
         Self { category: Some(category), retryable: Some(retryable), ..Self::default() }
     }
 
-    /// What is true of every error with this MGP code; `None` for a number outside of MGP's ranges.
+    /// Returns the advice that is true of every error with this MGP code; `None` for a number outside of MGP's ranges.
     ///
-    /// The category is that of the [range](code::category). Trying the same call again makes sense where time alone
-    /// can change the outcome:
+    /// The category is that of the [range](code::category). The same call can succeed later where time alone changes
+    /// the outcome:
     ///
     /// * 2000, 2001, 2002: the server will be ready, or replaced by another instance.
-    /// * 3000, 3001, 3003: load passes. After 3003 the call may have had its effect all the same, so whoever retries
-    ///   must know that the tool may run twice.
+    /// * 3000, 3001, 3003: load passes. After 3003 the call may have had its effect all the same, so a retry may run
+    ///   the tool twice.
     /// * 5001, 5002: the external service was not there; it did not refuse.
     ///
-    /// It makes none where somebody has to act first. For 1xxx a person must grant, log in or change the request;
-    /// 3002 is over only when a quota is renewed or raised, long after any backoff; 4xxx fails the same way every
+    /// A retry makes no sense where somebody has to act first. For 1xxx a person must grant, log in or change the
+    /// request; 3002 ends only when a quota is renewed or raised, long after any backoff; 4xxx fails the same way every
     /// time; 5000 is an answer of the external service, which a server that knows it to be passing can overrule.
-    /// Numbers without a name are not tried again either: nothing is known of them.
+    /// Numbers without a name are not tried again, because nothing is known of them.
     pub fn for_code(code: i64) -> Option<Self> {
         let passing = matches!(
             code,
@@ -82,15 +88,16 @@ impl Recovery {
         code::category(code).map(|category| Self::new(category, passing))
     }
 
-    /// The recovery in the data of an error; `None` if there is no object `_mgp`.
+    /// Reads the recovery in the data of an error; returns `None` if the data have no object `_mgp`.
     pub fn from_error_data(data: &RawJson) -> Option<Self> {
         let member = Object::from_raw(data).ok()?.get(MEMBER)?;
         Object::from_raw(&member).ok().map(|object| Self::from_object(&object))
     }
 
-    /// The data of an error with the recovery in it, in place of one that may be there.
+    /// Returns the data of an error with the recovery in it, in place of an earlier one.
     ///
-    /// Data that is no object has no room for it and stays as it is: what reads it expects that shape.
+    /// Data that are no object have no room for the recovery and stay as they are, because their readers expect that
+    /// shape.
     pub fn into_error_data(&self, data: Option<&RawJson>) -> RawJson {
         let mut object = match data.filter(|data| !data.is_null()) {
             None => Object::new(),
@@ -103,7 +110,7 @@ impl Recovery {
         object.to_raw()
     }
 
-    /// The recovery as JSON: the object that stands under `_mgp`.
+    /// Returns the recovery as JSON: the object that stands under `_mgp`.
     pub fn to_raw(&self) -> RawJson {
         let mut out = vec![b'{'];
         if let Some(category) = &self.category {
@@ -132,47 +139,47 @@ impl Recovery {
         RawJson::from_valid(out)
     }
 
-    /// Whether the client may try again: only if the error says so, for a wrong retry can do harm.
+    /// Returns whether the client may try again. It may only if the error says so, because a wrong retry can do harm.
     pub fn may_retry(&self) -> bool {
         self.retryable == Some(true)
     }
 
-    /// Whether to try again.
+    /// Sets whether to try again.
     #[must_use]
     pub fn with_retryable(mut self, retryable: bool) -> Self {
         self.retryable = Some(retryable);
         self
     }
 
-    /// How many milliseconds to wait at least.
+    /// Sets the least time in milliseconds to wait.
     #[must_use]
     pub fn with_retry_after_ms(mut self, milliseconds: u64) -> Self {
         self.retry_after_ms = Some(milliseconds);
         self
     }
 
-    /// How to space the attempts.
+    /// Sets the spacing of the attempts.
     #[must_use]
     pub fn with_retry_strategy(mut self, strategy: RetryStrategy) -> Self {
         self.retry_strategy = Some(strategy);
         self
     }
 
-    /// How many further attempts to make.
+    /// Sets the number of further attempts.
     #[must_use]
     pub fn with_max_retries(mut self, retries: u32) -> Self {
         self.max_retries = Some(retries);
         self
     }
 
-    /// The tool to call once all attempts have failed.
+    /// Sets the tool to call once all attempts have failed.
     #[must_use]
     pub fn with_fallback_tool(mut self, tool: impl Into<Box<str>>) -> Self {
         self.fallback_tool = Some(tool.into());
         self
     }
 
-    /// Facts about this one error. They reach the peer: nothing about paths, queries or other agents.
+    /// Sets facts about this one error. They reach the peer, so they hold nothing about paths, queries or other agents.
     #[must_use]
     pub fn with_details(mut self, details: &Object) -> Self {
         self.details = Some(details.to_raw());
@@ -226,12 +233,12 @@ macro_rules! words {
         #[non_exhaustive]
         pub enum $name {
             $($(#[$variant_doc])* $variant,)*
-            /// A word that is not known here.
+            /// A word that this version does not know.
             Unknown(Box<str>),
         }
 
         impl $name {
-            /// The word on the wire.
+            /// Returns the word that stands for the value on the wire.
             pub fn as_str(&self) -> &str {
                 match self {
                     $(Self::$variant => $word,)*
@@ -270,13 +277,13 @@ macro_rules! words {
 }
 
 words! {
-    /// What kind of error it is (§14.2).
+    /// The category of an error (§14.2).
     Category {
-        /// `security`: the caller may not.
+        /// `security`: the caller lacks a right.
         Security = "security",
         /// `lifecycle`: the server is not in the right state.
         Lifecycle = "lifecycle",
-        /// `resource`: something is used up.
+        /// `resource`: a resource is used up.
         Resource = "resource",
         /// `validation`: the request is wrong.
         Validation = "validation",
@@ -286,7 +293,7 @@ words! {
 }
 
 words! {
-    /// How to space further attempts (§14.5).
+    /// The spacing of further attempts (§14.5).
     RetryStrategy {
         /// `immediate`: without a pause beyond the minimum.
         Immediate = "immediate",
@@ -297,7 +304,7 @@ words! {
     }
 }
 
-/// A number that is not negative; a fraction is rounded, for some languages write `5000.0`.
+/// Reads a number that is not negative; a fraction is rounded, because some languages write `5000.0`.
 fn whole(raw: &RawJson, round: fn(f64) -> f64) -> Option<u64> {
     if let Ok(number) = raw.to() {
         return Some(number);
@@ -310,10 +317,6 @@ fn whole(raw: &RawJson, round: fn(f64) -> f64) -> Option<u64> {
     )]
     (number >= 0.0).then_some(number as u64)
 }
-
-const NESTED: &str = "recovery";
-const KNOWN: [&str; 7] =
-    ["category", "retryable", "retry_after_ms", "retry_strategy", "max_retries", "fallback_tool", "details"];
 
 #[cfg(test)]
 mod tests;

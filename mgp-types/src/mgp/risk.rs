@@ -1,9 +1,11 @@
+//! The risk of calling a tool (§4.4).
+
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// What can come of calling a tool (§4.4), in the order of the danger.
+/// The risk of calling a tool (§4.4), in the order of the danger.
 ///
 /// ```
 /// use mgp_types::mgp::RiskLevel;
@@ -13,16 +15,16 @@ use serde::{Deserialize, Deserializer, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RiskLevel {
-    /// It only reads: no confirmation.
+    /// The tool only reads: no confirmation.
     Safe,
-    /// It writes data, within limits: confirmation is optional.
+    /// The tool writes data, within limits: confirmation is optional.
     Moderate,
-    /// It changes the system or cannot be undone: explicit confirmation or permission.
+    /// The tool changes the system or cannot be undone: explicit confirmation or permission.
     Dangerous,
 }
 
 impl RiskLevel {
-    /// Reads a level; a word it does not know is [`Dangerous`](Self::Dangerous), for a guess must not lower the risk.
+    /// Reads a level; an unknown word is [`Dangerous`](Self::Dangerous), because a guess must not lower the risk.
     pub fn read(word: &str) -> Self {
         match word {
             "safe" => Self::Safe,
@@ -31,7 +33,7 @@ impl RiskLevel {
         }
     }
 
-    /// The word on the wire.
+    /// Returns the word that stands for the value on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Safe => "safe",

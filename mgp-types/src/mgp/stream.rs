@@ -1,6 +1,6 @@
-//! The bodies of streaming (§12).
+//! The bodies of streaming (§12): chunks, progress, cancellation and pace.
 //!
-//! Those that are about a call lack `request_id`: only the connection writes and reads it, see
+//! Messages about a call lack `request_id` here: only the connection writes and reads it, see
 //! [`Outbox`](crate::Outbox).
 
 use serde::{Deserialize, Deserializer, Serialize};
@@ -14,15 +14,15 @@ use crate::mcp::ContentBlock;
 pub struct StreamChunk {
     /// The number of the chunk, from 0 without gaps.
     pub index: u64,
-    /// The part.
+    /// The content of the part.
     pub content: ContentBlock,
-    /// Whether it is the last one; nobody has to say so.
+    /// Whether the part is the last one; servers need not tell.
     #[serde(default)]
     pub done: bool,
 }
 
 impl StreamChunk {
-    /// The part number `index`.
+    /// Creates the part number `index`.
     pub const fn new(index: u64, content: ContentBlock) -> Self {
         Self { index, content, done: false }
     }
@@ -34,21 +34,21 @@ impl StreamChunk {
 pub struct StreamSummary {
     /// Whether chunks were sent.
     pub streamed: bool,
-    /// How many.
+    /// The number of chunks that were sent.
     pub chunks_sent: u64,
-    /// How long the call took; some peers do not say.
+    /// The time in milliseconds that the call took; some peers do not tell it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// Whether the call was stopped, and the result is what there was.
+    /// Whether the call was stopped, so that the result is incomplete.
     #[serde(default, skip_serializing_if = "is_false")]
     pub cancelled: bool,
-    /// Whether some of the content is missing, because there was more than is kept.
+    /// Whether a part of the content is missing, because there was more than is kept.
     #[serde(default, skip_serializing_if = "is_false")]
     pub truncated: bool,
 }
 
 impl StreamSummary {
-    /// So many chunks were sent, in so much time.
+    /// Creates the summary of `chunks_sent` chunks in `duration_ms` milliseconds.
     pub const fn new(chunks_sent: u64, duration_ms: u64) -> Self {
         Self {
             streamed: chunks_sent > 0,
@@ -59,12 +59,12 @@ impl StreamSummary {
         }
     }
 
-    /// The call was stopped, and the result is what there was.
+    /// Marks the result as incomplete, because the call was stopped.
     pub const fn cancelled(self) -> Self {
         Self { cancelled: true, ..self }
     }
 
-    /// Some of the content is missing.
+    /// Marks the content as incomplete.
     pub const fn truncated(self) -> Self {
         Self { truncated: true, ..self }
     }
@@ -79,30 +79,30 @@ const fn is_false(flag: &bool) -> bool {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct StreamProgress {
-    /// How much of it is done, from 0 to 1.
+    /// The part of the work that is done, from 0 to 1.
     pub progress: f64,
-    /// What it does, for people.
+    /// The current step of the work, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// How long it will still take.
+    /// The time in milliseconds that the call will still take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimated_remaining_ms: Option<u64>,
 }
 
 impl StreamProgress {
-    /// The call is done to this part, which is held between 0 and 1.
+    /// Creates the report that the call is done to this part, which is held between 0 and 1.
     pub const fn new(progress: f64) -> Self {
         let progress = if progress.is_nan() { 0.0 } else { progress.clamp(0.0, 1.0) };
         Self { progress, message: None, estimated_remaining_ms: None }
     }
 
-    /// With what it does.
+    /// Sets the current step of the work.
     pub fn with_message(mut self, message: impl Into<String>) -> Self {
         self.message = Some(message.into());
         self
     }
 
-    /// With how long it will still take.
+    /// Sets the time in milliseconds that the call will still take.
     pub const fn with_estimated_remaining_ms(mut self, millis: u64) -> Self {
         self.estimated_remaining_ms = Some(millis);
         self
@@ -113,18 +113,18 @@ impl StreamProgress {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct StreamCancel {
-    /// Why.
+    /// The reason of the cancellation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
 impl StreamCancel {
-    /// Stops a call.
+    /// Creates a cancellation without a reason.
     pub const fn new() -> Self {
         Self { reason: None }
     }
 
-    /// With the reason.
+    /// Sets the reason.
     pub fn with_reason(mut self, reason: impl Into<String>) -> Self {
         self.reason = Some(reason.into());
         self
@@ -137,10 +137,10 @@ impl StreamCancel {
 pub struct StreamCancelled {
     /// Whether the call was stopped.
     pub cancelled: bool,
-    /// What there was of the result.
+    /// The part of the result that there was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partial_result: Option<PartialResult>,
-    /// Why nothing was stopped: [`NOT_ACTIVE`](Self::NOT_ACTIVE), for a call that is over or never was.
+    /// The reason why no call was stopped: [`NOT_ACTIVE`](Self::NOT_ACTIVE), for a call that is over or never was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -149,7 +149,7 @@ impl StreamCancelled {
     /// The reason of a cancellation that found no call.
     pub const NOT_ACTIVE: &'static str = "not_active";
 
-    /// The call was stopped, and this is what there was.
+    /// Creates the answer that the call was stopped, with the content that there was.
     pub fn with_partial_result(content: Vec<ContentBlock>) -> Self {
         Self {
             cancelled: true,
@@ -158,20 +158,20 @@ impl StreamCancelled {
         }
     }
 
-    /// There is no such call any more.
+    /// Creates the answer that the call is over or never was.
     pub fn not_active() -> Self {
         Self { cancelled: false, partial_result: None, reason: Some(Self::NOT_ACTIVE.into()) }
     }
 }
 
-/// What there was of a result when its call was cancelled.
+/// The part of a result that there was when its call was cancelled.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PartialResult {
-    /// The parts. Some peers write them as one string, which is read as text.
+    /// The parts of the content. Some peers write them as one string, which is read as text.
     #[serde(default, deserialize_with = "blocks_or_text")]
     pub content: Vec<ContentBlock>,
-    /// Whether there was more than is kept.
+    /// Whether there was more content than is kept.
     #[serde(default, skip_serializing_if = "is_false")]
     pub truncated: bool,
 }
@@ -184,25 +184,25 @@ fn blocks_or_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Cont
     }
 }
 
-/// The parameters of `notifications/mgp.stream.pace` (later drafts): how fast the caller takes chunks.
+/// The parameters of `notifications/mgp.stream.pace` (later drafts): the rate at which the caller takes chunks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct StreamPace {
-    /// How many chunks a second are wanted at most; 0 stands for none until the next such message.
+    /// The greatest rate in chunks per second; 0 pauses the stream until the next such message.
     #[serde(alias = "max_chunks_per_sec")]
     pub max_chunks_per_second: f64,
-    /// Why.
+    /// The reason of the limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
 impl StreamPace {
-    /// At most so many chunks a second.
+    /// Sets the greatest rate in chunks per second.
     pub const fn new(max_chunks_per_second: f64) -> Self {
         Self { max_chunks_per_second, reason: None }
     }
 
-    /// With the reason.
+    /// Sets the reason.
     pub fn with_reason(mut self, reason: impl Into<String>) -> Self {
         self.reason = Some(reason.into());
         self
@@ -214,12 +214,12 @@ impl StreamPace {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct StreamGap {
-    /// Their numbers.
+    /// The numbers of the chunks.
     pub missing_indices: Vec<u64>,
 }
 
 impl StreamGap {
-    /// These chunks are missing.
+    /// Creates the report that these chunks are missing.
     pub const fn new(missing_indices: Vec<u64>) -> Self {
         Self { missing_indices }
     }

@@ -1,3 +1,5 @@
+//! Moments in time, as MGP writes them.
+
 use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A moment, to the millisecond; on the wire RFC 3339 in UTC, like `2026-02-27T12:00:00.000Z`.
 ///
-/// It is compared as a time, never as text: the same moment may be written with another offset.
+/// Timestamps are compared as times, never as text: the same moment may be written with another offset.
 ///
 /// ```
 /// use mgp_types::mgp::Timestamp;
@@ -19,7 +21,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(jiff::Timestamp);
 
-/// A text that is no RFC 3339 time.
+/// The error of a text that is no RFC 3339 time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not a time as in RFC 3339, like `2026-02-27T12:00:00Z`")]
 pub struct TimestampError;
@@ -28,7 +30,7 @@ impl Timestamp {
     /// The beginning of 1970.
     pub const EPOCH: Self = Self(jiff::Timestamp::UNIX_EPOCH);
 
-    /// What the system's clock says.
+    /// Returns the current time of the system's clock.
     pub fn now() -> Self {
         SystemTime::now()
             .duration_since(SystemTime::UNIX_EPOCH)
@@ -38,23 +40,23 @@ impl Timestamp {
             .unwrap_or(Self::EPOCH)
     }
 
-    /// The moment so many milliseconds after the beginning of 1970; `None` beyond the years -9999 to 9999.
+    /// Returns the moment `millis` milliseconds after the beginning of 1970; `None` beyond the years -9999 to 9999.
     pub fn from_millis(millis: i64) -> Option<Self> {
         jiff::Timestamp::from_millisecond(millis).ok().map(Self)
     }
 
-    /// The milliseconds since the beginning of 1970.
+    /// Returns the milliseconds since the beginning of 1970.
     pub fn as_millis(self) -> i64 {
         self.0.as_millisecond()
     }
 
-    /// The moment `span` later, at most the end of the year 9999.
+    /// Returns the moment `span` later, at most the end of the year 9999.
     pub fn saturating_add(self, span: Duration) -> Self {
         let millis = i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
         Self::from_millis(self.as_millis().saturating_add(millis)).unwrap_or(Self(jiff::Timestamp::MAX))
     }
 
-    /// How long after `earlier` this is; nothing if it is before it.
+    /// Returns the time from `earlier` to this moment; zero if this moment is before it.
     pub fn since(self, earlier: Self) -> Duration {
         let millis = self.as_millis().saturating_sub(earlier.as_millis());
         Duration::from_millis(u64::try_from(millis).unwrap_or(0))
@@ -71,7 +73,7 @@ impl FromStr for Timestamp {
     type Err = TimestampError;
 
     fn from_str(text: &str) -> Result<Self, TimestampError> {
-        // RFC 3339 is narrower than what the parser takes: it has a `T`, no weeks and no zone in brackets.
+        // RFC 3339 is narrower than the parser: it has a `T`, no weeks and no zone in brackets.
         let narrow = text.len() >= 20 && text.as_bytes()[10] | 0x20 == b't' && !text.contains('[');
         let time: jiff::Timestamp = if narrow { text.parse().ok() } else { None }.ok_or(TimestampError)?;
         Self::from_millis(time.as_millisecond()).ok_or(TimestampError)

@@ -1,14 +1,16 @@
+//! Patterns of tools and agents, and the order in which they decide.
+
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A text in which `*` stands for any characters, also none. Nothing else has a meaning of its own.
+/// A text in which `*` stands for any characters, also none. No other character has a special meaning.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Glob(Box<str>);
 
-/// Tools, by the id of their server and by their own name, each a [`Glob`]. The two are matched apart from each other, so
-/// that no server's id can look like the beginning of another one's tools.
+/// A pattern of tools: a [`Glob`] for the id of their server and one for their own name. The two are matched apart from
+/// each other, so that no server's id can look like the beginning of another server's tools.
 ///
 /// | written | stands for |
 /// |---|---|
@@ -19,7 +21,7 @@ pub struct Glob(Box<str>);
 /// | `git*.delete_*` | the tools that begin with `delete_` of servers that begin with `git` |
 /// | `server/some.tool` | the tool `some.tool` of the server |
 ///
-/// The **last** dot separates the two, as in the names that tools are shown by: `mind.cerebras.think` is `think` of
+/// The **last** dot separates the two, as in the names that clients see: `mind.cerebras.think` is `think` of
 /// `mind.cerebras`. A tool whose own name has a dot is written with `/`, which no server's id has.
 ///
 /// ```
@@ -37,14 +39,14 @@ pub struct ToolPattern {
     tool: Glob,
 }
 
-/// Agents by id. The parts of an id lie between its dots, and a `*` stands for any characters of one part: `team.*` is
-/// `team.ada` and not `team.ada.admin`. A `*` alone is every agent.
+/// A pattern of agents by their ids. The parts of an id lie between its dots, and a `*` stands for any characters of
+/// one part: `team.*` is `team.ada` and not `team.ada.admin`. A `*` alone is every agent.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct AgentPattern {
     parts: Box<[Glob]>,
 }
 
-/// How narrowly something is meant. The greater one decides: a whole name before a pattern, and of two patterns the one
+/// The narrowness of a pattern. The greater one decides: a whole name before a pattern, and of two patterns the one
 /// with more characters that stand for themselves. The tool counts before the server (§5.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Specificity {
@@ -52,11 +54,11 @@ pub struct Specificity {
     server: (bool, usize),
 }
 
-/// Why a text is no pattern of tools.
+/// The reasons why a text is no pattern of tools.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ToolPatternError {
-    /// It has only one part.
+    /// The text has only one part.
     #[error(
         "`{0}` names no server and tool: write `{0}.*` for all tools of that server, `*.{0}` for that tool of any server, or `*` for everything"
     )]
@@ -64,7 +66,7 @@ pub enum ToolPatternError {
     /// A part is missing.
     #[error("`{0}` lacks a server or a tool: write `server.tool`, `server.*`, `*.tool` or `*`")]
     Empty(Box<str>),
-    /// No server can be called so.
+    /// No server can have such an id.
     #[error(
         "`{0}` fits no server: ids have letters, digits, `.`, `_` and `-`, and `*` stands for any of them"
     )]
@@ -72,7 +74,7 @@ pub enum ToolPatternError {
 }
 
 impl Glob {
-    /// The pattern `text`.
+    /// Creates the pattern `text`.
     pub fn new(text: impl Into<Box<str>>) -> Self {
         Self(text.into())
     }
@@ -82,15 +84,15 @@ impl Glob {
         &self.0
     }
 
-    /// Whether the pattern stands for one name only: its own.
+    /// Returns whether the pattern stands for one name only: its own.
     pub fn is_exact(&self) -> bool {
         !self.0.contains('*')
     }
 
-    /// Whether the pattern stands for `text`. Takes no more than the product of both lengths.
+    /// Returns whether the pattern stands for `text`. The time is at most the product of both lengths.
     pub fn matches(&self, text: &str) -> bool {
         let (pattern, text) = (self.0.as_bytes(), text.as_bytes());
-        // Where to go on when the rest does not fit: behind the last star, one character later than last time.
+        // Where the rest does not fit, the search goes back behind the last star, one character later than last time.
         let (mut at, mut seen, mut retry) = (0, 0, None);
         while seen < text.len() {
             if pattern.get(at) == Some(&b'*') {
@@ -114,10 +116,10 @@ impl Glob {
 }
 
 impl ToolPattern {
-    /// The tools `tool` of the servers `server`.
+    /// Creates the pattern of the tools `tool` of the servers `server`.
     ///
     /// # Errors
-    /// One of the two is empty, or no server can be called so.
+    /// One of the two is empty, or no server can have such an id.
     pub fn new(server: &str, tool: &str) -> Result<Self, ToolPatternError> {
         if server.is_empty() || tool.is_empty() {
             return Err(ToolPatternError::Empty(format!("{server}.{tool}").into()));
@@ -128,39 +130,39 @@ impl ToolPattern {
         Ok(Self { server: Glob::new(server), tool: Glob::new(tool) })
     }
 
-    /// Every tool.
+    /// Creates the pattern of every tool.
     pub fn every() -> Self {
         Self { server: Glob::new("*"), tool: Glob::new("*") }
     }
 
-    /// Returns the part that is about the server.
+    /// Returns the pattern of the server.
     pub fn server(&self) -> &Glob {
         &self.server
     }
 
-    /// Returns the part that is about the tool.
+    /// Returns the pattern of the tool.
     pub fn tool(&self) -> &Glob {
         &self.tool
     }
 
-    /// Whether the pattern stands for this tool of this server.
+    /// Returns whether the pattern stands for this tool of this server.
     pub fn matches(&self, server: &str, tool: &str) -> bool {
         self.server.matches(server) && self.tool.matches(tool)
     }
 
-    /// Returns how narrowly the pattern is meant.
+    /// Returns the narrowness of the pattern.
     pub fn specificity(&self) -> Specificity {
         Specificity::new(&self.server, &self.tool)
     }
 
-    /// Splits a name that clients call tools by at its last dot; a name without one has no server.
+    /// Splits the name of a tool, as clients call it, at its last dot; a name without a dot has no server.
     pub fn split(name: &str) -> (&str, &str) {
         name.rsplit_once('.').unwrap_or(("", name))
     }
 }
 
 impl Specificity {
-    /// Returns how narrowly a server and a tool are meant.
+    /// Returns the narrowness of a server and a tool.
     pub fn new(server: &Glob, tool: &Glob) -> Self {
         Self { tool: tool.rank(), server: server.rank() }
     }
@@ -184,12 +186,12 @@ impl FromStr for ToolPattern {
 }
 
 impl AgentPattern {
-    /// The pattern `text`.
+    /// Creates the pattern `text`.
     pub fn new(text: &str) -> Self {
         Self { parts: text.split('.').map(Glob::new).collect() }
     }
 
-    /// Whether the pattern stands for `agent`.
+    /// Returns whether the pattern stands for `agent`.
     pub fn matches(&self, agent: &str) -> bool {
         if let [only] = &*self.parts
             && only.as_str() == "*"

@@ -1,3 +1,5 @@
+//! The bodies of requests for tools (§16.6).
+
 use std::borrow::Cow;
 use std::fmt;
 
@@ -6,23 +8,23 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::words::words;
 use super::{FoundTool, Permission, RiskLevel, ServerId, TraceId};
 
-/// Why an agent asks for tools (§16.6).
+/// The reason why an agent asks for tools (§16.6).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RequestReason {
-    /// `capability_gap`: its tools cannot do what has to be done.
+    /// `capability_gap`: the tools of the agent cannot do the work.
     #[default]
     CapabilityGap,
-    /// `performance`: another tool may do it faster (later drafts).
+    /// `performance`: another tool may be faster (later drafts).
     Performance,
-    /// `preference`: another tool is liked better (later drafts).
+    /// `preference`: the agent prefers another tool (later drafts).
     Preference,
-    /// A word that is not known here.
+    /// A word that this version does not know.
     Unknown(Box<str>),
 }
 
 impl RequestReason {
-    /// The word on the wire.
+    /// Returns the word that stands for the value on the wire.
     pub fn as_str(&self) -> &str {
         match self {
             Self::CapabilityGap => "capability_gap",
@@ -66,60 +68,60 @@ impl<'de> Deserialize<'de> for RequestReason {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RequestTools {
-    /// Why.
+    /// The reason of the request.
     #[serde(default)]
     pub reason: RequestReason,
-    /// What the agent is about to do, in words.
+    /// The work that the agent is about to do, in words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub context: String,
-    /// What the tools have to be able to do.
+    /// The requirements that the tools have to meet.
     #[serde(default)]
     pub requirements: ToolRequirements,
-    /// The task that this belongs to.
+    /// The trace id of the task that the request belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_trace_id: Option<TraceId>,
 }
 
 impl RequestTools {
-    /// Asks for tools that have these capabilities.
+    /// Creates a request for tools that have these capabilities.
     pub fn new(capabilities: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let capabilities = capabilities.into_iter().map(Into::into).collect();
         Self { requirements: ToolRequirements { capabilities, ..Default::default() }, ..Default::default() }
     }
 
-    /// Says what the agent is about to do.
+    /// Sets the work that the agent is about to do.
     pub fn context(mut self, context: impl Into<String>) -> Self {
         self.context = context.into();
         self
     }
 }
 
-/// What tools have to be able to do (§16.6).
+/// The requirements that tools have to meet (§16.6).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolRequirements {
-    /// Each is met by a tool, or it is not.
+    /// The capabilities; a tool has a capability or lacks it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capabilities: Vec<String>,
-    /// What goes in.
+    /// The types of input that the tools accept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub input_types: Vec<String>,
-    /// What comes out.
+    /// The types of output that the tools produce.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub output_types: Vec<String>,
-    /// Which risk is liked best: among tools that do the same, the one that is nearest is taken.
+    /// The preferred risk: among equal tools, the one with the nearest risk is taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preferred_risk_level: Option<RiskLevel>,
 }
 
 words! {
-    /// What came of a request for tools (§16.6).
+    /// The outcome of a request for tools (§16.6).
     ToolRequestStatus {
-        /// Every capability is met, and the tools are in the session.
+        /// Tools with every capability were found, and are in the session.
         Fulfilled = "fulfilled",
-        /// Some are met.
+        /// Tools with some capabilities were found.
         Partial = "partial",
-        /// None is met.
+        /// No tool has any of the capabilities.
         Unavailable = "unavailable",
         /// Tools were found that need a grant first (§3).
         PendingApproval = "pending_approval",
@@ -132,7 +134,7 @@ words! {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RequestedTools {
-    /// What came of it.
+    /// The outcome of the request.
     pub status: ToolRequestStatus,
     /// The tools that can be called now.
     #[serde(default)]
@@ -140,20 +142,20 @@ pub struct RequestedTools {
     /// The capabilities that no tool has.
     #[serde(default)]
     pub tools_unavailable: Vec<String>,
-    /// Tools that would do, once they are granted.
+    /// The tools that have a capability once they are granted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools_pending: Vec<PendingTool>,
-    /// What came nearest to a capability that is not met, and why it was not enough.
+    /// The tools nearest to each missing capability, with the reason why they do not have it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub near_misses: Vec<NearMiss>,
-    /// How many tools the session has now.
+    /// The number of tools in the session.
     pub session_tools_count: u64,
-    /// What the tools that were loaded take.
+    /// The number of tokens that the loaded tools take.
     pub context_tokens_added: u64,
 }
 
 impl RequestedTools {
-    /// Nothing was loaded.
+    /// Creates a result without loaded tools.
     pub const fn new(status: ToolRequestStatus) -> Self {
         Self {
             status,
@@ -167,27 +169,27 @@ impl RequestedTools {
     }
 }
 
-/// A tool that would do, once it is granted.
+/// A tool that has a capability once it is granted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PendingTool {
-    /// Its name.
+    /// The name of the tool.
     pub name: String,
-    /// Whose tool it is.
+    /// The server that has the tool.
     pub server_id: ServerId,
-    /// What is not granted; empty if the tool itself is not.
+    /// The permissions that are not granted; empty if the tool itself is not granted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub permissions_missing: Vec<Permission>,
 }
 
 impl PendingTool {
-    /// The tool `name` of `server`, which lacks these permissions.
+    /// Creates the entry of the tool `name` of `server`, which lacks these permissions.
     pub fn new(name: impl Into<String>, server: ServerId, permissions_missing: Vec<Permission>) -> Self {
         Self { name: name.into(), server_id: server, permissions_missing }
     }
 }
 
-/// What came nearest to a capability that is not met.
+/// The tool that comes nearest to a missing capability.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct NearMiss {
@@ -195,14 +197,14 @@ pub struct NearMiss {
     pub capability: String,
     /// The name of the tool.
     pub name: String,
-    /// Whose tool it is.
+    /// The server that has the tool.
     pub server_id: ServerId,
-    /// Why it is not enough.
+    /// The reason why the tool does not have the capability.
     pub reason: String,
 }
 
 impl NearMiss {
-    /// The tool `name` of `server` nearly has the capability.
+    /// Creates the entry of the tool `name` of `server`, which nearly has the capability.
     pub fn new(
         capability: impl Into<String>,
         name: impl Into<String>,
@@ -214,4 +216,60 @@ impl NearMiss {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    // covers: MGP-16.6-02..08
+    #[test]
+    fn a_request_is_read_and_written_as_in_the_specification() {
+        let wire = json!({
+            "reason": "capability_gap",
+            "context": "Processing CSV data but need statistical analysis functions",
+            "requirements": {
+                "capabilities": ["data_analysis", "statistics"],
+                "input_types": ["csv", "tabular_data"],
+                "output_types": ["numeric", "chart"],
+                "preferred_risk_level": "safe"
+            },
+            "task_trace_id": "550e8400-e29b-41d4-a716-446655440000"
+        });
+        let request: RequestTools = serde_json::from_value(wire.clone()).unwrap();
+        assert_eq!(request.reason, RequestReason::CapabilityGap);
+        assert_eq!(request.requirements.preferred_risk_level, Some(RiskLevel::Safe));
+        assert_eq!(serde_json::to_value(request).unwrap(), wire);
+
+        let bare: RequestTools = serde_json::from_value(json!({})).unwrap();
+        assert_eq!(bare, RequestTools::default());
+        let strange: RequestTools = serde_json::from_value(json!({ "reason": "boredom" })).unwrap();
+        assert_eq!(strange.reason.as_str(), "boredom");
+    }
+
+    // covers: MGP-16.6-09..13
+    #[test]
+    fn what_came_of_it_is_read_and_written_as_in_the_specification() {
+        let wire = json!({
+            "status": "fulfilled",
+            "tools_loaded": [{
+                "name": "analyze_csv",
+                "server_id": "tool.data_processing",
+                "description": "Compute statistics on CSV data",
+                "inputSchema": { "type": "object" },
+                "security": { "risk_level": "safe", "permissions_required": ["memory.read"] }
+            }],
+            "tools_unavailable": [],
+            "session_tools_count": 4,
+            "context_tokens_added": 380
+        });
+        let answer: RequestedTools = serde_json::from_value(wire.clone()).unwrap();
+        assert_eq!(answer.status, ToolRequestStatus::Fulfilled);
+        assert_eq!(serde_json::to_value(answer).unwrap(), wire);
+    }
+
+    #[test]
+    fn the_five_words_for_what_came_of_it_are_those_of_the_specification() {
+        let words: Vec<_> = ToolRequestStatus::ALL.iter().map(|status| status.as_str()).collect();
+        assert_eq!(words, ["fulfilled", "partial", "unavailable", "pending_approval", "creating"]);
+    }
+}

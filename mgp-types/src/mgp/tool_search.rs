@@ -1,3 +1,5 @@
+//! The bodies of tool search (§16.4, §16.5).
+
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::words::words;
@@ -5,15 +7,15 @@ use super::{RiskLevel, ServerId, ServerState, ToolName, ToolSecurity};
 use crate::RawJson;
 
 words! {
-    /// How tools are searched (§16.4).
+    /// The methods of searching tools (§16.4).
     SearchStrategy {
-        /// By words: names exactly and nearly, text by how rare the words are.
+        /// The search compares words: names exactly and nearly, text by the rarity of the words.
         Keyword = "keyword",
-        /// By meaning: the likeness of embedding vectors.
+        /// The search compares meaning: the likeness of embedding vectors.
         Semantic = "semantic",
-        /// By the place in the hierarchy of categories.
+        /// The search follows the hierarchy of categories.
         Category = "category",
-        /// By words and by meaning at once; an addition to the specification.
+        /// The search compares words and meaning at once; an addition to the specification.
         Hybrid = "hybrid",
     }
 }
@@ -22,62 +24,62 @@ words! {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct DiscoverTools {
-    /// What is needed, in words; empty with [`SearchStrategy::Category`] for all there is.
+    /// The need in words; empty with [`SearchStrategy::Category`] for all tools.
     #[serde(default)]
     pub query: String,
-    /// How to search; who answers chooses if it is not said.
+    /// The method of the search; `None` leaves the choice to the answerer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strategy: Option<SearchStrategy>,
-    /// How many tools to return at the most.
+    /// The greatest number of tools to return.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_results: Option<u32>,
-    /// Which tools come into question.
+    /// The filter of the tools.
     #[serde(default, skip_serializing_if = "ToolFilter::is_empty")]
     pub filter: ToolFilter,
 }
 
 impl DiscoverTools {
-    /// Searches for what can do this.
+    /// Creates a search for this need.
     pub fn new(query: impl Into<String>) -> Self {
         Self { query: query.into(), strategy: None, max_results: None, filter: ToolFilter::default() }
     }
 
-    /// Searches in this way.
+    /// Sets the method of the search.
     pub const fn strategy(mut self, strategy: SearchStrategy) -> Self {
         self.strategy = Some(strategy);
         self
     }
 
-    /// Returns so many tools at the most.
+    /// Sets the greatest number of tools to return.
     pub const fn max_results(mut self, most: u32) -> Self {
         self.max_results = Some(most);
         self
     }
 
-    /// Searches only among these.
+    /// Sets the filter of the tools.
     pub fn filter(mut self, filter: ToolFilter) -> Self {
         self.filter = filter;
         self
     }
 }
 
-/// Which tools come into question (§16.5).
+/// The filter of a search (§16.5).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolFilter {
-    /// Those in one of these categories, or below it.
+    /// The categories; a tool passes if it lies in one of them, or below it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub categories: Vec<String>,
-    /// Those of no more than this risk.
+    /// The greatest risk of a tool that passes.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "known_risk")]
     pub risk_level_max: Option<RiskLevel>,
-    /// Those whose server is in this state; if it is not said, those that can be called.
+    /// The state of the server of a tool that passes; `None` lets only tools pass that can be called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<ServerState>,
 }
 
 impl ToolFilter {
-    /// Whether it lets everything pass that can be called.
+    /// Returns whether every tool passes that can be called.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -87,24 +89,24 @@ impl ToolFilter {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct DiscoveredTools {
-    /// The tools, the one that fits best in front.
+    /// The tools, the best first.
     pub tools: Vec<FoundTool>,
-    /// How many tools the caller may use at all.
+    /// The number of all tools that the caller may use.
     pub total_available: u64,
-    /// How it was searched.
+    /// The method of the search that was asked for.
     pub search_strategy: SearchStrategy,
-    /// How it was searched in fact, where `search_strategy` was not possible.
+    /// The method that was used in fact, where `search_strategy` was not possible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback_strategy: Option<SearchStrategy>,
-    /// How long it took.
+    /// The time in milliseconds that the search took.
     pub query_time_ms: f64,
-    /// How many tools were found that the context budget has no room for (§16.8).
+    /// The number of tools that were found but have no room in the context budget (§16.8).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub omitted: u64,
 }
 
 impl DiscoveredTools {
-    /// Nothing was found in this way.
+    /// Creates a result without tools.
     pub const fn new(strategy: SearchStrategy, total_available: u64) -> Self {
         Self {
             tools: Vec::new(),
@@ -117,33 +119,33 @@ impl DiscoveredTools {
     }
 }
 
-/// A tool in the answer to a search or a request, with all that is needed to call it.
+/// A tool in the answer to a search or a request, with all facts that a call needs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct FoundTool {
-    /// The name to call it by.
+    /// The name by which the client calls the tool.
     pub name: String,
-    /// Whose tool it is.
+    /// The server that has the tool.
     pub server_id: ServerId,
-    /// What it does.
+    /// The description of the tool.
     #[serde(default)]
     pub description: String,
-    /// How well it fits, from 0 to 1.
+    /// The relevance of the tool, from 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relevance_score: Option<f32>,
-    /// The JSON Schema of its arguments.
+    /// The JSON Schema of the arguments.
     #[serde(rename = "inputSchema")]
     pub input_schema: RawJson,
-    /// What is to be known of its security.
+    /// The security declaration of the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub security: Option<ToolSecurity>,
-    /// Whether the schema is shorter than the tool's own; it still says all that a call needs.
+    /// Whether the schema is shorter than the tool's own; it still holds all that a call needs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub schema_shortened: bool,
 }
 
 impl FoundTool {
-    /// The tool `name` of `server`, with this schema.
+    /// Creates the entry of the tool `name` of `server`, with this schema.
     pub fn new(name: impl Into<String>, server: ServerId, input_schema: RawJson) -> Self {
         Self {
             name: name.into(),
@@ -157,35 +159,35 @@ impl FoundTool {
     }
 }
 
-/// A tool as the index knows it (§16.4).
+/// A tool in the index (§16.4).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolIndexEntry {
-    /// The name that no other tool has.
+    /// The id of the tool, which no other tool has.
     pub tool_id: String,
-    /// Whose tool it is.
+    /// The server that has the tool.
     pub server_id: ServerId,
-    /// The name that its server gave it.
+    /// The name of the tool at its server.
     pub name: ToolName,
-    /// What it does.
+    /// The description of the tool.
     #[serde(default)]
     pub description: String,
-    /// Where it belongs; levels are separated by `/` or `.`.
+    /// The categories of the tool; levels are separated by `/` or `.`.
     #[serde(default)]
     pub categories: Vec<String>,
-    /// Words it is to be found by.
+    /// The words under which searches find the tool.
     #[serde(default)]
     pub keywords: Vec<String>,
-    /// What is to be known of its security.
+    /// The security declaration of the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub security: Option<ToolSecurity>,
-    /// What it means, as a vector.
+    /// The embedding vector of the tool.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub embedding: Vec<f32>,
 }
 
 impl ToolIndexEntry {
-    /// The tool `name` of `server`, under this id.
+    /// Creates the entry of the tool `name` of `server`, under this id.
     pub fn new(tool_id: impl Into<String>, server: ServerId, name: ToolName) -> Self {
         Self {
             tool_id: tool_id.into(),
@@ -200,25 +202,25 @@ impl ToolIndexEntry {
     }
 }
 
-/// What a server says, in a tool's `_meta`, of how the tool is to be found.
+/// The hints of a server, in a tool's `_meta`, on how searches find the tool.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolHints {
-    /// Where it belongs; levels are separated by `/` or `.`.
+    /// The categories of the tool; levels are separated by `/` or `.`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub categories: Vec<String>,
-    /// Words it is to be found by.
+    /// The words under which searches find the tool.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keywords: Vec<String>,
-    /// What it means, as a vector of `embedder`.
+    /// The embedding vector of the tool, made by `embedder`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub embedding: Vec<f32>,
-    /// What made `embedding`.
+    /// The name of the model that made `embedding`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub embedder: Option<String>,
 }
 
-/// A ceiling that is not known must not become the highest one.
+/// Refuses an unknown ceiling of risk, which must not count as the highest one.
 fn known_risk<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RiskLevel>, D::Error> {
     let Some(word) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
     let level = RiskLevel::read(&word);
@@ -237,4 +239,84 @@ const fn is_zero(count: &u64) -> bool {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    // covers: MGP-16.5-02, MGP-16.5-03, MGP-16.5-04, MGP-16.5-05, MGP-16.5-06, MGP-16.5-07
+    #[test]
+    fn a_search_is_read_and_written_as_in_the_specification() {
+        let wire = json!({
+            "query": "read file contents from disk",
+            "strategy": "semantic",
+            "max_results": 5,
+            "filter": { "categories": ["filesystem"], "risk_level_max": "moderate", "status": "connected" }
+        });
+        let search: DiscoverTools = serde_json::from_value(wire.clone()).unwrap();
+        assert_eq!(search.strategy, Some(SearchStrategy::Semantic));
+        assert_eq!(search.filter.risk_level_max, Some(RiskLevel::Moderate));
+        assert_eq!(search.filter.status, Some(ServerState::Connected));
+        assert_eq!(serde_json::to_value(&search).unwrap(), wire);
+
+        let bare: DiscoverTools = serde_json::from_value(json!({ "query": "x" })).unwrap();
+        assert_eq!((bare.strategy, bare.max_results, bare.filter.is_empty()), (None, None, true));
+        assert_eq!(serde_json::to_value(bare).unwrap(), json!({ "query": "x" }));
+    }
+
+    #[test]
+    fn a_filter_that_is_not_understood_is_refused_instead_of_letting_more_pass() {
+        for (member, word) in [("risk_level_max", "mild"), ("status", "alive")] {
+            let asked = json!({ "query": "x", "filter": { member: word } });
+            let error = serde_json::from_value::<DiscoverTools>(asked).unwrap_err();
+            assert!(error.to_string().contains("unknown"), "{member}: {error}");
+        }
+        assert!(
+            serde_json::from_value::<DiscoverTools>(json!({ "query": "x", "strategy": "magic" })).is_err()
+        );
+    }
+
+    // covers: MGP-16.5-08, MGP-16.5-09, MGP-16.5-10, MGP-16.5-11, MGP-16.5-13, MGP-16.5-14
+    #[test]
+    fn found_tools_are_read_and_written_as_in_the_specification() {
+        let wire = json!({
+            "tools": [{
+                "name": "read_file",
+                "server_id": "tool.terminal",
+                "description": "Read the contents of a file at the given path",
+                "relevance_score": 0.75,
+                "inputSchema": {
+                    "type": "object",
+                    "properties": { "path": { "type": "string", "description": "File path to read" } },
+                    "required": ["path"]
+                },
+                "security": {
+                    "risk_level": "moderate", "permissions_required": ["filesystem.read"], "validator": "sandbox"
+                }
+            }],
+            "total_available": 47,
+            "search_strategy": "semantic",
+            "query_time_ms": 12.0
+        });
+        let found: DiscoveredTools = serde_json::from_value(wire.clone()).unwrap();
+        assert_eq!(found.tools[0].server_id, ServerId::from("tool.terminal"));
+        assert_eq!(serde_json::to_value(found).unwrap(), wire);
+    }
+
+    // covers: MGP-16.4-02..09
+    #[test]
+    fn an_entry_of_the_index_has_the_members_of_the_specification() {
+        let wire = json!({
+            "tool_id": "filesystem.read_file",
+            "server_id": "tool.terminal",
+            "name": "read_file",
+            "description": "Read the contents of a file at the given path",
+            "categories": ["filesystem", "read"],
+            "keywords": ["file", "read", "open", "content", "text"],
+            "security": { "risk_level": "moderate", "permissions_required": ["filesystem.read"] },
+            "embedding": [0.5, -0.25]
+        });
+        let entry: ToolIndexEntry = serde_json::from_value(wire.clone()).unwrap();
+        assert_eq!(serde_json::to_value(entry).unwrap(), wire);
+    }
+}

@@ -1,3 +1,5 @@
+//! The security declarations of tools (§4): risk, permissions, effects and validators.
+
 use std::borrow::Cow;
 use std::fmt;
 
@@ -10,15 +12,15 @@ use crate::{RawJson, mcp};
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum SideEffect {
-    /// Files change.
+    /// The tool changes files.
     Filesystem,
-    /// Something is sent over the network.
+    /// The tool sends data over the network.
     Network,
-    /// Programs are started.
+    /// The tool starts programs.
     Process,
-    /// A database changes.
+    /// The tool changes a database.
     Database,
-    /// Somebody is notified.
+    /// The tool notifies somebody.
     Notification,
     /// A category that the specification does not name.
     Other(Box<str>),
@@ -28,17 +30,17 @@ pub enum SideEffect {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum ValidatorName {
-    /// Dangerous shell commands are refused.
+    /// The validator refuses dangerous shell commands.
     Sandbox,
-    /// Whatever writes is refused.
+    /// The validator refuses commands and statements that write.
     Readonly,
-    /// Addresses of the host and its network are refused.
+    /// The validator refuses addresses of the host and its network.
     NetworkRestricted,
-    /// Code is held to the code safety framework (§7).
+    /// The validator holds code to the code safety framework (§7).
     CodeSafety,
-    /// The server looks after itself.
+    /// The server checks its arguments itself.
     None,
-    /// A validator of somebody else, or one that nobody knows.
+    /// The validator of a third party, or an unknown one.
     Custom(Box<str>),
 }
 
@@ -53,7 +55,7 @@ macro_rules! words {
                 }
             }
 
-            /// The word on the wire.
+            /// Returns the word that stands for the value on the wire.
             pub fn as_str(&self) -> &str {
                 match self {
                     $(Self::$variant => $word,)+
@@ -98,46 +100,46 @@ words! { ValidatorName or Custom:
     None = "none",
 }
 
-/// What a tool's definition says about its security (§4.3): the member `security` beside `name`.
+/// The declaration of a tool's definition about its security (§4.3): the member `security` beside `name`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolSecurity {
-    /// What can come of a call. A definition without it says nothing that lowers the risk.
+    /// The risk of a call. A definition without it declares nothing that lowers the risk.
     #[serde(default = "unstated")]
     pub risk_level: RiskLevel,
-    /// What the server needs for a call.
+    /// The permissions that the server needs for a call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub permissions_required: Vec<Permission>,
-    /// What changes beyond the answer.
+    /// The effects of a call beyond its answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub side_effects: Vec<SideEffect>,
-    /// What the kernel checks the arguments with.
+    /// The validator that the kernel applies to the arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub validator: Option<ValidatorName>,
     /// Whether the effects can be undone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reversible: Option<bool>,
-    /// Whether a human is asked before each call.
+    /// Whether a human confirms each call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmation_required: Option<bool>,
-    /// What code arguments are held to (§7.3); read by those who check code.
+    /// The restrictions on code arguments (§7.3); the checkers of code read them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code_safety: Option<RawJson>,
 }
 
 impl ToolSecurity {
-    /// The member of a definition that holds it.
+    /// The member of a definition that holds the declaration.
     pub const MEMBER: &'static str = "security";
 
-    /// Returns what the definition of a tool declares, `None` if it declares nothing.
+    /// Returns the security declaration of a tool's definition; `None` if the definition has none.
     ///
     /// # Errors
-    /// The declaration has another shape. Whoever decides by it takes the tool for a dangerous one.
+    /// The declaration has another shape. A decision then takes the tool for a dangerous one.
     pub fn of(tool: &mcp::Tool) -> Result<Option<Self>, serde_json::Error> {
         tool.extra.read(Self::MEMBER)
     }
 
-    /// A tool of this risk.
+    /// Creates the declaration of a tool of this risk.
     pub const fn new(risk_level: RiskLevel) -> Self {
         Self {
             risk_level,
@@ -150,37 +152,37 @@ impl ToolSecurity {
         }
     }
 
-    /// With the permissions that a call needs.
+    /// Sets the permissions that a call needs.
     pub fn with_permissions(mut self, permissions: impl IntoIterator<Item = Permission>) -> Self {
         self.permissions_required.extend(permissions);
         self
     }
 
-    /// With what changes beyond the answer.
+    /// Sets the effects of a call beyond its answer.
     pub fn with_side_effects(mut self, effects: impl IntoIterator<Item = SideEffect>) -> Self {
         self.side_effects.extend(effects);
         self
     }
 
-    /// With what the kernel is to check the arguments with.
+    /// Sets the validator that the kernel applies to the arguments.
     pub fn with_validator(mut self, validator: ValidatorName) -> Self {
         self.validator = Some(validator);
         self
     }
 
-    /// With whether the effects can be undone.
+    /// Sets whether the effects can be undone.
     pub const fn with_reversible(mut self, reversible: bool) -> Self {
         self.reversible = Some(reversible);
         self
     }
 
-    /// With whether a human is asked before each call.
+    /// Sets whether a human confirms each call.
     pub const fn with_confirmation_required(mut self, required: bool) -> Self {
         self.confirmation_required = Some(required);
         self
     }
 
-    /// With what code arguments are held to.
+    /// Sets the restrictions on code arguments.
     pub fn with_code_safety(mut self, declaration: &CodeSafety) -> Self {
         self.code_safety = RawJson::from_value(declaration).ok();
         self

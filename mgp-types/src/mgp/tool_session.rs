@@ -1,23 +1,25 @@
+//! The tools of a session (§16.7) and the tokens that they may take (§16.8).
+
 use serde::{Deserialize, Serialize};
 
 /// The result of `mgp/tools/session` (§16.7): the tools that are in the model's context.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolSession {
-    /// Those that are always there.
+    /// The tools that are always there.
     #[serde(default)]
     pub pinned: Vec<String>,
-    /// Those that the session used, the one used last in front.
+    /// The tools that the session used, the latest first.
     #[serde(default)]
     pub cached: Vec<String>,
-    /// What all of them take.
+    /// The number of tokens that the tools of the session take.
     pub total_tokens: u64,
-    /// What they may take.
+    /// The greatest number of tokens that the tools of the session may take.
     pub max_tokens: u64,
 }
 
 impl ToolSession {
-    /// A session without tools that may have so many tokens of them.
+    /// Creates a session without tools, whose tools may take `max_tokens` tokens.
     pub const fn new(max_tokens: u64) -> Self {
         Self { pinned: Vec::new(), cached: Vec::new(), total_tokens: 0, max_tokens }
     }
@@ -29,13 +31,13 @@ impl ToolSession {
 pub struct EvictTools {
     /// The names of the tools.
     pub tools: Vec<String>,
-    /// Why, like `no_longer_needed`.
+    /// The reason, like `no_longer_needed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
 impl EvictTools {
-    /// Takes these tools out.
+    /// Creates the request to take these tools out.
     pub fn new(tools: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { tools: tools.into_iter().map(Into::into).collect(), reason: None }
     }
@@ -45,25 +47,61 @@ impl EvictTools {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct EvictedTools {
-    /// Those that are gone.
+    /// The tools that were taken out.
     #[serde(default)]
     pub evicted: Vec<String>,
-    /// Those that the session did not have.
+    /// The tools that the session did not have.
     #[serde(default)]
     pub not_found: Vec<String>,
-    /// Those that stay because they are pinned.
+    /// The tools that stay because they are pinned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pinned: Vec<String>,
-    /// What the tools that are left take.
+    /// The number of tokens that the remaining tools take.
     pub total_tokens: u64,
-    /// What they may take.
+    /// The greatest number of tokens that the tools of the session may take.
     pub max_tokens: u64,
 }
 
 impl EvictedTools {
-    /// Nothing was taken out of a session that may have so many tokens of tools.
+    /// Creates the result of an eviction that took no tool out of a session with this limit of tokens.
     pub const fn new(max_tokens: u64) -> Self {
         Self { evicted: Vec::new(), not_found: Vec::new(), pinned: Vec::new(), total_tokens: 0, max_tokens }
+    }
+}
+
+/// The numbers of tokens that the definitions of tools may take (§16.8).
+///
+/// ```
+/// use mgp_types::mgp::ToolContextBudget;
+///
+/// let budget: ToolContextBudget = serde_json::from_str(r#"{"max_tokens":4000}"#)?;
+/// assert_eq!((budget.max_tokens, budget.cache_limit), (4000, 3000));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct ToolContextBudget {
+    /// The limit of all definitions together, in tokens.
+    pub max_tokens: u32,
+    /// The share of the pinned tools, in tokens.
+    pub pinned_reserve: u32,
+    /// The share of one answer to a search or a request, in tokens.
+    pub discovery_reserve: u32,
+    /// The share of the tools that the session used, in tokens.
+    pub cache_limit: u32,
+}
+
+impl ToolContextBudget {
+    /// Returns the budget of the specification for this total.
+    pub fn of(max_tokens: u32) -> Self {
+        Self { max_tokens, ..Self::default() }
+    }
+}
+
+impl Default for ToolContextBudget {
+    fn default() -> Self {
+        Self { max_tokens: 8000, pinned_reserve: 2000, discovery_reserve: 3000, cache_limit: 3000 }
     }
 }
 
@@ -97,5 +135,18 @@ mod tests {
             serde_json::to_value(EvictedTools::new(8000)).unwrap(),
             json!({ "evicted": [], "not_found": [], "total_tokens": 0, "max_tokens": 8000 })
         );
+    }
+
+    // covers: MGP-16.8-02, MGP-16.8-03, MGP-16.8-04, MGP-16.8-05
+    #[test]
+    fn the_budget_has_the_members_and_the_figures_of_the_specification() {
+        let json = serde_json::to_value(ToolContextBudget::default()).unwrap();
+        assert_eq!(
+            json,
+            serde_json::json!({
+                "max_tokens": 8000, "pinned_reserve": 2000, "discovery_reserve": 3000, "cache_limit": 3000
+            })
+        );
+        assert!(serde_json::from_str::<ToolContextBudget>(r#"{"max_tokens":-1}"#).is_err());
     }
 }

@@ -1,3 +1,5 @@
+//! The id that ties the events of one request together (§6.5).
+
 use std::fmt;
 use std::num::NonZeroU128;
 use std::str::FromStr;
@@ -6,26 +8,26 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::hex;
 
-/// What ties together the events of one request across servers (§6.5): a UUID.
+/// The id that ties together the events of one request across servers (§6.5): a UUID.
 ///
 /// The 128 bits are those of the trace id of W3C Trace Context, so either form can be made of the other.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TraceId(NonZeroU128);
 
-/// A text that is no trace id.
+/// The error of a text that is no trace id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not a trace id: expected a UUID or 32 hexadecimal digits, not all zero")]
 pub struct TraceIdError;
 
 impl TraceId {
-    /// A new id of these random bytes, marked as a random UUID (version 4).
+    /// Creates an id of these random bytes, marked as a random UUID (version 4).
     pub fn from_random(bytes: [u8; 16]) -> Self {
         let bits = u128::from_be_bytes(bytes) & !(0xf << 76) & !(0b11 << 62);
         let marked = bits | (0x4 << 76) | (0b10 << 62);
         Self(NonZeroU128::new(marked).unwrap_or(NonZeroU128::MIN))
     }
 
-    /// The id with these bits; `None` if none is set.
+    /// Returns the id with these bits; `None` if no bit is set.
     pub const fn from_u128(bits: u128) -> Option<Self> {
         match NonZeroU128::new(bits) {
             Some(bits) => Some(Self(bits)),
@@ -33,12 +35,12 @@ impl TraceId {
         }
     }
 
-    /// The bits.
+    /// Returns the bits.
     pub const fn as_u128(self) -> u128 {
         self.0.get()
     }
 
-    /// The id within a `traceparent` of W3C Trace Context, if it is one.
+    /// Returns the id within a `traceparent` of W3C Trace Context; `None` for any other text.
     pub fn from_traceparent(header: &str) -> Option<Self> {
         let mut parts = header.trim().split('-');
         let (version, id, span, flags) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
@@ -51,7 +53,7 @@ impl TraceId {
         (well_formed && is_known && span.bytes().any(|b| b != b'0')).then(|| id.parse().ok()).flatten()
     }
 
-    /// A `traceparent` of W3C Trace Context with this id and the given span, not sampled.
+    /// Returns a `traceparent` of W3C Trace Context with this id and the given span, not sampled.
     pub fn to_traceparent(self, span: u64) -> String {
         let mut text = String::with_capacity(55);
         text.push_str("00-");
@@ -62,7 +64,7 @@ impl TraceId {
         text
     }
 
-    /// The characters of the UUID.
+    /// Returns the characters of the UUID.
     pub fn to_uuid(self) -> [u8; 36] {
         let digits = hex::<32>(&self.0.get().to_be_bytes());
         let mut uuid = [b'-'; 36];

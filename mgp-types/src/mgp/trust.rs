@@ -1,12 +1,14 @@
+//! The trust in a server (§2.3).
+
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// How far a server says it may be trusted (§2.3).
+/// The trust that a server asks for or has (§2.3).
 ///
-/// A declared level can only lower what the operator's configuration grants, so the order is that of trust and
-/// [`stricter`](Self::stricter) chooses between the two.
+/// A declared level can only lower the level that the operator's configuration grants, so the order is that of trust
+/// and [`stricter`](Self::stricter) chooses between the two.
 ///
 /// ```
 /// use mgp_types::mgp::TrustLevel;
@@ -17,18 +19,18 @@ use serde::{Deserialize, Deserializer, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TrustLevel {
-    /// Confined as far as possible; also what a server is of which nothing is known.
+    /// The server is confined as far as possible; also the level of an unknown server.
     #[default]
     Sandboxed,
-    /// The usual checks.
+    /// The server passes the usual checks.
     Standard,
-    /// Part of the installation.
+    /// The server is part of the installation.
     Trusted,
 }
 
 impl TrustLevel {
-    /// Reads a level in the specification's words and in those of later drafts; a word it does not know is
-    /// [`Sandboxed`](Self::Sandboxed), for a guess must not raise trust.
+    /// Reads a level in the specification's words and in those of later drafts. An unknown word is
+    /// [`Sandboxed`](Self::Sandboxed), because a guess must not raise trust.
     pub fn read(word: &str) -> Self {
         match word {
             "trusted" | "core" => Self::Trusted,
@@ -37,7 +39,7 @@ impl TrustLevel {
         }
     }
 
-    /// The word on the wire.
+    /// Returns the word that stands for the value on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Sandboxed => "sandboxed",
@@ -46,7 +48,7 @@ impl TrustLevel {
         }
     }
 
-    /// The lower of the two levels.
+    /// Returns the lower of the two levels.
     pub fn stricter(self, other: Self) -> Self {
         self.min(other)
     }

@@ -1,3 +1,5 @@
+//! The versions of MGP.
+
 use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
@@ -29,27 +31,27 @@ impl MgpVersion {
     /// The version that this implementation speaks.
     pub const OURS: Self = Self::new(0, 2, 0);
 
-    /// The version with these numbers.
+    /// Returns the version with these numbers.
     pub const fn new(major: u32, minor: u32, patch: u32) -> Self {
         Self { major, minor, patch }
     }
 
-    /// The number that two sides must have in common.
+    /// Returns the number that two sides must have in common.
     pub const fn major(self) -> u32 {
         self.major
     }
 
-    /// The number that grows with compatible additions.
+    /// Returns the number that grows with compatible additions.
     pub const fn minor(self) -> u32 {
         self.minor
     }
 
-    /// The number that grows with corrections.
+    /// Returns the number that grows with corrections.
     pub const fn patch(self) -> u32 {
         self.patch
     }
 
-    /// Whether two sides with these versions understand one another.
+    /// Returns whether two sides with these versions understand one another.
     ///
     /// The major number decides, for `0.*` too, although semver itself promises nothing there.
     //= mgp §2.4
@@ -91,7 +93,7 @@ impl<'de> Deserialize<'de> for MgpVersion {
     }
 }
 
-/// A text that is not a semantic version.
+/// The error of a text that is no semantic version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("not a semantic version")]
 #[non_exhaustive]

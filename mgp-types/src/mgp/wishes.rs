@@ -1,27 +1,33 @@
+//! The wishes of a caller for one call: streaming and limits of time (§12.3).
+
 use super::MEMBER;
-use super::leftover::{leftover, write_leftover, write_member};
+use super::members::{leftover, write_leftover, write_member};
 use crate::{Object, RawJson};
 
-/// What a caller wishes of one call: the member `_mgp` of its parameters (§12.3).
+/// The wishes of a caller for one call: the member `_mgp` of its parameters (§12.3).
 ///
-/// Reading is lenient: a member of another type than expected counts as missing, and members that are not known here
-/// are kept.
+/// Reading is lenient: a member of another type counts as missing, and unknown members are kept.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct CallWishes {
-    /// Whether parts of the result are to be sent as they come.
+    /// Whether the server sends parts of the result as they come.
     pub stream: bool,
-    /// How many milliseconds are left before nobody waits for the answer any more.
+    /// The time in milliseconds after which nobody waits for the answer any more.
     pub deadline_ms: Option<u64>,
-    /// How many milliseconds the call may wait for the approval of a person; then it is refused, and may be made again when
-    /// somebody has approved it.
+    /// The time in milliseconds that the call may wait for the approval of a person. The call is refused then, and may
+    /// be repeated when somebody has approved it.
     pub approval_wait_ms: Option<u64>,
-    /// Members that are not known here, in order.
+    /// The members that this version does not know, in order.
     pub unknown: Object,
 }
 
+const STREAM: &str = "stream";
+const DEADLINE: &str = "deadline_ms";
+const APPROVAL_WAIT: &str = "approval_wait_ms";
+const MEMBERS: &[&str] = &[STREAM, DEADLINE, APPROVAL_WAIT];
+
 impl CallWishes {
-    /// The wishes in the parameters of a call; none if there are none.
+    /// Reads the wishes in the parameters of a call; a call without the member has none.
     pub fn of(params: &Object) -> Self {
         let Some(wishes) = params.get(MEMBER).and_then(|raw| Object::from_raw(&raw).ok()) else {
             return Self::default();
@@ -34,7 +40,7 @@ impl CallWishes {
         }
     }
 
-    /// Writes the wishes into the parameters of a call, in place of those that are there.
+    /// Writes the wishes into the parameters of a call, in place of earlier ones.
     pub fn write(&self, params: &mut Object) {
         let mut out = vec![b'{'];
         if self.stream {
@@ -55,11 +61,6 @@ impl CallWishes {
         params.set(MEMBER, RawJson::from_valid(out));
     }
 }
-
-const STREAM: &str = "stream";
-const DEADLINE: &str = "deadline_ms";
-const APPROVAL_WAIT: &str = "approval_wait_ms";
-const MEMBERS: &[&str] = &[STREAM, DEADLINE, APPROVAL_WAIT];
 
 #[cfg(test)]
 mod tests {

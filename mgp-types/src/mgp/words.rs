@@ -1,6 +1,6 @@
-//! Words that the specification closed.
+//! The macro for the closed sets of words in the specification.
 
-/// Defines a closed set of words that is read in any case; they are ordered as they are listed.
+/// Defines a closed set of words, which are read in any case and ordered as they are listed.
 macro_rules! words {
     ($(#[$attribute:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)+ }) => {
         $(#[$attribute])*
@@ -11,15 +11,15 @@ macro_rules! words {
         }
 
         impl $name {
-            /// All of them, in the order of the specification.
+            /// All words, in the order of the specification.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
-            /// Reads a word in any case; `None` if it is none of them.
+            /// Reads a word in any case; returns `None` for any other word.
             pub fn read(word: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|known| known.as_str().eq_ignore_ascii_case(word))
             }
 
-            /// The word on the wire.
+            /// Returns the word that stands for the value on the wire.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word,)+

@@ -24,7 +24,7 @@ async fn questions_that_come_again_too_late_or_about_nothing() {
     counted(Plan::from_seed, run, &least).await;
 }
 
-/// All that is wrong with one run.
+/// Returns all faults of one run.
 async fn run(plan: Plan, tally: Tally) -> Vec<String> {
     let peer = Arc::new(Peer { plan: plan.clone(), record: Mutex::default(), crash: Crash::default() });
     let (reader, writer) = stage::open(&peer, 0);
@@ -63,19 +63,19 @@ struct Peer {
 
 #[derive(Default)]
 struct Record {
-    /// When the call was made.
+    /// The time at which the call was made.
     start: Option<Instant>,
-    /// Which question was asked, and when.
+    /// The questions that were asked, with their times.
     asked: Vec<(usize, Instant)>,
-    /// Which question a handler was started for.
+    /// The questions that a handler was started for.
     handled: Vec<(usize, Instant)>,
-    /// What came in answer.
+    /// The answers that came.
     responses: Vec<(Value, Instant)>,
     ended: Option<Instant>,
 }
 
 impl Peer {
-    /// What the client's user does with a question.
+    /// Handles a question as the client's user does.
     async fn handle(self: Arc<Self>, asked: CallbackRequest) -> Option<RawJson> {
         let number: usize = asked.message.parse().expect("a question is its number");
         self.record.lock().handled.push((number, Instant::now()));
@@ -120,7 +120,7 @@ impl Peer {
         frames::note("notifications/mgp.callback.request", &params)
     }
 
-    /// The id of a question.
+    /// Returns the id of a question.
     fn name(&self, question: &Question) -> Value {
         match question.shape {
             Shape::NoId => Value::Null,
@@ -246,5 +246,5 @@ impl Part for Peer {
     }
 }
 
-/// Timers are as fine as this.
+/// The precision of timers.
 const SOON: Duration = Duration::from_millis(2);

@@ -1,3 +1,5 @@
+//! The plan of a run with a server that asks: its questions, and the client's treatment of them.
+
 use std::fmt;
 use std::time::Duration;
 
@@ -5,13 +7,13 @@ use mgp_types::Revision;
 
 use crate::rng::Rng;
 
-/// What a server asks its client, and how the client takes it.
+/// The questions of a server, and the client's reactions.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
     pub(super) seed: u64,
     pub(super) era: Revision,
     pub(super) questions: Vec<Question>,
-    /// When the call is answered that the questions are about.
+    /// The time at which the call is answered that the questions are about.
     pub(super) answered: Duration,
     pub(super) ending: (Duration, Ending),
 }
@@ -20,12 +22,12 @@ pub(super) struct Plan {
 pub(super) struct Question {
     /// Also its place in the plan.
     pub(super) number: usize,
-    /// When it is asked, and asked again, from the beginning of the call on.
+    /// The time at which it is asked, and asked again, from the beginning of the call on.
     pub(super) at: [Option<Duration>; 4],
     pub(super) shape: Shape,
-    /// How long the server waits.
+    /// The time for which the server waits.
     pub(super) patience: Duration,
-    /// How long the client thinks; `None` if it has no answer.
+    /// The time for which the client thinks; `None` if it has no answer.
     pub(super) thinks: Option<Duration>,
     pub(super) acknowledged: Acknowledged,
 }
@@ -35,7 +37,7 @@ pub(super) enum Shape {
     Confirmation,
     /// Of a type that nobody knows.
     Unknown,
-    /// It needs no answer.
+    /// The question needs no answer.
     Notification,
     /// Its id is taken by the question before it.
     SameId,
@@ -47,7 +49,7 @@ pub(super) enum Shape {
     NoCall,
 }
 
-/// What the server says to an answer.
+/// The server's acknowledgement of an answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Acknowledged {
     Well,
@@ -98,7 +100,7 @@ impl Question {
         }
     }
 
-    /// When it is asked.
+    /// Returns the times of the question.
     pub(super) fn times(&self) -> impl Iterator<Item = Duration> {
         self.at.into_iter().flatten()
     }

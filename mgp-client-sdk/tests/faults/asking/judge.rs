@@ -1,4 +1,4 @@
-//! What has to hold of tools that ask.
+//! The rules for tools that ask.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::{Sent, Visit, options};
 use crate::guest::Leaving;
 use crate::tally::Tally;
 
-/// All that is wrong with a visit.
+/// Returns all faults of a visit.
 pub(super) fn violations(plan: &Plan, visit: &Visit, tally: &Tally) -> Vec<String> {
     let judge = Judge { plan, visit, tally };
     let mut wrong = Vec::new();
@@ -29,7 +29,7 @@ struct Judge<'a> {
     tally: &'a Tally,
 }
 
-/// What one question comes to.
+/// The outcome of one question.
 struct Settled {
     at: Instant,
     /// The text of the result; `None` if there was no answer in time, or no call any more.
@@ -38,7 +38,7 @@ struct Settled {
 }
 
 impl Judge<'_> {
-    /// What becomes of the question of a call, by the answers that were sent; `None` if two things fall together.
+    /// Returns the outcome of the question of a call, by the answers that were sent; `None` if two events coincide.
     fn settled(&self, nonce: u64) -> Option<Settled> {
         let (_, made) = *self.visit.made.iter().find(|(other, _)| *other == nonce)?;
         let call = self.plan.calls.iter().find(|call| call.nonce == nonce)?;
@@ -56,7 +56,7 @@ impl Judge<'_> {
         Some(Settled { at: end, text: None, by: None })
     }
 
-    /// What the tool makes of an answer, if it is one.
+    /// Returns the tool's reading of an answer, if it is valid.
     fn given(&self, sent: &Sent) -> Option<String> {
         let [first, second] = options(sent.nonce);
         match sent.what {
@@ -69,7 +69,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether what is ready at that time has to arrive.
+    /// Returns whether a message that is ready at that time has to arrive.
     fn arrives(&self, at: Instant) -> bool {
         let patience = match self.plan.leaving.1 {
             Leaving::CloseWrites => Duration::from_secs(1),
@@ -169,5 +169,5 @@ fn near(one: Instant, other: Instant) -> bool {
 
 /// So long a server waits before it asks again.
 const AGAIN: Duration = Duration::from_secs(5);
-/// Timers are as fine as this.
+/// The precision of timers.
 const SOON: Duration = Duration::from_millis(2);

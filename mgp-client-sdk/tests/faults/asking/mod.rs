@@ -1,4 +1,4 @@
-//! Tools that ask their client, whose answers are lost, doubled, late, or somebody else's.
+//! Tools that ask their client; answers are lost, doubled, late, or come from another client.
 
 mod judge;
 mod plan;
@@ -33,7 +33,7 @@ async fn answers_that_are_lost_doubled_late_or_of_others() {
     counted(Plan::from_seed, run, &least).await;
 }
 
-/// All that is wrong with one run.
+/// Returns all faults of one run.
 async fn run(plan: Plan, tally: Tally) -> Vec<String> {
     let visit = Visit::make(&accept(), &plan).await;
     violations(&plan, &visit, &tally)
@@ -63,14 +63,14 @@ fn accept() -> impl Accept<Service: Unpin> + use<> {
         .unwrap()
 }
 
-/// What can be answered to a question: nothing that is an answer to another one.
+/// Returns the options of a question; no other question has them.
 fn options(nonce: u64) -> [String; 2] {
     [format!("{nonce}-a"), format!("{nonce}-b")]
 }
 
-/// What both clients did and saw.
+/// The record of both clients.
 struct Visit {
-    /// When each call was made, by its number.
+    /// The time at which each call was made, by its number.
     made: Vec<(u64, Instant)>,
     taken_back: Vec<(u64, Instant)>,
     /// The answers that were sent, each under an id of its own.
@@ -88,7 +88,7 @@ struct Sent {
     what: What,
 }
 
-/// What is to be done next.
+/// The next thing to do.
 enum Chore {
     Call(Planned),
     TakeBack(u64),
@@ -171,7 +171,7 @@ async fn remind(chore: mpsc::Sender<Chore>, at: Instant, what: Chore) {
     let _ = chore.send(what).await;
 }
 
-/// What is answered to a question, and after how long.
+/// Returns the answers to a question, and their delays.
 fn answers_to(plan: &Plan, message: &Value, asked: &mut Vec<u64>) -> Vec<(Duration, Chore)> {
     let params = &message["params"];
     let nonce: u64 =

@@ -1,3 +1,5 @@
+//! The plan of a run with a tool that asks: its calls, and the answers of its client.
+
 use std::fmt;
 use std::time::Duration;
 
@@ -19,23 +21,23 @@ pub(super) struct Plan {
 pub(super) struct Planned {
     pub(super) nonce: u64,
     pub(super) at: Duration,
-    /// How long the tool waits for its answer.
+    /// The time for which the tool waits for its answer.
     pub(super) patience: Duration,
-    /// What is answered, each so long after the question, the first or a repeated one.
+    /// The answers, each with its delay after the question, the first or a repeated one.
     pub(super) answers: Vec<Answer>,
-    /// When the call is taken back, after it was made.
+    /// The time at which the call is taken back, after it was made.
     pub(super) taken_back: Option<Duration>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Answer {
-    /// Which time the question was asked, from 0 on.
+    /// The number of the repetition that is answered, from 0 on.
     pub(super) to: usize,
     pub(super) after: Duration,
     pub(super) what: What,
 }
 
-/// What is answered.
+/// The kinds of answers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum What {
     First,

@@ -26,7 +26,7 @@ async fn events_over_connections_that_break() {
     counted(Plan::from_seed, run, &least).await;
 }
 
-/// All that is wrong with one run.
+/// Returns all faults of one run.
 async fn run(plan: Plan, tally: Tally) -> Vec<String> {
     let peer = Peer::new(plan);
     let (calm, is_calm) = watch::channel(false);
@@ -44,14 +44,14 @@ async fn run(plan: Plan, tally: Tally) -> Vec<String> {
     reader.wrong
 }
 
-/// One who reads the events of all connections.
+/// A reader of the events of all connections.
 struct Reader {
-    /// What the next connection is to be asked for.
+    /// The wish for the next connection.
     wanted: EventSubscribe,
     /// The subscription that is read, and the number of its next event.
     subscription: Option<String>,
     next: u64,
-    /// What came, of each kind.
+    /// The number of items of each kind.
     counted: Vec<(&'static str, usize)>,
     wrong: Vec<String>,
 }

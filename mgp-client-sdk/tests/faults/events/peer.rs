@@ -16,20 +16,20 @@ use crate::stage::{Part, Voice, greeting};
 pub(super) struct Peer {
     plan: Plan,
     start: Instant,
-    /// How many events of the current subscription there are.
+    /// The number of events of the current subscription.
     last: watch::Sender<u64>,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
-    /// How often there was a new subscription; its number is part of its name.
+    /// The number of subscriptions so far, which is part of the current one's name.
     subscription: usize,
-    /// How many events had happened when it was opened.
+    /// The number of events that had happened when it was opened.
     opened_at: u64,
-    /// How many connections there have been.
+    /// The number of connections.
     connections: usize,
-    /// How many questions of the current connection were answered.
+    /// The number of answered questions of the current connection.
     answered: usize,
 }
 
@@ -52,34 +52,34 @@ impl Peer {
         std::future::pending::<()>().await;
     }
 
-    /// How many events there are.
+    /// Returns how many events there are.
     pub(super) fn count(&self) -> u64 {
         *self.last.borrow()
     }
 
-    /// How many events there are in the end.
+    /// Returns how many events there are in the end.
     pub(super) fn all(&self) -> u64 {
         self.plan.events.len() as u64 + 1
     }
 
-    /// How long to rest after each.
+    /// Returns the time to rest after each event.
     pub(super) fn rest(&self) -> Duration {
         self.plan.rest
     }
 
-    /// The number of the first event of the current subscription that is kept.
+    /// Returns the number of the first event of the current subscription that is kept.
     pub(super) fn first_kept(&self) -> u64 {
         let (_, opened_at) = self.subscription();
         self.first_kept_of(self.count() - opened_at)
     }
 
-    /// The name of the current subscription, and how many events there were before it.
+    /// Returns the name of the current subscription, and how many events there were before it.
     pub(super) fn subscription(&self) -> (String, u64) {
         let state = self.state.lock();
         (name(state.subscription), state.opened_at)
     }
 
-    /// The connection that is open; `None` for one on which nothing goes wrong.
+    /// Returns the connection that is open; `None` for one on which nothing goes wrong.
     fn connection(&self, number: usize) -> Option<&Connection> {
         self.plan.connections.get(number)
     }
@@ -112,7 +112,7 @@ impl Peer {
         Ok((answer, after.max(first_kept - 1).min(last)))
     }
 
-    /// The number of the first event that is kept, if there are so many.
+    /// Returns the number of the first event that is kept, if there are so many.
     fn first_kept_of(&self, last: u64) -> u64 {
         last.saturating_sub(self.plan.kept) + 1
     }
@@ -263,7 +263,7 @@ fn name(subscription: usize) -> String {
     format!("sub-{subscription}")
 }
 
-/// An event tells by its data whose it is.
+/// Returns the data of an event, which name its subscription and number.
 fn body(subscription: &str, number: u64) -> Value {
     json!({
         "subscription_id": subscription, "channel": "system.test", "timestamp": "2026-02-27T12:05:00.000Z",

@@ -1,3 +1,5 @@
+//! The plan of a run with events: the events, and the breaks of the connections.
+
 use std::fmt;
 use std::time::Duration;
 
@@ -5,39 +7,39 @@ use mgp_types::Revision;
 
 use crate::rng::Rng;
 
-/// What happens at a server of events, and how its connections break.
+/// The events of a server, and the breaks of its connections.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
     pub(super) seed: u64,
     pub(super) era: Revision,
-    /// When each event happens.
+    /// The time at which each event happens.
     pub(super) events: Vec<Duration>,
-    /// How many of the last events the server keeps.
+    /// The number of the last events that the server keeps.
     pub(super) kept: u64,
-    /// One connection after the other. After the last one nothing goes wrong any more.
+    /// The connections in order. After the last one nothing goes wrong any more.
     pub(super) connections: Vec<Connection>,
-    /// How long the reader rests after each event.
+    /// The time for which the reader rests after each event.
     pub(super) rest: Duration,
 }
 
-/// How one connection goes.
+/// The course of one connection.
 #[derive(Debug, Clone)]
 pub(super) struct Connection {
-    /// When it breaks, from its beginning on.
+    /// The time at which it breaks, from its beginning on.
     pub(super) breaks: Duration,
     /// Whether it is the server who breaks it.
     pub(super) hangs_up: bool,
-    /// How long nobody connects after it.
+    /// The time for which nobody connects after it.
     pub(super) pause: Duration,
-    /// What becomes of each event that is pushed; the rest are pushed as they should be.
+    /// The fate of each pushed event; the rest are pushed as they should be.
     pub(super) pushes: Vec<Push>,
-    /// What is answered to each question; the rest are answered as they should be.
+    /// The answer to each request; the rest get the right answer.
     pub(super) answers: Vec<Answer>,
     /// Whether the server has forgotten the subscription when this connection is made.
     pub(super) forgets: bool,
 }
 
-/// What becomes of an event.
+/// The fate of an event.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Push {
     AsIs,
@@ -47,13 +49,13 @@ pub(super) enum Push {
     Later,
     /// An older one again.
     WithOlder,
-    /// With one of another subscription before it.
+    /// The event comes after one of another subscription.
     AfterForeign,
-    /// With something before it that is no event.
+    /// The event comes after a message that is no event.
     AfterOdd,
 }
 
-/// What a server answers when it is asked for events.
+/// The answer of a server to a request for events.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Answer {
     AsAsked,

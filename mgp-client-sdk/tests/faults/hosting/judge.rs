@@ -1,4 +1,4 @@
-//! What has to hold of what a client saw of a server that streams.
+//! The rules for the messages that a client gets from a server that streams.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::plan::{Move, Odd, Plan, Wanted};
 use crate::guest::Leaving;
 use crate::tally::Tally;
 
-/// All that is wrong with a visit.
+/// Returns all faults of a visit.
 pub(super) fn violations(plan: &Plan, visit: &Visit, tally: &Tally) -> Vec<String> {
     let mut wrong = Vec::new();
     if visit.made.len() != plan.moves.len() && plan.reads() {
@@ -67,7 +67,7 @@ fn events(visit: &Visit, tally: &Tally) -> Option<String> {
 }
 
 impl Plan {
-    /// Whether the client reads all the time.
+    /// Returns whether the client reads all the time.
     fn reads(&self) -> bool {
         !self.moves.iter().any(|(_, what)| matches!(what, Move::StopReading(_)))
     }
@@ -79,7 +79,7 @@ impl Visit {
     }
 }
 
-/// One call, and all that there is about it.
+/// One call, with all messages about it.
 struct Judge<'a> {
     plan: &'a Plan,
     visit: &'a Visit,
@@ -130,7 +130,7 @@ impl Judge<'_> {
         self.in_time(*at, cancelled).or_else(|| self.not_sent_again(*at))
     }
 
-    /// What was missed while the call went on comes again.
+    /// Returns a fault if a chunk that was missed during the call did not come again.
     fn not_sent_again(&self, answered: Instant) -> Option<String> {
         let paced = self.moves().any(|(what, _)| matches!(what, Move::Pace { .. }));
         if paced || !self.plan.reads() || self.wanted == Wanted::AtOnce {
@@ -159,7 +159,7 @@ impl Judge<'_> {
         None
     }
 
-    /// The chunks that came, in order and without holes, all before the answer.
+    /// Returns the chunks that came, in order and without holes, all before the answer.
     fn chunks(&self) -> Result<u64, String> {
         let (mut next, mut answered) = (0, false);
         for message in self.heard() {
@@ -204,7 +204,7 @@ impl Judge<'_> {
         self.visit.seen.iter().map(|(_, message)| message).filter(about).collect()
     }
 
-    /// The moves about the call, and when they were made.
+    /// Returns the moves about the call, and when they were made.
     fn moves(&self) -> impl Iterator<Item = (Move, Instant)> {
         self.plan.moves.iter().zip(&self.visit.made).map(|((_, what), at)| (*what, *at)).filter(
             |(what, _)| {
@@ -215,7 +215,7 @@ impl Judge<'_> {
         )
     }
 
-    /// Whether somebody was told that the call is stopped; with what there was of it.
+    /// Returns whether an answer told that the call was stopped, with the part of its result that there was.
     fn was_stopped(&self) -> bool {
         let stops = self.moves().filter_map(|(what, _)| match what {
             Move::Stop { id, .. } => Some(id),
@@ -234,7 +234,7 @@ impl Judge<'_> {
         stopped
     }
 
-    /// A call that is not taken ends in error only if it may.
+    /// Returns a fault if a call ended in an error that it may not end in.
     fn is_stalled(&self, message: &Value) -> Option<String> {
         self.tally.count("stalled");
         let paused = |(what, _)| matches!(what, Move::Pace { per_second: 0, .. });
@@ -243,7 +243,7 @@ impl Judge<'_> {
         (!right).then(|| format!("an unexpected error: {message}"))
     }
 
-    /// An answer that is ready by then has to come, unless the call was taken back.
+    /// Returns whether an answer has to come: it is ready in time, and the call was not taken back.
     fn must_be_answered(&self) -> bool {
         let taken_back = self.moves().any(|(what, _)| matches!(what, Move::TakeBack { .. }));
         let slow = self.moves().any(|(what, _)| matches!(what, Move::Pace { .. }));
@@ -254,7 +254,7 @@ impl Judge<'_> {
         self.plan.reads() && !taken_back && !slow && self.done() + SOON < self.visit.leaving + patience
     }
 
-    /// When the tool is done if nobody holds it up. Timers are up to a millisecond late, each of them.
+    /// Returns when the tool is done if nobody holds it up. Timers are up to a millisecond late, each of them.
     fn done(&self) -> Instant {
         let pause = if self.millis == 0 { 0 } else { self.millis + 1 };
         self.made + Duration::from_millis(self.to * pause)
@@ -275,7 +275,7 @@ impl Judge<'_> {
     }
 }
 
-/// How long a server goes on with what is in work when nothing more comes.
+/// The time for which a server goes on with its work when no more messages come.
 pub(super) const DRAIN: Duration = Duration::from_secs(1);
-/// Timers are as fine as this.
+/// The precision of timers.
 const SOON: Duration = Duration::from_millis(2);

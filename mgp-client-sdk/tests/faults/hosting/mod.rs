@@ -36,7 +36,7 @@ async fn streams_to_a_client_that_has_its_own_way() {
     counted(Plan::from_seed, run, &least).await;
 }
 
-/// All that is wrong with one run.
+/// Returns all faults of one run.
 async fn run(plan: Plan, tally: Tally) -> Vec<String> {
     let host = Host::default();
     let life = Life::new("host".into());
@@ -51,10 +51,10 @@ async fn run(plan: Plan, tally: Tally) -> Vec<String> {
     wrong
 }
 
-/// What the server has beside its parts.
+/// The state of the server beside its parts.
 #[derive(Clone, Default)]
 struct Host {
-    /// How many handlers run.
+    /// The number of handlers that run.
     running: Arc<AtomicUsize>,
 }
 
@@ -111,10 +111,10 @@ impl Drop for Running {
     }
 }
 
-/// What the client did and saw.
+/// The record of the client.
 #[derive(Debug)]
 struct Visit {
-    /// When each move was made; those after the end of the connection are missing.
+    /// The time at which each move was made; those after the end of the connection are missing.
     made: Vec<Instant>,
     leaving: Instant,
     seen: Vec<(Instant, Value)>,
@@ -138,7 +138,7 @@ async fn visit<A: Accept<Service: Unpin>>(accept: &A, plan: &Plan) -> Visit {
     Visit { made, leaving, seen: caller.leave(how).await }
 }
 
-/// Whether the connection took it.
+/// Returns whether the connection took the message.
 async fn act(caller: &mut Caller, what: Move) -> bool {
     match what {
         Move::Count { id, to, millis, wanted } => {

@@ -1,3 +1,5 @@
+//! The actions of one client at a server that streams, which follow from its seed.
+
 use std::fmt;
 use std::time::Duration;
 
@@ -7,7 +9,7 @@ use crate::guest::Leaving;
 use crate::rng::Rng;
 use crate::turn::{GARBAGE, Garbage};
 
-/// What one client does to a server that streams. It follows from its seed alone.
+/// The moves of one client at a server that streams, which follow from its seed alone.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
     pub(super) seed: u64,
@@ -17,7 +19,7 @@ pub(super) struct Plan {
     pub(super) leaving: (Duration, Leaving),
 }
 
-/// One thing that the client does. Each request has an id of its own.
+/// A move of the client. Each request has an id of its own.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Move {
     /// Has the server count to `to`, a number every so many milliseconds.
@@ -59,18 +61,18 @@ pub(super) enum Move {
         id: i64,
         what: Odd,
     },
-    /// Nothing is read for so long.
+    /// The client reads nothing for this time.
     StopReading(Duration),
 }
 
-/// How a call wants its result.
+/// The wish of a call for the form of its result.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Wanted {
     InParts,
     AtOnce,
 }
 
-/// What is of no use to a server.
+/// Messages that are of no use to a server.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Odd {
     PaceIsText,
@@ -150,7 +152,7 @@ impl Making {
         self.next - 1
     }
 
-    /// One of the calls, whether it is over or not; mostly the last one.
+    /// Returns one of the calls, whether it is over or not; mostly the last one.
     fn call(&self, rng: &mut Rng) -> i64 {
         match self.calls.last() {
             None => 1_000_000,

@@ -1,4 +1,4 @@
-//! What has to hold of a call that was read while it was made.
+//! The rules for a call that is read while it is made.
 
 use mgp_client_sdk::Part;
 use mgp_types::Origin;
@@ -9,7 +9,7 @@ use super::peer::{Record, SOON};
 use super::plan::{Plan, Planned, Reader, Step};
 use crate::frames::REFUSAL;
 
-/// All that is wrong with a run.
+/// Returns all faults of a run.
 pub(super) fn violations(plan: &Plan, record: &Record, seen: &[Seen]) -> Vec<String> {
     let mut wrong = record.odd.clone();
     for planned in &plan.calls {
@@ -31,7 +31,7 @@ struct Judge<'a> {
     planned: &'a Planned,
     seen: &'a Seen,
     record: &'a Record,
-    /// What the server said about the call.
+    /// The server's messages about the call.
     said: &'a [(Instant, Step)],
 }
 
@@ -64,7 +64,7 @@ impl Judge<'_> {
         (self.seen.to_the_end && next < known).then(|| format!("{known} parts were known, and {next} told"))
     }
 
-    /// How many chunks the client knows of at the end, at least.
+    /// Returns how many chunks the client knows of at the end, at least.
     fn known(&self) -> u64 {
         let outcome = self.seen.outcome.as_ref();
         // What came in time before a loss or an answer came before its end for every reader.
@@ -84,7 +84,7 @@ impl Judge<'_> {
         sent.max(told)
     }
 
-    /// Whether a chunk came, in time, and was not given up before.
+    /// Returns whether a chunk came, in time, and was not given up before.
     fn must_come(&self, index: u64) -> bool {
         let given_up = self.said.iter().any(|(_, step)| *step == Step::Lost(index));
         let end = self.said.iter().position(|(_, step)| matches!(step, Step::Answer(_) | Step::Refuse));
@@ -98,7 +98,7 @@ impl Judge<'_> {
         self.planned.reader == Reader::Eager
     }
 
-    /// The answer.
+    /// Returns the answer.
     fn end(&self) -> Option<(Instant, Step)> {
         self.said.iter().find(|(_, step)| matches!(step, Step::Answer(_) | Step::Refuse)).copied()
     }
@@ -162,7 +162,7 @@ impl Judge<'_> {
         (ended > at + SOON).then(|| format!("the answer was there at {at:?}"))
     }
 
-    /// A call that was given up is taken back at the server, once.
+    /// Returns a fault if a call that was given up was not taken back at the server exactly once.
     fn told(&self) -> Option<String> {
         let times = self.record.taken_back.get(&self.planned.nonce).copied().unwrap_or(0);
         if times > 1 {

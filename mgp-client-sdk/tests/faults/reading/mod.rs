@@ -37,7 +37,7 @@ async fn streams_of_a_server_that_has_its_own_way() {
     counted(Plan::from_seed, run, &least).await;
 }
 
-/// All that is wrong with one run.
+/// Returns all faults of one run.
 async fn run(plan: Plan, tally: Tally) -> Vec<String> {
     let peer = Peer::new(&plan);
     let offer = Offer::new(ExtensionSet::from_names(["streaming"]));
@@ -65,7 +65,7 @@ async fn run(plan: Plan, tally: Tally) -> Vec<String> {
     violations(&plan, &peer.record(), &seen)
 }
 
-/// What came of one call.
+/// The outcome of one call.
 #[derive(Debug)]
 struct Seen {
     nonce: u64,
@@ -101,7 +101,7 @@ impl Seen {
     }
 }
 
-/// How stopping a call went.
+/// The outcome of stopping a call.
 #[derive(Debug)]
 struct Cancelled {
     asked: Instant,

@@ -20,22 +20,22 @@ pub(super) struct Peer {
     pub(super) crash: Crash,
 }
 
-/// What the server saw and did.
+/// The record of the server: the messages that it saw and sent.
 #[derive(Debug, Default)]
 pub(super) struct Record {
     /// The calls that came, by their ids.
     pub(super) calls: HashMap<i64, u64>,
-    /// How often each call came.
+    /// The number of times that each call came.
     pub(super) came: HashMap<u64, usize>,
-    /// What was said about each call, in order.
+    /// The messages about each call, in order.
     pub(super) said: HashMap<u64, Vec<(Instant, Step)>>,
     /// The calls that were taken back, and how often.
     pub(super) taken_back: HashMap<u64, usize>,
     /// The calls that were asked to be stopped, and how often.
     pub(super) stopped: HashMap<u64, usize>,
-    /// When the connection ended.
+    /// The time at which the connection ended.
     pub(super) ended: Option<Instant>,
-    /// What the client should not have said.
+    /// The wrong messages of the client.
     pub(super) odd: Vec<String>,
     last_answered: Option<i64>,
 }
@@ -60,7 +60,7 @@ impl Peer {
         }
     }
 
-    /// Whether the call was answered.
+    /// Returns whether the call was answered.
     fn is_over(&self, nonce: u64) -> bool {
         let record = self.record();
         let said = record.said.get(&nonce);
@@ -100,7 +100,7 @@ impl Peer {
         }
     }
 
-    /// What is missed: numbers of chunks, of which there are so many.
+    /// Sends the missing chunks again.
     async fn send_again(&self, id: i64, nonce: u64, missing: Vec<u64>, voice: &Voice) {
         let again = self.calls[&nonce].again;
         let first = missing.first().copied();
@@ -252,7 +252,7 @@ impl Part for Peer {
     }
 }
 
-/// The chunk number `index` of the call with this number. Whoever reads it can tell both by its text.
+/// Returns the chunk number `index` of the call with this number. Whoever reads it can tell both by its text.
 fn chunk(id: &Value, index: &Value, nonce: u64, text: &str) -> Vec<u8> {
     let content = json!({"type": "text", "text": format!("{nonce}:{text}")});
     let params = json!({"request_id": id, "index": index, "content": content, "done": false});
@@ -293,5 +293,5 @@ fn stray_bytes(id: &Value, nonce: u64, stray: Stray, last_answered: Option<i64>)
     }
 }
 
-/// Timers are as fine as this.
+/// The precision of timers.
 pub(super) const SOON: Duration = Duration::from_millis(2);

@@ -1,3 +1,5 @@
+//! The plan of a run with streamed results: the calls, their readers and the server.
+
 use std::fmt;
 use std::time::Duration;
 
@@ -11,7 +13,7 @@ pub(super) struct Plan {
     pub(super) seed: u64,
     pub(super) era: Revision,
     pub(super) calls: Vec<Planned>,
-    /// When the server ends, from the beginning of the calls on.
+    /// The time at which the server ends, from the beginning of the calls on.
     pub(super) crash: Option<Duration>,
 }
 
@@ -24,13 +26,13 @@ pub(super) struct Planned {
     pub(super) timeout: Duration,
     pub(super) max_timeout: Duration,
     pub(super) reader: Reader,
-    /// What the server does, each after a while.
+    /// The steps of the server, each after a pause.
     pub(super) steps: Vec<(Duration, Step)>,
     pub(super) again: Again,
     pub(super) on_cancel: OnCancel,
 }
 
-/// How a call is read.
+/// The reader of a call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Reader {
     Eager,
@@ -44,7 +46,7 @@ pub(super) enum Reader {
     CancelsAfter(Duration),
 }
 
-/// One thing that the server does about a call.
+/// A step of the server in a call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Step {
     Chunk(u64),
@@ -57,7 +59,7 @@ pub(super) enum Step {
     Refuse,
 }
 
-/// What is no part of the call.
+/// A message that is no part of the call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Stray {
     /// A chunk of a call that never was.
@@ -77,7 +79,7 @@ pub(super) enum Stray {
     OddProgress,
 }
 
-/// What the server does about chunks that are missed.
+/// The server's reaction to missed chunks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Again {
     Silent,
@@ -89,7 +91,7 @@ pub(super) enum Again {
     Twice,
 }
 
-/// What the server does when a call is stopped.
+/// The server's reaction to the stop of a call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum OnCancel {
     /// Says so, and then answers the call.

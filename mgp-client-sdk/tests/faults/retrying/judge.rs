@@ -1,4 +1,4 @@
-//! What has to hold of calls that are made again.
+//! The rules for calls that are made again.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::peer::{Made, Record, SOON};
 use super::plan::{Attempt, Plan, Planned, Tool};
 use crate::tally::Tally;
 
-/// All that is wrong with a run.
+/// Returns all faults of a run.
 pub(super) fn violations(plan: &Plan, record: &Record, seen: &[Seen], tally: &Tally) -> Vec<String> {
     let mut wrong = Vec::new();
     let all = || record.attempts.values().flatten();

@@ -37,7 +37,7 @@ async fn attempts_that_fail_in_all_ways() {
     counted(Plan::from_seed, run, &least).await;
 }
 
-/// All that is wrong with one run.
+/// Returns all faults of one run.
 async fn run(plan: Plan, tally: Tally) -> Vec<String> {
     let peer = Peer::new(&plan);
     let seen = play(&plan, &peer).await;
@@ -46,7 +46,7 @@ async fn run(plan: Plan, tally: Tally) -> Vec<String> {
     violations(&plan, &peer.record(), &seen, &tally)
 }
 
-/// What came of one call.
+/// The outcome of one call.
 #[derive(Debug)]
 struct Seen {
     nonce: u64,
@@ -54,7 +54,7 @@ struct Seen {
     ended: Instant,
     /// The text of the answer; `None` if the call was dropped.
     outcome: Option<Result<String, Error>>,
-    /// Where the breaker was in the end.
+    /// The state of the breaker in the end.
     breaker: BreakerState,
 }
 

@@ -1,3 +1,5 @@
+//! A server that fails as its plan says.
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +21,7 @@ pub(super) struct Peer {
     record: Mutex<Record>,
 }
 
-/// What the server saw and did.
+/// The record of the server: the messages that it saw and sent.
 #[derive(Debug, Default)]
 pub(super) struct Record {
     /// The attempts at each call, in order.
@@ -28,14 +30,14 @@ pub(super) struct Record {
     pub(super) ended: Option<Instant>,
 }
 
-/// One attempt.
+/// An attempt.
 #[derive(Debug)]
 pub(super) struct Made {
     pub(super) at: Instant,
     pub(super) attempt: Attempt,
-    /// When it was answered, if it was.
+    /// The time at which it was answered, if it was.
     pub(super) answered: Option<Instant>,
-    /// When it was taken back, if it was.
+    /// The time at which it was taken back, if it was.
     pub(super) taken_back: Option<Instant>,
 }
 
@@ -93,14 +95,14 @@ impl Peer {
 }
 
 impl Made {
-    /// Whether it is in work at that moment, and is not about to end.
+    /// Returns whether the attempt is in work at that moment, and is not about to end.
     pub(super) fn is_in_work(&self, at: Instant) -> bool {
         let ends = self.answered.into_iter().chain(self.taken_back).min();
         self.at <= at && ends.is_none_or(|end| end > at + SOON)
     }
 }
 
-/// Timers are as fine as this.
+/// The precision of timers.
 pub(super) const SOON: Duration = Duration::from_millis(2);
 
 impl Part for Peer {

@@ -1,3 +1,5 @@
+//! The plan of a run with layers that try again: its calls, and the outcome of each attempt.
+
 use std::fmt;
 use std::time::Duration;
 
@@ -14,7 +16,7 @@ pub(super) struct Plan {
     /// For each call in all.
     pub(super) deadline: Duration,
     pub(super) max_retries: u32,
-    /// How many calls run at once.
+    /// The number of calls that run at once.
     pub(super) places: usize,
     /// After how many calls the breaker may open, and for how long.
     pub(super) breaker: (u32, Duration),
@@ -28,16 +30,16 @@ pub(super) struct Planned {
     pub(super) at: Duration,
     pub(super) tool: Tool,
     pub(super) dropped_after: Option<Duration>,
-    /// How each attempt goes, after how long; further ones are answered.
+    /// The outcome of each attempt, with its delay; further ones are answered.
     pub(super) attempts: Vec<(Duration, Attempt)>,
 }
 
-/// What is known of a tool.
+/// The known facts about a tool.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Tool {
-    /// That it only reads.
+    /// The tool only reads.
     Safe,
-    /// That it does not.
+    /// The tool changes something.
     Unsafe,
     Nothing,
 }
@@ -63,7 +65,7 @@ pub(super) struct Failure {
 }
 
 impl Failure {
-    /// Whether the code says that the tool did not run.
+    /// Returns whether the code says that the tool did not run.
     pub(super) const fn is_refusal(self) -> bool {
         matches!(
             self.code,

@@ -1,4 +1,4 @@
-//! What has to hold of a server that is kept alive.
+//! The rules for a server that is kept alive.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::plan::{Death, Plan};
 use super::{Call, SOON, Seen};
 use crate::tally::Tally;
 
-/// All that is wrong with a run.
+/// Returns all faults of a run.
 pub(super) fn violations(plan: &Plan, record: &Record, seen: &Seen, tally: &Tally) -> Vec<String> {
     let mut wrong = record.odd.clone();
     wrong.extend(seen.wrong.iter().cloned());
@@ -118,7 +118,8 @@ fn one_outcome(plan: &Plan, record: &Record, call: &Call, tally: &Tally) -> Opti
     }
 }
 
-/// Who crashes is noticed at once; who is only silent, when the supervisor has asked often enough.
+/// Returns a fault if a loss was noticed late: a crash shows at once, silence when the supervisor has asked often
+/// enough.
 fn lost_in_time(plan: &Plan, record: &Record, call: &Call, connection: Option<usize>) -> Option<String> {
     let connection = connection?;
     let ended: Option<Instant> = record.ended.get(&connection).copied();
@@ -133,5 +134,5 @@ fn lost_in_time(plan: &Plan, record: &Record, call: &Call, connection: Option<us
     (crashed && call.ended > ended + SOON).then(|| format!("the connection was lost at {ended:?}"))
 }
 
-/// How long a server may take to close.
+/// The time that a server may take to close.
 const CLOSING: Duration = Duration::from_secs(6);

@@ -35,19 +35,19 @@ async fn connections_that_crash_hang_and_garble() {
     counted(Plan::from_seed, run, &least).await;
 }
 
-/// All that is wrong with one run.
+/// Returns all faults of one run.
 async fn run(plan: Plan, tally: Tally) -> Vec<String> {
     let peer = Peer::new(&plan);
     let seen = play(&plan, &peer).await;
     violations(&plan, &peer.record(), &seen, &tally)
 }
 
-/// What there was to see.
+/// The record of the run.
 struct Seen {
     calls: Vec<Call>,
     /// Each change of the server's state, with how many connections there had been.
     changes: Vec<(Instant, LifecycleChange, usize)>,
-    /// When something was ordered.
+    /// The times of the orders.
     orders: Vec<Instant>,
     wrong: Vec<String>,
 }
@@ -58,7 +58,7 @@ struct Call {
     timeout: Duration,
     started: Instant,
     ended: Instant,
-    /// Where the server was when the call began.
+    /// The state of the server when the call began.
     state: ServerState,
     /// The text of the answer.
     outcome: Result<String, Error>,
@@ -146,5 +146,5 @@ async fn call(server: PlainSupervised, nonce: u64, timeout: Duration) -> Call {
 
 /// Every attempt at anything ends by then.
 const LONGEST: Duration = Duration::from_mins(30);
-/// Timers are as fine as this.
+/// The precision of timers.
 const SOON: Duration = Duration::from_millis(2);

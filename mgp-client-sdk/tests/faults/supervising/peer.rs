@@ -1,3 +1,5 @@
+//! A server whose connections go as its plan says.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -17,25 +19,25 @@ pub(super) struct Peer {
     record: Mutex<Record>,
 }
 
-/// What the server saw.
+/// The record of the server.
 #[derive(Debug, Default)]
 pub(super) struct Record {
-    /// When each connection was made.
+    /// The time at which each connection was made.
     pub(super) opened: Vec<Instant>,
-    /// When each of those ended that have.
+    /// The time at which each ended connection ended.
     pub(super) ended: BTreeMap<usize, Instant>,
-    /// Those whose tools were listed.
+    /// The connections whose tools were listed.
     pub(super) listed: BTreeSet<usize>,
-    /// Those that answer nothing any more.
+    /// The connections that answer nothing any more.
     hung: BTreeSet<usize>,
     /// On which connection each call came.
     pub(super) calls: BTreeMap<u64, Vec<usize>>,
-    /// What the client should not have done.
+    /// The wrong acts of the client.
     pub(super) odd: Vec<String>,
 }
 
 impl Record {
-    /// The connections that are open.
+    /// Returns the connections that are open.
     pub(super) fn open(&self) -> Vec<usize> {
         (0..self.opened.len()).filter(|number| !self.ended.contains_key(number)).collect()
     }
@@ -50,7 +52,7 @@ impl Peer {
         self.record.lock()
     }
 
-    /// A connection to the server.
+    /// Returns a connection to the server.
     pub(super) fn open(self: &Arc<Self>) -> (Breakable, Breakable) {
         let mut record = self.record.lock();
         let number = record.opened.len();

@@ -1,3 +1,5 @@
+//! The plan of a run with a supervisor: the connections, the orders and the calls.
+
 use std::fmt;
 use std::time::Duration;
 
@@ -6,30 +8,30 @@ use mgp_types::Revision;
 
 use crate::rng::Rng;
 
-/// How each connection to a server goes, and what is ordered and called meanwhile.
+/// The course of each connection to a server, with the orders and calls meanwhile.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
     pub(super) seed: u64,
     pub(super) era: Revision,
     pub(super) restarts: RestartSettings,
-    /// One connection after the other; further ones go well.
+    /// The connections in order; further ones go well.
     pub(super) lives: Vec<Life>,
     pub(super) steps: Vec<(Duration, Step)>,
     /// Whether the server is restarted in the end, until it goes well.
     pub(super) ends_well: bool,
 }
 
-/// How one connection goes.
+/// The course of one connection.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Life {
     pub(super) greeting: Reception,
     pub(super) listing: Reception,
     pub(super) death: Option<(Duration, Death)>,
-    /// How long a call takes; `None` for ever.
+    /// The time that a call takes; `None` for ever.
     pub(super) calls: Option<Duration>,
 }
 
-/// What becomes of the first requests.
+/// The treatment of the first requests.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Reception {
     Well(Duration),
@@ -39,13 +41,13 @@ pub(super) enum Reception {
     Crash,
 }
 
-/// How a connection ends, after its first requests.
+/// The end of a connection, after its first requests.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Death {
     Crash,
     /// The server says nothing more, and is there.
     CloseWrites,
-    /// It answers nothing more.
+    /// The connection answers nothing more.
     Hangs,
     /// A line that does not end.
     Garbles,
@@ -97,7 +99,7 @@ impl Life {
         }
     }
 
-    /// One in which nothing happens.
+    /// Returns a life in which nothing happens.
     pub(super) const fn long() -> Self {
         let well = Reception::Well(Duration::ZERO);
         Self { greeting: well, listing: well, death: None, calls: Some(Duration::ZERO) }

@@ -1,3 +1,5 @@
+//! The agreement with a server, and the members of `_meta` that follow from it.
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -7,7 +9,7 @@ use mgp_types::{Object, RawJson, Request, Revision, Session, Severity};
 
 use super::relay::{Relay, undescribe};
 
-/// What was agreed with the server, as it stands now; empty until the handshake is done. Clones share it.
+/// The current agreement with the server; empty until the handshake is done. Clones share it.
 #[derive(Clone, Default)]
 pub struct Agreement(Arc<ArcSwapOption<Agreed>>);
 
@@ -16,11 +18,11 @@ pub struct Agreement(Arc<ArcSwapOption<Agreed>>);
 pub(super) struct Agreed {
     pub(super) session: Arc<Session>,
     pub(super) instructions: Option<Arc<str>>,
-    /// What each request says about itself, in the era without sessions.
+    /// The members that each request carries about the client, in the era without sessions.
     pub(super) stamp: Option<Stamp>,
-    /// What is said about the clients behind the requests, for a gateway.
+    /// The translation of the clients behind the requests, for a gateway.
     pub(super) relay: Option<Arc<Relay>>,
-    /// Counts the handshakes, so that a lost session is opened again by one of those who notice.
+    /// The number of handshakes so far, so that only one of the callers that notice a lost session opens it again.
     pub(super) generation: u64,
 }
 
@@ -33,33 +35,33 @@ pub(super) struct Stamp {
 }
 
 impl Agreement {
-    /// The session.
+    /// Returns the session.
     pub fn session(&self) -> Option<Arc<Session>> {
         self.load().as_ref().map(|agreed| agreed.session.clone())
     }
 
-    /// The revision that is spoken.
+    /// Returns the revision that is spoken.
     pub fn revision(&self) -> Option<Revision> {
         self.load().as_ref().map(|agreed| agreed.session.revision)
     }
 
-    /// The server's name and version, for display only, if it told.
+    /// Returns the server's name and version, for display only; `None` if the server did not send them.
     pub fn server_info(&self) -> Option<RawJson> {
         self.load().as_ref().and_then(|agreed| agreed.session.peer.clone())
     }
 
-    /// What the server can do.
+    /// Returns the capabilities of the server.
     pub fn capabilities(&self) -> Object {
         self.load().as_ref().map(|agreed| agreed.session.capabilities.clone()).unwrap_or_default()
     }
 
-    /// How to use the server, for a model.
+    /// Returns the instructions for use of the server, for a model.
     pub fn instructions(&self) -> Option<Arc<str>> {
         self.load().as_ref().and_then(|agreed| agreed.instructions.clone())
     }
 
-    /// Asks for log messages with each request from now on, in the era without sessions; in the other this
-    /// is what `logging/setLevel` does, and nothing happens here.
+    /// Asks for log messages with each request from now on, in the era without sessions. In the era with sessions
+    /// `logging/setLevel` does that, and this function has no effect.
     pub fn set_log_level(&self, level: Option<Severity>) {
         self.0.rcu(|agreed| {
             let mut agreed = agreed.as_deref().cloned()?;
@@ -70,7 +72,7 @@ impl Agreement {
         });
     }
 
-    /// What a request meets here that takes several rounds.
+    /// Returns the party that answers the questions of the server to this request.
     pub(crate) fn rounds_of(&self, request: &Request) -> Rounds {
         let guard = self.load();
         let Some(agreed) = &*guard else { return Rounds::None };
@@ -98,12 +100,12 @@ impl fmt::Debug for Agreement {
     }
 }
 
-/// Who goes through the rounds of a request that the server answers with questions.
+/// The party that goes through the rounds of a request that the server answers with questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rounds {
-    /// Nobody: questions are requests.
+    /// No party: questions are requests.
     None,
-    /// Nobody, though the caller would: a request that goes on with earlier rounds is not for this server.
+    /// No party, though the caller wants to: the request continues rounds that this server does not know.
     Unknown,
     /// This side.
     Ours,
@@ -112,7 +114,7 @@ pub(crate) enum Rounds {
 }
 
 impl Agreed {
-    /// Makes `request` what the server is to get.
+    /// Rewrites `request` into the form that the server gets.
     pub(super) fn prepare(&self, request: &mut Request) {
         match (&self.stamp, &self.relay, self.caller(request)) {
             (Some(stamp), Some(relay), Some(caller)) => {
@@ -125,7 +127,7 @@ impl Agreed {
         request.context.session = Some(self.session.clone());
     }
 
-    /// The session of the client behind `request`, where requests are relayed.
+    /// Returns the session of the client behind `request`, where requests are relayed.
     fn caller<'a>(&self, request: &'a Request) -> Option<&'a Arc<Session>> {
         self.relay.as_ref()?;
         request.context.session.as_ref().filter(|session| !Arc::ptr_eq(session, &self.session))
@@ -134,7 +136,7 @@ impl Agreed {
 
 impl Stamp {
     pub(super) fn new(revision: Revision, info: RawJson, capabilities: &Object) -> Self {
-        // A revision is written as it is: it holds nothing that JSON escapes.
+        // A revision is written as it is, because it has no character that JSON escapes.
         let version = RawJson::from_value(revision.as_str()).unwrap_or_else(|_| RawJson::null());
         let members = vec![
             (key::PROTOCOL_VERSION, version),
@@ -179,7 +181,8 @@ impl Stamp {
         params.set("_meta", meta);
     }
 
-    /// Puts the members into the `_meta` of `params`, with these of the client behind the request.
+    /// Puts the members into the `_meta` of `params`, with the capabilities and the log level of the client behind the
+    /// request.
     fn apply_for(&self, capabilities: RawJson, level: Option<Severity>, params: &mut Object) {
         let own = params.get("_meta").and_then(|meta| Object::from_raw(&meta).ok());
         let mut meta = own.unwrap_or_default();

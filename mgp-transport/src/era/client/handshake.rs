@@ -25,7 +25,7 @@ pub(super) struct Handshake<'a, W> {
 }
 
 impl<W: RpcService> Handshake<'_, W> {
-    /// Finds out which era the server lives in, and opens a session where there are sessions.
+    /// Finds out the era of the server, and opens a session where there are sessions.
     pub(super) async fn run(mut self) -> Result<Agreed, Error> {
         let modes = (self.identity.stateless_revision(), self.identity.session_revision());
         let mode = match (self.options.mode, modes) {
@@ -41,7 +41,7 @@ impl<W: RpcService> Handshake<'_, W> {
         }
     }
 
-    /// Opens a session again on a wire whose server has lost it, or finds out about the server again.
+    /// Opens a session again on a wire whose server has lost it, or asks a stateless server again for its versions.
     pub(super) async fn renew(mut self, era: Era) -> Result<Agreed, Error> {
         match era {
             Era::Session => self.open_session().await,
@@ -53,7 +53,7 @@ impl<W: RpcService> Handshake<'_, W> {
         if self.recall() == Some(Era::Session) {
             match self.open_session().await {
                 Err(error) if error.origin() != Origin::Connection => {
-                    tracing::debug!(%error, "the server is no longer what it was; asking again");
+                    tracing::debug!(%error, "the server changed its protocol; asking again");
                     self.forget();
                 }
                 outcome => return outcome,
@@ -66,17 +66,17 @@ impl<W: RpcService> Handshake<'_, W> {
             Err(error) if error.code() == code::UNSUPPORTED_PROTOCOL_VERSION => error,
             outcome => return outcome,
         };
-        // It knows no sessions, so the probe was misunderstood or came too early.
+        // The server knows no sessions, so the probe was misunderstood or came too early.
         self.probe().await?.ok_or(error)
     }
 
-    /// Asks the server what it is; `None` if it is not of the era without sessions.
+    /// Asks the server for its description; returns `None` if the server is not of the era without sessions.
     async fn probe(&mut self) -> Result<Option<Agreed>, Error> {
         let Some(mut revision) = self.identity.stateless_revision() else { return Ok(None) };
         for attempt in 0..2 {
             let outcome = self.ask(revision).await;
             if let Err(error) = &outcome {
-                tracing::debug!(%error, "the server refuses to say what it is");
+                tracing::debug!(%error, "the server refuses `server/discover`");
             }
             match judge(outcome, self.identity, self.options.kind) {
                 Verdict::Stateless(description) => return self.stateless(description).map(Some),
@@ -88,7 +88,7 @@ impl<W: RpcService> Handshake<'_, W> {
         Ok(None)
     }
 
-    /// Asks the server what it is, when it has to be of the era without sessions.
+    /// Asks the server for its description, when it has to be of the era without sessions.
     async fn discover(&mut self) -> Result<Agreed, Error> {
         let Some(mut revision) = self.identity.stateless_revision() else {
             return Err(Error::invalid_params("the client speaks no protocol version without sessions"));
@@ -106,7 +106,7 @@ impl<W: RpcService> Handshake<'_, W> {
                 Verdict::Fail(error) => return Err(error),
                 Verdict::Retry(_) | Verdict::Session => {
                     return match error {
-                        // Whether a server describes itself or not, it can serve requests that stand alone.
+                        // A server that does not describe itself can still serve requests that stand alone.
                         Some(error) if error.code() == code::METHOD_NOT_FOUND => {
                             match undescribed(self.identity) {
                                 Some(description) => self.stateless(description),
@@ -141,7 +141,7 @@ impl<W: RpcService> Handshake<'_, W> {
         self.agree(description, Some(stamp))
     }
 
-    /// Opens a session. A server that names other versions is asked once more for one of those.
+    /// Opens a session. A server that names other versions gets a second request with one of those.
     async fn open_session(&mut self) -> Result<Agreed, Error> {
         let Some(newest) = self.identity.session_revision() else {
             return Err(Error::invalid_params("the client speaks no protocol version with sessions"));
@@ -180,7 +180,7 @@ impl<W: RpcService> Handshake<'_, W> {
     }
 
     fn read_session(&self, response: &Response) -> Result<Description, Error> {
-        let malformed = || Error::misbehaved("the answer to `initialize` is not one");
+        let malformed = || Error::misbehaved("the answer to `initialize` is malformed");
         let result = Object::from_raw(&response.to_raw()).map_err(|_| malformed())?;
         let version = result.text("protocolVersion").ok_or_else(malformed)?;
         //= mcp 2024-11-05 lifecycle
@@ -244,7 +244,7 @@ impl<W: RpcService> Handshake<'_, W> {
     }
 }
 
-/// What both sides have of MGP. A malformed offer is none.
+/// Returns the extensions of MGP that both sides have. A malformed offer counts as none.
 fn agree_on_mgp(ours: &Offer, capabilities: &Object) -> Option<Negotiated> {
     match Offer::read(capabilities) {
         Ok(theirs) => Negotiated::agree(ours, &theirs?),

@@ -1,8 +1,11 @@
+//! The identity of a client, which it sends in a handshake or with each request.
+
 use mgp_types::mcp::{ClientCapabilities, ForRevision, Implementation};
 use mgp_types::mgp::{Form, Offer};
 use mgp_types::{Error, Object, RawJson, Revision};
 
-/// Who the client is and what it offers: what it says in a handshake, or with each request.
+/// The identity of a client: its name, its capabilities and its offer, as it sends them in a handshake or with each
+/// request.
 #[derive(Debug, Clone)]
 pub struct ClientIdentity {
     info: Implementation,
@@ -13,21 +16,21 @@ pub struct ClientIdentity {
 }
 
 impl ClientIdentity {
-    /// A client without capabilities that speaks every revision.
+    /// Creates the identity of a client without capabilities that speaks every revision.
     pub fn new(info: Implementation) -> Self {
         let revisions = Revision::ALL.to_vec();
         Self { info, capabilities: Object::new(), offer: None, revisions, required: Vec::new() }
     }
 
-    /// Sets what the client can do, as the newest revision writes it; what older ones lack is left out for
-    /// them. The offer of MGP is not part of it.
+    /// Sets the capabilities of the client, in the form of the newest revision; members that older revisions lack are
+    /// left out for them. The offer of MGP is set apart.
     #[must_use]
     pub fn with_capabilities(mut self, capabilities: Object) -> Self {
         self.capabilities = capabilities;
         self
     }
 
-    /// Sets what the client offers of MGP.
+    /// Sets the client's offer of MGP.
     #[must_use]
     pub fn with_offer(mut self, offer: Offer) -> Self {
         self.offer = Some(offer);
@@ -41,29 +44,29 @@ impl ClientIdentity {
         self
     }
 
-    /// Sets capabilities that a server must have, or the client does not talk to it.
+    /// Sets the capabilities that a server must have; the client refuses to talk to any other.
     #[must_use]
     pub fn with_required(mut self, capabilities: impl IntoIterator<Item = impl Into<Box<str>>>) -> Self {
         self.required = capabilities.into_iter().map(Into::into).collect();
         self
     }
 
-    /// What the client offers of MGP.
+    /// Returns the client's offer of MGP.
     pub fn offer(&self) -> Option<&Offer> {
         self.offer.as_ref()
     }
 
-    /// The revisions that the client speaks, preferred ones first.
+    /// Returns the revisions that the client speaks, preferred ones first.
     pub fn revisions(&self) -> &[Revision] {
         &self.revisions
     }
 
-    /// The preferred revision with sessions.
+    /// Returns the preferred revision with sessions.
     pub(super) fn session_revision(&self) -> Option<Revision> {
         self.revisions.iter().copied().find(|revision| !revision.is_stateless())
     }
 
-    /// The preferred revision without sessions.
+    /// Returns the preferred revision without sessions.
     pub(super) fn stateless_revision(&self) -> Option<Revision> {
         self.revisions.iter().copied().find(|revision| revision.is_stateless())
     }
@@ -72,15 +75,15 @@ impl ClientIdentity {
         self.revisions.iter().copied().find(|revision| revision.as_str() == version)
     }
 
-    /// The client's name and version as `revision` writes it.
+    /// Returns the client's name and version as `revision` writes them.
     pub(super) fn info(&self, revision: Revision) -> Result<RawJson, Error> {
         RawJson::from_value(&self.info.clone().for_revision(revision))
             .map_err(|error| Error::internal("the client's name cannot be written").with_source(error))
     }
 
-    /// The capabilities as `revision` writes them, with the offer of MGP among them.
+    /// Returns the capabilities as `revision` writes them, with the offer of MGP among them.
     pub(super) fn capabilities(&self, revision: Revision) -> Object {
-        // Capabilities that do not read as such are not ours to judge: they go out as they were given.
+        // Capabilities that cannot be read as such go out as they were given.
         let typed = self.capabilities.to::<ClientCapabilities>().ok();
         let fitted = typed.and_then(|typed| Object::from_value(&typed.for_revision(revision)).ok());
         let mut capabilities = fitted.unwrap_or_else(|| self.capabilities.clone());
@@ -91,7 +94,7 @@ impl ClientIdentity {
         capabilities
     }
 
-    /// Whether the server can do all that it has to.
+    /// Checks that the server has all required capabilities.
     pub(super) fn check(&self, capabilities: &Object) -> Result<(), Error> {
         let missing: Vec<&str> =
             self.required.iter().map(|name| &**name).filter(|name| !capabilities.contains(name)).collect();

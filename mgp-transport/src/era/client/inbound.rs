@@ -1,3 +1,5 @@
+//! The layer in front of the service that answers the server: it writes the session.
+
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -8,11 +10,11 @@ use tower_service::Service;
 
 use super::Agreement;
 
-/// Puts the session on what the server sends to the client, and answers `ping`.
+/// Puts the session on the server's requests to the client, and answers `ping`.
 ///
-/// Sits right behind the connection, in front of everything else that answers the server. Writes
-/// `context.session`; while the handshake goes on the slot stays empty, so that nothing has to be queued:
-/// a layer that needs the session refuses, others go on. Never refuses, allocates nothing.
+/// The layer sits right behind the connection, in front of all others that answer the server. The layer writes
+/// `context.session`; during the handshake the slot stays empty, so that no request has to be queued: a layer that
+/// needs the session refuses, others go on. The layer never refuses and allocates nothing.
 #[derive(Debug, Clone)]
 pub struct ClientInbound<S> {
     inner: S,
@@ -20,17 +22,17 @@ pub struct ClientInbound<S> {
 }
 
 impl<S> ClientInbound<S> {
-    /// Puts the session of `agreement` on what goes to `inner`.
+    /// Creates the layer that puts the session of `agreement` on requests to `inner`.
     pub fn new(inner: S, agreement: Agreement) -> Self {
         Self { inner, agreement }
     }
 
-    /// The service behind.
+    /// Returns the service behind.
     pub fn get_ref(&self) -> &S {
         &self.inner
     }
 
-    /// The service behind.
+    /// Returns the service behind.
     pub fn into_inner(self) -> S {
         self.inner
     }
@@ -55,7 +57,7 @@ impl<S: RpcService> Service<Request> for ClientInbound<S> {
 }
 
 pin_project! {
-    /// The answer of [`ClientInbound`].
+    /// The future of [`ClientInbound`].
     #[derive(Debug)]
     pub struct InboundFuture<F> {
         #[pin]

@@ -1,18 +1,20 @@
+//! The memory of the eras in which servers live.
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-/// Remembers in which era each server lives, so that it is asked only once. Clones share what they know.
+/// Remembers the era of each server, so that each is asked only once. Clones share the memory.
 ///
-/// Bounded: with too many servers the one that was learned first is forgotten.
+/// The memory is bounded: with too many servers, the one that was learned first is forgotten.
 #[derive(Debug, Clone, Default)]
 pub struct EraMemory(Arc<Mutex<Servers>>);
 
-/// By name, the one learned first in front.
+/// The servers by name, the one learned first in front.
 type Servers = VecDeque<(Box<str>, Era)>;
 
-/// The era a server lives in.
+/// The eras of servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "there are two")]
 pub enum Era {
@@ -22,13 +24,15 @@ pub enum Era {
     Stateless,
 }
 
+const MAX_SERVERS: usize = 256;
+
 impl EraMemory {
-    /// A memory without entries.
+    /// Creates a memory without entries.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The era of the server called `key`.
+    /// Returns the era of the server called `key`.
     pub fn recall(&self, key: &str) -> Option<Era> {
         self.0.lock().iter().find(|(known, _)| &**known == key).map(|(_, era)| *era)
     }
@@ -51,8 +55,6 @@ impl EraMemory {
         self.0.lock().retain(|(known, _)| &**known != key);
     }
 }
-
-const MAX_SERVERS: usize = 256;
 
 #[cfg(test)]
 mod tests {

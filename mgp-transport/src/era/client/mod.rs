@@ -1,7 +1,6 @@
-//! The client's side of both eras: which one the server lives in, and what each request says in it.
+//! The client's side of both eras: finding the era of a server, and writing requests for it.
 
 mod agreement;
-mod future;
 mod handshake;
 mod identity;
 mod inbound;
@@ -9,7 +8,6 @@ mod memory;
 mod options;
 mod relay;
 mod service;
-mod standing;
 mod verdict;
 
 #[cfg(test)]
@@ -17,10 +15,9 @@ mod tests;
 
 pub use self::agreement::Agreement;
 pub(crate) use self::agreement::Rounds;
-pub use self::future::EraFuture;
 pub use self::identity::ClientIdentity;
 pub use self::inbound::{ClientInbound, InboundFuture};
 pub use self::memory::{Era, EraMemory};
 pub use self::options::{EraMode, EraOptions, WireKind};
-pub use self::service::ClientEra;
+pub use self::service::{ClientEra, EraFuture};
 pub use self::verdict::{ProbeEndedConnection, UnsupportedVersion};

@@ -1,23 +1,25 @@
+//! The options by which a client finds the era of a server.
+
 use std::time::Duration;
 
 use mgp_types::Error;
 
 use super::{Agreement, EraMemory};
 
-/// Which era the client looks for.
+/// The era that the client looks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum EraMode {
-    /// Asks the server, and falls back to a session.
+    /// The client asks the server, and falls back to a session.
     #[default]
     Auto,
-    /// A session, without asking.
+    /// The client opens a session without asking.
     Session,
-    /// Requests that stand alone, or nothing.
+    /// The client sends requests that stand alone, or none.
     Stateless,
 }
 
-/// What carries the messages: the answer to a probe reads differently.
+/// The kind of wire, which decides how the answer to a probe is read.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub enum WireKind {
@@ -26,9 +28,9 @@ pub enum WireKind {
     Stream,
     /// HTTP, whose status tells more than the JSON-RPC error.
     Http {
-        /// The HTTP status behind an error.
+        /// The function that returns the HTTP status behind an error.
         status: fn(&Error) -> Option<u16>,
-        /// Whether an error says that the server has lost the session.
+        /// The function that tells whether an error means that the server has lost the session.
         session_lost: fn(&Error) -> bool,
     },
 }
@@ -41,7 +43,7 @@ impl WireKind {
         }
     }
 
-    /// Whether the server can lose a session while the wire stays.
+    /// Returns whether the server can lose a session while the wire stays.
     pub(super) fn has_sessions(self) -> bool {
         matches!(self, Self::Http { .. })
     }
@@ -54,7 +56,7 @@ impl WireKind {
     }
 }
 
-/// How the era is chosen.
+/// The options by which the era is chosen.
 #[derive(Debug, Clone)]
 pub struct EraOptions {
     pub(super) mode: EraMode,
@@ -65,8 +67,10 @@ pub struct EraOptions {
     pub(super) relay: bool,
 }
 
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+
 impl EraOptions {
-    /// The usual ones for a byte stream.
+    /// Returns the usual options for a byte stream.
     pub fn new() -> Self {
         Self {
             mode: EraMode::Auto,
@@ -78,49 +82,48 @@ impl EraOptions {
         }
     }
 
-    /// Sets which era is looked for.
+    /// Sets the era that the client looks for.
     #[must_use]
     pub fn with_mode(mut self, mode: EraMode) -> Self {
         self.mode = mode;
         self
     }
 
-    /// Sets what carries the messages.
+    /// Sets the kind of wire.
     #[must_use]
     pub fn with_wire_kind(mut self, kind: WireKind) -> Self {
         self.kind = kind;
         self
     }
 
-    /// Sets how long the server may take to answer each request of the handshake. Default: 10 s.
+    /// Sets the time that the server has to answer each request of the handshake. Default: 10 s.
     #[must_use]
     pub fn with_handshake_timeout(mut self, timeout: Duration) -> Self {
         self.handshake_timeout = timeout;
         self
     }
 
-    /// Remembers the era of the server called `key`, and does not ask again.
+    /// Remembers the era of the server called `key` in `memory`, so that it is asked once.
     #[must_use]
     pub fn with_memory(mut self, memory: EraMemory, key: impl Into<Box<str>>) -> Self {
         self.memory = Some((memory, key.into()));
         self
     }
 
-    /// Sets where the outcome is kept, so that others can look at it: see
-    /// [`ClientInbound`](super::ClientInbound).
+    /// Sets the place of the agreement, so that other parts can read it: see [`ClientInbound`](super::ClientInbound).
     #[must_use]
     pub fn with_agreement(mut self, agreement: Agreement) -> Self {
         self.agreement = agreement;
         self
     }
 
-    /// Makes the client a gateway's: a request that comes with the session of another client, in
-    /// `context.session`, is relayed.
+    /// Makes the client a gateway's: a request that comes with the session of another client, in `context.session`, is
+    /// relayed.
     ///
-    /// A server without sessions is told what that client can do, and which log messages it wants. What is said of
-    /// MGP, and the name, stay the gateway's. A server with sessions is not told what a request without one says about
-    /// its client. All other metadata stays as it is. A client that asks in rounds itself gets the server's questions
-    /// as results, as the server wrote them.
+    /// A server without sessions gets the capabilities and the wanted log messages of that client. The offer of MGP and
+    /// the name stay the gateway's. For a server with sessions, the members in which a request without a session
+    /// describes its client are removed. All other metadata stays. A client that handles rounds itself gets the
+    /// server's questions as results, as the server wrote them.
     #[must_use]
     pub fn with_relay(mut self) -> Self {
         self.relay = true;
@@ -133,5 +136,3 @@ impl Default for EraOptions {
         Self::new()
     }
 }
-
-const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);

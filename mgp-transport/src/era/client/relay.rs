@@ -1,3 +1,5 @@
+//! The translation of a gateway's clients for a server without sessions.
+
 use std::sync::{Arc, Weak};
 
 use mgp_types::mcp::meta::key;
@@ -7,13 +9,14 @@ use mgp_types::{Object, RawJson, Revision, Session};
 
 use crate::lately::Lately;
 
-/// What a gateway says to a server without sessions about the client behind a request: the capabilities are those of
-/// the client, what is offered of MGP is the gateway's own.
+/// A gateway's descriptions of the clients behind its requests, for a server without sessions: the capabilities are
+/// those of the client, the offer of MGP is the gateway's own.
 #[derive(Debug)]
 pub(super) struct Relay {
     revision: Revision,
     offer: Option<Offer>,
-    /// Most clients describe themselves in the same words each time, and then their session is the same.
+    /// The translations made lately. Most clients describe themselves in the same words each time, and then their
+    /// session is the same.
     translations: Lately<(Weak<Session>, RawJson)>,
 }
 
@@ -22,10 +25,10 @@ impl Relay {
         Self { revision, offer, translations: Lately::default() }
     }
 
-    /// The capabilities of `caller` as the server is to see them.
+    /// Returns the capabilities of `caller` in the form that the server gets.
     pub(super) fn capabilities(&self, caller: &Arc<Session>) -> RawJson {
         let session = Arc::as_ptr(caller);
-        // A weak pointer keeps the place in memory taken, so no other session can be at it.
+        // A weak pointer keeps the address in use, so no other session can have it.
         if let Some((of, capabilities)) = self.translations.get(session).as_deref()
             && std::ptr::eq(of.as_ptr(), session)
         {
@@ -40,7 +43,7 @@ impl Relay {
         let typed = theirs.to::<ClientCapabilities>().ok();
         let fitted = typed.and_then(|typed| Object::from_value(&typed.for_revision(self.revision)).ok());
         let mut capabilities = fitted.unwrap_or_else(|| theirs.clone());
-        // What the client has agreed on about MGP it has agreed on with the gateway.
+        // The client has agreed on MGP with the gateway and not with the server.
         capabilities.remove(LEGACY_MEMBER);
         for (around, name) in [("extensions", EXTENSION_ID), ("experimental", LEGACY_MEMBER)] {
             let inside = capabilities.get(around).and_then(|raw| Object::from_raw(&raw).ok());
@@ -56,8 +59,8 @@ impl Relay {
     }
 }
 
-/// Takes out of `params` what a request without a session says about its client: the server has sessions, and was
-/// told about the gateway. All other metadata stays.
+/// Removes from `params` the members in which a request without a session describes its client: the server has
+/// sessions, and knows the gateway. All other metadata stays.
 pub(super) fn undescribe(params: &mut Object) {
     let Some(mut meta) = params.get("_meta").and_then(|meta| Object::from_raw(&meta).ok()) else { return };
     let mut described = false;

@@ -1,52 +1,58 @@
-use std::fmt;
-use std::sync::{Arc, Weak};
-use std::task::{Context, Poll};
+//! The client's era layer: it writes requests in the era of the server, and renews lost sessions.
 
-use mgp_types::{BoxFuture, Error, Kind, Outbox, OutboxPort, Request, Response, RpcService, StreamId, code};
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Weak};
+use std::task::{Context, Poll, ready};
+
+use mgp_types::{
+    BoxFuture, Error, Kind, Method, Outbox, OutboxPort, Request, Response, RpcService, StreamId, code,
+};
 use parking_lot::Mutex;
+use pin_project_lite::pin_project;
 use tower_service::Service;
 
 use super::agreement::Agreed;
-use super::future::Replay;
 use super::handshake::Handshake;
-use super::standing::Standing;
-use super::{Agreement, ClientIdentity, Era, EraFuture, EraOptions};
+use super::{Agreement, ClientIdentity, Era, EraOptions};
 
-/// Speaks to a server in the era the server lives in.
+/// Speaks to a server in the era of the server.
 ///
-/// Sits right above the wire. Writes `context.session` of every request, and in the era without sessions
-/// what each request says about itself; a gateway's reads there whose request it is, see
-/// [`EraOptions::with_relay`]. A session that the server has lost is opened again, once and for
-/// all callers, with the log level and the subscriptions of the old one, and the call is sent again; the same goes for a server that has changed its versions.
-/// Allocates for the metadata only. Dropping a call drops it on the wire.
+/// The layer sits right above the wire. The layer writes `context.session` of every request and, in the era without
+/// sessions, the members in which a request describes its client; a gateway's layer reads there which client the
+/// request comes from, see [`EraOptions::with_relay`]. A session that the server has lost is opened again, once for all
+/// callers, with the log level and the subscriptions of the old one, and the call is sent again; the same holds for a
+/// server that has changed its versions. The layer allocates for the metadata only. Dropping a call drops it on the
+/// wire.
 pub struct ClientEra<W> {
     wire: W,
     shared: Arc<Shared<W>>,
 }
 
-/// What the clones of one [`ClientEra`] share.
+/// The state that the clones of one [`ClientEra`] share.
 pub(super) struct Shared<W> {
-    /// The wire to make further ones from. Also what the session's outbox leads to.
+    /// The wire from which further ones are made; the session's outbox leads to it, too.
     port: Arc<WirePort<W>>,
     pub(super) agreement: Agreement,
     identity: ClientIdentity,
     options: EraOptions,
     pub(super) standing: Standing,
-    /// Held while a handshake goes on, so that there is one at a time.
+    /// The lock of the handshake, so that there is one at a time.
     renewing: tokio::sync::Mutex<()>,
 }
 
 impl<W: RpcService> ClientEra<W> {
-    /// Finds out which era the server lives in, and opens a session where there are sessions.
+    /// Finds out the era of the server, and opens a session where there are sessions.
     ///
     /// # Errors
     /// The server does not answer in time, the two sides have no version in common
-    /// ([`UnsupportedVersion`](super::UnsupportedVersion)), the server lacks a capability the client needs,
-    /// the question ended the connection ([`ProbeEndedConnection`](super::ProbeEndedConnection)), or the
-    /// connection is lost. Nothing more is sent then, and the wire is to be dropped.
+    /// ([`UnsupportedVersion`](super::UnsupportedVersion)), the server lacks a capability that the client needs, the
+    /// probe ended the connection ([`ProbeEndedConnection`](super::ProbeEndedConnection)), or the connection is lost.
+    /// No more requests are sent then, and the caller drops the wire.
     ///
     /// # Cancel safety
-    /// The handshake cannot be resumed; a wire whose handshake was dropped is to be dropped too.
+    /// The handshake cannot be resumed; the caller drops a wire whose handshake was dropped.
     pub async fn negotiate(wire: W, identity: ClientIdentity, options: EraOptions) -> Result<Self, Error> {
         let port =
             Arc::new(WirePort { wire: Mutex::new(wire.clone()), agreement: options.agreement.clone() });
@@ -63,30 +69,30 @@ impl<W: RpcService> ClientEra<W> {
         Ok(Self { wire, shared: Arc::new(shared) })
     }
 
-    /// What was agreed with the server, as it stands now.
+    /// Returns the current agreement with the server.
     pub fn agreement(&self) -> &Agreement {
         &self.shared.agreement
     }
 
-    /// The wire.
+    /// Returns the wire.
     pub fn get_ref(&self) -> &W {
         &self.wire
     }
 
-    /// The session.
+    /// Returns the session.
     pub fn session(&self) -> Option<Arc<mgp_types::Session>> {
         self.agreement().session()
     }
 }
 
 impl<W: RpcService> Shared<W> {
-    /// Whether another handshake may mend what `error` says.
+    /// Returns whether another handshake may remove the cause of `error`.
     pub(super) fn can_renew(&self, error: &Error, agreed: &Agreed) -> bool {
         self.options.kind.session_lost(error)
             || (agreed.stamp.is_some() && error.code() == code::UNSUPPORTED_PROTOCOL_VERSION)
     }
 
-    /// Agrees with the server once more, unless somebody else did since `generation`.
+    /// Agrees with the server once more, unless another caller did since `generation`.
     pub(super) async fn renew(&self, generation: u64) -> Result<(), Error> {
         let _alone = self.renewing.lock().await;
         let era = match &*self.agreement.load() {
@@ -106,14 +112,14 @@ impl<W: RpcService> Shared<W> {
         if era == Era::Session {
             for request in self.standing.requests() {
                 if let Err(error) = self.again(request).await {
-                    tracing::warn!(%error, "the new session lacks something of the old one");
+                    tracing::warn!(%error, "a request of the old session failed in the new one");
                 }
             }
         }
         Ok(())
     }
 
-    /// Sends a request once more, as it is now to be sent.
+    /// Sends a request once more, written for the new agreement.
     pub(super) async fn again(&self, mut request: Request) -> Result<Response, Error> {
         prepare(&mut request, &self.agreement);
         let mut wire = self.port.wire();
@@ -171,7 +177,7 @@ impl<W> fmt::Debug for ClientEra<W> {
     }
 }
 
-/// A wire to make further ones from.
+/// A wire from which further ones are made.
 struct WirePort<W> {
     wire: Mutex<W>,
     agreement: Agreement,
@@ -183,7 +189,7 @@ impl<W: RpcService> WirePort<W> {
     }
 }
 
-/// The session's way to the server. It does not keep the wire: the wire may keep the session.
+/// The session's way to the server. The layer does not keep the wire alive, because the wire may keep the session.
 struct SessionPort<W>(Weak<WirePort<W>>);
 
 fn outbox<W: RpcService>(port: &Arc<WirePort<W>>) -> Outbox {
@@ -191,12 +197,12 @@ fn outbox<W: RpcService>(port: &Arc<WirePort<W>>) -> Outbox {
 }
 
 impl<W: RpcService> SessionPort<W> {
-    /// Sends a request as the era has it: without sessions it has to describe itself.
+    /// Sends a request in the form of the era: without sessions it has to describe itself.
     async fn send(port: Option<Arc<WirePort<W>>>, mut request: Request) -> Result<Response, Error> {
         let Some(port) = port else { return Err(Error::disconnected("the client is closed")) };
         prepare(&mut request, &port.agreement);
         let mut wire = port.wire();
-        // The wire is not kept by who waits for it.
+        // A waiting caller does not keep the wire alive.
         drop(port);
         std::future::poll_fn(|cx| wire.poll_ready(cx)).await?;
         wire.call(request).await
@@ -212,5 +218,104 @@ impl<W: RpcService> OutboxPort for SessionPort<W> {
 
     fn call(&self, _: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
         Box::pin(Self::send(self.0.upgrade(), request))
+    }
+}
+
+/// The lasting wishes of a session, which are repeated in the next one: the log level and the resources whose changes
+/// matter.
+#[derive(Debug, Default)]
+pub(super) struct Standing(Mutex<Vec<Request>>);
+
+/// The number of requests that are repeated; further ones are not.
+const MOST: usize = 1024;
+
+impl Standing {
+    /// Notes a request that the server has answered.
+    pub(super) fn note(&self, request: &Request) {
+        let sets = request.method == Method::SET_LEVEL || request.method == Method::RESOURCES_SUBSCRIBE;
+        if !sets && request.method != Method::RESOURCES_UNSUBSCRIBE {
+            return;
+        }
+        let mut requests = self.0.lock();
+        requests.retain(|earlier| !replaces(request, earlier));
+        if sets && requests.len() < MOST {
+            // The caller's context, and the message that the request came in, are not kept.
+            let params = mgp_types::Params::from_raw(&request.params.to_raw().detached()).unwrap_or_default();
+            requests.push(Request::new(request.kind, request.method.clone(), params));
+        }
+    }
+
+    /// Returns the requests that make a new session like the old one.
+    pub(super) fn requests(&self) -> Vec<Request> {
+        self.0.lock().clone()
+    }
+}
+
+fn replaces(later: &Request, earlier: &Request) -> bool {
+    let is_level = |request: &Request| request.method == Method::SET_LEVEL;
+    match (is_level(later), is_level(earlier)) {
+        (true, true) => true,
+        (false, false) => later.params.text("uri") == earlier.params.text("uri"),
+        _ => false,
+    }
+}
+
+pin_project! {
+    /// The future of [`ClientEra`](super::ClientEra).
+    pub struct EraFuture<W: RpcService> {
+        #[pin]
+        inner: W::Future,
+        replay: Option<Replay<W>>,
+        again: Option<BoxFuture<'static, Result<Response, Error>>>,
+    }
+}
+
+/// The values that are needed to send a call once more.
+pub(super) struct Replay<W> {
+    pub(super) shared: Arc<Shared<W>>,
+    pub(super) request: Request,
+    pub(super) agreed: Arc<Agreed>,
+}
+
+impl<W: RpcService> EraFuture<W> {
+    pub(super) fn new(inner: W::Future, replay: Option<Replay<W>>) -> Self {
+        Self { inner, replay, again: None }
+    }
+}
+
+impl<W: RpcService> Future for EraFuture<W> {
+    type Output = Result<Response, Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        if this.again.is_none() {
+            let error = match ready!(this.inner.poll(cx)) {
+                Ok(response) => {
+                    if let Some(replay) = this.replay.take() {
+                        replay.shared.standing.note(&replay.request);
+                    }
+                    return Poll::Ready(Ok(response));
+                }
+                Err(error) => error,
+            };
+            let Some(replay) = this.replay.take() else { return Poll::Ready(Err(error)) };
+            if !replay.shared.can_renew(&error, &replay.agreed) {
+                return Poll::Ready(Err(error));
+            }
+            *this.again = Some(Box::pin(async move {
+                replay.shared.renew(replay.agreed.generation).await?;
+                replay.shared.again(replay.request).await
+            }));
+        }
+        match this.again {
+            Some(again) => again.as_mut().poll(cx),
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl<W: RpcService> fmt::Debug for EraFuture<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EraFuture").field("again", &self.again.is_some()).finish_non_exhaustive()
     }
 }

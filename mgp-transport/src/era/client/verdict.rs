@@ -1,4 +1,4 @@
-//! What the answer to a probe says about the server.
+//! The reading of a server's answer to a probe.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use mgp_types::{Error, Object, Origin, RawJson, Response, Revision, code};
 
 use super::{ClientIdentity, WireKind};
 
-/// What a server says about itself, in either era.
+/// The description of a server about itself, in either era.
 pub(super) struct Description {
     pub(super) revision: Revision,
     pub(super) info: Option<RawJson>,
@@ -15,46 +15,46 @@ pub(super) struct Description {
     pub(super) instructions: Option<Arc<str>>,
 }
 
-/// What the answer to `server/discover` says.
+/// The conclusion from the answer to `server/discover`.
 pub(super) enum Verdict {
     /// The server serves requests that stand alone.
     Stateless(Description),
     /// The server wants this revision named instead.
     Retry(Revision),
-    /// The server is of the era with sessions, or nothing can be told.
+    /// The server is of the era with sessions, or the answer tells too little.
     Session,
-    /// There is no talking to this server.
+    /// The server cannot be talked to.
     Fail(Error),
 }
 
-/// The server closed the connection because of the question which era it lives in, as some old ones do.
+/// The source of an error: the server closed the connection because of the probe, as some old ones do.
 ///
-/// It is the source of the error. A server that can be started again will answer `initialize`.
+/// A server that can be started again will answer `initialize`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the server closed the connection when it was asked what it is")]
+#[error("the server closed the connection on the request `server/discover`")]
 #[non_exhaustive]
 pub struct ProbeEndedConnection;
 
 impl ProbeEndedConnection {
-    /// Whether `error` says that the probe ended the connection.
+    /// Returns whether `error` means that the probe ended the connection.
     pub fn is_behind(error: &Error) -> bool {
         std::error::Error::source(error).is_some_and(<dyn std::error::Error>::is::<Self>)
     }
 }
 
-/// The two sides have no revision in common; the source of the error.
+/// The source of an error: the two sides have no revision in common.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the server supports {}, this client {}", .server.join(", "), .client.join(", "))]
 #[non_exhaustive]
 pub struct UnsupportedVersion {
-    /// What the server supports, as far as it told.
+    /// The revisions that the server supports, as far as it named them.
     pub server: Vec<String>,
-    /// What the client supports.
+    /// The revisions that the client supports.
     pub client: Vec<String>,
 }
 
 impl UnsupportedVersion {
-    /// The versions behind an error, if it is about versions.
+    /// Returns the versions behind an error, if it is about versions.
     pub fn of(error: &Error) -> Option<&Self> {
         std::error::Error::source(error)?.downcast_ref()
     }
@@ -64,13 +64,13 @@ impl UnsupportedVersion {
         Self { server, client }
     }
 
-    /// The local error that names both.
+    /// Returns the local error that names both.
     pub(super) fn into_error(self) -> Error {
         Error::invalid_params(format!("no common protocol version: {self}")).with_source(self)
     }
 }
 
-/// The versions named in the data of an error about versions.
+/// Returns the versions named in the data of an error about versions.
 pub(super) fn supported_versions(error: &Error) -> Option<Vec<String>> {
     let about_versions = match error.code() {
         code::UNSUPPORTED_PROTOCOL_VERSION => true,
@@ -89,7 +89,7 @@ pub(super) fn judge(outcome: Result<Response, Error>, identity: &ClientIdentity,
     }
 }
 
-/// What a server of the era without sessions says; `None` if the answer is not that of one.
+/// Reads the description of a server of the era without sessions; returns `None` if the answer is not that of one.
 fn described(response: &Response, identity: &ClientIdentity) -> Option<Description> {
     let result = Object::from_raw(&response.to_raw()).ok()?;
     let versions: Vec<String> = result.get("supportedVersions")?.to().ok()?;
@@ -120,10 +120,10 @@ fn refused(error: Error, identity: &ClientIdentity, kind: WireKind) -> Verdict {
         return Verdict::Fail(UnsupportedVersion::new(supported, identity).into_error());
     }
     match (kind.status(&error), error.origin()) {
-        // Authorization says nothing about the era.
+        // Authorization tells nothing about the era.
         (Some(401 | 403), _) => Verdict::Fail(error),
         (Some(status), Origin::Peer) => refused_over_http(status, error, identity),
-        // A server that cannot work now says nothing about the era either.
+        // A server that cannot work now tells nothing about the era either.
         (Some(status), _) => {
             if status < 500 {
                 Verdict::Session
@@ -139,18 +139,18 @@ fn refused(error: Error, identity: &ClientIdentity, kind: WireKind) -> Verdict {
     }
 }
 
-/// Errors that only servers without sessions have.
+/// Judges the errors that only servers without sessions have.
 fn refused_over_http(status: u16, error: Error, identity: &ClientIdentity) -> Verdict {
     match (status, error.code()) {
         (400 | 404, code::HEADER_MISMATCH | code::MISSING_CLIENT_CAPABILITY) => Verdict::Fail(error),
         (400, code::INVALID_PARAMS) if error.message().contains("_meta") => Verdict::Fail(error),
-        // It speaks of methods by status: a server without sessions that does not describe itself.
+        // A server that answers unknown methods by status is one without sessions that does not describe itself.
         (404, code::METHOD_NOT_FOUND) => undescribed(identity).map_or(Verdict::Session, Verdict::Stateless),
         _ => Verdict::Session,
     }
 }
 
-/// A server without sessions of which nothing else is known.
+/// Returns the description of a server without sessions that does not describe itself.
 pub(super) fn undescribed(identity: &ClientIdentity) -> Option<Description> {
     let revision = identity.stateless_revision()?;
     Some(Description { revision, info: None, capabilities: Object::new(), instructions: None })

@@ -1,9 +1,11 @@
+//! The identity of a server, the same on every connection.
+
 use bytes::Bytes;
 use mgp_types::mcp::{self, ForRevision, Implementation, meta::key};
 use mgp_types::mgp::Offer;
 use mgp_types::{CacheHint, Error, Object, RawJson, Revision, Session, json};
 
-/// What a server is on every connection: its name, the revisions it serves, and what of MGP it offers.
+/// The identity of a server on every connection: its name, its revisions, and its offer of MGP.
 #[derive(Debug)]
 pub struct ServerIdentity {
     info: Implementation,
@@ -15,19 +17,19 @@ pub struct ServerIdentity {
     uncached_stamp: Bytes,
 }
 
-/// What a session is offered that asks for a revision the server does not have.
+/// The answer to a client that opens a session with a revision the server does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(clippy::exhaustive_enums, reason = "the specification knows these two answers")]
 pub enum VersionMismatch {
-    /// The newest revision the server has.
+    /// The server offers its newest revision.
     #[default]
     CounterOffer,
-    /// An error that names the revisions the server has.
+    /// The server answers with an error that names its revisions.
     Refuse,
 }
 
 impl ServerIdentity {
-    /// A server with this name that serves every revision and offers nothing of MGP.
+    /// Creates the identity of a server with this name that serves every revision and offers no MGP.
     pub fn new(info: Implementation) -> Self {
         let server_info = RawJson::from_value(&info).unwrap_or_else(|_| RawJson::empty_object());
         let mut stamp = br#""resultType":"complete","_meta":{""#.to_vec();
@@ -64,26 +66,27 @@ impl ServerIdentity {
         self
     }
 
-    /// Answers a request for a revision the server does not have in this way.
+    /// Sets the answer to a request for a revision that the server does not have.
     #[must_use]
     pub fn with_version_mismatch(mut self, mismatch: VersionMismatch) -> Self {
         self.mismatch = mismatch;
         self
     }
 
-    /// Serves only clients that declare these capabilities, like `sampling`; all may ask what it is.
+    /// Serves only clients that declare these capabilities, like `sampling`; any client may ask for the server's
+    /// description.
     #[must_use]
     pub fn with_required(mut self, capabilities: impl IntoIterator<Item = impl Into<Box<str>>>) -> Self {
         self.required = capabilities.into_iter().map(Into::into).collect();
         self
     }
 
-    /// The revisions served, newest first.
+    /// Returns the revisions served, newest first.
     pub fn revisions(&self) -> &[Revision] {
         &self.revisions
     }
 
-    /// What of MGP is offered.
+    /// Returns the offer of MGP.
     pub fn mgp(&self) -> Option<&Offer> {
         self.mgp.as_ref()
     }
@@ -92,10 +95,10 @@ impl ServerIdentity {
         self.mismatch
     }
 
-    /// Whether the client can do all that it has to.
+    /// Checks that the client has all required capabilities.
     ///
     /// # Errors
-    /// -32602, or -32021 where there are no sessions, with what the client did not declare.
+    /// -32602, or -32021 where there are no sessions, with the capabilities that the client did not declare.
     pub(super) fn check(&self, client: &Session) -> Result<(), Error> {
         let required = self.required.iter().map(|name| &**name);
         let missing: Vec<&str> = required.filter(|name| !client.peer_can(&[name])).collect();
@@ -116,23 +119,23 @@ impl ServerIdentity {
         Err(Error::invalid_params(message).with_data(data.to_raw()))
     }
 
-    /// The name and version as `revision` writes them.
+    /// Returns the name and version as `revision` writes them.
     pub(super) fn info(&self, revision: Revision) -> RawJson {
         RawJson::from_value(&self.info.clone().for_revision(revision))
             .unwrap_or_else(|_| RawJson::empty_object())
     }
 
-    /// The revisions that `initialize` may agree on, newest first.
+    /// Returns the revisions that `initialize` may agree on, newest first.
     pub(super) fn session_revisions(&self) -> impl Iterator<Item = Revision> {
         self.revisions.iter().copied().filter(|revision| !revision.is_stateless())
     }
 
-    /// What every stateless result begins with.
+    /// Returns the members that every stateless result begins with.
     pub(super) fn stamp(&self) -> Bytes {
         self.stamp.clone()
     }
 
-    /// What every stateless result begins with that may be kept.
+    /// Returns the members that every stateless result begins with that may be kept.
     pub(super) fn cacheable_stamp(&self, hint: Option<&CacheHint>) -> Bytes {
         let Some(hint) = hint else { return self.uncached_stamp.clone() };
         let mut stamp = self.stamp.to_vec();
@@ -143,7 +146,7 @@ impl ServerIdentity {
         stamp.into()
     }
 
-    /// The cache hint of a result that says nothing itself: nobody keeps it.
+    /// Returns the cache hint of a result without one of its own: nobody keeps it.
     pub(super) fn no_cache() -> CacheHint {
         CacheHint { ttl_ms: 0, scope: mcp::CacheScope::Private }
     }

@@ -1,10 +1,12 @@
+//! The wait for `notifications/initialized`, before which a client is not asked.
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_types::{BoxFuture, Error, Outbox, OutboxPort, Request, Response, StreamId};
 use tokio::sync::watch;
 
-/// Whether the client has ended the opening of the session with `notifications/initialized`.
+/// The signal that the client has ended the opening of the session with `notifications/initialized`.
 #[derive(Debug)]
 pub(super) struct Initialized(watch::Sender<bool>);
 
@@ -19,7 +21,7 @@ impl Initialized {
         self.0.send_replace(true);
     }
 
-    /// An outbox that keeps requests until the client is ready for them.
+    /// Returns an outbox that holds requests until the client is ready for them.
     ///
     //= mcp 2025-11-25 lifecycle
     //# The server SHOULD NOT send requests other than pings and logging before receiving the initialized
@@ -42,6 +44,8 @@ struct Holding {
     initialized: watch::Receiver<bool>,
 }
 
+const PATIENCE: Duration = Duration::from_secs(10);
+
 impl OutboxPort for Holding {
     fn notify(&self, stream: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>> {
         self.port.notify(stream, notification)
@@ -50,11 +54,9 @@ impl OutboxPort for Holding {
     fn call(&self, stream: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
         let mut initialized = self.initialized.clone();
         Box::pin(async move {
-            // Some clients never say that they are ready; after a while they are taken at their deeds.
+            // Some clients never send that they are ready; after a while the server takes them for ready.
             let _ = tokio::time::timeout(PATIENCE, initialized.wait_for(|initialized| *initialized)).await;
             self.port.call(stream, request).await
         })
     }
 }
-
-const PATIENCE: Duration = Duration::from_secs(10);

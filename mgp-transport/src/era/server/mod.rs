@@ -1,4 +1,4 @@
-//! The server's side of the eras.
+//! The server's side of both eras: the layer that opens sessions and reads stateless requests.
 
 mod identity;
 mod initialized;
@@ -19,19 +19,18 @@ pub use self::identity::{ServerIdentity, VersionMismatch};
 use self::session::Opened;
 use self::stateless::Described;
 
-/// Lets a server be one server in both eras. Sits outermost, behind the transport.
+/// Serves both eras with one server. The layer sits outermost, behind the transport.
 ///
-/// Inbound it writes `context.session`: agreed by `initialize` once per connection, or described by each
-/// request's `_meta`. The server behind it answers `server/discover` with its `capabilities` and
-/// `instructions`, and this layer makes the results of `initialize` and `server/discover` from that.
-/// Outbound it adds what the era requires of a result (`resultType`, `serverInfo`, cache hints) or takes it
-/// away, and puts errors in the peer's terms.
+/// Inbound it writes `context.session`: agreed by `initialize` once per connection, or described by each request's
+/// `_meta`. The server behind it answers `server/discover` with its `capabilities` and `instructions`, and this layer
+/// makes the results of `initialize` and `server/discover` from that. Outbound it adds the members that the era
+/// requires of a result (`resultType`, `serverInfo`, cache hints) or removes them, and translates errors for the peer.
 ///
-/// Whatever only MGP has does not leave to a peer that did not negotiate MGP, whoever sends it.
+/// Messages that only MGP has do not leave to a peer that did not negotiate MGP, whichever layer sends them.
 ///
-/// It refuses methods that the era does not have, sessions that were not opened, and requests that do not
-/// describe themselves. It answers `ping`. It does not allocate for a request whose `_meta` is that of the
-/// last one.
+/// The layer refuses methods that the era does not have, sessions that were not opened, and requests that do not
+/// describe themselves. The layer answers `ping`. The layer does not allocate for a request whose `_meta` is that of
+/// the last one.
 #[derive(Debug, Clone)]
 pub struct ServerEra<S> {
     inner: S,
@@ -46,7 +45,7 @@ struct Connection {
 }
 
 impl<S> ServerEra<S> {
-    /// The server `inner` on one connection, whose peer is reached through `outbox`.
+    /// Creates the server `inner` on one connection, whose peer is reached through `outbox`.
     ///
     /// With a closed outbox the connection cannot hold a session, and every request has to describe itself.
     pub fn new(inner: S, identity: Arc<ServerIdentity>, outbox: Outbox) -> Self {
@@ -54,7 +53,7 @@ impl<S> ServerEra<S> {
         Self { inner, identity, connection: Arc::new(connection) }
     }
 
-    /// What the request becomes inside, and what its answer becomes outside.
+    /// Turns the request into its inner form, and returns how its answer is to leave.
     fn admit(&self, request: &mut Request) -> Result<Admitted, Error> {
         let Connection { opened, described } = &*self.connection;
         if !opened.can_open() || described.is_stateless(&request.params) {
@@ -98,7 +97,7 @@ impl Admitted {
     }
 }
 
-/// What is done to the answer on its way out.
+/// The change to the answer on its way out.
 #[derive(Debug, Clone, Copy)]
 enum Outgoing {
     Initialized,

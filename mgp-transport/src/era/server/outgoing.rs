@@ -1,3 +1,5 @@
+//! The changes to results and errors on their way out of a server.
+
 use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
@@ -6,7 +8,7 @@ use mgp_types::{Error, Method, Object, Origin, RawJson, Response, Session, Shape
 
 use super::ServerIdentity;
 
-/// Gives a stateless result what the era requires of it.
+/// Adds the members that the era requires of a stateless result.
 pub(super) fn stamp(mut response: Response, cacheable: bool, identity: &ServerIdentity) -> Response {
     if response.context.shape == Shape::Plain {
         let hint = response.context.cache.take();
@@ -41,7 +43,9 @@ pub(super) fn stamp(mut response: Response, cacheable: bool, identity: &ServerId
     with_result(response, result.to_raw())
 }
 
-/// Takes from a result what sessions do not have.
+static RESULT_TYPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""resultType""#));
+
+/// Removes the members from a result that sessions do not have.
 pub(super) fn strip(response: Response) -> Response {
     if response.context.shape == Shape::Plain || !has(&RESULT_TYPE, &response.result) {
         return response;
@@ -59,8 +63,8 @@ pub(super) fn strip(response: Response) -> Response {
     with_result(response, result.to_raw())
 }
 
-/// The error as the peer is to see it: one that does not speak MGP gets the codes of MCP and no advice.
-/// What another peer answered passes through untouched.
+/// Returns the error in the form for the peer: a peer that does not speak MGP gets the codes of MCP and no advice. The
+/// error of another peer passes through untouched.
 pub(super) fn explain(error: Error, session: &Session) -> Error {
     if session.mgp.is_some() || error.origin() == Origin::Peer {
         return error;
@@ -69,7 +73,7 @@ pub(super) fn explain(error: Error, session: &Session) -> Error {
     error.with_code(plain).without_recovery()
 }
 
-/// Whether results of the method may be kept by whoever gets them.
+/// Returns whether a client may cache the results of the method.
 pub(super) fn is_cacheable(method: &Method) -> bool {
     matches!(
         method.as_str(),
@@ -82,8 +86,16 @@ pub(super) fn is_cacheable(method: &Method) -> bool {
     )
 }
 
-/// The members of a result behind its type, if it begins with that of a complete one and has nothing else that sessions
-/// do not have. Whatever may be such a member, also in a part of the result or spelled with escapes, is taken for one.
+static TTL: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""ttlMs""#));
+
+static CACHE_SCOPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""cacheScope""#));
+
+/// The beginning of the escape of a letter.
+static ESCAPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r"\u"));
+
+/// Returns the members of a result behind its type, if the result begins with that of a complete one and has no other
+/// member that sessions lack. A text that may be such a member, also in a part of the result or spelled with escapes,
+/// counts as one.
 fn behind_complete(result: &RawJson) -> Option<&[u8]> {
     let members = result.as_bytes().strip_prefix(br#"{"resultType":"complete","#)?;
     let is_plain = [&TTL, &CACHE_SCOPE, &ESCAPE].iter().all(|name| !has(name, result));
@@ -93,15 +105,6 @@ fn behind_complete(result: &RawJson) -> Option<&[u8]> {
 fn has(name: &Finder<'_>, result: &RawJson) -> bool {
     name.find(result.as_bytes()).is_some()
 }
-
-static RESULT_TYPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""resultType""#));
-
-static TTL: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""ttlMs""#));
-
-static CACHE_SCOPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""cacheScope""#));
-
-/// How the escape of a letter begins.
-static ESCAPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r"\u"));
 
 fn with_result(mut response: Response, result: RawJson) -> Response {
     response.result = result;

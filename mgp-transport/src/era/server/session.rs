@@ -1,3 +1,5 @@
+//! The session of one connection, which `initialize` opens.
+
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
@@ -9,7 +11,7 @@ use mgp_types::{
 use super::initialized::Initialized;
 use super::stateless::{client_offer, negotiated};
 use super::{ServerIdentity, VersionMismatch};
-use crate::era::refused::refused;
+use crate::era::refused;
 
 /// The session of one connection, once `initialize` has opened it.
 #[derive(Debug)]
@@ -24,12 +26,12 @@ impl Opened {
         Self { session: ArcSwapOption::empty(), outbox, initialized: Initialized::default() }
     }
 
-    /// Whether the connection can hold a session: the peer has to be reachable for as long as it lasts.
+    /// Returns whether the connection can hold a session: the peer has to be reachable for as long as it lasts.
     pub(super) fn can_open(&self) -> bool {
         self.outbox.is_open()
     }
 
-    /// The session.
+    /// Returns the session.
     ///
     /// # Errors
     /// -32600 before `initialize`.
@@ -39,7 +41,7 @@ impl Opened {
             .ok_or_else(|| Error::invalid_request("the session is not open: send `initialize` first"))
     }
 
-    /// Lets the request reach the peer as far as the peer is ready for it.
+    /// Gives the request an outbox to the peer, as far as the peer is ready for it.
     pub(super) fn connect(&self, request: &mut Request) {
         if request.method == Method::INITIALIZED && request.kind == Kind::Notify {
             self.initialized.set();
@@ -52,10 +54,10 @@ impl Opened {
         self.session.store(Some(session));
     }
 
-    /// The session that an `initialize` request describes.
+    /// Reads the session that an `initialize` request describes.
     ///
     /// # Errors
-    /// -32600 if there is one already, -32602 if something is missing or the revision or client is refused.
+    /// -32600 if there is a session already, -32602 if a member is missing or the revision or client is refused.
     pub(super) fn described(
         &self,
         params: &Params,
@@ -84,7 +86,7 @@ impl Opened {
     }
 }
 
-/// The revision of a session for which `requested` was asked.
+/// Returns the revision of a session for which `requested` was asked.
 fn agreed(requested: &str, identity: &ServerIdentity) -> Result<Revision, Error> {
     let known = requested.parse().ok();
     if let Some(same) = identity.session_revisions().find(|revision| Some(*revision) == known) {
@@ -102,7 +104,7 @@ fn agreed(requested: &str, identity: &ServerIdentity) -> Result<Revision, Error>
     }
 }
 
-/// The result of `initialize`, from what the server answered about itself.
+/// Makes the result of `initialize` from the server's answer about itself.
 pub(super) fn initialized(
     described: &Response,
     session: &Session,
@@ -128,7 +130,7 @@ pub(super) fn initialized(
     Ok(like(described, &opened))
 }
 
-/// The result of `server/discover`, from what the server answered about itself.
+/// Makes the result of `server/discover` from the server's answer about itself.
 pub(super) fn discovered(described: &Response, identity: &ServerIdentity) -> Result<Response, Error> {
     let mut result = Object::from_raw(&described.to_raw())?;
     let mut capabilities = take_capabilities(&mut result);
@@ -145,7 +147,7 @@ pub(super) fn discovered(described: &Response, identity: &ServerIdentity) -> Res
     Ok(like(described, &discovered))
 }
 
-/// A result made from what the server answered; it may hold what that may hold.
+/// Returns a result made from the server's answer, with the same [`Shape`](mgp_types::Shape).
 fn like(described: &Response, result: &Object) -> Response {
     let mut response = Response::new(result.to_raw());
     response.context.shape = described.context.shape;
@@ -161,7 +163,7 @@ fn lacking(member: &'static str) -> Error {
     Error::invalid_params(format!("`initialize` needs `{member}`"))
 }
 
-/// Whether a session has the method.
+/// Checks that a session has the method.
 pub(super) fn session_has(session: &Session, method: &Method) -> Result<(), Error> {
     if *method == Method::DISCOVER {
         return Err(refused(Error::invalid_params("`server/discover` needs a protocol version in `_meta`")));
@@ -169,7 +171,7 @@ pub(super) fn session_has(session: &Session, method: &Method) -> Result<(), Erro
     exists(method, session.revision)
 }
 
-/// Whether the revision has the method.
+/// Checks that the revision has the method.
 pub(super) fn exists(method: &Method, revision: Revision) -> Result<(), Error> {
     if method.exists_in(revision) { Ok(()) } else { Err(Error::method_not_found(method)) }
 }

@@ -1,3 +1,5 @@
+//! The sessions that stateless requests describe.
+
 use std::sync::Arc;
 
 use mgp_types::mcp::meta::key;
@@ -5,11 +7,11 @@ use mgp_types::mgp::{Negotiated, Offer};
 use mgp_types::{Error, Object, Params, RawJson, Revision, Session, Severity, code};
 
 use super::ServerIdentity;
-use crate::era::refused::refused;
+use crate::era::refused;
 use crate::lately::{Lately, MAX_KEPT};
 
-/// The session that a request describes in its `_meta`. Some are kept: most clients describe themselves in the
-/// same words each time.
+/// The sessions that requests describe in their `_meta`. Some are kept: most clients describe themselves in the same
+/// words each time.
 #[derive(Debug, Default)]
 pub(super) struct Described {
     by_meta: Lately<(RawJson, Arc<Session>)>,
@@ -26,7 +28,7 @@ struct Facts {
 }
 
 impl Described {
-    /// Whether the request says which revision it speaks, and so belongs to the stateless era.
+    /// Returns whether the request names the revision it speaks, and so belongs to the stateless era.
     pub(super) fn is_stateless(&self, params: &Params) -> bool {
         let Some(meta) = params.bytes("_meta") else { return false };
         if self.known(meta).is_some() {
@@ -39,10 +41,10 @@ impl Described {
                 .is_some_and(|meta| meta.contains(key::PROTOCOL_VERSION))
     }
 
-    /// The session that the request describes.
+    /// Returns the session that the request describes.
     ///
     /// # Errors
-    /// -32602 if something is missing or malformed, -32022 if the revision is not served.
+    /// -32602 if a member is missing or malformed, -32022 if the revision is not served.
     pub(super) fn session(&self, params: &Params, identity: &ServerIdentity) -> Result<Arc<Session>, Error> {
         if let Some(session) = params.bytes("_meta").and_then(|meta| self.known(meta)) {
             return Ok(session);
@@ -54,7 +56,7 @@ impl Described {
         if let Some((of, session)) = self.by_facts.get(&facts).as_deref()
             && *of == facts
         {
-            // Only what belongs to the single request differs, like the progress token.
+            // Only members of the single request differ, like the progress token.
             return Ok(Arc::clone(session));
         }
         let session = Arc::new(facts.session(identity)?);
@@ -65,7 +67,7 @@ impl Described {
         Ok(session)
     }
 
-    /// The session that was described in just these words.
+    /// Returns the session that was described in exactly these words.
     fn known(&self, meta: &[u8]) -> Option<Arc<Session>> {
         let kept = self.by_meta.get(meta);
         let (_, session) = kept.as_deref().filter(|(of, _)| of.as_bytes() == meta)?;
@@ -122,12 +124,12 @@ impl Facts {
     }
 }
 
-/// What of MGP both sides have. A malformed offer is none.
+/// Returns the extensions of MGP that both sides have. A malformed offer counts as none.
 pub(super) fn negotiated(capabilities: &Object, ours: Option<&Offer>) -> Option<Negotiated> {
     Negotiated::agree(ours?, &client_offer(capabilities)?)
 }
 
-/// What of MGP the client offers. A malformed offer is none, and no reason to refuse the client.
+/// Returns the client's offer of MGP. A malformed offer counts as none, and is no reason to refuse the client.
 pub(super) fn client_offer(capabilities: &Object) -> Option<Offer> {
     Offer::read(capabilities).unwrap_or_else(|error| {
         tracing::warn!(%error, "ignoring a malformed MGP offer");

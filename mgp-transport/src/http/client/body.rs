@@ -1,3 +1,5 @@
+//! Reading the bodies of answers.
+
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -14,7 +16,7 @@ use super::status::HttpStatus;
 use crate::ConnectionLimits;
 use crate::memory_budget::Share;
 
-/// The body of an answer. One that has been read to its end makes its connection free for the next request; one that is
+/// The body of an answer. A body that was read to its end frees its connection for the next request; one that is
 /// dropped before closes it.
 #[derive(Debug)]
 pub(super) struct Body {
@@ -31,26 +33,26 @@ impl Body {
         body
     }
 
-    /// Whether nothing is left to be read.
+    /// Returns whether the body is read to its end.
     pub(super) fn is_over(&self) -> bool {
         self.connection.is_none()
     }
 
-    /// The next data; `None` at the end.
+    /// Returns the next data; `None` at the end.
     pub(super) async fn next_chunk(&mut self) -> Result<Option<Bytes>, Error> {
         loop {
             let Some(frame) = poll_fn(|cx| self.poll_frame(cx)).await else { return Ok(None) };
             let frame = frame.map_err(|error| {
                 Error::disconnected("the connection broke while the answer came").with_source(error)
             })?;
-            // Trailers say nothing that the protocol knows.
+            // Trailers hold nothing that the protocol knows.
             if let Ok(chunk) = frame.into_data() {
                 return Ok(Some(chunk));
             }
         }
     }
 
-    /// What has arrived already, without waiting.
+    /// Returns the data that have arrived already, without waiting.
     pub(super) async fn arrived(&mut self) -> Arrived {
         let frame = poll_fn(|cx| match self.poll_frame(cx) {
             Poll::Ready(frame) => Poll::Ready(Some(frame)),
@@ -86,7 +88,7 @@ pub(super) async fn read(mut body: Body, limits: &ConnectionLimits) -> Result<By
     admit(announced)?;
     let Some(first) = body.next_chunk().await? else { return Ok(Bytes::new()) };
     admit(first.len())?;
-    // The usual answer came in one piece, which nobody needs to copy.
+    // The usual answer came in one piece, which needs no copy.
     if body.is_over() {
         return Ok(share.hold(first));
     }
@@ -102,13 +104,16 @@ pub(super) async fn read(mut body: Body, limits: &ConnectionLimits) -> Result<By
     Ok(share.hold(whole.freeze()))
 }
 
-/// Takes the memory for so many bytes of a message.
+/// Takes the memory for `bytes` bytes of a message.
 pub(super) fn admit(share: &mut Share, bytes: usize, limits: &ConnectionLimits) -> Result<(), Error> {
     limits.admit(share, bytes).map_err(|why| why.answer(limits.setting_names))
 }
 
-/// Reads a body whose content does not matter, so that its connection can be used again. One that is long
-/// is left alone, and its connection closes.
+const MAX_DISCARDED_BYTES: usize = 64 << 10;
+const MAX_REFUSAL_BYTES: usize = 64 << 10;
+
+/// Reads a body whose content does not matter, so that its connection can be used again. A long body is left alone, and
+/// its connection closes.
 pub(super) async fn discard(mut body: Body) {
     let mut left = MAX_DISCARDED_BYTES;
     while let Ok(Some(chunk)) = body.next_chunk().await {
@@ -119,14 +124,14 @@ pub(super) async fn discard(mut body: Body) {
     }
 }
 
-/// What of a body has arrived already.
+/// The part of a body that has arrived already.
 pub(super) enum Arrived {
     Chunk(Bytes),
     Nothing,
     End,
 }
 
-/// What an answer that is not a success says: the error in its body, or else that of its status.
+/// Returns the error of an answer that is no success: the one in its body, or else that of its status.
 pub(super) async fn refusal(response: Response<Body>, limits: &ConnectionLimits) -> Error {
     let (head, body) = response.into_parts();
     let status = HttpStatus::new(head.status, &head.headers);
@@ -136,7 +141,7 @@ pub(super) async fn refusal(response: Response<Body>, limits: &ConnectionLimits)
         return status.into_error();
     };
     match decode(&body, limits.json) {
-        // Servers put any id there that they have at hand, or none.
+        // Servers put any id there, or none.
         frame::Frame::Single(Ok(Message::Reply { outcome: Err(error), .. }))
             if error.origin() == Origin::Peer =>
         {
@@ -145,6 +150,3 @@ pub(super) async fn refusal(response: Response<Body>, limits: &ConnectionLimits)
         _ => status.into_error(),
     }
 }
-
-const MAX_DISCARDED_BYTES: usize = 64 << 10;
-const MAX_REFUSAL_BYTES: usize = 64 << 10;

@@ -1,3 +1,5 @@
+//! The builder of clients over HTTP.
+
 use std::fmt;
 use std::future::Future;
 use std::io;
@@ -12,15 +14,14 @@ use tokio::runtime::Handle;
 
 use super::HttpClient;
 use super::connect::{Connector, Dial, Duplex, Roots};
-use super::core::Core;
+use super::core::{Core, Tasks};
 use super::legacy::SseClient;
 use super::link::Link;
 use super::origin;
 use super::streamable::Streamable;
-use super::tasks::Tasks;
 use crate::ConnectionLimits;
 
-/// What a client of one server is made from.
+/// The settings of a client of one server.
 #[derive(Clone)]
 #[must_use]
 pub struct HttpClientBuilder {
@@ -46,27 +47,26 @@ impl HttpClientBuilder {
         }
     }
 
-    /// Sends a header with every request, like `Authorization`. Those of the protocol cannot be replaced.
+    /// Sends a header with every request, like `Authorization`. Headers of the protocol cannot be replaced.
     pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.append(name, value);
         self
     }
 
-    /// What the connection to the server may cost.
+    /// Sets the limits of the connection to the server.
     pub fn limits(mut self, limits: ConnectionLimits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// How long making a connection may take, and waiting for the `endpoint` event of HTTP+SSE.
-    /// Default: 10 s.
+    /// Sets the time that a connection may take to open, and the `endpoint` event of HTTP+SSE to come. Default: 10 s.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = timeout;
         self
     }
 
-    /// Sets how many connections stay open between requests, for a few seconds each. As many as there are requests at once
-    /// save each of them from connecting anew. Default: 64.
+    /// Sets how many connections stay open between requests, for a few seconds each. As many connections as there are
+    /// concurrent requests save each request from connecting anew. Default: 64.
     pub fn max_idle_connections(mut self, connections: usize) -> Self {
         self.max_idle_connections = connections;
         self
@@ -81,7 +81,7 @@ impl HttpClientBuilder {
 
     /// Makes connections by `dial` instead of by TCP: over a Unix socket, a tunnel, or in memory.
     ///
-    /// It is given the URL and returns a stream that is ready to carry HTTP/1.1; TLS, if any, is its matter.
+    /// `dial` gets the URL and returns a stream that is ready to carry HTTP/1.1; it also opens TLS, if any.
     pub fn dial_with<F, C, T>(mut self, dial: F) -> Self
     where
         F: Fn(Uri) -> C + Send + Sync + 'static,
@@ -95,27 +95,28 @@ impl HttpClientBuilder {
         self
     }
 
-    /// The client; `inbound` answers the server. Nothing is sent yet.
+    /// Creates the client, whose server's requests go to `inbound`. No request is sent yet.
     ///
     /// # Errors
-    /// The URL is none that can be reached, or there is no tokio runtime.
+    /// The URL cannot be reached, or there is no tokio runtime.
     pub fn connect_with<I: RpcService>(self, inbound: I) -> Result<HttpClient<I>, Error> {
         Ok(HttpClient::new(Streamable::new(self.core(inbound)?)))
     }
 
-    /// The client of a server that speaks HTTP+SSE, as it was up to 2024-11-05; `inbound` answers the server.
+    /// Creates the client of a server that speaks HTTP+SSE, the transport up to 2024-11-05; the server's requests go to
+    /// `inbound`.
     ///
-    /// It returns when the server has said where messages go.
+    /// The future ends when the server has named the address for messages.
     ///
     /// # Errors
-    /// As [`connect_with`](Self::connect_with); the server cannot be reached, answers with something else
-    /// than an event stream, says nothing in time, or points to another origin.
+    /// As [`connect_with`](Self::connect_with); or the server cannot be reached, answers with something else than an
+    /// event stream, does not name the address in time, or names one of another origin.
     pub async fn connect_sse_with<I: RpcService>(self, inbound: I) -> Result<SseClient<I>, Error> {
         let timeout = self.connect_timeout;
         let connecting = SseClient::connect(self.core(inbound)?);
         tokio::time::timeout(timeout, connecting)
             .await
-            .unwrap_or_else(|_| Err(Error::timeout("the server did not say in time where messages go")))
+            .unwrap_or_else(|_| Err(Error::timeout("the server did not send the `endpoint` event in time")))
     }
 
     fn core<I: RpcService>(mut self, inbound: I) -> Result<Core<I>, Error> {
@@ -131,7 +132,7 @@ impl HttpClientBuilder {
             .map_err(|error| Error::internal("a client needs a tokio runtime").with_source(error))?;
         let tasks = Arc::new(Tasks::new(runtime));
         let link = Link::new(connector, Arc::clone(&tasks), self.max_idle_connections);
-        // Redirects keep to the origin, so it is the same for every request.
+        // Redirects keep to the origin, so the host is the same for every request.
         self.headers.insert(HOST, host);
         Ok(Core::new(link, url, self.headers, self.limits, tasks, inbound))
     }
@@ -139,7 +140,7 @@ impl HttpClientBuilder {
 
 impl fmt::Debug for HttpClientBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Headers and what stands behind a path may hold credentials.
+        // Headers and the query of a URL may hold credentials.
         f.debug_struct("HttpClientBuilder")
             .field("url", &self.url.split('?').next())
             .field("limits", &self.limits)

@@ -1,3 +1,5 @@
+//! Opening connections: TCP, TLS, or the dialler of the caller.
+
 use std::fmt;
 use std::future::poll_fn;
 use std::io;
@@ -17,21 +19,21 @@ type Network = hyper_rustls::HttpsConnector<HttpConnector>;
 #[cfg(not(feature = "tls"))]
 type Network = HttpConnector;
 
-/// Certificates to trust besides those of the public authorities.
+/// The certificates to trust besides those of the public authorities.
 #[derive(Clone, Default)]
 pub(super) struct Roots {
     #[cfg(feature = "tls")]
     pub(super) certificates: Vec<Vec<u8>>,
 }
 
-/// Makes the connections of a client, each within a bounded time.
+/// Opens the connections of a client, each within a bounded time.
 #[derive(Clone)]
 pub(super) struct Connector {
     way: Way,
     timeout: Duration,
 }
 
-/// How connections are made where it is not by TCP.
+/// The function that opens connections other than by TCP.
 pub(super) type Dial = Arc<dyn Fn(Uri) -> BoxFuture<'static, io::Result<Box<dyn Duplex>>> + Send + Sync>;
 
 /// A connection that carries HTTP.
@@ -54,7 +56,7 @@ impl Connector {
         Ok(Self { way, timeout })
     }
 
-    /// Whether a URL of this scheme can be reached.
+    /// Returns whether a URL of this scheme can be reached.
     pub(super) fn can_reach(&self, url: &Uri) -> bool {
         match self.way {
             Way::Network(_) => cfg!(feature = "tls") || url.scheme_str() != Some("https"),
@@ -79,7 +81,7 @@ fn network(roots: Roots) -> Result<Network, Error> {
             .add(certificate.into())
             .map_err(|error| Error::invalid_params("a root certificate cannot be used").with_source(error))?;
     }
-    // Named, not left to the default of the process: that one panics where a program has built in two.
+    // The provider is named here, because the default of the process panics where a program has two built in.
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -99,7 +101,7 @@ fn tcp() -> HttpConnector {
 }
 
 impl Connector {
-    /// A connection to the server of this URL.
+    /// Opens a connection to the server of this URL.
     pub(super) async fn connect(&self, url: Uri) -> io::Result<Io> {
         let connecting = async {
             Ok(match &self.way {
@@ -123,7 +125,7 @@ impl fmt::Debug for Connector {
     }
 }
 
-/// A connection of whatever kind. Boxed once per connection, which many requests share.
+/// A connection of any kind. The connection is boxed once, and many requests share it.
 pub(super) type Io = Box<dyn Stream>;
 
 pub(super) trait Stream: Read + Write + Unpin + Send {}

@@ -1,3 +1,5 @@
+//! The parts that both kinds of HTTP client share.
+
 use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
@@ -9,17 +11,18 @@ use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Uri};
 use mgp_types::{Error, Id, Request, Response, RpcService, Session};
 use parking_lot::Mutex;
+use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
+use tokio::task::AbortHandle;
 
 use super::followed::FollowedCalls;
 use super::inbound::Question;
 use super::link::Link;
-use super::tasks::Tasks;
 use crate::ConnectionLimits;
 
-/// A client as its parts see it: something that carries messages to the server.
+/// A client as its parts see it: it carries messages to the server.
 pub(super) trait Peer: Send + Sync + Sized + 'static {
-    /// What answers the server.
+    /// The service that answers the server.
     type Inbound: RpcService;
 
     fn core(&self) -> &Core<Self::Inbound>;
@@ -31,35 +34,39 @@ pub(super) trait Peer: Send + Sync + Sized + 'static {
         session: Option<&Arc<Session>>,
     ) -> impl Future<Output = Result<(), Error>> + Send;
 
-    /// Whether anybody waits for the answer to request `id` beside the reader of its own stream.
+    /// Returns whether a caller waits for the answer to request `id` beside the reader of its own stream.
     fn is_awaited(&self, id: i64) -> bool;
 
     /// Carries a request, and brings its answer.
     fn exchange(self: Arc<Self>, request: Request) -> impl Future<Output = Result<Response, Error>> + Send;
 }
 
-/// What both kinds of client consist of.
+/// The state that both kinds of client share.
 pub(super) struct Core<I> {
     pub(super) link: Link,
     pub(super) url: Uri,
-    /// The headers that whoever built the client wants on every request.
+    /// The headers that the builder of the client set for every request.
     pub(super) headers: HeaderMap,
-    /// The same, with those that every message has.
+    /// The headers of `headers`, with those that every message has.
     pub(super) post_headers: HeaderMap,
     pub(super) limits: ConnectionLimits,
     pub(super) tasks: Arc<Tasks>,
-    /// Cloned once per stream; the lock makes a service that is not `Sync` shareable.
+    /// The service that answers the server, cloned once per stream; the lock makes a service that is not `Sync`
+    /// shareable.
     pub(super) inbound: Mutex<I>,
-    /// The server's requests that are being answered.
+    /// The server's requests in work.
     pub(super) answering: Mutex<HashMap<Id, Question>>,
-    /// The calls whose callers take what the server says about them.
+    /// The calls whose callers take the server's messages about them.
     pub(super) followed: FollowedCalls,
-    /// Room for what the server starts here: its requests, and notifications that take their time.
+    /// The room for work that the server starts here: its requests, and notifications that take time.
     pub(super) in_flight: Arc<Semaphore>,
-    /// Room for messages that are sent on the side: taking back and refusing.
+    /// The room for messages beside the calls: cancellations and refusals.
     pub(super) chores: Arc<Semaphore>,
     next_id: AtomicI64,
 }
+
+/// The number of headers of most messages: a clone of the map has room for as many names.
+const MOST_HEADERS: usize = 12;
 
 impl<I: RpcService> Core<I> {
     pub(super) fn new(
@@ -101,7 +108,7 @@ impl<I: RpcService> Core<I> {
             .unwrap_or_else(|_| Err(Error::timeout("the server did not accept the message in time")))
     }
 
-    /// An id that no other request of this client has.
+    /// Returns an id that no other request of this client has.
     pub(super) fn next_id(&self) -> i64 {
         self.next_id.fetch_add(1, Ordering::Relaxed)
     }
@@ -109,7 +116,7 @@ impl<I: RpcService> Core<I> {
 
 impl<I> fmt::Debug for Core<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Headers and what stands behind a path may hold credentials.
+        // Headers and the query of a URL may hold credentials.
         f.debug_struct("Core")
             .field("url", &self.url.to_string().split('?').next())
             .field("limits", &self.limits)
@@ -117,11 +124,10 @@ impl<I> fmt::Debug for Core<I> {
     }
 }
 
-/// Sends a message on the side: if there is room for it, for a bounded time, and without telling anybody
-/// how it went.
+/// Sends a message beside the calls: if there is room for it, for a bounded time, and without a report of its success.
 pub(super) fn post_aside<P: Peer>(peer: &Arc<P>, message: Vec<u8>, session: Option<Arc<Session>>) {
     let Ok(room) = Arc::clone(&peer.core().chores).try_acquire_owned() else {
-        tracing::debug!("too many messages on the side; one is dropped");
+        tracing::debug!("too many messages beside the calls; one is dropped");
         return;
     };
     let sender = Arc::clone(peer);
@@ -130,6 +136,8 @@ pub(super) fn post_aside<P: Peer>(peer: &Arc<P>, message: Vec<u8>, session: Opti
         drop(room);
     });
 }
+
+const POST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Sends a message for a bounded time.
 pub(super) async fn post_in_time<P: Peer>(peer: &P, message: Vec<u8>, session: Option<&Arc<Session>>) {
@@ -140,7 +148,7 @@ pub(super) async fn post_in_time<P: Peer>(peer: &P, message: Vec<u8>, session: O
     }
 }
 
-/// Ends the client's tasks when the last handle to it goes.
+/// The owner of the client's tasks, which ends them when the last handle goes.
 pub(super) struct Owner<P> {
     pub(super) peer: Arc<P>,
     tasks: Arc<Tasks>,
@@ -159,9 +167,9 @@ impl<P> Drop for Owner<P> {
     }
 }
 
-/// Takes a request back when nobody waits for its answer any more.
+/// Takes a request back when it is dropped before [`done`](Self::done).
 pub(super) struct TakeBack<P: Peer> {
-    /// `None` once there is nothing to take back.
+    /// The client; `None` once there is no request to take back.
     peer: Option<Arc<P>>,
     id: i64,
     session: Option<Arc<Session>>,
@@ -172,7 +180,7 @@ impl<P: Peer> TakeBack<P> {
         Self { peer: Some(Arc::clone(peer)), id, session: session.cloned() }
     }
 
-    /// The request has its answer, or never gets one.
+    /// Notes that the request has its answer, or never gets one.
     pub(super) fn done(&mut self) {
         self.peer = None;
     }
@@ -189,7 +197,44 @@ impl<P: Peer> Drop for TakeBack<P> {
     }
 }
 
-const POST_TIMEOUT: Duration = Duration::from_secs(10);
+/// The tasks of one client. They end when the client ends.
+#[derive(Debug)]
+pub(super) struct Tasks {
+    /// The running tasks; `None` once the client has ended.
+    running: Mutex<Option<Vec<AbortHandle>>>,
+    runtime: Handle,
+}
 
-/// How many headers most messages have at most: a clone of the map has room for as many names.
-const MOST_HEADERS: usize = 12;
+impl Tasks {
+    pub(super) fn new(runtime: Handle) -> Self {
+        Self { running: Mutex::new(Some(Vec::new())), runtime }
+    }
+
+    /// Starts a task, unless the client has ended.
+    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> Option<AbortHandle> {
+        if self.running.lock().is_none() {
+            return None;
+        }
+        // The task is spawned outside of the lock: a runtime that shuts down drops the task at once, and its values may
+        // try to start another one when they are dropped.
+        let handle = self.runtime.spawn(task).abort_handle();
+        let mut running = self.running.lock();
+        let Some(running) = running.as_mut() else {
+            handle.abort();
+            return None;
+        };
+        if running.len() == running.capacity() {
+            running.retain(|task| !task.is_finished());
+        }
+        running.push(handle.clone());
+        Some(handle)
+    }
+
+    /// Ends every task, and refuses further ones.
+    pub(super) fn abort_all(&self) {
+        let running = self.running.lock().take();
+        for task in running.into_iter().flatten() {
+            task.abort();
+        }
+    }
+}

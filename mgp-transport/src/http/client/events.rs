@@ -1,3 +1,5 @@
+//! The events of an answer, across the answers that continue it.
+
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -16,7 +18,7 @@ pub(super) struct Events {
     body: Body,
     decoder: SseDecoder,
     limits: ConnectionLimits,
-    /// What the event that has begun takes of the memory for long ones.
+    /// The memory that the current event takes of the budget for long ones.
     share: Share,
 }
 
@@ -26,7 +28,7 @@ impl Events {
         Self { body, decoder: SseDecoder::new(limits.max_frame_bytes), limits, share }
     }
 
-    /// The next event; `None` at the end of the answer.
+    /// Returns the next event; `None` at the end of the answer.
     ///
     /// Dropping the future loses nothing.
     pub(super) async fn next(&mut self) -> Result<Option<SseEvent>, Error> {
@@ -41,7 +43,7 @@ impl Events {
         }
     }
 
-    /// The next event if it has arrived already.
+    /// Returns the next event if it has arrived already.
     pub(super) async fn arrived(&mut self) -> Result<Option<SseEvent>, Error> {
         loop {
             if let Some(event) = self.decoded()? {
@@ -54,36 +56,36 @@ impl Events {
         }
     }
 
-    /// Goes on with the answer that continues this one.
+    /// Continues with the answer that continues this one.
     pub(super) fn resume(&mut self, body: Body) {
         self.body = body;
         self.decoder.restart();
     }
 
-    /// Forgets what has come, so that no answer continues behind it.
+    /// Forgets the last event, so that no answer continues behind it.
     pub(super) fn forget(&mut self) {
         self.decoder = SseDecoder::new(self.limits.max_frame_bytes);
         self.share = self.limits.memory.share();
     }
 
-    /// What `Last-Event-ID` has to say to resume behind the last event.
+    /// Returns the value of `Last-Event-ID` to resume behind the last event.
     pub(super) fn last_id(&self) -> Option<HeaderValue> {
         self.decoder.last_id().and_then(|id| HeaderValue::from_bytes(id).ok())
     }
 
-    /// How long the server wants to be left alone before the next attempt.
+    /// Returns the time for which the server wants to be left alone before the next attempt.
     pub(super) fn retry(&self) -> Option<Duration> {
         self.decoder.retry()
     }
 
-    /// What is left of the answer.
+    /// Returns the rest of the answer.
     pub(super) fn into_rest(self) -> Body {
         self.body
     }
 
     fn push(&mut self, chunk: &[u8]) -> Result<(), Error> {
         self.decoder.push(chunk);
-        // An event that is too long is told when that is read.
+        // The caller learns of an event that is too long when it reads that event.
         let pending = self.decoder.pending_bytes().min(self.limits.max_frame_bytes);
         body::admit(&mut self.share, pending, &self.limits)
     }
@@ -99,7 +101,7 @@ impl Events {
     }
 }
 
-/// How the body of an answer is to be read.
+/// The way to read the body of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Json,
@@ -123,7 +125,7 @@ impl Kind {
     }
 }
 
-/// The messages of a frame, one by one.
+/// Returns the messages of a frame, one by one.
 pub(super) fn messages(
     frame: &Bytes,
     limits: &ConnectionLimits,

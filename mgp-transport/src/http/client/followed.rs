@@ -1,3 +1,5 @@
+//! The calls of a client that are followed: the server's messages about them go to their callers.
+
 use std::collections::HashMap;
 use std::future::Future;
 use std::pin::pin;
@@ -12,18 +14,18 @@ use super::replies::Outcome;
 use crate::deliveries::Deliveries;
 use crate::{ConnectionLimits, about};
 
-/// The calls of one client that have a stream on our side: what the server says about them goes to their callers, and
+/// The calls of one client that have a stream on our side: the server's messages about them go to their callers, and
 /// messages of ours can be about them.
 #[derive(Default)]
 pub(super) struct FollowedCalls(Mutex<HashMap<i64, Followed, RandomState>>);
 
 struct Followed {
     deliveries: Arc<Deliveries>,
-    /// Whether the call is there to be told something.
+    /// Whether the call listens for notifications.
     listens: bool,
 }
 
-/// A followed call, until this is dropped.
+/// A followed call. Dropping it removes the call.
 struct Following<'a> {
     calls: &'a FollowedCalls,
     id: i64,
@@ -31,7 +33,8 @@ struct Following<'a> {
 }
 
 impl FollowedCalls {
-    /// Waits for the answer to call `id`, and delivers meanwhile what others than `asking` read about it.
+    /// Waits for the answer to call `id`, and meanwhile delivers the messages about it that readers other than `asking`
+    /// get.
     pub(super) async fn follow(
         &self,
         id: i64,
@@ -57,18 +60,18 @@ impl FollowedCalls {
         delivered.await
     }
 
-    /// The call `id`, if it is followed.
+    /// Returns the call `id`, if it is followed.
     pub(super) fn get(&self, id: i64) -> Option<Arc<Deliveries>> {
         self.0.lock().get(&id).map(|call| Arc::clone(&call.deliveries))
     }
 
-    /// The call `id`, if it is followed and listens.
+    /// Returns the call `id`, if it is followed and listens.
     pub(super) fn listener(&self, id: i64) -> Option<Arc<Deliveries>> {
         self.0.lock().get(&id).filter(|call| call.listens).map(|call| Arc::clone(&call.deliveries))
     }
 
-    /// Names the call of ours in a message about it, if `request` is one. There is an answer already if the call is
-    /// over; else the request is to be sent.
+    /// Writes the id of our call into a message about it, if `request` is such a message. Returns an answer if the call
+    /// is over; else the request is to be sent.
     pub(super) fn name(&self, request: &mut Request) -> Option<Result<Response, Error>> {
         let stream = about::own(&request.method, &request.context.outbox)?;
         let is_on = |call: &Deliveries| stream != StreamId::STANDALONE && call.stream() == stream;

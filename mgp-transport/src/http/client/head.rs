@@ -1,3 +1,5 @@
+//! The heads of requests: the headers of each era, and those that repeat arguments.
+
 use http::{HeaderMap, HeaderName, HeaderValue};
 use mgp_types::mcp::meta::key;
 use mgp_types::{Error, Method, RawJson, Request, Revision};
@@ -6,7 +8,7 @@ use crate::http::header::{self, encode_value};
 
 /// Arguments of a call that its headers repeat (`x-mcp-header`, from 2026-07-28).
 ///
-/// Whoever knows the tool's schema attaches it to the [`extensions`](Request::extensions) of the request.
+/// The layer that knows the tool's schema attaches them to the [`extensions`](Request::extensions) of the request.
 ///
 /// ```
 /// use mgp_transport::http::MirroredHeaders;
@@ -51,12 +53,12 @@ fn spell(value: &RawJson) -> Result<HeaderValue, Error> {
     .ok_or_else(|| Error::invalid_params("a mirrored argument is neither text, number nor boolean"))
 }
 
-/// What a message's headers have to say, which depends on the era and on what is known of it.
+/// The headers that a message needs, which depend on the era.
 #[derive(Debug, Clone)]
 pub(super) enum Era {
     /// The message opens a session.
     Opening,
-    /// Nothing was agreed and the message says nothing itself.
+    /// No agreement exists, and the message names no version itself.
     Unknown,
     /// The message stands alone, under this version.
     Stateless(HeaderValue),
@@ -65,7 +67,7 @@ pub(super) enum Era {
 }
 
 impl Era {
-    /// The era of a request: what its session says, or else its own `_meta`.
+    /// Returns the era of a request, from its session or else its own `_meta`.
     pub(super) fn of(request: &Request) -> Result<Self, Error> {
         if request.method == Method::INITIALIZE {
             return Ok(Self::Opening);
@@ -86,12 +88,12 @@ impl Era {
         }
     }
 
-    /// Whether closing the answer's stream takes the request back.
+    /// Returns whether closing the answer's stream takes the request back.
     pub(super) fn is_stateless(&self) -> bool {
         matches!(self, Self::Stateless(_))
     }
 
-    /// Writes the headers of a message that stands on its own, or of none in particular.
+    /// Writes the headers of a message without a request of its own.
     pub(super) fn write(&self, head: &mut HeaderMap, session_id: Option<&HeaderValue>) {
         match self {
             Self::Opening => return,

@@ -1,3 +1,5 @@
+//! The messages of the server: to the service that answers it, or to the caller they are about.
+
 use std::future::{Future, poll_fn};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -17,7 +19,7 @@ use super::replies::Outcome;
 use crate::AskedDuring;
 use crate::about::{self, Name, UNNAMED, number, take_id};
 use crate::deliveries::{Deliveries, Room, Stalls};
-use crate::sent::Sent;
+use crate::waiting::Sent;
 
 /// Brings the messages of one stream to the service that answers the server.
 pub(super) struct Receiver<P: Peer> {
@@ -27,29 +29,29 @@ pub(super) struct Receiver<P: Peer> {
     outbox: Outbox,
     asking: Asking,
     pace: Pace,
-    /// The call of ours that the stream is the answer to.
+    /// The call of ours that the stream answers.
     call: Option<i64>,
     questions: Option<Questions>,
-    /// Callers who are to catch up before more is read.
+    /// The callers that have to catch up before more is read.
     stalls: Stalls,
 }
 
-/// A request of the server that is being answered.
+/// A request of the server that is in work.
 pub(super) struct Question {
-    /// `None` while it is being started.
+    /// The task of the work; `None` while it is being started.
     task: Option<AbortHandle>,
     /// The way back to the server, on the stream of the request.
     outbox: Outbox,
 }
 
 impl Question {
-    /// Whether it is the one that has the stream; its id may be that of another one by now.
+    /// Returns whether this question has the stream; its id may belong to another question by now.
     fn is_on(&self, stream: StreamId) -> bool {
         self.outbox.stream() == stream
     }
 }
 
-/// What the server asked on the stream of a call. Nobody waits for the answers when the call is dropped.
+/// The server's questions on the stream of a call. Dropping the call aborts the answers.
 #[derive(Default)]
 struct Questions(Vec<AbortHandle>);
 
@@ -61,25 +63,26 @@ impl Drop for Questions {
     }
 }
 
-/// Whether the server may send requests on the stream.
+/// The server's right to send requests on the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asking {
-    /// It may; they are answered by messages of their own.
+    /// The server may ask; the answers are messages of their own.
     Allowed,
-    /// It must not; there is no way to answer.
+    /// The server must not ask, because there is no way to answer.
     Forbidden,
 }
 
-/// What the reader of a stream does while a notification is taken in.
+/// The reader's behaviour while the service handles a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pace {
-    /// Waits, so that whoever reads slowly slows the server down, and all is taken in when the answer is.
+    /// The reader waits, so that a slow service slows the server down, and all notifications are handled before the
+    /// answer.
     InTurn,
-    /// Reads on: the stream also brings the answers that taking in may wait for.
+    /// The reader goes on: the stream also brings the answers that the service may wait for.
     Onward,
 }
 
-/// To whom a message about a call goes.
+/// The receiver of a message about a call.
 enum For {
     Service(Outbox),
     Caller(Arc<Deliveries>, i64),
@@ -94,11 +97,11 @@ pub(super) struct Reply {
 }
 
 impl Reply {
-    /// The answer to request `id`, or the error that a reader of its stream ends with.
+    /// Returns the answer to request `id`, or the error that a reader of its stream ends with.
     pub(super) fn for_request(self, id: i64) -> Result<Outcome, Error> {
         match self.id {
             Some(Id::Number(number)) if number == id => Ok(self.outcome),
-            // An error without id says that the request could not be read; nothing else was sent here.
+            // An error without an id means that the server could not read the request; no other request was sent here.
             None if self.outcome.is_err() => Ok(self.outcome),
             _ => Err(Error::misbehaved("the server answered a request that was not asked here")),
         }
@@ -121,27 +124,27 @@ impl<P: Peer> Receiver<P> {
         }
     }
 
-    /// The messages come with the answer to call `id`.
+    /// Notes that the messages come with the answer to call `id`.
     pub(super) fn about(mut self, id: i64) -> Self {
         self.call = Some(id);
         self
     }
 
-    /// The stream is that of call `id`. Ends what is asked on it when this is dropped, unless the call was
+    /// Notes that the stream is that of call `id`. Dropping the receiver ends the questions on it, unless the call was
     /// [answered](Self::answered).
     pub(super) fn of_call(mut self, id: i64) -> Self {
         self.questions = Some(Questions::default());
         self.about(id)
     }
 
-    /// The call was answered; what is still on its way to the server may arrive.
+    /// Notes that the call was answered; answers on their way to the server may arrive.
     pub(super) fn answered(&mut self) {
         if let Some(questions) = &mut self.questions {
             questions.0.clear();
         }
     }
 
-    /// Takes in one message; an answer is handed back.
+    /// Handles one message; an answer is handed back.
     pub(super) async fn take(&mut self, message: Result<Message, Malformed>) -> Option<Reply> {
         match message {
             Ok(Message::Reply { id, outcome }) => return Some(Reply { id, outcome }),
@@ -184,14 +187,14 @@ impl<P: Peer> Receiver<P> {
                 For::Nobody => return tracing::debug!(%method, "dropping a message nobody waits for"),
             },
         };
-        // People take their time to answer, and nothing is to wait for them that does not have to.
+        // People take their time to answer, and only messages that have to wait for them do.
         let asks = method == *method::CALLBACK_REQUEST;
         let mut request = Request::notify(method, params);
         request.context.outbox = outbox;
         let started = self.start(request).await;
         let mut taking_in = match started {
             Ok(future) => Box::pin(future),
-            Err(error) => return tracing::debug!(%error, "a notification was not taken in"),
+            Err(error) => return tracing::debug!(%error, "a notification was not handled"),
         };
         if self.pace == Pace::InTurn && !asks {
             log_refusal(taking_in.await);
@@ -202,12 +205,12 @@ impl<P: Peer> Receiver<P> {
             log_refusal(outcome);
             return;
         }
-        // When all the room is taken the stream is not read on, for as long as the server may be kept waiting.
+        // When all the room is taken, the stream is not read on, for as long as the server may be kept waiting.
         let core = self.peer.core();
         let room =
             tokio::time::timeout(core.limits.write_timeout, Arc::clone(&core.in_flight).acquire_owned());
         let Ok(Ok(room)) = room.await else {
-            return tracing::warn!("too many notifications are being taken in; one is dropped");
+            return tracing::warn!("too many notifications are in work; one is dropped");
         };
         core.tasks.spawn(async move {
             log_refusal(taking_in.await);
@@ -215,14 +218,14 @@ impl<P: Peer> Receiver<P> {
         });
     }
 
-    /// The call of ours that listens for a message, if its caller follows it.
+    /// Returns the call of ours that listens for a message, if its caller follows it.
     fn listener(&self, params: &Params) -> Option<(Arc<Deliveries>, i64)> {
         let id = number(&about::subscription(params)?)?;
         let call = self.peer.core().followed.listener(id)?;
         call.outbox().is_open().then_some((call, id))
     }
 
-    /// To whom a notification about a call of ours goes.
+    /// Returns the receiver of a notification about a call of ours.
     fn of_ours(&self, method: &Method, params: &mut Params) -> For {
         let asks = *method == *method::CALLBACK_REQUEST;
         let name = Name::of(params);
@@ -243,8 +246,8 @@ impl<P: Peer> Receiver<P> {
         whose
     }
 
-    /// Brings a message to who made the call. On the call's own stream nothing is read until it was taken; a stream of
-    /// others waits only when too much waits already, and not for too long.
+    /// Brings a message to the caller. On the call's own stream no further message is read until it was taken; a stream
+    /// of others waits only when too much waits already, and not for too long.
     async fn deliver(&mut self, call: &Arc<Deliveries>, id: i64, method: Method, params: Params) {
         if self.call == Some(id) {
             if let Err(error) = call.outbox().notify(Request::notify(method, params)).await {
@@ -255,12 +258,12 @@ impl<P: Peer> Receiver<P> {
         let bytes = params.to_raw().as_bytes().len();
         if call.put(method, params, bytes) == Room::None {
             self.stalls.begin(call);
-            // Who takes too long has lost the call, and that takes it back.
+            // A caller that takes too long has lost the call, and that takes it back.
             let _ = poll_fn(|cx| self.stalls.poll(cx)).await;
         }
     }
 
-    /// The way back on the stream of the server's request that a message names; `None` if it names none.
+    /// Returns the way back on the stream of the server's request that a message names; `None` if it names no request.
     fn theirs(&self, params: &mut Params) -> Option<Outbox> {
         let id = take_id(params)?;
         let answering = self.peer.core().answering.lock();
@@ -276,7 +279,7 @@ impl<P: Peer> Receiver<P> {
 
     async fn call(&mut self, id: Id, method: Method, mut params: Params) {
         if self.asking == Asking::Forbidden {
-            return tracing::warn!(%method, "the server asked where it must not; nobody answers");
+            return tracing::warn!(%method, "the server sent a request where it must not, and gets no answer");
         }
         let mut named = None;
         if method.about_call() == Some(CallOf::Sender) {
@@ -296,7 +299,7 @@ impl<P: Peer> Receiver<P> {
             call: Some((stream, id.clone())),
         };
         let own = port.outbox();
-        // Entered before the task starts, so that what forgets it again always comes later.
+        // The entry is made before the task starts, so that its removal always comes later.
         let is_new = {
             let mut answering = core.answering.lock();
             let is_new = !answering.contains_key(&id);
@@ -342,9 +345,9 @@ impl<P: Peer> Receiver<P> {
         let mut answering = self.peer.core().answering.lock();
         match answering.get_mut(&id).filter(|question| question.is_on(stream)) {
             Some(question) => question.task = task,
-            // Its answer is on the way.
+            // The answer is on its way.
             None if is_answered.load(Ordering::Acquire) => {}
-            // It was taken back before it had a task.
+            // The request was taken back before it had a task.
             None => task.iter().for_each(AbortHandle::abort),
         }
     }
@@ -359,7 +362,7 @@ impl<P: Peer> Receiver<P> {
         Ok(self.service.call(request))
     }
 
-    /// Stops answering the request that the server takes back; says whether there was one.
+    /// Aborts the work on the request that the server takes back; returns whether there was one.
     fn take_back(&self, params: &Params) -> bool {
         let id = params.bytes("requestId").and_then(Id::from_json);
         let answering = id.and_then(|id| self.peer.core().answering.lock().remove(&id));
@@ -385,11 +388,11 @@ impl<P: Peer> std::fmt::Debug for Receiver<P> {
 
 fn log_refusal(outcome: Result<Response, Error>) {
     if let Err(error) = outcome {
-        tracing::debug!(%error, "a notification was not taken in");
+        tracing::debug!(%error, "a notification was not handled");
     }
 }
 
-/// A request of the server that is in work; forgotten when the work ends, however it ends.
+/// A request of the server in work. Dropping it removes the request from the table.
 struct Entry<P: Peer> {
     peer: Arc<P>,
     id: Id,
@@ -405,22 +408,22 @@ impl<P: Peer> Drop for Entry<P> {
     }
 }
 
-/// The way back to the server for whoever answers it. It does not keep the client alive.
+/// The way back to the server for the service that answers it. It does not keep the client alive.
 struct Back<P> {
     peer: Weak<P>,
     session: Option<Arc<Session>>,
-    /// The request of the server that this is the way back of: what stands for it on our side, and on the server's.
+    /// The request of the server that this is the way back of: its stream on our side, and its id on the server's.
     call: Option<(StreamId, Id)>,
 }
 
 impl<P: Peer> Back<P> {
-    /// The way as the outbox of its request.
+    /// Returns the way as the outbox of its request.
     fn outbox(self) -> Outbox {
         let stream = self.call.as_ref().map_or(StreamId::STANDALONE, |(stream, _)| *stream);
         Outbox::new(Arc::new(self), stream)
     }
 
-    /// The id of the server's request on `stream`, while it is being answered.
+    /// Returns the id of the server's request on `stream`, while it is in work.
     fn request_on(&self, stream: StreamId) -> Option<&Id> {
         let (own, id) = self.call.as_ref().filter(|(own, _)| *own == stream)?;
         let peer = self.peer.upgrade()?;

@@ -1,3 +1,5 @@
+//! The client of HTTP+SSE, the transport of revision 2024-11-05.
+
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
@@ -20,17 +22,17 @@ use super::status::HttpStatus;
 
 /// A server behind HTTP+SSE, the transport of revision 2024-11-05, as the service that answers its requests.
 ///
-/// One event stream brings every message of the server; those to it are posted where its first event says.
-/// The stream is the session: when it ends, every call that waits fails, and so does every later one.
+/// One event stream brings every message of the server; messages to the server are posted to the address that its first
+/// event names. The stream is the session: when it ends, every waiting call fails, and so does every later one.
 ///
-/// It is made by [`HttpClientBuilder::connect_sse_with`](super::HttpClientBuilder::connect_sse_with), and like
-/// [`HttpClient`](super::HttpClient) it negotiates nothing. Notifications of the server are handed to the
-/// inbound service in order; one that takes its time does not keep the answers behind it waiting.
+/// [`HttpClientBuilder::connect_sse_with`](super::HttpClientBuilder::connect_sse_with) makes such a client. Like
+/// [`HttpClient`](super::HttpClient) it negotiates nothing. The inbound service gets the server's notifications in
+/// order; a slow notification does not delay the answers behind it.
 pub struct SseClient<I>(Arc<Owner<Sse<I>>>);
 
 struct Sse<I> {
     core: Core<I>,
-    /// Where messages go.
+    /// The address of messages.
     endpoint: Uri,
     replies: Replies,
 }
@@ -54,7 +56,7 @@ impl<I: RpcService> SseClient<I> {
             match events.next().await? {
                 Some(event) if &event.name[..] == b"endpoint" => break event.data,
                 Some(_) => {}
-                None => return Err(Error::disconnected("the stream ended before it said where messages go")),
+                None => return Err(Error::disconnected("the stream ended before its `endpoint` event")),
             }
         };
         let endpoint = resolve_endpoint(&core.url, &endpoint)?;
@@ -64,12 +66,14 @@ impl<I: RpcService> SseClient<I> {
         Ok(Self(Arc::new(Owner::new(sse))))
     }
 
-    /// Ends everything this client started, and with its stream the session; calls that are in work fail.
+    /// Ends all work that this client started, and with its stream the session; calls in work fail.
     pub fn close(&self) {
         self.0.peer.replies.end();
         self.0.peer.core.tasks.abort_all();
     }
 }
+
+const MAX_ENDPOINT_BYTES: usize = 8 << 10;
 
 fn resolve_endpoint(url: &Uri, endpoint: &[u8]) -> Result<Uri, Error> {
     let resolved = Some(endpoint)
@@ -85,7 +89,7 @@ fn resolve_endpoint(url: &Uri, endpoint: &[u8]) -> Result<Uri, Error> {
 
 impl<I: RpcService> Sse<I> {
     async fn read(self: Arc<Self>, mut events: Events) {
-        // The session is put into each message by the layer above, which alone knows it.
+        // The layer above knows the session and puts it into each message.
         let mut receiver = Receiver::new(&self, None, Asking::Allowed, Pace::Onward);
         loop {
             let event = match events.next().await {
@@ -209,5 +213,3 @@ impl<I: RpcService> Service<Request> for SseClient<I> {
         super::exchange(&self.0, request)
     }
 }
-
-const MAX_ENDPOINT_BYTES: usize = 8 << 10;

@@ -1,3 +1,5 @@
+//! Requests to one server over pooled connections, with redirects.
+
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -9,9 +11,9 @@ use mgp_types::Error;
 
 use super::body::Body;
 use super::connect::Connector;
+use super::core::Tasks;
 use super::origin::{resolve, same_origin};
 use super::pool::{Broken, Pool};
-use super::tasks::Tasks;
 
 /// Carries HTTP requests to one server over pooled connections.
 #[derive(Debug)]
@@ -19,15 +21,17 @@ pub(super) struct Link {
     pool: Arc<Pool>,
 }
 
+const MAX_REDIRECTS: usize = 3;
+
 impl Link {
     pub(super) fn new(connector: Connector, tasks: Arc<Tasks>, max_idle: usize) -> Self {
         Self { pool: Arc::new(Pool::new(connector, tasks, max_idle)) }
     }
 
-    /// Sends a request and waits for the head of its answer. `head` is asked for once per hop.
+    /// Sends a request and waits for the head of its answer. `head` is called once per hop.
     ///
-    /// Redirects are followed where they keep method and origin, so that neither body, credentials nor
-    /// session ever go to somebody else.
+    /// Redirects are followed where they keep method and origin, so that neither body, credentials nor session ever go
+    /// to another server.
     pub(super) async fn send(
         &self,
         method: &Method,
@@ -57,7 +61,7 @@ impl Link {
     }
 }
 
-/// What of a URL the server itself is asked for.
+/// Returns the part of a URL that the server itself gets.
 fn on_server(url: &Uri) -> Uri {
     url.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/")).into()
 }
@@ -70,5 +74,3 @@ fn broken(broken: Broken) -> Error {
         }
     }
 }
-
-const MAX_REDIRECTS: usize = 3;

@@ -1,3 +1,5 @@
+//! Reading the messages that a server sends unasked in a session.
+
 use std::sync::Arc;
 
 use mgp_types::{Error, Origin, RpcService, Session};
@@ -12,10 +14,10 @@ use super::streamable::{Streamable, is_passing};
 use crate::TooLong;
 
 impl<I: RpcService> Streamable<I> {
-    /// Starts reading what the server sends unasked, in place of an earlier reader.
+    /// Starts reading the messages that the server sends unasked, in place of an earlier reader.
     ///
-    /// The receiver ends when the server has answered the first request for it, whatever it said: what it sends
-    /// before may be lost.
+    /// The receiver ends when the server has answered the first request for the stream, in whatever way: earlier
+    /// messages may be lost.
     pub(super) fn listen(self: &Arc<Self>, session: &Arc<Session>) -> oneshot::Receiver<()> {
         let (answered, opened) = oneshot::channel();
         let peer = Arc::clone(self);
@@ -25,7 +27,7 @@ impl<I: RpcService> Streamable<I> {
             if let Some(404 | 405) = HttpStatus::of(&error).map(HttpStatus::code) {
                 tracing::debug!("the server sends nothing unasked");
             } else {
-                tracing::warn!(%error, "what the server sends unasked is not read any more");
+                tracing::warn!(%error, "the server's unasked messages are no longer read");
             }
         });
         let earlier = std::mem::replace(&mut *self.listener.lock(), listener);
@@ -35,12 +37,12 @@ impl<I: RpcService> Streamable<I> {
         opened
     }
 
-    /// Reads until the server says that there is nothing to read; returns what it said.
+    /// Reads until the server refuses the stream; returns the refusal.
     async fn read_unasked(self: &Arc<Self>, session: &Arc<Session>, answered: oneshot::Sender<()>) -> Error {
         let mut answered = Some(answered);
         let era = Era::Session(session.revision);
         let mut receiver = Receiver::new(self, Some(session), Asking::Allowed, Pace::InTurn);
-        // It never gives up by itself: a network may be away for hours, and the wait has a bound.
+        // The reader never gives up by itself: a network may be away for hours, and the wait has a bound.
         let mut pause = Pause::new(u32::MAX);
         let mut events: Option<Events> = None;
         loop {
@@ -75,7 +77,7 @@ impl<I: RpcService> Streamable<I> {
                 Ok(Some(event)) => event,
                 Ok(None) => return Ok(()),
                 Err(error) if error.origin() == Origin::Connection => return Ok(()),
-                // It would come again if the stream were resumed in front of it.
+                // The message would come again if the stream were resumed in front of it.
                 Err(error) if TooLong::of(&error).is_some() => {
                     tracing::warn!(%error, "a message of the server is lost");
                     events.forget();

@@ -1,4 +1,4 @@
-//! The asking side of HTTP.
+//! The client side of HTTP.
 //!
 //! | file | holds |
 //! |---|---|
@@ -29,7 +29,6 @@ mod replies;
 mod sse;
 mod status;
 mod streamable;
-mod tasks;
 
 use std::fmt;
 use std::sync::Arc;
@@ -49,22 +48,22 @@ use self::streamable::Streamable;
 
 /// A server behind Streamable HTTP, as the service that answers its requests, in both eras.
 ///
-/// It carries messages and negotiates nothing: the layer above opens the session or asks the server what it
-/// is, and puts what was agreed into [`Context::session`](mgp_types::Context::session) of each request. From
-/// there it takes which headers to send, and whether a request is taken back by closing its stream or by
-/// `notifications/cancelled`; dropping the future of a call does either. Before anything was agreed,
-/// `initialize` is sent plainly, and a request whose `_meta` names a protocol version under that version.
+/// The client carries messages and negotiates nothing: the layer above opens the session or asks the server for its
+/// description, and puts the agreement into [`Context::session`](mgp_types::Context::session) of each request. The
+/// client reads there which headers to send, and whether to take a request back by closing its stream or by
+/// `notifications/cancelled`; dropping the future of a call does either. Before an agreement, `initialize` is sent
+/// plainly, and a request whose `_meta` names a protocol version under that version.
 ///
-/// `I` answers the server: its notifications come as [`Kind::Notify`](mgp_types::Kind::Notify), in order and
-/// before the answer they precede, its requests as [`Kind::Call`](mgp_types::Kind::Call). Their
+/// `I` answers the server: its notifications come as [`Kind::Notify`](mgp_types::Kind::Notify), in order and before the
+/// answer they precede, its requests as [`Kind::Call`](mgp_types::Kind::Call). Their
 /// [`outbox`](mgp_types::Context::outbox) leads back to the server.
 ///
-/// What the server sends about a call goes to the outbox of the call and not to `I`, all of it before the answer. The
-/// stream of a call is read no faster than its caller takes what comes on it; where others would have to wait for a
-/// slow caller, they do so for a [bounded time](crate::ConnectionLimits::delivery_timeout).
+/// The server's messages about a call go to the outbox of the call and not to `I`, all of them before the answer. The
+/// stream of a call is read no faster than its caller takes the messages; where others would have to wait for a slow
+/// caller, they do so for a [bounded time](crate::ConnectionLimits::delivery_timeout).
 ///
-/// In a session, what the server sends unasked is read from when `notifications/initialized` was sent, and a
-/// stream that ends early is resumed. An answer's HTTP status stands behind its error as [`HttpStatus`], a
+/// In a session, the client reads the server's unasked messages as soon as `notifications/initialized` was sent, and
+/// resumes a stream that ends early. The HTTP status of an answer is the source of its error as [`HttpStatus`], a
 /// session that the server forgot as [`SessionLost`].
 ///
 /// ```no_run
@@ -74,24 +73,26 @@ use self::streamable::Streamable;
 /// # drop(client); Ok(()) }
 /// ```
 ///
-/// Clones share connections and session. When the last one is dropped, and no call is in work, everything
-/// it started ends; [`close`](Self::close) ends the session too.
+/// Clones share connections and session. When the last one is dropped, and no call is in work, all its tasks end;
+/// [`close`](Self::close) ends the session too.
 pub struct HttpClient<I>(Arc<Owner<Streamable<I>>>);
 
 impl HttpClient<()> {
-    /// What a client of the server at `url` is made from.
+    /// Returns the builder of a client of the server at `url`.
     pub fn builder(url: impl Into<String>) -> HttpClientBuilder {
         HttpClientBuilder::new(url.into())
     }
 }
+
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl<I: RpcService> HttpClient<I> {
     fn new(streamable: Streamable<I>) -> Self {
         Self(Arc::new(Owner::new(Arc::new(streamable))))
     }
 
-    /// Ends the session that `session` was agreed in, if there is one, and everything this client started.
-    /// Waits two seconds at most; calls that are in work fail.
+    /// Ends the session that `session` was agreed in, if there is one, and all work that this client started. The wait
+    /// is two seconds at most; calls in work fail.
     pub async fn close(&self, session: Option<&Session>) {
         let streamable = &self.0.peer;
         let listener = streamable.listener.lock().take();
@@ -131,11 +132,11 @@ impl<I: RpcService> Service<Request> for HttpClient<I> {
     }
 }
 
-/// Keeps the client alive for as long as the call is in work.
+/// Makes the call, and keeps the client alive for as long as the call is in work.
 fn exchange<P: Peer>(owner: &Arc<Owner<P>>, request: Request) -> BoxFuture<'static, Result<Response, Error>> {
     let owner = Arc::clone(owner);
     Box::pin(async move {
-        // Made where it is awaited: it is large, and would be copied from wherever else it was made.
+        // The future is made where it is awaited: it is large, and would be copied from elsewhere.
         let method = request.method.clone();
         let outcome = Arc::clone(&owner.peer).exchange(request).await;
         drop(owner);
@@ -144,5 +145,3 @@ fn exchange<P: Peer>(owner: &Arc<Owner<P>>, request: Request) -> BoxFuture<'stat
         Ok(response)
     })
 }
-
-const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);

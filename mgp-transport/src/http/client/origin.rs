@@ -1,6 +1,8 @@
+//! URLs of servers: parsing, comparing origins, resolving references.
+
 use http::{HeaderValue, Uri};
 
-/// Whether both URLs have the same scheme, host and port.
+/// Returns whether both URLs have the same scheme, host and port.
 pub(super) fn same_origin(one: &Uri, other: &Uri) -> bool {
     let scheme = |uri: &Uri| uri.scheme_str().map(str::to_ascii_lowercase);
     let host = |uri: &Uri| uri.host().map(str::to_ascii_lowercase);
@@ -15,7 +17,7 @@ pub(super) fn parse(url: &str) -> Option<Uri> {
     (known && !uri.authority()?.as_str().contains('@')).then_some(uri)
 }
 
-/// What the `Host` header of a request to this URL says.
+/// Returns the value of the `Host` header of a request to this URL.
 pub(super) fn host(url: &Uri) -> Option<HeaderValue> {
     let host = match (url.port_u16(), url.scheme_str()) {
         (Some(80), Some("http")) | (Some(443), Some("https")) => url.host(),
@@ -24,7 +26,7 @@ pub(super) fn host(url: &Uri) -> Option<HeaderValue> {
     host.and_then(|host| HeaderValue::from_str(host).ok())
 }
 
-/// Resolves a reference against the URL it was found at (RFC 3986 §5); `None` if it leads nowhere we go.
+/// Resolves a reference against the URL it was found at (RFC 3986 §5); returns `None` if the client does not follow it.
 pub(super) fn resolve(base: &Uri, reference: &str) -> Option<Uri> {
     let reference = reference.split('#').next()?;
     if has_scheme(reference) {

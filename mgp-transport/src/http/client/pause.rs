@@ -1,10 +1,12 @@
+//! The waits between the attempts to open a stream again.
+
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-/// How long to wait before a stream is opened again, and how often.
+/// The waits between the attempts to open a stream again, and their number.
 ///
-/// The server's wish is kept to the millisecond; without one, and for each failure in a row, the wait grows
-/// and is jittered, so that the clients of a server that comes back do not all come at once.
+/// The server's wish is kept to the millisecond. Without a wish, and for each failure in a row, the wait grows and is
+/// jittered, so that the clients of a server that comes back do not all come at once.
 #[derive(Debug)]
 pub(super) struct Pause {
     failures: u32,
@@ -12,18 +14,23 @@ pub(super) struct Pause {
     jitter: RandomState,
 }
 
+/// The shortest wait: a server that says 0 is still not asked in a busy loop.
+const SHORTEST: Duration = Duration::from_millis(10);
+const FIRST: Duration = Duration::from_secs(1);
+const LONGEST: Duration = Duration::from_secs(30);
+
 impl Pause {
-    /// Gives up after `max_failures` attempts in a row that brought nothing.
+    /// Creates the waits of a reader that gives up after `max_failures` attempts in a row without an event.
     pub(super) fn new(max_failures: u32) -> Self {
         Self { failures: 0, max_failures, jitter: RandomState::new() }
     }
 
-    /// The stream brought something.
+    /// Notes that the stream brought an event.
     pub(super) fn reset(&mut self) {
         self.failures = 0;
     }
 
-    /// How long to wait now, or `None` to give up. `wish` is what the server asked for.
+    /// Returns the wait before the next attempt; `None` to give up. `wish` is the wait that the server asked for.
     pub(super) fn next(&mut self, wish: Option<Duration>) -> Option<Duration> {
         let failures = self.failures;
         if failures >= self.max_failures {
@@ -38,17 +45,12 @@ impl Pause {
         Some(wish.map_or(grown, |wish| wish.max(grown)))
     }
 
-    /// Adds up to a quarter.
+    /// Adds up to a quarter to the wait.
     fn jittered(&self, wait: Duration) -> Duration {
         let random = u32::try_from(self.jitter.hash_one(self.failures) % 256).unwrap_or(0);
         wait + wait / 4 * random / 256
     }
 }
-
-/// A server that says 0 is still not asked in a busy loop.
-const SHORTEST: Duration = Duration::from_millis(10);
-const FIRST: Duration = Duration::from_secs(1);
-const LONGEST: Duration = Duration::from_secs(30);
 
 #[cfg(test)]
 mod tests {

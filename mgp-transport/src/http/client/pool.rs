@@ -1,3 +1,5 @@
+//! The pool of connections to one server.
+
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -12,15 +14,15 @@ use tokio::time::{Instant, timeout};
 
 use super::body::Body;
 use super::connect::Connector;
-use super::tasks::Tasks;
+use super::core::Tasks;
 
-/// The connections to one server: those that wait for a request are used again.
+/// The connections to one server. Idle ones serve further requests.
 #[derive(Debug)]
 pub(super) struct Pool {
     connector: Connector,
     tasks: Arc<Tasks>,
     max_idle: usize,
-    /// The one that was used last is the last.
+    /// The idle connections, the one used last at the end.
     idle: Mutex<Vec<Idle>>,
 }
 
@@ -31,21 +33,27 @@ struct Idle {
 
 type Sender = SendRequest<Full<Bytes>>;
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Debug)]
 pub(super) enum Broken {
     Unreachable(io::Error),
     OnTheWay(hyper::Error),
 }
 
+const READY_TIMEOUT: Duration = Duration::from_millis(100);
+/// The time for which a connection may be idle. It is shorter than the five seconds after which common servers close,
+/// so that no request goes into a connection that is just being closed: the client could not know whether such a
+/// request was read.
+const MAX_IDLE: Duration = Duration::from_secs(4);
+
 impl Pool {
-    /// Returns a pool that keeps at most `max_idle` connections open between requests.
+    /// Creates a pool that keeps at most `max_idle` connections open between requests.
     pub(super) fn new(connector: Connector, tasks: Arc<Tasks>, max_idle: usize) -> Self {
         Self { connector, tasks, max_idle, idle: Mutex::default() }
     }
 
-    /// Sends a request over a connection of its own for as long as it takes, and waits for the head of the answer. The body
-    /// gives the connection back when it has been read.
+    /// Sends a request over a connection of its own for as long as it takes, and waits for the head of the answer. The
+    /// body gives the connection back when it was read to its end.
     pub(super) async fn send(
         self: &Arc<Self>,
         origin: &Uri,
@@ -54,7 +62,7 @@ impl Pool {
         loop {
             let (mut sender, is_new) = match self.waiting().await {
                 Some(sender) => (sender, false),
-                // Connecting is rare, and large.
+                // Connecting is rare, and its future is large.
                 None => (Box::pin(self.connect(origin)).await?, true),
             };
             match sender.try_send_request(request).await {
@@ -63,7 +71,7 @@ impl Pool {
                     return Ok(response.map(|body| Body::new(body, connection)));
                 }
                 Err(mut failed) => match failed.take_message() {
-                    // The server closed a connection that waited, and has seen nothing of the request.
+                    // The server closed an idle connection, and has read nothing of the request.
                     Some(unsent) if !is_new => request = unsent,
                     _ => return Err(Broken::OnTheWay(failed.into_error())),
                 },
@@ -71,15 +79,15 @@ impl Pool {
         }
     }
 
-    /// A connection that waits and is still open.
+    /// Returns an idle connection that is still open.
     async fn waiting(&self) -> Option<Sender> {
         loop {
             let mut sender = self.take()?;
             if sender.is_ready() {
                 return Some(sender);
             }
-            // The answer before this request has been read, so it is ready in a moment; or never, if the server does not
-            // read the rest of what it has answered already.
+            // The answer before this request was read, so the connection is ready in a moment; or never, if the server
+            // does not read the rest of a request it has answered already.
             if let Ok(Ok(())) = timeout(READY_TIMEOUT, sender.ready()).await {
                 return Some(sender);
             }
@@ -92,7 +100,7 @@ impl Pool {
         if last.since.elapsed() < MAX_IDLE {
             return Some(last.sender);
         }
-        // All others wait for longer.
+        // All other connections have been idle for longer.
         idle.clear();
         None
     }
@@ -121,14 +129,14 @@ impl Pool {
     }
 }
 
-/// A connection whose answer is being read. Closes the connection where it is dropped before that is done.
+/// A connection whose answer is being read. Dropping it before the end closes the connection.
 pub(super) struct Used {
     pool: Arc<Pool>,
     sender: Sender,
 }
 
 impl Used {
-    /// Gives the connection back: the answer has been read to its end.
+    /// Gives the connection back after the answer was read to its end.
     pub(super) fn free(self) {
         self.pool.give_back(self.sender);
     }
@@ -145,8 +153,3 @@ impl fmt::Debug for Idle {
         f.debug_struct("Idle").field("since", &self.since).finish_non_exhaustive()
     }
 }
-
-const READY_TIMEOUT: Duration = Duration::from_millis(100);
-/// Shorter than the five seconds after which common servers close, so that no request is sent into a
-/// connection that is just being closed: whether such a request was read cannot be known.
-const MAX_IDLE: Duration = Duration::from_secs(4);

@@ -1,3 +1,5 @@
+//! The callers whose answers come on streams that others read.
+
 use std::collections::HashMap;
 
 use mgp_types::Error;
@@ -6,14 +8,14 @@ use tokio::sync::oneshot;
 
 pub(super) use crate::deliveries::Outcome;
 
-/// The requests whose answers come on a stream that others read; one for each caller that waits.
+/// The callers whose answers come on a stream that others read.
 #[derive(Debug)]
 pub(super) struct Replies {
-    /// `None` once the stream has ended.
+    /// The waiting callers by request id; `None` once the stream has ended.
     waiting: Mutex<Option<HashMap<i64, oneshot::Sender<Outcome>>>>,
 }
 
-/// Waits for one answer.
+/// A caller that waits for one answer.
 #[derive(Debug)]
 pub(super) struct Waiting<'a> {
     replies: &'a Replies,
@@ -26,7 +28,7 @@ impl Replies {
         Self { waiting: Mutex::new(Some(HashMap::new())) }
     }
 
-    /// Waits for the answer to request `id`.
+    /// Registers a caller for the answer to request `id`.
     pub(super) fn wait(&self, id: i64) -> Result<Waiting<'_>, Error> {
         let (sender, answer) = oneshot::channel();
         let mut waiting = self.waiting.lock();
@@ -34,18 +36,18 @@ impl Replies {
         Ok(Waiting { replies: self, id, answer })
     }
 
-    /// Whether anybody waits for the answer to request `id`.
+    /// Returns whether a caller waits for the answer to request `id`.
     pub(super) fn is_awaited(&self, id: i64) -> bool {
         self.waiting.lock().as_ref().is_some_and(|waiting| waiting.contains_key(&id))
     }
 
-    /// Hands an answer to whoever waits for it; says whether anybody did.
+    /// Hands an answer to its caller; returns whether there was one.
     pub(super) fn settle(&self, id: i64, outcome: Outcome) -> bool {
         let sender = self.waiting.lock().as_mut().and_then(|waiting| waiting.remove(&id));
         sender.is_some_and(|sender| sender.send(outcome).is_ok())
     }
 
-    /// No answer will come any more.
+    /// Fails all callers, because no answer will come any more.
     pub(super) fn end(&self) {
         let waiting = self.waiting.lock().take();
         drop(waiting);
@@ -53,7 +55,7 @@ impl Replies {
 }
 
 impl Waiting<'_> {
-    /// The answer.
+    /// Waits for the answer.
     pub(super) async fn answer(&mut self) -> Outcome {
         (&mut self.answer).await.unwrap_or_else(|_| Err(ended()))
     }

@@ -1,25 +1,27 @@
+//! The decoder of event streams, without IO or time.
+
 use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
 use memchr::{memchr, memchr2};
 
-/// Reads an event stream from chunks, however they are cut. It does no IO and knows no clock.
+/// Reads an event stream from chunks, however they are cut. The decoder does no IO and knows no clock.
 ///
-/// Push a chunk, then ask for events until there is none. An event that fits into the bound is delivered as
-/// soon as the line that ends it has come.
+/// The caller pushes a chunk, then asks for events until there is none. An event within the limits is delivered as soon
+/// as the line that ends it has come.
 #[derive(Debug)]
 pub(super) struct SseDecoder {
-    /// What was pushed and not yet read: lines that wait, and the start of one that is not over.
+    /// The bytes that were pushed and not yet read: waiting lines, and the start of an unfinished one.
     buffer: BytesMut,
-    /// How much of `buffer` is known to hold no line end.
+    /// The number of bytes in `buffer` that are known to hold no line end.
     scanned: usize,
     max_event_bytes: usize,
     at_start: bool,
-    /// The last line ended with CR; an LF that follows belongs to that end.
+    /// Whether the last line ended with CR; an LF that follows belongs to that end.
     skip_lf: bool,
     name: Bytes,
     data: Data,
-    /// The id as of the last `id` field; it counts once its event is complete.
+    /// The id of the last `id` field; it counts once its event is complete.
     next_id: Bytes,
     last_id: Bytes,
     retry: Option<Duration>,
@@ -28,17 +30,17 @@ pub(super) struct SseDecoder {
 /// One event of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SseEvent {
-    /// The type; empty if the stream names none.
+    /// The type of event; empty if the stream names none.
     pub(super) name: Bytes,
     /// The data lines, joined by LF.
     pub(super) data: Bytes,
 }
 
-/// An event or line is longer than allowed. The stream cannot be read on.
+/// The error of an event or line that is longer than allowed. The stream cannot be read on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SseTooLong;
 
-/// The data of an event. That of one line, the usual kind, is not copied.
+/// The data of an event. Data of one line, the usual kind, are not copied.
 #[derive(Debug, Default)]
 enum Data {
     #[default]
@@ -46,6 +48,12 @@ enum Data {
     Line(Bytes),
     Lines(BytesMut),
 }
+
+const BOM: &[u8] = b"\xEF\xBB\xBF";
+/// The number of bytes by which a line may be longer than its value.
+const MAX_FIELD_NAME_BYTES: usize = 64;
+const MAX_NAME_BYTES: usize = 1024;
+const MAX_ID_BYTES: usize = 1024;
 
 impl SseDecoder {
     pub(super) fn new(max_event_bytes: usize) -> Self {
@@ -63,12 +71,12 @@ impl SseDecoder {
         }
     }
 
-    /// Takes in the next bytes of the stream.
+    /// Adds the next bytes of the stream.
     pub(super) fn push(&mut self, chunk: &[u8]) {
         self.buffer.extend_from_slice(chunk);
     }
 
-    /// The next event, or `None` until more is pushed.
+    /// Returns the next event; `None` until more is pushed.
     pub(super) fn next_event(&mut self) -> Result<Option<SseEvent>, SseTooLong> {
         if self.at_start {
             if self.buffer.len() < BOM.len() && BOM.starts_with(&self.buffer) {
@@ -91,23 +99,23 @@ impl SseDecoder {
         Ok(None)
     }
 
-    /// How many bytes it holds of events that are not over, and of what was not read yet.
+    /// Returns how many bytes the decoder holds of unfinished events and unread input.
     pub(super) fn pending_bytes(&self) -> usize {
         self.buffer.len() + self.data.len()
     }
 
-    /// The id to resume behind: that of the last complete event that had one.
+    /// Returns the id to resume behind: that of the last complete event that had one.
     pub(super) fn last_id(&self) -> Option<&Bytes> {
         (!self.last_id.is_empty()).then_some(&self.last_id)
     }
 
-    /// How long the server wants a reader to wait before it comes back.
+    /// Returns the time for which the server wants a reader to wait before it comes back.
     pub(super) fn retry(&self) -> Option<Duration> {
         self.retry
     }
 
-    /// Makes ready for the stream that continues this one: what was left unfinished is forgotten, the last
-    /// id and the waiting time stay.
+    /// Prepares for the stream that continues this one: an unfinished event is forgotten, the last id and the waiting
+    /// time stay.
     pub(super) fn restart(&mut self) {
         let last_id = std::mem::take(&mut self.last_id);
         *self =
@@ -153,14 +161,14 @@ impl SseDecoder {
                 }
             }
             b"event" if value.len() <= MAX_NAME_BYTES => self.name = value,
-            // Cut short, a name could turn into that of another event.
+            // A name that is cut short could turn into that of another event.
             b"event" => return Err(SseTooLong),
             b"id" if memchr(0, &value).is_some() => {}
             // An id that no header could carry is as good as none: the stream cannot be resumed behind it.
             b"id" if value.len() > MAX_ID_BYTES => self.next_id = Bytes::new(),
             b"id" => self.next_id = Bytes::copy_from_slice(&value),
             b"retry" => self.retry = milliseconds(&value).or(self.retry),
-            // A comment, which has no name, or a field this reader does not know.
+            // A comment has no name; other fields are unknown to this reader.
             _ => {}
         }
         Ok(())
@@ -179,7 +187,7 @@ impl SseDecoder {
 }
 
 impl SseEvent {
-    /// Whether the event carries a message of the protocol.
+    /// Returns whether the event carries a message of the protocol.
     pub(super) fn is_message(&self) -> bool {
         (self.name.is_empty() || &self.name[..] == b"message") && !self.data.is_empty()
     }
@@ -218,12 +226,6 @@ fn milliseconds(digits: &[u8]) -> Option<Duration> {
     }
     std::str::from_utf8(digits).ok()?.parse().ok().map(Duration::from_millis)
 }
-
-const BOM: &[u8] = b"\xEF\xBB\xBF";
-/// How much longer than its value a line may be.
-const MAX_FIELD_NAME_BYTES: usize = 64;
-const MAX_NAME_BYTES: usize = 1024;
-const MAX_ID_BYTES: usize = 1024;
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,10 @@
+//! The HTTP status behind an error, and lost sessions.
+
 use mgp_types::{Error, Origin, code};
 
 /// The HTTP status behind an error, kept as the error's source.
 ///
-/// Which era a server is in, and whether it wants authorization, can only be told from it.
+/// The era of a server, and its wish for authorization, can only be told from the status.
 ///
 /// ```
 /// # use mgp_transport::http::HttpStatus;
@@ -17,13 +19,15 @@ pub struct HttpStatus {
     challenges: Box<[Box<str>]>,
 }
 
-/// The server no longer knows the session: it answered 404 to a request that named one.
+/// The source of an error: the server no longer knows the session, because it answered 404 to a request that named one.
 ///
-/// It is the source of an error of [`Origin::Connection`]; the session has to be opened again.
+/// The error has [`Origin::Connection`]; the session has to be opened again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the server no longer knows the session")]
 #[non_exhaustive]
 pub struct SessionLost;
+
+const MAX_CHALLENGES: usize = 16;
 
 impl HttpStatus {
     pub(super) fn new(status: http::StatusCode, headers: &http::HeaderMap) -> Self {
@@ -37,26 +41,26 @@ impl HttpStatus {
         Self { code: status.as_u16(), challenges }
     }
 
-    /// The status behind `error`, if a server answered with one.
+    /// Returns the status behind `error`, if a server answered with one.
     pub fn of(error: &Error) -> Option<&Self> {
         std::error::Error::source(error)?.downcast_ref()
     }
 
-    /// The status, like 404.
+    /// Returns the status, like 404.
     pub fn code(&self) -> u16 {
         self.code
     }
 
-    /// The `WWW-Authenticate` headers, in order.
+    /// Returns the `WWW-Authenticate` headers, in order.
     pub fn challenges(&self) -> impl Iterator<Item = &str> {
         self.challenges.iter().map(|challenge| &**challenge)
     }
 
-    /// The error for an answer whose body is not one of the protocol.
+    /// Returns the error for an answer whose body is not one of the protocol.
     pub(super) fn into_error(self) -> Error {
         let message = format!("the server answered with HTTP status {}", self.code);
         let error = match self.code {
-            // Somebody on the way, or a server that is busy: the request has no answer yet.
+            // A proxy answered, or the server is busy: the request has no answer yet.
             408 | 429 | 502..=504 => Error::disconnected(message),
             _ => Error::misbehaved(message),
         };
@@ -65,7 +69,7 @@ impl HttpStatus {
 }
 
 impl SessionLost {
-    /// Whether `error` says that the session has to be opened again.
+    /// Returns whether `error` means that the session has to be opened again.
     pub fn is_behind(error: &Error) -> bool {
         std::error::Error::source(error).is_some_and(<dyn std::error::Error>::is::<Self>)
     }
@@ -75,5 +79,3 @@ impl SessionLost {
         Error::from_origin(Origin::Connection, code::UPSTREAM_UNAVAILABLE, message).with_source(self)
     }
 }
-
-const MAX_CHALLENGES: usize = 16;

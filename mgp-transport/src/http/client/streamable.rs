@@ -1,3 +1,5 @@
+//! The client of Streamable HTTP in both eras.
+
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,14 +23,14 @@ use super::replies::{Outcome, Replies};
 use super::status::{HttpStatus, SessionLost};
 use crate::http::header::{LAST_EVENT_ID, SESSION_ID};
 
-/// Streamable HTTP: a POST for each message, and streams that the server answers with.
+/// Streamable HTTP: a POST for each message, and streams as answers of the server.
 pub(super) struct Streamable<I> {
     pub(super) core: Core<I>,
     /// The session that the last `initialize` opened.
     session_id: ArcSwapOption<HeaderValue>,
-    /// Reads what the server sends unasked.
+    /// The task that reads the server's unasked messages.
     pub(super) listener: Mutex<Option<AbortHandle>>,
-    /// Answers that come on a stream other than their own: some servers send them wherever one is open.
+    /// The callers of answers that come on a stream other than their own: some servers send them wherever one is open.
     pub(super) stray: Replies,
 }
 
@@ -66,12 +68,19 @@ impl<I: RpcService> Peer for Streamable<I> {
             let era = Era::of(&request)?;
             match request.kind {
                 RequestKind::Call => self.call(id, &era, &request).await,
-                // Only calls have to be quick; they are not made larger by all that is rare.
+                // Only calls have to be quick; the rare kinds are boxed, so that they do not make the future of calls
+                // larger.
                 RequestKind::Notify => Box::pin(self.notify(&era, &request)).await,
             }
         }
     }
 }
+
+/// The time that the server has to open the stream of its unasked messages.
+const LISTEN_PATIENCE: Duration = Duration::from_millis(500);
+const MAX_FAILED_RESUMPTIONS: u32 = 5;
+/// The time for which a stream may stay open behind its answer.
+const MAX_LINGER: Duration = Duration::from_secs(1);
 
 impl<I: RpcService> Streamable<I> {
     pub(super) fn new(core: Core<I>) -> Self {
@@ -91,8 +100,8 @@ impl<I: RpcService> Streamable<I> {
         if let (Era::Session(_), Some(session)) = (era, &request.context.session)
             && request.method == Method::INITIALIZED
         {
-            // Servers drop what they send while nobody listens. One that holds the answer back until it has
-            // something to send must not hold us up.
+            // Servers drop messages that they send while nobody listens. A server that holds the answer back until it
+            // has something to send must not delay the client.
             let _ = tokio::time::timeout(LISTEN_PATIENCE, self.listen(session)).await;
         }
         Ok(Response::empty())
@@ -131,7 +140,7 @@ impl<I: RpcService> Streamable<I> {
         outcome.map(Response::new)
     }
 
-    /// Asks and waits. The outer error says that there is no answer.
+    /// Sends the request and waits. The outer error means that there is no answer.
     async fn ask(
         self: &Arc<Self>,
         id: i64,
@@ -173,7 +182,7 @@ impl<I: RpcService> Streamable<I> {
         let mut answer = None;
         for message in messages(&frame, &self.core.limits) {
             let reply = match message {
-                // The usual answer, for which no receiver is needed.
+                // The usual answer needs no receiver.
                 Ok(Message::Reply { id, outcome }) => super::inbound::Reply { id, outcome },
                 Err(malformed) if malformed.id.is_none() => {
                     return Err(Error::misbehaved("the answer is malformed").with_source(malformed.error));
@@ -192,7 +201,7 @@ impl<I: RpcService> Streamable<I> {
                 return Err(Error::misbehaved("the server answered twice"));
             }
         }
-        answer.ok_or_else(|| Error::misbehaved("the server answered without an answer"))
+        answer.ok_or_else(|| Error::misbehaved("the server sent an empty answer"))
     }
 
     async fn read_events(
@@ -248,7 +257,7 @@ impl<I: RpcService> Streamable<I> {
                 Err(error) if error.origin() == Origin::Connection => error,
                 Err(error) => return Err(error),
             };
-            // From 2026-07-28 a broken stream is not resumed: the request is asked again.
+            // From 2026-07-28 on a broken stream is not resumed: the request is sent again.
             let last_id = if era.is_stateless() { None } else { events.last_id() };
             let Some(last_id) = last_id else { return Err(end) };
             let mut failure = end;
@@ -257,14 +266,14 @@ impl<I: RpcService> Streamable<I> {
                 tokio::time::sleep(wait).await;
                 match self.open_stream(era, Some(&last_id)).await {
                     Ok(body) => {
-                        // A server that says when to come back wants to be asked until there is an answer.
+                        // A server that names a time to come back wants to be asked until there is an answer.
                         if events.retry().is_some() {
                             pause.reset();
                         }
                         break events.resume(body);
                     }
                     Err(error) if is_passing(&error) => failure = error,
-                    // The call was taken in, and is not made again in another session.
+                    // The server accepted the call, which is not made again in another session.
                     Err(error) if SessionLost::is_behind(&error) => {
                         return Err(Error::disconnected("the session ended before the answer came"));
                     }
@@ -274,8 +283,8 @@ impl<I: RpcService> Streamable<I> {
         }
     }
 
-    /// Looks for a second answer in what has arrived, and lets the rest of the stream pass so that its
-    /// connection can be used again.
+    /// Searches the arrived data for a second answer, and reads the rest of the stream so that its connection can be
+    /// used again.
     async fn finish(&self, id: i64, mut events: Events) -> Result<(), Error> {
         while let Some(event) = events.arrived().await? {
             if !event.is_message() {
@@ -302,10 +311,10 @@ impl<I: RpcService> Streamable<I> {
         Ok(())
     }
 
-    /// Opens the stream of what the server sends unasked, or resumes any stream behind an event.
+    /// Opens the stream of the server's unasked messages, or resumes any stream behind an event.
     pub(super) async fn open_stream(&self, era: &Era, last_id: Option<&HeaderValue>) -> Result<Body, Error> {
         let session_id = self.session_id.load_full();
-        // What continues the answer to `initialize` is within the session that it opened.
+        // The continuation of the answer to `initialize` is within the session that it opened.
         let era = if let Era::Opening = era { &Era::Unknown } else { era };
         let head = || {
             let mut head = self.core.headers.clone();
@@ -335,7 +344,7 @@ impl<I: RpcService> Streamable<I> {
             era.write(&mut head, Some(&id));
             Ok(head)
         };
-        // Whatever the server answers, there is nothing more to say.
+        // The client ignores the server's answer.
         if let Err(error) = self.core.link.send(&HttpMethod::DELETE, &self.core.url, Bytes::new(), head).await
         {
             tracing::debug!(%error, "the session was not ended");
@@ -359,7 +368,7 @@ impl<I: RpcService> Streamable<I> {
         Ok(())
     }
 
-    /// What an answer that is not a success says.
+    /// Returns the error of an answer that is no success.
     async fn refusal(&self, response: HttpResponse<Body>, names_session: bool) -> Error {
         if names_session && response.status() == StatusCode::NOT_FOUND {
             return SessionLost.into_error();
@@ -368,19 +377,13 @@ impl<I: RpcService> Streamable<I> {
     }
 }
 
-/// Only in a session does the server ask.
+/// Returns whether the server may ask, which it may in a session only.
 fn asking(era: &Era) -> Asking {
     if era.is_stateless() { Asking::Forbidden } else { Asking::Allowed }
 }
 
-/// Whether what failed may succeed later.
+/// Returns whether the same attempt may succeed later.
 pub(super) fn is_passing(error: &Error) -> bool {
     error.origin() == Origin::Connection && !SessionLost::is_behind(error)
         || HttpStatus::of(error).is_some_and(|status| status.code() >= 500)
 }
-
-/// How long the server may take to let us listen.
-const LISTEN_PATIENCE: Duration = Duration::from_millis(500);
-const MAX_FAILED_RESUMPTIONS: u32 = 5;
-/// How long a stream may stay open behind its answer.
-const MAX_LINGER: Duration = Duration::from_secs(1);

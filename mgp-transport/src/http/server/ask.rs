@@ -45,7 +45,7 @@ impl Session {
     }
 }
 
-/// A question that is taken back when nobody waits for its answer any more.
+/// A question to the peer. Dropping it takes the question back.
 struct Question<'a> {
     session: &'a Session,
     stream: &'a ResponseStream,

@@ -8,17 +8,15 @@ use mgp_types::frame::{Malformed, Message};
 use mgp_types::{CallOf, Error, Id, Kind, Method, Params, RpcService};
 use tokio::sync::oneshot;
 
-use super::call::{BoxCall, Call, Form};
-use super::calling::{Calling, Owner};
+use super::call::{BoxCall, Call, Calling, Form, Owner};
 use super::in_flight::{Canceller, InFlight};
-use super::named::named;
-use super::post::{notification, request};
+use super::post::{named, notification, request};
 use super::respond::Answer;
 use super::shared_way::SharedWay;
 use super::stream::ResponseStream;
 use super::table::Live;
 
-/// Starts everything in a batch, in order. `None` if nothing in it is answered.
+/// Starts every message of a batch, in order; returns `None` if none of them is answered.
 pub(super) fn dispatch<S: RpcService>(
     live: &Live<S>,
     parts: &Arc<Parts>,
@@ -59,7 +57,7 @@ pub(super) fn dispatch<S: RpcService>(
 /// An answer that belongs into the array.
 enum Pending {
     Known(Answer),
-    /// Absent if the call is cancelled.
+    /// The answer of a call in work; absent if the call is cancelled.
     Running(oneshot::Receiver<Answer>),
 }
 

@@ -1,3 +1,5 @@
+//! The bodies of answers: one JSON text, or a stream of events.
+
 use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
@@ -44,7 +46,7 @@ impl From<Bytes> for HttpBody {
 }
 
 impl Default for HttpBody {
-    /// Nothing.
+    /// Returns an empty body.
     fn default() -> Self {
         Self::empty()
     }
@@ -92,19 +94,22 @@ impl fmt::Debug for HttpBody {
 
 /// A stream of events on its way to one reader.
 ///
-/// Where the reader's leaving cancels the call, the call lives here: dropping the body drops it.
+/// Where the call is cancelled with its reader, the body owns the call: dropping the body drops the call.
 pub(super) struct Events {
     stream: Arc<ResponseStream>,
-    /// Which of the readers of the stream this is; see [`ResponseStream::attach`].
+    /// The number of this reader of the stream; see [`ResponseStream::attach`].
     reader: u64,
     call: Option<BoxCall>,
-    /// What is left of an event that is too long to be written in one piece.
+    /// The rest of an event that is too long to be written in one piece.
     rest: Bytes,
     keep_alive: Duration,
     next_keep_alive: Pin<Box<Sleep>>,
-    /// What ends with the stream.
+    /// The value that is dropped with the stream.
     held: Option<Box<dyn Send>>,
 }
+
+/// The size of the pieces of an event. Smaller pieces show that a slow reader is not gone.
+const PIECE: usize = 64 << 10;
 
 impl Events {
     pub(super) fn new(stream: Arc<ResponseStream>, reader: u64) -> Self {
@@ -152,9 +157,6 @@ impl Events {
         self.rest.split_to(self.rest.len().min(PIECE))
     }
 }
-
-/// So much of an event at once shows that a reader is slow where it could seem to be gone.
-const PIECE: usize = 64 << 10;
 
 impl Drop for Events {
     fn drop(&mut self) {

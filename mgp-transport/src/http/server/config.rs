@@ -1,3 +1,5 @@
+//! The settings of an HTTP server.
+
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -7,10 +9,10 @@ use http::Extensions;
 
 use crate::ConnectionLimits;
 
-/// What an HTTP server allows, and what its peers may cost it.
+/// The permissions and limits of an HTTP server.
 ///
-/// The defaults are safe for a server on one's own machine: only loopback names are accepted as `Host`
-/// and `Origin`. A server that is reached under another name has to say so.
+/// The defaults are safe for a server on one's own machine: only loopback names are accepted as `Host` and `Origin`. A
+/// server that is reached under another name has to set it.
 ///
 /// ```
 /// use mgp_transport::http::HttpConfig;
@@ -48,7 +50,7 @@ pub struct HttpConfig {
     pub(super) marks: Option<Marks>,
 }
 
-/// Looks at who connects.
+/// The function that marks each connection by its ends.
 #[derive(Clone)]
 pub(super) struct Marks(Arc<dyn Fn(Ends) -> Option<Extensions> + Send + Sync>);
 
@@ -107,18 +109,17 @@ impl Default for HttpConfig {
 }
 
 impl HttpConfig {
-    /// Bounds on bodies, JSON, the calls of one session and what waits to be written on one stream.
+    /// Sets the bounds on bodies, JSON, the calls of one session and the bytes that wait to be written on one stream.
     ///
-    /// A body longer than `max_frame_bytes` is refused with 413. A stream whose reader does not keep up
-    /// makes its writers wait at `max_queued` messages or `max_unwritten_bytes`, and loses its reader
-    /// after `write_timeout`.
+    /// A body longer than `max_frame_bytes` is refused with 413. A stream whose reader does not keep up makes its
+    /// writers wait at `max_queued` messages or `max_unwritten_bytes`, and loses its reader after `write_timeout`.
     pub fn limits(mut self, limits: ConnectionLimits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Adds what `look` returns for a connection to the extensions of each request that comes on it. `look` is called once
-    /// for each connection, before its first request is read.
+    /// Adds the extensions that `look` returns for a connection to each request on it. `look` is called once for each
+    /// connection, before its first request is read.
     pub fn mark_connections(
         mut self,
         look: impl Fn(Ends) -> Option<Extensions> + Send + Sync + 'static,
@@ -133,8 +134,8 @@ impl HttpConfig {
         self
     }
 
-    /// Accepts every `Host`. Only for a server behind a proxy that checks it: a web page can otherwise
-    /// reach the server under a name of its own.
+    /// Accepts every `Host`. This is safe only behind a proxy that checks the name: a web page can otherwise reach the
+    /// server under a name of its own.
     pub fn allow_any_host(mut self) -> Self {
         self.any_host = true;
         self
@@ -152,103 +153,104 @@ impl HttpConfig {
         self
     }
 
-    /// How many sessions may be open; further ones are refused with 503. Default: 10,000.
+    /// Sets how many sessions may be open; further ones are refused with 503. Default: 10,000.
     pub fn max_sessions(mut self, sessions: usize) -> Self {
         self.max_sessions = sessions;
         self
     }
 
-    /// How long a session without requests, calls and streams lives. Default: 30 min.
+    /// Sets how long a session without requests, calls and streams lives. Default: 30 min.
     pub fn session_idle(mut self, idle: Duration) -> Self {
         self.session_idle = idle;
         self
     }
 
-    /// How long `initialize` may take. Default: 10 s.
+    /// Sets how long `initialize` may take. Default: 10 s.
     pub fn handshake_timeout(mut self, timeout: Duration) -> Self {
         self.handshake_timeout = timeout;
         self
     }
 
-    /// How long the body of a request may take to arrive, and each further MiB of a long one; then 408. Default: 10 s.
+    /// Sets how long the body of a request may take to arrive, and each further MiB of a long one; then the server
+    /// answers 408. Default: 10 s.
     pub fn body_timeout(mut self, timeout: Duration) -> Self {
         self.body_timeout = timeout;
         self
     }
 
-    /// How long a client may take to answer a request of the server. Default: 10 min, since a human may
-    /// have to answer.
+    /// Sets how long a client may take to answer a request of the server. Default: 10 min, since a human may have to
+    /// answer.
     pub fn peer_timeout(mut self, timeout: Duration) -> Self {
         self.peer_timeout = timeout;
         self
     }
 
-    /// How much of a stream of a session is kept for a client that lost it. Default: 256 events, 1 MiB.
+    /// Sets how much of a stream of a session is kept for a client that lost it. Default: 256 events, 1 MiB.
     pub fn replay(mut self, events: usize, bytes: usize) -> Self {
         (self.replay_events, self.replay_bytes) = (events.max(1), bytes);
         self
     }
 
-    /// How many finished streams of a session are kept for a client that lost them, and for how long.
-    /// Default: 16, 5 min.
+    /// Sets how many finished streams of a session are kept for a client that lost them, and for how long. Default: 16,
+    /// 5 min.
     pub fn replay_streams(mut self, streams: usize, ttl: Duration) -> Self {
         (self.replay_streams, self.replay_ttl) = (streams, ttl);
         self
     }
 
-    /// How long a client should wait before it resumes a stream. Default: 1 s.
+    /// Sets how long a client should wait before it resumes a stream. Default: 1 s.
     pub fn retry(mut self, retry: Duration) -> Self {
         self.retry = retry;
         self
     }
 
-    /// How often a stream carries a comment, so that no proxy closes it. Default: 15 s.
+    /// Sets how often a stream carries a comment, so that no proxy closes it. Default: 15 s.
     pub fn keep_alive(mut self, every: Duration) -> Self {
         self.keep_alive = every;
         self
     }
 
-    /// The path of the endpoint in [`serve`](super::serve()). Default: `/mcp`.
+    /// Sets the path of the endpoint in [`serve`](super::serve()). Default: `/mcp`.
     pub fn path(mut self, path: impl Into<Box<str>>) -> Self {
         self.path = path.into();
         self
     }
 
-    /// The paths of HTTP+SSE: that of the stream, and that of the messages. Default: `/sse`, `/message`.
+    /// Sets the paths of HTTP+SSE: that of the stream, and that of the messages. Default: `/sse`, `/message`.
     pub fn sse_paths(mut self, stream: impl Into<Box<str>>, message: impl Into<Box<str>>) -> Self {
         self.sse_paths = Some((stream.into(), message.into()));
         self
     }
 
-    /// Serves no HTTP+SSE.
+    /// Switches HTTP+SSE off.
     pub fn without_sse(mut self) -> Self {
         self.sse_paths = None;
         self
     }
 
-    /// Sets how many connections [`serve`](super::serve()) holds open, and 16 more for those who ask for its health.
+    /// Sets how many connections [`serve`](super::serve()) holds open; 16 more are for requests of its health.
     ///
-    /// A further one takes the place of one that has no request in work: of one that never sent one, if there is any, and
-    /// of the one that has been idle for longest. Default: 1024.
+    /// A further connection takes the place of one that has no request in work: of one that never sent a request, if
+    /// there is any, and of the one that has been idle for longest. Default: 1024.
     pub fn max_connections(mut self, connections: usize) -> Self {
         self.max_connections = connections;
         self
     }
 
-    /// Sets how many of the connections may be of one address. Default: 512.
+    /// Sets how many of the connections one address may have. Default: 512.
     pub fn max_connections_per_peer(mut self, connections: usize) -> Self {
         self.max_connections_per_peer = connections;
         self
     }
 
-    /// How long the head of a request may be in [`serve`](super::serve()), at least 8 KiB. Default: 64 KiB.
+    /// Sets how long the head of a request may be in [`serve`](super::serve()), at least 8 KiB. Default: 64 KiB.
     pub fn max_header_bytes(mut self, bytes: usize) -> Self {
         self.max_header_bytes = bytes.max(8 << 10);
         self
     }
 
-    /// Sets how long a new connection to [`serve`](super::serve()) has for the head of its first request; it ends after once
-    /// to one and a half times as long. Default: 10 s.
+    /// Sets the time that a new connection to [`serve`](super::serve()) has for the head of its first request; the
+    /// connection ends after once to one and a half times as long. Default: 10 s.
     pub fn header_timeout(mut self, timeout: Duration) -> Self {
         self.header_timeout = timeout;
         self
@@ -261,7 +263,7 @@ impl HttpConfig {
         self
     }
 
-    /// How long [`serve`](super::serve()) waits for calls when it ends, and then once more for what they
+    /// Sets how long [`serve`](super::serve()) waits for calls when it ends, and then once more for the work that they
     /// leave behind. Default: 2 s.
     pub fn shutdown_grace(mut self, grace: Duration) -> Self {
         self.shutdown_grace = grace;

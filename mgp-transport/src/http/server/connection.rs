@@ -1,7 +1,7 @@
-//! One connection of a server, and what the server sees of it from outside.
+//! One connection of a server, and the state of it that the server watches.
 //!
-//! A timer and a signal per connection would be polled with every request. Instead the server looks at its
-//! connections now and then, and wakes the one it has an order for.
+//! A timer and a signal per connection would be polled with every request. Instead the server looks at its connections
+//! now and then, and wakes those that it has an order for.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -27,24 +27,28 @@ use super::config::{Ends, Marks};
 use super::places::Place;
 use super::serve::HttpService;
 
-/// What the server knows about a connection, and wants of it.
+/// The state of a connection that the server watches, and the server's order to it.
 #[derive(Debug)]
 pub(super) struct Watched {
     /// The place of the connection, until it has to make room for another.
     place: Mutex<Option<Place>>,
     order: AtomicU8,
-    /// How many requests have begun whose answers were not taken yet.
+    /// The number of requests whose answers were not taken yet.
     active: AtomicU64,
-    /// How many of them lack a part of their body.
+    /// The number of those requests that lack a part of their body.
     awaited: AtomicU64,
     /// Whether a whole head was read.
     spoke: AtomicBool,
     began: Instant,
-    /// When something happened last, in milliseconds since `began`: a head was read or a piece was written.
+    /// The time of the last progress, in milliseconds since `began`: a head was read or a piece was written.
     progress: AtomicU64,
-    /// The task of the connection.
+    /// The waker of the connection's task.
     task: Mutex<Option<Waker>>,
 }
+
+const SERVE: u8 = 0;
+const FINISH: u8 = 1;
+const END: u8 = 2;
 
 impl Watched {
     pub(super) fn new(place: Place) -> Self {
@@ -60,7 +64,7 @@ impl Watched {
         }
     }
 
-    /// Lets the connection end after what is in work.
+    /// Lets the connection end after its work.
     pub(super) fn finish(&self) {
         self.give(FINISH);
     }
@@ -71,34 +75,35 @@ impl Watched {
         self.give(END);
     }
 
-    /// Whether no request has come.
+    /// Returns whether no request has come.
     pub(super) fn is_silent(&self) -> bool {
         !self.spoke.load(Ordering::Relaxed)
     }
 
-    /// Whether a request has come without the whole of its body.
+    /// Returns whether a request has come without the whole of its body.
     pub(super) fn is_awaited(&self) -> bool {
         self.awaited.load(Ordering::Acquire) > 0
     }
 
-    /// Since when nothing has happened on the connection; `None` while a whole request is in work, or when it has to end.
+    /// Returns the moment since which the connection is idle; `None` while a whole request is in work, or when the
+    /// connection has to end.
     pub(super) fn idle_since(&self) -> Option<Instant> {
         let in_work = self.active.load(Ordering::Acquire) > self.awaited.load(Ordering::Acquire);
         let is_idle = !in_work && !self.is_ended();
         is_idle.then(|| self.began + Duration::from_millis(self.progress.load(Ordering::Relaxed)))
     }
 
-    /// Whether the connection has to end.
+    /// Returns whether the connection has to end.
     pub(super) fn is_ended(&self) -> bool {
         self.order.load(Ordering::Acquire) == END
     }
 
-    /// Whether the connection is for health alone.
+    /// Returns whether the connection is for health alone.
     pub(super) fn is_reserved(&self) -> bool {
         self.with_place(Place::is_reserved).unwrap_or_default()
     }
 
-    /// Looks at the place of the connection, if it still has it.
+    /// Calls `look` with the place of the connection, if it still has one.
     pub(super) fn with_place<T>(&self, look: impl FnOnce(&Place) -> T) -> Option<T> {
         self.place.lock().as_ref().map(look)
     }
@@ -133,7 +138,7 @@ pub(super) async fn run<S: HttpService>(
     marks: Option<Marks>,
     watched: Arc<Watched>,
 ) {
-    // Answers are written in one piece; waiting for more only delays them.
+    // Answers are written in one piece, so waiting for more only delays them.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "TCP_NODELAY not set");
     }
@@ -168,7 +173,7 @@ pub(super) async fn run<S: HttpService>(
     let mut registered = false;
     let mut finishing = false;
     let served = poll_fn(|cx| {
-        // The waker of a task stays the same, so once is enough.
+        // The waker of a task stays the same, so one registration is enough.
         if !registered || watched.order.load(Ordering::Acquire) != SERVE {
             *watched.task.lock() = Some(cx.waker().clone());
             registered = true;
@@ -189,10 +194,6 @@ pub(super) async fn run<S: HttpService>(
     }
 }
 
-const SERVE: u8 = 0;
-const FINISH: u8 = 1;
-const END: u8 = 2;
-
 /// A request in work, until the last byte of its answer was taken.
 #[derive(Debug)]
 pub(super) struct Active(Arc<Watched>);
@@ -209,12 +210,12 @@ tokio::task_local! {
     static CONNECTION: Arc<Watched>;
 }
 
-/// A request whose body has not come whole, until this is dropped.
+/// A request with an incomplete body. Dropping it notes that the body is complete.
 #[derive(Debug)]
 pub(super) struct AwaitedBody(Arc<Watched>);
 
 impl AwaitedBody {
-    /// Notes it of the connection whose task this is, if there is one.
+    /// Notes an incomplete body for the connection whose task this is, if there is one.
     pub(super) fn begin() -> Option<Self> {
         let watched = CONNECTION.try_with(Arc::clone).ok()?;
         watched.awaited.fetch_add(1, Ordering::AcqRel);
@@ -228,7 +229,7 @@ impl Drop for AwaitedBody {
     }
 }
 
-/// Marks the requests of a connection that is there for health alone, as all others have requests in work.
+/// The mark of requests on a connection that is there for health alone, because all others have requests in work.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Crowded;
 
@@ -257,8 +258,8 @@ impl Body for Guarded {
     }
 }
 
-/// A socket that notes when its peer takes what is written. What the peer sends proves nothing: it may
-/// come byte by byte.
+/// A socket that notes when its peer takes written bytes. Bytes from the peer prove no progress, because they may come
+/// one by one.
 struct Socket {
     inner: TokioIo<TcpStream>,
     watched: Arc<Watched>,

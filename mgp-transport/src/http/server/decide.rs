@@ -1,4 +1,4 @@
-//! Which era a message belongs to, and whether its headers say what its body says.
+//! The route of a message by its era, and the comparison of its headers with its body.
 //!
 //! | `MCP-Protocol-Version` | `_meta` version | | |
 //! |---|---|---|---|
@@ -16,23 +16,23 @@ use super::head::{Marks, SessionMark, Version};
 use super::respond::Refusal;
 use crate::http::header;
 
-/// Where a message goes.
+/// The receiver of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Route {
-    /// To the service of requests that stand alone; its headers are still to be compared with the body
-    /// unless the service will refuse it anyway.
+    /// The service of requests that stand alone. The headers are still to be compared with the body, unless the service
+    /// will refuse the message anyway.
     Stateless { compare: bool },
-    /// To a new session.
+    /// A new session.
     Initialize,
-    /// To a session.
+    /// An open session.
     Session(SessionMark),
 }
 
-/// Where a message goes. `method` is absent for an answer.
+/// Returns the route of a message. `method` is absent for an answer.
 pub(super) fn route(marks: &Marks, method: Option<&Method>, body: &BodyVersion) -> Result<Route, Refusal> {
     let by_meta = match (&marks.version, body) {
         (Version::Known(revision), _) => revision.is_stateless() || *body != BodyVersion::Absent,
-        // What belongs to a session cannot be a request of its own, whatever the version means.
+        // A message of a session cannot be a request of its own, whatever the version means.
         (Version::Unknown(_), BodyVersion::Absent) => marks.session == SessionMark::Absent,
         (Version::Unknown(_), _) => true,
         (Version::Absent, BodyVersion::Absent) => false,
@@ -55,7 +55,9 @@ pub(super) fn route(marks: &Marks, method: Option<&Method>, body: &BodyVersion) 
 
 fn stateless(marks: &Marks, method: Option<&Method>, body: &BodyVersion) -> Result<Route, Refusal> {
     let Some(method) = method else {
-        return Err(Refusal::bad_request(Error::invalid_request("nothing was asked that could be answered")));
+        return Err(Refusal::bad_request(Error::invalid_request(
+            "the message is neither a request nor a notification",
+        )));
     };
     let same = match (&marks.version, body) {
         (_, BodyVersion::Absent) if *method == Method::INITIALIZE => {
@@ -77,8 +79,7 @@ fn stateless(marks: &Marks, method: Option<&Method>, body: &BodyVersion) -> Resu
 
 /// Compares `Mcp-Method` and `Mcp-Name` with the body.
 ///
-/// A notification need not have them, since the specification leaves its headers open; those it has must
-/// be true.
+/// A notification need not have the headers, since the specification leaves them open; those it has must be true.
 pub(super) fn compare(marks: &Marks, kind: Kind, method: &Method, params: &Params) -> Result<(), Refusal> {
     check(marks.method.as_ref(), Some(method.as_str()), kind, "Mcp-Method")?;
     let Some(source) = header::name_source(method.as_str()) else { return Ok(()) };

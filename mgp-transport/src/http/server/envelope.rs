@@ -1,4 +1,4 @@
-//! What `_meta` says about the revision of a request, remembered while it stays the same.
+//! The revision that `_meta` names for a request, remembered while it stays the same.
 
 use bytes::Bytes;
 use mgp_types::mcp::meta::key;
@@ -10,7 +10,7 @@ use crate::lately::{Lately, MAX_KEPT};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum BodyVersion {
     Absent,
-    /// A revision we know; `complete` if what it requires of `_meta` is there.
+    /// A revision of MCP; `complete` if `_meta` has the members that the revision requires.
     Known {
         revision: Revision,
         complete: bool,
@@ -18,7 +18,7 @@ pub(super) enum BodyVersion {
     Unknown(Box<str>),
 }
 
-/// Reads `_meta` of one request after the other. Clients repeat themselves, so what some said last is kept.
+/// Reads the `_meta` of one request after the other. Clients repeat themselves, so some of the last results are kept.
 #[derive(Debug, Default)]
 pub(super) struct Envelopes {
     read: Lately<(Bytes, BodyVersion)>,

@@ -1,3 +1,5 @@
+//! The future of an HTTP request's answer.
+
 use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
@@ -12,18 +14,18 @@ use pin_project_lite::pin_project;
 
 use super::HttpServer;
 use super::body::HttpBody;
-use super::calling::Calling;
+use super::call::Calling;
 use super::head::Marks;
 use super::post::Step;
 use super::read::Reader;
 use super::respond::Refusal;
-use super::session_id::SessionId;
+use super::table::SessionId;
 use crate::Accept;
 
 pin_project! {
-    /// The answer of an [`HttpServer`] on its way.
+    /// The future of an answer of [`HttpServer`].
     ///
-    /// Dropping it cancels the call, unless the call belongs to a session: that goes on.
+    /// Dropping it cancels the call, unless the call belongs to a session: then the call goes on.
     pub struct ResponseFuture<A: Accept, B> {
         #[pin]
         state: State<A, B>,
@@ -50,7 +52,7 @@ pub(super) struct Post<A: Accept> {
     pub(super) target: Target,
 }
 
-/// What the body is for.
+/// The receiver of the body.
 pub(super) enum Target {
     /// The endpoint of both eras.
     Endpoint(Marks),

@@ -8,7 +8,7 @@ use mgp_types::Validity;
 
 use super::HttpServer;
 use super::body::{Events, HttpBody};
-use super::calling::Touch;
+use super::call::Touch;
 use super::head::{Head, Marks, SessionMark, Version};
 use super::replay::Gone;
 use super::respond::{Refusal, events, with_status};
@@ -53,7 +53,7 @@ impl<A: Accept> HttpServer<A> {
     }
 }
 
-/// The session that is meant. Without sessions there is nothing but POST.
+/// Returns the session that the request names. Without sessions the server answers POST only.
 fn session(marks: &Marks) -> Result<SessionMark, Refusal> {
     match (&marks.version, marks.session) {
         (Version::Known(revision), _) if revision.is_stateless() => Err(not_allowed()),
@@ -71,7 +71,7 @@ pub(super) fn not_allowed() -> Refusal {
     Refusal::because(StatusCode::METHOD_NOT_ALLOWED, "the method is not allowed here")
 }
 
-/// 400 and not 404, which would say that the session is gone.
+/// Returns the refusal of a stream that cannot be resumed. Its status is 400; 404 would mean that the session is gone.
 fn gone(gone: Gone) -> Refusal {
     Refusal::because(
         StatusCode::BAD_REQUEST,

@@ -4,26 +4,26 @@ use http::{HeaderMap, HeaderValue, header as standard};
 use mgp_types::Revision;
 
 use super::negotiate::Accepts;
-use super::session_id::SessionId;
+use super::table::SessionId;
 use crate::http::header;
 
-/// What the headers say, as far as the server cares.
+/// The values of the headers, as far as the server uses them.
 #[derive(Debug, Default)]
 pub(super) struct Head<'a> {
     pub(super) host: Option<&'a HeaderValue>,
     pub(super) origin: Option<&'a HeaderValue>,
-    /// Whether a browser says that a page of another site or port sent it.
+    /// Whether a browser marks the request as sent by a page of another site or port.
     pub(super) is_cross_origin: bool,
     pub(super) content_type: Option<&'a HeaderValue>,
     pub(super) content_length: Option<&'a HeaderValue>,
     pub(super) accepts: Accepts,
     pub(super) last_event: Option<&'a HeaderValue>,
     pub(super) marks: Marks,
-    /// A header that may come once and came twice: two readers may read it differently.
+    /// A header that may come once and came twice; two readers may take different values.
     pub(super) repeated: Option<&'static str>,
 }
 
-/// What is needed beyond the head: the headers that say what the body is.
+/// The values that are needed beyond the head: the headers that describe the body.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
     pub(super) version: Version,
@@ -32,7 +32,7 @@ pub(super) struct Marks {
     pub(super) name: Option<HeaderValue>,
 }
 
-/// What `MCP-Protocol-Version` says.
+/// The value of `MCP-Protocol-Version`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) enum Version {
     #[default]
@@ -41,7 +41,7 @@ pub(super) enum Version {
     Unknown(HeaderValue),
 }
 
-/// What `Mcp-Session-Id` says.
+/// The value of `Mcp-Session-Id`.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SessionMark {
     #[default]
@@ -101,7 +101,7 @@ impl<'a> Head<'a> {
 impl Version {
     fn read(value: &HeaderValue) -> Self {
         let text = value.to_str().map(str::trim).unwrap_or_default();
-        // The one that nearly every request names comes first.
+        // The revision that nearly every request names comes first.
         Revision::ALL
             .into_iter()
             .find(|revision| revision.as_str() == text)

@@ -1,4 +1,4 @@
-//! The calls of one session that are in work: bounded, told apart by their ids, cancelled by them.
+//! The calls of one session that are in work: bounded in number, found and cancelled by their ids.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::session::Session;
 use super::shared_way::SharedWay;
 use super::stream::ResponseStream;
 
-/// A slab: entering and leaving cost a few instructions, and only the rare search walks it.
+/// The calls in work, as a slab: entering and leaving cost a few instructions, and only the rare search walks it.
 pub(super) struct Calls {
     max: usize,
     slots: Mutex<Slots>,
@@ -21,11 +21,11 @@ struct Slots {
     free: Vec<usize>,
 }
 
-/// How a call is told to stop.
+/// The way to tell a call to stop.
 pub(super) enum Canceller {
-    /// It is polled by whoever reads its stream.
+    /// The reader of the call's stream polls it.
     Stream(Arc<ResponseStream>),
-    /// It runs in a task of its own, and writes to a stream that it shares.
+    /// The call runs in a task of its own, and writes to a stream that it shares.
     Task(Arc<SharedWay>),
 }
 
@@ -59,7 +59,7 @@ impl Calls {
     pub(super) fn cancel(&self, id: &Id) {
         let mut slots = self.slots.lock();
         let entry = slots.entries.iter_mut().flatten().find(|(known, _)| known == id);
-        // The entry stays, as it belongs to the call until that is dropped; a second cancel does no harm.
+        // The entry stays, because it belongs to the call until the call is dropped; a second cancel does no harm.
         let canceller = entry.map(|(_, canceller)| match canceller {
             Canceller::Stream(stream) => Canceller::Stream(Arc::clone(stream)),
             Canceller::Task(way) => Canceller::Task(Arc::clone(way)),
@@ -70,7 +70,7 @@ impl Calls {
         }
     }
 
-    /// The outbox of the call with this id, if it is in work.
+    /// Returns the outbox of the call with this id, if it is in work.
     pub(super) fn outbox(&self, id: &Id) -> Option<Outbox> {
         let slots = self.slots.lock();
         let mut entries = slots.entries.iter().flatten();
@@ -85,7 +85,7 @@ impl Calls {
     }
 }
 
-/// A call that is in work, until this is dropped.
+/// A call in work. Dropping it removes the entry.
 pub(super) struct InFlight {
     session: Arc<Session>,
     slot: usize,
@@ -95,7 +95,7 @@ impl InFlight {
     /// Enters a call.
     ///
     /// # Errors
-    /// Its id is in use, or too many calls are in work.
+    /// The id is in use, or too many calls are in work.
     pub(super) fn enter(session: Arc<Session>, id: &Id, canceller: Canceller) -> Result<Self, Error> {
         let mut slots = session.calls.slots.lock();
         if slots.entries.len() - slots.free.len() >= session.calls.max {

@@ -1,5 +1,4 @@
-//! HTTP+SSE, the transport of 2024-11-05: one stream for everything the server says, and a POST for
-//! everything the client says.
+//! HTTP+SSE, the transport of 2024-11-05: one stream for all messages of the server, and a POST for each of the client.
 
 use std::sync::Arc;
 
@@ -11,17 +10,18 @@ use mgp_types::{CallOf, Error, Id, Kind, Method, Params, Principal, RpcService, 
 
 use super::HttpServer;
 use super::body::{Events, HttpBody};
-use super::calling::Touch;
+use super::call::Touch;
 use super::in_flight::{Canceller, InFlight};
-use super::named::named;
-use super::post::{call_once, crowded, notification, refuse, request};
+use super::post::{call_once, crowded, named, notification, refuse, request};
 use super::respond::{Answer, Refusal, events};
-use super::session_id::SessionId;
 use super::shared_way::SharedWay;
 use super::stream::StreamKind;
-use super::table::{Live, Table};
+use super::table::{Live, SessionId, Table};
 use crate::Accept;
 use crate::http::sse::Event;
+
+/// The parameter that names the session in the path of messages.
+pub(super) const SESSION_ID: &str = "sessionId";
 
 impl<A: Accept> HttpServer<A> {
     /// Opens a session that lives as long as its stream.
@@ -36,7 +36,7 @@ impl<A: Accept> HttpServer<A> {
         Ok(events(HttpBody::events(Events::new(stream, 0).holding((ends, Touch(session))))))
     }
 
-    /// Takes a message in. What it is answered comes on the stream.
+    /// Handles a message of the client. Its answer comes on the stream.
     pub(super) fn sse_message(
         &self,
         session: SessionId,
@@ -149,7 +149,7 @@ fn call<S: RpcService>(
     Ok(())
 }
 
-/// Ends a session with its stream.
+/// The guard that ends a session with its stream.
 struct Ends<S: RpcService> {
     sessions: Arc<Table<S>>,
     id: SessionId,
@@ -160,6 +160,3 @@ impl<S: RpcService> Drop for Ends<S> {
         self.sessions.remove(self.id);
     }
 }
-
-/// How the path of messages names the session.
-pub(super) const SESSION_ID: &str = "sessionId";

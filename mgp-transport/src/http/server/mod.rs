@@ -1,4 +1,4 @@
-//! The answering side of HTTP.
+//! The server side of HTTP.
 //!
 //! | file | holds |
 //! |---|---|
@@ -15,7 +15,6 @@ mod ask;
 mod batch;
 mod body;
 mod call;
-mod calling;
 mod config;
 mod connection;
 mod decide;
@@ -25,7 +24,6 @@ mod get;
 mod head;
 mod in_flight;
 mod legacy_sse;
-mod named;
 mod negotiate;
 mod origin;
 mod places;
@@ -36,7 +34,6 @@ mod respond;
 mod routes;
 mod serve;
 mod session;
-mod session_id;
 mod shared_way;
 mod stream;
 mod table;
@@ -70,10 +67,10 @@ pub use self::stream::ResponseStream;
 
 /// Answers MCP over HTTP: both eras on one endpoint, as a `tower::Service`.
 ///
-/// It looks at no path, so it mounts wherever its owner wants it; [`Routes`] adds the paths of HTTP+SSE,
-/// [`serve`] a socket. What authenticates puts a [`Principal`](mgp_types::Principal) into the extensions of
-/// the HTTP request; sessions are bound to it. Handlers find the head of their HTTP request as
-/// [`http::request::Parts`] in the extensions of theirs.
+/// The service looks at no path, so its owner mounts it anywhere; [`Routes`] adds the paths of HTTP+SSE, [`serve`] a
+/// socket. A layer that authenticates puts a [`Principal`](mgp_types::Principal) into the extensions of the HTTP
+/// request; sessions are bound to it. Handlers find the head of their HTTP request as [`http::request::Parts`] in the
+/// extensions of theirs.
 ///
 /// ```
 /// use mgp_transport::http::{HttpBody, HttpServer};
@@ -111,19 +108,19 @@ pub struct HttpServer<A: Accept> {
 struct Shared<A: Accept> {
     accept: A,
     config: Arc<HttpConfig>,
-    /// Answers what belongs to no session.
+    /// The service that answers requests of no session.
     stateless: OnceLock<Mutex<A::Service>>,
     sessions: Arc<Table<A::Service>>,
     envelopes: Envelopes,
 }
 
 impl<A: Accept> HttpServer<A> {
-    /// A server with the default configuration. It needs a tokio runtime.
+    /// Creates a server with the default configuration. It needs a tokio runtime.
     pub fn new(accept: A) -> Self {
         Self::with(accept, HttpConfig::default())
     }
 
-    /// The server with another configuration, and without the sessions it had.
+    /// Returns the server with another configuration, and without the sessions it had.
     #[must_use]
     pub fn with_config(self, config: HttpConfig) -> Self {
         Self::with(self.shared.accept.clone(), config)
@@ -136,7 +133,7 @@ impl<A: Accept> HttpServer<A> {
         Self { shared: Arc::new(Shared { accept, config, stateless: OnceLock::new(), sessions, envelopes }) }
     }
 
-    /// The server with the paths of its configuration: the endpoint, and HTTP+SSE beside it.
+    /// Returns the server with the paths of its configuration: the endpoint, and HTTP+SSE beside it.
     pub fn routes(self) -> Routes<A> {
         Routes::new(self)
     }
@@ -149,7 +146,7 @@ impl<A: Accept> HttpServer<A> {
     /// Answers one request.
     pub fn handle<B: Body>(&self, request: http::Request<B>) -> ResponseFuture<A, B> {
         let (parts, body) = request.into_parts();
-        // Shared from the start: the head ends up with the handler, and moving it on the way is what costs.
+        // The head is shared from the start: the handler gets it in the end, and moving it on the way is expensive.
         let parts = Arc::new(parts);
         let checked = self.check(&parts);
         self.proceed(checked, parts, body)
@@ -185,7 +182,7 @@ impl<A: Accept> HttpServer<A> {
         }
     }
 
-    /// Refuses what a web page may have sent, and what two readers may read differently.
+    /// Refuses requests that a web page may have sent, and requests that two readers may read differently.
     fn guard(&self, parts: &Parts, head: &Head<'_>) -> Result<(), Refusal> {
         // A request target in absolute form names a host as well, and a proxy may go by either.
         let target = parts.uri.authority().map(|authority| authority.as_str().as_bytes());
@@ -253,7 +250,7 @@ impl<A: Accept> HttpServer<A> {
     }
 }
 
-/// A request whose head may pass.
+/// The result of the checks on a request's head.
 enum Checked {
     Post(Target),
     Done(http::Response<HttpBody>),

@@ -1,6 +1,6 @@
-//! What media types a request carries and accepts.
+//! The media types that a request carries and accepts.
 
-/// Which of the two forms of an answer a request accepts.
+/// The forms of an answer that a request accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Accepts {
     pub(super) json: bool,
@@ -8,12 +8,12 @@ pub(super) struct Accepts {
 }
 
 impl Accepts {
-    /// Both forms, as the specification demands of a client.
+    /// Returns whether the request accepts both forms, as the specification demands of a client.
     pub(super) fn both(self) -> bool {
         self.json && self.events
     }
 
-    /// Adds what one `Accept` header names.
+    /// Adds the types that one `Accept` header names.
     pub(super) fn add(&mut self, header: &[u8]) {
         if header == b"application/json, text/event-stream" {
             *self = Self { json: true, events: true };
@@ -32,7 +32,7 @@ impl Accepts {
     }
 }
 
-/// Whether a `Content-Type` is that of JSON.
+/// Returns whether a `Content-Type` is that of JSON.
 pub(super) fn is_json(content_type: &[u8]) -> bool {
     let media = content_type.split(|&byte| byte == b';').next().unwrap_or_default();
     is(media.trim_ascii(), b"application/json")
@@ -42,7 +42,7 @@ fn is(media: &[u8], expected: &[u8]) -> bool {
     media.eq_ignore_ascii_case(expected)
 }
 
-/// `q=0` in any of its spellings: the type is named to be refused.
+/// Returns whether the parameter is `q=0` in any of its spellings: the type is named to be refused.
 fn is_zero_quality(parameter: &[u8]) -> bool {
     let Some(quality) = parameter.strip_prefix(b"q=").or_else(|| parameter.strip_prefix(b"Q=")) else {
         return false;

@@ -1,5 +1,4 @@
-//! Which `Host` and `Origin` a request may carry: what keeps web pages from using a server on the
-//! visitor's own machine.
+//! The check of `Host` and `Origin`, which keeps web pages from using a server on the visitor's own machine.
 
 use std::net::IpAddr;
 
@@ -9,9 +8,9 @@ use http::{HeaderMap, Uri};
 use super::config::HttpConfig;
 
 impl HttpConfig {
-    /// Whether a request for something beside the protocol, such as its health, may be answered.
+    /// Returns whether a request beside the protocol, such as one for the server's health, may be answered.
     ///
-    /// It may not if a web page from elsewhere can have sent it. Whoever watches over a server knows it by its address,
+    /// The answer is no if a web page from elsewhere can have sent it. A monitor of the server knows it by its address,
     /// or sends no `Host` at all; a page that has a name of its own lead here sends that name.
     pub fn answers_beside(&self, headers: &HeaderMap, uri: &Uri) -> bool {
         let named = uri.authority().map(|authority| authority.as_str().as_bytes());
@@ -20,7 +19,7 @@ impl HttpConfig {
             && headers.get_all(ORIGIN).iter().all(|origin| self.accepts_origin(origin.as_bytes()))
     }
 
-    /// Whether a request may name `host`; the port does not matter.
+    /// Returns whether a request may name `host`; the port does not matter.
     pub(super) fn accepts_host(&self, host: &[u8]) -> bool {
         if self.any_host {
             return true;
@@ -29,7 +28,7 @@ impl HttpConfig {
         is_loopback(name) || self.hosts.iter().any(|allowed| bare(allowed).eq_ignore_ascii_case(name))
     }
 
-    /// Whether a web page of this `origin` may send requests.
+    /// Returns whether a web page of this `origin` may send requests.
     pub(super) fn accepts_origin(&self, origin: &[u8]) -> bool {
         let Some(origin) = std::str::from_utf8(origin).ok().and_then(Origin::parse) else { return false };
         (is_loopback(origin.host) && origin.is_web())
@@ -78,7 +77,7 @@ fn default_port(scheme: &str) -> &'static str {
     }
 }
 
-/// The host of an authority; that of an IPv6 address keeps its brackets.
+/// Returns the host of an authority; that of an IPv6 address keeps its brackets.
 fn without_port(authority: &str) -> Option<&str> {
     let bytes = authority.as_bytes();
     let host_len = if bytes.first() == Some(&b'[') {
@@ -96,7 +95,7 @@ fn without_port(authority: &str) -> Option<&str> {
     valid.then_some(host)
 }
 
-/// An allowed host as it was configured, which may carry a port or lack the brackets of IPv6.
+/// Returns an allowed host as it was configured, which may carry a port or lack the brackets of IPv6.
 fn bare(host: &str) -> &str {
     without_port(host).unwrap_or(host)
 }

@@ -1,4 +1,4 @@
-//! Room for connections: how many there may be, in all and of one peer, and which one ends when there is no room.
+//! The places of connections: their number in all and by peer, and the choice of the one that makes room for another.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -12,8 +12,8 @@ use super::connection::Watched;
 
 /// The connections of a server.
 ///
-/// A new connection beyond a bound takes the place of one on which nothing is in work: of one that has never sent a request
-/// rather than of one that has, and of the one that has been idle for longest. Where all have requests in work, a few are let
+/// A new connection beyond a bound takes the place of one without work: of one that has never sent a request rather
+/// than of one that has, and of the one that has been idle for longest. Where all have requests in work, a few are let
 /// in that only ask for the server's health.
 #[derive(Debug)]
 pub(super) struct Places {
@@ -30,7 +30,7 @@ struct Taken {
     reserved: usize,
 }
 
-/// The place that a connection has, until this is dropped.
+/// The place of a connection. Dropping it frees the place.
 #[derive(Debug)]
 pub(super) struct Place {
     taken: Arc<Mutex<Taken>>,
@@ -40,17 +40,20 @@ pub(super) struct Place {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Usual(IpAddr),
-    /// For whoever asks for the server's health.
+    /// A place for requests of the server's health.
     Reserved,
 }
 
-/// Which connections are to make room.
+/// The connections that may have to make room.
 #[derive(Debug, Clone, Copy)]
 enum Among {
     All,
     Peer(IpAddr),
     Reserved,
 }
+
+/// The number of connections that are let in beyond the bounds, for health alone.
+const RESERVED: usize = 16;
 
 impl Places {
     pub(super) fn new(config: &HttpConfig) -> Self {
@@ -64,7 +67,7 @@ impl Places {
 
     /// Lets a connection of `peer` in, if there is room or room can be made.
     pub(super) fn enter(&mut self, peer: IpAddr) -> Option<Arc<Watched>> {
-        // IPv4 peers of a socket for both families are counted as what they are.
+        // IPv4 peers of a socket for both families are counted by their IPv4 address.
         let peer = peer.to_canonical();
         let place = self.usual(peer).or_else(|| self.reserved())?;
         let watched = Arc::new(Watched::new(place));
@@ -73,12 +76,12 @@ impl Places {
         Some(watched)
     }
 
-    /// Ends the connection that has been idle for longest, as where the system has no room for another.
+    /// Ends the connection that has been idle for longest, for a new one that the system has no room for.
     pub(super) fn end_an_idle_one(&mut self) -> bool {
         self.end_idle(Among::All)
     }
 
-    /// Ends the connections on which nothing has happened for too long.
+    /// Ends the connections that have been idle for too long.
     pub(super) fn look(&mut self, config: &HttpConfig) {
         let now = Instant::now();
         for watched in self.alive() {
@@ -90,7 +93,7 @@ impl Places {
         self.watched.retain(|watched| watched.strong_count() > 0);
     }
 
-    /// Lets every connection end after what is in work.
+    /// Lets every connection end after its work.
     pub(super) fn finish(&mut self) {
         for watched in self.watched.drain(..).filter_map(|watched| watched.upgrade()) {
             watched.finish();
@@ -115,7 +118,7 @@ impl Places {
         has_room.then(|| Place::take(&self.taken, Kind::Reserved))
     }
 
-    /// Ends the connection that makes room at the least cost; says whether there was one.
+    /// Ends the connection whose end costs least; returns whether there was one.
     fn end_idle(&mut self, among: Among) -> bool {
         let idle = self.alive().filter(|watched| watched.is_among(among));
         // Those who have shown least come first: no head, then no body, then a whole request.
@@ -134,7 +137,7 @@ impl Places {
 
     fn forget_ended(&mut self) {
         let taken = self.taken.lock();
-        // Now and then, however fast they come.
+        // The list is cleaned now and then, however fast connections come.
         if self.watched.len() > 2 * (taken.all + taken.reserved) + 64 {
             drop(taken);
             self.watched.retain(|watched| watched.strong_count() > 0);
@@ -142,7 +145,7 @@ impl Places {
     }
 }
 
-/// Returns how many connections leave half of the files that the process may open to all else.
+/// Returns how many connections leave half of the files that the process may open to other uses.
 fn affordable() -> usize {
     #[cfg(unix)]
     {
@@ -205,9 +208,6 @@ impl Watched {
         self.with_place(|place| place.is_among(among)).unwrap_or_default()
     }
 }
-
-/// How many connections are let in beyond the bounds, for health alone.
-const RESERVED: usize = 16;
 
 #[cfg(test)]
 mod tests {

@@ -1,34 +1,32 @@
-//! What comes by POST: calls, notifications and answers, in both eras.
+//! The messages that come by POST: calls, notifications and answers, in both eras.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http::request::Parts;
 use http::{Response, StatusCode};
-use mgp_types::frame::{self, Frame, Malformed, Message};
+use mgp_types::frame::{Frame, Malformed, Message};
 use mgp_types::{
     CallOf, Error, Id, Kind, Method, Outbox, Params, Principal, RawJson, Request, RpcService, StreamId,
-    Validity, code,
+    Validity, code, frame,
 };
 use tokio::time::timeout;
 
 use super::body::HttpBody;
-use super::call::{BoxCall, Call, Form};
-use super::calling::{Calling, Owner};
-use super::decide::{self, Route};
+use super::call::{BoxCall, Call, Calling, Form, Owner};
+use super::decide::Route;
 use super::envelope::BodyVersion;
 use super::head::{Marks, SessionMark};
 use super::in_flight::{Canceller, InFlight};
-use super::named::named;
 use super::respond::{Answer, Refusal, is_refused_envelope, stateless_status};
 use super::session::Session;
 use super::stream::{ResponseStream, StreamKind};
 use super::table::Live;
-use super::{HttpServer, batch};
+use super::{HttpServer, batch, decide};
 use crate::Accept;
-use crate::about::take_id;
+use crate::about::{UNNAMED, take_id};
 
-/// What a POST leads to.
+/// The next step for a POST.
 pub(super) enum Step {
     Done(Response<HttpBody>),
     Calling(Calling),
@@ -177,7 +175,7 @@ impl<A: Accept> HttpServer<A> {
         })
     }
 
-    /// The session a request names, for the principal that it comes from.
+    /// Returns the session that a request names, for the principal that the request comes from.
     pub(super) fn find(&self, mark: SessionMark, parts: &Parts) -> Result<Found<A>, Refusal> {
         let SessionMark::Id(id) = mark else { return Err(Refusal::no_session()) };
         let live = self.sessions().find(id, parts.extensions.get::<Principal>());
@@ -186,7 +184,7 @@ impl<A: Accept> HttpServer<A> {
         Ok(live)
     }
 
-    /// A new session, not yet to be found.
+    /// Creates a session, which other requests cannot find yet.
     pub(super) fn open(&self, parts: &Parts, kind: StreamKind) -> Result<Live<A::Service>, Refusal> {
         let principal = parts.extensions.get::<Principal>().cloned();
         let refuse = |error| Refusal::new(StatusCode::SERVICE_UNAVAILABLE, error);
@@ -200,7 +198,7 @@ impl<A: Accept> HttpServer<A> {
     }
 }
 
-/// A call in a session.
+/// Makes a call in a session.
 pub(super) fn session_call<S: RpcService>(
     live: &Live<S>,
     session: Arc<Session>,
@@ -251,7 +249,7 @@ fn session_notify<S: RpcService>(
     }
 }
 
-/// The call of the service for a notification; a cancellation is carried out here instead.
+/// Returns the call of the service for a notification; a cancellation is carried out here instead.
 pub(super) fn notification<S: RpcService>(
     live: &Live<S>,
     parts: Arc<Parts>,
@@ -275,7 +273,7 @@ pub(super) fn notification<S: RpcService>(
             };
             about = outbox;
         }
-        // No id of a question is seen above, and nobody follows what is said about one.
+        // The layers above see no id of a question, and nobody follows messages about one.
         Some(CallOf::Receiver) => {
             take_id(&mut request.params);
         }
@@ -285,7 +283,7 @@ pub(super) fn notification<S: RpcService>(
     Some(Box::pin(Call::new(live.service(), request, Form::Notification, None)))
 }
 
-/// A request with what HTTP knows about it.
+/// Creates a request with the facts that HTTP knows about it.
 pub(super) fn request(kind: Kind, method: Method, params: Params, parts: Arc<Parts>) -> Request {
     let mut request = Request::new(kind, method, params);
     request.context.principal = parts.extensions.get::<Principal>().cloned();
@@ -293,7 +291,7 @@ pub(super) fn request(kind: Kind, method: Method, params: Params, parts: Arc<Par
     request
 }
 
-/// The status says who can mend it: the client by waiting, or by choosing another id.
+/// Returns the refusal. Its status tells the client to wait, or to choose another id.
 pub(super) fn crowded(error: Error) -> Refusal {
     let status = match error.code() {
         code::RESOURCE_EXHAUSTED => StatusCode::TOO_MANY_REQUESTS,
@@ -316,4 +314,14 @@ pub(super) fn refuse(malformed: Malformed) -> Refusal {
 
 fn accepted() -> Step {
     Step::Done(Answer::ACCEPTED.into_response())
+}
+
+/// Returns the outbox of the call of the session that a message names in its parameters; `None` if there is no such
+/// call in work. Without a session every message stands alone, so there never is one.
+///
+/// # Errors
+/// -32602 if the message names no call.
+pub(super) fn named(params: &mut Params, session: Option<&Session>) -> Result<Option<Outbox>, Error> {
+    let id = take_id(params).ok_or_else(|| Error::invalid_params(UNNAMED))?;
+    Ok(session.and_then(|session| session.calls.outbox(&id)))
 }

@@ -25,18 +25,18 @@ pin_project! {
         first: Bytes,
         more: Vec<u8>,
         config: Arc<HttpConfig>,
-        // What the body takes of the memory for long ones.
+        // The memory that the body takes of the budget for long ones.
         share: Option<Share>,
         refused: Option<Refused>,
-        // Most bodies arrive with the head and never wait.
+        // The deadline starts late, because most bodies arrive with the head and never wait.
         deadline: Option<Pin<Box<Sleep>>>,
-        // How much came since it was set.
+        // The number of bytes that came since the deadline was set.
         in_time: usize,
         awaited: Option<AwaitedBody>,
     }
 }
 
-/// A body that is not taken in: it is read to its end all the same, or its sender would not read the answer.
+/// A body that is refused. It is read to its end all the same, or its sender would not read the answer.
 #[derive(Debug)]
 struct Refused {
     why: TooLong,
@@ -44,7 +44,7 @@ struct Refused {
 }
 
 impl Refused {
-    /// The id of the request in it, if it is within reach.
+    /// Returns the id of the request in the body, if one of its ends holds it.
     fn id(&self) -> Option<Id> {
         match head(self.skipped.first()) {
             Head::Request(Some(id)) => Some(id),
@@ -54,10 +54,10 @@ impl Refused {
     }
 }
 
-/// Why a body was not read.
+/// The reasons why a body was not read.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Unread {
-    /// It is not taken in; the id is that of the request in it.
+    /// The body is too long; the id is that of the request in it.
     TooLong {
         why: TooLong,
         names: SettingNames,
@@ -66,6 +66,9 @@ pub(super) enum Unread {
     TooSlow,
     Broken,
 }
+
+/// The number of bytes of a body that have to come in its time.
+const ENOUGH_IN_TIME: usize = 1 << 20;
 
 impl<B: Body> Reader<B> {
     pub(super) fn new(body: B, config: Arc<HttpConfig>) -> Self {
@@ -111,7 +114,7 @@ impl<B: Body> Reader<B> {
             let len = data.remaining();
             *this.in_time += len;
             if *this.in_time >= ENOUGH_IN_TIME {
-                // A long body has that time again, or only a fast peer could send one.
+                // A long body gets the same time again, or only a fast peer could send one.
                 (*this.deadline, *this.in_time) = (None, 0);
             }
             let length = this.first.len() + this.more.len() + len;
@@ -172,6 +175,3 @@ impl<B: Body> Reader<B> {
 fn whole(first: &mut Bytes, more: &mut Vec<u8>) -> Bytes {
     if more.is_empty() { std::mem::take(first) } else { std::mem::take(more).into() }
 }
-
-/// How much of a body has to come in the time that it has.
-const ENOUGH_IN_TIME: usize = 1 << 20;

@@ -8,7 +8,7 @@ use bytes::Bytes;
 #[derive(Debug, Default)]
 pub(super) struct Window {
     events: VecDeque<Bytes>,
-    /// The number of the oldest event that is kept.
+    /// The number of the oldest kept event.
     first: u64,
     /// The number of the next event to be sent.
     cursor: u64,
@@ -16,17 +16,17 @@ pub(super) struct Window {
     unsent_bytes: usize,
 }
 
-/// Why a stream cannot be resumed.
+/// The reasons why a stream cannot be resumed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Gone {
-    /// Events behind the one named are no longer kept.
+    /// Events behind the named one are no longer kept.
     Forgotten,
-    /// There never was such an event.
+    /// The named event never existed.
     Unknown,
 }
 
 impl Window {
-    /// The number the next event will have.
+    /// Returns the number that the next event will have.
     pub(super) fn next_number(&self) -> u64 {
         self.first + self.events.len() as u64
     }
@@ -37,7 +37,7 @@ impl Window {
         self.events.push_back(event);
     }
 
-    /// The next event to be sent.
+    /// Returns the next event to be sent.
     pub(super) fn take(&mut self) -> Option<Bytes> {
         let index = usize::try_from(self.cursor - self.first).ok()?;
         let event = self.events.get(index)?.clone();
@@ -46,14 +46,14 @@ impl Window {
         Some(event)
     }
 
-    /// Whether another event may wait to be sent, if at most so many may.
+    /// Returns whether another event may wait to be sent, within these limits.
     pub(super) fn has_room(&self, max_events: usize, max_bytes: usize) -> bool {
         let unsent = self.next_number() - self.cursor;
         unsent == 0 || (unsent < max_events as u64 && self.unsent_bytes < max_bytes)
     }
 
-    /// Forgets the oldest events beyond the bounds. Those still to be sent are forgotten only if `lossy`;
-    /// the newest event never is.
+    /// Forgets the oldest events beyond the bounds. Unsent events are forgotten only if `lossy`; the newest event never
+    /// is.
     pub(super) fn trim(&mut self, max_events: usize, max_bytes: usize, lossy: bool) {
         while self.events.len() > max_events || (self.bytes > max_bytes && self.events.len() > 1) {
             if self.first == self.cursor && !lossy {
@@ -69,7 +69,7 @@ impl Window {
         }
     }
 
-    /// Forgets what was sent.
+    /// Forgets the events that were sent.
     pub(super) fn forget_sent(&mut self) {
         while self.first < self.cursor {
             let Some(oldest) = self.events.pop_front() else { return };

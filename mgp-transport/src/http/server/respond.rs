@@ -1,4 +1,4 @@
-//! How answers and refusals look in HTTP.
+//! The form of answers and refusals in HTTP.
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
@@ -10,12 +10,16 @@ use crate::TooLong;
 use crate::era::EnvelopeRefused;
 use crate::http::sse;
 
-/// What answers one POST: a status, and JSON unless there is nothing to say.
+/// The answer to one POST: a status, and JSON if there is a message.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: StatusCode,
     pub(super) json: Bytes,
 }
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+/// The header that tells nginx and similar proxies to pass events on at once.
+const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 impl Answer {
     pub(super) const ACCEPTED: Self = Self { status: StatusCode::ACCEPTED, json: Bytes::new() };
@@ -46,7 +50,7 @@ impl Answer {
     }
 }
 
-/// The status of an error that answers a request without a session.
+/// Returns the status of an error that answers a request without a session.
 //= 2026-07-28, "Sending Messages to the Server"
 pub(super) fn stateless_status(error: &Error) -> StatusCode {
     match error.code() {
@@ -59,7 +63,7 @@ pub(super) fn stateless_status(error: &Error) -> StatusCode {
     }
 }
 
-/// Whether a request is refused for what its `_meta` says or lacks.
+/// Returns whether a request is refused for the members of its `_meta`.
 pub(super) fn is_refused_envelope(error: &Error) -> bool {
     std::error::Error::source(error).is_some_and(<dyn std::error::Error>::is::<EnvelopeRefused>)
 }
@@ -89,7 +93,7 @@ impl Refusal {
         Self::because(StatusCode::NOT_FOUND, "there is no such session; start a new one with `initialize`")
     }
 
-    /// Names the request that is refused, so that its sender finds it.
+    /// Sets the id of the refused request, so that its sender finds it.
     pub(super) fn of(mut self, id: Option<Id>) -> Self {
         self.id = id;
         self
@@ -125,7 +129,7 @@ impl From<Unread> for Refusal {
     }
 }
 
-/// A stream of events.
+/// Returns a response with a stream of events.
 pub(super) fn events(body: HttpBody) -> Response<HttpBody> {
     let mut response = with_status(StatusCode::OK, body);
     let headers = response.headers_mut();
@@ -140,7 +144,3 @@ pub(super) fn with_status(status: StatusCode, body: HttpBody) -> Response<HttpBo
     *response.status_mut() = status;
     response
 }
-
-const JSON: HeaderValue = HeaderValue::from_static("application/json");
-/// Tells nginx and its like to pass events on at once.
-const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");

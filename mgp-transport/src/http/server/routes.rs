@@ -1,3 +1,5 @@
+//! The paths of an HTTP server.
+
 use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
@@ -18,7 +20,7 @@ use super::respond::Refusal;
 use super::{Checked, HttpServer};
 use crate::Accept;
 
-/// An [`HttpServer`] at the paths of its configuration, with HTTP+SSE beside it; everything else is 404.
+/// An [`HttpServer`] at the paths of its configuration, with HTTP+SSE beside it; every other path is 404.
 #[derive(Clone)]
 pub struct Routes<A: Accept> {
     server: HttpServer<A>,
@@ -29,7 +31,7 @@ impl<A: Accept> Routes<A> {
         Self { server }
     }
 
-    /// The server behind the paths.
+    /// Returns the server behind the paths.
     pub fn server(&self) -> &HttpServer<A> {
         &self.server
     }

@@ -1,3 +1,5 @@
+//! Serving HTTP at a socket: listening, accepting, and a gentle end.
+
 use std::convert::Infallible;
 use std::future::Future;
 use std::io;
@@ -19,18 +21,18 @@ use super::places::Places;
 use super::routes::Routes;
 use crate::Accept;
 
-/// Where to listen.
+/// The address or socket to listen at.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Listen {
-    /// At this address. One that others can reach needs [`HttpConfig::allow_host`] as well.
+    /// An address. One that others can reach needs [`HttpConfig::allow_host`] as well.
     At(SocketAddr),
-    /// On a socket that listens already.
+    /// A socket that listens already.
     On(TcpListener),
 }
 
 impl From<u16> for Listen {
-    /// The port on the loopback address: what runs on this machine can connect, and nobody else.
+    /// Listens at the port on the loopback address, which only programs of this machine can reach.
     fn from(port: u16) -> Self {
         Self::At((Ipv4Addr::LOCALHOST, port).into())
     }
@@ -59,21 +61,21 @@ impl From<TcpListener> for Listen {
 /// }
 /// ```
 ///
-/// Runs until it is dropped, which ends every connection at once; see [`serve_until`] for a gentle end.
+/// The future runs until it is dropped, which ends every connection at once; see [`serve_until`] for a gentle end.
 ///
 /// # Errors
-/// The address cannot be listened at.
+/// The server cannot listen at the address.
 pub async fn serve<A: Accept>(listen: impl Into<Listen>, accept: A, config: HttpConfig) -> io::Result<()> {
     serve_until(listen, accept, config, std::future::pending()).await
 }
 
-/// [`serve`] until `stop` is done.
+/// Serves as [`serve`] does, until `stop` is done.
 ///
-/// From then on no connection is accepted. Calls in work have [`HttpConfig::shutdown_grace`] to end; then
-/// sessions and their streams are closed, and after the same time again what is left is dropped.
+/// From then on no connection is accepted. Calls in work have [`HttpConfig::shutdown_grace`] to end; then sessions and
+/// their streams are closed, and after the same time again the remaining work is dropped.
 ///
 /// # Errors
-/// The address cannot be listened at.
+/// The server cannot listen at the address.
 pub async fn serve_until<A: Accept>(
     listen: impl Into<Listen>,
     accept: A,
@@ -83,10 +85,10 @@ pub async fn serve_until<A: Accept>(
     serve_layered_until(listen, accept, config, Identity::new(), stop).await
 }
 
-/// [`serve_until`] with `layer` around all paths: it may authenticate, and answer at paths of its own.
+/// Serves as [`serve_until`] does, with `layer` around all paths: it may authenticate, and answer at paths of its own.
 ///
 /// # Errors
-/// The address cannot be listened at.
+/// The server cannot listen at the address.
 pub async fn serve_layered_until<A, L>(
     listen: impl Into<Listen>,
     accept: A,
@@ -121,7 +123,7 @@ where
     Ok(())
 }
 
-/// Something that answers the HTTP requests of a connection.
+/// A service that answers the HTTP requests of a connection.
 pub trait HttpService:
     Service<
         http::Request<Incoming>,
@@ -150,6 +152,10 @@ struct Connections {
     tasks: JoinSet<()>,
     places: Places,
 }
+
+const SHORTEST_LOOK: Duration = Duration::from_millis(1);
+/// The longest time between two looks at the connections: the clock cannot represent every long time.
+const LONGEST_LOOK: Duration = Duration::from_hours(24);
 
 async fn accept_until<S: HttpService>(
     socket: &TcpListener,
@@ -186,7 +192,7 @@ async fn accept_until<S: HttpService>(
                 );
                 connections.tasks.spawn(connection);
             }
-            // A peer that left at once, or no file descriptors: neither ends the server.
+            // The peer left at once, or file descriptors are short: neither ends the server.
             Err(error) => {
                 tracing::warn!(%error, "connection not accepted");
                 if is_descriptor_shortage(&error) {
@@ -198,7 +204,7 @@ async fn accept_until<S: HttpService>(
     }
 }
 
-/// Whether the process, or the system, can open no further file (`EMFILE`, `ENFILE`).
+/// Returns whether the process, or the system, can open no further file (`EMFILE`, `ENFILE`).
 fn is_descriptor_shortage(error: &io::Error) -> bool {
     cfg!(unix) && matches!(error.raw_os_error(), Some(23 | 24))
 }
@@ -217,7 +223,3 @@ impl HttpConfig {
         }
     }
 }
-
-const SHORTEST_LOOK: Duration = Duration::from_millis(1);
-/// The clock cannot say when more than a lifetime of it is over.
-const LONGEST_LOOK: Duration = Duration::from_hours(24);

@@ -1,3 +1,5 @@
+//! One session of the HTTP server: its streams, its work, its end.
+
 use std::collections::HashMap;
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,41 +17,44 @@ use tokio::time::Instant;
 use super::config::HttpConfig;
 use super::in_flight::Calls;
 use super::replay::Gone;
-use super::session_id::SessionId;
 use super::stream::{ResponseStream, StreamKind};
+use super::table::SessionId;
 
-/// What a session is but for the service that answers it: its streams, and what is in work.
+/// The state of a session without the service that answers it: its streams, and its work.
 pub(super) struct Session {
     pub(super) id: SessionId,
-    /// Whether it is one of HTTP+SSE, where everything travels on the standalone stream.
+    /// Whether the session is one of HTTP+SSE, where all messages travel on the standalone stream.
     pub(super) is_sse: bool,
-    /// Who opened it; nobody else finds it.
+    /// The principal that opened the session; no other principal finds it.
     principal: Option<Principal>,
     config: Arc<HttpConfig>,
     revision: OnceLock<Revision>,
-    /// The stream of what belongs to no request.
+    /// The stream of messages that belong to no request.
     standalone: Arc<ResponseStream>,
     pub(super) calls: Calls,
     pub(super) questions: Mutex<Questions>,
-    /// Streams of requests that can be resumed.
+    /// The streams of requests that can be resumed.
     streams: Mutex<Vec<Arc<ResponseStream>>>,
     last_stream: AtomicU64,
     tasks: Mutex<JoinSet<()>>,
-    /// Whether the peer was there since the last sweep. Requests set a flag; only sweeps look at the clock.
+    /// Whether the peer was there since the last sweep. Requests set the flag; only sweeps look at the clock.
     seen: AtomicBool,
-    /// When the last sweep was that found it set.
+    /// The time of the last sweep that found the flag set.
     last_seen: Mutex<Instant>,
     closed: AtomicBool,
-    /// The key it was opened with holds no longer, and its calls are let finish.
+    /// Whether the key that opened the session holds no longer, so that only its calls may finish.
     retired: AtomicBool,
 }
 
-/// What the peer was asked and has not answered.
+/// The questions that the peer has not answered.
 #[derive(Default)]
 pub(super) struct Questions {
     pub(super) last: i64,
     pub(super) open: HashMap<i64, oneshot::Sender<Result<RawJson, Error>>>,
 }
+
+/// The number of the stream of messages that belong to no request.
+const STANDALONE: u64 = 0;
 
 impl Session {
     pub(super) fn new(
@@ -88,12 +93,12 @@ impl Session {
         &self.config
     }
 
-    /// Whether the session is that of `principal`.
+    /// Returns whether the session is that of `principal`.
     pub(super) fn belongs_to(&self, principal: Option<&Principal>) -> bool {
         self.principal.as_ref() == principal
     }
 
-    /// The revision that was agreed on, once it was.
+    /// Returns the revision, once it was agreed on.
     pub(super) fn revision(&self) -> Option<Revision> {
         self.revision.get().copied()
     }
@@ -102,7 +107,7 @@ impl Session {
     pub(super) fn agree(&self, result: &Response) {
         let result = mgp_types::Object::from_raw(&result.to_raw()).unwrap_or_default();
         let revision = result.text("protocolVersion").and_then(|name| name.parse().ok());
-        // A revision we do not know is treated as the oldest one: nothing that came later is used.
+        // An unknown revision is treated as the oldest one, so that no later feature is used.
         let _ = self.revision.set(revision.unwrap_or(Revision::V2024_11_05));
     }
 
@@ -110,7 +115,7 @@ impl Session {
         &self.standalone
     }
 
-    /// A stream for the answer to one POST.
+    /// Creates a stream for the answer to one POST.
     pub(super) fn new_stream(self: &Arc<Self>) -> ResponseStream {
         let number = self.last_stream.fetch_add(1, Ordering::Relaxed) + 1;
         let primed = self.revision().is_some_and(|revision| revision >= Revision::V2025_11_25);
@@ -118,7 +123,7 @@ impl Session {
             .in_session(Arc::clone(self))
     }
 
-    /// Whether a handler may close the stream of its request for a while.
+    /// Returns whether a handler may close the stream of its request for a while.
     pub(super) fn can_poll(&self) -> bool {
         self.revision().is_some_and(|revision| revision >= Revision::V2025_11_25)
     }
@@ -136,7 +141,7 @@ impl Session {
         }
     }
 
-    /// The stream with this number, and its new reader.
+    /// Returns the stream with this number, and its new reader.
     pub(super) fn resume(&self, number: u64, after: u64) -> Result<(Arc<ResponseStream>, u64), Gone> {
         let stream = if number == STANDALONE {
             Arc::clone(&self.standalone)
@@ -161,7 +166,8 @@ impl Session {
         }
     }
 
-    /// Whether no more work is to be spawned for now. Calls are bounded by their ids; this bounds the rest.
+    /// Returns whether the session may start no more work for now. Calls are bounded by their ids; this bounds the
+    /// rest.
     pub(super) fn is_busy(&self) -> bool {
         let mut tasks = self.tasks.lock();
         while tasks.try_join_next().is_some() {}
@@ -173,7 +179,7 @@ impl Session {
         self.seen.store(true, Ordering::Relaxed);
     }
 
-    /// Whether nothing has happened for so long that the session may go.
+    /// Returns whether the session was idle for so long that it may end.
     pub(super) fn is_idle(&self, now: Instant) -> bool {
         if self.is_over() {
             return self.calls.is_empty();
@@ -188,7 +194,7 @@ impl Session {
             && !self.streams.lock().iter().any(|stream| stream.is_attached())
     }
 
-    /// Forgets streams that nobody came back for.
+    /// Forgets streams whose readers did not come back.
     pub(super) fn sweep(&self, now: Instant) {
         let ttl = self.config.replay_ttl;
         self.streams.lock().retain(|stream| {
@@ -196,7 +202,7 @@ impl Session {
         });
     }
 
-    /// Ends everything that belongs to the session.
+    /// Ends all work and all streams of the session.
     pub(super) fn close(&self) {
         if self.closed.swap(true, Ordering::AcqRel) {
             return;
@@ -208,7 +214,7 @@ impl Session {
         self.calls.cancel_all();
         let open = std::mem::take(&mut self.questions.lock().open);
         drop(open);
-        // Dropped outside the lock: the tasks' own drops come back here.
+        // The tasks are dropped outside the lock, because dropping them locks it again.
         let tasks = std::mem::take(&mut *self.tasks.lock());
         drop(tasks);
     }
@@ -217,7 +223,7 @@ impl Session {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// Ends the session, as the key that it was opened with holds no longer: at once, or when its calls are done.
+    /// Ends the session because the key that opened it holds no longer: at once, or when its calls are done.
     fn retire(&self, calls: RunningCalls) {
         match calls {
             // The answers of HTTP+SSE come on the one stream that ends.
@@ -229,7 +235,7 @@ impl Session {
         }
     }
 
-    /// Ends the session when `validity` does, until the watch is dropped.
+    /// Ends the session with `validity`. Dropping the watch undoes this.
     pub(super) fn end_with(self: &Arc<Self>, validity: &Validity) -> ValidityWatch {
         let session = Arc::downgrade(self);
         validity.on_end(move |calls| {
@@ -239,12 +245,12 @@ impl Session {
         })
     }
 
-    /// Whether nothing new may begin in the session.
+    /// Returns whether no new work may begin in the session.
     pub(super) fn is_over(&self) -> bool {
         self.is_closed() || self.retired.load(Ordering::Acquire)
     }
 
-    /// Hands an answer to whoever asked. An answer that nobody waits for is ignored.
+    /// Hands an answer to the question's asker. An answer without a waiting asker is ignored.
     pub(super) fn answer(&self, id: Option<&Id>, outcome: Result<RawJson, Error>) {
         let Some(Id::Number(id)) = id else { return };
         let asker = self.questions.lock().open.remove(id);
@@ -267,6 +273,3 @@ impl OutboxPort for Session {
         Box::pin(self.ask(&self.standalone, request))
     }
 }
-
-/// The number of the stream of messages that belong to no request.
-const STANDALONE: u64 = 0;

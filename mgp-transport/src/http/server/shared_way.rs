@@ -1,3 +1,5 @@
+//! The way back of a call that shares its stream with others.
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -6,16 +8,16 @@ use tokio::sync::Notify;
 
 use super::session::Session;
 use super::stream::ResponseStream;
-use crate::sent::Sent;
+use crate::waiting::Sent;
 
 /// The way back of one call among others that write to the same stream: those of a batch, and all of HTTP+SSE.
 pub(super) struct SharedWay {
-    /// What stands for the call on our side of the connection, and on the peer's.
+    /// The call's stream on our side of the connection, and its id on the peer's.
     call: (StreamId, Id),
     stream: Arc<ResponseStream>,
     session: Arc<Session>,
     stop: Notify,
-    /// The stream may go on; nothing more is said about the call.
+    /// Whether the call is over; the stream may go on without messages about it.
     over: AtomicBool,
 }
 
@@ -30,7 +32,7 @@ impl SharedWay {
         })
     }
 
-    /// The way as the outbox of its call.
+    /// Returns the way as the outbox of its call.
     pub(super) fn outbox(self: &Arc<Self>) -> Outbox {
         Outbox::new(Arc::clone(self) as _, self.call.0)
     }
@@ -40,7 +42,7 @@ impl SharedWay {
         self.stop.notify_one();
     }
 
-    /// Ready when the call is to be dropped.
+    /// Returns when the call is to be dropped.
     pub(super) async fn stopped(&self) {
         self.stop.notified().await;
     }

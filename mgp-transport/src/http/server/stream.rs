@@ -1,3 +1,5 @@
+//! The stream of events that may become the answer to one POST.
+
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,24 +15,24 @@ use super::replay::{Gone, Window};
 use super::session::Session;
 use crate::era::tag_subscription;
 use crate::http::sse::Event;
-use crate::sent::Sent;
-use crate::waker_slot::WakerSlot;
+use crate::waiting::{Sent, WakerSlot};
 
 /// The stream of events that may become the answer to one POST.
 ///
-/// It is an answer in JSON until something is written before the result. In a session of revision
-/// 2025-11-25 or later a handler finds the stream of its request in
-/// [`Request::extensions`](mgp_types::Request) and can [`close`](Self::close) it.
+/// The answer is one JSON text unless a message is written before the result. In a session of revision 2025-11-25 or
+/// later a handler finds the stream of its request in [`Request::extensions`](mgp_types::Request) and can
+/// [`close`](Self::close) it.
 pub struct ResponseStream {
     /// The number of the stream in its session.
     number: u64,
     kind: StreamKind,
     config: Arc<HttpConfig>,
-    /// The session it belongs to, through which its reader can be asked.
+    /// The session of the stream, through which its reader can be asked.
     session: Option<Arc<Session>>,
-    /// What stands for the call on our side of the connection, and on the peer's; `None` if it is not one call's.
+    /// The call's stream on our side of the connection, and its id on the peer's; `None` if the stream is not that of
+    /// one call.
     call: Option<(StreamId, Id)>,
-    /// The `subscriptions/listen` that everything on the stream belongs to.
+    /// The `subscriptions/listen` that all messages on the stream belong to.
     subscription: Option<Id>,
     used: AtomicBool,
     cancelled: AtomicBool,
@@ -38,14 +40,14 @@ pub struct ResponseStream {
     room: Notify,
 }
 
-/// What becomes of events that were sent, and how events look.
+/// The treatment of sent events, and their form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StreamKind {
-    /// They are forgotten; the stream ends with its reader.
+    /// Sent events are forgotten; the stream ends with its reader.
     Live,
-    /// As `Live`, and every event is named `message` (HTTP+SSE).
+    /// Sent events are forgotten, and every event is named `message` (HTTP+SSE).
     Named,
-    /// They have ids and are kept for a while, so that a reader can resume.
+    /// Events have ids and are kept for a while, so that a reader can resume.
     Kept {
         /// Whether the first event has an id and nothing else, so that the stream can be resumed from
         /// its start.
@@ -56,18 +58,18 @@ pub(super) enum StreamKind {
 #[derive(Default)]
 struct State {
     window: Window,
-    /// Counts the readers; only the newest may read.
+    /// The number of readers so far; only the newest may read.
     reader: u64,
     attached: bool,
-    /// Woken when there is something to read.
+    /// The waker of the reader, for new events.
     reading: WakerSlot,
-    /// Woken when the call is to be dropped.
+    /// The waker of the call, for its cancellation.
     calling: WakerSlot,
-    /// The reader is to leave, to come back later.
+    /// Whether the reader is to leave, to come back later.
     leaving: bool,
-    /// When the last event was written.
+    /// The time at which the last event was written.
     finished: Option<Instant>,
-    /// Nobody may write any more.
+    /// Whether the stream is closed for writers.
     closed: bool,
 }
 
@@ -97,13 +99,13 @@ impl ResponseStream {
         self
     }
 
-    /// The stream as the outbox of its call.
+    /// Returns the stream as the outbox of its call.
     pub(super) fn outbox(self: &Arc<Self>) -> Outbox {
         let stream = self.call.as_ref().map_or(StreamId::STANDALONE, |(stream, _)| *stream);
         Outbox::new(Arc::clone(self) as _, stream)
     }
 
-    /// The stream as an outbox of no call.
+    /// Returns the stream as an outbox of no call.
     pub(super) fn standalone_outbox(self: &Arc<Self>) -> Outbox {
         Outbox::new(Arc::clone(self) as _, StreamId::STANDALONE)
     }
@@ -115,8 +117,8 @@ impl ResponseStream {
 
     /// Ends the stream for now, while the call goes on.
     ///
-    /// The client comes back after the time it was told to wait, and gets what was written since. Saves
-    /// the connection of a call that takes long.
+    /// The client comes back after the time it was told to wait, and gets the events written since. This saves the
+    /// connection of a call that takes long.
     pub fn close(&self) {
         let mut state = self.state.lock();
         self.start(&mut state);
@@ -134,7 +136,7 @@ impl ResponseStream {
         self.number
     }
 
-    /// Whether the answer is a stream already.
+    /// Returns whether the answer is a stream already.
     pub(super) fn is_used(&self) -> bool {
         self.used.load(Ordering::Acquire)
     }
@@ -144,7 +146,7 @@ impl ResponseStream {
         self.start(&mut self.state.lock());
     }
 
-    /// Ready when the answer has become a stream, or the call was cancelled.
+    /// Returns ready when the answer has become a stream, or the call was cancelled.
     pub(super) fn poll_used(&self, cx: &Context<'_>) -> Poll<()> {
         let mut state = self.state.lock();
         if self.is_used() || self.is_cancelled() {
@@ -166,7 +168,7 @@ impl ResponseStream {
         self.cancelled.load(Ordering::Acquire)
     }
 
-    /// Ready when the call was cancelled.
+    /// Returns ready when the call was cancelled.
     pub(super) fn poll_cancelled(&self, cx: &Context<'_>) -> Poll<()> {
         let mut state = self.state.lock();
         if self.is_cancelled() {
@@ -198,7 +200,7 @@ impl ResponseStream {
         self.push_soon(json)
     }
 
-    /// As [`push`](Self::push); free of charge where there is room at once.
+    /// Writes a message as [`push`](Self::push) does, without cost where there is room at once.
     fn push_soon(&self, json: Vec<u8>) -> BoxFuture<'_, Result<(), Error>> {
         match self.try_push(&json) {
             Ok(true) => Box::pin(Sent),
@@ -207,7 +209,7 @@ impl ResponseStream {
         }
     }
 
-    /// Writes a message, room or not. For the few that must not wait.
+    /// Writes a message even without room, for the few messages that must not wait.
     pub(super) fn force(&self, json: &[u8]) {
         let mut state = self.state.lock();
         if !state.closed && state.finished.is_none() {
@@ -216,7 +218,7 @@ impl ResponseStream {
         }
     }
 
-    /// Ends the stream unless something was written. Whoever still holds it then writes to nobody.
+    /// Ends the stream unless a message was written. Later writes are lost.
     pub(super) fn shut_unused(&self) -> bool {
         let mut state = self.state.lock();
         let unused = !self.is_used();
@@ -224,7 +226,7 @@ impl ResponseStream {
         unused
     }
 
-    /// Writes the last message; nothing if there is none.
+    /// Writes the last message, if there is one, and ends the stream.
     pub(super) fn finish(&self, json: &[u8]) {
         let mut state = self.state.lock();
         if state.finished.is_none() && !state.closed {
@@ -246,7 +248,7 @@ impl ResponseStream {
         self.room.notify_waiters();
     }
 
-    /// The next event for `reader`; `None` when there will be none.
+    /// Returns the next event for `reader`; `None` when there will be none.
     pub(super) fn poll_next(&self, reader: u64, cx: &Context<'_>) -> Poll<Option<bytes::Bytes>> {
         let mut state = self.state.lock();
         if state.reader != reader {
@@ -267,12 +269,12 @@ impl ResponseStream {
         Poll::Pending
     }
 
-    /// Notes that the reader is still there: whoever waits for room does not wait in vain.
+    /// Notes that the reader is still there, so that writers go on waiting for room.
     pub(super) fn note_reading(&self) {
         self.room.notify_waiters();
     }
 
-    /// Lets a new reader in, in place of an earlier one: behind the event `after`, or at what is unsent.
+    /// Lets a new reader in, in place of an earlier one: behind the event `after`, or at the first unsent event.
     pub(super) fn attach(&self, after: Option<u64>) -> Result<u64, Gone> {
         let mut state = self.state.lock();
         if let Some(after) = after {
@@ -302,7 +304,7 @@ impl ResponseStream {
         self.state.lock().attached
     }
 
-    /// When the last message was written.
+    /// Returns the time at which the last message was written.
     pub(super) fn finished(&self) -> Option<Instant> {
         self.state.lock().finished
     }
@@ -311,7 +313,7 @@ impl ResponseStream {
         matches!(self.kind, StreamKind::Kept { .. })
     }
 
-    /// Sends a reader that does not keep up away.
+    /// Sends a reader away that does not keep up.
     fn dismiss(&self) {
         let mut state = self.state.lock();
         state.reader += 1;
@@ -326,7 +328,7 @@ impl ResponseStream {
             return Err(Error::disconnected("the stream has ended"));
         }
         let limits = &self.config.limits;
-        // Without a reader nothing is gained by waiting: the oldest events make room.
+        // Without a reader waiting is useless: the oldest events make room.
         if state.attached && !state.window.has_room(limits.max_queued, limits.max_unwritten_bytes) {
             return Ok(false);
         }
@@ -414,12 +416,12 @@ impl fmt::Debug for ResponseStream {
     }
 }
 
-/// The id of an event: its stream, and its number in it.
+/// Returns the id of an event: its stream, and its number in it.
 fn event_id(stream: u64, number: u64) -> String {
     format!("{stream}-{number}")
 }
 
-/// Reads what [`event_id`] wrote.
+/// Reads the id of an event, as [`event_id`] writes it.
 pub(super) fn parse_event_id(id: &[u8]) -> Option<(u64, u64)> {
     let (stream, number) = std::str::from_utf8(id).ok()?.trim().split_once('-')?;
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,25 +1,25 @@
-//! The open sessions.
+//! The open sessions, and their random ids.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use mgp_types::{Principal, RpcService, ValidityWatch};
+use http::HeaderValue;
+use mgp_types::{Principal, RpcService, ValidityWatch, hex};
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use super::session::Session;
-use super::session_id::SessionId;
 
-/// A session and the service that answers it. The session ends when this is dropped.
+/// A session and the service that answers it. Dropping it ends the session.
 pub(super) struct Live<S> {
     pub(super) session: Arc<Session>,
     service: Mutex<S>,
     _permit: OwnedSemaphorePermit,
-    /// Ends the session with the key that it was opened with.
+    /// The watch that ends the session with the key that opened it.
     _watch: Option<ValidityWatch>,
 }
 
@@ -46,7 +46,9 @@ impl<S> Drop for Live<S> {
 
 type Shard<S> = Mutex<HashMap<SessionId, Arc<Live<S>>, BuildHasherDefault<IdHasher>>>;
 
-/// Sessions by id, in shards, so that calls in different sessions seldom meet.
+const SHARDS: usize = 16;
+
+/// The sessions by id, in shards, so that calls in different sessions seldom meet.
 pub(super) struct Table<S> {
     shards: [Shard<S>; SHARDS],
     permits: Arc<Semaphore>,
@@ -59,7 +61,7 @@ impl<S: RpcService> Table<S> {
         Self { shards: std::array::from_fn(|_| Shard::default()), permits, sweeper: OnceLock::new() }
     }
 
-    /// Room for one more session; room is made by ending idle ones.
+    /// Returns room for one more session. Idle sessions end to make room.
     pub(super) fn reserve(&self) -> Option<OwnedSemaphorePermit> {
         let permit = || Arc::clone(&self.permits).try_acquire_owned().ok();
         permit().or_else(|| {
@@ -68,7 +70,7 @@ impl<S: RpcService> Table<S> {
         })
     }
 
-    /// The session with this id, if it is that of `principal` and still lives.
+    /// Returns the session with this id, if it is that of `principal` and still lives.
     pub(super) fn find(&self, id: SessionId, principal: Option<&Principal>) -> Option<Arc<Live<S>>> {
         let live = self.shard(id).lock().get(&id).map(Arc::clone)?;
         (live.session.belongs_to(principal) && !live.session.is_over()).then_some(live)
@@ -88,7 +90,7 @@ impl<S: RpcService> Table<S> {
             let mut idle = Vec::new();
             shard.lock().retain(|_, live| {
                 live.session.sweep(now);
-                // One that is being used has another owner.
+                // A session in use has another owner.
                 let stays = Arc::strong_count(live) > 1 || !live.session.is_idle(now);
                 if !stays {
                     idle.push(Arc::clone(live));
@@ -109,7 +111,7 @@ impl<S: RpcService> Table<S> {
         }
     }
 
-    /// Adds a session, and sees to it that idle ones end though nobody comes.
+    /// Adds a session, and starts the sweeps that end idle ones even if no request comes.
     pub(super) fn insert(self: &Arc<Self>, live: Live<S>, idle: Duration) {
         self.sweeper.get_or_init(|| {
             let table = Arc::downgrade(self);
@@ -140,9 +142,7 @@ impl<S> Drop for Table<S> {
     }
 }
 
-const SHARDS: usize = 16;
-
-/// Takes the id as its own hash: it is random already, and only our own are ever in the table.
+/// A hasher that takes the id as its own hash: ids are random, and only ids of this server are ever in the table.
 #[derive(Default)]
 struct IdHasher(u64);
 
@@ -159,5 +159,59 @@ impl Hasher for IdHasher {
 
     fn write_u64(&mut self, part: u64) {
         self.0 = part;
+    }
+}
+
+const DIGITS: usize = 32;
+
+/// The id of a session: 128 random bits, as the hexadecimal digits that travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct SessionId([u8; DIGITS]);
+
+impl SessionId {
+    /// Creates a random id.
+    pub(super) fn random() -> Result<Self, getrandom::Error> {
+        let mut bits = [0; DIGITS / 2];
+        getrandom::fill(&mut bits)?;
+        Ok(Self(hex(&bits)))
+    }
+
+    /// Returns the id with these digits; `None` if their number is wrong.
+    pub(super) fn parse(digits: &[u8]) -> Option<Self> {
+        digits.try_into().ok().map(Self)
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
+
+    pub(super) fn to_header(self) -> HeaderValue {
+        HeaderValue::from_bytes(&self.0).unwrap_or(HeaderValue::from_static(""))
+    }
+
+    pub(super) fn last_byte(self) -> u8 {
+        self.0[DIGITS - 1]
+    }
+}
+
+impl Hash for SessionId {
+    /// Hashes eight of the digits: they are random, and a map only ever holds ids that this server made.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let (parts, _) = self.0.as_chunks::<8>();
+        state.write_u64(parts.first().map_or(0, |part| u64::from_le_bytes(*part)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_differ_and_travel() {
+        let (one, other) = (SessionId::random().unwrap(), SessionId::random().unwrap());
+        assert_ne!(one, other);
+        assert!(one.as_str().bytes().all(|digit| digit.is_ascii_hexdigit()));
+        assert_eq!(SessionId::parse(one.to_header().as_bytes()), Some(one));
+        assert_eq!(SessionId::parse(b"short"), None);
     }
 }

@@ -1,3 +1,5 @@
+//! The future of a call whose result may ask questions.
+
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -11,7 +13,7 @@ use super::InputLoop;
 use super::rounds::answer_rounds;
 
 pin_project! {
-    /// The answer of [`InputLoop`].
+    /// The future of [`InputLoop`].
     pub struct InputFuture<W: RpcService, H> {
         #[pin]
         inner: Option<W::Future>,
@@ -20,9 +22,9 @@ pin_project! {
     }
 }
 
-/// A call whose result has to be looked at.
+/// A call whose result is searched for questions.
 pub(super) struct Watched<W, H> {
-    /// What to send again; `None` for a method whose results cannot ask.
+    /// The request to send again; `None` for a method whose results cannot ask.
     pub(super) request: Option<Request>,
     pub(super) service: InputLoop<W, H>,
 }
@@ -32,7 +34,7 @@ impl<W: RpcService, H> InputFuture<W, H> {
         Self { inner: Some(inner), watched, rounds: None }
     }
 
-    /// A call that goes no further.
+    /// Creates the future of a call that is refused.
     pub(super) fn refused(error: Error) -> Self {
         Self { inner: None, watched: None, rounds: Some(Box::pin(std::future::ready(Err(error)))) }
     }
@@ -70,17 +72,19 @@ impl<W: RpcService, H> fmt::Debug for InputFuture<W, H> {
     }
 }
 
-/// What a result is, by its `resultType`.
+/// The kind of a result, by its `resultType`.
 pub(super) enum ResultKind {
     /// The result of the method, or a task in its place.
     Final,
-    /// Questions.
+    /// Questions of the server.
     InputRequired(Object),
 }
 
+const COMPLETE: &[u8] = br#"{"resultType":"complete""#;
+
 impl ResultKind {
     pub(super) fn of(result: &RawJson) -> Result<Self, Error> {
-        // Servers write it in front or not at all, so that this is nearly always enough.
+        // Servers write the member in front or not at all, so this search is nearly always enough.
         let bytes = result.as_bytes();
         if bytes.starts_with(COMPLETE) || memmem::find(bytes, br#""resultType""#).is_none() {
             return Ok(Self::Final);
@@ -97,5 +101,3 @@ impl ResultKind {
         }
     }
 }
-
-const COMPLETE: &[u8] = br#"{"resultType":"complete""#;

@@ -1,4 +1,4 @@
-//! The client's side: answers what a result asks for, and sends the request again.
+//! The client's side: the layer that answers the questions in a result, and sends the request again.
 
 mod future;
 mod rounds;
@@ -16,22 +16,21 @@ use self::future::Watched;
 use super::may_ask;
 use crate::era::{Agreement, Rounds};
 
-/// Answers what the server asks for in its results, as if it had asked directly.
+/// Answers the questions that the server asks in its results, as if it had sent requests.
 ///
-/// A result of `tools/call`, `prompts/get` or `resources/read` may ask for input instead of being one. Each
-/// question goes as a request into `inbound`, the same stack that answers a server's own requests, so the
-/// same gates see it; then the request is sent again with the answers. The questions of one result are
-/// asked at the same time.
+/// A result of `tools/call`, `prompts/get` or `resources/read` may ask for input instead of being final. Each question
+/// goes as a request into `inbound`, the same stack that answers a server's own requests, so the same gates see it;
+/// then the request is sent again with the answers. The questions of one result are asked at the same time.
 ///
-/// Sits above the era and below whatever measures or retries a call as a whole. Each question has the context of the
-/// call that it belongs to, so that whoever answers it can reach who made the call, with the server's session in place
-/// of the caller's. An ordinary result is not parsed and costs one search.
-/// Fails when the client cannot answer, when the server asks more often than [`MAX_ROUNDS`], or when the
-/// result is of a type that was not agreed on. Dropping a call drops the questions in work.
+/// The layer sits above the era and below all layers that measure or retry a call as a whole. Each question has the
+/// context of its call, so that the answering service can reach the caller, with the server's session in place of the
+/// caller's. An ordinary result is not parsed and costs one search. The call fails when the client cannot answer, when
+/// the server asks more often than [`MAX_ROUNDS`], or when the result is of a type that was not agreed on. Dropping a
+/// call drops the questions in work.
 ///
-/// In a gateway ([`EraOptions::with_relay`](crate::era::EraOptions::with_relay)) the requests of a client that asks in
-/// rounds itself pass through, as do their results. Where the server has sessions there are no earlier rounds to go on
-/// with, and a request that means to is refused with -32602.
+/// In a gateway ([`EraOptions::with_relay`](crate::era::EraOptions::with_relay)) the requests of a client that handles
+/// rounds itself pass through, as do their results. Where the server has sessions there are no earlier rounds to
+/// continue, and a request that tries is refused with -32602.
 #[derive(Debug, Clone)]
 pub struct InputLoop<W, H> {
     inner: W,
@@ -39,7 +38,7 @@ pub struct InputLoop<W, H> {
     agreement: Agreement,
 }
 
-/// How often a server may ask before it answers.
+/// The number of times that a server may ask before it answers.
 pub const MAX_ROUNDS: usize = 10;
 
 /// Builds [`InputLoop`]s.
@@ -50,7 +49,7 @@ pub struct InputLoopLayer<H> {
 }
 
 impl<H> InputLoopLayer<H> {
-    /// Lets `inbound` answer what is asked under `agreement`.
+    /// Creates the layer whose `inbound` answers the questions asked under `agreement`.
     pub fn new(inbound: H, agreement: Agreement) -> Self {
         Self { inbound, agreement }
     }
@@ -65,17 +64,17 @@ impl<W, H: Clone> Layer<W> for InputLoopLayer<H> {
 }
 
 impl<W, H> InputLoop<W, H> {
-    /// Lets `inbound` answer what the server behind `inner` asks for under `agreement`.
+    /// Creates the service whose `inbound` answers the questions of the server behind `inner`, asked under `agreement`.
     pub fn new(inner: W, inbound: H, agreement: Agreement) -> Self {
         Self { inner, inbound, agreement }
     }
 
-    /// The service that carries the requests.
+    /// Returns the service that carries the requests.
     pub fn get_ref(&self) -> &W {
         &self.inner
     }
 
-    /// The service that carries the requests.
+    /// Returns the service that carries the requests.
     pub fn into_inner(self) -> W {
         self.inner
     }
@@ -107,7 +106,7 @@ impl<W: RpcService, H: RpcService> Service<Request> for InputLoop<W, H> {
             }
         }
         let watched = Watched {
-            // Only these may ask; any other result that does so is not one of its method.
+            // Only these methods may ask; questions in any other result are an error.
             request: may_ask(&request.method).then(|| request.clone()),
             service: self.clone(),
         };
@@ -115,7 +114,7 @@ impl<W: RpcService, H: RpcService> Service<Request> for InputLoop<W, H> {
     }
 }
 
-/// Whether a request goes on with earlier rounds.
+/// Returns whether a request continues earlier rounds.
 fn goes_on(params: &Params) -> bool {
     params.contains("requestState") || params.contains("inputResponses")
 }

@@ -1,3 +1,5 @@
+//! The rounds of a call: questions, answers, and the request again.
+
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::Poll;
@@ -18,9 +20,9 @@ pub(super) async fn answer_rounds<W: RpcService, H: RpcService>(
         let questions = asked.get("inputRequests").filter(|questions| !questions.is_null());
         let state = asked.get("requestState").filter(|state| !state.is_null());
         if questions.is_none() && state.is_none() {
-            return Err(Error::misbehaved("the server asks for input without saying which"));
+            return Err(Error::misbehaved("the server's result asks for input and names none"));
         }
-        // What the caller may have put there belongs to an earlier round.
+        // Members that the caller put there belong to an earlier round.
         request.params.remove("inputResponses");
         request.params.remove("requestState");
         if let Some(questions) = questions {
@@ -44,7 +46,7 @@ pub(super) async fn answer_rounds<W: RpcService, H: RpcService>(
     Err(Error::misbehaved(format!("the server asked for input more than {MAX_ROUNDS} times")))
 }
 
-/// Has all questions of one result answered at the same time, each in `context`.
+/// Lets `inbound` answer all questions of one result at the same time, each in `context`.
 async fn answer_all<H: RpcService>(
     inbound: H,
     context: &Context,

@@ -1,3 +1,5 @@
+//! Tests of questions in results, and of relayed clients.
+
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -12,7 +14,7 @@ use tower_service::Service;
 use super::InputLoop;
 use crate::era::{Agreement, ClientEra, ClientIdentity, EraMode, EraOptions};
 
-/// A server, and what answers its questions; each notes what it sees.
+/// A server, or the service that answers its questions; each notes the requests that it sees.
 #[derive(Clone)]
 struct Peer {
     stateless: bool,
@@ -28,6 +30,9 @@ impl Peer {
         self.seen.lock().last().unwrap().clone()
     }
 }
+
+const ASKED: &str = r#"{ "resultType":"input_required", "requestState":"s\u0074ate",
+    "inputRequests":{"k":{"method":"elicitation/create","params":{"message":"?"}}} }"#;
 
 impl Service<Request> for Peer {
     type Response = Response;
@@ -51,10 +56,7 @@ impl Service<Request> for Peer {
     }
 }
 
-const ASKED: &str = r#"{ "resultType":"input_required", "requestState":"s\u0074ate",
-    "inputRequests":{"k":{"method":"elicitation/create","params":{"message":"?"}}} }"#;
-
-/// A gateway's way to a server, the server, and what answers questions.
+/// Returns a gateway's way to a server, the server, and the service that answers questions.
 async fn gateway(stateless: bool) -> (InputLoop<ClientEra<Peer>, Peer>, Peer, Peer) {
     let (server, answers) = (Peer::new(stateless), Peer::new(stateless));
     let agreement = Agreement::default();

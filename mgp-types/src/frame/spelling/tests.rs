@@ -1,3 +1,5 @@
+//! Tests of the refusal of look-alike names.
+
 use bytes::Bytes;
 use proptest::prelude::*;
 

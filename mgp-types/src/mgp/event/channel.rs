@@ -1,15 +1,19 @@
-use std::borrow::Borrow;
+//! The names of channels, the patterns by which clients ask for them, and the ids of subscriptions.
+
+use std::borrow::{Borrow, Cow};
 use std::fmt;
 use std::sync::Arc;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 /// A channel that events are published on: words with dots between, like `model.token_usage` (§13.5).
 ///
-/// The specification's families `model`, `system`, `tool` and `security` are a convention, not a rule: other programs
-/// have channels outside of them.
+/// The families `model`, `system`, `tool` and `security` of the specification are a convention and no rule: other
+/// programs have channels outside of them.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChannelName(Arc<str>);
 
-/// What a client asks for: one channel by its name, `model.*` for all below `model`, or `*` for all.
+/// The wish of a client: one channel by its name, `model.*` for all below `model`, or `*` for all.
 ///
 /// ```
 /// use mgp_types::mgp::ChannelPattern;
@@ -23,20 +27,22 @@ pub struct ChannelName(Arc<str>);
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct ChannelPattern(Arc<str>);
 
+const MAX_BYTES: usize = 128;
+
 /// A text that names no channel, nor channels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChannelError {
-    /// It is longer than names of channels may be.
+    /// The text is longer than names of channels may be.
     #[error("the name of a channel has at most {MAX_BYTES} bytes")]
     TooLong,
-    /// It is not made of words with dots between.
+    /// The text is not made of words with dots between.
     #[error("the name of a channel is words of letters, digits, `_`, `-` and `:` with dots between")]
     Malformed,
 }
 
 impl ChannelName {
-    /// The name.
+    /// Returns the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -69,7 +75,7 @@ impl fmt::Display for ChannelName {
 }
 
 impl ChannelPattern {
-    /// Whether the channel is one of those that are asked for.
+    /// Returns whether the pattern stands for the channel.
     pub fn matches(&self, channel: &str) -> bool {
         match self.0.strip_suffix('*') {
             Some(prefix) => channel.len() > prefix.len() && channel.starts_with(prefix),
@@ -77,7 +83,7 @@ impl ChannelPattern {
         }
     }
 
-    /// The pattern as it is written.
+    /// Returns the pattern as it is written.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -103,7 +109,7 @@ impl fmt::Display for ChannelPattern {
     }
 }
 
-/// A star stands for all that may follow, so it can only be the last word.
+/// Checks a text. A star stands for all that may follow, so only the last word can be one.
 fn check(text: &str, may_end_in_star: bool) -> Result<(), ChannelError> {
     if text.len() > MAX_BYTES {
         return Err(ChannelError::TooLong);
@@ -121,4 +127,45 @@ const fn is_of_a_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b':')
 }
 
-const MAX_BYTES: usize = 128;
+/// The id of a subscription to events, which its server made up.
+///
+/// A client without another proof of identity proves with the id that the subscription is its own, so logs do not show
+/// it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SubscriptionId(Arc<str>);
+
+impl SubscriptionId {
+    /// Creates the id with this name.
+    pub fn new(name: impl Into<Arc<str>>) -> Self {
+        Self(name.into())
+    }
+
+    /// Returns the name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Borrow<str> for SubscriptionId {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for SubscriptionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SubscriptionId(***)")
+    }
+}
+
+impl Serialize for SubscriptionId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for SubscriptionId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Cow::<'_, str>::deserialize(deserializer).map(|name| Self(name.into()))
+    }
+}

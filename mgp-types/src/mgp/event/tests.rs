@@ -1,3 +1,5 @@
+//! Tests of the bodies of events.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Tests of reading, writing and answering offers.
+
 use std::error::Error;
 
 use super::*;

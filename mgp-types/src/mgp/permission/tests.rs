@@ -1,3 +1,5 @@
+//! Tests of permissions, policies and grants.
+
 use super::*;
 
 // covers: MGP-3.2-01..11

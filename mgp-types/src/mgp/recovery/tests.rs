@@ -1,3 +1,5 @@
+//! Tests of recovery advice.
+
 use super::*;
 
 fn read(json: &str) -> Recovery {

@@ -1,3 +1,5 @@
+//! Tests of the handshake over a byte stream.
+
 use std::time::Duration;
 
 use mgp_types::mcp::meta::key;

@@ -1,3 +1,5 @@
+//! Tests of the handshake over HTTP, and of lost sessions.
+
 use mgp_types::{Error, Method, Object, Origin, Request, Revision};
 use tower_service::Service;
 

@@ -1,3 +1,5 @@
+//! Tests of the session on the server's requests.
+
 use std::future::{Ready, ready};
 use std::task::{Context, Poll};
 
@@ -7,7 +9,7 @@ use tower_service::Service;
 use super::script::*;
 use crate::era::{Agreement, ClientInbound, EraOptions};
 
-/// Answers with an error that tells whether there was a session.
+/// A service that answers with an error that tells whether there was a session.
 #[derive(Clone)]
 struct Tell;
 

@@ -1,3 +1,5 @@
+//! Tests of the negotiation of MGP by the client.
+
 use mgp_types::mcp::meta::key;
 use mgp_types::mgp::{Extension, ExtensionSet, Offer};
 use mgp_types::{Object, Request};

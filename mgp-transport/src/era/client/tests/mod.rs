@@ -1,3 +1,5 @@
+//! Tests of the client's era layer, against scripted servers.
+
 mod handshake;
 mod http;
 mod inbound;

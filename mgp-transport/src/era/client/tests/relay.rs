@@ -1,3 +1,5 @@
+//! Tests of a gateway's relayed clients.
+
 use std::sync::Arc;
 
 use mgp_types::mcp::meta::key;
@@ -91,7 +93,7 @@ async fn a_server_with_sessions_is_not_told_about_the_client_behind() {
         let meta = sent(&script);
         assert_eq!(meta.contains(key::PROTOCOL_VERSION), !relays);
         assert_eq!(meta.bytes("progressToken").unwrap(), b"7");
-        // What a client with a session writes is not looked at.
+        // The layer does not look at the metadata of a client with a session.
         era.call(list(Some(&caller(Revision::V2025_11_25, "{}")), DESCRIBED)).await.unwrap();
         assert!(sent(&script).contains(key::PROTOCOL_VERSION));
     }

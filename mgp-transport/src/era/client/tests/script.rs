@@ -1,3 +1,5 @@
+//! A scripted server for the tests.
+
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -8,7 +10,7 @@ use tower_service::Service;
 
 use crate::era::{ClientEra, ClientIdentity, EraOptions, WireKind};
 
-/// A wire whose server does what a function says.
+/// A wire whose server answers as a function decides.
 #[derive(Clone)]
 pub(super) struct Script(Arc<Inner>);
 
@@ -19,7 +21,7 @@ struct Inner {
 
 type Answering = dyn FnMut(&Request) -> Reply + Send;
 
-/// What a server does with a request.
+/// The server's answer to a request.
 pub(super) enum Reply {
     Result(&'static str),
     Error(Error),
@@ -31,7 +33,7 @@ impl Script {
         Self(Arc::new(Inner { answer: Mutex::new(Box::new(answer)), seen: Mutex::default() }))
     }
 
-    /// The methods that were sent so far.
+    /// Returns the methods that were sent so far.
     pub(super) fn methods(&self) -> Vec<String> {
         self.0.seen.lock().iter().map(|request| request.method.to_string()).collect()
     }
@@ -81,12 +83,12 @@ pub(super) fn identity() -> ClientIdentity {
     ClientIdentity::new(Implementation::new("tester", "1.0.0"))
 }
 
-/// An error that the server answers with.
+/// Returns an error of the server.
 pub(super) fn refuse(code: i64) -> Reply {
     Reply::Error(Error::from_origin(Origin::Peer, code, "no"))
 }
 
-/// The error of a server that does not serve the version.
+/// Returns the error of a server that does not serve the version.
 pub(super) fn unsupported(code: i64, supported: &str) -> Reply {
     let data = format!(r#"{{"supported":{supported},"requested":"x"}}"#);
     let error = Error::from_origin(Origin::Peer, code, "Unsupported protocol version");
@@ -100,7 +102,7 @@ pub(super) const DISCOVERED: &str = r#"{"resultType":"complete","supportedVersio
 pub(super) const INITIALIZED: &str = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},
     "serverInfo":{"name":"s","version":"1"},"instructions":"be kind"}"#;
 
-/// A server with sessions only.
+/// Answers as a server with sessions only.
 pub(super) fn session_server(request: &Request) -> Reply {
     match request.method.as_str() {
         "initialize" => Reply::Result(INITIALIZED),
@@ -109,7 +111,7 @@ pub(super) fn session_server(request: &Request) -> Reply {
     }
 }
 
-/// A server without sessions.
+/// Answers as a server without sessions.
 pub(super) fn stateless_server(request: &Request) -> Reply {
     match request.method.as_str() {
         "server/discover" => Reply::Result(DISCOVERED),

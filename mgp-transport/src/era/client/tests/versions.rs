@@ -1,3 +1,5 @@
+//! Tests of version mismatches.
+
 use mgp_types::mcp::meta::key;
 use mgp_types::{Method, Revision};
 use tower_service::Service;
@@ -55,7 +57,7 @@ async fn an_answer_in_an_unknown_version_ends_it_naming_both() {
         });
         let error = script.connect().await.unwrap_err();
         assert!(error.to_string().contains(version) && error.to_string().contains("2025-11-25"), "{error}");
-        // Nothing is sent after it.
+        // The client sends no request after it.
         assert_eq!(script.methods(), ["server/discover", "initialize"]);
     }
 }

@@ -1,0 +1,183 @@
+//! The stdin and stderr of a server: the pipe that a shutdown can close, and the reader of its lines.
+
+use std::pin::Pin;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+use std::time::Duration;
+use std::{fmt, io, task};
+
+use parking_lot::Mutex;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWrite, BufReader};
+use tokio::process;
+use tokio::process::ChildStderr;
+use tokio::sync::oneshot;
+use tokio::time::sleep;
+
+/// The target of a server's stderr.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub enum Stderr {
+    /// The stderr of this process.
+    #[default]
+    Inherit,
+    /// No target; the text is discarded.
+    Null,
+    /// A function that gets each line; see [`Stderr::lines`].
+    Lines(Arc<dyn Fn(&str) + Send + Sync>),
+}
+
+impl Stderr {
+    /// Hands each line to `take`, without its end. A line longer than 8 KiB comes in pieces.
+    ///
+    /// `take` must not block: the server may wait for room to write while it runs.
+    pub fn lines(take: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self::Lines(Arc::new(take))
+    }
+
+    pub(super) fn to_stdio(&self) -> Stdio {
+        match self {
+            Self::Inherit => Stdio::inherit(),
+            Self::Null => Stdio::null(),
+            Self::Lines(_) => Stdio::piped(),
+        }
+    }
+}
+
+impl fmt::Debug for Stderr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Inherit => "Inherit",
+            Self::Null => "Null",
+            Self::Lines(_) => "Lines",
+        })
+    }
+}
+
+/// The handle of the task that reads stderr. After the handle is dropped, the task reads on for a moment, because the
+/// last lines of a server that ends say why.
+#[derive(Debug)]
+pub(super) struct StderrReader {
+    /// The sender whose drop tells the task that the handle is gone.
+    _held: oneshot::Sender<()>,
+}
+
+const AFTER_THE_END: Duration = Duration::from_secs(2);
+
+const MAX_LINE_BYTES: u64 = 8 << 10;
+
+/// Starts the task that reads a server's stderr. The task always reads to the end, because a server stops when the pipe
+/// is full.
+pub(super) fn read(pipe: ChildStderr, stderr: Stderr) -> Option<StderrReader> {
+    let Stderr::Lines(take) = stderr else { return None };
+    let (held, released) = oneshot::channel();
+    let reading = async move {
+        let mut pipe = BufReader::new(pipe);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            match (&mut pipe).take(MAX_LINE_BYTES).read_until(b'\n', &mut line).await {
+                Ok(0) | Err(_) => return,
+                Ok(_) => take(String::from_utf8_lossy(line.trim_ascii_end()).as_ref()),
+            }
+        }
+    };
+    tokio::spawn(async move {
+        // A process that left the server's group may keep the pipe open for ever.
+        let given_up = async {
+            let _ = released.await;
+            sleep(AFTER_THE_END).await;
+        };
+        tokio::select! {
+            () = reading => {}
+            () = given_up => {}
+        }
+    });
+    Some(StderrReader { _held: held })
+}
+
+/// The stdin of a server. Stdin closes when it is dropped, and when the server is shut down.
+#[derive(Debug)]
+pub struct ChildStdin(Arc<Mutex<State>>);
+
+/// The handle by which the shutdown closes the stdin that another task writes to.
+#[derive(Debug)]
+pub(super) struct Closer(Arc<Mutex<State>>);
+
+#[derive(Debug)]
+struct State {
+    /// The pipe; `None` once it is closed.
+    pipe: Option<process::ChildStdin>,
+    /// The waker of the writer that waits for room.
+    waiting: Option<Waker>,
+}
+
+pub(super) fn closable(pipe: process::ChildStdin) -> (ChildStdin, Closer) {
+    let state = Arc::new(Mutex::new(State { pipe: Some(pipe), waiting: None }));
+    (ChildStdin(Arc::clone(&state)), Closer(state))
+}
+
+impl Closer {
+    pub(super) fn close(&self) {
+        let (pipe, waiting) = {
+            let mut state = self.0.lock();
+            (state.pipe.take(), state.waiting.take())
+        };
+        drop(pipe);
+        if let Some(waiting) = waiting {
+            waiting.wake();
+        }
+    }
+}
+
+impl ChildStdin {
+    fn with_pipe<T>(
+        &self,
+        cx: &mut task::Context<'_>,
+        act: impl FnOnce(Pin<&mut process::ChildStdin>, &mut task::Context<'_>) -> Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        let mut state = self.0.lock();
+        let Some(pipe) = &mut state.pipe else { return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())) };
+        let outcome = act(Pin::new(pipe), cx);
+        if outcome.is_pending() {
+            state.waiting = Some(cx.waker().clone());
+        }
+        outcome
+    }
+}
+
+impl AsyncWrite for ChildStdin {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut task::Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.with_pipe(cx, |pipe, cx| pipe.poll_write(cx, bytes))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<io::Result<()>> {
+        self.with_pipe(cx, AsyncWrite::poll_flush)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut task::Context<'_>) -> Poll<io::Result<()>> {
+        // A pipe is shut down by closing it.
+        let pipe = self.0.lock().pipe.take();
+        drop(pipe);
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut task::Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.with_pipe(cx, |pipe, cx| pipe.poll_write_vectored(cx, slices))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+}
+
+impl Drop for ChildStdin {
+    fn drop(&mut self) {
+        let pipe = self.0.lock().pipe.take();
+        drop(pipe);
+    }
+}

@@ -1,7 +1,8 @@
 //! Streamed results, progress and cancellation (MGP §12).
 //!
-//! A tool whose caller asked for it sends parts of its result as they come, and its answer is complete all the same. At
-//! the server a layer around the router numbers, paces and keeps them; at the client a reader puts them in order.
+//! A tool whose caller asked for streaming sends parts of its result as they come; its final answer is complete all the
+//! same. At the server, a layer around the router numbers, paces and keeps the chunks; at the client, a reader puts
+//! them in order.
 //!
 //! ```
 //! use mgp_stream::call::{Part, StreamLayer, StreamReader};
@@ -48,11 +49,9 @@ mod assembly;
 mod cancel;
 mod complete;
 mod content;
-mod done;
 mod feed;
 mod flow;
 mod future;
-mod gap;
 mod layer;
 mod pace;
 mod progress;
@@ -61,7 +60,6 @@ mod reader;
 mod registry;
 mod resend;
 mod summary;
-mod writer;
 
 pub use self::assembly::{Assembly, Piece};
 pub use self::cancel::CancelsUpstream;

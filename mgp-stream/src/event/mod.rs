@@ -1,7 +1,8 @@
 //! Events (MGP §13.2, §13.3, §13.5): a server publishes what happens, clients subscribe to the channels they want.
 //!
-//! The specification pushes events and forgets them. Here each event of a subscription has a number, as in later drafts,
-//! and the last ones are kept: what a connection lost is sent again, and what cannot be is reported, never passed over.
+//! The specification pushes events and forgets them. Here each event of a subscription has a number, as in later
+//! drafts, and the last events are kept: events that a connection lost are sent again, and events that cannot be sent
+//! again are reported, never passed over.
 //!
 //! | | |
 //! |---|---|

@@ -1,8 +1,8 @@
 //! Servers that register themselves while others are at work (§15.2, §15.4, §15.5).
 //!
-//! [`DiscoveryGate`] answers `mgp/discovery/list`, `mgp/discovery/register` and `mgp/discovery/deregister`; what it answers
-//! it asks a [`Registry`], which can be asked without it as well. Nobody may register anything unless a
-//! [`RegistrationPolicy`] says so:
+//! [`DiscoveryGate`] answers `mgp/discovery/list`, `mgp/discovery/register` and `mgp/discovery/deregister` with the
+//! help of a [`Registry`], which can be used without it as well. Registration is refused unless a
+//! [`RegistrationPolicy`] allows it:
 //!
 //! * An operator may, and the agents that are listed; who it is tells the connection, never the parameters.
 //! * A program is started only if it is listed, by the very text of the list. An address is reached only if it begins
@@ -25,7 +25,6 @@
 //! | [`DiscoveryGate`] | the methods, and the same as tools |
 
 mod admission;
-mod blocking;
 mod builder;
 mod claim;
 mod code;
@@ -39,11 +38,9 @@ mod ports;
 mod program;
 mod record;
 mod service;
-mod shown;
 #[cfg(feature = "store")]
 mod sqlite;
 mod store;
-mod view;
 
 pub use self::builder::RegistryBuilder;
 pub use self::code::{ApprovedCode, CodeFile, InspectedCode};
@@ -51,9 +48,9 @@ pub use self::error::{RegistryError, StoreError};
 pub use self::gate::DiscoveryGate;
 pub use self::policy::RegistrationPolicy;
 pub use self::ports::{Fleet, InspectCode, Inspection, Script, ServerView};
+pub use self::record::visible;
 pub use self::record::{Approval, Launch, Lifetime, Registered, Registrant, Terms, WebTransport};
 pub use self::service::Registry;
-pub use self::shown::visible;
 #[cfg(feature = "store")]
 pub use self::sqlite::SqliteRegistryStore;
 pub use self::store::{MemoryRegistryStore, RegistryStore};

@@ -1,3 +1,5 @@
+//! Tests of reading clients' files.
+
 use super::*;
 use crate::config::model::TransportKind;
 

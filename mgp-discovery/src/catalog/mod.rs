@@ -27,10 +27,10 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`Catalog`] | takes what servers list |
+//! | [`Catalog`] | takes the lists of servers |
 //! | [`CatalogSnapshot`] | answers by name and by URI, and has the lists |
-//! | [`CatalogTool`], [`CatalogPrompt`], [`CatalogResource`], [`CatalogTemplate`] | what is offered, under the name it is shown by |
-//! | [`ResourceOwner`] | which server has a resource |
+//! | [`CatalogTool`], [`CatalogPrompt`], [`CatalogResource`], [`CatalogTemplate`] | single items, under the names they are shown by |
+//! | [`ResourceOwner`] | the server that has a resource |
 
 mod book;
 mod entry;
@@ -40,8 +40,7 @@ mod offer;
 mod snapshot;
 mod uri;
 
-pub use self::book::Catalog;
-pub use self::book::CatalogError;
+pub use self::book::{Catalog, CatalogError};
 pub use self::entry::{CatalogPrompt, CatalogResource, CatalogTemplate, CatalogTool};
 pub(crate) use self::name::{LONGEST_ID, is_reserved_server, is_written_as_id};
 pub use self::snapshot::CatalogSnapshot;

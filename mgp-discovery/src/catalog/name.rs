@@ -63,8 +63,8 @@ pub(crate) fn is_written_as_id(id: &str) -> bool {
 /// The names of the kernel: its own name, and the namespace of its methods for operators.
 const OWN_NAMES: [&str; 2] = ["mgp", "kernel"];
 
-/// Returns whether a server of this id, or its tools, could be taken for the kernel and its own, whatever the case of the
-/// letters and with letters that look alike.
+/// Returns whether a server of this id, or its tools, could be taken for the kernel and its own, whatever the case of
+/// the letters and with letters that look alike.
 pub(crate) fn is_reserved_server(id: &str) -> bool {
     let fit = |letter: char| if is_allowed(letter) { letter } else { '_' };
     let folded = look_alikes_undone(&id.chars().map(fit).collect::<String>());

@@ -20,8 +20,8 @@ pub struct BadAddress {
 const PORT: u16 = 7332;
 
 impl ListenSettings {
-    /// Returns where to listen for HTTP, if at all, at port 7332 if none is written. `localhost` is understood; other names
-    /// may be those of several hosts.
+    /// Returns where to listen for HTTP, if at all, at port 7332 if none is written. `localhost` is understood; other
+    /// names may be those of several hosts.
     pub fn address(&self) -> Result<Option<SocketAddr>, BadAddress> {
         let Some(written) = &self.http else { return Ok(None) };
         if let Ok(address) = written.trim_matches(['[', ']']).parse::<IpAddr>() {

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::model::{ServerConfig, TelemetrySettings, TransportKind};
-use super::template::Environment;
-use super::template::{BadReference, Secret, Template, Unresolved};
+use super::template::{BadReference, Environment, Secret, Template, Unresolved};
 use crate::secrets::SecretStoreError;
 
 /// The way in which a server is reached. `T` is the type of its parts: text with references, or [`Secret`]s in which

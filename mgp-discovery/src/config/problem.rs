@@ -34,7 +34,7 @@ pub struct Problem {
     quoted: Option<Quoted>,
 }
 
-/// Whether a file is refused.
+/// The weight of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a file is used, or it is not")]
 pub enum Severity {

@@ -46,7 +46,7 @@ enum Why {
     Unreadable(String),
 }
 
-/// The notes of the folders that the user trusts. They lie in the user's state directory, never in such a folder.
+/// The notes of the folders that the user trusts. The notes lie in the user's state directory, never in such a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustedFolders {
     directory: PathBuf,

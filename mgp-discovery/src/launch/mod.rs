@@ -4,7 +4,7 @@
 //! already. [`ServerJson::parse`] reads both generations of the format, [`needed`] says what a person has to fill in,
 //! and [`launch`] makes a server of `mgp.toml` from it, with the exact command for the person to see.
 //!
-//! A `server.json` was written by a stranger. So it chooses among a few programs only, it cannot refer to the
+//! A `server.json` was written by a stranger. So the document chooses among a few programs only, cannot refer to the
 //! environment of the kernel, and each demand beyond its package is listed as a [`PermissionRequest`].
 
 use std::collections::BTreeMap;

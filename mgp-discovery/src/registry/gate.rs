@@ -9,11 +9,11 @@ use super::{Registry, RegistryError, Terms};
 ///
 /// The gate sits inside of the layers that authenticate and record, and around the service that reaches servers: it
 /// guards its own methods itself. The same three are served as tools under the names `mgp.discovery.list`,
-/// `mgp/discovery/list` and `mgp_discovery_list`, and so on. As methods they exist only for a peer with which
+/// `mgp/discovery/list` and `mgp_discovery_list`, and so on. As methods, the three exist only for a peer with which
 /// `discovery` was negotiated. All other requests pass untouched.
 ///
 /// The gate reads `context.session`, `context.principal`, `context.trace`, and notes refusals in `context.trail`.
-/// Without a principal all is refused with 1002. It allocates for its own methods only. A change whose future is
+/// Without a principal all is refused with 1002. The gate allocates for its own methods only. A change whose future is
 /// dropped is made completely or not at all.
 #[derive(Debug, Clone)]
 pub struct DiscoveryGate {

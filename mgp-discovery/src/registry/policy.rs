@@ -24,8 +24,8 @@ const USUAL_SERVERS: usize = 16;
 impl RegistrationPolicy {
     /// Creates the policy of `settings`, in which the ids of the `configured` servers are taken.
     ///
-    /// An entry of `commands` that begins with `http://` or `https://` is not a program: a server may be registered at any
-    /// address that begins so. No address is allowed otherwise.
+    /// An entry of `commands` that begins with `http://` or `https://` is not a program: a server may be registered at
+    /// any address that begins so. No address is allowed otherwise.
     pub fn new(settings: &RegistrationSettings, configured: impl IntoIterator<Item = ServerId>) -> Self {
         let commands = settings.commands.iter().cloned();
         let (addresses, programs) = commands.partition(|entry| is_web(entry));

@@ -1,8 +1,8 @@
 //! The user's secrets, which the configuration refers to by name: `${secret:NAME}`.
 //!
 //! A [`SecretStore`] keeps them outside of `mgp.toml`, so that the configuration can be shown, copied and committed.
-//! [`SecretFile`] keeps them in a file that only its owner may read. [`UserSecrets`] are those of the user: in the system's
-//! keyring where there is one and the feature `keyring` is on, else in a file.
+//! [`SecretFile`] keeps them in a file that only its owner may read. [`UserSecrets`] are those of the user: in the
+//! system's keyring where there is one and the feature `keyring` is on, else in a file.
 //!
 //! ```
 //! use mgp_discovery::secrets::{SecretFile, SecretName, SecretStore};

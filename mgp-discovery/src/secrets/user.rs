@@ -8,11 +8,11 @@ use crate::config::Secret;
 
 /// The user's secrets, each in one of two places: the system's keyring, or the file.
 ///
-/// - A secret that is set goes to the keyring and leaves the file. It goes to the file where there is no keyring, or where
-///   [`in_file`](Self::in_file) says so, and then leaves the keyring.
-/// - A secret is read where it is. One that both places have is an error, until it is set again.
-/// - A keyring that is locked, does not answer or refuses is an error for what is set in it, and for a secret that the file
-///   does not have. A secret that the file has is read there.
+/// - A secret that is set goes to the keyring and is removed from the file. Without a keyring, or with
+///   [`in_file`](Self::in_file), the secret goes to the file and is removed from the keyring.
+/// - A secret is read from its place. A secret in both places is an error, until it is set again.
+/// - A keyring that is locked, does not answer or refuses is an error when a secret is set in it, and for a secret that
+///   the file does not have. A secret in the file is read there.
 ///
 /// A keyring is asked for a bounded time, during which the caller's thread waits.
 #[derive(Debug)]

@@ -80,8 +80,8 @@ impl fmt::Debug for StreamLayer {
 /// The service of [`StreamLayer`].
 ///
 /// The service sits directly around the router: the chunks that it numbers have to be the chunks that leave, and an
-/// answer that it fills has to be the answer that all other layers see. It reads `context.session`, wraps the port of
-/// `context.outbox` for calls of tools that ask for chunks, and finds the call that a message is about by
+/// answer that it fills has to be the answer that all other layers see. The service reads `context.session`, wraps the
+/// port of `context.outbox` for calls of tools that ask for chunks, and finds the call that a message is about by
 /// `context.outbox.stream()`. Streams are unique in the process and a connection names only the streams of its own
 /// requests, so that no peer reaches the call of another session. A cancelled call is noted on `context.trail`.
 ///

@@ -38,11 +38,11 @@
 //! | | |
 //! |---|---|
 //! | [`StreamLayer`] | at the server: chunks, the complete answer, cancellation, pace and gaps |
-//! | [`Progress`], [`ProgressForms`] | at the server: what is told about progress, and in which forms |
-//! | [`CancelsUpstream`] | at a gateway: how calls are stopped at the servers behind it |
-//! | [`StreamReader`] | at the client: one call, read while it is made |
+//! | [`Progress`], [`ProgressForms`] | at the server: reports of progress, and their forms |
+//! | [`CancelsUpstream`] | at a gateway: the way to cancel calls at the servers behind it |
+//! | [`StreamReader`] | at the client: one call, read while it runs |
 //! | [`Assembly`] | chunks in order, without IO |
-//! | [`summary`] | what a result says about how it was streamed |
+//! | [`summary`] | the summary of a stream, read from its result |
 
 mod active;
 mod assembly;

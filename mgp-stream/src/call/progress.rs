@@ -9,8 +9,8 @@ use crate::negotiated;
 
 /// The forms in which the progress of a call is reported (§12.6).
 ///
-/// A caller that sent a token gets the notification of MCP, one that speaks MGP the other one, and one that did both gets
-/// both.
+/// A caller that sent a token gets the notification of MCP, one that speaks MGP the other one, and one that did both
+/// gets both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ProgressForms {

@@ -44,7 +44,7 @@ impl<T> Reply<T> {
     }
 }
 
-/// One of the options of a selection.
+/// The chosen option of a selection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Choice {

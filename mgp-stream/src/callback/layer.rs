@@ -37,11 +37,11 @@ impl<S> Layer<S> for CallbackLayer {
 
 /// The service of [`CallbackLayer`].
 ///
-/// The service sits behind the layers that authenticate and record, anywhere in front of the router. It answers
-/// `mgp/callback/respond` where callbacks were negotiated and lets everything else go on. It reads `context.session`
-/// and `context.principal`: only the client that was asked may answer; for all others the callback does not exist. It
-/// writes nothing, and allocates and locks for its own method only. It never waits, so that dropping the future changes
-/// nothing.
+/// The service sits behind the layers that authenticate and record, anywhere in front of the router. The service
+/// answers `mgp/callback/respond` where callbacks were negotiated and lets everything else go on. The service reads
+/// `context.session` and `context.principal`: only the client that was asked may answer; for all others the callback
+/// does not exist. The service writes nothing, allocates and locks for its own method only, and never waits, so that
+/// dropping the future changes nothing.
 #[derive(Debug, Clone)]
 pub struct CallbackService<S> {
     inner: S,

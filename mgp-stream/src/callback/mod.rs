@@ -37,7 +37,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`Callback`], [`Confirmation`], [`Reply`], [`Choice`] | what is asked, and what comes of it |
+//! | [`Callback`], [`Confirmation`], [`Reply`], [`Choice`] | a question, and its outcome |
 //! | [`Callbacks`], [`CallbackLayer`] | the server's side |
 //! | [`CallbackDesk`], [`ServerDesk`], [`CallbackInboundLayer`] | the client's side |
 //! | [`CallbackRelay`] | the way through a gateway |

@@ -35,8 +35,8 @@ pub(super) enum Handed {
     Gone,
 }
 
-/// A function that delivers the answer and wakes the call that asked. It must be called without a lock: the woken task
-/// may be any code, and may ask and answer in turn.
+/// A function that delivers the answer and wakes the call that asked. The function must be called without a lock: the
+/// woken task may be any code, and may ask and answer in turn.
 pub(super) type Deliver = Box<dyn FnOnce() + Send>;
 
 /// The verdict about an answer that came.

@@ -6,11 +6,11 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`Publisher`] | what a server publishes with |
-//! | [`EventsGate`] | serves subscriptions to it |
-//! | [`Audience`] | who may see which channels |
-//! | [`EventQuotas`] | how much clients may ask for |
-//! | [`Subscriber`] | what a client subscribes with, and brings arriving events to |
+//! | [`Publisher`] | publishes events of a server |
+//! | [`EventsGate`] | serves subscriptions to a publisher |
+//! | [`Audience`] | decides who may see which channels |
+//! | [`EventQuotas`] | limits the subscriptions of clients |
+//! | [`Subscriber`] | subscribes at the client, and takes arriving events |
 //! | [`Events`] | the events of one subscription, as a stream |
 //! | [`EventAssembly`] | the same without IO |
 

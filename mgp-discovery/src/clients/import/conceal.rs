@@ -75,11 +75,11 @@ impl<'e> Concealer<'e> {
         moved
     }
 
-    /// Compares a configured server with an entry of a client's file, in which secrets stand in plain text. Returns the secrets
-    /// that the references of the configured server stand for, or `None` where the two are different servers.
+    /// Compares a configured server with an entry of a client's file, in which secrets stand in plain text. Returns the
+    /// secrets that the references of the configured server stand for, or `None` where the two are different servers.
     ///
-    /// Two servers are the same if both start the same program with the same arguments, or have the same address; other keys do
-    /// not count. A reference matches any secret, unless it is known to stand for another value.
+    /// Two servers are the same if both start the same program with the same arguments, or have the same address; other
+    /// keys do not count. A reference matches any secret, unless it is known to stand for another value.
     pub fn same(&mut self, own: &ServerConfig, other: &ServerConfig) -> Option<Vec<MovedSecret>> {
         if own.cwd != other.cwd || own.socket != other.socket {
             return None;

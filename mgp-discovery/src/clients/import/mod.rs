@@ -107,7 +107,7 @@ pub struct MovedSecret {
     pub held_in: HeldIn,
     /// The name of the secret, or of the variable.
     pub name: String,
-    /// Where in the entry the secret stands, such as `env.API_TOKEN` or `args[2]`.
+    /// The place of the secret in the entry, such as `env.API_TOKEN` or `args[2]`.
     pub place: String,
     /// The value of the secret.
     pub value: Secret,

@@ -19,10 +19,9 @@ pub use self::policy::{
     ConfirmationSettings, FirstUse, LimitSettings, PermissionRule, PermissionSettings, RuleSource,
     ValidatorSettings,
 };
-pub use self::server::TransportKind;
 pub use self::server::{
     AllowedRule, NetworkPreset, ServerConfig, ServerConfinement, ServerDefinitions, ServerMgp, ServerNetwork,
-    ServerSecurity,
+    ServerSecurity, TransportKind,
 };
 pub use self::server_limits::{Restart, RestartPolicy, ServerAgent, ServerLimits, Sharing, ToolRule};
 pub use self::tool_names::{ClientNames, NameSettings, NameStyleSetting};

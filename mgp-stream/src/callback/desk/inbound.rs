@@ -37,7 +37,7 @@ impl<S> Layer<S> for CallbackInboundLayer {
 
 /// The service of [`CallbackInboundLayer`].
 ///
-/// The service sits in the stack that answers the server, behind the layer that knows the session. It takes
+/// The service sits in the stack that answers the server, behind the layer that knows the session. The service takes
 /// `notifications/mgp.callback.request` where callbacks were negotiated and lets everything else go on. The desk
 /// answers in a task of its own: the connection goes on at once. The service reads `context.session` and the stream of
 /// `context.outbox`, writes and refuses nothing, and allocates and locks for its own notification only.

@@ -28,8 +28,8 @@ pub use self::inbound::{CallbackInbound, CallbackInboundFuture, CallbackInboundL
 /// question counts as repeated only if it comes from the same server, in the same session, about the same call and in
 /// the same words; an answer for one server or call is never given to another, whatever ids they use.
 ///
-/// Handlers run in tasks of the desk, so that no connection waits for them. They end when the server stops waiting, or
-/// with the last clone of the desk. An answer that cannot be delivered is not sent again by itself: the server asks
+/// Handlers run in tasks of the desk, so that no connection waits for them. Handlers end when the server stops waiting,
+/// or with the last clone of the desk. An answer that cannot be delivered is not sent again by itself: the server asks
 /// again, and gets the recorded answer.
 #[derive(Clone)]
 pub struct CallbackDesk(Arc<Inner>);

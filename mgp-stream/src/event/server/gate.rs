@@ -15,10 +15,10 @@ use crate::negotiated;
 /// Serves subscriptions to the events of a [`Publisher`]. Clones share them.
 ///
 /// The gate sits inside of the layers that authenticate and authorise, in front of the service that serves
-/// `subscriptions/listen`. It reads `session`, `principal` and `outbox` of the context and writes `outbox` of a request
-/// that listens for events. Requests that have nothing to do with events pass at the cost of a comparison of names,
-/// without an allocation. Methods of events pass too unless the peer negotiated `events`, so that they are unknown as
-/// they are to any MCP server.
+/// `subscriptions/listen`. The gate reads `session`, `principal` and `outbox` of the context and writes `outbox` of a
+/// request that listens for events. Requests that have nothing to do with events pass at the cost of a comparison of
+/// names, without an allocation. Methods of events pass too unless the peer negotiated `events`, so that they are
+/// unknown as they are to any MCP server.
 ///
 /// Where the session has a way to the client, events are pushed on it. Otherwise a client asks for them
 /// (`mgp/events/replay`), or listens: a `subscriptions/listen` whose filter has the member

@@ -11,7 +11,6 @@ mod registry;
 #[cfg(test)]
 mod tests;
 
-pub use self::gate::Audience;
-pub use self::gate::{EventsGate, ListeningRequest};
+pub use self::gate::{Audience, EventsGate, ListeningRequest};
 pub use self::publisher::{PublishError, Publisher};
 pub use self::quotas::EventQuotas;

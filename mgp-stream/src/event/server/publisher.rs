@@ -10,8 +10,8 @@ use super::board::{Board, Published};
 /// Publishes events; handlers and applications hold it. Clones publish to the same subscribers.
 ///
 /// A channel has to be declared before anything is published on it, because clients are told which channels there are.
-/// Publishing never waits: slow subscribers find out which events they missed. It takes a lock that only opening and
-/// closing of subscriptions hold against it, and allocates nothing while the channel has no subscriber.
+/// Publishing never waits: slow subscribers find out which events they missed. Publishing takes a lock that only
+/// opening and closing of subscriptions hold against it, and allocates nothing while the channel has no subscriber.
 ///
 /// ```
 /// use mgp_stream::event::Publisher;

@@ -14,8 +14,7 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
-use super::feed::Feed;
-use super::feed::{Way, pump};
+use super::feed::{Feed, Way, pump};
 use super::gate::Spectator;
 use super::{Audience, EventQuotas, Publisher};
 use crate::advice::advised;

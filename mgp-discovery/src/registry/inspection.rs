@@ -38,7 +38,7 @@ impl Registry {
             // The caller is the start that the fleet gives up then.
             tokio::spawn(async move {
                 if let Err(error) = fleet.stop(&held).await {
-                    tracing::warn!(server = %held, %error, "a server with changed code could not be held back");
+                    tracing::warn!(server = %held, %error, "a server whose code has changed could not be stopped");
                 }
             });
         }

@@ -70,7 +70,7 @@ impl Audience {
                     }
                 }
                 Err(RecvError::Lagged(missed)) => {
-                    tracing::warn!(missed, "a session was not told of a change")
+                    tracing::warn!(missed, "sessions were not told of all changes: they came too fast");
                 }
                 Err(RecvError::Closed) => return self.leave(),
             }

@@ -323,7 +323,7 @@ impl Active {
     fn end(&self, mut state: MutexGuard<'_, State>, phase: Phase) {
         state.phase = phase;
         let waker = state.waker.take();
-        // Only the task of the call abandons a call, so that a handler never sees this phase otherwise.
+        // The task of the call itself ends the call as over, and need not be woken then.
         let stopped = matches!(state.phase, Phase::Stopped(_));
         drop(state);
         if let Some(waker) = waker

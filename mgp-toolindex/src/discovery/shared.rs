@@ -140,7 +140,10 @@ impl Shared {
             learning.used(&key, context, &snapshot, tool);
         }
         for tool in evicted {
-            tracing::debug!(tool = tool.id(), "a used tool replaced another in the list of the session");
+            tracing::debug!(
+                tool = tool.id(),
+                "a tool left the list of its session to make room for a used one"
+            );
         }
         self.tellings.changed(self, &key);
     }

@@ -1,8 +1,9 @@
-//! Where servers and their tools are found (MGP §15).
+//! Configuration of servers, and the discovery of servers and tools (MGP §15).
 //!
-//! [`config`] reads `mgp.toml`, [`clients`] reads and writes the files of other clients, [`launch`] says how the packages
-//! of a registry are started, [`registry`] takes servers that register themselves, and [`catalog`] knows what all of them
-//! offer. [`secrets`] keeps what the configuration refers to and does not say.
+//! [`config`] reads `mgp.toml`, [`clients`] reads and writes the files of other clients, [`launch`] says how the
+//! packages of a registry are started, [`registry`] takes servers that register themselves, and [`catalog`] holds the
+//! tools, prompts and resources of all servers. [`secrets`] keeps the values that the configuration refers to without
+//! containing them.
 //!
 //! ```
 //! use mgp_discovery::Config;

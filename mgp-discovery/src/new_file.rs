@@ -1,32 +1,34 @@
+//! Files that are replaced in one step.
+
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A file that takes its place in one step when it is whole: whoever looks has the old one or the new one. Dropped before
-/// [`finish`](Self::finish), it leaves what was there.
+/// A file that takes its place in one step when it is complete: readers have the old file or the new one. Dropped
+/// before [`finish`](Self::finish), it leaves the old file.
 ///
-/// A link stays a link. What is no file, such as a terminal or a pipe, is written to as it is.
+/// A link stays a link. A path that is no file, such as a terminal or a pipe, is written to directly.
 #[derive(Debug)]
 pub struct NewFile {
     file: File,
-    /// Where it is until it is whole, and where it belongs.
+    /// The path until the file is complete, and its final path.
     moves: Option<(PathBuf, PathBuf)>,
 }
 
-/// Who may read a file that comes in the place of another one. One that comes in no other's place is for its owner.
+/// The users who may read a file that replaces another one. A file that replaces none is for its owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "all may who could, or none")]
 pub enum Readers {
-    /// Those who could.
+    /// The readers of the old file.
     Kept,
-    /// Its owner.
+    /// The owner alone.
     Owner,
 }
 
 impl NewFile {
-    /// Begins a file that belongs at `path`, and makes the folders that it takes.
+    /// Begins a file that belongs at `path`, and creates the folders for it.
     pub fn at(path: &Path, readers: Readers) -> io::Result<Self> {
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let there = fs::metadata(&path).ok();
@@ -48,14 +50,14 @@ impl NewFile {
         Ok(new)
     }
 
-    /// Puts a whole text in the place of a file.
+    /// Replaces a file by a whole text.
     pub fn put(path: &Path, text: &str, readers: Readers) -> io::Result<()> {
         let mut new = Self::at(path, readers)?;
         new.write(text.as_bytes())?;
         new.finish()
     }
 
-    /// Writes what comes next.
+    /// Writes the next bytes.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.file.write_all(bytes)
     }
@@ -73,7 +75,7 @@ impl NewFile {
 impl Drop for NewFile {
     fn drop(&mut self) {
         if let Some((beside, _)) = &self.moves {
-            // That it could not be written is what is told.
+            // The write error is what the caller is told.
             let _ = fs::remove_file(beside);
         }
     }

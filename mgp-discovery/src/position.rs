@@ -1,17 +1,20 @@
+//! Positions in texts.
+
 use std::fmt;
 
-/// A place in a text; both numbers begin at one, and columns count characters.
+/// A position in a text; both numbers begin at 1, and columns count characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(clippy::exhaustive_structs, reason = "a line and a column are a position")]
 pub struct Position {
-    /// The line.
+    /// The line, from 1.
     pub line: usize,
-    /// The character in it.
+    /// The column in the line, from 1.
     pub column: usize,
 }
 
 impl Position {
-    /// The place of the byte at `offset`; the middle of a character is its start, and one past the end is the end.
+    /// Returns the position of the byte at `offset`; the middle of a character counts as its start, and an offset past
+    /// the end as the end.
     pub(crate) fn of(text: &str, offset: usize) -> Self {
         let before = &text[..text.floor_char_boundary(offset)];
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);

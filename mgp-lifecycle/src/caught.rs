@@ -1,3 +1,5 @@
+//! Panics of given functions, turned into errors.
+
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -5,12 +7,12 @@ use std::task::Poll;
 
 use mgp_types::Error;
 
-/// What `make` and its future come to; a panic in them is an error. The functions that a supervisor is given may be
-/// wrong, and its server has to be closed all the same.
+/// Returns the result of `make` and its future; a panic in either is an error. The functions that a supervisor is given
+/// may be wrong, and its server has to be closed all the same.
 pub(crate) async fn caught<F: Future>(make: impl FnOnce() -> F) -> Result<F::Output, Error> {
     let future = catch_unwind(AssertUnwindSafe(make)).map_err(|_| panicked())?;
     let mut future = pin!(future);
-    // It is not polled again after a panic, so that nobody sees what the panic left half done.
+    // The future is not polled again after a panic, so that its broken state is not seen.
     poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
         Ok(poll) => poll.map(Ok),
         Err(_) => Poll::Ready(Err(panicked())),
@@ -19,7 +21,7 @@ pub(crate) async fn caught<F: Future>(make: impl FnOnce() -> F) -> Result<F::Out
 }
 
 fn panicked() -> Error {
-    // The message went to the panic hook.
+    // The panic hook has got the message.
     Error::internal("a function of the supervisor panicked")
 }
 

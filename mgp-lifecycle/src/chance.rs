@@ -1,15 +1,17 @@
+//! Random numbers for waiting times and trace ids.
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_types::mgp::TraceId;
 
-/// Where random numbers come from. Nothing secret is made of them.
+/// A source of random numbers. The numbers are not used for secrets.
 #[derive(Clone)]
 pub(crate) struct Chance(Arc<dyn Fn() -> u32 + Send + Sync>);
 
 impl Chance {
-    /// Numbers of the system.
+    /// Creates the source of the system's random numbers.
     pub(crate) fn system() -> Self {
         Self::new(draw)
     }
@@ -29,27 +31,27 @@ impl fmt::Debug for Chance {
     }
 }
 
-/// A number of the system. Where that has none, all wait for the same time, which is better than not at all.
+/// Returns a random number of the system. A system without any gives a fixed number, which is better than no wait.
 pub(crate) fn draw() -> u32 {
     getrandom::u32().unwrap_or(u32::MAX / 2)
 }
 
-/// The part of `all` that `chance` gives, from nothing to all of it.
+const SECOND_NANOS: u128 = 1_000_000_000;
+
+/// Returns the part of `all` that `chance` gives, from nothing to all of it.
 pub(crate) fn share(all: Duration, chance: u32) -> Duration {
-    // The product has 126 bits at most, and the share no more than `all`.
+    // The product has 126 bits at most, and the share is no more than `all`.
     let nanos = all.as_nanos() * u128::from(chance) / u128::from(u32::MAX);
     let (seconds, rest) = (nanos / SECOND_NANOS, nanos % SECOND_NANOS);
     Duration::new(u64::try_from(seconds).unwrap_or(u64::MAX), u32::try_from(rest).unwrap_or_default())
 }
 
-/// The name of a chain of requests that begins here. One that repeats is better than no record.
+/// Returns the trace id of a new chain of requests. An id that repeats is better than no record.
 pub(crate) fn trace() -> TraceId {
     let mut bytes = [0; 16];
     let _ = getrandom::fill(&mut bytes);
     TraceId::from_random(bytes)
 }
-
-const SECOND_NANOS: u128 = 1_000_000_000;
 
 #[cfg(test)]
 mod tests {

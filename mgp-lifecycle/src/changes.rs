@@ -1,8 +1,10 @@
+//! Changes of a server's state, broadcast to listeners.
+
 use mgp_types::mgp::{LifecycleChange, ServerId, ServerState, Timestamp};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
-/// The transitions of one server, as they happen.
+/// The changes of one server's state, as they happen.
 #[derive(Debug)]
 pub struct Changes(broadcast::Receiver<LifecycleChange>);
 
@@ -11,11 +13,11 @@ impl Changes {
         Self(changes)
     }
 
-    /// The next transition; `None` when nobody is left who could make one. Whoever is too slow loses the oldest: the next
-    /// one's previous state is then not the last one's new state.
+    /// Returns the next change; `None` when the server can have no more. A listener that is too slow loses the oldest
+    /// changes: the previous state of the next one is then not the new state of the last one.
     ///
     /// # Cancel safety
-    /// Nothing is lost if the future is dropped.
+    /// Dropping the future loses no change.
     pub async fn next(&mut self) -> Option<LifecycleChange> {
         loop {
             match self.0.recv().await {
@@ -27,7 +29,7 @@ impl Changes {
     }
 }
 
-/// Tells all who listen that `server` went from one state to another. Nobody can hold it up.
+/// Tells all listeners that `server` went from one state to another. The function never waits for a listener.
 pub(crate) fn tell(
     changes: &broadcast::Sender<LifecycleChange>,
     server: &ServerId,
@@ -38,9 +40,9 @@ pub(crate) fn tell(
     tracing::info!(server = server.as_str(), %from, %to, reason, "server changed state");
     let mut change = LifecycleChange::new(server.clone(), from, to, Timestamp::now());
     change.reason = reason.map(str::to_owned);
-    // Fails only if nobody listens.
+    // Sending fails only without a listener.
     let _ = changes.send(change);
 }
 
-/// Whoever is slower than so many changes misses the oldest.
+/// The number of changes that are kept for a slow listener.
 pub(crate) const CHANGES_KEPT: usize = 64;

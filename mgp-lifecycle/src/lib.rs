@@ -1,7 +1,7 @@
-//! The life of servers and of calls: how a server is kept alive and stops, and how long, how often and how many calls are
-//! made to it (MGP §11, §14.6).
+//! The life cycle of servers, and the policies of calls to them: health, shutdown, restarts, deadlines, retries and
+//! limits (MGP §11, §14.6).
 //!
-//! A server has a [life](server::Life) that counts its calls, tells how it does, and ends when the last one is done:
+//! A server has a [life](server::Life) that counts its calls, reports its health, and ends when the last call is done:
 //!
 //! ```
 //! use std::time::Duration;
@@ -21,14 +21,14 @@
 //! # }
 //! ```
 //!
-//! | module | whose it is | what it does |
+//! | module | side | contents |
 //! |---|---|---|
-//! | [`server`] | the server's | answers questions about health, drains, tells of changes (§11.3, §11.4) |
-//! | [`supervise`] | whoever runs servers | connects, restarts by policy, asks for signs of life, restores (§11.2, §11.5) |
-//! | [`call`] | whoever calls servers | deadlines, retries, fallbacks, circuit breakers, limits (§14.6) |
+//! | [`server`] | server | health, draining, notifications of changes (§11.3, §11.4) |
+//! | [`supervise`] | runner of servers | connecting, restarts by policy, probes, restoring (§11.2, §11.5) |
+//! | [`call`] | caller | deadlines, retries, fallbacks, circuit breakers, limits (§14.6) |
 //!
-//! What two of them share is here: the [settings](RestartSettings) of restarts, how a server [ended](Ended), and its
-//! [changes](Changes) of state.
+//! The crate root holds the types of two modules: the [settings](RestartSettings) of restarts, how a server
+//! [ended](Ended), and its [changes](Changes) of state.
 //!
 //! The crate has no features.
 

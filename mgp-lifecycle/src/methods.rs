@@ -1,45 +1,39 @@
-//! What requests are to the work that is in progress, whoever limits or refuses new work.
+//! The role of methods for calls in progress, for layers that limit or refuse new calls.
 
 use mgp_types::mcp::method as mcp;
 use mgp_types::mgp::method as mgp;
 use mgp_types::{Kind, Method, Request};
 
-/// What a method is to work that is in progress.
+/// The role of a method for calls in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
-    /// It tells how the server does.
+    /// The method reports health.
     Tells,
-    /// It lets work end.
+    /// The method ends calls.
     Ends,
-    /// Work in progress waits for what it brings.
+    /// Calls in progress wait for the data of the method.
     Feeds,
-    /// It asks for what was begun before.
+    /// The method asks about a call that was begun before.
     Follows,
 }
 
-/// Whether a request passes whatever the load: it tells how a server does, or it lets work end or go on.
+/// Returns whether a request passes whatever the load: it reports health, or lets calls end or go on.
 ///
-/// To hold such a request back would keep calls running that are to stop or wait for it, and make a busy server look
+/// Holding such a request back would keep calls running that are to stop or wait for it, and make a busy server look
 /// dead.
 pub(crate) fn is_vital(request: &Request) -> bool {
     request.kind == Kind::Notify || part(&request.method).is_some_and(|part| part != Part::Follows)
 }
 
-/// Whether a server that takes no new calls still takes a call of this method: it starts no work, and work that was
-/// started may depend on it.
+/// Returns whether a server that takes no new calls still takes this method: it starts no work, and calls in progress
+/// may depend on it.
 pub(crate) fn helps_to_finish(method: &Method) -> bool {
     part(method).is_some()
 }
 
-/// Whether the answer comes when something else ends, a subscription or a task, however long that takes.
+/// Returns whether the answer comes when a subscription or a task ends, however long that takes.
 pub(crate) fn is_open_ended(request: &Request) -> bool {
     request.method == Method::LISTEN || request.method == Method::TASKS_RESULT
-}
-
-/// `None` of what starts work, and of whatever is not known.
-fn part(method: &Method) -> Option<Part> {
-    let known = PARTS.iter().find(|(name, _)| *name == method.as_str());
-    known.map(|(_, part)| *part)
 }
 
 const PARTS: [(&str, Part); 16] = [
@@ -60,6 +54,12 @@ const PARTS: [(&str, Part); 16] = [
     (mcp::TASKS_RESULT, Part::Follows),
     (mcp::TASKS_LIST, Part::Follows),
 ];
+
+/// Returns the role of a method; `None` for methods that start work, and for unknown ones.
+fn part(method: &Method) -> Option<Part> {
+    let known = PARTS.iter().find(|(name, _)| *name == method.as_str());
+    known.map(|(_, part)| *part)
+}
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,4 @@
-//! The errors of those who refuse a call, with what is true of trying again (§14.3 to §14.5).
+//! Errors that refuse a call, with advice about trying again (§14.3 to §14.5).
 
 use std::borrow::Cow;
 use std::error::Error as _;
@@ -9,10 +9,10 @@ use mgp_types::{Error, code};
 
 use crate::span::millis_up;
 
-/// The cause of an error that a call met before anybody worked on it: whatever it does, it has not done it.
+/// The cause of an error that refused a call before any work on it: the call had no effect.
 ///
-/// Whoever refuses a call on the way to its server gives it as the [source](Error::with_source) of the refusal. A code
-/// alone cannot tell: 5002 may come from a server that was halfway through. Where the mark is missing, the call may have
+/// A layer that refuses a call on the way to its server gives this as the [source](Error::with_source) of the error. A
+/// code alone cannot tell: 5002 may come from a server that was halfway through. Without this mark, the call may have
 /// been carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the call was not sent")]
@@ -20,22 +20,26 @@ use crate::span::millis_up;
 pub struct Unsent;
 
 impl Unsent {
-    /// Whether this is why `error` came about.
+    /// Returns whether this is the cause of `error`.
     pub fn is_cause_of(error: &Error) -> bool {
         error.source().is_some_and(<dyn std::error::Error>::is::<Self>)
     }
 }
 
-/// When a server that takes no calls will.
+/// The time at which a server that takes no calls will.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Return {
-    /// Nothing is planned.
+    /// No return is planned.
     Never,
-    /// After this time, as far as is known.
+    /// The server returns after this time, as far as is known.
     After(Duration),
 }
 
-/// A call came to a server that takes none: 2000, 2001 or 2002, by the server's state.
+/// The time to wait for a condition that may be over at any time. Even once a server is gone, the next one needs a
+/// moment.
+const LEAST_WAIT: Duration = Duration::from_millis(500);
+
+/// Returns the refusal of a call to a server that takes none: 2000, 2001 or 2002, by the server's state.
 pub(crate) fn not_admitted(state: ServerState, back: Return) -> Error {
     let (code, message) = match state {
         ServerState::Registered => (code::SERVER_NOT_READY, "the server was not started"),
@@ -57,49 +61,46 @@ pub(crate) fn not_admitted(state: ServerState, back: Return) -> Error {
     }
 }
 
-/// 2001 for a call that comes after the end of its server.
+/// Returns 2001 for a call that comes after the end of its server.
 pub(crate) fn gone() -> Error {
     unsent(code::SERVER_DRAINING, "the server has shut down", LEAST_WAIT)
 }
 
-/// 2001 for a call that was in work when its server ended.
+/// Returns 2001 for a call that was in progress when its server ended.
 ///
-/// It may have had its effect, which 2001 otherwise denies; so it says that the call is not to be made again.
+/// The call may have had its effect, which 2001 otherwise denies; so the error says that the call must not be repeated.
 pub(crate) fn cut_off() -> Error {
     Error::new(code::SERVER_DRAINING, "the server shut down before the call was done")
         .with_recovery(told(code::SERVER_DRAINING).with_retryable(false))
 }
 
-/// 1000: whoever asks may not stop the server.
+/// Returns 1000 for a caller that may not stop the server.
 pub(crate) fn may_not_stop() -> Error {
     Error::new(code::PERMISSION_DENIED, "the caller may not shut the server down")
         .with_recovery(told(code::PERMISSION_DENIED))
 }
 
-/// 3003: the time is over. The call may have had its effect.
+/// Returns 3003 for a call whose time is over. The call may have had its effect.
 pub(crate) fn timed_out(message: &'static str) -> Error {
     Error::timeout(message).with_recovery(passing(code::TIMEOUT))
 }
 
-/// The refusal of a call that was not sent and may come again after `wait`.
+/// Returns the refusal of a call that was not sent and may be repeated after `wait`.
 pub(crate) fn unsent(code: i64, message: impl Into<Cow<'static, str>>, wait: Duration) -> Error {
     Error::new(code, message)
         .with_source(Unsent)
         .with_recovery(passing(code).with_retry_after_ms(millis_up(wait)))
 }
 
-/// What is true of every error with this code.
+/// Returns the advice for every error with this code.
 fn told(code: i64) -> Recovery {
     Recovery::for_code(code).unwrap_or_default()
 }
 
-/// The same, with the strategy that suits all that passes by itself.
+/// Returns the advice for this code, with the strategy for conditions that pass by themselves.
 fn passing(code: i64) -> Recovery {
     told(code).with_retry_strategy(RetryStrategy::ExponentialBackoff)
 }
-
-/// How long to wait for what may be over at any time. Even once a server is gone, the next one needs a moment.
-const LEAST_WAIT: Duration = Duration::from_millis(500);
 
 #[cfg(test)]
 mod tests {

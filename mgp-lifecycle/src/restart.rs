@@ -1,3 +1,5 @@
+//! The policy of restarts: whether and when a server that ended is started again.
+
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -5,39 +7,39 @@ use serde::{Deserialize, Serialize};
 
 use crate::chance::share;
 
-/// When a server that ended is started again (§11.5).
+/// The cases in which a server that ended is started again (§11.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(clippy::exhaustive_enums, reason = "closed by the specification")]
 pub enum RestartPolicy {
-    /// Never.
+    /// The server is not started again.
     Never,
-    /// If it ended in error.
+    /// The server is started again if it ended in error.
     #[default]
     OnFailure,
-    /// However it ended.
+    /// The server is started again in any case.
     Always,
 }
 
-/// The configuration of restarts (§11.5). It is the operator's, and never negotiated.
+/// The configuration of restarts (§11.5). Operators set it; the configuration is never negotiated.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct RestartSettings {
-    /// When a server is started again.
+    /// The cases in which a server is started again.
     pub restart_policy: RestartPolicy,
-    /// How often within the window; then it stays where it is. More than 4096 is any number.
+    /// The number of restarts within the window; after that the server stays down. More than 4096 means no limit.
     pub max_restarts: u32,
-    /// How far back restarts are counted.
+    /// The length of the window in seconds.
     pub restart_window_secs: u64,
-    /// How long to wait before the first restart of a window; each further one waits twice as long.
+    /// The wait before the first restart of a window, in milliseconds; each further one waits twice as long.
     pub backoff_base_ms: u64,
-    /// How long to wait at most.
+    /// The longest wait in milliseconds.
     pub backoff_max_ms: u64,
 }
 
 impl Default for RestartSettings {
-    /// The values of the specification's example.
+    /// Returns the values of the specification's example.
     fn default() -> Self {
         Self {
             restart_policy: RestartPolicy::OnFailure,
@@ -49,55 +51,62 @@ impl Default for RestartSettings {
     }
 }
 
-/// How a server ended.
+/// The way in which a server ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "it ended as it should, or it did not")]
 pub enum Ended {
-    /// As it should.
+    /// The server ended as it should.
     InOrder,
-    /// In error.
+    /// The server ended in error.
     InError,
 }
 
-/// What becomes of a server that ended.
+/// The decision about a server that ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It is started again after this time.
+    /// The server is started again after this time.
     Restart {
-        /// How long to wait.
+        /// The wait before the start.
         after: Duration,
     },
-    /// The policy leaves it stopped.
+    /// The policy leaves the server stopped.
     Stay,
-    /// It was restarted too often within the window; the detail for the audit trail is [`Verdict::LIMIT_EXCEEDED`].
+    /// The server was restarted too often within the window; the detail for the audit record is
+    /// [`Verdict::LIMIT_EXCEEDED`].
     GiveUp,
 }
 
 impl Verdict {
-    /// What the event of a server that is given up says (§11.5).
+    /// The reason in the event of a server that is given up (§11.5).
     pub(crate) const LIMIT_EXCEEDED: &'static str = "restart_limit_exceeded";
 }
 
 /// The restarts of one server within the window.
 ///
-/// A restart counts whether it succeeds or not: one that connects and soon ends again is what the limit is for. Only time
-/// forgets it.
+/// A restart counts whether it succeeds or not: the limit is for servers that connect and soon end again. Restarts are
+/// forgotten with time only.
 #[derive(Debug, Clone)]
 pub(crate) struct Restarts {
     settings: RestartSettings,
-    /// When the restarts of the window were, oldest first; never more than `max_restarts`, nor than are counted.
+    /// The times of the restarts in the window, oldest first; never more than `max_restarts` and [`MOST_COUNTED`].
     recent: VecDeque<Duration>,
 }
 
+/// The number of restarts that are counted. A limit that is meant as none must not fill the memory.
+const MOST_COUNTED: usize = 4096;
+
+/// The shortest wait. Settings without a wait must not let a server that ends at once take up a whole core.
+const SHORTEST_WAIT: Duration = Duration::from_millis(10);
+
 impl Restarts {
-    /// No restarts so far.
+    /// Creates the record of a server without restarts.
     pub(crate) const fn new(settings: RestartSettings) -> Self {
         Self { settings, recent: VecDeque::new() }
     }
 
     /// Decides about a server that ended at `now`, the time since any fixed moment, and counts the restart.
     ///
-    /// Servers that end together should not start together: half of the waiting time is chosen by `chance`, a random
+    /// Servers that end together should not start together: half of the waiting time depends on `chance`, a random
     /// number.
     pub(crate) fn decide(&mut self, ended: Ended, now: Duration, chance: u32) -> Verdict {
         let wanted = match self.settings.restart_policy {
@@ -123,7 +132,7 @@ impl Restarts {
         Verdict::Restart { after: self.backoff(so_far, chance) }
     }
 
-    /// Forgets the restarts so far: somebody wants the server started, whatever happened before.
+    /// Forgets the restarts so far, because a caller wants the server started whatever happened before.
     pub(crate) fn forget(&mut self) {
         self.recent.clear();
     }
@@ -136,12 +145,6 @@ impl Restarts {
         half.saturating_add(share(half, chance)).max(SHORTEST_WAIT)
     }
 }
-
-/// Settings without a wait must not let a server that ends at once take up a whole core.
-const SHORTEST_WAIT: Duration = Duration::from_millis(10);
-
-/// A limit that is not to be one must not fill the memory.
-const MOST_COUNTED: usize = 4096;
 
 #[cfg(test)]
 mod tests {

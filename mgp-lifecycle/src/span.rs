@@ -1,23 +1,23 @@
-//! Spans of time that whoever is asked for them may choose freely, and what is done with them all the same.
+//! Bounded spans of time, for durations that callers choose freely.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Longer than anything waits, and short enough to be added to any time.
+/// The longest span: longer than any wait, and short enough to be added to any time.
 pub(crate) const LONGEST: Duration = Duration::from_hours(365 * 24);
 
-/// The time after `wait`; one that is too far away is as good as none.
+/// Returns the time after `wait`; a time that is too far away is bounded.
 pub(crate) fn later(now: Instant, wait: Duration) -> Instant {
     now + wait.min(LONGEST)
 }
 
-/// Whole milliseconds.
+/// Returns a span in whole milliseconds.
 pub(crate) fn millis(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Whole milliseconds, rounded up: who waits that long has waited long enough.
+/// Returns a span in whole milliseconds, rounded up, so that a wait of that length is long enough.
 pub(crate) fn millis_up(span: Duration) -> u64 {
     u64::try_from(span.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }

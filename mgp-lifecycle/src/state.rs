@@ -1,27 +1,29 @@
+//! The states of a server and their transitions.
+
 use mgp_types::mgp::ServerState;
 
-/// Where one server is in its life; it goes only where the specification lets it (§11.2).
+/// The state of one server, which changes only by the transitions of the specification (§11.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Lifecycle(ServerState);
 
-/// A server cannot go from where it is to where it was to go.
+/// The error of a transition that the specification does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a server that is `{from}` cannot become `{to}`")]
 #[non_exhaustive]
 pub struct NoSuchTransition {
-    /// Where it is, and stays.
+    /// The state of the server, which stays.
     pub from: ServerState,
-    /// Where it was to go.
+    /// The state that was asked for.
     pub to: ServerState,
 }
 
 impl Lifecycle {
-    /// Where the server is.
+    /// Returns the state of the server.
     pub(crate) const fn state(self) -> ServerState {
         self.0
     }
 
-    /// Goes to `to`, and says where the server was.
+    /// Goes to the state `to`, and returns the previous state.
     ///
     /// # Errors
     /// No transition leads there; the server stays where it is.
@@ -36,14 +38,14 @@ impl Lifecycle {
 }
 
 impl Default for Lifecycle {
-    /// A server that is configured and was not started.
+    /// Returns the state of a server that is configured and was not started.
     fn default() -> Self {
         Self(ServerState::Registered)
     }
 }
 
-/// The figure of §11.2, and three transitions it lacks: a connected server can break, a stopped one can be started
-/// again, and a restart can fail.
+/// Returns the next states by the figure of §11.2, and three transitions it lacks: a connected server can break, a
+/// stopped one can be started again, and a restart can fail.
 const fn next(from: ServerState) -> &'static [ServerState] {
     use ServerState::{Connected, Connecting, Disconnected, Draining, Error, Registered, Restarting};
     match from {

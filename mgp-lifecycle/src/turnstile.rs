@@ -1,18 +1,20 @@
+//! The lock-free gate of a server: its state and the count of its calls in one word.
+
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use mgp_types::Method;
 use mgp_types::mgp::ServerState;
 
-/// Where the server is in its life, and how many are inside: one word, so that nobody slips in behind one that shuts,
+/// The state of a server and the number of calls inside, in one word, so that no call slips in behind one that shuts,
 /// and that entering and leaving need no lock.
 #[derive(Debug)]
 pub(crate) struct Turnstile(AtomicU64);
 
-/// What is inside, at one moment.
+/// The calls inside, at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Inside(u64);
 
-/// As what somebody is inside.
+/// The kind of a call inside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Seat {
     /// A call; a server that drains waits until it is done.
@@ -21,34 +23,38 @@ pub(crate) enum Seat {
     Listener,
 }
 
-/// What became of somebody at it.
+/// The outcome of an attempt to enter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Entry {
     Entered,
     Refused(Inside),
-    /// It is refused too, and has to leave.
+    /// The call is refused too, and has to leave.
     TurnsAround(Inside),
 }
 
-/// Who may enter.
+/// The kinds of calls that may enter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pass {
-    /// Whoever comes while the server is connected.
+    /// A new call, which may enter while the server is connected.
     New,
-    /// What helps others to finish: it may enter until the end.
+    /// A call that helps others to finish, which may enter until the end.
     Finishing,
 }
 
+const ENDED: u64 = 1 << 63;
+const STATE_SHIFT: u32 = 56;
+const STATE: u64 = 0x7f << STATE_SHIFT;
+
 impl Turnstile {
-    /// With nobody inside.
+    /// Creates a turnstile without calls inside.
     pub(crate) fn new(state: ServerState) -> Self {
         Self(AtomicU64::new(bits(state)))
     }
 
-    /// Lets one more in, or says what is the case.
+    /// Lets one more call in, or returns the state that keeps it out.
     ///
-    /// One that comes in the moment in which it shuts is counted until it has turned around; it has to be let out
-    /// like others then, for somebody may wait for the last one.
+    /// A call that comes in the moment in which the turnstile shuts is counted until it has turned around; it has to
+    /// leave like others then, because a drain may wait for the last one.
     pub(crate) fn enter(&self, seat: Seat, pass: Pass) -> Entry {
         let before = self.inside();
         if before.admits(pass) { self.step_in(seat, pass) } else { Entry::Refused(before) }
@@ -60,7 +66,7 @@ impl Turnstile {
         if inside.admits(pass) { Entry::Entered } else { Entry::TurnsAround(inside) }
     }
 
-    /// Lets one out that had entered, and says what is left.
+    /// Lets a call out that had entered, and returns the calls that are left.
     pub(crate) fn leave(&self, seat: Seat) -> Inside {
         Inside(self.0.fetch_sub(seat.unit(), Ordering::AcqRel) - seat.unit())
     }
@@ -69,12 +75,12 @@ impl Turnstile {
         Inside(self.0.load(Ordering::Acquire))
     }
 
-    /// Says where the server is now. Only whoever keeps its lifecycle may.
+    /// Sets the state of the server. Only the owner of its lifecycle may do so.
     pub(crate) fn set_state(&self, state: ServerState) {
         self.set(STATE, bits(state));
     }
 
-    /// Shuts for good, and says who is still inside.
+    /// Shuts for good, and returns the calls that are still inside.
     pub(crate) fn end(&self) -> Inside {
         self.set(0, ENDED)
     }
@@ -86,24 +92,30 @@ impl Turnstile {
     }
 }
 
+/// The mask of the count of calls. Both counts are bounded by the requests that one process can hold in flight, far
+/// below where they would meet the next field.
+const CALLS: u64 = (1 << LISTENERS_SHIFT) - 1;
+
+const LISTENERS: u64 = (1 << STATE_SHIFT) - 1 - CALLS;
+
 impl Inside {
     pub(crate) fn state(self) -> ServerState {
-        // Any other number has never been written.
+        // No other number has ever been written.
         let number = usize::try_from((self.0 & STATE) >> STATE_SHIFT).unwrap_or_default();
         ServerState::ALL.get(number).copied().unwrap_or(ServerState::Error)
     }
 
-    /// How many calls.
+    /// Returns the number of calls.
     pub(crate) const fn calls(self) -> u64 {
         self.0 & CALLS
     }
 
-    /// Whether neither calls nor subscriptions are left.
+    /// Returns whether neither calls nor subscriptions are left.
     pub(crate) const fn is_empty(self) -> bool {
         self.0 & (CALLS | LISTENERS) == 0
     }
 
-    /// Whether those who are still inside have to go.
+    /// Returns whether the calls that are still inside have to end.
     pub(crate) const fn is_ended(self) -> bool {
         self.0 & ENDED != 0
     }
@@ -113,8 +125,10 @@ impl Inside {
     }
 }
 
+const LISTENERS_SHIFT: u32 = 32;
+
 impl Seat {
-    /// The seat of a call of this method.
+    /// Returns the kind of a call of this method.
     pub(crate) fn of(method: &Method) -> Self {
         if *method == Method::LISTEN { Self::Listener } else { Self::Call }
     }
@@ -130,14 +144,6 @@ impl Seat {
 const fn bits(state: ServerState) -> u64 {
     (state as u64) << STATE_SHIFT
 }
-
-/// Both counts are bounded by what one process can hold in flight, far below where they would meet the next field.
-const CALLS: u64 = (1 << LISTENERS_SHIFT) - 1;
-const LISTENERS_SHIFT: u32 = 32;
-const LISTENERS: u64 = (1 << STATE_SHIFT) - 1 - CALLS;
-const STATE_SHIFT: u32 = 56;
-const STATE: u64 = 0x7f << STATE_SHIFT;
-const ENDED: u64 = 1 << 63;
 
 #[cfg(test)]
 mod tests {

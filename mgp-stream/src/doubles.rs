@@ -1,4 +1,4 @@
-//! What the tests are arranged with: a session, a way to the peer, and a service, which do as they are told.
+//! Fixtures of the tests: a session, an outbox to a peer, and a service, which do as they are told.
 
 use std::fmt;
 use std::future::{pending, ready};
@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use tower_service::Service;
 
-/// A way to a peer that has room for so many messages, keeps what it is sent, and answers as it is told.
+/// An outbox to a peer that has room for so many messages, keeps the messages it is sent, and answers as it is told.
 pub(crate) struct Port {
     room: Semaphore,
     broken: AtomicBool,
@@ -26,7 +26,7 @@ pub(crate) struct Port {
 type Answer = dyn Fn(Request) -> BoxFuture<'static, Result<Response, Error>> + Send + Sync;
 
 impl Port {
-    /// To one who reads everything and never answers.
+    /// Creates a port to a peer that reads everything and never answers.
     pub(crate) fn new() -> Arc<Self> {
         Self::with_room(Semaphore::MAX_PERMITS)
     }
@@ -35,7 +35,7 @@ impl Port {
         Arc::new(Self::made(messages, Box::new(|_| Box::pin(pending()))))
     }
 
-    /// To one who answers every question with this.
+    /// Creates a port to a peer that answers every request with `json`.
     pub(crate) fn answering(json: &'static str) -> Arc<Self> {
         Self::deciding(move |_| ready(Ok(result(json))))
     }
@@ -57,7 +57,7 @@ impl Port {
         self.room.add_permits(messages);
     }
 
-    /// Nothing arrives any more.
+    /// Cuts the connection: no further message arrives.
     pub(crate) fn cut(&self) {
         self.broken.store(true, Ordering::Relaxed);
     }
@@ -70,7 +70,7 @@ impl Port {
         Outbox::new(Arc::<Self>::clone(self), StreamId::fresh())
     }
 
-    /// What was sent since it was last taken.
+    /// Takes the messages that were sent since the last call.
     pub(crate) fn take(&self) -> Vec<Request> {
         std::mem::take(&mut *self.sent.lock()).into_iter().map(|(_, request)| request).collect()
     }
@@ -83,7 +83,7 @@ impl Port {
         self.sent.lock().iter().map(|(stream, _)| *stream).collect()
     }
 
-    /// The methods that were sent, without what all have in common.
+    /// Takes the methods that were sent, without their common prefix.
     pub(crate) fn methods(&self) -> Vec<String> {
         let short =
             |request: &Request| request.method.as_str().trim_start_matches("notifications/").to_owned();
@@ -119,7 +119,7 @@ impl fmt::Debug for Port {
     }
 }
 
-/// A service that works as it is told.
+/// A service that answers with a function.
 #[derive(Clone)]
 pub(crate) struct Server(Arc<Answer>);
 
@@ -131,7 +131,7 @@ impl Server {
         Self(Arc::new(move |request| Box::pin(work(request))))
     }
 
-    /// One that knows no method.
+    /// Creates a service that knows no method.
     pub(crate) fn knowing_nothing() -> Self {
         Self::new(|request| ready(Err(Error::method_not_found(&request.method))))
     }
@@ -157,7 +157,7 @@ impl fmt::Debug for Server {
     }
 }
 
-/// A session that has these extensions of MGP, or none.
+/// Returns a session that has these extensions of MGP, or none.
 pub(crate) fn session(revision: Revision, extensions: &[&str]) -> Session {
     let offer = Offer::new(ExtensionSet::from_names(extensions));
     let mut session = Session::new(revision);
@@ -181,11 +181,11 @@ pub(crate) fn text(raw: &RawJson) -> String {
     String::from_utf8(raw.as_bytes().to_vec()).unwrap()
 }
 
+const TURNS: usize = 64;
+
 /// Lets all tasks run until they wait, without any time going by.
 pub(crate) async fn settle() {
     for _ in 0..TURNS {
         tokio::task::yield_now().await;
     }
 }
-
-const TURNS: usize = 64;

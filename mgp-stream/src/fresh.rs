@@ -1,6 +1,8 @@
+//! Names that cannot be guessed.
+
 use mgp_types::Error;
 
-/// A name that nobody can guess: `prefix` and 128 random bits.
+/// Returns a name that cannot be guessed: `prefix` and 128 random bits.
 ///
 /// # Errors
 /// The system has no random numbers.

@@ -1,7 +1,7 @@
-//! What flows beside calls and answers: streamed results (MGP §12), events (§13.2, §13.3) and callbacks (§13.4).
+//! Messages beside calls and answers: streamed results (MGP §12), events (§13.2, §13.3) and callbacks (§13.4).
 //!
-//! Each is a layer at the server and its counterpart at the client. A peer that did not negotiate them sees plain MCP,
-//! and a call that uses none of them pays for none.
+//! Each part is a layer at the server and its counterpart at the client. A peer that did not negotiate a part sees
+//! plain MCP, and a call that uses none of them pays for none.
 //!
 //! ```
 //! use mgp_stream::call::{Part, StreamLayer, StreamReader};
@@ -57,10 +57,10 @@
 //! | module | section | at the server | at the client |
 //! |---|---|---|---|
 //! | [`call`] | §12: streamed results, progress, cancellation; pace and gaps of later drafts | [`StreamLayer`](call::StreamLayer) | [`StreamReader`](call::StreamReader) |
-//! | [`event`] | §13.2, §13.3, §13.5: subscriptions and what is pushed; replay of later drafts | [`Publisher`](event::Publisher), [`EventsGate`](event::EventsGate) | [`Subscriber`](event::Subscriber) |
-//! | [`callback`] | §13.4: questions in the middle of calls; MCP's elicitation for those who know no other | [`Callbacks`](callback::Callbacks), [`CallbackLayer`](callback::CallbackLayer) | [`CallbackDesk`](callback::CallbackDesk) |
+//! | [`event`] | §13.2, §13.3, §13.5: subscriptions and pushed events; replay of later drafts | [`Publisher`](event::Publisher), [`EventsGate`](event::EventsGate) | [`Subscriber`](event::Subscriber) |
+//! | [`callback`] | §13.4: questions in the middle of calls; MCP's elicitation for other clients | [`Callbacks`](callback::Callbacks), [`CallbackLayer`](callback::CallbackLayer) | [`CallbackDesk`](callback::CallbackDesk) |
 //!
-//! It has no features.
+//! The crate has no features.
 
 mod advice;
 pub mod call;

@@ -1,17 +1,19 @@
+//! Owners of questions and subscriptions, by principal and session.
+
 use std::sync::{Arc, Weak};
 
 use mgp_types::{Context, Principal, Session};
 
-/// Who something belongs to: the principal, and in revisions that have sessions this very session.
+/// The owner of a question or subscription: the principal, and in revisions that have sessions this very session.
 ///
-/// Requests of the stateless revisions share no session. There the principal decides, and that nobody can guess a name.
+/// Requests of the stateless revisions share no session. There the principal decides, and names cannot be guessed.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Owner {
     principal: Option<Principal>,
     session: Option<SessionKey>,
 }
 
-/// Which session it is, without keeping it.
+/// The identity of a session, which does not keep the session alive.
 #[derive(Debug, Clone)]
 pub(crate) struct SessionKey(Weak<Session>);
 
@@ -27,18 +29,18 @@ impl SessionKey {
         Self(Arc::downgrade(session))
     }
 
-    /// The session, if it still is.
+    /// Returns the session, if it still exists.
     pub(crate) fn session(&self) -> Option<Arc<Session>> {
         self.0.upgrade()
     }
 
-    /// Whether the session still is.
+    /// Returns whether the session still exists.
     pub(crate) fn is_open(&self) -> bool {
         self.0.strong_count() > 0
     }
 }
 
-/// The place of a session is not given to another one while somebody knows its key.
+/// The address of a session is not reused while a key of it exists.
 impl PartialEq for SessionKey {
     fn eq(&self, other: &Self) -> bool {
         Weak::ptr_eq(&self.0, &other.0)

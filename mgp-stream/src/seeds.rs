@@ -1,5 +1,5 @@
-//! Schedules made of random numbers: a test that fails says which seed it was, and
-//! `MGP_SEED=17 cargo test -p mgp-stream NAME_OF_THE_TEST` runs that one alone.
+//! Random schedules for tests. A test that fails prints its seed, and `MGP_SEED=17 cargo test -p mgp-stream
+//! NAME_OF_THE_TEST` runs that seed alone.
 
 use std::env;
 use std::ops::Range;
@@ -8,16 +8,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::runtime::Builder;
 
-/// Random numbers that follow from a seed (SplitMix64). Clones share them.
+/// Random numbers that follow from a seed (SplitMix64). Clones share the sequence.
 #[derive(Debug, Clone)]
 pub(crate) struct Dice(Arc<AtomicU64>);
+
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Dice {
     pub(crate) fn new(seed: u64) -> Self {
         Self(Arc::new(AtomicU64::new(seed)))
     }
 
-    /// A number below `end`.
+    /// Returns a number below `end`.
     pub(crate) fn below(&self, end: u64) -> u64 {
         let mut mixed = self.0.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP);
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -34,8 +36,10 @@ impl Dice {
     }
 }
 
-/// Runs a schedule for each seed, each in a runtime with a time of its own, and gives what came of it to `seen`.
-/// Whether it was all of them, so that something can be asked of the sum.
+const SEED: &str = "MGP_SEED";
+
+/// Runs a schedule for each seed, each in a runtime with a time of its own, and gives its outcome to `seen`. Returns
+/// whether all seeds were run, so that a test can check their sum.
 pub(crate) fn run<F: Future>(
     seeds: Range<u64>,
     schedule: impl Fn(Dice) -> F,
@@ -51,7 +55,7 @@ pub(crate) fn run<F: Future>(
     replayed.is_none()
 }
 
-/// Says which seed it was.
+/// A guard that prints the seed when a test panics.
 struct Told(u64);
 
 impl Drop for Told {
@@ -61,6 +65,3 @@ impl Drop for Told {
         }
     }
 }
-
-const SEED: &str = "MGP_SEED";
-const STEP: u64 = 0x9e37_79b9_7f4a_7c15;

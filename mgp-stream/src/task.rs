@@ -1,9 +1,11 @@
+//! A background task that is aborted with its handle.
+
 use std::future::Future;
 
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
-/// A task that ends with this handle.
+/// A task that is aborted when this handle is dropped.
 #[derive(Debug)]
 pub(crate) struct Task(AbortHandle);
 

@@ -1,4 +1,4 @@
-//! A model finds its tools instead of having them all: `cargo run -p mgp-toolindex --example discover`.
+//! A model that searches for its tools instead of having them all: `cargo run -p mgp-toolindex --example discover`.
 #![expect(clippy::print_stdout, reason = "it shows what is found")]
 
 use std::{collections::BTreeMap, error::Error, sync::Arc};
@@ -21,7 +21,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         println!("{:.2} {}", hit.score, hit.tool.id());
     }
 
-    // In front of whatever calls tools: a model asks for what it needs, and its session keeps what it used.
+    // The gate stands in front of the service that calls tools: a model searches for tools, and its session keeps the
+    // tools it used.
     let settings = SessionSettings::new(ToolContextBudget::default(), budget::default_counter());
     let sessions = Arc::new(ToolSessions::new(settings)?);
     let gate = ToolDiscoveryGate::new(index, sessions, ToolDiscoverySettings::new());

@@ -1,7 +1,7 @@
-//! The right tool out of many, with few definitions in the model's context (MGP §16).
+//! Search for the right tool among many, with few definitions in the model's context (MGP §16).
 //!
-//! An [`Index`] has the tools of all servers and finds those that fit a request: by its words, by its meaning, or by
-//! both, which is better than either. Everything is on this machine and nothing is downloaded.
+//! An [`Index`] holds the tools of all servers and finds those that fit a request: by words, by meaning, or by both,
+//! which is better than either. Everything runs on this machine and nothing is downloaded.
 //!
 //! ```
 //! use mgp_toolindex::embed::StaticEmbedder;
@@ -29,21 +29,21 @@
 //! | module | section | what is in it |
 //! |---|---|---|
 //! | [`index`] | §16.4 | the tools, changed by one writer, read without waiting; searches |
-//! | [`tool`] | §16.4 | what the index is told of tools, and what it keeps |
-//! | [`embed`] | §16.4 | what turns text into vectors: a table that is built in, sentence encoders, services |
+//! | [`tool`] | §16.4 | tools and servers, as the index is given them and keeps them |
+//! | [`embed`] | §16.4 | embedders: a built-in table, sentence encoders, services |
 //! | [`category`] | §16.4 | the hierarchy of categories |
 //! | [`discovery`] | §16.5, §16.6 | searches and requests for tools, as methods and as tools: a layer |
 //! | [`session`] | §16.7 | the tools of a session: pinned, used, found |
-//! | [`budget`] | §16.8 | what definitions take, and how they become shorter |
-//! | [`level`] | §16.3 | how many definitions a host should be given, and what that costs or saves |
-//! | [`learn`] | | tools that were of use are found sooner; off until asked for |
-//! | [`eval`] | | how good a search is on one's own tools and questions |
+//! | [`budget`] | §16.8 | tokens of definitions, and shorter forms |
+//! | [`level`] | §16.3 | the number of definitions for a host, and its costs |
+//! | [`learn`] | | used tools are found sooner; off by default |
+//! | [`eval`] | | the quality of a search on one's own tools and questions |
 //!
 //! | feature | what it adds |
 //! |---|---|
 //! | `store` (default) | vectors that take long to make survive a restart, in SQLite |
 //! | `tiktoken` | tokens are counted as OpenAI's models count them, instead of estimated |
-//! | `fastembed` | sentence encoders by onnxruntime, which is loaded when it is asked for |
+//! | `fastembed` | sentence encoders by onnxruntime, which is loaded on demand |
 //! | `http` | embedding services that speak OpenAI's protocol |
 
 pub mod budget;

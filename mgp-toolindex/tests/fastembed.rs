@@ -1,4 +1,4 @@
-//! A real sentence encoder. `cargo xtask fastembed` brings what it needs and runs this.
+//! Tests with a real sentence encoder. `cargo xtask fastembed` brings the files and runs them.
 
 #![cfg(feature = "fastembed")]
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "this is a test, and says why it does nothing")]
@@ -12,7 +12,7 @@ use mgp_types::RawJson;
 use mgp_types::mgp::SearchStrategy;
 use serde_json::json;
 
-/// The folder of the model, or why there is none.
+/// Returns the folder of the model, or prints why there is none.
 fn model() -> Option<PathBuf> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     let model = variable("FASTEMBED_TEST_MODEL").zip(variable("ORT_DYLIB_PATH"));

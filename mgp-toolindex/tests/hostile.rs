@@ -1,5 +1,5 @@
-//! Queries, definitions and embedders that mean no good, or nothing at all: nothing panics, nothing takes long, and
-//! what is honest is found all the same.
+//! Hostile or empty queries, definitions and embedders: nothing panics, nothing takes long, and honest tools are found
+//! all the same.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod set;
@@ -20,7 +20,7 @@ use self::set::{Set, listing};
 const STRATEGIES: [SearchStrategy; 4] =
     [SearchStrategy::Hybrid, SearchStrategy::Keyword, SearchStrategy::Semantic, SearchStrategy::Category];
 
-/// Without optimisation and beside other tests; it is to catch what grows faster than its input.
+/// The time limit without optimisation and beside other tests; it catches work that grows faster than its input.
 const LONG: Duration = Duration::from_secs(20);
 
 async fn searched(index: &Index, text: &str, limit: usize) {
@@ -40,7 +40,7 @@ fn assert_sane(found: &Found) {
     assert!(found.hits.is_sorted_by(|a, b| a.score >= b.score), "{found:?}");
 }
 
-/// The honest tool is found beside whatever else there is.
+/// Checks that the honest tool is found.
 async fn assert_works(index: &Index) {
     let honest =
         listing(&json!({ "name": "read_barometer", "description": "Reads the barometer in the hall" }));
@@ -194,11 +194,11 @@ async fn of_two_tools_of_one_name_the_first_is_found_once() {
     assert!(found.hits.iter().all(|hit| hit.tool.description() != "Feeds the tiger"));
 }
 
-/// Answers in one of the ways that an embedder should not.
+/// An embedder that answers in an invalid way.
 #[derive(Debug)]
 struct Broken(Answers);
 
-/// What comes of so many texts.
+/// A function from a number of texts to the answer.
 type Answers = fn(usize) -> Result<Vec<Vec<f32>>, EmbedError>;
 
 impl Embedder for Broken {

@@ -1,8 +1,9 @@
-//! How well the tools of the folder `data` are found, with the embedder that is built in.
+//! The quality of searches among the tools of the folder `data`, with the built-in embedder.
 //!
 //! ```sh
 //! cargo test -p mgp-toolindex --test quality -- --nocapture
 //! ```
+//!
 //! prints the figures.
 #![expect(
     clippy::unwrap_used,
@@ -17,7 +18,7 @@ use mgp_types::mgp::SearchStrategy;
 
 use self::set::Set;
 
-/// The R@5 of hybrid search that was reached; it may fall by less than a point.
+/// The recorded R@5 of hybrid search; it may fall by less than a point.
 const RECORDED: f64 = 0.737;
 
 const POINT: f64 = 0.01;

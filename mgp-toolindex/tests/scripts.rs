@@ -1,8 +1,9 @@
-//! Tools and questions in Japanese and Chinese, with the embedder that is built in.
+//! Tools and questions in Japanese and Chinese, with the built-in embedder.
 //!
 //! ```sh
 //! cargo test -p mgp-toolindex --test scripts -- --nocapture
 //! ```
+//!
 //! prints the figures.
 #![expect(
     clippy::unwrap_used,
@@ -18,7 +19,7 @@ use mgp_types::mgp::SearchStrategy;
 
 use self::set::Set;
 
-/// The least R@5 among the tools of all languages together.
+/// The R@5 at least, among the tools of all languages together.
 const FOUND: f64 = 0.85;
 
 fn japanese() -> Set {
@@ -29,7 +30,7 @@ fn chinese() -> Set {
     Set::read(include_str!("../data/tools_zh.jsonl"), include_str!("../data/questions_zh.jsonl"))
 }
 
-/// Finds what is asked for in one language among the tools of all.
+/// Returns the recall of questions in one language among the tools of all.
 async fn recall(asked: Set, strategy: SearchStrategy) -> f64 {
     let servers = [Set::english(), japanese(), chinese()].iter().flat_map(Set::servers).collect();
     let index = set::index(servers).await;

@@ -1,4 +1,4 @@
-//! What each way of searching finds, through the whole index.
+//! Tests of each search strategy, through the whole index.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod set;
@@ -171,7 +171,7 @@ async fn scores_are_shares_and_the_best_stands_in_front() {
     assert!(fits_not.hits.iter().all(|hit| hit.score < 0.35), "{fits_not:?}");
 }
 
-/// Fails whatever it is asked.
+/// An embedder that always fails.
 #[derive(Debug)]
 struct Failing;
 
@@ -216,7 +216,7 @@ fn filter(categories: &[&str], most: Option<RiskLevel>, status: Option<ServerSta
     filter
 }
 
-/// Whether a tool is to be found, told from the tool alone.
+/// Returns whether a tool is to be found, told from the tool alone.
 fn passes(tool: &Tool, filter: &ToolFilter, failed: &str, hidden: &str) -> bool {
     let state = if tool.server.as_str() == failed { ServerState::Error } else { ServerState::Connected };
     tool.name.as_str() != hidden
@@ -252,7 +252,7 @@ proptest! {
         let filter = filter(&categories, most, status);
         Runtime::new().unwrap().block_on(async {
             let index = set::index(office()).await;
-            // All that there is to be found, with all servers at work.
+            // The reference has all tools, with all servers connected.
             let mut all = Vec::new();
             for strategy in STRATEGIES {
                 all.push(index.search(&Search::new(text).strategy(strategy).limit(100)).await);
@@ -274,7 +274,7 @@ proptest! {
                     prop_assert!(expected.is_empty());
                     prop_assert!(found.hits.iter().all(|hit| passes(&hit.tool, &filter, failed, hidden)));
                 }
-                // Nor does it depend on how many are wanted whether there is one.
+                // The existence of a match does not depend on the number of wanted tools.
                 let one = index.search(&search.limit(1)).await;
                 prop_assert_eq!(one.hits.is_empty(), found.hits.is_empty());
             }

@@ -1,12 +1,13 @@
-//! How far a malicious server gets with tools that are written to be found, whatever is asked.
+//! Attacks by a malicious server whose tools are written to be found, whatever the query is.
 //!
 //! ```sh
 //! cargo test -p mgp-toolindex --test stuffing -- --nocapture
 //! ```
+//!
 //! prints, for each attack, how often it succeeds: of all questions whose right tool stands among the first five
-//! without it, the share where a tool of the attacker takes the first rank from the right tool, or a place among the first
-//! five while the right tool is no longer among them. (Any further tool, an honest one too, makes words a little rarer, and
-//! so turns round what stood close together; that is no success of the attacker.)
+//! without it, the share where a tool of the attacker takes the first rank from the right tool, or a place among the
+//! first five while the right tool is no longer among them. (Any further tool, an honest one too, makes words a little
+//! rarer, and so turns round what stood close together; that is no success of the attacker.)
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod attacks;
@@ -20,39 +21,40 @@ use mgp_toolindex::{Index, Search};
 use self::attacks::{Attack, Kind};
 use self::set::Set;
 
-/// How often attacks of a kind may succeed at the most.
+/// The success rate of attacks of one kind at most.
 struct Bound {
     kind: Kind,
-    /// The right tool has to stay among the first five if it stood within so many ranks without the attack.
+    /// The ranks within which the right tool has to stand without the attack, to have to stay among the first five.
     within: usize,
-    /// Whether it counts, too, that the attacker takes the first rank.
+    /// Set if the attacker's taking the first rank counts, too.
     counts_overtaking: bool,
     most: f64,
 }
 
-/// What says the same as an honest tool may be honest, too: a second account of one service, say. So it gives way to the
-/// tool that was there before it, but where it has a word of the request more, it stands beside that one. If all tools have
-/// such a copy, what stood fourth may come to stand behind the fifth, which is not counted. Nor is it where many tools are
-/// listed and one of them takes the first rank, as any tool may that fits: what they must not do is to push others out.
+/// The bounds for each kind of attack. A tool that says the same as an honest one may be honest, too, such as a second
+/// account of one service. So it gives way to the tool that was there before it, but where it has a word of the request
+/// more, it stands beside that one. If all tools have such a copy, the fourth tool may come to stand behind the fifth,
+/// which is not counted. Many listed tools of which one takes the first rank are not counted either, as any fitting
+/// tool may: they must not push others out.
 const BOUNDS: [Bound; 3] = [
     Bound { kind: Kind::Stuffed, within: 5, counts_overtaking: true, most: 0.002 },
     Bound { kind: Kind::Copied, within: 3, counts_overtaking: true, most: 0.005 },
     Bound { kind: Kind::Crowding, within: 5, counts_overtaking: false, most: 0.01 },
 ];
 
-/// Any single attack with one tool may succeed as often: with once among the questions that it is tried with.
+/// The success rate of any single attack with one tool at most: one success among the questions that are tried.
 const MOST_OF_ONE: f64 = 0.025;
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Count {
     questions: u32,
     overtaken: u32,
-    /// How often the right tool was pushed out, by the rank that it had.
+    /// The number of right tools that were pushed out, by their rank.
     pushed_out: [u32; 5],
 }
 
 impl Count {
-    /// Counts a question that was answered so without the attack and so with it.
+    /// Counts a question with its answers without the attack and with it.
     fn question(&mut self, question: &Question, before: &[String], after: &[String], attacker: &str) {
         let Some(rank) = right(before, &question.needs) else { return };
         let by_attacker = |tool: &String| tool.starts_with(attacker);
@@ -74,20 +76,20 @@ impl Count {
         self.pushed_out[..within].iter().sum()
     }
 
-    /// The share of questions for which the attack succeeds.
+    /// Returns the share of questions for which the attack succeeds.
     fn rate(&self, bound: &Bound) -> f64 {
         let overtaken = if bound.counts_overtaking { self.overtaken } else { 0 };
         f64::from(overtaken + self.pushed_out(bound.within)) / f64::from(self.questions.max(1))
     }
 }
 
-/// The ids of the first five tools for a question.
+/// Returns the ids of the first five tools for a question.
 async fn first_five(index: &Index, question: &Question) -> Vec<String> {
     let found = index.search(&Search::new(&question.text)).await;
     found.hits.iter().map(|hit| hit.tool.id()).collect()
 }
 
-/// The right tool that stands foremost, and its rank.
+/// Returns the right tool that stands foremost, and its rank.
 fn right(answer: &[String], needs: &[Vec<String>]) -> Option<usize> {
     answer.iter().position(|tool| needs.iter().any(|need| need.contains(tool)))
 }

@@ -1,3 +1,5 @@
+//! The catalog that changes while servers come and go.
+
 use std::collections::HashSet;
 use std::fmt;
 use std::hash::Hash;
@@ -9,78 +11,77 @@ use mgp_types::Object;
 use mgp_types::mgp::{ResolvedTool, ServerId};
 use parking_lot::Mutex;
 
-use super::CatalogError;
 use super::name::is_reserved_server;
 use super::offer::Offer;
 use super::snapshot::{CatalogSnapshot, Changed};
 
-/// What all servers offer, while it changes. Clones are the same catalog.
+/// The tools, prompts and resources of all servers, while they change. Clones are the same catalog.
 ///
-/// Whoever reads never waits. Changes are made one after the other; each makes a snapshot that shares with the last one
-/// all that is the same.
+/// Readers never wait. Changes are made one after the other; each makes a snapshot that shares all unchanged parts with
+/// the previous one.
 #[derive(Clone, Default)]
 pub struct Catalog(Arc<Inner>);
 
 #[derive(Default)]
 struct Inner {
     latest: ArcSwap<CatalogSnapshot>,
-    /// Held by whoever makes the next snapshot.
+    /// The lock that is held while the next snapshot is made.
     change: Mutex<()>,
 }
 
 impl Catalog {
-    /// An empty catalog.
+    /// Creates an empty catalog.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What is offered now, to keep.
+    /// Returns the current snapshot, to keep.
     pub fn snapshot(&self) -> Arc<CatalogSnapshot> {
         self.0.latest.load_full()
     }
 
-    /// What is offered now, to look at: does not even count a reference.
+    /// Returns the current snapshot, to look at, without counting a reference.
     pub fn read(&self) -> Guard<Arc<CatalogSnapshot>> {
         self.0.latest.load()
     }
 
-    /// Takes `tools` to be all that `server` has; tells whether anything changed.
+    /// Replaces all tools of `server` by `tools`. Returns whether anything changed.
     ///
     /// # Errors
-    /// The server's id is reserved, or empty.
+    /// The id of the server is reserved, or empty.
     pub fn put_server(&self, server: ServerId, tools: Vec<Arc<ResolvedTool>>) -> Result<bool, CatalogError> {
         self.put(server, Changed::Tools, |offer, server| offer.with_tools(server, tools))
     }
 
-    /// Takes `prompts`, as they were listed, to be all that `server` has; tells whether anything changed.
+    /// Replaces all prompts of `server` by `prompts`, as they were listed. Returns whether anything changed.
     ///
     /// # Errors
-    /// The server's id is reserved, or empty.
+    /// The id of the server is reserved, or empty.
     pub fn put_prompts(&self, server: ServerId, prompts: Vec<Object>) -> Result<bool, CatalogError> {
         self.put(server, Changed::Prompts, |offer, server| offer.with_prompts(server, prompts))
     }
 
-    /// Takes `resources`, as they were listed, to be all that `server` has; tells whether anything changed.
+    /// Replaces all resources of `server` by `resources`, as they were listed. Returns whether anything changed.
     ///
     /// # Errors
-    /// The server's id is reserved, or empty.
+    /// The id of the server is reserved, or empty.
     pub fn put_resources(&self, server: ServerId, resources: Vec<Object>) -> Result<bool, CatalogError> {
         self.put(server, Changed::Resources, |offer, server| offer.with_resources(server, resources))
     }
 
-    /// Takes `templates`, as they were listed, to be all that `server` has; tells whether anything changed.
+    /// Replaces all templates of `server` by `templates`, as they were listed. Returns whether anything changed.
     ///
     /// # Errors
-    /// The server's id is reserved, or empty.
+    /// The id of the server is reserved, or empty.
     pub fn put_templates(&self, server: ServerId, templates: Vec<Object>) -> Result<bool, CatalogError> {
         self.put(server, Changed::Templates, |offer, server| offer.with_templates(server, templates))
     }
 
-    /// Takes what `shares` have of `server`, each that of a connection of its own, to be all that it has; tells whether
-    /// anything changed. Of what several have that of the first counts.
+    /// Replaces all that `server` offers by the union of `shares`, each from a connection of its own. Of an item in
+    /// several shares the first counts. Returns whether anything changed.
     ///
     /// # Errors
-    /// The server's id is reserved, or empty.
+    /// The id of the server is reserved, or empty.
     pub fn put_shares(
         &self,
         server: &ServerId,
@@ -103,7 +104,7 @@ impl Catalog {
         Ok(changes.contains(&true))
     }
 
-    /// Takes out all that `server` offered; tells whether there was anything.
+    /// Removes all that `server` offered. Returns whether there was anything.
     pub fn remove_server(&self, server: &ServerId) -> bool {
         let _change = self.0.change.lock();
         let latest = self.snapshot();
@@ -150,7 +151,7 @@ impl Catalog {
     }
 }
 
-/// What comes first of each key.
+/// Returns the first item of each key.
 fn firsts<T, K: Eq + Hash>(all: impl Iterator<Item = T>, key: impl Fn(&T) -> K) -> Vec<T> {
     let mut seen = HashSet::with_hasher(RandomState::default());
     all.filter(|item| seen.insert(key(item))).collect()
@@ -165,4 +166,18 @@ impl fmt::Debug for Catalog {
             .field("tools", &latest.tools().len())
             .finish_non_exhaustive()
     }
+}
+
+/// The reason why a server was not taken into the catalog.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CatalogError {
+    /// The id is reserved: the names of the server's tools would be those of the kernel.
+    #[error(
+        "the server id {0:?} is reserved: choose one that is not `mgp` and does not begin with `mgp.`, `mgp/` or `mgp_`"
+    )]
+    Reserved(ServerId),
+    /// The id is empty.
+    #[error("a server id must not be empty")]
+    Unnamed,
 }

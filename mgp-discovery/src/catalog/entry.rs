@@ -1,3 +1,5 @@
+//! Single tools, prompts, resources and templates of the catalog.
+
 use std::sync::{Arc, OnceLock};
 
 use mgp_types::json::write_string;
@@ -11,7 +13,7 @@ use super::name::Names;
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct CatalogTool {
-    /// The name that people know it by, `server.tool`.
+    /// The name that people know the tool by, `server.tool`.
     pub shown: Arc<str>,
     /// The tool, as its server knows it.
     pub resolved: Arc<ResolvedTool>,
@@ -23,11 +25,11 @@ pub struct CatalogTool {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct CatalogPrompt {
-    /// The name that people know it by, `server.prompt`.
+    /// The name that people know the prompt by, `server.prompt`.
     pub shown: Arc<str>,
     /// The server that has it.
     pub server: ServerId,
-    /// What that server calls it.
+    /// The name of the prompt at its server.
     pub name: Arc<str>,
     definition: Object,
     names: Names,
@@ -40,7 +42,7 @@ pub struct CatalogPrompt {
 pub struct CatalogResource {
     /// The server that has it.
     pub server: ServerId,
-    /// Its URI there.
+    /// The URI of the resource at its server.
     pub uri: Arc<str>,
     /// The server's definition.
     pub definition: Object,
@@ -52,7 +54,7 @@ pub struct CatalogResource {
 pub struct CatalogTemplate {
     /// The server that has it.
     pub server: ServerId,
-    /// The template there.
+    /// The template at its server.
     pub uri_template: Arc<str>,
     /// The server's definition.
     pub definition: Object,
@@ -74,7 +76,7 @@ impl CatalogTool {
 }
 
 impl CatalogPrompt {
-    /// `None` if the definition has no name.
+    /// Reads a listed prompt; `None` if the definition has no name.
     pub(super) fn read(server: &ServerId, definition: &Object) -> Option<Self> {
         let name: Arc<str> = definition.text("name")?.into();
         let names = Names::new(server.as_str(), &name);
@@ -91,7 +93,7 @@ impl CatalogPrompt {
 }
 
 impl CatalogResource {
-    /// `None` if the definition has no URI.
+    /// Reads a listed resource; `None` if the definition has no URI.
     pub(super) fn read(server: &ServerId, definition: Object) -> Option<Self> {
         let uri = definition.text("uri").filter(|uri| !uri.is_empty())?.into();
         Some(Self { server: server.clone(), uri, definition })
@@ -99,7 +101,7 @@ impl CatalogResource {
 }
 
 impl CatalogTemplate {
-    /// `None` if the definition has no template.
+    /// Reads a listed template; `None` if the definition has no template.
     pub(super) fn read(server: &ServerId, definition: Object) -> Option<Self> {
         let uri_template: Arc<str> = definition.text("uriTemplate").filter(|uri| !uri.is_empty())?.into();
         let template = UriTemplate::read(&uri_template);
@@ -107,7 +109,7 @@ impl CatalogTemplate {
     }
 }
 
-/// The definition with the text of one member replaced.
+/// Returns the definition with the text of one member replaced.
 pub(super) fn with_text(definition: &Object, member: &str, text: &str) -> RawJson {
     let mut quoted = Vec::with_capacity(text.len() + 2);
     write_string(&mut quoted, text);
@@ -150,4 +152,62 @@ impl Named for CatalogPrompt {
     fn names(&self) -> &Names {
         &self.names
     }
+}
+
+/// A list as it stands in a result, written when it is first asked for: most clients never ask for all tools.
+#[derive(Debug, Default)]
+pub(super) struct List(OnceLock<RawJson>);
+
+impl List {
+    /// Returns `{"member":[...]}`, with the `items` of the first call.
+    ///
+    /// Two callers who ask first at the same time both write the list, so that neither waits.
+    pub(super) fn get(&self, member: &str, items: impl Iterator<Item = RawJson>) -> RawJson {
+        if let Some(written) = self.0.get() {
+            return written.clone();
+        }
+        let written = write(member, items);
+        let _ = self.0.set(written.clone());
+        written
+    }
+}
+
+/// A list of named items, in the two styles that most clients have.
+#[derive(Debug, Default)]
+pub(super) struct NamedList {
+    dots: List,
+    underscores: List,
+}
+
+impl NamedList {
+    /// Returns `{"member":[...]}` in this style, with the `items` of the first call.
+    pub(super) fn get(
+        &self,
+        style: NameStyle,
+        member: &str,
+        items: impl Iterator<Item = RawJson>,
+    ) -> RawJson {
+        match style {
+            NameStyle::DOTS => self.dots.get(member, items),
+            NameStyle::UNDERSCORES => self.underscores.get(member, items),
+            _ => write(member, items),
+        }
+    }
+}
+
+fn write(member: &str, items: impl Iterator<Item = RawJson>) -> RawJson {
+    let items: Vec<_> = items.collect();
+    let size: usize = items.iter().map(|item| item.as_bytes().len() + 1).sum();
+    let mut out = Vec::with_capacity(size + member.len() + 6);
+    out.extend_from_slice(b"{\"");
+    out.extend_from_slice(member.as_bytes());
+    out.extend_from_slice(b"\":[");
+    for (place, item) in items.iter().enumerate() {
+        if place > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(item.as_bytes());
+    }
+    out.extend_from_slice(b"]}");
+    RawJson::from_written(out)
 }

@@ -1,5 +1,7 @@
-use std::collections::HashMap;
+//! Look-ups of tools and prompts by name.
+
 use std::collections::hash_map::Entry;
+use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
@@ -7,11 +9,12 @@ use mgp_types::mgp::digest_in_name;
 
 use super::name::Names;
 
-/// Finds which of a list is meant by a name.
+/// Finds the item of a list that a name stands for.
 #[derive(Debug, Default)]
 pub(super) struct Lookup {
     names: HashMap<Arc<str>, Meant, RandomState>,
-    /// For names that were made to fit: how long they are depends on the client, how they end does not.
+    /// The items by their digest, for names that were shortened: their length depends on the client, their end does
+    /// not.
     digests: HashMap<Box<str>, u32, RandomState>,
 }
 
@@ -22,13 +25,13 @@ enum Meant {
     Several,
 }
 
-/// What has names.
+/// An item that has names.
 pub(super) trait Named {
     fn names(&self) -> &Names;
 }
 
 impl Lookup {
-    /// Of two that are shown by one name, the first has it.
+    /// Creates the look-up. Of two items that are shown by one name, the first has that name.
     pub(super) fn of<N: Named>(listed: &[Arc<N>]) -> Self {
         let mut names = HashMap::with_capacity_and_hasher(listed.len() * 5, RandomState::default());
         let mut digests = HashMap::with_capacity_and_hasher(listed.len(), RandomState::default());
@@ -59,5 +62,89 @@ impl Lookup {
             Some(Meant::Several) => None,
             None => self.digests.get(digest_in_name(name)?).map(|place| *place as usize),
         }
+    }
+}
+
+const MOST: usize = 3;
+
+/// Returns the names that are spelled nearly like `name`, the nearest first; no more than [`MOST`].
+pub(super) fn near<'a, T>(
+    name: &str,
+    known: impl Iterator<Item = (&'a str, &'a str, T)>,
+    may_see: impl Fn(T) -> bool,
+) -> Vec<&'a str> {
+    let wanted = letters(name);
+    let most = (wanted.len() / 3).clamp(1, 8);
+    let mut nearest: BinaryHeap<(usize, &str)> = BinaryHeap::new();
+    for (shown, bare, entry) in known {
+        let distance = distance(&wanted, &letters(shown), most).min(distance(&wanted, &letters(bare), most));
+        if distance > most || !may_see(entry) {
+            continue;
+        }
+        nearest.push((distance, shown));
+        if nearest.len() > MOST {
+            nearest.pop();
+        }
+    }
+    nearest.into_sorted_vec().into_iter().map(|(_, shown)| shown).collect()
+}
+
+const LONGEST: usize = 64;
+
+/// Returns the characters that are compared: in lower case, with all separators the same.
+fn letters(name: &str) -> Vec<u8> {
+    let alike =
+        |byte: u8| if matches!(byte, b'.' | b'/' | b'-' | b' ') { b'_' } else { byte.to_ascii_lowercase() };
+    name.bytes().take(LONGEST).map(alike).collect()
+}
+
+/// Returns the number of letters to insert, remove or replace; no more than `most` is counted.
+fn distance(a: &[u8], b: &[u8], most: usize) -> usize {
+    if a.len().abs_diff(b.len()) > most {
+        return most + 1;
+    }
+    let mut row: [usize; LONGEST + 1] = std::array::from_fn(|place| place);
+    for (above, &letter) in (1..).zip(a) {
+        let mut diagonal = std::mem::replace(&mut row[0], above);
+        let mut least = above;
+        for (place, &other) in (1..).zip(b) {
+            let replaced = diagonal + usize::from(letter != other);
+            diagonal = row[place];
+            row[place] = replaced.min(diagonal + 1).min(row[place - 1] + 1);
+            least = least.min(row[place]);
+        }
+        if least > most {
+            return most + 1;
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(name: &str) -> Vec<&'static str> {
+        let known = [("files.read_file", "read_file"), ("files.read_dir", "read_dir"), ("clock.now", "now")];
+        near(name, known.into_iter().map(|(shown, bare)| (shown, bare, shown)), |shown| shown != "clock.now")
+    }
+
+    #[test]
+    fn slips_are_found_and_the_nearest_comes_first() {
+        assert_eq!(found("file.read_file")[0], "files.read_file");
+        assert_eq!(found("Read-File")[0], "files.read_file");
+        assert_eq!(found("read_di")[0], "files.read_dir");
+        assert!(found("send_mail").is_empty() && found("").is_empty());
+    }
+
+    #[test]
+    fn what_may_not_be_seen_is_not_told() {
+        assert!(found("clock.no").is_empty());
+    }
+
+    #[test]
+    fn names_of_any_length_are_compared() {
+        assert!(found(&"x".repeat(100_000)).is_empty());
+        assert_eq!(distance(&[b'a'; 64], &[b'b'; 64], 70), 64);
     }
 }

@@ -1,7 +1,7 @@
-//! What all servers offer, as one list.
+//! The tools, prompts and resources of all servers, as one list.
 //!
-//! Whoever connects servers puts into the [`Catalog`] what they list; whoever serves clients reads a
-//! [`CatalogSnapshot`], which never changes and is never waited for.
+//! The code that connects to servers puts their lists into the [`Catalog`]; the code that serves clients reads a
+//! [`CatalogSnapshot`], which never changes and never has to be waited for.
 //!
 //! ```
 //! use mgp_discovery::catalog::Catalog;
@@ -27,25 +27,21 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`Catalog`] | takes what servers list |
+//! | [`Catalog`] | takes the lists of servers |
 //! | [`CatalogSnapshot`] | answers by name and by URI, and has the lists |
-//! | [`CatalogTool`], [`CatalogPrompt`], [`CatalogResource`], [`CatalogTemplate`] | what is offered, under the name it is shown by |
-//! | [`ResourceOwner`] | which server has a resource |
+//! | [`CatalogTool`], [`CatalogPrompt`], [`CatalogResource`], [`CatalogTemplate`] | single items, under the names they are shown by |
+//! | [`ResourceOwner`] | the server that has a resource |
 
 mod book;
 mod entry;
-mod error;
-mod list;
 mod lookup;
 mod name;
-mod near;
 mod offer;
 mod snapshot;
 mod uri;
 
-pub use self::book::Catalog;
+pub use self::book::{Catalog, CatalogError};
 pub use self::entry::{CatalogPrompt, CatalogResource, CatalogTemplate, CatalogTool};
-pub use self::error::CatalogError;
 pub(crate) use self::name::{LONGEST_ID, is_reserved_server, is_written_as_id};
 pub use self::snapshot::CatalogSnapshot;
 pub use self::uri::ResourceOwner;

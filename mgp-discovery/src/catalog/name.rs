@@ -1,3 +1,5 @@
+//! Names of tools and prompts, and reserved names.
+
 use std::sync::Arc;
 
 use mgp_types::mgp::{NameStyle, name_digest};
@@ -34,29 +36,35 @@ impl Names {
         &self.underscores
     }
 
-    /// Returns the digest in which every name ends that had to be made to fit.
+    /// Returns the digest in which every shortened name ends.
     pub(super) fn digest(&self) -> &str {
         &self.digest
     }
 
-    /// Returns what else it answers to, where nothing else does.
+    /// Returns further names that the tool answers to, unless they belong to another.
     pub(super) fn others(&self) -> &[Arc<str>] {
         &self.others
     }
 }
 
-/// Whether a name begins as those of the kernel's own tools do.
+/// Returns whether a name begins like the names of the kernel's own tools.
 pub(super) fn is_reserved(name: &str) -> bool {
     name.strip_prefix("mgp").is_some_and(|rest| rest.starts_with(['.', '/', '_']))
 }
 
-/// Whether a server may be called this, as far as its letters go.
+/// The length of the longest server id, in characters.
+pub(crate) const LONGEST_ID: usize = 64;
+
+/// Returns whether a server may have this id, as far as its characters go.
 pub(crate) fn is_written_as_id(id: &str) -> bool {
     id.len() <= LONGEST_ID && stands(id)
 }
 
-/// Returns whether a server of this id, or its tools, could be taken for the kernel and its own, whatever the case of the
-/// letters and with letters that look alike.
+/// The names of the kernel: its own name, and the namespace of its methods for operators.
+const OWN_NAMES: [&str; 2] = ["mgp", "kernel"];
+
+/// Returns whether a server of this id, or its tools, could be taken for the kernel and its own, whatever the case of
+/// the letters and with letters that look alike.
 pub(crate) fn is_reserved_server(id: &str) -> bool {
     let fit = |letter: char| if is_allowed(letter) { letter } else { '_' };
     let folded = look_alikes_undone(&id.chars().map(fit).collect::<String>());
@@ -66,7 +74,7 @@ pub(crate) fn is_reserved_server(id: &str) -> bool {
     })
 }
 
-/// The name in lower case, with one letter for those that look alike.
+/// Returns the name in lower case, with one letter for those that look alike.
 fn look_alikes_undone(name: &str) -> String {
     let one = |letter: char| match letter {
         '0' => 'o',
@@ -76,13 +84,13 @@ fn look_alikes_undone(name: &str) -> String {
     name.to_lowercase().chars().map(one).collect::<String>().replace("rn", "m")
 }
 
-/// The names of the kernel: of itself, and of the methods that it has for operators.
-const OWN_NAMES: [&str; 2] = ["mgp", "kernel"];
+/// The length of the longest further name, in bytes; no longer name is ever shown.
+const LONGEST_FORM: usize = 256;
 
-/// What else a tool or prompt answers to, where nothing else does.
+/// Returns further names that a tool or prompt answers to, unless they belong to another.
 ///
-/// None of these is the shown name of something that may come later, apart from names that differ in nothing but dots and
-/// underscores: a server must not get the calls for another one that is away.
+/// None of these can become the shown name of a tool that comes later, apart from names that differ only in dots and
+/// underscores: a server must not get the calls for another server that is away.
 pub(super) fn other_forms(server: &str, name: &str, shown: &str) -> Vec<String> {
     let has_border = |name: &str| name.contains("__");
     let mut forms = Vec::with_capacity(4);
@@ -106,11 +114,6 @@ fn stands(part: &str) -> bool {
 const fn is_allowed(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.' | '-')
 }
-
-/// The longest id that a server can have.
-pub(crate) const LONGEST_ID: usize = 64;
-/// Of what is accepted, more is never shown.
-const LONGEST_FORM: usize = 256;
 
 #[cfg(test)]
 mod tests {

@@ -1,3 +1,5 @@
+//! The offer of one server, shared by snapshots.
+
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 use std::sync::Arc;
@@ -8,21 +10,21 @@ use mgp_types::mgp::{ResolvedTool, ServerId, ToolName};
 
 use super::entry::{CatalogPrompt, CatalogResource, CatalogTemplate, CatalogTool};
 
-/// What one server offers. Snapshots share it for as long as it does not change.
+/// All that one server offers. Snapshots share an offer for as long as it does not change.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Offer {
     pub(super) tools: Vec<Arc<CatalogTool>>,
-    /// Where the tools are, by the server's names.
+    /// The positions of the tools, by the server's names.
     pub(super) places: Arc<HashMap<ToolName, u32, RandomState>>,
     pub(super) prompts: Vec<Arc<CatalogPrompt>>,
     pub(super) resources: Vec<Arc<CatalogResource>>,
     pub(super) templates: Vec<Arc<CatalogTemplate>>,
-    /// What was listed, to see whether a later list is another one.
+    /// The prompts as they were listed, to see whether a later list differs.
     pub(super) prompts_listed: Vec<Object>,
 }
 
 impl Offer {
-    /// The tools in place of those that it had; `None` if they are the same.
+    /// Returns the offer with other tools; `None` if the tools are the same.
     pub(super) fn with_tools(&self, server: &ServerId, tools: Vec<Arc<ResolvedTool>>) -> Option<Self> {
         let tools = bounded(server, "tools", tools);
         let tools = once(server, "tool", tools, |tool| tool.name.clone());
@@ -36,7 +38,7 @@ impl Offer {
         Some(Self { tools, places: Arc::new(places), ..self.clone() })
     }
 
-    /// The prompts in place of those that it had; `None` if they are the same.
+    /// Returns the offer with other prompts; `None` if the prompts are the same.
     pub(super) fn with_prompts(&self, server: &ServerId, listed: Vec<Object>) -> Option<Self> {
         let prompts_listed = bounded(server, "prompts", listed);
         if prompts_listed == self.prompts_listed {
@@ -48,7 +50,7 @@ impl Offer {
         Some(Self { prompts, prompts_listed, ..self.clone() })
     }
 
-    /// The resources in place of those that it had; `None` if they are the same.
+    /// Returns the offer with other resources; `None` if the resources are the same.
     pub(super) fn with_resources(&self, server: &ServerId, listed: Vec<Object>) -> Option<Self> {
         let listed = bounded(server, "resources", listed);
         let read = listed.into_iter().filter_map(|resource| CatalogResource::read(server, resource));
@@ -60,7 +62,7 @@ impl Offer {
         Some(Self { resources: resources.into_iter().map(Arc::new).collect(), ..self.clone() })
     }
 
-    /// The templates in place of those that it had; `None` if they are the same.
+    /// Returns the offer with other templates; `None` if the templates are the same.
     pub(super) fn with_templates(&self, server: &ServerId, listed: Vec<Object>) -> Option<Self> {
         let listed = bounded(server, "resource templates", listed);
         let read = listed.into_iter().filter_map(|template| CatalogTemplate::read(server, template));
@@ -76,7 +78,7 @@ impl Offer {
         self.tools.get(*self.places.get(name)? as usize)
     }
 
-    /// The tool as it was, if nothing of it has changed.
+    /// Returns the previous entry of the tool, if the tool has not changed.
     fn kept(&self, tool: Arc<ResolvedTool>) -> Arc<CatalogTool> {
         match self.tool(tool.name.as_str()) {
             Some(known) if known.resolved == tool => known.clone(),
@@ -85,7 +87,7 @@ impl Offer {
     }
 }
 
-/// What comes first of each key: a server that lists a name twice has one of them.
+/// Returns the first item of each key: of a name that a server lists twice, the first counts.
 fn once<T, K: Eq + Hash>(
     server: &ServerId,
     kind: &'static str,
@@ -96,20 +98,20 @@ fn once<T, K: Eq + Hash>(
     let first = |item: &T| {
         let is_new = seen.insert(key(item));
         if !is_new {
-            tracing::warn!(%server, kind, "a server lists the same twice; the first counts");
+            tracing::warn!(%server, kind, "a server lists the same name twice; the first one counts");
         }
         is_new
     };
     listed.into_iter().filter(first).collect()
 }
 
+/// The number of items of one kind that one server may offer.
+const MOST: usize = 20_000;
+
 fn bounded<T>(server: &ServerId, kind: &'static str, mut listed: Vec<T>) -> Vec<T> {
     if listed.len() > MOST {
-        tracing::warn!(%server, kind, listed = listed.len(), most = MOST, "a server lists too much; the rest is left out");
+        tracing::warn!(%server, kind, listed = listed.len(), most = MOST, "a server lists too many items; the rest is left out");
         listed.truncate(MOST);
     }
     listed
 }
-
-/// How much of a kind one server may offer.
-const MOST: usize = 20_000;

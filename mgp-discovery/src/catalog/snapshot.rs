@@ -1,3 +1,5 @@
+//! Snapshots of the catalog, in which clients look up names.
+
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -6,16 +8,16 @@ use foldhash::fast::RandomState;
 use mgp_types::RawJson;
 use mgp_types::mgp::{NameStyle, ServerId};
 
-use super::entry::{CatalogPrompt, CatalogResource, CatalogTemplate, CatalogTool, with_text};
-use super::list::{List, NamedList};
-use super::lookup::Lookup;
-use super::near;
+use super::entry::{
+    CatalogPrompt, CatalogResource, CatalogTemplate, CatalogTool, List, NamedList, with_text,
+};
+use super::lookup::{Lookup, near};
 use super::offer::Offer;
 use super::uri::{ResourceOwner, parts, qualified};
 
-/// What all servers offered at one time. It does not change any more.
+/// The tools, prompts and resources of all servers at one time. A snapshot does not change.
 ///
-/// Everything is in the order of the servers' ids, and of each server in its own order.
+/// All lists are in the order of the servers' ids, and for each server in its own order.
 #[derive(Debug, Default)]
 pub struct CatalogSnapshot {
     generation: u64,
@@ -24,7 +26,7 @@ pub struct CatalogSnapshot {
     tool_names: Shared<Lookup>,
     prompts: Shared<Vec<Arc<CatalogPrompt>>>,
     prompt_names: Shared<Lookup>,
-    /// The first server that has it.
+    /// The first server of each resource.
     resources: Shared<Owners>,
     templates: Shared<Owners>,
     tool_list: Shared<NamedList>,
@@ -33,12 +35,12 @@ pub struct CatalogSnapshot {
     template_list: Shared<List>,
 }
 
-/// What the next snapshot shares if it is about something else.
+/// A part that the next snapshot shares if that part does not change.
 type Shared<T> = Arc<T>;
 
 type Owners = HashMap<Arc<str>, ServerId, RandomState>;
 
-/// What changed.
+/// The part of the catalog that changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Changed {
     Tools,
@@ -48,64 +50,64 @@ pub(super) enum Changed {
 }
 
 impl CatalogSnapshot {
-    /// A number that grows with each snapshot of a catalog.
+    /// Returns a number that grows with each snapshot of a catalog.
     pub const fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// The tool that is meant by `name`: the name it is shown by, or another form that no other tool has.
+    /// Returns the tool that is meant by `name`: the name it is shown by, or another form that no other tool has.
     ///
-    /// A shown name is one of any [`NameStyle`]; the other forms are the tool's own name, `server/tool`, and the shown name
-    /// with `_` for each `.`. The look-up allocates nothing.
+    /// A shown name may have any [`NameStyle`]; the other forms are the tool's own name, `server/tool`, and the shown
+    /// name with `_` for each `.`. The look-up allocates nothing.
     pub fn called(&self, name: &str) -> Option<&Arc<CatalogTool>> {
         self.tools.get(self.tool_names.place(name)?)
     }
 
-    /// The tool `name` of `server`, both as configured and listed.
+    /// Returns the tool `name` of `server`, both as configured and listed.
     pub fn tool(&self, server: &str, name: &str) -> Option<&Arc<CatalogTool>> {
         self.servers.get(server)?.tool(name)
     }
 
-    /// All tools.
+    /// Returns all tools.
     pub fn tools(&self) -> &[Arc<CatalogTool>] {
         &self.tools
     }
 
-    /// The tools of one server.
+    /// Returns the tools of one server.
     pub fn of_server(&self, server: &str) -> &[Arc<CatalogTool>] {
         self.servers.get(server).map_or(&[], |offer| &offer.tools)
     }
 
-    /// A few tools whose names are written nearly like `name`, of those that the caller may see.
+    /// Returns a few tools whose names are written nearly like `name`, of those that the caller may see.
     pub fn near(&self, name: &str, may_see: impl Fn(&CatalogTool) -> bool) -> Vec<&Arc<CatalogTool>> {
         let known = self.tools.iter().map(|tool| (&*tool.shown, tool.resolved.name.as_str(), &**tool));
-        near::near(name, known, may_see).into_iter().filter_map(|shown| self.called(shown)).collect()
+        near(name, known, may_see).into_iter().filter_map(|shown| self.called(shown)).collect()
     }
 
-    /// The prompt that is meant by `name`, as tools are.
+    /// Returns the prompt that is meant by `name`, by the rules of [`called`](Self::called).
     pub fn prompt(&self, name: &str) -> Option<&Arc<CatalogPrompt>> {
         self.prompts.get(self.prompt_names.place(name)?)
     }
 
-    /// All prompts.
+    /// Returns all prompts.
     pub fn prompts(&self) -> &[Arc<CatalogPrompt>] {
         &self.prompts
     }
 
-    /// All resources, those that are listed under a URI of another server's included.
+    /// Returns all resources, including those that are listed under a URI of another server.
     pub fn resources(&self) -> impl Iterator<Item = &Arc<CatalogResource>> {
         self.servers.values().flat_map(|offer| &offer.resources)
     }
 
-    /// All templates.
+    /// Returns all templates.
     pub fn templates(&self) -> impl Iterator<Item = &Arc<CatalogTemplate>> {
         self.servers.values().flat_map(|offer| &offer.templates)
     }
 
-    /// Which of the servers that `may_be` allows has the resource `uri`, and what it calls it there.
+    /// Returns which of the servers that `may_be` allows has the resource `uri`, and the URI of the resource there.
     ///
-    /// That is, in this order: the one that `mgp://SERVER/URI` names; the first one that lists the URI; the one with
-    /// the template that says most of it before its first variable.
+    /// The owner is, in this order: the server that `mgp://SERVER/URI` names; the first server that lists the URI; the
+    /// server whose template matches the longest part of the URI before its first variable.
     pub fn resource_owner<'a>(
         &'a self,
         uri: &'a str,
@@ -128,7 +130,7 @@ impl CatalogSnapshot {
         best.map(|(_, server)| ResourceOwner { server, uri })
     }
 
-    /// Which of the servers that `may_be` allows has the template, and what it is there; for completions.
+    /// Returns which of the servers that `may_be` allows has the template, and the template there; for completions.
     pub fn template_owner<'a>(
         &'a self,
         template: &'a str,
@@ -151,40 +153,40 @@ impl CatalogSnapshot {
         })
     }
 
-    /// The result of `tools/list`, with all tools, for a client whose names are of this style.
+    /// Returns the result of `tools/list`, with all tools, for a client whose names are of this style.
     pub fn tool_list(&self, style: NameStyle) -> RawJson {
         self.tool_list.get(style, "tools", self.tools.iter().map(|tool| tool.definition(style)))
     }
 
-    /// The result of `prompts/list`, with all prompts, for a client whose names are of this style.
+    /// Returns the result of `prompts/list`, with all prompts, for a client whose names are of this style.
     pub fn prompt_list(&self, style: NameStyle) -> RawJson {
         self.prompt_list.get(style, "prompts", self.prompts.iter().map(|prompt| prompt.definition(style)))
     }
 
-    /// The result of `resources/list`, with all resources. One whose URI an earlier server has too is listed under
-    /// `mgp://SERVER/URI`.
+    /// Returns the result of `resources/list`, with all resources. A resource whose URI an earlier server has too is
+    /// listed under `mgp://SERVER/URI`.
     pub fn resource_list(&self) -> RawJson {
         self.resource_list.get("resources", self.resources().map(|resource| self.listed_resource(resource)))
     }
 
-    /// The result of `resources/templates/list`, with all templates.
+    /// Returns the result of `resources/templates/list`, with all templates.
     pub fn template_list(&self) -> RawJson {
         let templates = self.templates().map(|template| self.listed_template(template));
         self.template_list.get("resourceTemplates", templates)
     }
 
-    /// The definition of a resource as clients see it.
+    /// Returns the definition of a resource as clients see it.
     pub fn listed_resource(&self, resource: &CatalogResource) -> RawJson {
         listed(&self.resources, &resource.server, "uri", &resource.uri, &resource.definition)
     }
 
-    /// The definition of a template as clients see it.
+    /// Returns the definition of a template as clients see it.
     pub fn listed_template(&self, template: &CatalogTemplate) -> RawJson {
         let uri = &template.uri_template;
         listed(&self.templates, &template.server, "uriTemplate", uri, &template.definition)
     }
 
-    /// The next snapshot, in which `servers` have changed.
+    /// Returns the next snapshot, in which `servers` have changed.
     pub(super) fn next(&self, servers: BTreeMap<ServerId, Arc<Offer>>, changed: &[Changed]) -> Self {
         let mut next = Self {
             generation: self.generation + 1,
@@ -234,7 +236,8 @@ impl CatalogSnapshot {
         }
     }
 
-    /// The first of the servers that `may_be` allows and that list something, of which all know `owner` as the first.
+    /// Returns the first server that `may_be` allows and for which `lists` holds; `owner` is the first without regard
+    /// to `may_be`.
     fn first<'a>(
         &'a self,
         owner: Option<&'a ServerId>,
@@ -249,7 +252,7 @@ impl CatalogSnapshot {
         later.find(|(server, offer)| lists(offer) && may_be(server)).map(|(server, _)| server)
     }
 
-    /// The server that the URI itself names.
+    /// Returns the server that the URI itself names.
     fn named<'a>(&'a self, uri: &'a str) -> Option<ResourceOwner<'a>> {
         let (server, uri) = parts(uri)?;
         let (server, _) = self.servers.get_key_value(&*server)?;

@@ -1,3 +1,5 @@
+//! Tests of the catalog.
+
 use std::sync::Arc;
 
 use mgp_types::mgp::{EffectiveSecurity, NameStyle, ResolvedTool, RiskLevel};

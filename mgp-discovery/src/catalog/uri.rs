@@ -1,23 +1,27 @@
+//! URIs of resources, with the server that has them.
+
 use std::borrow::Cow;
 
 use mgp_types::mgp::ServerId;
 
-/// Which server has a resource.
+/// The server that has a resource, and its URI there.
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ResourceOwner<'a> {
     /// The server.
     pub server: &'a ServerId,
-    /// What the server calls the resource.
+    /// The URI of the resource at its server.
     pub uri: &'a str,
 }
 
-/// A resource of a server whose URI another server has too: `mgp://SERVER/URI`.
+const SCHEME: &str = "mgp://";
+
+/// Returns the URI of a resource whose own URI another server has too: `mgp://SERVER/URI`.
 pub(super) fn qualified(server: &ServerId, uri: &str) -> String {
     format!("{SCHEME}{}/{uri}", escaped(server.as_str()))
 }
 
-/// The server, escaped, and the URI there; `None` if the URI is that of no server in particular.
+/// Splits `mgp://SERVER/URI` into the server, escaped, and the URI there; `None` for any other URI.
 pub(super) fn parts(uri: &str) -> Option<(Cow<'_, str>, &str)> {
     let (server, uri) = uri.strip_prefix(SCHEME)?.split_once('/')?;
     Some((unescaped(server)?, uri)).filter(|(_, uri)| !uri.is_empty())
@@ -54,8 +58,6 @@ fn unescaped(server: &str) -> Option<Cow<'_, str>> {
 const fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-')
 }
-
-const SCHEME: &str = "mgp://";
 
 #[cfg(test)]
 mod tests {

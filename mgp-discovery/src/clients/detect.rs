@@ -1,3 +1,5 @@
+//! The clients that are installed on a machine, and their files.
+
 use std::{
     fs::File,
     io::{self, Read as _},
@@ -6,12 +8,12 @@ use std::{
 
 use super::{ClientKind, FileScope, ImportError, MAX_FILE_BYTES, Places, document, import};
 
-/// What is known of the files on a machine.
+/// Read access to the files of a machine.
 pub trait Files {
-    /// What a file says; nothing if there is none.
+    /// Returns the text of a file; `None` if there is no such file.
     fn read(&self, path: &Path) -> io::Result<Option<String>>;
 
-    /// Whether there is a directory.
+    /// Returns whether there is a directory at `path`.
     fn has_directory(&self, path: &Path) -> bool;
 }
 
@@ -44,31 +46,31 @@ impl Files for Disk {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Detected {
-    /// The client.
+    /// The client that is installed.
     pub kind: ClientKind,
-    /// Its file, which need not exist yet.
+    /// The path of its file, which need not exist yet.
     pub path: PathBuf,
-    /// For whom the file is.
+    /// The scope of the file.
     pub scope: FileScope,
-    /// What the file has.
+    /// The state of the file.
     pub state: FileState,
 }
 
-/// What a client's file has.
+/// The state of a client's file.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FileState {
-    /// There is none, but the client is there.
+    /// The file does not exist, but the client is installed.
     Missing,
-    /// So many servers.
+    /// The file has this number of servers.
     Servers(usize),
-    /// It cannot be understood.
+    /// The file cannot be understood.
     Broken(ImportError),
-    /// It cannot be read.
+    /// The file cannot be read.
     Unreadable(io::Error),
 }
 
-/// The clients that are on a machine, each with the files that it has; one file that is still to be made, if it has none.
+/// Returns the installed clients, each with its existing files; for a client without any, with the file to create.
 pub fn detect(places: &Places, files: &impl Files) -> Vec<Detected> {
     let mut detected = Vec::new();
     for kind in ClientKind::ALL {

@@ -1,3 +1,5 @@
+//! The clients whose files are known, with their differences.
+
 use std::{fmt, str::FromStr};
 
 use super::document::Format;
@@ -41,7 +43,7 @@ pub enum ClientKind {
 }
 
 impl ClientKind {
-    /// All of them.
+    /// All clients.
     pub const ALL: [Self; 16] = [
         Self::ClaudeDesktop,
         Self::ClaudeCode,
@@ -61,7 +63,7 @@ impl ClientKind {
         Self::Sema4,
     ];
 
-    /// What the client is called on the command line.
+    /// Returns the name of the client on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::ClaudeDesktop => "claude-desktop",
@@ -83,7 +85,7 @@ impl ClientKind {
         }
     }
 
-    /// What the client is called by its makers.
+    /// Returns the name that the makers of the client give it.
     pub const fn title(self) -> &'static str {
         match self {
             Self::ClaudeDesktop => "Claude Desktop",
@@ -105,7 +107,7 @@ impl ClientKind {
         }
     }
 
-    /// How the client's file is written.
+    /// Returns the format of the client's file.
     pub const fn format(self) -> Format {
         match self {
             Self::Continue | Self::Goose => Format::Yaml,
@@ -114,7 +116,7 @@ impl ClientKind {
         }
     }
 
-    /// Where in the client's file its servers stand. Of several, the first is the one to write to.
+    /// Returns the keys of the tables that hold the client's servers. Of several, the first is the one to write to.
     pub(crate) const fn homes(self) -> &'static [&'static [&'static str]] {
         match self {
             Self::VsCode => &[&["servers"], &["mcp", "servers"]],
@@ -126,7 +128,7 @@ impl ClientKind {
         }
     }
 
-    /// The unit of the client's `timeout`, in milliseconds.
+    /// Returns the unit of the client's `timeout`, in milliseconds.
     pub(crate) const fn timeout_unit_ms(self) -> f64 {
         match self {
             Self::Cline | Self::Goose | Self::Crush => 1000.0,
@@ -141,12 +143,12 @@ impl fmt::Display for ClientKind {
     }
 }
 
-/// There is no client of that name.
+/// A text is not the name of a client.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no client is called `{given}`: it is one of {}", ClientKind::ALL.map(ClientKind::name).join(", "))]
 #[non_exhaustive]
 pub struct UnknownClient {
-    /// What was given.
+    /// The text that was given.
     pub given: String,
 }
 

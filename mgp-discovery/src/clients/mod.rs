@@ -1,8 +1,8 @@
 //! Files of other clients.
 //!
-//! [`detect`] finds them. [`read`] makes servers of `mgp.toml` out of what one says; secrets stay behind: where they
-//! stood, the server refers to a secret of the user. [`plan`] says what a file would become with mgp in it, and
-//! [`Plan::apply`] makes it so, with a way back.
+//! [`detect`] finds them. [`read`] turns the entries of one into servers of `mgp.toml`; secrets stay behind: in their
+//! place, the server refers to a secret of the user. [`plan`] shows the text that a file would have with mgp in it, and
+//! [`Plan::apply`] writes it, with a way back.
 
 mod detect;
 mod document;
@@ -11,7 +11,6 @@ mod import;
 mod kind;
 mod places;
 mod secret;
-mod shown;
 
 pub(crate) use self::import::variable;
 pub use self::{
@@ -24,5 +23,5 @@ pub use self::{
     },
     kind::{ClientKind, UnknownClient},
     places::{Candidate, FileScope, Places, System},
-    shown::{args_without_secrets, without_secrets},
+    secret::{args_without_secrets, without_secrets},
 };

@@ -1,12 +1,14 @@
+//! The directories and files of clients on each system.
+
 use std::path::{Path, PathBuf};
 
 use super::ClientKind;
 
-/// The kinds of systems that clients keep their files differently on.
+/// A kind of system, by which the paths of clients' files differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum System {
-    /// Linux and what is like it.
+    /// Linux and similar systems.
     Linux,
     /// macOS.
     MacOs,
@@ -15,7 +17,7 @@ pub enum System {
 }
 
 impl System {
-    /// The one that this program was built for.
+    /// Returns the system that this program was built for.
     pub const fn current() -> Self {
         if cfg!(target_os = "macos") {
             Self::MacOs
@@ -27,7 +29,7 @@ impl System {
     }
 }
 
-/// The directories that the files of clients lie in.
+/// The directories in which the files of clients lie.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Places {
@@ -39,7 +41,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// The places that a system has below the directory of a user.
+    /// Creates the usual places of a system below the directory of a user.
     pub fn new(system: System, home: impl Into<PathBuf>) -> Self {
         let home = home.into();
         let config = match system {
@@ -50,28 +52,29 @@ impl Places {
         Self { system, home, config, claude: None, project: None }
     }
 
-    /// Where programs keep their settings, if not where they usually do: `$XDG_CONFIG_HOME`, `%APPDATA%`.
+    /// Sets the directory for settings, if it is not the usual one: `$XDG_CONFIG_HOME`, `%APPDATA%`.
     #[must_use]
     pub fn config(mut self, directory: impl Into<PathBuf>) -> Self {
         self.config = directory.into();
         self
     }
 
-    /// Where Claude Code keeps its settings, if somewhere else: `$CLAUDE_CONFIG_DIR`.
+    /// Sets the directory of the settings of Claude Code, if it is not the usual one: `$CLAUDE_CONFIG_DIR`.
     #[must_use]
     pub fn claude(mut self, directory: impl Into<PathBuf>) -> Self {
         self.claude = Some(directory.into());
         self
     }
 
-    /// The project whose files count, too.
+    /// Adds the files of a project.
     #[must_use]
     pub fn project(mut self, directory: impl Into<PathBuf>) -> Self {
         self.project = Some(directory.into());
         self
     }
 
-    /// The files in which a client may have servers, those of the user first. The first one is where a new file goes.
+    /// Returns the files in which a client may have servers, those of the user first. A new file is created at the
+    /// first path.
     pub fn candidates(&self, kind: ClientKind) -> Vec<Candidate> {
         let mut found = Vec::new();
         let mut user =
@@ -160,21 +163,21 @@ impl Places {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Candidate {
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
-    /// The directory that is there when the client is.
+    /// The directory that exists if the client is installed.
     pub sign: PathBuf,
-    /// For whom the file is.
+    /// The scope of the file.
     pub scope: FileScope,
 }
 
-/// For whom a file is.
+/// The scope of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FileScope {
-    /// A user, whatever they work on.
+    /// A user, in all projects.
     User,
-    /// All who work on a project.
+    /// All users of a project.
     Project,
 }
 

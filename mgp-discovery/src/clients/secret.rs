@@ -1,10 +1,12 @@
-//! What looks like a secret, by the name that it has or by its form.
+//! Recognition of secrets, by their name or by their form.
 
 use std::ops::Range;
 
-/// The parts of a value that look like secrets. `name` is what the value is called, if anything.
+use super::{import, secret};
+
+/// Returns the parts of a value that look like secrets. `name` is the name of the value, if it has one.
 ///
-/// References to the environment are none; what stands behind `:-` in one may be.
+/// References to the environment are no secrets; the default behind `:-` in one may be.
 pub(crate) fn find(name: &str, value: &str) -> Vec<Range<usize>> {
     let value_start = value.len() - value.trim_start().len();
     let trimmed = value.trim();
@@ -19,7 +21,7 @@ pub(crate) fn find(name: &str, value: &str) -> Vec<Range<usize>> {
         let start = value_start + scheme_len(trimmed);
         return whole(value, start);
     }
-    // `--token=…`, `Authorization: Bearer …`, `API_KEY=…` within an argument.
+    // A secret may stand behind a name within the value: `--token=…`, `Authorization: Bearer …`, `API_KEY=…`.
     if let Some(at) = value.find(['=', ':']) {
         let (inner_name, inner) = (&value[..at], &value[at + 1..]);
         let plain = !inner_name.trim().contains(|c: char| c.is_whitespace() || c == '$');
@@ -32,167 +34,6 @@ pub(crate) fn find(name: &str, value: &str) -> Vec<Range<usize>> {
     }
     words(value).filter(|word| has_secret_form(&value[word.clone()])).collect()
 }
-
-/// Whether what is called so is usually kept secret.
-pub(crate) fn names_secret(name: &str) -> bool {
-    let words = split(name);
-    let Some(last) = words.last() else { return false };
-    if HARMLESS_ENDS.contains(&last.as_str()) {
-        return false;
-    }
-    words.iter().any(|word| SECRET_WORDS.contains(&word.as_str()))
-        || SECRET_WORDS
-            .iter()
-            .any(|secret| secret.len() > 4 && words.iter().any(|word| word.ends_with(secret)))
-}
-
-/// Whether a value looks like a secret whatever it is called.
-pub(crate) fn has_secret_form(value: &str) -> bool {
-    let known = PREFIXES.iter().any(|prefix| value.starts_with(prefix) && value.len() >= prefix.len() + 8);
-    known || (value.starts_with("eyJ") && value.matches('.').count() == 2) || is_random(value)
-}
-
-/// The words of a text that could be secrets by their form.
-pub(crate) fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
-    let mut at = 0;
-    text.split(|c: char| c.is_whitespace() || "\"'`=,;:&?<>(){}[]|$@#".contains(c)).filter_map(move |word| {
-        // Each separator is one character, so the next word starts behind it.
-        let start = at;
-        let end = start + word.len();
-        at = end + text[end..].chars().next().map_or(0, char::len_utf8);
-        let start = end - word.trim_start_matches('-').len();
-        (start < end).then_some(start..end)
-    })
-}
-
-fn whole(value: &str, start: usize) -> Vec<Range<usize>> {
-    let end = value.trim_end().len();
-    if start >= end || is_reference(&value[start..end]) { Vec::new() } else { vec![start..end; 1] }
-}
-
-/// `Bearer ` and the like stay readable.
-fn scheme_len(value: &str) -> usize {
-    let lower = value.to_ascii_lowercase();
-    ["bearer ", "basic ", "token ", "apikey ", "bot "]
-        .iter()
-        .find(|scheme| lower.starts_with(*scheme))
-        .map_or(0, |scheme| value.len() - value[scheme.len()..].trim_start().len())
-}
-
-/// Passwords and parameters in addresses.
-fn in_url(value: &str) -> Vec<Range<usize>> {
-    let Some(scheme_end) = value.find("://").map(|at| at + 3) else { return Vec::new() };
-    let mut found = Vec::new();
-    let rest = &value[scheme_end..];
-    let authority = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
-    if let Some(user_info) = authority.rfind('@').map(|at| &authority[..at])
-        && let Some(colon) = user_info.find(':')
-        && !user_info[colon + 1..].is_empty()
-        && !is_reference(&user_info[colon + 1..])
-    {
-        found.push(scheme_end + colon + 1..scheme_end + user_info.len());
-    }
-    let Some(query_start) = value.find('?').map(|at| at + 1) else { return found };
-    let mut at = query_start;
-    for pair in value[query_start..].split(['&', '#']) {
-        if let Some((name, part)) = pair.split_once('=')
-            && !part.is_empty()
-            && !is_reference(part)
-            && ((names_secret(name) && !is_harmless(part)) || has_secret_form(part))
-        {
-            let start = at + name.len() + 1;
-            found.push(start..start + part.len());
-        }
-        at += pair.len() + 1;
-    }
-    found
-}
-
-/// Whether the text is nothing but references, none of which says a value itself.
-fn is_reference(text: &str) -> bool {
-    let Some(inner) = text.strip_prefix("${").and_then(|text| text.strip_suffix('}')) else { return false };
-    !inner.contains('}') && !inner.split_once(":-").is_some_and(|(_, value)| has_secret_form(value))
-}
-
-/// Values that no secret has, so that a wrong guess by name does not hide a plain setting.
-fn is_harmless(value: &str) -> bool {
-    let lower = value.to_ascii_lowercase();
-    let word =
-        matches!(lower.as_str(), "true" | "false" | "yes" | "no" | "on" | "off" | "none" | "null" | "auto");
-    let path = ["/", "./", "../", "~/"].iter().any(|start| value.starts_with(start))
-        || value.as_bytes().get(1..3).is_some_and(|drive| drive == b":\\" || drive == b":/");
-    word || (path && !has_secret_form(value))
-}
-
-fn is_random(value: &str) -> bool {
-    let mut kinds = [false; 3];
-    let mut counts = [0_u32; 128];
-    for byte in value.bytes() {
-        match byte {
-            b'0'..=b'9' => kinds[0] = true,
-            b'a'..=b'z' => kinds[1] = true,
-            b'A'..=b'Z' => kinds[2] = true,
-            b'_' | b'-' | b'+' | b'/' | b'.' | b'~' => {}
-            _ => return false,
-        }
-        counts[usize::from(byte)] += 1;
-    }
-    let len = value.len();
-    let hexadecimal = len >= 32 && value.bytes().all(|byte| byte.is_ascii_hexdigit()) && kinds[0];
-    if hexadecimal {
-        return true;
-    }
-    // Names of packages and files are long as well, but have separators, and seldom digits among letters of both cases.
-    let separators = value.bytes().filter(|byte| b"_-./".contains(byte)).count();
-    len >= 24 && kinds == [true; 3] && separators * 8 <= len && bits(&counts, len) >= 3.5
-}
-
-/// How much each character tells, in bits.
-#[expect(clippy::cast_precision_loss, reason = "texts are short")]
-fn bits(counts: &[u32; 128], len: usize) -> f64 {
-    let shares = counts.iter().filter(|count| **count > 0).map(|count| f64::from(*count) / len as f64);
-    shares.map(|share| -share * share.log2()).sum()
-}
-
-/// The words of a name, in lower case: `apiKey`, `API_KEY` and `--api-key` have the same.
-fn split(name: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut lower_before = false;
-    for c in name.chars() {
-        if !c.is_alphanumeric() || (c.is_uppercase() && lower_before) {
-            words.push(String::new());
-        }
-        if c.is_alphanumeric() {
-            words.last_mut().expect("there is one from the start").extend(c.to_lowercase());
-        }
-        lower_before = c.is_lowercase();
-    }
-    words.retain(|word| !word.is_empty());
-    words
-}
-
-const SECRET_WORDS: [&str; 20] = [
-    "token",
-    "key",
-    "apikey",
-    "secret",
-    "secrets",
-    "password",
-    "passwd",
-    "passphrase",
-    "pass",
-    "pwd",
-    "pat",
-    "auth",
-    "authorization",
-    "credential",
-    "credentials",
-    "cookie",
-    "bearer",
-    "private",
-    "signature",
-    "jwt",
-];
 
 const HARMLESS_ENDS: [&str; 34] = [
     "type",
@@ -231,6 +72,42 @@ const HARMLESS_ENDS: [&str; 34] = [
     "server",
 ];
 
+const SECRET_WORDS: [&str; 20] = [
+    "token",
+    "key",
+    "apikey",
+    "secret",
+    "secrets",
+    "password",
+    "passwd",
+    "passphrase",
+    "pass",
+    "pwd",
+    "pat",
+    "auth",
+    "authorization",
+    "credential",
+    "credentials",
+    "cookie",
+    "bearer",
+    "private",
+    "signature",
+    "jwt",
+];
+
+/// Returns whether values of this name are usually kept secret.
+pub(crate) fn names_secret(name: &str) -> bool {
+    let words = split(name);
+    let Some(last) = words.last() else { return false };
+    if HARMLESS_ENDS.contains(&last.as_str()) {
+        return false;
+    }
+    words.iter().any(|word| SECRET_WORDS.contains(&word.as_str()))
+        || SECRET_WORDS
+            .iter()
+            .any(|secret| secret.len() > 4 && words.iter().any(|word| word.ends_with(secret)))
+}
+
 const PREFIXES: [&str; 28] = [
     "sk-",
     "sk_",
@@ -261,6 +138,146 @@ const PREFIXES: [&str; 28] = [
     "tvly-",
     "shpat_",
 ];
+
+/// Returns whether a value looks like a secret by its form alone.
+pub(crate) fn has_secret_form(value: &str) -> bool {
+    let known = PREFIXES.iter().any(|prefix| value.starts_with(prefix) && value.len() >= prefix.len() + 8);
+    known || (value.starts_with("eyJ") && value.matches('.').count() == 2) || is_random(value)
+}
+
+/// Returns the words of a text that could be secrets by their form.
+pub(crate) fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut at = 0;
+    text.split(|c: char| c.is_whitespace() || "\"'`=,;:&?<>(){}[]|$@#".contains(c)).filter_map(move |word| {
+        // Each separator is one character, so that the next word starts behind it.
+        let start = at;
+        let end = start + word.len();
+        at = end + text[end..].chars().next().map_or(0, char::len_utf8);
+        let start = end - word.trim_start_matches('-').len();
+        (start < end).then_some(start..end)
+    })
+}
+
+fn whole(value: &str, start: usize) -> Vec<Range<usize>> {
+    let end = value.trim_end().len();
+    if start >= end || is_reference(&value[start..end]) { Vec::new() } else { vec![start..end; 1] }
+}
+
+/// Returns the length of a scheme such as `Bearer `, which stays readable.
+fn scheme_len(value: &str) -> usize {
+    let lower = value.to_ascii_lowercase();
+    ["bearer ", "basic ", "token ", "apikey ", "bot "]
+        .iter()
+        .find(|scheme| lower.starts_with(*scheme))
+        .map_or(0, |scheme| value.len() - value[scheme.len()..].trim_start().len())
+}
+
+/// Returns the passwords and secret parameters in a URL.
+fn in_url(value: &str) -> Vec<Range<usize>> {
+    let Some(scheme_end) = value.find("://").map(|at| at + 3) else { return Vec::new() };
+    let mut found = Vec::new();
+    let rest = &value[scheme_end..];
+    let authority = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
+    if let Some(user_info) = authority.rfind('@').map(|at| &authority[..at])
+        && let Some(colon) = user_info.find(':')
+        && !user_info[colon + 1..].is_empty()
+        && !is_reference(&user_info[colon + 1..])
+    {
+        found.push(scheme_end + colon + 1..scheme_end + user_info.len());
+    }
+    let Some(query_start) = value.find('?').map(|at| at + 1) else { return found };
+    let mut at = query_start;
+    for pair in value[query_start..].split(['&', '#']) {
+        if let Some((name, part)) = pair.split_once('=')
+            && !part.is_empty()
+            && !is_reference(part)
+            && ((names_secret(name) && !is_harmless(part)) || has_secret_form(part))
+        {
+            let start = at + name.len() + 1;
+            found.push(start..start + part.len());
+        }
+        at += pair.len() + 1;
+    }
+    found
+}
+
+/// Returns whether the text consists of references only, none of which has a default.
+fn is_reference(text: &str) -> bool {
+    let Some(inner) = text.strip_prefix("${").and_then(|text| text.strip_suffix('}')) else { return false };
+    !inner.contains('}') && !inner.split_once(":-").is_some_and(|(_, value)| has_secret_form(value))
+}
+
+/// Returns whether a value is certainly no secret, so that a wrong guess by name does not hide a plain setting.
+fn is_harmless(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    let word =
+        matches!(lower.as_str(), "true" | "false" | "yes" | "no" | "on" | "off" | "none" | "null" | "auto");
+    let path = ["/", "./", "../", "~/"].iter().any(|start| value.starts_with(start))
+        || value.as_bytes().get(1..3).is_some_and(|drive| drive == b":\\" || drive == b":/");
+    word || (path && !has_secret_form(value))
+}
+
+fn is_random(value: &str) -> bool {
+    let mut kinds = [false; 3];
+    let mut counts = [0_u32; 128];
+    for byte in value.bytes() {
+        match byte {
+            b'0'..=b'9' => kinds[0] = true,
+            b'a'..=b'z' => kinds[1] = true,
+            b'A'..=b'Z' => kinds[2] = true,
+            b'_' | b'-' | b'+' | b'/' | b'.' | b'~' => {}
+            _ => return false,
+        }
+        counts[usize::from(byte)] += 1;
+    }
+    let len = value.len();
+    let hexadecimal = len >= 32 && value.bytes().all(|byte| byte.is_ascii_hexdigit()) && kinds[0];
+    if hexadecimal {
+        return true;
+    }
+    // Names of packages and files are long as well, but have separators, and seldom digits among letters of both cases.
+    let separators = value.bytes().filter(|byte| b"_-./".contains(byte)).count();
+    len >= 24 && kinds == [true; 3] && separators * 8 <= len && bits(&counts, len) >= 3.5
+}
+
+/// Returns the information of each character, in bits.
+#[expect(clippy::cast_precision_loss, reason = "texts are short")]
+fn bits(counts: &[u32; 128], len: usize) -> f64 {
+    let shares = counts.iter().filter(|count| **count > 0).map(|count| f64::from(*count) / len as f64);
+    shares.map(|share| -share * share.log2()).sum()
+}
+
+/// Returns the words of a name, in lower case: `apiKey`, `API_KEY` and `--api-key` have the same.
+fn split(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut lower_before = false;
+    for c in name.chars() {
+        if !c.is_alphanumeric() || (c.is_uppercase() && lower_before) {
+            words.push(String::new());
+        }
+        if c.is_alphanumeric() {
+            words.last_mut().expect("the list starts with one word").extend(c.to_lowercase());
+        }
+        lower_before = c.is_lowercase();
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// Returns the text with values that look like secrets as `***`. `name` is the name of the value, if it has one.
+pub fn without_secrets(name: &str, text: &str) -> String {
+    let mut shown = text.to_owned();
+    for part in secret::find(name, text).into_iter().rev() {
+        shown.replace_range(part, "***");
+    }
+    shown
+}
+
+/// Returns the arguments of a program with values that look like secrets as `***`; `--token VALUE` is recognised by the
+/// name before it.
+pub fn args_without_secrets(args: &[String]) -> Vec<String> {
+    import::value_names(args).zip(args).map(|(name, argument)| without_secrets(name, argument)).collect()
+}
 
 #[cfg(test)]
 mod tests {
@@ -313,5 +330,13 @@ mod tests {
         ] {
             assert_eq!(masked(name, value), value, "{name}");
         }
+    }
+
+    #[test]
+    fn arguments_are_shown_without_their_secrets() {
+        let args =
+            ["--api-key", "abc", "--token=def", "https://h/?token=ghi", "--port", "80"].map(str::to_owned);
+        let shown = ["--api-key", "***", "--token=***", "https://h/?token=***", "--port", "80"];
+        assert_eq!(args_without_secrets(&args), shown);
     }
 }

@@ -1,3 +1,5 @@
+//! Differences between two configurations.
+
 use super::model::{Config, ServerConfig};
 
 /// The differences between two configurations, so that a kernel changes nothing else.

@@ -1,3 +1,5 @@
+//! Changes of `mgp.toml` by commands, which keep comments and order.
+
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,7 +11,7 @@ use super::model::{Config, ServerConfig};
 use super::problem::ConfigError;
 use crate::{NewFile, Readers};
 
-/// A file that is changed by a program, and keeps the comments and the order of who wrote it.
+/// A configuration file that a program changes while its comments and order stay.
 #[derive(Debug, Clone)]
 pub struct ConfigFile {
     path: PathBuf,
@@ -52,7 +54,7 @@ pub enum EditError {
 }
 
 impl ConfigFile {
-    /// Opens a file; one that is not there is empty, and is made by [`save`](Self::save).
+    /// Opens a file; a missing file is treated as empty, and is created by [`save`](Self::save).
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, EditError> {
         let path = path.into();
         let text = match fs::read_to_string(&path) {
@@ -69,7 +71,7 @@ impl ConfigFile {
         Ok(Self { path, before, document })
     }
 
-    /// Adds a server after the others, saying only what is not so anyway. What stands above it stays there: comments, too.
+    /// Adds a server after the others, without keys that have their default. Text above it stays there: comments, too.
     pub fn add(&mut self, server: &ServerConfig) -> Result<(), EditError> {
         if self.position(&server.id).is_some() {
             return Err(EditError::Exists(server.id.clone()));
@@ -88,7 +90,7 @@ impl ConfigFile {
         Ok(())
     }
 
-    /// A server as a file says it, if one that says nothing else could be used.
+    /// Returns a server as a table of the file, if a file with this server alone would be valid.
     fn judged(&self, server: &ServerConfig) -> Result<Table, EditError> {
         let table = written(server)?;
         let mut alone = DocumentMut::new();
@@ -126,23 +128,23 @@ impl ConfigFile {
         &self.path
     }
 
-    /// What the file would say.
+    /// Returns the text of the file after the changes.
     pub fn text(&self) -> String {
         self.document.to_string()
     }
 
-    /// What the file said when it was opened.
+    /// Returns the text of the file when it was opened.
     pub fn text_before(&self) -> &str {
         &self.before
     }
 
-    /// Writes the file so that at any time it is the old one or the new one. Its mode is kept; a new file is only for its
-    /// owner. What could not be read again is not written.
+    /// Writes the file in one step: at any time the file is the old one or the new one. Its mode is kept; a new file is
+    /// only for its owner. A text that could not be read again is not written.
     pub fn save(&self) -> Result<(), EditError> {
         self.write(Readers::Kept)
     }
 
-    /// As [`save`](Self::save), but whatever the mode was, nobody else can read the file that comes in its place.
+    /// Writes the file as [`save`](Self::save) does, but no other user can read the new file, whatever the mode was.
     pub fn save_for_owner(&self) -> Result<(), EditError> {
         self.write(Readers::Owner)
     }
@@ -167,8 +169,8 @@ impl ConfigFile {
         }
     }
 
-    /// Says where a new server goes: behind the last one, or at the end of the file. Above it stays what is said there of
-    /// the section before.
+    /// Sets the position of a new server: behind the last one, or at the end of the file. Comments of the section
+    /// before stay above it.
     fn place(&mut self, table: &mut Table) {
         let position = match self.document.get_mut("servers") {
             Some(Item::ArrayOfTables(tables)) => tables.iter_mut().filter_map(last_position).max(),
@@ -204,7 +206,7 @@ impl ConfigFile {
         self.change_prefix(next, |prefix| format!("{comment}{}", prefix.trim_start_matches('\n')));
     }
 
-    /// The position of the section that follows this one.
+    /// Returns the position of the section that follows this one.
     fn next_after(&mut self, position: Option<isize>) -> Option<isize> {
         let mut next = None;
         each_table(self.document.as_table_mut(), &mut |table| {
@@ -224,14 +226,14 @@ impl ConfigFile {
     }
 }
 
-/// Where the last of a table and those in it stands.
+/// Returns the last position of a table and the tables in it.
 fn last_position(table: &mut Table) -> Option<isize> {
     let mut last = table.position();
     each_table(table, &mut |inner| last = last.max(inner.position()));
     last
 }
 
-/// Splits what stands above a section: what follows the section before without a blank line belongs to that one.
+/// Splits the text above a section: lines that follow the section before without a blank line belong to that one.
 fn of_last_section(prefix: &str) -> (&str, &str) {
     match prefix.find("\n\n") {
         Some(blank) if !prefix.starts_with('\n') => prefix.split_at(blank + 1),
@@ -239,7 +241,7 @@ fn of_last_section(prefix: &str) -> (&str, &str) {
     }
 }
 
-/// What stands above the comment of a table, up to a blank line, and so does not belong to it.
+/// Returns the text above the comment of a table, up to a blank line, which does not belong to the table.
 fn kept_comment(table: &Table) -> String {
     let prefix = prefix(table);
     let kept = prefix.rfind("\n\n").map_or("", |blank| &prefix[..blank + 2]);
@@ -268,7 +270,7 @@ fn each_table(table: &mut Table, act: &mut impl FnMut(&mut Table)) {
     }
 }
 
-/// What is wrong, without the places in a text that nobody has.
+/// Returns the text of an error, without the positions in a file that does not exist.
 fn told(error: &ConfigError) -> String {
     let each = error.problems().iter().map(|problem| match &problem.instead {
         Some(instead) => format!("{}: {instead}", problem.what),
@@ -277,7 +279,7 @@ fn told(error: &ConfigError) -> String {
     each.collect::<Vec<_>>().join("; ")
 }
 
-/// A server as somebody would write it.
+/// Returns a server in the form in which a person would write it.
 fn written(server: &ServerConfig) -> Result<Table, EditError> {
     let mut table = without_defaults(server)?;
     let mut nested = |key: &str, inner: Table| table.insert(key, Item::Table(inner));

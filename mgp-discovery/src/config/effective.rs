@@ -1,4 +1,4 @@
-//! What follows from settings that were left out.
+//! Defaults and other values that follow from settings that were left out.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -16,9 +16,12 @@ pub struct BadAddress {
     pub(super) instead: String,
 }
 
+/// The port for HTTP if none is set.
+const PORT: u16 = 7332;
+
 impl ListenSettings {
-    /// Returns where to listen for HTTP, if at all, at port 7332 if none is written. `localhost` is understood; other names
-    /// may be those of several hosts.
+    /// Returns where to listen for HTTP, if at all, at port 7332 if none is written. `localhost` is understood; other
+    /// names may be those of several hosts.
     pub fn address(&self) -> Result<Option<SocketAddr>, BadAddress> {
         let Some(written) = &self.http else { return Ok(None) };
         if let Ok(address) = written.trim_matches(['[', ']']).parse::<IpAddr>() {
@@ -33,7 +36,8 @@ impl ListenSettings {
         })
     }
 
-    /// Whether clients over HTTP need keys: they do off the loopback address, and where it is asked for.
+    /// Returns whether clients over HTTP need keys: they do off the loopback address, and where the setting asks for
+    /// keys.
     pub fn keys_required(&self) -> bool {
         let beyond = |address: SocketAddr| !address.ip().to_canonical().is_loopback();
         // An address that cannot be read gives nothing away.
@@ -41,25 +45,22 @@ impl ListenSettings {
     }
 }
 
-/// Where HTTP is served if nothing else is said.
-const PORT: u16 = 7332;
-
 impl Config {
-    /// What holds where no rule of access does.
+    /// Returns the decision for calls to which no access rule applies.
     pub fn default_policy(&self) -> DefaultPolicy {
         let unsaid = if self.listen.keys_required() { DefaultPolicy::OptIn } else { DefaultPolicy::OptOut };
         self.access.default.unwrap_or(unsaid)
     }
 
-    /// The server with this id.
+    /// Returns the server with this id.
     pub fn server(&self, id: &str) -> Option<&ServerConfig> {
         self.servers.iter().find(|server| server.id == id)
     }
 }
 
 impl ServerConfig {
-    /// How far the server is trusted. The operator decides, for `standard` unless he says otherwise; what the file, or
-    /// the server itself, declares under `mgp` can only lower that.
+    /// Returns the trust in the server. The operator decides, for `standard` if nothing is set; a declaration under
+    /// `mgp`, in the file or by the server itself, can only lower the level.
     pub fn trust(&self) -> TrustLevel {
         let granted = self.security.trust_level.unwrap_or(TrustLevel::Standard);
         match self.mgp.as_ref().and_then(|mgp| mgp.trust_level) {
@@ -79,7 +80,7 @@ impl ServerConfig {
         self.confine.unwrap_or_else(|| self.confinement.is_some() || is_sandboxed())
     }
 
-    /// Whether agents have connections of their own, so that nobody else reaches the server.
+    /// Returns whether agents have connections of their own, so that no other agent reaches the server.
     pub fn only_for_its_agents(&self) -> bool {
         !self.agents.is_empty()
     }

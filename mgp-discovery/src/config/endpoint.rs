@@ -1,8 +1,9 @@
+//! The endpoints of servers, with and without resolved references.
+
 use std::collections::BTreeMap;
 
-use super::environment::Environment;
 use super::model::{ServerConfig, TelemetrySettings, TransportKind};
-use super::template::{BadReference, Secret, Template, Unresolved};
+use super::template::{BadReference, Environment, Secret, Template, Unresolved};
 use crate::secrets::SecretStoreError;
 
 /// The way in which a server is reached. `T` is the type of its parts: text with references, or [`Secret`]s in which
@@ -84,12 +85,12 @@ pub enum ServerFault {
     /// A variable is not set.
     #[error(transparent)]
     UndefinedVariable(#[from] UndefinedVariable),
-    /// The user has no such secret.
+    /// The user has no secret of this name.
     #[error("{key}: the secret {secret} is not set; run `mgp secrets set {secret}`")]
     UndefinedSecret {
-        /// Where the reference stands, such as `env.TOKEN`.
+        /// The key in which the reference stands, such as `env.TOKEN`.
         key: String,
-        /// The secret.
+        /// The name of the secret.
         secret: String,
     },
     /// The user's secrets cannot be read.
@@ -219,7 +220,7 @@ impl ServerConfig {
     }
 }
 
-/// The texts of a table, each with its key.
+/// Returns the texts of a table, each with its key.
 fn named<'t>(table: &str, texts: &'t BTreeMap<String, String>) -> impl Iterator<Item = (String, &'t str)> {
     texts.iter().map(move |(name, text)| (format!("{table}.{name}"), text.as_str()))
 }
@@ -278,7 +279,7 @@ impl Endpoint<String> {
     }
 }
 
-/// Whether this is where something is reached over HTTP.
+/// Returns whether a text is an address of http or https.
 pub(super) fn is_http_url(text: &str) -> bool {
     url::Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
 }

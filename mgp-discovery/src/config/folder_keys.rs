@@ -29,8 +29,8 @@ impl Reason {
     }
 }
 
-/// The rule by which each key of a trusted folder's file is merged, for the reference page. The row of a section applies
-/// to its keys that have no row.
+/// The rule by which each key of a trusted folder's file is merged, for the reference page. The row of a section
+/// applies to its keys that have no row.
 pub(super) const FOLDER_KEYS: &[(&str, &str)] = &[
     ("servers", "added; a server whose id is taken, or could be mistaken for another id, is ignored"),
     ("servers.security.trust_level", "`sandboxed` and `standard` are accepted, `trusted` is ignored"),

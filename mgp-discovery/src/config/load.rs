@@ -1,9 +1,10 @@
+//! Reading the configuration, from all files together.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::endpoint::ServerFault;
-use super::environment::Environment;
 use super::locations::Locations;
 use super::merge::{Merged, merge};
 use super::model::Config;
@@ -11,6 +12,7 @@ use super::problem::{ConfigError, Problem, Severity};
 use super::semantics;
 use super::shape_check;
 use super::source::{Place, Source};
+use super::template::Environment;
 use super::trust::{FolderFile, UntrustedFile, read_bounded};
 
 /// A configuration, and the files that it was read from.
@@ -137,7 +139,7 @@ impl ReadFile {
             .into_iter()
             .partition(|problem| problem.severity == Severity::Error);
         if !errors.is_empty() {
-            // A key that is misspelled is often why another one seems to be missing.
+            // A misspelled key is often the reason why another one seems to be missing.
             let misspelled = warnings.into_iter().filter(|warning| warning.instead.is_some());
             return Err(ConfigError::new(errors.into_iter().chain(misspelled).collect()));
         }
@@ -192,7 +194,7 @@ impl Loaded {
     /// Records the file of each server, and the servers that cannot be started.
     fn add_servers(&mut self, config: &Config, source: &Source, environment: &dyn Environment) {
         for (index, server) in config.servers.iter().enumerate() {
-            // Not one that a folder declares and may not have.
+            // Servers that a folder declares and may not have are left out.
             if self.sources.contains_key(&server.id) || self.config.server(&server.id).is_none() {
                 continue;
             }

@@ -1,10 +1,12 @@
+//! The locations of configuration files.
+
 use std::path::{Path, PathBuf};
 
-use super::environment::Environment;
+use super::template::Environment;
 use super::trust::{FolderFile, FolderTrust, TrustedFolders, UntrustedFile};
 
-/// Where configuration may lie (MGP §15.2): one file that somebody named, or that of a folder and that of the user. The
-/// folder's counts only if the user trusts it.
+/// The locations of configuration files (MGP §15.2): one file that the user named, or the file of a folder and the file
+/// of the user. The folder's file counts only if the user trusts it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Locations {
     files: Vec<PathBuf>,
@@ -14,7 +16,7 @@ pub struct Locations {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// The only file is one that somebody named, and it has to exist.
+    /// The only file is one that the user named, and it has to exist.
     Named,
     /// The first file is that of a folder.
     FolderAndUser,
@@ -22,9 +24,9 @@ enum Kind {
 }
 
 impl Locations {
-    /// The file that `$MGP_CONFIG_PATH` names and no other, if it is set; else `mgp.toml` in `directory`, and
-    /// `mgp/servers.toml` in `$XDG_CONFIG_HOME` or in `~/.config`. Which folders are trusted is noted
-    /// [where the user's state is](TrustedFolders::from_env).
+    /// Creates the usual locations: only the file that `$MGP_CONFIG_PATH` names, if it is set; else `mgp.toml` in
+    /// `directory`, and `mgp/servers.toml` in `$XDG_CONFIG_HOME` or in `~/.config`. Trusted folders are noted [in the
+    /// user's state directory](TrustedFolders::from_env).
     pub fn from_env(environment: &dyn Environment, directory: &Path) -> Self {
         let set = |name| environment.variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         if let Some(file) = set("MGP_CONFIG_PATH") {
@@ -33,7 +35,7 @@ impl Locations {
         Self::of_folder(environment, directory)
     }
 
-    /// As [`from_env`](Self::from_env), whatever `$MGP_CONFIG_PATH` says.
+    /// Creates the same locations as [`from_env`](Self::from_env), without regard to `$MGP_CONFIG_PATH`.
     pub fn of_folder(environment: &dyn Environment, directory: &Path) -> Self {
         let set = |name| environment.variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         // The XDG specification has relative paths ignored.
@@ -44,29 +46,30 @@ impl Locations {
         Self { trusted: TrustedFolders::from_env(environment), ..locations }
     }
 
-    /// This file, which there has to be.
+    /// Creates the location of this file only, which has to exist.
     pub fn only(file: impl Into<PathBuf>) -> Self {
         Self { files: vec![file.into()], kind: Kind::Named, trusted: None }
     }
 
-    /// The file of a folder, and that of its user, either of which need not be there. No folder is trusted.
+    /// Creates the locations of a folder's file and its user's file, either of which may be missing. No folder is
+    /// trusted.
     pub fn of(folder: Option<PathBuf>, user: Option<PathBuf>) -> Self {
         let kind = if folder.is_some() { Kind::FolderAndUser } else { Kind::UserOnly };
         Self { files: folder.into_iter().chain(user).collect(), kind, trusted: None }
     }
 
-    /// Takes the folders that are noted in `trusted` for trusted.
+    /// Trusts the folders that are noted in `trusted`.
     #[must_use]
     pub fn trusting(self, trusted: TrustedFolders) -> Self {
         Self { trusted: Some(trusted), ..self }
     }
 
-    /// Returns the files, whether they are there or not, that of a folder first.
+    /// Returns the files, whether they exist or not, that of a folder first.
     pub fn files(&self) -> &[PathBuf] {
         &self.files
     }
 
-    /// Whether it is an error if the file is not there.
+    /// Returns whether a missing file is an error.
     pub fn required(&self) -> bool {
         self.kind == Kind::Named
     }
@@ -76,18 +79,18 @@ impl Locations {
         self.files.first().filter(|_| self.kind == Kind::FolderAndUser).map(PathBuf::as_path)
     }
 
-    /// Returns the file that counts in any case: the one that somebody named, or the user's.
+    /// Returns the file that counts in any case: the one that the user named, or the user's.
     pub fn own_file(&self) -> Option<&Path> {
         let index = usize::from(self.kind == Kind::FolderAndUser);
         self.files.get(index).map(PathBuf::as_path)
     }
 
-    /// Returns where it is noted which folders are trusted; `None` if there is no home for that.
+    /// Returns the notes of trusted folders; `None` if there is no home for them.
     pub fn trusted(&self) -> Option<&TrustedFolders> {
         self.trusted.as_ref()
     }
 
-    /// Returns the folder's file, if it is there and does not count.
+    /// Returns the folder's file, if it exists and is not trusted.
     pub fn untrusted(&self) -> Option<UntrustedFile> {
         let path = self.folder_file()?;
         match FolderFile::read(path) {
@@ -96,7 +99,7 @@ impl Locations {
         }
     }
 
-    /// Whether the user trusts this file of a folder.
+    /// Returns whether the user trusts this file of a folder.
     pub fn trust_of(&self, file: &FolderFile) -> FolderTrust {
         self.trusted.as_ref().map_or(FolderTrust::Never, |trusted| trusted.trust_of(file))
     }

@@ -1,8 +1,9 @@
-//! What a trusted folder's `mgp.toml` adds to its user's configuration: servers and grants for them, and otherwise only
-//! what tightens.
+//! The merge of a trusted folder's `mgp.toml` into its user's configuration: the folder adds servers and grants for
+//! them, and otherwise only tightens.
 //!
-//! Each key has one rule, and [`FOLDER_KEYS`](super::folder_keys::FOLDER_KEYS) names it for `docs/configuration.md`. Every structure of the configuration is taken
-//! apart without `..`, so that a new key does not compile before it has one.
+//! Each key has one rule, and [`FOLDER_KEYS`](super::folder_keys::FOLDER_KEYS) names it for `docs/configuration.md`.
+//! Every structure of the configuration is taken apart without `..`, so that a new key does not compile before it has a
+//! rule.
 
 mod servers;
 
@@ -20,16 +21,16 @@ use super::model::{
 };
 use super::source::{Place, Source};
 
-/// A configuration of the user and a folder, and what became of the folder's keys.
+/// The configuration of a user and a folder, and the treatment of the folder's keys.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Merged {
     pub(super) config: Config,
-    /// Keys of the folder's file that hold.
+    /// The keys of the folder's file that are used.
     pub(super) applied: Vec<Place>,
     pub(super) ignored: Vec<(Place, Reason)>,
 }
 
-/// Passes over all keys of a section, which are the user's alone. A key that is missing here does not compile.
+/// Ignores all keys of a section that only the user may set. A missing key does not compile.
 macro_rules! all_users_only {
     ($merge:ident, $section:literal, $folder:ident => $settings:ident { $($key:ident),+ $(,)? }) => {{
         let $settings { $($key: _),+ } = $folder;
@@ -37,7 +38,7 @@ macro_rules! all_users_only {
     }};
 }
 
-/// The configuration of a user, with what the file `source` of a trusted folder, which reads as `folder`, may add to it.
+/// Merges the configuration of a user with the `folder` configuration, which was read from the trusted file `source`.
 pub(super) fn merge(user: Config, folder: Config, source: &Source) -> Merged {
     let Config {
         pass_env,
@@ -87,7 +88,7 @@ pub(super) fn merge(user: Config, folder: Config, source: &Source) -> Merged {
 
 struct Merge<'a> {
     source: &'a Source,
-    /// The servers that the folder declares and that are taken.
+    /// The servers that the folder declares and that were accepted.
     own: BTreeSet<String>,
     merged: Merged,
 }
@@ -95,6 +96,15 @@ struct Merge<'a> {
 fn root() -> Place {
     Place::default()
 }
+
+const MAX_SERVERS: u32 = 16;
+const WAITING_QUESTIONS: u32 = 256;
+const WAITING_MS: u32 = 120_000;
+const WAITING_CALLS: u32 = 1024;
+const CONCURRENCY: u32 = 1024;
+
+// The patience that holds where the user's file sets none, in seconds.
+const PATIENCE_SECS: u64 = 300;
 
 impl Merge<'_> {
     fn says(&self, section: &str, key: &str) -> bool {
@@ -109,7 +119,7 @@ impl Merge<'_> {
         self.merged.ignored.push((place, reason));
     }
 
-    /// Passes over keys that are the user's alone.
+    /// Ignores keys that only the user may set.
     fn users_only(&mut self, section: &str, keys: &[&str]) {
         for key in keys {
             if self.says(section, key) {
@@ -118,13 +128,13 @@ impl Merge<'_> {
         }
     }
 
-    /// Notes what became of a key that is said: whether it holds now.
+    /// Notes whether a key that is set is used.
     fn note(&mut self, section: &str, key: &str, holds: bool) {
         let place = root().key(section).key(key);
         if holds { self.apply(place) } else { self.ignore(place, Reason::Looser) }
     }
 
-    /// Takes a switch that tightens when it is on.
+    /// Merges a switch that tightens when it is on.
     fn switched_on(&mut self, section: &str, key: &str, wanted: bool, own: fn(&mut Config) -> &mut bool) {
         if self.says(section, key) {
             let own = own(&mut self.merged.config);
@@ -134,7 +144,7 @@ impl Merge<'_> {
         }
     }
 
-    /// Takes the lesser of two numbers, of which one that is left out is `unsaid`, or endless.
+    /// Merges two numbers to the lesser one; a missing number counts as `unsaid`, or as endless.
     fn least<T: Ord + Copy>(
         &mut self,
         section: &str,
@@ -152,7 +162,7 @@ impl Merge<'_> {
         self.note(section, key, holds);
     }
 
-    /// Takes the stricter of two words, of which `rank` is the higher the stricter one is.
+    /// Merges two words to the stricter one; `rank` is higher for stricter words.
     fn strictest<T: Copy + PartialEq>(
         &mut self,
         section: &str,
@@ -222,7 +232,7 @@ impl Merge<'_> {
     }
 
     fn permissions(&mut self, folder: PermissionSettings) {
-        // How long questions and denials stay is the user's, whose kernel keeps them.
+        // The kernel of the user keeps questions and denials, so that their times are the user's.
         let PermissionSettings {
             policy,
             grants,
@@ -299,7 +309,7 @@ impl Merge<'_> {
         });
     }
 
-    /// Takes roots that lie within the user's, or, where the user names none, within the folder.
+    /// Merges roots: those of the folder count within the user's, or, where the user names none, within the folder.
     fn roots(&mut self, wanted: &[String]) {
         let folder = self.source.file().parent().unwrap_or_else(|| Path::new("."));
         let real = |root: &String| fs::canonicalize(folder.join(root)).ok();
@@ -365,7 +375,7 @@ impl Merge<'_> {
     }
 }
 
-/// How strict a policy of permissions is beside the others.
+/// Returns the strictness of a permission policy, higher for stricter ones.
 const fn strictness(policy: ApprovalPolicy) -> u8 {
     match policy {
         ApprovalPolicy::AutoApprove => 0,
@@ -374,11 +384,3 @@ const fn strictness(policy: ApprovalPolicy) -> u8 {
         ApprovalPolicy::ConfigOnly => 3,
     }
 }
-
-// What holds where the user's file leaves these out.
-const PATIENCE_SECS: u64 = 300;
-const CONCURRENCY: u32 = 1024;
-const WAITING_CALLS: u32 = 1024;
-const WAITING_MS: u32 = 120_000;
-const WAITING_QUESTIONS: u32 = 256;
-const MAX_SERVERS: u32 = 16;

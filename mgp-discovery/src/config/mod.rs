@@ -1,4 +1,4 @@
-//! `mgp.toml`: what it may say, where it lies, and how it is read.
+//! The configuration file `mgp.toml`: its contents, its locations, and how it is read.
 //!
 //! ```
 //! use mgp_discovery::config::{Config, Endpoint};
@@ -19,13 +19,12 @@
 //! ```
 //!
 //! A [`Config`] keeps references to variables as they are written, so that showing it shows no secret;
-//! [`ServerConfig::expanded`](model::ServerConfig::expanded) resolves them for who starts a server.
+//! [`ServerConfig::expanded`](model::ServerConfig::expanded) resolves them when a server is started.
 
 mod changes;
 mod edit;
 mod effective;
 mod endpoint;
-mod environment;
 mod folder_keys;
 mod load;
 mod locations;
@@ -51,7 +50,6 @@ pub use self::effective::BadAddress;
 pub use self::endpoint::{
     Endpoint, EndpointError, ExpandedServer, SecretReference, ServerFault, UndefinedVariable,
 };
-pub use self::environment::{Environment, ProcessEnvironment};
 pub use self::load::{FolderKeys, Loaded};
 pub use self::locations::Locations;
 pub use self::model::Config;
@@ -59,6 +57,6 @@ pub use self::nearest::nearest;
 pub use self::problem::{ConfigError, Problem, Severity};
 pub use self::reference::reference;
 pub use self::shape::schema;
-pub use self::template::{BadReference, Secret, literal};
+pub use self::template::{BadReference, Environment, ProcessEnvironment, Secret, literal};
 pub(crate) use self::template::{refers_to_secret, unspelled};
 pub use self::trust::{FolderFile, FolderTrust, TrustedFile, TrustedFolders, UntrustedFile};

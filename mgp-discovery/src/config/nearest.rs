@@ -1,6 +1,10 @@
+//! The known word that a misspelled one most likely stands for.
+
+const LONGEST: usize = 64;
+
 /// Returns the word among `known` that was most likely meant by `written`.
 pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // Nobody mistypes a word this long by a letter or two, and the distance takes the product of both lengths.
+    // A word this long is not mistyped by a letter or two, and the distance takes the product of both lengths.
     if written.is_empty() || written.len() > LONGEST {
         return None;
     }
@@ -14,9 +18,7 @@ pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> O
         .map(|(_, word)| word)
 }
 
-const LONGEST: usize = 64;
-
-/// How many letters are to be added, removed, replaced or swapped with their neighbour.
+/// Returns the number of letters to add, remove, replace or swap with their neighbour.
 fn distance(from: &str, to: &str) -> usize {
     let from: Vec<char> = from.chars().collect();
     let to: Vec<char> = to.chars().collect();

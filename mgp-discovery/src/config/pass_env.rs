@@ -1,11 +1,11 @@
-//! Which variables of the kernel's environment the servers of the configuration are given without naming them.
+//! The variables of the kernel's environment that configured servers receive.
 
 use mgp_types::mgp::Glob;
 
 use super::model::Config;
 
-/// Proxies and certificates: what a program of a network with either needs before it can reach anything. A runtime that reads a
-/// variable of its own for that is added here.
+/// The variables for proxies and certificates, which a program in a network with either needs to reach any host. The
+/// variables that single runtimes read for this purpose are listed too.
 const DEFAULTS: &[&str] = &[
     "HTTP_PROXY",
     "http_proxy",
@@ -45,8 +45,8 @@ const DEFAULTS: &[&str] = &[
 impl Config {
     /// Returns whether the servers of the configuration are given this variable of the kernel's environment.
     ///
-    /// The kernel's own variables, one of which proves who operates it, are given to nobody. A `!` in front of a pattern goes
-    /// before every pattern without one.
+    /// The kernel's own variables, one of which proves who operates it, are given to no server. A pattern with `!` in
+    /// front takes precedence over every pattern without one.
     pub fn passes_variable(&self, name: &str) -> bool {
         let names = |pattern: &str| Glob::new(pattern).matches(name);
         let withheld = self.pass_env.iter().filter_map(|pattern| pattern.strip_prefix('!'));

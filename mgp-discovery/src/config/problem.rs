@@ -1,3 +1,5 @@
+//! Errors and warnings about configuration files, with the lines they quote.
+
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -32,7 +34,7 @@ pub struct Problem {
     quoted: Option<Quoted>,
 }
 
-/// Whether a file is refused.
+/// The weight of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a file is used, or it is not")]
 pub enum Severity {
@@ -128,6 +130,8 @@ impl fmt::Display for Problem {
     }
 }
 
+const MOST_PROBLEMS: usize = 50;
+
 impl ConfigError {
     /// Returns the error of these problems, of which there is at least one.
     pub(super) fn new(mut problems: Vec<Problem>) -> Self {
@@ -159,27 +163,28 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// Whether there are as many of a severity as somebody would read. To find the line of each in a file that has a mistake
-/// in every line would take the square of its length.
+/// Returns whether there are as many problems of a severity as a person would read. Finding the line of each in a file
+/// with a mistake in every line would take the square of its length.
 pub(super) fn enough(problems: &[Problem], severity: Severity) -> bool {
     problems.iter().filter(|problem| problem.severity == severity).count() >= MOST_PROBLEMS
 }
 
-const MOST_PROBLEMS: usize = 50;
 const LONGEST_QUOTE: usize = 160;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Quoted {
     line: String,
-    /// Is set where the line begins before the quoted part.
+    /// Set where the line begins before the quoted part.
     is_cut: bool,
     before: usize,
     width: usize,
 }
 
+const VEIL: char = '·';
+
 impl Quoted {
-    /// Hides the letters and digits of all values but the characters `meant`: what a line looks like says where a
-    /// mistake is, and what its values say is nobody's business.
+    /// Hides the letters and digits of all values but the characters `meant`: the form of a line shows where a mistake
+    /// is, and its values may be secret.
     fn veil(&mut self, meant: std::ops::Range<usize>) {
         let key = if self.is_cut { 0 } else { key_length(&self.line) };
         let veiled = |(at, character): (usize, char)| {
@@ -190,6 +195,9 @@ impl Quoted {
     }
 }
 
+/// The length of the longest key, in characters. A longer one is no key but, for example, a line of a certificate.
+const LONGEST_KEY: usize = 48;
+
 /// Returns the number of characters of a line that are its key, or a header.
 fn key_length(line: &str) -> usize {
     let is_name = |text: &str| {
@@ -199,17 +207,13 @@ fn key_length(line: &str) -> usize {
     };
     let (start, end) = line.split_once('=').unwrap_or((line, ""));
     if end.starts_with('=') {
-        // The end of something that was encoded.
+        // The text is the end of an encoded value.
         return 0;
     }
     let header = start.trim().trim_start_matches('[').trim_end_matches(']');
     let is_header = start.trim_start().starts_with('[') && end.is_empty() && is_name(header);
     if is_header || (is_name(start) && !end.is_empty()) { start.chars().count() } else { 0 }
 }
-
-const VEIL: char = '·';
-/// A longer one is no key but, say, a line of a certificate.
-const LONGEST_KEY: usize = 48;
 
 /// Returns the position of the bytes `span`, and the line in which they begin. A span outside the text counts as its
 /// end.
@@ -222,7 +226,7 @@ fn locate(text: &str, span: std::ops::Range<usize>) -> (Position, Quoted) {
     let width = text[start..end.min(line_end).max(start)].trim_end().chars().count().max(1);
     let line = text[..start].matches('\n').count() + 1;
 
-    // Of a very long line the part that is meant is quoted.
+    // Of a very long line the relevant part is quoted.
     let skipped = if column < LONGEST_QUOTE { 0 } else { column - LONGEST_QUOTE / 2 };
     let shown: String =
         text[line_start..line_end].chars().skip(skipped).take(LONGEST_QUOTE).map(printable).collect();
@@ -291,7 +295,7 @@ mod tests {
         let shown = quoted(inline, "\"studio\"");
         assert_eq!(shown, "servers = [{ ·· = \"·\", ··· = { · = \"······\" }, ········· = \"studio\" }]");
         assert_eq!(quoted("[servers.env]", "env"), "[servers.env]");
-        // A line within a list or a text.
+        // The line is part of a list or a text.
         assert_eq!(quoted("  \"--key\", \"s3cret\", \"-v\",", "\"-v\""), "  \"--···\", \"······\", \"-v\",");
         assert_eq!(quoted("c2VjcmV0==", "=="), "········==");
         let long = format!("cert = \"{}c2VjcmV0=\" x", "y".repeat(200));

@@ -1,9 +1,16 @@
+//! The reference page `docs/configuration.md`, made from the types.
+
 use std::fmt::Write;
 
 use super::folder_keys::FOLDER_KEYS;
 use super::shape::{self, KeyShape, Shape, Word};
 
-/// The reference page of `mgp.toml`, in Markdown: all that the types say of it.
+const INTRODUCTION: &str = include_str!("introduction.md");
+
+/// An example file with most of the keys.
+const EXAMPLE: &str = include_str!("example.toml");
+
+/// Returns the reference page of `mgp.toml`, in Markdown, made from the documentation of the types.
 pub fn reference() -> String {
     let rows: Vec<String> = FOLDER_KEYS.iter().map(|(key, rule)| format!("| `{key}` | {rule} |")).collect();
     let mut page =
@@ -20,11 +27,6 @@ pub fn reference() -> String {
     page
 }
 
-/// A file that says most of what can be said.
-const EXAMPLE: &str = include_str!("example.toml");
-
-const INTRODUCTION: &str = include_str!("introduction.md");
-
 fn section(page: &mut String, key: &KeyShape, above: &str, level: usize) {
     let path = if above.is_empty() { key.name.clone() } else { format!("{above}.{}", key.name) };
     let (header, path, table) = match &key.shape {
@@ -39,7 +41,7 @@ fn section(page: &mut String, key: &KeyShape, above: &str, level: usize) {
         },
         _ => return,
     };
-    // Writing to a string does not fail.
+    // Writing to a `String` does not fail.
     let _ = write!(page, "\n{} `{header}`\n\n{}\n\n", "#".repeat(level), key.doc);
     keys(page, &table.keys);
     for key in &table.keys {

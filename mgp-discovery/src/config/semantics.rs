@@ -1,4 +1,4 @@
-//! Checks of values against each other and against what they stand for, after the [shape](super::shape_check) of the file.
+//! Checks of values against each other and against their meaning, after the [shape](super::shape_check) of the file.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;

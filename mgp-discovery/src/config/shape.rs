@@ -1,5 +1,5 @@
-//! What may stand in the file, as the checks and the reference page need it: made from the JSON Schema that `schemars`
-//! makes from the types, so that there is one definition of all three.
+//! The shape of the file, for the checks and the reference page: derived from the JSON Schema that `schemars` makes
+//! from the types, so that there is one definition of all three.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::model::Config;
 
-/// What a value may be.
+/// The kind of a value.
 #[derive(Debug, Clone)]
 pub(super) enum Shape {
     /// A table with keys that are known.
@@ -15,7 +15,7 @@ pub(super) enum Shape {
     /// A table with any keys.
     Map(Box<Self>),
     List(Box<Self>),
-    /// One of some words; with `open` others are possible, too.
+    /// A word of a list; with `open`, other words are allowed too.
     Words {
         words: Vec<Word>,
         open: bool,
@@ -32,7 +32,7 @@ pub(super) enum Shape {
 #[derive(Debug, Clone)]
 pub(super) struct TableShape {
     pub keys: Vec<KeyShape>,
-    /// Whether a key that is not known is an error, and not only a warning.
+    /// Set if an unknown key is an error, and not only a warning.
     pub closed: bool,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct KeyShape {
     pub doc: String,
     pub shape: Shape,
     pub required: bool,
-    /// What holds if it is left out, as TOML, where that is not said in `doc`.
+    /// The default as TOML, where `doc` does not name it.
     pub default: Option<String>,
 }
 
@@ -52,14 +52,16 @@ pub(super) struct Word {
     pub doc: String,
 }
 
-/// The JSON Schema of the file, for editors.
+static SCHEMA: LazyLock<schemars::Schema> = LazyLock::new(|| schemars::schema_for!(Config));
+
+/// Returns the JSON Schema of the file, for editors.
 pub fn schema() -> String {
     let mut text = serde_json::to_string_pretty(SCHEMA.as_value()).unwrap_or_default();
     text.push('\n');
     text
 }
 
-/// The shape of the whole file.
+/// Returns the shape of the whole file.
 pub(super) fn root() -> &'static TableShape {
     static ROOT: LazyLock<TableShape> = LazyLock::new(|| {
         let Some(root) = SCHEMA.as_value().as_object() else { return TableShape::empty() };
@@ -70,8 +72,6 @@ pub(super) fn root() -> &'static TableShape {
     });
     &ROOT
 }
-
-static SCHEMA: LazyLock<schemars::Schema> = LazyLock::new(|| schemars::schema_for!(Config));
 
 impl TableShape {
     const fn empty() -> Self {
@@ -115,7 +115,8 @@ impl Reader<'_> {
         }
     }
 
-    /// The schema of something optional has `null` beside it, which TOML does not know.
+    /// Returns the shape of one of several schemas. The schema of an optional value has `null` beside it, which TOML
+    /// does not know.
     fn either(&self, schemas: &[Value]) -> Shape {
         let mut shapes =
             schemas.iter().filter(|schema| type_of(schema) != Some("null")).map(|it| self.shape(it));
@@ -162,7 +163,7 @@ fn words(schema: &Value) -> Option<Vec<Word>> {
     Some(all)
 }
 
-/// The type, without the `null` of something optional.
+/// Returns the type, without the `null` of an optional value.
 fn type_of(schema: &Value) -> Option<&str> {
     match schema.get("type")? {
         Value::String(name) => Some(name),
@@ -185,7 +186,7 @@ fn description(schema: &Value) -> String {
     schema.get("description").and_then(Value::as_str).unwrap_or_default().replace('\n', " ")
 }
 
-/// A default that tells something: what is empty, off or nothing goes without saying.
+/// Returns a default that is worth telling; empty, off and zero are not.
 fn said(default: &Value) -> Option<String> {
     match default {
         Value::Bool(flag) => Some(flag.to_string()),
@@ -195,7 +196,7 @@ fn said(default: &Value) -> Option<String> {
     }
 }
 
-/// Where a key belongs that stands in the wrong section, if there is one such place only.
+/// Returns the section of a key that stands in the wrong one, if there is only one such section.
 pub(super) fn section_of(name: &str) -> Option<String> {
     let mut found = Vec::new();
     for section in &root().keys {

@@ -1,5 +1,5 @@
-//! Checks a document against the [`Shape`] of the file. The check finds all problems at once, each with its place, where
-//! reading into the types would stop at the first.
+//! Checks of a document against the [`Shape`] of the file. The check finds all problems at once, each with its
+//! position; reading into the types would stop at the first.
 
 use toml_edit::Value;
 
@@ -86,7 +86,7 @@ impl Walk<'_> {
         let known = shape.keys.iter().map(|key| key.name.as_str());
         self.problems.push(match (nearest(name, known), shape::section_of(name)) {
             (Some(meant), _) => problem.instead(format!("did you mean `{meant}`?")),
-            // A key that follows `[servers.env]` belongs to that table, wherever it was meant to go.
+            // A key that follows `[servers.env]` belongs to that table, wherever the author wanted it.
             (None, Some(section)) => problem.instead(format!("`{name}` belongs in {section}")),
             (None, None) => problem,
         });

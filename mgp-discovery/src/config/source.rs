@@ -1,3 +1,5 @@
+//! Parsed TOML files, with the positions of their values.
+
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -5,13 +7,13 @@ use toml_edit::{Document, Item, Key, Table, TableLike, Value};
 
 use super::problem::{ConfigError, Problem, Severity};
 
-/// A file that is TOML, with what is needed to say where something stands in it.
+/// A TOML file, with the positions of its values.
 pub(super) struct Source {
     file: PathBuf,
     document: Document<String>,
 }
 
-/// The way to a value, from the outside in.
+/// The path to a value, from the outside in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Place(Vec<Step>);
 
@@ -21,7 +23,7 @@ enum Step {
     Index(usize),
 }
 
-/// A value of a document, in whichever of its forms.
+/// A value of a document, in any of its forms.
 #[derive(Clone, Copy)]
 pub(super) enum Node<'a> {
     Item(&'a Item),
@@ -36,7 +38,7 @@ impl Source {
             Err(error) => {
                 let span = error.span().unwrap_or(text.len()..text.len());
                 let what = error.message().trim_end().replace('\n', "; ");
-                // What it is that cannot be read, and where it begins, nobody knows.
+                // The begin and the kind of the unreadable value are unknown, so that the line is veiled.
                 Err(Problem::at(Severity::Error, file, text, span, what).veiled().into())
             }
         }
@@ -50,13 +52,13 @@ impl Source {
         &self.file
     }
 
-    /// A problem of a value, or of what holds it where there is no such value.
+    /// Returns a problem of a value, or of its parent where there is no such value.
     pub(super) fn value(&self, severity: Severity, place: &Place, what: impl Into<String>) -> Problem {
         let (_, value) = self.spans(place);
         self.problem(severity, place, value, what)
     }
 
-    /// A problem of a key.
+    /// Returns a problem of a key.
     pub(super) fn key(&self, severity: Severity, place: &Place, what: impl Into<String>) -> Problem {
         let (key, value) = self.spans(place);
         self.problem(severity, place, key.unwrap_or(value), what)
@@ -89,7 +91,7 @@ impl Source {
             };
             let Some(next) = next else { break };
             node = next;
-            // A table that only its dotted keys or the headers below it speak of has no place of its own.
+            // A table that only appears in dotted keys or the headers below it has no position of its own.
             if let Some(span) = node.span().or_else(|| key.clone()) {
                 value = span;
             }
@@ -107,8 +109,8 @@ impl Place {
         self.then(Step::Index(index))
     }
 
-    /// What stands at `path` within this, as faults name it: `args[1]`, `env.NAME`. Names with a dot lead no further than
-    /// to what holds them, which is near enough to be shown.
+    /// Returns the place at `path` within this one, as faults name it: `args[1]`, `env.NAME`. Names with a dot lead to
+    /// their parent, which is near enough to be shown.
     pub(super) fn path(&self, path: &str) -> Self {
         let (path, index) = match path.strip_suffix(']').and_then(|path| path.rsplit_once('[')) {
             Some((list, index)) => (list, index.parse().ok()),
@@ -121,7 +123,7 @@ impl Place {
         }
     }
 
-    /// Whether it is, or is in, something that often holds secrets.
+    /// Returns whether the place often holds secrets, or is within one that does.
     pub(super) fn is_confidential(&self) -> bool {
         let names = ["env", "headers", "otlp_headers", "args", "url", "otlp", "embedder"];
         self.0.iter().any(|step| matches!(step, Step::Key(name) if names.contains(&name.as_str())))
@@ -158,7 +160,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// How many elements a list has; `None` if it is none.
+    /// Returns the number of elements of a list; `None` for other values.
     pub(super) fn len(self) -> Option<usize> {
         match self {
             Self::Item(Item::ArrayOfTables(tables)) => Some(tables.len()),

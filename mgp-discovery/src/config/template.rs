@@ -1,13 +1,14 @@
+//! Texts with references to variables and secrets.
+
 use std::fmt;
 
-use super::environment::Environment;
-use crate::secrets::{SecretName, SecretStoreError};
+use crate::secrets::{SecretName, SecretStore as _, SecretStoreError, user_store};
 
-/// A text that may refer to variables and secrets: `${NAME}`, `${env:NAME}`, `${NAME:-otherwise}`, which holds if the
-/// variable is not set or empty, and `${secret:NAME}`.
+/// A text that may refer to variables and secrets: `${NAME}`, `${env:NAME}`, `${NAME:-otherwise}` with a default for a
+/// variable that is not set or empty, and `${secret:NAME}`.
 ///
-/// Any other text stands for itself, `$HOME` and `pa$$word` too. Right before a brace, two dollars are one that begins no
-/// reference: `$${NAME}` is the text `${NAME}`.
+/// Any other text stands for itself, `$HOME` and `pa$$word` too. Right before a brace, two dollars stand for one that
+/// begins no reference: `$${NAME}` is the text `${NAME}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Template<'a>(Vec<Part<'a>>);
 
@@ -18,7 +19,7 @@ enum Part<'a> {
     Secret { name: &'a str },
 }
 
-/// Why a text has no value.
+/// The reason why a text has no value.
 #[derive(Debug)]
 pub(super) enum Unresolved<'a> {
     /// The variable is not set.
@@ -38,7 +39,8 @@ pub(super) enum Unresolved<'a> {
 #[non_exhaustive]
 pub struct BadReference;
 
-/// A value in which references have been resolved. It may be a secret, so that it is only shown to who asks for it.
+/// A value in which references have been resolved. The value may be a secret, so that only [`expose`](Self::expose)
+/// shows it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Box<str>);
 
@@ -49,7 +51,7 @@ impl<'a> Template<'a> {
         while let Some(brace) = rest.find("${") {
             let dollars = rest[..=brace].bytes().rev().take_while(|byte| *byte == b'$').count();
             let before = brace + 1 - dollars;
-            // Each two dollars are one.
+            // Two dollars stand for one.
             parts.push(Part::Text(&rest[..before + dollars / 2]));
             rest = &rest[brace + 1..];
             if dollars % 2 == 0 {
@@ -65,7 +67,7 @@ impl<'a> Template<'a> {
         Ok(Self(parts))
     }
 
-    /// Returns the text with the values that it refers to.
+    /// Returns the text with its references resolved.
     pub(super) fn resolve(&self, environment: &dyn Environment) -> Result<Secret, Unresolved<'a>> {
         let mut text = String::new();
         for part in &self.0 {
@@ -89,12 +91,12 @@ impl<'a> Template<'a> {
         Ok(Secret(text.into()))
     }
 
-    /// Whether it refers to nothing.
+    /// Returns whether the text has no references.
     pub(super) fn is_literal(&self) -> bool {
         self.0.iter().all(|part| matches!(part, Part::Text(_)))
     }
 
-    /// Returns the names of the secrets that it refers to.
+    /// Returns the names of the secrets in the text.
     pub(super) fn secrets(&self) -> impl Iterator<Item = &'a str> {
         self.0.iter().filter_map(|part| match part {
             Part::Secret { name } => Some(*name),
@@ -110,7 +112,7 @@ impl From<String> for Secret {
 }
 
 impl Secret {
-    /// The value.
+    /// Returns the value.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -127,7 +129,7 @@ pub(crate) fn refers_to_secret(text: &str) -> bool {
     Template::parse(text).is_ok_and(|template| template.secrets().next().is_some())
 }
 
-/// Spells a text that came from elsewhere so that it refers to no variable.
+/// Returns a spelling of a foreign text in which it refers to no variable.
 pub fn literal(text: &str) -> String {
     let mut spelled = String::with_capacity(text.len());
     let mut rest = text;
@@ -141,7 +143,7 @@ pub fn literal(text: &str) -> String {
     spelled
 }
 
-/// Returns what a text that refers to nothing stands for, the reverse of [`literal`]; any other text as it is.
+/// Returns the value of a text without references, the reverse of [`literal`]; any other text unchanged.
 pub(crate) fn unspelled(text: &str) -> String {
     let Ok(Template(parts)) = Template::parse(text) else { return text.to_owned() };
     let texts = parts.iter().map(|part| match part {
@@ -165,6 +167,43 @@ fn reference(inside: &str) -> Option<Part<'_>> {
     // The brace that would end an inner reference has ended the outer one.
     let nested = otherwise.is_some_and(|text| text.contains("${"));
     (named && !nested).then_some(Part::Variable { name, otherwise })
+}
+
+/// The source of the values of references: the process with its variables and its user's secrets, or a fake in tests.
+pub trait Environment {
+    /// Returns the value of a variable, if it is set.
+    fn variable(&self, name: &str) -> Option<String>;
+
+    /// Returns the secret of this name, if the user has one.
+    ///
+    /// # Errors
+    /// The user's secrets cannot be read.
+    fn secret(&self, _name: &str) -> Result<Option<Secret>, SecretStoreError> {
+        Ok(None)
+    }
+}
+
+/// The environment of this process, and the secrets of its user. A variable that is not UTF-8 counts as not set.
+#[derive(Debug, Clone, Copy, Default)]
+#[expect(clippy::exhaustive_structs, reason = "there is one environment")]
+pub struct ProcessEnvironment;
+
+impl Environment for ProcessEnvironment {
+    fn variable(&self, name: &str) -> Option<String> {
+        std::env::var(name).ok()
+    }
+
+    fn secret(&self, name: &str) -> Result<Option<Secret>, SecretStoreError> {
+        // A text that is no valid name is the name of no secret.
+        let Ok(name) = name.parse() else { return Ok(None) };
+        user_store(self)?.secret(&name)
+    }
+}
+
+impl<F: Fn(&str) -> Option<String>> Environment for F {
+    fn variable(&self, name: &str) -> Option<String> {
+        self(name)
+    }
 }
 
 #[cfg(test)]

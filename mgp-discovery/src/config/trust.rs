@@ -1,4 +1,4 @@
-//! Which folders' `mgp.toml` the user trusts: each by the folder's path and the digest of the file.
+//! The user's trust in the `mgp.toml` of folders, noted by path and digest.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -9,29 +9,29 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::environment::Environment;
+use super::template::Environment;
 use crate::{NewFile, Readers};
 
-/// The `mgp.toml` of a folder, read once: what is shown, judged and used are the same bytes.
+/// The `mgp.toml` of a folder, read once: the bytes that are shown, judged and used are the same.
 #[derive(Debug, Clone)]
 pub struct FolderFile {
     path: PathBuf,
     bytes: Vec<u8>,
 }
 
-/// Whether the `mgp.toml` of a folder counts.
+/// The user's trust in the `mgp.toml` of a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a file is trusted, or was, or never was")]
 pub enum FolderTrust {
-    /// The user trusts it as it is.
+    /// The user trusts the file as it is.
     Trusted,
-    /// The user trusted it, and it says something else since.
+    /// The user trusted the file, and it has changed since.
     Changed,
-    /// The user never did.
+    /// The user never trusted the file.
     Never,
 }
 
-/// An `mgp.toml` that is there and does not count, because the user does not trust it. It says so.
+/// An `mgp.toml` that exists and is ignored, because the user does not trust it. `Display` tells the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UntrustedFile {
     path: PathBuf,
@@ -42,11 +42,11 @@ pub struct UntrustedFile {
 enum Why {
     Never,
     Changed,
-    /// It cannot be read.
+    /// The file cannot be read.
     Unreadable(String),
 }
 
-/// Where it is noted which folders the user trusts. It lies with the user's state, never in a folder that it is about.
+/// The notes of the folders that the user trusts. The notes lie in the user's state directory, never in such a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustedFolders {
     directory: PathBuf,
@@ -56,20 +56,20 @@ pub struct TrustedFolders {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TrustedFile {
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
-    /// The SHA-256 of what it said.
+    /// The SHA-256 of the file when it was trusted.
     pub sha256: String,
 }
 
 impl FolderFile {
     /// Reads the file at `path`; `None` if there is none.
     ///
-    /// The folder's path is made canonical, and the file itself is not: a link to a file that is trusted elsewhere would
-    /// start that file's programs in this folder.
+    /// The folder's path is made canonical, and the file itself is not: a link to a file that is trusted elsewhere
+    /// would start that file's programs in this folder.
     ///
     /// # Errors
-    /// It cannot be read, is no file, or is longer than a configuration may be.
+    /// The file cannot be read, is not a regular file, or is longer than 4 MiB.
     pub fn read(path: &Path) -> io::Result<Option<Self>> {
         match read_bounded(path) {
             Ok(bytes) => Ok(Some(Self { path: canonical(path)?, bytes })),
@@ -78,7 +78,7 @@ impl FolderFile {
         }
     }
 
-    /// The file at `path` with this text, that was just written there.
+    /// Creates the value for a file at `path` that was just written with this text.
     ///
     /// # Errors
     /// There is no such folder.
@@ -91,24 +91,24 @@ impl FolderFile {
         &self.path
     }
 
-    /// Returns what the file says.
+    /// Returns the bytes of the file.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Returns the SHA-256 of what the file says, in hexadecimal.
+    /// Returns the SHA-256 of the file, in hexadecimal.
     pub fn sha256(&self) -> String {
         hexadecimal(&self.bytes)
     }
 }
 
 impl UntrustedFile {
-    /// That a file cannot be read.
+    /// Returns the notice that a file cannot be read.
     pub(super) fn unreadable(path: &Path, error: &io::Error) -> Self {
         Self { path: path.into(), why: Why::Unreadable(error.to_string()) }
     }
 
-    /// That a file is not trusted; `None` if it is.
+    /// Returns the notice that a file is not trusted; `None` if it is.
     pub(super) fn of(file: &FolderFile, trust: FolderTrust) -> Option<Self> {
         let why = match trust {
             FolderTrust::Trusted => return None,
@@ -123,6 +123,8 @@ impl UntrustedFile {
         &self.path
     }
 }
+
+const ADVICE: &str = "run \"mgp trust\" to look at it and allow it";
 
 impl fmt::Display for UntrustedFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -140,15 +142,13 @@ impl fmt::Display for UntrustedFile {
     }
 }
 
-const ADVICE: &str = "run \"mgp trust\" to look at it and allow it";
-
 impl TrustedFolders {
-    /// Notes that lie in `directory`, which need not be there.
+    /// Creates notes in `directory`, which need not exist.
     pub fn at(directory: impl Into<PathBuf>) -> Self {
         Self { directory: directory.into() }
     }
 
-    /// Notes in `mgp/trusted` in `$XDG_STATE_HOME` or in `~/.local/state`; `None` without a home.
+    /// Creates notes in `mgp/trusted` in `$XDG_STATE_HOME` or in `~/.local/state`; `None` without a home.
     pub fn from_env(environment: &dyn Environment) -> Option<Self> {
         let set = |name| environment.variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let home = || set("HOME").or_else(|| set("USERPROFILE")).map(|home| home.join(".local/state"));
@@ -156,7 +156,7 @@ impl TrustedFolders {
         Some(Self::at(state.join("mgp").join("trusted")))
     }
 
-    /// Returns whether a folder's file counts.
+    /// Returns whether a folder's file is trusted.
     pub fn trust_of(&self, file: &FolderFile) -> FolderTrust {
         match read_note(&self.note_of(&file.path)) {
             Some(note) if note.path == file.path && note.sha256 == file.sha256() => FolderTrust::Trusted,
@@ -168,10 +168,10 @@ impl TrustedFolders {
     /// Notes that a folder's file is trusted as it is.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The note cannot be written.
     pub fn trust(&self, file: &FolderFile) -> io::Result<()> {
         let note = TrustedFile { path: file.path.clone(), sha256: file.sha256() };
-        // A path that is no UTF-8 is an error here, and such a folder stays untrusted.
+        // A path that is not UTF-8 is an error here, and such a folder stays untrusted.
         let text = serde_json::to_string(&note).map_err(io::Error::other)?;
         let mut folders = fs::DirBuilder::new();
         folders.recursive(true);
@@ -213,8 +213,8 @@ impl TrustedFolders {
         Ok(files)
     }
 
-    /// Returns where it is noted whether the file at `path` is trusted: a file of its own, so that two who note something
-    /// at once do not undo each other's.
+    /// Returns the path of the note about the file at `path`: a file of its own, so that two processes that note
+    /// something at once do not undo each other's work.
     pub fn note_of(&self, path: &Path) -> PathBuf {
         self.directory.join(format!("{}.json", hexadecimal(path.as_os_str().as_encoded_bytes())))
     }
@@ -234,15 +234,18 @@ fn canonical(path: &Path) -> io::Result<PathBuf> {
 fn hexadecimal(bytes: &[u8]) -> String {
     use fmt::Write as _;
     Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string does not fail.
+        // Writing to a `String` does not fail.
         let _ = write!(text, "{byte:02x}");
         text
     })
 }
 
+/// The length of a configuration file at most, in bytes. People write shorter files.
+const LONGEST_FILE: u64 = 4 << 20;
+
 /// Reads a file of the length that a configuration may have.
 pub(super) fn read_bounded(file: &Path) -> io::Result<Vec<u8>> {
-    // Opening a pipe would wait for somebody to write into it.
+    // Opening a pipe would wait for a writer.
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("the path is not a regular file"));
     }
@@ -253,9 +256,6 @@ pub(super) fn read_bounded(file: &Path) -> io::Result<Vec<u8>> {
     }
     Ok(bytes)
 }
-
-/// Configuration is written by people, who do not write this much.
-const LONGEST_FILE: u64 = 4 << 20;
 
 #[cfg(test)]
 mod tests {

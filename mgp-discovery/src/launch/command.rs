@@ -1,17 +1,17 @@
-//! Packages as commands.
+//! The commands that start packages.
 
 use super::{
-    Launch, LaunchError,
+    Launch, LaunchError, command_line,
     document::{Argument, ArgumentKind, Named, Package},
     fill::{Filler, authored},
-    permission, show,
+    permission, visible,
 };
 use crate::config::model::ServerConfig;
 
 pub(super) fn launch(package: &Package, filler: &mut Filler<'_>) -> Result<Launch, LaunchError> {
     let registry = Registry::of(package)?;
     if let Some(transport) = package.transport.as_ref().filter(|transport| transport.kind != "stdio") {
-        return Err(LaunchError::NotStdio { transport: show::visible(&transport.kind) });
+        return Err(LaunchError::NotStdio { transport: visible(&transport.kind) });
     }
     let program = program(package, registry)?;
     let runtime = arguments(&package.runtime_arguments, "runtime_argument", filler)?;
@@ -22,7 +22,7 @@ pub(super) fn launch(package: &Package, filler: &mut Filler<'_>) -> Result<Launc
     }
     let mut notes = Vec::new();
     if package.version.is_none() && !registry.is_versioned(&package.identifier) {
-        notes.push("no version is named: whatever is newest is started".to_owned());
+        notes.push("no version is named: the newest version is started".to_owned());
     }
     let permissions = permission::requests(registry == Registry::Oci, &runtime);
     let name = registry.package_name(package, program)?;
@@ -45,7 +45,7 @@ pub(super) fn launch(package: &Package, filler: &mut Filler<'_>) -> Result<Launc
         }
         Registry::Oci => {
             let own = ["run", "-i", "--rm"];
-            // Some documents say that it is to run as well.
+            // Some documents have the word `run` as well.
             let said = usize::from(runtime.first().is_some_and(|word| word == "run"));
             let runtime = runtime.into_iter().skip(said);
             let passed = config.env.keys().flat_map(|name| ["-e".to_owned(), name.clone()]);
@@ -58,7 +58,7 @@ pub(super) fn launch(package: &Package, filler: &mut Filler<'_>) -> Result<Launc
                 .collect()
         }
     };
-    let shown = show::command_line(&config);
+    let shown = command_line(&config);
     Ok(Launch { config, shown, permissions, variables: Vec::new(), notes })
 }
 
@@ -78,12 +78,12 @@ impl Registry {
             "nuget" => Ok(Self::NuGet),
             "oci" | "docker" => Ok(Self::Oci),
             "mcpb" => {
-                let url = show::visible(&package.identifier);
+                let url = visible(&package.identifier);
                 let sha256 = package.file_sha256.as_deref().unwrap_or_default().to_ascii_lowercase();
                 let whole = sha256.len() == 64 && sha256.bytes().all(|byte| byte.is_ascii_hexdigit());
                 Err(if whole { LaunchError::Bundle { url, sha256 } } else { LaunchError::Unverified { url } })
             }
-            other => Err(LaunchError::UnknownRegistry { registry: show::visible(other) }),
+            other => Err(LaunchError::UnknownRegistry { registry: visible(other) }),
         }
     }
 
@@ -96,7 +96,7 @@ impl Registry {
         }
     }
 
-    /// The programs that start its packages, the usual one first.
+    /// Returns the programs that start packages of this registry, the usual one first.
     const fn programs(self) -> &'static [&'static str] {
         match self {
             Self::Npm => &["npx", "bunx"],
@@ -106,14 +106,14 @@ impl Registry {
         }
     }
 
-    /// Whether the name says itself which version is meant.
+    /// Returns whether the name has a version in it.
     fn is_versioned(self, name: &str) -> bool {
         let tagged = self == Self::Oci && name.rsplit('/').next().is_some_and(|last| last.contains(':'));
         // An `@` at the start belongs to the name.
         tagged || name.rfind('@').is_some_and(|at| at > 0)
     }
 
-    /// The package with its version, as the program takes it.
+    /// Returns the package with its version, in the form of the program.
     fn package_name(self, package: &Package, program: &str) -> Result<String, LaunchError> {
         let name = checked("name of a package", &package.identifier, "@/._-:+")?;
         let version = match package.version.as_deref().filter(|version| !version.is_empty()) {
@@ -136,13 +136,13 @@ fn program(package: &Package, registry: Registry) -> Result<&'static str, Launch
     };
     let program = allowed.iter().find(|program| **program == hint);
     program.copied().ok_or_else(|| LaunchError::UnknownProgram {
-        program: show::visible(hint),
+        program: visible(hint),
         registry: registry.name(),
         allowed,
     })
 }
 
-/// The image of a container: `ghcr.io/someone/it:1.0`.
+/// Returns the image of a container: `ghcr.io/someone/it:1.0`.
 fn image(package: &Package, name: &str, version: &str) -> Result<String, LaunchError> {
     let host = package.registry_base_url.as_deref().unwrap_or_default();
     let host = host.trim_start_matches("https://").trim_end_matches('/');
@@ -155,7 +155,7 @@ fn image(package: &Package, name: &str, version: &str) -> Result<String, LaunchE
     Ok(if version.contains(':') { format!("{name}@{version}") } else { format!("{name}:{version}") })
 }
 
-/// Where the program finds the package, if the author says where.
+/// Returns the options for the index of the package, if the author names one.
 fn index(package: &Package, registry: Registry) -> Result<Vec<String>, LaunchError> {
     // Registries are named by their front page, and programs want the index below it.
     let (option, below) = match registry {
@@ -168,18 +168,18 @@ fn index(package: &Package, registry: Registry) -> Result<Vec<String>, LaunchErr
     let Some(url) = url.filter(|url| !url.is_empty()) else { return Ok(Vec::new()) };
     authored("registryBaseUrl", url)?;
     if !url.starts_with("https://") {
-        return Err(LaunchError::Malformed { what: "https address of a registry", text: show::visible(url) });
+        return Err(LaunchError::Malformed { what: "https address of a registry", text: visible(url) });
     }
     let is_page = url.matches('/').count() == 2;
     Ok(vec![option.to_owned(), if is_page { format!("{url}{below}") } else { url.to_owned() }])
 }
 
-/// A word that no program takes for an option, and no shell for anything else.
+/// Returns a word that no program takes for an option, and no shell for syntax.
 fn checked<'a>(what: &'static str, text: &'a str, others: &str) -> Result<&'a str, LaunchError> {
     let fit = text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '@')
         && text.len() <= 512
         && text.chars().all(|c| c.is_ascii_alphanumeric() || others.contains(c));
-    if fit { Ok(text) } else { Err(LaunchError::Malformed { what, text: show::visible(text) }) }
+    if fit { Ok(text) } else { Err(LaunchError::Malformed { what, text: visible(text) }) }
 }
 
 fn environment(
@@ -188,7 +188,7 @@ fn environment(
     filler: &mut Filler<'_>,
 ) -> Result<(), LaunchError> {
     if !crate::clients::variable::is_name(&variable.name) {
-        let text = show::visible(&variable.name);
+        let text = visible(&variable.name);
         return Err(LaunchError::Malformed { what: "name of a variable", text });
     }
     if let Some(value) = filler.one(&variable.name, &variable.input)? {
@@ -196,6 +196,8 @@ fn environment(
     }
     Ok(())
 }
+
+const MAX_ARGUMENTS: usize = 256;
 
 fn arguments(
     arguments: &[Argument],
@@ -222,7 +224,7 @@ fn arguments(
         }
         let asks = input.value.is_none();
         for value in filler.many(asked, input, argument.is_repeated)? {
-            // Whether there is the option at all is the answer.
+            // The answer of a boolean decides whether the option is there at all.
             if asks && input.format.as_deref() == Some("boolean") {
                 words.extend((value == "true").then(|| option.to_owned()));
             } else {
@@ -233,7 +235,7 @@ fn arguments(
     Ok(words)
 }
 
-/// Whether an option stands alone: nothing is said about any value.
+/// Returns whether an option stands alone, without a value.
 fn is_flag(argument: &Argument) -> bool {
     let input = &argument.input;
     input.value.is_none()
@@ -245,5 +247,3 @@ fn is_flag(argument: &Argument) -> bool {
         && !input.is_secret
         && !argument.is_repeated
 }
-
-const MAX_ARGUMENTS: usize = 256;

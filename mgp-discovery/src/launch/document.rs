@@ -1,4 +1,5 @@
-//! `server.json` in its two generations: `registry_type` and its like until 2025-07-09, `registryType` since.
+//! The document `server.json` in its two generations: `registry_type` and similar names until 2025-07-09,
+//! `registryType` since.
 
 use std::collections::BTreeMap;
 
@@ -6,13 +7,13 @@ use serde::{Deserialize, Deserializer, de::Error as _};
 
 use super::LaunchError;
 
-/// What a registry says of a server.
+/// The description of a server by a registry.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[non_exhaustive]
 pub struct ServerJson {
     /// The name, such as `io.github.someone/weather`.
     pub name: String,
-    /// What the server is for.
+    /// The purpose of the server.
     #[serde(default)]
     pub description: Option<String>,
     /// The version.
@@ -26,8 +27,11 @@ pub struct ServerJson {
     pub(super) remotes: Vec<Remote>,
 }
 
+const MAX_CHOICES: usize = 64;
+const MAX_BYTES: usize = 1 << 20;
+
 impl ServerJson {
-    /// Reads a document, as a file or as the registry's answer about one server.
+    /// Reads a document: a file, or the registry's answer about one server.
     pub fn parse(text: &str) -> Result<Self, LaunchError> {
         if text.len() > MAX_BYTES {
             return Err(LaunchError::TooLarge { what: "bytes", limit: MAX_BYTES });
@@ -53,13 +57,13 @@ impl ServerJson {
     }
 }
 
-/// What is wrong, without the place that is told beside it.
+/// Returns the text of an error, without the position that is shown beside it.
 fn what(why: &serde_json::Error) -> String {
     let text = why.to_string();
     text.rfind(" at line ").map_or(text.as_str(), |at| &text[..at]).to_owned()
 }
 
-/// Tells a file from the answer of a registry.
+/// The members that tell a file from the answer of a registry.
 #[derive(Deserialize)]
 struct Probe {
     #[serde(default)]
@@ -174,12 +178,12 @@ pub(super) struct Input {
     pub(super) variables: BTreeMap<String, Self>,
 }
 
-/// Registries write `null` for what they do not know.
+/// Reads `null` as the default: registries write it for unknown values.
 fn nullable<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(from: D) -> Result<T, D::Error> {
     Option::<T>::deserialize(from).map(Option::unwrap_or_default)
 }
 
-/// Publishers write `8080` and `true` where texts are asked for.
+/// Reads a number or boolean as text: publishers write `8080` and `true` where texts are asked for.
 fn scalar<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
     use serde_json::Value;
     match Option::<Value>::deserialize(from)? {
@@ -189,6 +193,3 @@ fn scalar<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error
         Some(_) => Err(D::Error::custom("expected a text")),
     }
 }
-
-const MAX_BYTES: usize = 1 << 20;
-const MAX_CHOICES: usize = 64;

@@ -1,6 +1,8 @@
+//! Errors of making a start command.
+
 use super::{Choice, Needed};
 
-/// A server cannot be started as it is described.
+/// The reason why a server cannot be started as it is described.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LaunchError {
@@ -11,62 +13,64 @@ pub enum LaunchError {
         line: usize,
         /// The column, from 1.
         column: usize,
-        /// What is wrong.
+        /// The error in the document.
         what: String,
     },
     /// The document is too large.
-    #[error("the document has more {what} than the {limit} that are read")]
+    #[error("the document has more than {limit} {what}")]
     TooLarge {
-        /// What there is too much of.
+        /// The kind of the items that are too many.
         what: &'static str,
-        /// How much is read.
+        /// The number of items that are read at most.
         limit: usize,
     },
     /// The document has no such package or remote.
     #[error("there is no {choice:?} in the document")]
     NoSuchChoice {
-        /// What was asked for.
+        /// The way that was asked for.
         choice: Choice,
     },
-    /// The kind of package is not known.
-    #[error("packages from `{registry}` are not known: it is one of npm, pypi, nuget, oci, mcpb")]
+    /// The kind of package is unknown.
+    #[error(
+        "packages from `{registry}` are not supported: the registry is one of npm, pypi, nuget, oci, mcpb"
+    )]
     UnknownRegistry {
-        /// What the document says.
+        /// The kind in the document.
         registry: String,
     },
     /// The document asks for a program that does not start such packages.
-    #[error("`{program}` is not used for packages from {registry}: it is one of {}", allowed.join(", "))]
+    #[error("`{program}` is not used for packages from {registry}: use one of {}", allowed.join(", "))]
     UnknownProgram {
-        /// What the document says.
+        /// The program in the document.
         program: String,
-        /// Where the package is from.
+        /// The registry of the package.
         registry: &'static str,
-        /// What may be used.
+        /// The programs that are allowed.
         allowed: &'static [&'static str],
     },
-    /// A name or version has characters that none has.
+    /// A name or version has invalid characters.
     #[error("`{text}` is no {what}")]
     Malformed {
-        /// What it should be.
+        /// The kind of the text.
         what: &'static str,
-        /// What the document says, with what cannot be seen as escapes.
+        /// The text in the document, with invisible characters as escapes.
         text: String,
     },
-    /// The document refers to the environment of the kernel, which is none of its business.
+    /// The document refers to the environment of the kernel, which is not allowed.
     #[error(
         "{place} refers to the environment by `${{…}}`: a document may only have `{{name}}` and `variables`"
     )]
     Reference {
-        /// Where.
+        /// The place of the reference.
         place: String,
     },
-    /// A bundle cannot be checked.
+    /// A bundle has no digest to check.
     #[error(
         "the bundle {url} comes without `fileSha256`, so nobody can tell whether it is the right one: ask its \
          publisher to add it, or take another package"
     )]
     Unverified {
-        /// Where the bundle is.
+        /// The URL of the bundle.
         url: String,
     },
     /// A bundle has to be unpacked first.
@@ -75,29 +79,29 @@ pub enum LaunchError {
          names"
     )]
     Bundle {
-        /// Where the bundle is.
+        /// The URL of the bundle.
         url: String,
-        /// What it has to be.
+        /// The SHA-256 that the bundle must have.
         sha256: String,
     },
     /// The package is a server over HTTP.
-    #[error("the package is reached by {transport} once it runs: start it yourself and add its url")]
+    #[error("the package is reached by {transport} once it runs: start the server yourself and add its url")]
     NotStdio {
-        /// How it is reached.
+        /// The transport of the package.
         transport: String,
     },
-    /// Something has to be filled in.
+    /// Values have to be filled in.
     #[error("still needed: {}", needed.iter().map(|needed| needed.name.as_str()).collect::<Vec<_>>().join(", "))]
     Missing {
-        /// What.
+        /// The values that are missing.
         needed: Vec<Needed>,
     },
-    /// An answer is not one that may be given.
+    /// An answer is not valid.
     #[error("`{name}`: {why}")]
     BadAnswer {
-        /// What was answered.
+        /// The name of the value.
         name: String,
-        /// What is wrong, and what to answer instead.
+        /// The error, and what to answer instead.
         why: String,
     },
 }

@@ -1,11 +1,11 @@
-//! Putting answers where a document leaves something open.
+//! The values of a document that a person fills in.
 
 use std::collections::BTreeMap;
 
-use super::{Answers, Input, LaunchError, Needed, show};
+use super::{Answers, Input, LaunchError, Needed, visible};
 use crate::clients::variable::{self, Unique};
 
-/// Fills in what is open, and remembers what was.
+/// Fills in open values, and remembers which ones were open.
 pub(super) struct Filler<'a> {
     id: String,
     answers: &'a Answers,
@@ -15,6 +15,8 @@ pub(super) struct Filler<'a> {
     variables: Vec<String>,
     wrong: Option<LaunchError>,
 }
+
+const MAX_NEEDED: usize = 256;
 
 impl<'a> Filler<'a> {
     pub(super) fn new(id: &str, answers: &'a Answers) -> Self {
@@ -29,7 +31,7 @@ impl<'a> Filler<'a> {
         }
     }
 
-    /// Whether something is still to be answered.
+    /// Returns whether a value is still missing.
     pub(super) fn is_missing(&self) -> bool {
         !self.missing.is_empty()
     }
@@ -38,7 +40,7 @@ impl<'a> Filler<'a> {
         self.needed
     }
 
-    /// The variables that have to be set, if everything is answered.
+    /// Returns the variables that have to be set, if all values are answered.
     pub(super) fn finish(self) -> Result<Vec<String>, LaunchError> {
         if let Some(wrong) = self.wrong {
             return Err(wrong);
@@ -49,18 +51,18 @@ impl<'a> Filler<'a> {
         let unknown = |name: &&String| !self.needed.iter().any(|needed| needed.name == **name);
         if let Some(name) = self.answers.0.keys().find(unknown) {
             let known: Vec<&str> = self.needed.iter().map(|needed| needed.name.as_str()).collect();
-            let why = format!("nothing is called so; what can be answered is: {}", known.join(", "));
+            let why = format!("there is no value of this name; the names are: {}", known.join(", "));
             return Err(LaunchError::BadAnswer { name: name.clone(), why });
         }
         Ok(self.variables)
     }
 
-    /// The value of an input; nothing if it may be left out, and is.
+    /// Returns the value of an input; `None` if it is optional and has no answer.
     pub(super) fn one(&mut self, name: &str, input: &Input) -> Result<Option<String>, LaunchError> {
         Ok(self.many(name, input, false)?.into_iter().next())
     }
 
-    /// The values of an input that may be repeated.
+    /// Returns the values of an input that may be repeated.
     pub(super) fn many(
         &mut self,
         name: &str,
@@ -70,14 +72,14 @@ impl<'a> Filler<'a> {
         match &input.value {
             Some(value) if !input.is_secret || !input.variables.is_empty() => {
                 let (text, whole) = self.fill_in(name, value, &input.variables)?;
-                // `Bearer ` alone is worse than nothing.
+                // A lone `Bearer ` is worse than no header.
                 Ok(if whole || input.is_required { vec![text] } else { Vec::new() })
             }
             _ => self.ask(name, input, repeated),
         }
     }
 
-    /// A text of the document with its `{name}`s filled in.
+    /// Returns a text of the document with its `{name}`s filled in.
     pub(super) fn template(
         &mut self,
         place: &str,
@@ -87,7 +89,7 @@ impl<'a> Filler<'a> {
         self.fill_in(place, text, variables).map(|(text, _)| text)
     }
 
-    /// The text, and whether there was something for every name in it.
+    /// Returns the text, and whether every name in it has a value.
     fn fill_in(
         &mut self,
         place: &str,
@@ -126,7 +128,7 @@ impl<'a> Filler<'a> {
     fn ask(&mut self, name: &str, input: &Input, repeated: bool) -> Result<Vec<String>, LaunchError> {
         let name = self.names.name(name, "_");
         if self.needed.len() == MAX_NEEDED {
-            return Err(LaunchError::TooLarge { what: "things to fill in", limit: MAX_NEEDED });
+            return Err(LaunchError::TooLarge { what: "values to fill in", limit: MAX_NEEDED });
         }
         if let Some(default) = &input.default {
             authored(&name, default)?;
@@ -146,7 +148,7 @@ impl<'a> Filler<'a> {
         self.needed.push(needed.clone());
         let answers = self.answers.0.get(&name).map(Vec::as_slice).unwrap_or_default();
         if answers.len() > 1 && !repeated {
-            self.refuse(&name, "it takes one answer".to_owned());
+            self.refuse(&name, "the value takes one answer".to_owned());
         }
         for answer in answers {
             if let Err(why) = fits(input, answer) {
@@ -158,7 +160,7 @@ impl<'a> Filler<'a> {
         }
         if let Some(variable) = secret {
             if !input.is_required {
-                // A reference to what is not set would keep the server from starting.
+                // A reference to a variable that is not set would keep the server from starting.
                 return Ok(Vec::new());
             }
             self.variables.push(variable.clone());
@@ -175,16 +177,13 @@ impl<'a> Filler<'a> {
     }
 }
 
-/// Makes sure that a text of the document does not reach into the environment of the kernel.
+/// Checks that a text of the document does not refer to the environment of the kernel.
 pub(super) fn authored(place: &str, text: &str) -> Result<(), LaunchError> {
     if text.contains("${") {
-        return Err(LaunchError::Reference { place: show::visible(place) });
+        return Err(LaunchError::Reference { place: visible(place) });
     }
     if text.contains(|c: char| c.is_control()) {
-        return Err(LaunchError::Malformed {
-            what: "text without control characters",
-            text: show::visible(text),
-        });
+        return Err(LaunchError::Malformed { what: "text without control characters", text: visible(text) });
     }
     Ok(())
 }
@@ -193,22 +192,22 @@ fn fits(input: &Input, answer: &str) -> Result<(), String> {
     let reference =
         answer.strip_prefix("${").and_then(|text| text.strip_suffix('}')).is_some_and(variable::is_name);
     if input.is_secret && !reference {
-        return Err("it is a secret: answer `${NAME}`, and set that variable".to_owned());
+        return Err("the value is a secret: answer `${NAME}`, and set that variable".to_owned());
     }
     if answer.contains(|c: char| c.is_control()) {
-        return Err("it has control characters".to_owned());
+        return Err("the answer has control characters".to_owned());
     }
     if reference {
         return Ok(());
     }
     if !input.choices.is_empty() && !input.choices.iter().any(|choice| choice == answer) {
-        return Err(format!("it is one of {}", input.choices.join(", ")));
+        return Err(format!("the answer must be one of {}", input.choices.join(", ")));
     }
     match input.format.as_deref() {
-        Some("number") if answer.parse::<f64>().is_err() => Err("it is a number".to_owned()),
-        Some("boolean") if !["true", "false"].contains(&answer) => Err("it is `true` or `false`".to_owned()),
+        Some("number") if answer.parse::<f64>().is_err() => Err("the answer must be a number".to_owned()),
+        Some("boolean") if !["true", "false"].contains(&answer) => {
+            Err("the answer must be `true` or `false`".to_owned())
+        }
         _ => Ok(()),
     }
 }
-
-const MAX_NEEDED: usize = 256;

@@ -1,73 +1,76 @@
-//! How packages are started.
+//! Start commands for packages of a registry.
 //!
-//! A registry says of a server what packages there are of it and where it runs already, in a `server.json`.
-//! [`ServerJson::parse`] reads it in both generations that are about, [`needed`] says what a person has to fill in, and
-//! [`launch`] makes a server of `mgp.toml` out of it, with the exact command for the person to see.
+//! A registry describes a server in a `server.json`: the packages of the server and the addresses where it runs
+//! already. [`ServerJson::parse`] reads both generations of the format, [`needed`] says what a person has to fill in,
+//! and [`launch`] makes a server of `mgp.toml` from it, with the exact command for the person to see.
 //!
-//! A `server.json` was written by a stranger. So it chooses among a few programs only, it cannot refer to the environment
-//! of the kernel, and what it asks for beyond its package is listed as a [`PermissionRequest`].
+//! A `server.json` was written by a stranger. So the document chooses among a few programs only, cannot refer to the
+//! environment of the kernel, and each demand beyond its package is listed as a [`PermissionRequest`].
+
+use std::collections::BTreeMap;
+
+use mgp_types::{is_hidden, shell_word};
+
+use self::document::{Input, Remote};
+use self::fill::Filler;
+use crate::clients::variable;
+use crate::config::model::{ServerConfig, TransportKind};
 
 mod command;
 mod document;
 mod error;
 mod fill;
 mod permission;
-mod remote;
-mod show;
 
-use std::collections::BTreeMap;
-
-pub use self::show::command_line;
-use self::{document::Input, fill::Filler};
 pub use self::{
     document::ServerJson,
     error::LaunchError,
     permission::{PermissionKind, PermissionRequest},
 };
-use crate::{clients::variable, config::model::ServerConfig};
 
-/// One of the ways in which a server can be had.
+/// A way to use a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Choice {
-    /// The package of that number is started.
+    /// The package of that index is started.
     Package(usize),
-    /// The server is reached where it runs already.
+    /// The remote of that index is connected to.
     Remote(usize),
 }
 
-/// What a person has to fill in.
+/// A value that a person has to fill in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Needed {
-    /// What it is called in the answers.
+    /// The name of the value in the answers.
     pub name: String,
-    /// What it is.
+    /// The description of the value.
     pub description: Option<String>,
-    /// The variable that holds it, if it is a secret. Secrets are set there, and answered at most by another reference.
+    /// The variable that holds the value, if it is a secret. Secrets are set there, and answered at most by another
+    /// reference.
     pub secret: Option<String>,
-    /// What is taken if nothing is answered.
+    /// The default of the value.
     pub default: Option<String>,
-    /// What may be answered; anything if empty.
+    /// The values that may be answered; empty for any.
     pub choices: Vec<String>,
-    /// Whether the server does not start without it.
+    /// Set if the server does not start without the value.
     pub required: bool,
-    /// Whether there may be several answers.
+    /// Set if there may be several answers.
     pub repeated: bool,
 }
 
-/// What a person filled in.
+/// The answers of a person.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[must_use]
 pub struct Answers(BTreeMap<String, Vec<String>>);
 
 impl Answers {
-    /// None yet.
+    /// Creates an empty set of answers.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Answers, once more if what is asked may be repeated.
+    /// Adds an answer, or another one for a value that may be repeated.
     pub fn with(mut self, name: impl Into<String>, answer: impl Into<String>) -> Self {
         self.0.entry(name.into()).or_default().push(answer.into());
         self
@@ -80,32 +83,32 @@ impl Answers {
 pub struct Launch {
     /// The server.
     pub config: ServerConfig,
-    /// What is started, or reached, word for word and whole. Characters that cannot be seen are written as escapes.
+    /// The command or address, complete and literal. Characters that cannot be seen are written as escapes.
     pub shown: String,
-    /// What it asks for beyond its package.
+    /// The demands of the server beyond its package.
     pub permissions: Vec<PermissionRequest>,
-    /// Variables that have to be set before it starts.
+    /// The variables that have to be set before the server starts.
     pub variables: Vec<String>,
-    /// What else a person should know.
+    /// Further notes for the person.
     pub notes: Vec<String>,
 }
 
-/// The ways in which a server can be had, those that need nothing installed last.
+/// Returns the ways to use a server; those that need no installation come last.
 pub fn choices(server: &ServerJson) -> Vec<Choice> {
     let packages = (0..server.packages.len()).map(Choice::Package);
     packages.chain((0..server.remotes.len()).map(Choice::Remote)).collect()
 }
 
-/// What a person has to fill in, in the order of the document.
+/// Returns the values that a person has to fill in, in the order of the document.
 pub fn needed(server: &ServerJson, choice: Choice) -> Result<Vec<Needed>, LaunchError> {
     let answers = Answers::new();
     let mut filler = Filler::new(&server.id(), &answers);
-    // What is missing is just what is looked for.
+    // Missing answers are exactly what this function collects.
     assemble(server, choice, &mut filler)?;
     Ok(filler.into_needed())
 }
 
-/// Makes a server of `mgp.toml` out of one way to have it, and what a person answered.
+/// Makes a server of `mgp.toml` from one way to use it and the answers of a person.
 pub fn launch(server: &ServerJson, choice: Choice, answers: &Answers) -> Result<Launch, LaunchError> {
     let mut filler = Filler::new(&server.id(), answers);
     let mut launch = assemble(server, choice, &mut filler)?;
@@ -121,7 +124,7 @@ fn assemble(server: &ServerJson, choice: Choice, filler: &mut Filler<'_>) -> Res
         }
         Choice::Remote(index) => {
             let remote = server.remotes.get(index).ok_or(LaunchError::NoSuchChoice { choice })?;
-            remote::launch(remote, filler)?
+            launch_remote(remote, filler)?
         }
     };
     launch.config.id = server.id();
@@ -131,10 +134,67 @@ fn assemble(server: &ServerJson, choice: Choice, filler: &mut Filler<'_>) -> Res
 }
 
 impl ServerJson {
-    /// What the server is called in `mgp.toml`: the last part of its name.
+    /// Returns the id of the server in `mgp.toml`: the last part of its name.
     pub(crate) fn id(&self) -> String {
         variable::server_id(self.name.rsplit('/').next().unwrap_or_default())
     }
+}
+
+const MAX_HEADERS: usize = 64;
+
+fn launch_remote(remote: &Remote, filler: &mut Filler<'_>) -> Result<Launch, LaunchError> {
+    let transport = match remote.kind.as_str() {
+        "streamable-http" | "streamable_http" | "streamable" | "http" => TransportKind::Http,
+        "sse" => TransportKind::Sse,
+        other => {
+            return Err(LaunchError::Malformed { what: "transport of a remote", text: visible(other) });
+        }
+    };
+    if remote.headers.len() > MAX_HEADERS {
+        return Err(LaunchError::TooLarge { what: "headers", limit: MAX_HEADERS });
+    }
+    let url = filler.template("the url", &remote.url, &remote.variables)?;
+    // Without all answers, the address is not known yet.
+    if !filler.is_missing() && !url.starts_with("https://") && !url.starts_with("http://") {
+        return Err(LaunchError::Malformed { what: "http address", text: visible(&url) });
+    }
+    let mut notes = Vec::new();
+    if url.starts_with("http://") {
+        notes.push(
+            "the connection is not encrypted: others on the way can read and change all messages".to_owned(),
+        );
+    }
+    let mut config = ServerConfig { url: Some(url), transport: Some(transport), ..ServerConfig::default() };
+    for header in &remote.headers {
+        let fit = !header.name.is_empty()
+            && header
+                .name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte));
+        if !fit {
+            return Err(LaunchError::Malformed { what: "name of a header", text: visible(&header.name) });
+        }
+        if let Some(value) = filler.one(&header.name, &header.input)? {
+            config.headers.insert(header.name.clone(), value);
+        }
+    }
+    let shown = visible(config.url.as_deref().unwrap_or_default());
+    Ok(Launch { config, shown, permissions: Vec::new(), variables: Vec::new(), notes })
+}
+
+/// Returns the text with characters as escapes that are invisible or make other text look different.
+fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_hidden(c) { out.extend(c.escape_unicode()) } else { out.push(c) }
+    }
+    out
+}
+
+/// Returns the command of a server in the form in which a person would type it.
+pub fn command_line(config: &ServerConfig) -> String {
+    let words = config.command.iter().chain(&config.args).map(|word| shell_word(word));
+    words.collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

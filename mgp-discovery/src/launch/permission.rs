@@ -1,30 +1,56 @@
-use super::show;
+//! The demands of a package beyond being started.
 
-/// Something that a package asks for beyond being started.
+use super::visible;
+
+/// A demand of a package beyond being started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PermissionRequest {
-    /// What it asks for.
+    /// The kind of the demand.
     pub kind: PermissionKind,
-    /// The words by which it does, with what cannot be seen as escapes.
+    /// The words that make the demand, with invisible characters as escapes.
     pub words: String,
 }
 
-/// What a package can ask for.
+/// A kind of demand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PermissionKind {
-    /// A network of the machine's, or doors to it.
+    /// Networks of the machine, or ports to it.
     Network,
-    /// Files of the machine's.
+    /// Files of the machine.
     Files,
     /// Powers over the machine that a container does not have otherwise.
     Privileges,
-    /// Another option of the program that starts it.
+    /// Another option of the program that starts the package.
     Option,
 }
 
-/// What runtime arguments ask for. What is not known to be harmless is told.
+/// The options that are followed by no value.
+const BARE: &[&str] = &["--privileged", "-P", "--publish-all"];
+
+/// The harmless options of containers that are followed by a value.
+const VALUED: &[&str] = &["-e", "--env", "--name", "--pull", "--platform"];
+
+const RUNNER_HARMLESS: &[&str] = &["-y", "--yes"];
+
+const CONTAINER_HARMLESS: &[&str] = &[
+    "run",
+    "-i",
+    "-t",
+    "--interactive",
+    "--tty",
+    "--rm",
+    "--init",
+    "-e",
+    "--env",
+    "--name",
+    "--pull",
+    "--platform",
+    "--read-only",
+];
+
+/// Returns the demands of runtime arguments. Words that are not known to be harmless are reported.
 pub(super) fn requests(container: bool, words: &[String]) -> Vec<PermissionRequest> {
     let mut requests = Vec::new();
     let mut words = words.iter().peekable();
@@ -33,7 +59,7 @@ pub(super) fn requests(container: bool, words: &[String]) -> Vec<PermissionReque
             Some((option, value)) => (option, Some(value)),
             None => (word.as_str(), None),
         };
-        // `-v/:/host` says the same as `-v /:/host`.
+        // `-v/:/host` means the same as `-v /:/host`.
         let attached = !option.starts_with("--") && option.len() > 2 && option.is_char_boundary(2);
         let attached = container && attached && option.starts_with('-');
         let option = if attached { &option[..2] } else { option };
@@ -54,12 +80,12 @@ pub(super) fn requests(container: bool, words: &[String]) -> Vec<PermissionReque
             Some(value) if !word.contains('=') => format!("{word} {value}"),
             _ => word.clone(),
         };
-        requests.push(PermissionRequest { kind, words: show::visible(&shown) });
+        requests.push(PermissionRequest { kind, words: visible(&shown) });
     }
     requests
 }
 
-/// What an option of a container is about.
+/// Returns the kind of demand that an option of a container makes.
 fn kind(option: &str) -> Option<PermissionKind> {
     Some(match option {
         "--network" | "--net" | "-p" | "-P" | "--publish" | "--publish-all" | "--add-host" | "--dns" => {
@@ -72,24 +98,3 @@ fn kind(option: &str) -> Option<PermissionKind> {
         _ => return None,
     })
 }
-
-const CONTAINER_HARMLESS: &[&str] = &[
-    "run",
-    "-i",
-    "-t",
-    "--interactive",
-    "--tty",
-    "--rm",
-    "--init",
-    "-e",
-    "--env",
-    "--name",
-    "--pull",
-    "--platform",
-    "--read-only",
-];
-const RUNNER_HARMLESS: &[&str] = &["-y", "--yes"];
-/// Harmless options of containers that are followed by a value.
-const VALUED: &[&str] = &["-e", "--env", "--name", "--pull", "--platform"];
-/// Options that are followed by none.
-const BARE: &[&str] = &["--privileged", "-P", "--publish-all"];

@@ -1,3 +1,5 @@
+//! Tests of start commands.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! The checks of a registration against the policy.
+
 use mgp_types::mgp::{Permission, RegisterServer, RiskLevel, ServerId, Timestamp, TrustLevel};
 use mgp_types::{Principal, Role};
 
@@ -10,11 +12,13 @@ use crate::catalog::{LONGEST_ID, is_reserved_server, is_written_as_id};
 #[derive(Debug)]
 pub(super) struct Admitted {
     pub(super) server: Registered,
-    /// Variables that were asked for and are not passed on.
+    /// The requested variables that are not passed on.
     pub(super) left_out: Vec<String>,
 }
 
-/// Holds what is to be registered to the policy.
+const MOST_WORDS: usize = 32;
+
+/// Checks a registration against the policy.
 pub(super) fn admit(
     policy: &RegistrationPolicy,
     by: &Principal,
@@ -61,7 +65,7 @@ pub(super) fn admit(
     Ok(Admitted { server, left_out })
 }
 
-/// Whether a server that was allowed once still is.
+/// Checks whether a server that was allowed before still is.
 pub(super) fn check_again(policy: &RegistrationPolicy, server: &Registered) -> Result<(), RegistryError> {
     if policy.is_configured(&server.id) {
         return Err(RegistryError::Taken(server.id.clone()));
@@ -90,11 +94,11 @@ pub(super) fn check_again(policy: &RegistrationPolicy, server: &Registered) -> R
 pub(super) struct ScriptOf<'a> {
     pub(super) path: &'a str,
     pub(super) language: &'static str,
-    /// Which argument names it.
+    /// The index of the argument that names the script.
     pub(super) argument: usize,
 }
 
-/// The script that is to be inspected, if there is one.
+/// Returns the script that is to be inspected, if there is one.
 pub(super) fn script(server: &Registered) -> Option<ScriptOf<'_>> {
     let Launch::Program { command, args, .. } = &server.launch else { return None };
     match Code::of(command, args) {
@@ -153,7 +157,10 @@ fn launch(
     }
 }
 
-/// The very text has to be listed, so no other spelling of a path and no other directory is ever reached.
+const LONGEST_ARG: usize = 4096;
+
+/// Checks that a program is listed with exactly this text, so that no other spelling of a path and no other directory
+/// is ever reached.
 fn check_program(policy: &RegistrationPolicy, command: &str) -> Result<(), RegistryError> {
     if command.is_empty() || command.len() > LONGEST_ARG || command.contains(char::is_control) {
         return Err(malformed("`command` is the name or the full path of a program, and no more"));
@@ -177,6 +184,8 @@ fn is_absolute(path: &str) -> bool {
         || matches!(bytes, [drive, b':', b'/' | b'\\', ..] if drive.is_ascii_alphabetic())
 }
 
+const MOST_ARGS: usize = 64;
+
 fn check_args(args: &[String]) -> Result<(), RegistryError> {
     if args.len() > MOST_ARGS || args.iter().any(|arg| arg.len() > LONGEST_ARG) {
         return Err(malformed(format!("`args` takes up to {MOST_ARGS} texts of {LONGEST_ARG} bytes")));
@@ -187,9 +196,9 @@ fn check_args(args: &[String]) -> Result<(), RegistryError> {
     Ok(())
 }
 
-/// Which variables are passed on, and which are not because nobody listed them.
+/// Returns the variables that are passed on, and those that are not because they are not listed.
 ///
-/// The values are the kernel's own: what a caller writes would be stored in the clear, and `${OTHER}` would tell it a
+/// The values are the kernel's own: a value from the caller would be stored in the clear, and `${OTHER}` would reveal a
 /// variable that is not listed.
 fn environment(
     policy: &RegistrationPolicy,
@@ -236,7 +245,8 @@ fn check_address(policy: &RegistrationPolicy, url: &str) -> Result<(), RegistryE
     Ok(())
 }
 
-/// A sandboxed server gets nothing that is dangerous; what nobody knows is.
+/// Returns the permissions of a server. A sandboxed server gets no dangerous permission, and an unknown permission
+/// counts as dangerous.
 fn permissions(asked: Vec<Permission>, trust: TrustLevel) -> Result<Vec<Permission>, RegistryError> {
     if asked.len() > MOST_WORDS || asked.iter().any(|permission| !is_word(permission.as_str())) {
         return Err(malformed(format!("`mgp.permissions_required` takes up to {MOST_WORDS} short names")));
@@ -249,7 +259,7 @@ fn permissions(asked: Vec<Permission>, trust: TrustLevel) -> Result<Vec<Permissi
     Ok(asked)
 }
 
-/// The code of a sandboxed server has to be where it can be looked at.
+/// Checks that the code of a sandboxed server can be inspected.
 fn check_code(server: &Registered) -> Result<(), RegistryError> {
     let Launch::Program { command, args, .. } = &server.launch else { return Ok(()) };
     match Code::of(command, args) {
@@ -260,6 +270,8 @@ fn check_code(server: &Registered) -> Result<(), RegistryError> {
     }
 }
 
+const LONGEST_TEXT: usize = 1000;
+
 fn words(text: Option<String>, member: &str) -> Result<Option<String>, RegistryError> {
     match text {
         Some(text) if text.len() > LONGEST_TEXT => {
@@ -268,6 +280,8 @@ fn words(text: Option<String>, member: &str) -> Result<Option<String>, RegistryE
         text => Ok(text),
     }
 }
+
+const LONGEST_WORD: usize = 128;
 
 fn is_word(text: &str) -> bool {
     !text.is_empty() && text.len() <= LONGEST_WORD && text.bytes().all(|byte| byte.is_ascii_graphic())
@@ -280,9 +294,3 @@ fn forbidden(why: impl Into<String>) -> RegistryError {
 fn malformed(why: impl Into<String>) -> RegistryError {
     RegistryError::Malformed(why.into())
 }
-
-const LONGEST_ARG: usize = 4096;
-const LONGEST_TEXT: usize = 1000;
-const LONGEST_WORD: usize = 128;
-const MOST_ARGS: usize = 64;
-const MOST_WORDS: usize = 32;

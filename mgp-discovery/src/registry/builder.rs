@@ -1,3 +1,5 @@
+//! The builder of a [`Registry`].
+
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -24,31 +26,32 @@ impl RegistryBuilder {
         Self { policy, fleet, inspector: None, store: None, audit: None }
     }
 
-    /// Holds what is registered to `policy`.
+    /// Sets the policy that registrations are checked against.
     pub fn policy(mut self, policy: RegistrationPolicy) -> Self {
         self.policy = policy;
         self
     }
 
-    /// Has scripts of sandboxed servers inspected.
+    /// Sets the inspector of scripts of sandboxed servers.
     pub fn inspector(mut self, inspector: Arc<dyn InspectCode>) -> Self {
         self.inspector = Some(inspector);
         self
     }
 
-    /// Keeps what is registered in `store`.
+    /// Sets the store of registered servers.
     pub fn store(mut self, store: Arc<dyn RegistryStore>) -> Self {
         self.store = Some(store);
         self
     }
 
-    /// Records each change, and each that is refused, with `audit`.
+    /// Sets the audit record of changes and refusals.
     pub fn audit(mut self, audit: Arc<dyn AuditPort>) -> Self {
         self.audit = Some(audit);
         self
     }
 
-    /// Reads the store, which may block. Nothing is started before [`resume`](Registry::resume).
+    /// Reads the store, which may block, and creates the registry. No server is started before
+    /// [`resume`](Registry::resume).
     ///
     /// # Errors
     /// The store cannot be read.

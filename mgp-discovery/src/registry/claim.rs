@@ -1,3 +1,5 @@
+//! The registered servers, and the claims of changes in progress.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -6,7 +8,7 @@ use parking_lot::Mutex;
 
 use super::{Registered, RegistryError};
 
-/// What was registered, and what is about to change. Clones are the same shelf.
+/// The registered servers, and the changes in progress. Clones share the same servers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Shelf(Arc<Mutex<Held>>);
 
@@ -16,8 +18,8 @@ struct Held {
     claimed: BTreeSet<ServerId>,
 }
 
-/// The right to change one server, until it is dropped: changes of it are made one after the other, with no lock held
-/// while they wait.
+/// The right to change one server, until it is dropped. Changes of one server are made one after the other, with no
+/// lock held while they wait.
 #[derive(Debug)]
 pub(super) struct Claim {
     shelf: Shelf,
@@ -38,7 +40,7 @@ impl Shelf {
         self.0.lock().servers.values().cloned().collect()
     }
 
-    /// The right to make a new server, counted as one from now on.
+    /// Returns the right to create a server, which counts as registered from now on.
     pub(super) fn claim_new(&self, id: &ServerId, most: usize) -> Result<Claim, RegistryError> {
         let mut held = self.0.lock();
         let is_taken = held.servers.keys().chain(&held.claimed).any(|known| is_same(known, id));
@@ -53,7 +55,7 @@ impl Shelf {
         Ok(Claim { shelf: self.clone(), id: id.clone() })
     }
 
-    /// The right to change a server that is there, and the server as it is.
+    /// Returns the right to change an existing server, and the server as it is.
     pub(super) fn claim(&self, id: &ServerId) -> Result<(Claim, Arc<Registered>), RegistryError> {
         let mut held = self.0.lock();
         let Some(server) = held.servers.get(id).cloned() else {
@@ -82,7 +84,7 @@ impl Drop for Claim {
     }
 }
 
-/// Ids that differ in case only would be one file, or one name to a human.
+/// Returns whether two ids are the same. Ids that differ in case only would be one file, or one name to a human.
 pub(super) fn is_same(one: &ServerId, other: &ServerId) -> bool {
     one.as_str().eq_ignore_ascii_case(other.as_str())
 }

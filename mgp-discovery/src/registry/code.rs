@@ -1,3 +1,5 @@
+//! The code of a server, as it was inspected.
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -11,41 +13,41 @@ use super::Registered;
 pub struct CodeFile {
     /// The path from the folder that holds all of the code, with `/` between its parts.
     pub path: String,
-    /// The digest of what the file holds.
+    /// The digest of the contents.
     pub digest: String,
 }
 
-/// The code of a server as it was when it was inspected: what was read is what is kept.
+/// The code of a server at its inspection: the bytes that were read are the bytes that are kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InspectedCode {
-    /// One digest of all files, of their paths and of what they hold.
+    /// The digest of all files, of their paths and their contents.
     pub digest: String,
     /// The script, by its path among the files.
     pub script: String,
-    /// The files, each with what it holds, in the order of their paths.
+    /// The files, each with its contents, in the order of their paths.
     pub files: Vec<(CodeFile, Arc<[u8]>)>,
 }
 
-/// The code that a server may be started with, and which of its arguments names the script.
+/// The code that a server may be started with, and the argument that names the script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ApprovedCode {
     /// The code.
     pub code: InspectedCode,
-    /// Which argument it is, counted from 0.
+    /// The index of the argument, from 0.
     pub argument: usize,
 }
 
 impl CodeFile {
-    /// A file of this path and digest.
+    /// Creates a file of this path and digest.
     pub fn new(path: impl Into<String>, digest: impl Into<String>) -> Self {
         Self { path: path.into(), digest: digest.into() }
     }
 }
 
 impl InspectedCode {
-    /// Code of these files, with one digest of them all.
+    /// Creates the code of these files, with one digest of them all.
     pub fn new(
         digest: impl Into<String>,
         script: impl Into<String>,
@@ -60,7 +62,7 @@ impl InspectedCode {
 }
 
 impl Registered {
-    /// What is different in the code that was found now: the paths of files that are new, gone or changed.
+    /// Returns the paths of files that are new, gone or changed in the code that was found now.
     pub(super) fn changes(&self, found: Option<&InspectedCode>) -> Vec<String> {
         if self.digest.as_deref() == found.map(|code| code.digest.as_str()) {
             return Vec::new();
@@ -78,7 +80,7 @@ impl Registered {
         changed
     }
 
-    /// The server with this code pinned.
+    /// Returns the server with this code pinned.
     pub(super) fn with_code(self, code: Option<&InspectedCode>) -> Self {
         let digest = code.map(|code| code.digest.clone());
         Self { digest, files: code.map(InspectedCode::pinned).unwrap_or_default(), ..self }

@@ -1,49 +1,51 @@
+//! Errors of the registry and of its store.
+
 use mgp_types::mgp::{CodeRejection, Recovery, ServerId};
 use mgp_types::{Error, Object, code};
 
-/// Why a server was not registered, approved or removed.
+/// The reason why a server was not registered, approved or removed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegistryError {
-    /// Nobody has authenticated.
+    /// The caller is not authenticated.
     #[error("authenticate first")]
     Unauthenticated,
-    /// The caller may not do this, or nobody may.
+    /// The caller may not do this, or no caller may.
     #[error("{0}")]
     Forbidden(String),
-    /// The parameters are not those of a server.
+    /// The parameters do not describe a server.
     #[error("{0}")]
     Malformed(String),
-    /// There is a server of this id.
-    #[error("a server {0:?} is there already: choose another id")]
+    /// A server of this id exists.
+    #[error("a server {0:?} exists already: choose another id")]
     Taken(ServerId),
-    /// There are as many registered servers as there may be.
+    /// The limit of registered servers is reached.
     #[error("no more than {0} servers may be registered at once: deregister one first")]
     Full(usize),
-    /// There is no such server that the caller could ask for.
+    /// The caller knows no such server.
     #[error("no server {0:?} was registered here by you; those of the configuration are changed there")]
     Unknown(ServerId),
-    /// Another change of the same server is under way.
-    #[error("another change of the server {0:?} is under way: try again")]
+    /// Another change of the same server is in progress.
+    #[error("another change of the server {0:?} is in progress: try again")]
     Busy(ServerId),
-    /// The code of a sandboxed server does what it may not.
+    /// The code of a sandboxed server does something that is not allowed.
     #[error(transparent)]
     Code(Box<CodeRejection>),
-    /// The code is another one than was approved, or shown to whoever approves it.
+    /// The code differs from the code that was approved, or shown for approval.
     #[error(
         "the code of the server {id:?} has changed ({}): it is held back; `mgp registrations list --waiting` shows it, \
          and `mgp registrations approve {id}` starts it as it is now", .files.join(", ")
     )]
     Changed {
-        /// The server.
+        /// The id of the server.
         id: ServerId,
         /// The files that are new, gone or changed.
         files: Vec<String>,
     },
-    /// The change could not be recorded, so it was not made.
+    /// The change could not be recorded, so that it was not made.
     #[error("the change could not be recorded and was not made")]
     Unrecorded(#[source] Error),
-    /// The change could not be stored, so it was not made.
+    /// The change could not be stored, so that it was not made.
     #[error("the change could not be stored and was not made")]
     Store(#[from] StoreError),
     /// The server could not be stopped or started.
@@ -75,7 +77,7 @@ impl From<RegistryError> for Error {
     }
 }
 
-/// 1011, with what was found where readers of recovery fields look for it.
+/// Returns error 1011, with the findings where readers of recovery fields look for them.
 fn rejected(rejection: &CodeRejection) -> Error {
     let details = Object::from_value(rejection).unwrap_or_default();
     let recovery = Recovery::for_code(code::CODE_SAFETY_VIOLATION).unwrap_or_default();
@@ -83,25 +85,25 @@ fn rejected(rejection: &CodeRejection) -> Error {
         .with_recovery(recovery.with_details(&details))
 }
 
-/// Why a store could not do what it was asked for.
+/// The reason why a store refused an operation.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// A newer version of this program wrote the store; reading it by guess could lose what it added.
+    /// A newer version of this program wrote the store; reading it by guess could lose its additions.
     #[error("the registry has schema {found}, this version knows up to {known}: update mgp")]
     Newer {
-        /// The version found.
+        /// The version that was found.
         found: u32,
-        /// The last version known here.
+        /// The last version that is known here.
         known: u32,
     },
     /// Another process has the store open.
     #[error("another mgp has the registry open; stop it, or give this one a registry of its own")]
     InUse,
-    /// There is no room left.
+    /// The disk is full.
     #[error("the disk is full; free some space")]
     Full,
-    /// What is stored is not what was written.
+    /// A stored record is damaged.
     #[error("the registry is damaged: {0}")]
     Damaged(String),
     /// The store cannot be reached.

@@ -1,11 +1,11 @@
-//! What is recorded about registrations. The specification has no types for them, so these are our own.
+//! The audit events of registrations. The specification has no types for them, so that these are our own.
 
 use mgp_types::Principal;
 use mgp_types::mgp::{Actor, AuditEvent, AuditTarget, EventType, Outcome, ServerId, Timestamp, TraceId};
 
 use super::{Launch, Lifetime, Registered, RegistryError};
 
-/// What somebody does to a registered server.
+/// An action on a registered server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Deed {
     Register,
@@ -13,11 +13,11 @@ pub(super) enum Deed {
     Deny,
     Deregister,
     Keep,
-    /// Its code has changed, so that it waits again.
+    /// The server waits again because its code has changed.
     Hold,
 }
 
-/// Who does it, and in which chain of requests.
+/// The principal that acts, and the chain of requests to which the action belongs.
 #[derive(Debug, Clone)]
 pub(super) struct Doer {
     actor: Actor,
@@ -43,7 +43,7 @@ impl Doer {
     }
 }
 
-/// The deed is done, or was tried and went wrong.
+/// Returns the event of an action that was done, or failed.
 pub(super) fn done(doer: &Doer, deed: Deed, server: &Registered, outcome: Outcome) -> AuditEvent {
     let event = doer
         .event(deed.kind(), &server.id, outcome)
@@ -72,7 +72,7 @@ pub(super) fn done(doer: &Doer, deed: Deed, server: &Registered, outcome: Outcom
         .with_detail("justification", &server.justification)
 }
 
-/// The deed was not let happen.
+/// Returns the event of an action that was refused.
 pub(super) fn refused(doer: &Doer, deed: Deed, id: &ServerId, why: &RegistryError) -> AuditEvent {
     match why {
         RegistryError::Code(rejection) => doer
@@ -96,7 +96,8 @@ impl Deed {
     }
 }
 
-/// It is no secret, and nothing may fail for want of one: a system without random numbers gives ids that repeat.
+/// Returns a random trace id. The id is no secret, and no action may fail for want of one: a system without random
+/// numbers gives ids that repeat.
 fn random_trace() -> TraceId {
     let mut bytes = [0; 16];
     let _ = getrandom::fill(&mut bytes);

@@ -1,3 +1,5 @@
+//! The gate for the methods of `mgp/discovery`.
+
 use mgp_types::mgp::{AskedAs, Extension, Refusal, method, written};
 use mgp_types::{Error, Flow, Gate, Kind, RawJson, Request, Response, Revision, code};
 
@@ -5,21 +7,21 @@ use super::{Registry, RegistryError, Terms};
 
 /// Serves `mgp/discovery/list`, `mgp/discovery/register` and `mgp/discovery/deregister` (§15).
 ///
-/// Sits behind whatever authenticates and records, and around what reaches servers: what it serves it guards itself.
-/// The same three are served as tools under the names `mgp.discovery.list`, `mgp/discovery/list` and
-/// `mgp_discovery_list`, and so on. As methods they exist only for a peer with which `discovery` was negotiated.
-/// Everything else passes untouched.
+/// The gate sits inside of the layers that authenticate and record, and around the service that reaches servers: it
+/// guards its own methods itself. The same three are served as tools under the names `mgp.discovery.list`,
+/// `mgp/discovery/list` and `mgp_discovery_list`, and so on. As methods, the three exist only for a peer with which
+/// `discovery` was negotiated. All other requests pass untouched.
 ///
-/// Reads `context.session`, `context.principal`, `context.trace`; notes refusals in `context.trail`. Without a principal
-/// all is refused with 1002. Allocates for what it serves only. Dropping the future of a change makes it whole or not at
-/// all.
+/// The gate reads `context.session`, `context.principal`, `context.trace`, and notes refusals in `context.trail`.
+/// Without a principal all is refused with 1002. The gate allocates for its own methods only. A change whose future is
+/// dropped is made completely or not at all.
 #[derive(Debug, Clone)]
 pub struct DiscoveryGate {
     registry: Registry,
 }
 
 impl DiscoveryGate {
-    /// Returns a gate that asks and changes `registry`.
+    /// Returns a gate that queries and changes `registry`.
     pub const fn new(registry: Registry) -> Self {
         Self { registry }
     }
@@ -36,7 +38,7 @@ impl Gate for DiscoveryGate {
     }
 }
 
-/// Which of the three is asked for, and how.
+/// The method that is called, and the form of the call.
 #[derive(Debug, Clone, Copy)]
 struct Asked {
     operation: Operation,

@@ -1,76 +1,14 @@
-//! Programs that are given code, or another program, on their command line.
+//! Detection of programs that are given code, or another program, on their command line.
 
 use super::program::program_name;
 
 /// Code, or another program, that stands on a command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Inline {
-    /// What the program does with it.
+    /// The use that the program makes of it.
     pub(super) what: &'static str,
-    /// Where it begins, as it was given.
+    /// The text from its begin on, as it was given.
     pub(super) text: String,
-}
-
-impl Inline {
-    /// The code or the program that `command` is given with `args`, if it is one that takes such.
-    pub(super) fn of(command: &str, args: &[String]) -> Option<Self> {
-        let name = program_name(command);
-        let known = GIVEN_CODE.iter().find(|known| known.names.contains(&&*name))?;
-        let text = known.how.find(args)?;
-        Some(Self { what: known.what, text })
-    }
-}
-
-struct Given {
-    names: &'static [&'static str],
-    what: &'static str,
-    how: How,
-}
-
-/// Where on the command line it stands.
-enum How {
-    /// Behind one of these options, joined to it or as the next word.
-    Option(&'static [&'static str]),
-    /// The first word that is no option, unless one of these options names a file in its place.
-    First { unless: &'static [&'static str] },
-    /// Behind one of these words, with all that follows.
-    Rest(&'static [&'static str]),
-}
-
-impl How {
-    fn find(&self, args: &[String]) -> Option<String> {
-        match self {
-            Self::Option(options) => args.iter().enumerate().find_map(|(at, arg)| {
-                let option = options.iter().find(|option| is_option(arg, option))?;
-                let joined = arg.strip_prefix(option).map(|rest| rest.trim_start_matches('='));
-                match joined {
-                    Some(text) if !text.is_empty() => Some(text.to_owned()),
-                    _ => Some(args.get(at + 1).cloned().unwrap_or_default()),
-                }
-            }),
-            Self::First { unless } => {
-                if args.iter().any(|arg| unless.iter().any(|option| is_option(arg, option))) {
-                    return None;
-                }
-                args.iter().find(|arg| !arg.starts_with('-')).cloned()
-            }
-            Self::Rest(words) => {
-                let at = args.iter().position(|arg| words.contains(&&**arg))?;
-                Some(args.get(at + 1..).unwrap_or_default().join(" "))
-            }
-        }
-    }
-}
-
-/// Whether the word is the option, with its value or without, or a group of short ones that ends in it.
-fn is_option(arg: &str, option: &str) -> bool {
-    if arg == option || arg.strip_prefix(option).is_some_and(|rest| rest.starts_with('=')) {
-        return true;
-    }
-    let Some(letter) = option.strip_prefix('-').filter(|rest| rest.len() == 1) else { return false };
-    let is_group = |rest: &str| !rest.starts_with('-') && rest.bytes().all(|byte| byte.is_ascii_alphabetic());
-    let joined = arg.strip_prefix(option).is_some_and(|rest| !rest.is_empty());
-    joined || arg.strip_prefix('-').is_some_and(|rest| is_group(rest) && rest.ends_with(letter))
 }
 
 const GIVEN_CODE: &[Given] = &[
@@ -127,6 +65,68 @@ const GIVEN_CODE: &[Given] = &[
         how: How::Rest(&["exec", "run", "x", "dlx"]),
     },
 ];
+
+impl Inline {
+    /// Returns the code or the program that `command` is given with `args`, if there is any.
+    pub(super) fn of(command: &str, args: &[String]) -> Option<Self> {
+        let name = program_name(command);
+        let known = GIVEN_CODE.iter().find(|known| known.names.contains(&&*name))?;
+        let text = known.how.find(args)?;
+        Some(Self { what: known.what, text })
+    }
+}
+
+struct Given {
+    names: &'static [&'static str],
+    what: &'static str,
+    how: How,
+}
+
+/// The place of code on a command line.
+enum How {
+    /// The code stands behind one of these options, joined to it or as the next word.
+    Option(&'static [&'static str]),
+    /// The code is the first word that is no option, unless one of these options names a file in its place.
+    First { unless: &'static [&'static str] },
+    /// The code is everything behind one of these words.
+    Rest(&'static [&'static str]),
+}
+
+impl How {
+    fn find(&self, args: &[String]) -> Option<String> {
+        match self {
+            Self::Option(options) => args.iter().enumerate().find_map(|(at, arg)| {
+                let option = options.iter().find(|option| is_option(arg, option))?;
+                let joined = arg.strip_prefix(option).map(|rest| rest.trim_start_matches('='));
+                match joined {
+                    Some(text) if !text.is_empty() => Some(text.to_owned()),
+                    _ => Some(args.get(at + 1).cloned().unwrap_or_default()),
+                }
+            }),
+            Self::First { unless } => {
+                if args.iter().any(|arg| unless.iter().any(|option| is_option(arg, option))) {
+                    return None;
+                }
+                args.iter().find(|arg| !arg.starts_with('-')).cloned()
+            }
+            Self::Rest(words) => {
+                let at = args.iter().position(|arg| words.contains(&&**arg))?;
+                Some(args.get(at + 1..).unwrap_or_default().join(" "))
+            }
+        }
+    }
+}
+
+/// Returns whether the word is the option, with its value or without, or a group of short ones that ends in it.
+fn is_option(arg: &str, option: &str) -> bool {
+    if arg == option || arg.strip_prefix(option).is_some_and(|rest| rest.starts_with('=')) {
+        return true;
+    }
+    let Some(letter) = option.strip_prefix('-').filter(|rest| rest.len() == 1) else { return false };
+    let is_group = |rest: &str| !rest.starts_with('-') && rest.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let joined = arg.strip_prefix(option).is_some_and(|rest| !rest.is_empty());
+    joined || arg.strip_prefix('-').is_some_and(|rest| is_group(rest) && rest.ends_with(letter))
+}
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,4 @@
-//! What a registry knows of the code of its servers: it is inspected, pinned, and looked at again before each start.
+//! The inspection of servers' code: at registration, and again before each start.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,12 +13,12 @@ use super::{
 };
 
 impl Registry {
-    /// Returns the code that a registered server may be started with, as it was read just now; asked before each of its
-    /// starts. `None` if it is no server that was registered, or has no script.
+    /// Returns the code that a registered server may be started with, read just now. The kernel calls this before each
+    /// start. `None` stands for a server that was not registered, or has no script.
     ///
     /// # Errors
-    /// The code is another one than was approved; then the server is held until it is approved again. Or it does what
-    /// it may not.
+    /// The code differs from the code that was approved; then the server is held until it is approved again. Or the
+    /// code does something that is not allowed.
     pub async fn check_code(&self, id: &ServerId) -> Result<Option<ApprovedCode>, RegistryError> {
         let Some(server) = self.0.shelf.get(id) else { return Ok(None) };
         if !server.is_approved() {
@@ -31,21 +31,21 @@ impl Registry {
             let argument = script(&server).map(|script| script.argument);
             return Ok(code.zip(argument).map(|(code, argument)| ApprovedCode { code, argument }));
         }
-        // Whoever changes it at this moment finds out about the code as well.
+        // A concurrent change finds out about the code as well.
         if let Ok((claim, server)) = self.0.shelf.claim(id) {
             self.hold(claim, &server, code.as_ref()).await?;
             let (fleet, held) = (Arc::clone(&self.0.fleet), id.clone());
-            // Whoever asks is the start that the fleet gives up then.
+            // The caller is the start that the fleet gives up then.
             tokio::spawn(async move {
                 if let Err(error) = fleet.stop(&held).await {
-                    tracing::warn!(server = %held, %error, "a server that is held back is not forgotten");
+                    tracing::warn!(server = %held, %error, "a server whose code has changed could not be stopped");
                 }
             });
         }
         Err(RegistryError::Changed { id: id.clone(), files })
     }
 
-    /// Has a server wait for an approval of the code that was found.
+    /// Holds a server back until the code that was found is approved.
     pub(super) async fn hold(
         &self,
         claim: Claim,
@@ -58,7 +58,7 @@ impl Registry {
         self.put(&Doer::kernel(), Deed::Hold, claim, held).await.map(drop)
     }
 
-    /// The server with what was found out about its code, its command line and the system that is to confine it.
+    /// Returns the server with the findings about its code, its command line and the system that is to confine it.
     pub(super) async fn judged(&self, server: Registered) -> Result<Registered, RegistryError> {
         let code = self.inspect(&server).await?;
         let mut server = server.with_code(code.as_ref());
@@ -76,12 +76,12 @@ impl Registry {
         Ok(server)
     }
 
-    /// The code of the server, if it has a script that has to be inspected.
+    /// Returns the code of the server, if it has a script that has to be inspected.
     pub(super) async fn inspect(&self, server: &Registered) -> Result<Option<InspectedCode>, RegistryError> {
         let Some(ScriptOf { path, language, .. }) = script(server) else { return Ok(None) };
         let Some(inspector) = &self.0.inspector else {
             return Err(RegistryError::Forbidden(
-                "nobody here can inspect the code of a sandboxed server".into(),
+                "the code of a sandboxed server cannot be inspected here".into(),
             ));
         };
         match inspector.inspect(Script { path: Path::new(path), language }).await {

@@ -1,31 +1,31 @@
 //! Servers that register themselves while others are at work (§15.2, §15.4, §15.5).
 //!
-//! [`DiscoveryGate`] answers `mgp/discovery/list`, `mgp/discovery/register` and `mgp/discovery/deregister`; what it answers
-//! it asks a [`Registry`], which can be asked without it as well. Nobody may register anything unless a
-//! [`RegistrationPolicy`] says so:
+//! [`DiscoveryGate`] answers `mgp/discovery/list`, `mgp/discovery/register` and `mgp/discovery/deregister` with the
+//! help of a [`Registry`], which can be used without it as well. Registration is refused unless a
+//! [`RegistrationPolicy`] allows it:
 //!
-//! * An operator may, and the agents that are listed; who it is tells the connection, never the parameters.
+//! * Operators and the listed agents may register servers; the connection proves the identity, never the parameters.
 //! * A program is started only if it is listed, by the very text of the list. An address is reached only if it begins
 //!   with a listed one. Of the environment only listed variables are passed on, with the values that the kernel has.
-//! * What an agent registers is sandboxed. The script of a sandboxed server is inspected ([`InspectCode`]), no dangerous
-//!   permission may be asked for, and it is not started before an operator has approved it.
-//! * What runs is what was inspected: the script and every file of its own that it loads are pinned by one digest, and
-//!   looked at again before each start. A server whose code has changed waits until it is approved again.
-//! * What an agent registered runs confined by the system. Where the system cannot, an operator is told and decides.
+//! * A server that an agent registers is sandboxed. Its script is inspected ([`InspectCode`]), no dangerous permission
+//!   may be asked for, and the server is not started before an operator has approved it.
+//! * Only inspected code runs: the script and every file of its own that it loads are pinned by one digest, and
+//!   inspected again before each start. A server whose code has changed waits until it is approved again.
+//! * A server that an agent registered runs confined by the system. Where the system cannot confine it, an operator is
+//!   told and decides.
 //!
 //! | | |
 //! |---|---|
-//! | [`Registry`], [`RegistryBuilder`] | who registered what, and what has become of it |
-//! | [`RegistrationPolicy`] | what may be registered, by whom |
-//! | [`Terms`], [`Lifetime`] | for how long, and whether it has been approved already |
+//! | [`Registry`], [`RegistryBuilder`] | the registered servers, their registrants and their state |
+//! | [`RegistrationPolicy`] | the rules of who may register which servers |
+//! | [`Terms`], [`Lifetime`] | the lifetime of a server, and its approval in advance |
 //! | [`Registered`], [`Launch`] | a server that was registered |
-//! | [`Fleet`], [`ServerView`] | the servers that run: implemented by whoever runs them |
-//! | [`InspectCode`], [`Script`], [`InspectedCode`] | what looks at code: implemented by whoever can |
-//! | [`RegistryStore`], [`MemoryRegistryStore`], [`SqliteRegistryStore`] | what survives a restart |
-//! | [`DiscoveryGate`] | the methods, and the same as tools |
+//! | [`Fleet`], [`ServerView`] | the servers that run: implemented by the kernel |
+//! | [`InspectCode`], [`Script`], [`InspectedCode`] | the inspection of code: implemented by the kernel |
+//! | [`RegistryStore`], [`MemoryRegistryStore`], [`SqliteRegistryStore`] | the stores of registered servers |
+//! | [`DiscoveryGate`] | the methods, also as tools |
 
 mod admission;
-mod blocking;
 mod builder;
 mod claim;
 mod code;
@@ -39,11 +39,9 @@ mod ports;
 mod program;
 mod record;
 mod service;
-mod shown;
 #[cfg(feature = "store")]
 mod sqlite;
 mod store;
-mod view;
 
 pub use self::builder::RegistryBuilder;
 pub use self::code::{ApprovedCode, CodeFile, InspectedCode};
@@ -51,9 +49,8 @@ pub use self::error::{RegistryError, StoreError};
 pub use self::gate::DiscoveryGate;
 pub use self::policy::RegistrationPolicy;
 pub use self::ports::{Fleet, InspectCode, Inspection, Script, ServerView};
-pub use self::record::{Approval, Launch, Lifetime, Registered, Registrant, Terms, WebTransport};
+pub use self::record::{Approval, Launch, Lifetime, Registered, Registrant, Terms, WebTransport, visible};
 pub use self::service::Registry;
-pub use self::shown::visible;
 #[cfg(feature = "store")]
 pub use self::sqlite::SqliteRegistryStore;
 pub use self::store::{MemoryRegistryStore, RegistryStore};

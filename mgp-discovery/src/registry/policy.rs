@@ -1,3 +1,5 @@
+//! The policy of registrations.
+
 use std::collections::BTreeSet;
 
 use mgp_types::mgp::ServerId;
@@ -6,7 +8,7 @@ use mgp_types::{Principal, Role};
 use super::claim::is_same;
 use crate::config::model::RegistrationSettings;
 
-/// What may be registered, and by whom. One that was not told anything lets nobody register anything.
+/// The rules of who may register which servers. The default policy refuses every registration.
 #[derive(Debug, Clone, Default)]
 pub struct RegistrationPolicy {
     agents: BTreeSet<String>,
@@ -17,11 +19,13 @@ pub struct RegistrationPolicy {
     configured: Vec<ServerId>,
 }
 
+const USUAL_SERVERS: usize = 16;
+
 impl RegistrationPolicy {
-    /// What `settings` say, where the ids of the `configured` servers are taken.
+    /// Creates the policy of `settings`, in which the ids of the `configured` servers are taken.
     ///
-    /// An entry of `commands` that begins with `http://` or `https://` is not a program: a server may be registered at any
-    /// address that begins so. No address is allowed otherwise.
+    /// An entry of `commands` that begins with `http://` or `https://` is not a program: a server may be registered at
+    /// any address that begins so. No address is allowed otherwise.
     pub fn new(settings: &RegistrationSettings, configured: impl IntoIterator<Item = ServerId>) -> Self {
         let commands = settings.commands.iter().cloned();
         let (addresses, programs) = commands.partition(|entry| is_web(entry));
@@ -35,7 +39,7 @@ impl RegistrationPolicy {
         }
     }
 
-    /// Whether `by` may register servers at all.
+    /// Returns whether `by` may register servers at all.
     pub fn admits(&self, by: &Principal) -> bool {
         by.role() == Role::Operator || self.agents.contains(by.as_str())
     }
@@ -56,8 +60,8 @@ impl RegistrationPolicy {
         self.env.contains(name)
     }
 
-    /// Whether the address is a listed one, or lies below it: `https://host/a` holds for `https://host/a/b` and not for
-    /// `https://host/ab`, and `https://host` not for `https://host.evil`.
+    /// Returns whether the address is a listed one, or lies below it: `https://host/a` holds for `https://host/a/b` and
+    /// not for `https://host/ab`, and `https://host` not for `https://host.evil`.
     pub(super) fn allows_address(&self, url: &str) -> bool {
         self.addresses.iter().any(|listed| {
             url.strip_prefix(listed.as_str())
@@ -69,5 +73,3 @@ impl RegistrationPolicy {
 pub(super) fn is_web(text: &str) -> bool {
     text.starts_with("http://") || text.starts_with("https://")
 }
-
-const USUAL_SERVERS: usize = 16;

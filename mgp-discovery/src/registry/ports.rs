@@ -1,54 +1,59 @@
+//! The interfaces through which a registry reaches running servers and the inspection of code.
+
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use mgp_types::mgp::{CodeRejection, MgpVersion, Permission, ServerId, ServerStatus, TrustLevel};
+use mgp_types::mgp::{
+    CodeRejection, Extension, ExtensionSet, ListedServer, MgpVersion, Permission, ServerFilter, ServerId,
+    ServerStatus, TrustLevel,
+};
 use mgp_types::{BoxFuture, Context, Error};
 
 use super::{InspectedCode, Registered};
 
-/// The servers that run. Whoever runs them implements it.
+/// The servers that run. The kernel implements this trait.
 pub trait Fleet: Send + Sync + fmt::Debug + 'static {
-    /// The servers that whoever sent the request may know of.
+    /// Returns the servers that the sender of the request may know of.
     fn servers(&self, context: &Context) -> Vec<ServerView>;
 
-    /// Takes a server in and begins to start it; done when it has been taken in, not when it is connected.
+    /// Adds a server and begins to start it; the future is ready when the server is added, not when it is connected.
     ///
-    /// Starting one that is there already changes nothing.
+    /// Starting a server that exists already changes nothing.
     fn start(&self, server: Arc<Registered>) -> BoxFuture<'_, Result<(), Error>>;
 
-    /// Stops a server and forgets it. It is no error if there is none.
+    /// Stops a server and forgets it. An unknown server is no error.
     fn stop<'a>(&'a self, server: &'a ServerId) -> BoxFuture<'a, Result<(), Error>>;
 
-    /// Whether the system can confine what is started here.
+    /// Checks whether the system can confine programs here.
     ///
     /// # Errors
-    /// It cannot, in words.
+    /// The reason why the system cannot, in words.
     fn confines(&self) -> Result<(), String>;
 }
 
-/// A server that runs, as it is listed.
+/// A running server, as it is listed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerView {
-    /// Which server.
+    /// The id of the server.
     pub id: ServerId,
-    /// How it does.
+    /// The status of the server.
     pub status: ServerStatus,
-    /// The version of MGP that it speaks; `None` for a server of plain MCP.
+    /// The version of MGP that the server speaks; `None` for a server of plain MCP.
     pub mgp_version: Option<MgpVersion>,
-    /// The extensions that it has, or is said to have before it is connected.
+    /// The extensions of the server, or those declared for it before it is connected.
     pub extensions: Vec<String>,
-    /// Its tools, by its own names, that whoever asks may know of.
+    /// The tools that the caller may know of, by the server's own names.
     pub tools: Vec<String>,
-    /// How far it is trusted.
+    /// The trust in the server.
     pub trust: TrustLevel,
-    /// What it needs to be permitted.
+    /// The permissions that the server needs.
     pub permissions: Vec<Permission>,
 }
 
 impl ServerView {
-    /// A server of which nothing more is known.
+    /// Creates a view of a server of which nothing more is known.
     pub const fn new(id: ServerId, status: ServerStatus, trust: TrustLevel) -> Self {
         Self {
             id,
@@ -62,15 +67,16 @@ impl ServerView {
     }
 }
 
-/// Looks at the code of sandboxed servers. Whoever has the code safety framework implements it, at its strictest level.
+/// The inspection of the code of sandboxed servers. The kernel implements this trait with the code safety framework at
+/// its strictest level.
 pub trait InspectCode: Send + Sync + fmt::Debug + 'static {
-    /// Reads the script and every file of its own that it loads, and says what is in them.
+    /// Reads the script and every file of its own that it loads, and returns the findings.
     fn inspect<'a>(&'a self, script: Script<'a>) -> BoxFuture<'a, Inspection>;
 
-    /// Whether a program may be started with these arguments, as far as they tell what it does.
+    /// Checks whether a program may be started with these arguments, as far as they show its actions.
     ///
     /// # Errors
-    /// It may not, in words.
+    /// The reason why it may not, in words.
     fn judge_line(&self, command: &str, args: &[String]) -> Result<(), String>;
 }
 
@@ -78,20 +84,53 @@ pub trait InspectCode: Send + Sync + fmt::Debug + 'static {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Script<'a> {
-    /// Where it lies; a relative path begins where the program would be started.
+    /// The path of the script; a relative path begins where the program would be started.
     pub path: &'a Path,
     /// The language, by the program that runs it.
     pub language: &'a str,
 }
 
-/// What an inspection found.
+/// The result of an inspection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Inspection {
-    /// Nothing that a sandboxed server may not do.
+    /// The code does nothing that a sandboxed server may not do.
     Harmless(Box<InspectedCode>),
-    /// Something that it may not do.
+    /// The code does something that is not allowed.
     Rejected(Box<CodeRejection>),
-    /// It could not be read, or no one can read its language.
+    /// The code could not be read, or its language is unknown.
     Unreadable(String),
+}
+
+impl ServerView {
+    /// Creates the view of a server that waits for its approval.
+    pub(super) fn pending(server: &Registered) -> Self {
+        let mut view = Self::new(server.id.clone(), ServerStatus::PendingApproval, server.trust);
+        view.extensions.clone_from(&server.extensions);
+        view.permissions.clone_from(&server.permissions);
+        view
+    }
+
+    /// Returns whether the server passes the filter.
+    pub(super) fn passes(&self, filter: &ServerFilter) -> bool {
+        if filter.status.is_some_and(|status| status != self.status) {
+            return false;
+        }
+        if !filter.permissions.iter().all(|permission| self.permissions.contains(permission)) {
+            return false;
+        }
+        // Later drafts have other names for some of the extensions.
+        let has = ExtensionSet::from_names(&self.extensions);
+        filter.extensions.iter().all(|name| has.contains(&Extension::from(name.as_str())))
+    }
+}
+
+impl From<ServerView> for ListedServer {
+    fn from(view: ServerView) -> Self {
+        let mut listed = Self::new(view.id, view.status, view.trust);
+        listed.mgp_version = view.mgp_version;
+        listed.extensions = view.extensions;
+        listed.tools = view.tools;
+        listed
+    }
 }

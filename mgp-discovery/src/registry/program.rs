@@ -1,15 +1,56 @@
-//! What a program of a sandboxed server runs.
+//! The code that the program of a sandboxed server runs.
 
-/// What is known of the code that a command line runs.
+/// The knowledge about the code that a command line runs.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Code<'a> {
     /// A script, in a language.
     Script { path: &'a str, language: &'static str, argument: usize },
-    /// The program's own code, which nobody here can read.
+    /// The program's own code, which cannot be inspected.
     Own,
-    /// It could be any code.
+    /// Any code, for the given reason.
     Hidden(String),
 }
+
+const LONGEST_SHOWN: usize = 40;
+
+/// The programs that start another program.
+const STARTERS: &[&str] = &[
+    "env", "sudo", "doas", "su", "nice", "nohup", "setsid", "timeout", "xargs", "busybox", "toybox",
+    "stdbuf", "time", "ionice", "chroot", "unshare", "nsenter", "exec", "command", "script", "start", "ssh",
+    "watch", "parallel", "find",
+];
+
+const INTERPRETERS: &[Interpreter] = &[
+    Interpreter {
+        names: &["python", "pypy", "pythonw", "py"],
+        language: "python",
+        harmless: &["-u", "-B", "-E", "-I", "-s", "-S", "-O", "-OO", "-q", "-P"],
+        needs_run: false,
+    },
+    Interpreter {
+        names: &["node", "nodejs"],
+        language: "javascript",
+        harmless: &["--no-warnings", "--enable-source-maps"],
+        needs_run: false,
+    },
+    Interpreter { names: &["tsx", "ts-node"], language: "typescript", harmless: &[], needs_run: false },
+    Interpreter { names: &["deno", "bun"], language: "typescript", harmless: &[], needs_run: true },
+    Interpreter {
+        names: &["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh"],
+        language: "bash",
+        harmless: &[],
+        needs_run: false,
+    },
+    // These languages cannot be inspected here: the inspector says so, and they are refused.
+    Interpreter { names: &["ruby"], language: "ruby", harmless: &[], needs_run: false },
+    Interpreter { names: &["perl"], language: "perl", harmless: &[], needs_run: false },
+    Interpreter { names: &["php"], language: "php", harmless: &[], needs_run: false },
+    Interpreter { names: &["lua", "luajit"], language: "lua", harmless: &[], needs_run: false },
+    Interpreter { names: &["rscript"], language: "r", harmless: &[], needs_run: false },
+    Interpreter { names: &["fish", "csh", "tcsh"], language: "shell", harmless: &[], needs_run: false },
+    Interpreter { names: &["pwsh", "powershell"], language: "powershell", harmless: &[], needs_run: false },
+    Interpreter { names: &["cmd"], language: "batch", harmless: &[], needs_run: false },
+];
 
 impl<'a> Code<'a> {
     pub(super) fn of(command: &str, args: &'a [String]) -> Self {
@@ -42,82 +83,17 @@ impl<'a> Code<'a> {
 struct Interpreter {
     names: &'static [&'static str],
     language: &'static str,
-    /// Options before the script that load no further code.
+    /// The options before the script that load no further code.
     harmless: &'static [&'static str],
     needs_run: bool,
 }
 
-/// The name without its directory, its version and `.exe`, in small letters.
+/// Returns the name without its directory, its version and `.exe`, in small letters.
 pub(super) fn program_name(command: &str) -> String {
     let name = command.rsplit(['/', '\\']).next().unwrap_or(command).to_ascii_lowercase();
     let name = name.strip_suffix(".exe").unwrap_or(&name);
     name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-').to_owned()
 }
-
-const INTERPRETERS: &[Interpreter] = &[
-    Interpreter {
-        names: &["python", "pypy", "pythonw", "py"],
-        language: "python",
-        harmless: &["-u", "-B", "-E", "-I", "-s", "-S", "-O", "-OO", "-q", "-P"],
-        needs_run: false,
-    },
-    Interpreter {
-        names: &["node", "nodejs"],
-        language: "javascript",
-        harmless: &["--no-warnings", "--enable-source-maps"],
-        needs_run: false,
-    },
-    Interpreter { names: &["tsx", "ts-node"], language: "typescript", harmless: &[], needs_run: false },
-    Interpreter { names: &["deno", "bun"], language: "typescript", harmless: &[], needs_run: true },
-    Interpreter {
-        names: &["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh"],
-        language: "bash",
-        harmless: &[],
-        needs_run: false,
-    },
-    // Nobody here reads these; whoever inspects says so, and they are refused.
-    Interpreter { names: &["ruby"], language: "ruby", harmless: &[], needs_run: false },
-    Interpreter { names: &["perl"], language: "perl", harmless: &[], needs_run: false },
-    Interpreter { names: &["php"], language: "php", harmless: &[], needs_run: false },
-    Interpreter { names: &["lua", "luajit"], language: "lua", harmless: &[], needs_run: false },
-    Interpreter { names: &["rscript"], language: "r", harmless: &[], needs_run: false },
-    Interpreter { names: &["fish", "csh", "tcsh"], language: "shell", harmless: &[], needs_run: false },
-    Interpreter { names: &["pwsh", "powershell"], language: "powershell", harmless: &[], needs_run: false },
-    Interpreter { names: &["cmd"], language: "batch", harmless: &[], needs_run: false },
-];
-
-/// Whether a variable makes programs load code that nobody looked at: what begins like this, or is called so.
-pub(super) fn loads_code(variable: &str) -> bool {
-    let variable = variable.to_ascii_uppercase();
-    LOADING_FAMILIES.iter().any(|begin| variable.starts_with(begin)) || LOADING.contains(&&*variable)
-}
-
-const LOADING_FAMILIES: &[&str] = &[
-    "LD_",
-    "DYLD_",
-    "PYTHON",
-    "NODE_",
-    "NPM_CONFIG_",
-    "PERL",
-    "RUBY",
-    "LUA_",
-    "PHP",
-    "BASH_FUNC_",
-    "BUN_",
-    "DENO_",
-    "JAVA_",
-    "JDK_",
-    "MAVEN_",
-    "GIT_",
-    "DOTNET_",
-    "CORECLR_",
-    "GCONV_",
-    "MALLOC_",
-    "GLIBC_",
-    "UV_",
-    "PIP_",
-    "CONDA_",
-];
 
 const LOADING: &[&str] = &[
     "_JAVA_OPTIONS",
@@ -155,14 +131,38 @@ const LOADING: &[&str] = &[
     "TERMCAP",
 ];
 
-/// Programs that are given another one to start.
-const STARTERS: &[&str] = &[
-    "env", "sudo", "doas", "su", "nice", "nohup", "setsid", "timeout", "xargs", "busybox", "toybox",
-    "stdbuf", "time", "ionice", "chroot", "unshare", "nsenter", "exec", "command", "script", "start", "ssh",
-    "watch", "parallel", "find",
+const LOADING_FAMILIES: &[&str] = &[
+    "LD_",
+    "DYLD_",
+    "PYTHON",
+    "NODE_",
+    "NPM_CONFIG_",
+    "PERL",
+    "RUBY",
+    "LUA_",
+    "PHP",
+    "BASH_FUNC_",
+    "BUN_",
+    "DENO_",
+    "JAVA_",
+    "JDK_",
+    "MAVEN_",
+    "GIT_",
+    "DOTNET_",
+    "CORECLR_",
+    "GCONV_",
+    "MALLOC_",
+    "GLIBC_",
+    "UV_",
+    "PIP_",
+    "CONDA_",
 ];
 
-const LONGEST_SHOWN: usize = 40;
+/// Returns whether a variable, by its name or prefix, makes programs load code that is not inspected.
+pub(super) fn loads_code(variable: &str) -> bool {
+    let variable = variable.to_ascii_uppercase();
+    LOADING_FAMILIES.iter().any(|begin| variable.starts_with(begin)) || LOADING.contains(&&*variable)
+}
 
 #[cfg(test)]
 mod tests {

@@ -1,52 +1,55 @@
+//! The record of a registered server.
+
 use std::fmt;
 use std::sync::Arc;
 
 use mgp_types::mgp::{Permission, ServerId, Timestamp, TrustLevel};
-use mgp_types::{Principal, Role};
+use mgp_types::{Principal, Role, shell_word};
 use serde::{Deserialize, Serialize};
 
+use super::CodeFile;
 use super::inline::Inline;
-use super::{CodeFile, visible};
 
 /// A server that was registered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Registered {
-    /// What it is called.
+    /// The id of the server.
     pub id: ServerId,
-    /// How it is reached.
+    /// The way in which the server is reached.
     pub launch: Launch,
-    /// The extensions that it is said to have.
+    /// The extensions that are declared for the server.
     pub extensions: Vec<String>,
-    /// What it needs to be permitted.
+    /// The permissions that the server needs.
     pub permissions: Vec<Permission>,
-    /// How far it is trusted.
+    /// The trust in the server.
     pub trust: TrustLevel,
-    /// Who registered it.
+    /// The principal that registered the server.
     pub registrant: Registrant,
-    /// Who made it, in the words of whoever registered it.
+    /// The author of the server, in the words of the registrant.
     pub label: Option<String>,
-    /// What it is for, in the same words.
+    /// The purpose of the server, in the words of the registrant.
     pub justification: Option<String>,
-    /// When it was registered.
+    /// The time of the registration.
     pub registered_at: Timestamp,
-    /// Whether it may be started.
+    /// The approval of the server.
     pub approval: Approval,
-    /// One digest of its script, and of all files that it loads, when they were inspected; `None` if there was nothing
-    /// to inspect.
+    /// The digest of its script and all files that it loads, at their inspection; `None` if there was nothing to
+    /// inspect.
     pub digest: Option<String>,
-    /// The script and the files that it loads, as they were inspected.
+    /// The script and the files that it loads, at their inspection.
     #[serde(default)]
     pub files: Vec<CodeFile>,
-    /// Why this system cannot confine it, if it cannot: an operator who approves it approves that it runs all the same.
+    /// The reason why this system cannot confine the server, if it cannot: an operator who approves the server approves
+    /// that it runs unconfined.
     #[serde(default)]
     pub unconfined: Option<String>,
-    /// For how long it is kept. What is stored is kept.
+    /// The lifetime of the server. Stored servers are kept.
     #[serde(skip)]
     pub lifetime: Lifetime,
 }
 
-/// How a registered server is reached.
+/// The way in which a registered server is reached.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -55,21 +58,21 @@ pub enum Launch {
     Program {
         /// The program.
         command: String,
-        /// What it is given.
+        /// The arguments of the program.
         args: Vec<String>,
-        /// Which variables of the kernel's environment it finds in its own.
+        /// The variables of the kernel's environment that the program receives.
         env: Vec<String>,
     },
-    /// An address.
+    /// A server at an address.
     Web {
-        /// Where.
+        /// The URL of the server.
         url: String,
-        /// How to talk to it.
+        /// The transport to the server.
         transport: WebTransport,
     },
 }
 
-/// How to talk to a server at an address.
+/// The transport to a server at an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -80,7 +83,7 @@ pub enum WebTransport {
     Sse,
 }
 
-/// Who registered a server: a principal, by what it has proved.
+/// The principal that registered a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "role", content = "name")]
 #[non_exhaustive]
@@ -91,58 +94,58 @@ pub enum Registrant {
     Operator(String),
 }
 
-/// Whether a registered server may be started.
+/// The approval of a registered server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Approval {
-    /// An operator has to look at it first.
+    /// The server waits for an operator.
     Pending,
-    /// It may.
+    /// The server may be started.
     Approved {
-        /// Who said so.
+        /// The name of the principal that approved the server.
         by: String,
-        /// When.
+        /// The time of the approval.
         at: Timestamp,
     },
 }
 
-/// For how long a registered server is kept.
+/// The lifetime of a registered server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Lifetime {
-    /// Until somebody deregisters it, restarts included.
+    /// The server is kept until it is deregistered, restarts included.
     #[default]
     Kept,
-    /// Until this session ends, or the kernel does.
+    /// The server is kept until this session ends, or the kernel does.
     Session(Arc<str>),
 }
 
-/// On what terms a server is registered, beside what the policy says. The wire has no say in them.
+/// The terms of a registration, beside the policy. Requests cannot set them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Terms {
-    /// For how long it is kept.
+    /// The lifetime of the server.
     pub lifetime: Lifetime,
-    /// Who approved it beforehand, such as the grant that allows an agent to have tools made.
+    /// The origin of an approval in advance, such as the grant that allows an agent to have tools made.
     pub approved_by: Option<String>,
 }
 
 impl Registered {
-    /// Whether it may be started.
+    /// Returns whether the server may be started.
     pub const fn is_approved(&self) -> bool {
         matches!(self.approval, Approval::Approved { .. })
     }
 
-    /// Whether it is a program that runs confined by the system.
+    /// Returns whether the server is a program that runs confined by the system.
     pub fn is_confined(&self) -> bool {
         matches!(self.launch, Launch::Program { .. })
             && self.trust == TrustLevel::Sandboxed
             && self.unconfined.is_none()
     }
 
-    /// Returns in words what the program does with code, or with another program, that stands on its command line, and
-    /// that code; `None` if there is none.
+    /// Returns in words the use that the program makes of code, or of another program, on its command line, with that
+    /// code; `None` if there is none.
     pub fn inline_code(&self) -> Option<String> {
         let Launch::Program { command, args, .. } = &self.launch else { return None };
         let inline = Inline::of(command, args)?;
@@ -166,7 +169,8 @@ impl Terms {
         Self { lifetime: Lifetime::Session(session.into()), approved_by: None }
     }
 
-    /// Starts it at once: `by` has approved it. A sandboxed one waits nevertheless if its code cannot be inspected.
+    /// Approves the server in the name of `by`, so that it starts at once. A sandboxed server waits nevertheless if its
+    /// code cannot be inspected.
     #[must_use]
     pub fn approved_by(mut self, by: impl Into<String>) -> Self {
         self.approved_by = Some(by.into());
@@ -175,7 +179,7 @@ impl Terms {
 }
 
 impl fmt::Debug for Launch {
-    /// Shows neither arguments nor what stands behind the host: they may hold secrets and reach logs.
+    /// Hides the arguments and the path behind the host: they may hold secrets and reach logs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Program { command, args, env } => {
@@ -186,5 +190,59 @@ impl fmt::Debug for Launch {
                 f.debug_struct("Web").field("transport", transport).finish_non_exhaustive()
             }
         }
+    }
+}
+
+impl Launch {
+    /// Returns the whole command line, written as for a shell, or the address. Characters that are invisible, or change
+    /// how others are shown, are spelled out.
+    pub fn line(&self) -> String {
+        match self {
+            Self::Program { command, args, .. } => {
+                let words = std::iter::once(command).chain(args).map(|word| shell_word(&visible(word)));
+                words.collect::<Vec<_>>().join(" ")
+            }
+            Self::Web { url, .. } => visible(url),
+        }
+    }
+}
+
+/// Returns the text with every character spelled out that is neither ASCII nor a letter or digit of another script:
+/// signs that look like others, unusual blanks, and characters that reorder or hide text.
+pub fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c == ' ' || c.is_ascii_graphic() || (!c.is_ascii() && c.is_alphanumeric()) {
+            shown.push(c);
+        } else {
+            shown.extend(c.escape_unicode());
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(command: &str, args: &[&str]) -> String {
+        let args = args.iter().map(|&arg| arg.to_owned()).collect();
+        Launch::Program { command: command.into(), args, env: Vec::new() }.line()
+    }
+
+    #[test]
+    fn the_whole_line_is_shown_and_its_words_are_told_apart() {
+        assert_eq!(line("python3", &["-u", "/srv/a.py"]), "python3 -u /srv/a.py");
+        assert_eq!(line("awk", &["BEGIN{system(\"id\")}"]), "awk 'BEGIN{system(\"id\")}'");
+        assert_eq!(line("sh", &["-c", "echo 'a' b", ""]), r"sh -c 'echo '\''a'\'' b' ''");
+        let long = "x".repeat(5000);
+        assert!(line("a", &[&long]).ends_with(&long));
+    }
+
+    #[test]
+    fn what_hides_is_spelled_out() {
+        assert_eq!(line("a", &["b\u{202e}c\u{1b}[2K\n"]), r"a 'b\u{202e}c\u{1b}[2K\u{a}'");
+        assert_eq!(line("a", &["Grüße"]), "a 'Grüße'");
+        assert_eq!(visible("a\u{a0}b\u{3164}"), "a\\u{a0}b\u{3164}");
     }
 }

@@ -1,3 +1,5 @@
+//! The registry of servers that register themselves.
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -9,24 +11,24 @@ use mgp_types::mgp::{
 use mgp_types::{Context, Principal, Role};
 
 use super::admission::{Admitted, admit, check_again};
-use super::blocking::off_the_runtime;
 use super::claim::{Claim, Shelf};
 use super::event::{Deed, Doer, done, refused};
+use super::store::off_the_runtime;
 use super::{
     Approval, Fleet, InspectCode, Lifetime, Registered, Registrant, RegistrationPolicy, RegistryBuilder,
     RegistryError, RegistryStore, ServerView, StoreError, Terms,
 };
 
-/// Who registered which server, and what has become of it (§15.4, §15.5).
+/// The registered servers, their registrants, and their state (§15.4, §15.5).
 ///
-/// A handle: clones share everything. A change is first recorded, then stored, and then made; one that cannot be
-/// recorded or stored is not made. Refusals are recorded, too. Changes of one server are made one after the other, and
-/// it needs a tokio runtime.
+/// The registry is a handle: clones share everything. A change is first recorded, then stored, and then made; a change
+/// that cannot be recorded or stored is not made. Refusals are recorded, too. Changes of one server are made one after
+/// the other, and the registry needs a tokio runtime.
 ///
 /// # Cancel safety
-/// Dropping the future of a change makes it whole or not at all, apart from the start or stop of the server:
-/// [`resume`](Registry::resume) starts what was not started, and a stopped server that is still there can be deregistered
-/// again.
+/// A change whose future is dropped is made completely or not at all, apart from the start or stop of the server:
+/// [`resume`](Registry::resume) starts servers that were not started, and a stopped server that still exists can be
+/// deregistered again.
 #[derive(Clone)]
 pub struct Registry(pub(super) Arc<Inner>);
 
@@ -40,22 +42,22 @@ pub(super) struct Inner {
 }
 
 impl Registry {
-    /// A registry in front of `fleet` that lets nobody register anything, keeps what it has in memory and records
-    /// nothing, until it is told otherwise. Without an inspector no script of a sandboxed server is accepted.
+    /// Returns a builder for a registry in front of `fleet`. Without further settings it refuses every registration,
+    /// keeps servers in memory and records nothing. Without an inspector no script of a sandboxed server is accepted.
     pub fn builder(fleet: Arc<dyn Fleet>) -> RegistryBuilder {
         RegistryBuilder::new(fleet)
     }
 
-    /// Changes the policy. It holds for what is registered, approved and resumed from now on.
+    /// Changes the policy for all further registrations, approvals and resumptions.
     pub fn set_policy(&self, policy: RegistrationPolicy) {
         self.0.policy.store(Arc::new(policy));
     }
 
-    /// Answers `mgp/discovery/list`: the servers that run, and to operators and whoever registered them those that wait
-    /// for an approval.
+    /// Answers `mgp/discovery/list`: the running servers, and for operators and registrants the servers that wait for
+    /// an approval.
     ///
     /// # Errors
-    /// Nobody has authenticated.
+    /// The caller is not authenticated.
     pub fn list(&self, context: &Context, wanted: &ListServers) -> Result<ListedServers, RegistryError> {
         let by = context.principal.as_ref().ok_or(RegistryError::Unauthenticated)?;
         let pending = self.0.shelf.all();
@@ -70,8 +72,8 @@ impl Registry {
     /// Registers a server in the name of `by`, and starts it if it is approved.
     ///
     /// # Errors
-    /// The policy does not allow it, its id is taken, its code is refused, or the change could not be recorded or
-    /// stored. A server that cannot be started is registered nevertheless; the answer says so.
+    /// The policy does not allow the server, its id is taken, its code is refused, or the change could not be recorded
+    /// or stored. A server that cannot be started is registered nevertheless; the answer says so.
     pub async fn register(
         &self,
         by: &Principal,
@@ -85,7 +87,7 @@ impl Registry {
         self.tell_refusal(&doer, Deed::Register, &id, outcome).await
     }
 
-    /// Starts a server that waited for it, in the name of an operator. Its script is inspected again.
+    /// Approves and starts a waiting server, in the name of an operator. Its script is inspected again.
     ///
     /// # Errors
     /// `by` is no operator, there is no such server, the policy or the code has changed, or the change could not be
@@ -116,7 +118,9 @@ impl Registry {
             operator(by)?;
             let (claim, server) = self.0.shelf.claim(id)?;
             if server.is_approved() {
-                return Err(RegistryError::Malformed("the server is approved: deregister it instead".into()));
+                return Err(RegistryError::Malformed(
+                    "the server is approved already: deregister it instead".into(),
+                ));
             }
             self.remove(&doer, Deed::Deny, claim, &server).await
         }
@@ -145,8 +149,8 @@ impl Registry {
         self.tell_refusal(&doer, Deed::Keep, id, outcome).await
     }
 
-    /// Stops and removes a server that was registered, in the name of an operator or of whoever registered it. Servers of
-    /// the configuration are none of these.
+    /// Stops and removes a registered server, in the name of an operator or of its registrant. Servers of the
+    /// configuration cannot be removed here.
     ///
     /// # Errors
     /// There is no such server that `by` could remove, it could not be stopped, or the change could not be recorded or
@@ -159,7 +163,8 @@ impl Registry {
     ) -> Result<DeregisteredServer, RegistryError> {
         let doer = Doer::new(by, trace);
         let outcome = async {
-            // The same answer whether the server is another's or nobody's: an agent does not learn which there are.
+            // The answer for a server of another registrant is that for an unknown one: an agent does not learn which
+            // servers there are.
             let unknown = || RegistryError::Unknown(wanted.id.clone());
             let server = self.0.shelf.get(&wanted.id).filter(|server| may_change(by, server));
             server.ok_or_else(unknown)?;
@@ -174,7 +179,8 @@ impl Registry {
         Ok(DeregisteredServer::new(wanted.id.clone()))
     }
 
-    /// Removes what was registered for a session that has ended. What cannot be removed is told, and stays.
+    /// Removes the servers that were registered for a session that has ended. Returns the servers that could not be
+    /// removed, which stay.
     pub async fn session_ended(&self, session: &str) -> Vec<(ServerId, RegistryError)> {
         let mut failed = Vec::new();
         for server in self.0.shelf.all() {
@@ -182,7 +188,7 @@ impl Registry {
                 continue;
             }
             let removed = match self.0.shelf.claim(&server.id) {
-                // It may have been kept, or removed, since.
+                // The server may have been kept, or removed, since.
                 Ok((claim, server)) if server.lifetime != Lifetime::Kept => {
                     self.remove(&Doer::kernel(), Deed::Deregister, claim, &server).await
                 }
@@ -190,15 +196,15 @@ impl Registry {
                 Err(busy) => Err(busy),
             };
             if let Err(error) = removed {
-                tracing::error!(server = %server.id, %error, "a server outlives its session");
+                tracing::error!(server = %server.id, %error, "a server could not be removed at the end of its session");
                 failed.push((server.id.clone(), error));
             }
         }
         failed
     }
 
-    /// Starts the approved servers of the last time. What the policy no longer allows, or whose script has changed, is not
-    /// started and told; it stays registered.
+    /// Starts the approved servers of the previous run. Returns the servers that were not started, because the policy
+    /// no longer allows them or their script has changed; they stay registered.
     pub async fn resume(&self) -> Vec<(ServerId, RegistryError)> {
         let mut failed = Vec::new();
         for server in self.0.shelf.all().into_iter().filter(|server| server.is_approved()) {
@@ -210,7 +216,7 @@ impl Registry {
         failed
     }
 
-    /// Everything that was registered, in the order of the ids; for operators.
+    /// Returns all registered servers, in the order of their ids; for operators.
     pub fn registered(&self) -> Vec<Arc<Registered>> {
         self.0.shelf.all()
     }
@@ -227,7 +233,7 @@ impl Registry {
         let claim = self.0.shelf.claim_new(&server.id, policy.max_servers())?;
         let mut server = self.judged(server).await?;
         if server.trust == TrustLevel::Sandboxed && (server.digest.is_none() || server.unconfined.is_some()) {
-            // An approval given beforehand is one of code that was inspected, and of a server that is confined.
+            // An approval in advance covers only inspected code and a confined server.
             server.approval = Approval::Pending;
         }
         let (_claim, server) = self.put(doer, Deed::Register, claim, server).await?;
@@ -255,7 +261,7 @@ impl Registry {
         let code = self.inspect(&server).await?;
         let files = server.changes(code.as_ref());
         if !files.is_empty() {
-            // Nobody approves what nobody was shown.
+            // An approval covers only code that was shown.
             self.hold(claim, &server, code.as_ref()).await?;
             return Err(RegistryError::Changed { id: id.clone(), files });
         }
@@ -277,7 +283,7 @@ impl Registry {
         self.0.fleet.start(server).await.map_err(RegistryError::Fleet)
     }
 
-    /// Starts the server if it may be, and says what has become of it.
+    /// Starts the server if it is approved, and returns its state.
     async fn started(&self, server: &Arc<Registered>) -> RegisteredServer {
         let told = |status| RegisteredServer::new(server.id.clone(), status);
         if !server.is_approved() {
@@ -296,13 +302,13 @@ impl Registry {
             Ok(()) => told(ServerStatus::Registered),
             Err(error) => {
                 tracing::warn!(server = %server.id, %error, "a registered server could not be started");
-                told(ServerStatus::Error).with_message("it is registered, and could not be started")
+                told(ServerStatus::Error).with_message("the server is registered, and could not be started")
             }
         }
     }
 
-    /// Records the deed, stores the server as it is from now on, and shows it: the last two in one step that nobody can
-    /// interrupt. The claim is handed back, for nobody may stop a server that is about to be started.
+    /// Records the action, stores the changed server, and shows it: the last two in one step that cannot be
+    /// interrupted. The claim is handed back, because no other task may stop a server that is about to be started.
     pub(super) async fn put(
         &self,
         doer: &Doer,
@@ -325,7 +331,7 @@ impl Registry {
         Ok((claim, server))
     }
 
-    /// Records the deed, stops the server if it may run, and forgets it.
+    /// Records the action, stops the server if it may run, and forgets it.
     async fn remove(
         &self,
         doer: &Doer,
@@ -337,7 +343,7 @@ impl Registry {
         if server.is_approved()
             && let Err(error) = self.0.fleet.stop(&server.id).await
         {
-            // Forgotten, it would run on with nobody to stop it.
+            // A forgotten server would run on without a way to stop it.
             let _ = self.record(doer, deed, server, Outcome::Failure).await;
             return Err(RegistryError::Fleet(error));
         }
@@ -351,7 +357,7 @@ impl Registry {
         self.made(doer, deed, server, outcome).await
     }
 
-    /// What was recorded as done and could not be stored is recorded as failed.
+    /// Records the failure of an action that was recorded as done and could not be stored.
     async fn made<T>(
         &self,
         doer: &Doer,
@@ -377,7 +383,7 @@ impl Registry {
         audit.record(done(doer, deed, server, outcome)).await.map_err(RegistryError::Unrecorded)
     }
 
-    /// A refusal is recorded, and stands whether or not that succeeds.
+    /// Records a refusal. The refusal stands whether or not that succeeds.
     async fn tell_refusal<T>(
         &self,
         doer: &Doer,
@@ -414,7 +420,7 @@ fn operator(by: &Principal) -> Result<(), RegistryError> {
     Err(RegistryError::Forbidden("only an operator may approve, deny or keep servers".into()))
 }
 
-/// Whether the server is one that `by` registered, or may change as any other.
+/// Returns whether `by` registered the server, or may change any server.
 fn may_change(by: &Principal, server: &Registered) -> bool {
     by.role() == Role::Operator || server.registrant == Registrant::of(by)
 }

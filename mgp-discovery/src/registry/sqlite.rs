@@ -1,3 +1,5 @@
+//! The store of registered servers in SQLite.
+
 use std::fs::OpenOptions;
 use std::path::Path;
 use std::time::Duration;
@@ -8,12 +10,19 @@ use rusqlite::{Connection, ErrorCode, TransactionBehavior, params};
 
 use super::{Registered, RegistryStore, StoreError};
 
-/// Registered servers in SQLite, in a file that this process has for itself.
+/// Registered servers in an SQLite file that this process has for itself.
 #[derive(Debug)]
 pub struct SqliteRegistryStore(Mutex<Connection>);
 
+const MIGRATIONS: &[&str] = &["CREATE TABLE registered_servers (
+    id TEXT PRIMARY KEY CHECK (id <> ''),
+    record TEXT NOT NULL
+) STRICT"];
+
+const BUSY: Duration = Duration::from_millis(500);
+
 impl SqliteRegistryStore {
-    /// Opens the file at `path`, and makes it, for its owner only, if there is none.
+    /// Opens the file at `path`, and creates it, for its owner only, if there is none.
     ///
     /// # Errors
     /// Another process has it, a newer version wrote it, or SQLite refuses.
@@ -21,7 +30,7 @@ impl SqliteRegistryStore {
         let mut options = OpenOptions::new();
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        // SQLite would make it readable for everybody; what it makes beside it has the same mode.
+        // SQLite would make the file readable for all users; the files beside it get the same mode.
         options
             .create(true)
             .append(true)
@@ -30,7 +39,7 @@ impl SqliteRegistryStore {
         Self::prepare(Connection::open(path)?)
     }
 
-    /// A store that is gone with its handle.
+    /// Creates a store in memory, which is gone with its handle.
     ///
     /// # Errors
     /// SQLite has no memory.
@@ -41,7 +50,7 @@ impl SqliteRegistryStore {
     fn prepare(mut connection: Connection) -> Result<Self, StoreError> {
         connection.busy_timeout(BUSY)?;
         connection.pragma_update(None, "trusted_schema", "OFF")?;
-        // The lock that the first transaction takes is kept until the process ends, however it does.
+        // The lock that the first transaction takes is kept until the process ends, in whatever way.
         connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
         connection.pragma_update(None, "synchronous", "FULL")?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Exclusive)?;
@@ -100,10 +109,3 @@ impl From<rusqlite::Error> for StoreError {
         }
     }
 }
-
-const BUSY: Duration = Duration::from_millis(500);
-
-const MIGRATIONS: &[&str] = &["CREATE TABLE registered_servers (
-    id TEXT PRIMARY KEY CHECK (id <> ''),
-    record TEXT NOT NULL
-) STRICT"];

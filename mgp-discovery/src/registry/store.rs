@@ -1,3 +1,5 @@
+//! The interface of stores of registered servers, and a store in memory.
+
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -6,33 +8,33 @@ use parking_lot::Mutex;
 
 use super::{Registered, StoreError};
 
-/// Where registered servers are kept. Its methods may block; they are called where that is allowed.
+/// A store of registered servers. Its methods may block; they are called where that is allowed.
 pub trait RegistryStore: Send + Sync + fmt::Debug + 'static {
-    /// All servers.
+    /// Returns all servers.
     ///
     /// # Errors
-    /// They cannot be read.
+    /// The servers cannot be read.
     fn load(&self) -> Result<Vec<Registered>, StoreError>;
 
-    /// Keeps a server, in place of one of the same id.
+    /// Stores a server, in place of one of the same id.
     ///
     /// # Errors
-    /// It is not kept.
+    /// The server is not stored.
     fn put(&self, server: &Registered) -> Result<(), StoreError>;
 
-    /// Forgets a server, if it is there.
+    /// Removes a server, if it is stored.
     ///
     /// # Errors
-    /// It may still be there.
+    /// The server may still be stored.
     fn remove(&self, id: &ServerId) -> Result<(), StoreError>;
 }
 
-/// Servers in memory, forgotten with the process.
+/// A store in memory, forgotten with the process.
 #[derive(Debug, Default)]
 pub struct MemoryRegistryStore(Mutex<BTreeMap<ServerId, Registered>>);
 
 impl MemoryRegistryStore {
-    /// An empty store.
+    /// Creates an empty store.
     pub fn new() -> Self {
         Self::default()
     }
@@ -52,4 +54,15 @@ impl RegistryStore for MemoryRegistryStore {
         self.0.lock().remove(id);
         Ok(())
     }
+}
+
+/// Does `work` on a thread that may wait for a disk. The function needs a tokio runtime.
+///
+/// # Cancel safety
+/// Once it has begun, `work` is done to its end, whether or not the future is dropped.
+pub(super) async fn off_the_runtime<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|panic| Err(StoreError::Unavailable(Box::new(panic))))
 }

@@ -1,3 +1,5 @@
+//! The file of the user's secrets.
+
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -11,27 +13,31 @@ use crate::{NewFile, Position, Readers};
 
 /// Secrets in a TOML file of the form `NAME = "value"`, which has the mode 0600.
 ///
-/// The file is opened without following a link, and its owner and mode are those of what was opened: a file that others
-/// could read, or have written, is refused.
+/// The file is opened without following a link, and its owner and mode are read from the opened file: a file that
+/// others could read, or have written, is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SecretFile {
     path: PathBuf,
 }
 
+const HEADER: &str =
+    "# Secrets that mgp.toml refers to as ${secret:NAME}. `mgp secrets set NAME` writes this file anew.\n";
+const MAX_FILE_BYTES: u64 = 4 << 20;
+
 impl SecretFile {
-    /// A file that need not be there.
+    /// Creates the store of a file that need not exist.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
 
-    /// Returns where the user's secrets are, beside the user's configuration; `None` without a home directory.
+    /// Returns the path of the user's secrets, beside the user's configuration; `None` without a home directory.
     pub fn user_path(environment: &dyn Environment) -> Option<PathBuf> {
         let set = |name| environment.variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let home = || set("HOME").or_else(|| set("USERPROFILE")).map(|home| home.join(".config"));
         Some(set("XDG_CONFIG_HOME").or_else(home)?.join("mgp").join("secrets.toml"))
     }
 
-    /// Returns the file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -76,7 +82,7 @@ impl SecretFile {
         NewFile::put(&self.path, &text, Readers::Owner).map_err(|error| self.io(&error))
     }
 
-    /// Makes the folder if it is not there, for its owner alone, and locks it.
+    /// Creates the folder if it does not exist, for its owner alone, and locks it.
     fn lock(&self) -> Result<File, SecretStoreError> {
         let folder = self.path.parent().unwrap_or_else(|| Path::new("."));
         let mut folders = fs::DirBuilder::new();
@@ -127,7 +133,7 @@ impl SecretStore for SecretFile {
     }
 }
 
-/// Opens the file if it is there and only its owner, who is this user, may open it.
+/// Opens the file if it exists and only its owner, this user, may open it.
 #[cfg(unix)]
 fn opened(path: &Path) -> Result<Option<File>, SecretStoreError> {
     use std::os::unix::fs::MetadataExt as _;
@@ -135,7 +141,7 @@ fn opened(path: &Path) -> Result<Option<File>, SecretStoreError> {
     use rustix::fs::{Mode, OFlags};
 
     let wrong = |error: io::Error| SecretStoreError::Io { path: path.into(), error: error.to_string() };
-    // A pipe in its place must not keep the kernel waiting for a writer.
+    // A pipe in place of the file must not keep the kernel waiting for a writer.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let file = match rustix::fs::open(path, flags, Mode::empty()) {
         Ok(file) => File::from(file),
@@ -157,7 +163,7 @@ fn opened(path: &Path) -> Result<Option<File>, SecretStoreError> {
     Ok(Some(file))
 }
 
-/// Opens the file if it is there. The folder of the user's configuration is the user's own.
+/// Opens the file if it exists. The folder of the user's configuration is the user's own.
 #[cfg(not(unix))]
 fn opened(path: &Path) -> Result<Option<File>, SecretStoreError> {
     match File::open(path) {
@@ -166,10 +172,6 @@ fn opened(path: &Path) -> Result<Option<File>, SecretStoreError> {
         Err(error) => Err(SecretStoreError::Io { path: path.into(), error: error.to_string() }),
     }
 }
-
-const HEADER: &str =
-    "# Secrets that mgp.toml refers to as ${secret:NAME}. `mgp secrets set NAME` writes this file anew.\n";
-const MAX_FILE_BYTES: u64 = 4 << 20;
 
 #[cfg(unix)]
 #[cfg(test)]

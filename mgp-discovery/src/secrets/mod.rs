@@ -1,8 +1,8 @@
 //! The user's secrets, which the configuration refers to by name: `${secret:NAME}`.
 //!
 //! A [`SecretStore`] keeps them outside of `mgp.toml`, so that the configuration can be shown, copied and committed.
-//! [`SecretFile`] keeps them in a file that only its owner may read. [`UserSecrets`] are those of the user: in the system's
-//! keyring where there is one and the feature `keyring` is on, else in a file.
+//! [`SecretFile`] keeps them in a file that only its owner may read. [`UserSecrets`] are those of the user: in the
+//! system's keyring where there is one and the feature `keyring` is on, else in a file.
 //!
 //! ```
 //! use mgp_discovery::secrets::{SecretFile, SecretName, SecretStore};
@@ -39,9 +39,9 @@ pub struct SecretName(Box<str>);
 #[non_exhaustive]
 pub struct BadSecretName;
 
-/// Keeps secrets by name.
+/// A store of secrets by name.
 pub trait SecretStore: fmt::Debug + Send + Sync {
-    /// Returns the names of all secrets, each with where it is kept, in words for people. A store that was never written to
+    /// Returns the names of all secrets, each with its place, in words for people. A store that was never written to
     /// has none.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ pub trait SecretStore: fmt::Debug + Send + Sync {
     /// The store cannot be read, or others could read it.
     fn secret(&self, name: &SecretName) -> Result<Option<Secret>, SecretStoreError>;
 
-    /// Adds secrets, or replaces those that have their names, and returns where they are kept, in words for people.
+    /// Adds secrets, or replaces those that have their names, and returns their place, in words for people.
     ///
     /// # Errors
     /// The store cannot be read or written. A file stays as it was; a keyring may have taken some of the secrets.
@@ -66,27 +66,27 @@ pub trait SecretStore: fmt::Debug + Send + Sync {
     /// The store stays as it was where it cannot be read or written.
     fn remove(&self, name: &SecretName) -> Result<bool, SecretStoreError>;
 
-    /// Returns where secrets are set, in words for people, so that nobody types one that cannot be kept.
+    /// Returns the place in which secrets are set, in words for people, so that no secret is typed that cannot be kept.
     ///
     /// # Errors
-    /// The store cannot be read, others could read it, or somebody has to unlock it.
+    /// The store cannot be read, others could read it, or it has to be unlocked.
     fn location(&self) -> Result<String, SecretStoreError>;
 }
 
 /// Secrets by name.
 pub type Secrets = BTreeMap<SecretName, Secret>;
 
-/// Why secrets cannot be read or written. No variant repeats a value.
+/// The reason why secrets cannot be read or written. No variant repeats a value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SecretStoreError {
-    /// Nothing says where the user's configuration is.
+    /// The home directory is not set.
     #[error("there is no home directory for the secrets: set HOME")]
     NoHome,
-    /// The file is a symbolic link, so that it could be anybody's.
+    /// The file is a symbolic link, so that any user could own it.
     #[error("the secrets are not read, because {} is a symbolic link: put the file itself there", .0.display())]
     Link(PathBuf),
-    /// Something else than a file is there.
+    /// The path is not a regular file.
     #[error("the secrets are not read, because {} is not a file: remove it", .0.display())]
     NoFile(PathBuf),
     /// Another user owns the file.
@@ -95,7 +95,7 @@ pub enum SecretStoreError {
         path.display()
     )]
     Owner {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// The number of the user.
         owner: u32,
@@ -106,25 +106,25 @@ pub enum SecretStoreError {
         path.display(), path.display()
     )]
     Mode {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Its permissions.
+        /// The permissions of the file.
         mode: u32,
     },
-    /// The file is not what `mgp secrets` writes.
+    /// The file does not have the form that `mgp secrets` writes.
     #[error("{}: line {line} is not `NAME = \"value\"`", path.display())]
     Malformed {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Where, counted from 1.
+        /// The line, from 1.
         line: usize,
     },
     /// The system refuses.
     #[error("{}: {error}", path.display())]
     Io {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         error: String,
     },
     /// The system's keyring has to be asked and cannot be used.
@@ -135,25 +135,25 @@ pub enum SecretStoreError {
     Keyring {
         /// The secret that was looked for.
         name: Option<SecretName>,
-        /// Why the keyring cannot be used.
+        /// The error of the keyring.
         error: KeyringError,
     },
-    /// The keyring has a secret of this name and the file has one, too, so that it is not clear which one is meant.
+    /// Both the keyring and the file have a secret of this name, so that the value is ambiguous.
     #[error(
         "the secret {name} is both in {keyring} and in {}: run `mgp secrets set {name}`, which leaves one",
         path.display()
     )]
     Twice {
-        /// The secret.
+        /// The name of the secret.
         name: SecretName,
         /// The name of the keyring, in words for people.
         keyring: &'static str,
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
     },
 }
 
-/// Returns the secrets of the user whose environment this is: in the system's keyring, if the feature `keyring` is on and
+/// Returns the secrets of the user of this environment: in the system's keyring, if the feature `keyring` is on and
 /// there is one, and in `mgp/secrets.toml` in `$XDG_CONFIG_HOME` or in `~/.config`.
 ///
 /// # Errors
@@ -163,8 +163,10 @@ pub fn user_store(environment: &dyn Environment) -> Result<UserSecrets, SecretSt
     Ok(UserSecrets::new(SecretFile::at(path), keyring::system()))
 }
 
+const LONGEST: usize = 128;
+
 impl SecretName {
-    /// The name.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -196,8 +198,6 @@ impl fmt::Display for SecretName {
         f.write_str(&self.0)
     }
 }
-
-const LONGEST: usize = 128;
 
 #[cfg(test)]
 mod tests {

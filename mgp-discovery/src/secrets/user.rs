@@ -6,13 +6,13 @@ use super::keyring::{Keyring, KeyringError};
 use super::{SecretFile, SecretName, SecretStore, SecretStoreError, Secrets};
 use crate::config::Secret;
 
-/// Keeps each of the user's secrets in one of two places: the system's keyring, or the file.
+/// The user's secrets, each in one of two places: the system's keyring, or the file.
 ///
-/// - A secret that is set goes to the keyring and leaves the file. It goes to the file where there is no keyring, or where
-///   [`in_file`](Self::in_file) says so, and then leaves the keyring.
-/// - A secret is read where it is. One that both places have is an error, until it is set again.
-/// - A keyring that is locked, does not answer or refuses is an error for what is set in it, and for a secret that the file
-///   does not have. A secret that the file has is read there.
+/// - A secret that is set goes to the keyring and is removed from the file. Without a keyring, or with
+///   [`in_file`](Self::in_file), the secret goes to the file and is removed from the keyring.
+/// - A secret is read from its place. A secret in both places is an error, until it is set again.
+/// - A keyring that is locked, does not answer or refuses is an error when a secret is set in it, and for a secret that
+///   the file does not have. A secret in the file is read there.
 ///
 /// A keyring is asked for a bounded time, during which the caller's thread waits.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub struct UserSecrets {
     sets_in: Place,
 }
 
-/// The place that new secrets go to.
+/// The place of new secrets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// The keyring where there is one, else the file.
@@ -35,13 +35,13 @@ impl UserSecrets {
         Self { file, keyring, sets_in: Place::Keyring }
     }
 
-    /// Sets secrets in the file, also where there is a keyring.
+    /// Sets secrets in the file, even where there is a keyring.
     pub fn in_file(mut self) -> Self {
         self.sets_in = Place::File;
         self
     }
 
-    /// Returns the keyring that secrets are set in; `None` stands for the file.
+    /// Returns the keyring in which secrets are set; `None` stands for the file.
     fn to_set(&self) -> Result<Option<&dyn Keyring>, SecretStoreError> {
         let Some(keyring) = self.keyring.as_deref() else { return Ok(None) };
         if self.sets_in == Place::File {
@@ -50,7 +50,7 @@ impl UserSecrets {
         Ok(present(keyring.check()).map_err(|error| unusable(None, error))?.map(|()| keyring))
     }
 
-    /// Takes out of the file what the keyring has now.
+    /// Removes the secrets from the file that the keyring has now.
     fn remove_from_file<'n>(
         &self,
         names: impl IntoIterator<Item = &'n SecretName>,
@@ -58,8 +58,8 @@ impl UserSecrets {
         names.into_iter().try_for_each(|name| self.file.remove(name).map(|_| ()))
     }
 
-    /// Takes out of the keyring what the file has now. A keyring that cannot be used keeps its secret, and whoever reads it
-    /// later is told of both.
+    /// Removes the secrets from the keyring that the file has now. A keyring that cannot be used keeps its secret; a
+    /// later read of that secret reports both.
     fn remove_from_keyring(&self, names: &[SecretName]) {
         let Some(keyring) = &self.keyring else { return };
         for name in names {
@@ -110,7 +110,7 @@ impl SecretStore for UserSecrets {
             self.remove_from_keyring(&names);
             return Ok(location);
         };
-        // A file that cannot be read would keep what is set.
+        // A file that cannot be read would keep its secrets.
         self.file.location()?;
         keyring.set(&secrets).map_err(|error| unusable(names.first(), error))?;
         self.remove_from_file(&names)?;
@@ -118,7 +118,7 @@ impl SecretStore for UserSecrets {
     }
 
     fn remove(&self, name: &SecretName) -> Result<bool, SecretStoreError> {
-        // Before anything is removed.
+        // The file is checked before anything is removed.
         self.file.location()?;
         let from_keyring = self.keyring.as_ref().map(|keyring| present(keyring.remove(name)));
         let from_keyring = from_keyring.transpose().map_err(|error| unusable(Some(name), error))?.flatten();
@@ -131,7 +131,7 @@ impl SecretStore for UserSecrets {
     }
 }
 
-/// Returns what the keyring says, and `None` where there is no keyring.
+/// Returns the answer of the keyring, and `None` where there is no keyring.
 fn present<T>(said: Result<T, KeyringError>) -> Result<Option<T>, KeyringError> {
     match said {
         Ok(said) => Ok(Some(said)),

@@ -1,8 +1,16 @@
-use std::panic::{AssertUnwindSafe, catch_unwind};
+//! Random schedules, sessions, requests and errors for tests.
 
-/// Runs a schedule for each of so many seeds, each on a clock of its own, and gives what they come to.
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use mgp_types::mgp::{
+    EffectiveSecurity, Extension, ExtensionSet, Negotiated, Offer, Recovery, ResolvedTool, RiskLevel,
+};
+use mgp_types::{Error, Object, Origin, Request, Revision, Session};
+
+/// Runs a schedule for each of `seeds` seeds, each on a clock of its own, and returns their outcomes.
 ///
-/// The seed of the one that fails is named; `MGP_SEED=17 cargo test -p mgp-lifecycle NAME` runs that one alone, where
+/// A schedule that fails prints its seed; `MGP_SEED=17 cargo test -p mgp-lifecycle NAME` runs that one alone, where
 /// NAME is the name of the test.
 pub(crate) fn each_seed<T>(seeds: u64, mut schedule: impl AsyncFnMut(Random) -> T) -> Vec<T> {
     let seeds = match std::env::var("MGP_SEED") {
@@ -17,12 +25,12 @@ pub(crate) fn each_seed<T>(seeds: u64, mut schedule: impl AsyncFnMut(Random) -> 
     seeds.into_iter().map(&mut run).collect()
 }
 
-/// Whether all seeds run, so that there is enough to be seen.
+/// Returns whether all seeds run, so that tests can check the sum of their outcomes.
 pub(crate) fn is_whole() -> bool {
     std::env::var_os("MGP_SEED").is_none()
 }
 
-/// Numbers that follow from a seed (SplitMix64).
+/// Pseudo-random numbers that follow from a seed (SplitMix64).
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -36,4 +44,39 @@ impl Random {
     pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.next() % limit
     }
+}
+
+/// Returns a session in which both sides offered these extensions.
+pub(crate) fn agreed(revision: Revision, extensions: &[Extension]) -> Session {
+    let offer = Offer::new(extensions.iter().cloned().collect::<ExtensionSet>());
+    let mut session = Session::new(revision);
+    session.mgp = Negotiated::agree(&offer, &offer);
+    session
+}
+
+/// Returns an error of a server, with its recovery advice.
+pub(crate) fn peer_error(code: i64, recovery: Recovery) -> Error {
+    Error::from_origin(Origin::Peer, code, "no").with_recovery(recovery)
+}
+
+/// Returns the call of a tool without known annotations.
+pub(crate) fn tool_call() -> Request {
+    Request::call("tools/call", Object::parse(r#"{"name":"search","arguments":{"q":"x"}}"#).unwrap())
+}
+
+/// Returns the call of a tool whose definition has these annotations.
+pub(crate) fn call_of(annotations: &str) -> Request {
+    let definition = Object::parse(format!(r#"{{"annotations":{annotations}}}"#)).unwrap();
+    let security = EffectiveSecurity::new(RiskLevel::Moderate);
+    let mut request = tool_call();
+    request.context.tool = Some(ResolvedTool::new("web".into(), "search".into(), definition, security));
+    request
+}
+
+pub(crate) const fn millis(number: u64) -> Duration {
+    Duration::from_millis(number)
+}
+
+pub(crate) const fn secs(number: u64) -> Duration {
+    Duration::from_secs(number)
 }

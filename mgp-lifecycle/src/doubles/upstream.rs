@@ -1,3 +1,5 @@
+//! A server for tests.
+
 use std::fmt;
 use std::future::pending;
 use std::sync::Arc;
@@ -12,7 +14,7 @@ use tower_service::Service;
 
 pub(crate) type Answer = Result<Response, Error>;
 
-/// A server that keeps what it is sent and when, and works as it is told.
+/// A server that records its requests with their times, and works as it is told.
 #[derive(Clone)]
 pub(crate) struct Upstream {
     seen: Arc<Mutex<Vec<(Instant, Request)>>>,
@@ -23,7 +25,7 @@ pub(crate) struct Upstream {
 }
 
 impl Upstream {
-    /// `work` gets the number of the request, from 0, and the request.
+    /// Creates a server whose `work` gets the number of the request, from 0, and the request.
     pub(crate) fn working<F>(work: impl Fn(usize, Request) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Answer> + Send + 'static,
@@ -50,7 +52,7 @@ impl Upstream {
         })
     }
 
-    /// A server whose tools do what their names say; `after-5` is done after five milliseconds.
+    /// Creates a server whose tools do what their names say; `after-5` is done after five milliseconds.
     pub(crate) fn obeying() -> Self {
         Self::working(|_, request| async move {
             let tool = request.params.text("name").unwrap_or_default().into_owned();
@@ -89,7 +91,7 @@ impl Upstream {
         self.seen.lock().iter().map(|(_, request)| request.clone()).collect()
     }
 
-    /// The methods that were called, in order.
+    /// Returns the methods that were called, in order.
     pub(crate) fn methods(&self) -> Vec<String> {
         self.seen.lock().iter().map(|(_, request)| request.method.to_string()).collect()
     }
@@ -106,7 +108,7 @@ impl Upstream {
         self.running.load(Ordering::Relaxed)
     }
 
-    /// How many ran at once at most.
+    /// Returns the highest number of requests that ran at once.
     pub(crate) fn most(&self) -> usize {
         self.most.load(Ordering::Relaxed)
     }
@@ -125,7 +127,7 @@ impl Service<Request> for Upstream {
         let mut seen = self.seen.lock();
         let number = seen.len();
         let mut kept = request.clone();
-        // What is kept must not keep a session alive.
+        // The record must not keep a session alive.
         kept.context.session = None;
         seen.push((Instant::now(), kept));
         let running = Running::new(&self.running, &self.most);

@@ -1,3 +1,5 @@
+//! Connections to a server by a script, for tests.
+
 use std::collections::VecDeque;
 use std::future::pending;
 use std::sync::Arc;
@@ -14,13 +16,13 @@ use tower_service::Service;
 use crate::Ended;
 use crate::supervise::{Connect, Connected, Supervisor};
 
-/// What becomes of one attempt to connect.
+/// The course of one attempt to connect.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Act {
-    /// How long the attempt takes.
+    /// The time that the attempt takes.
     pub(crate) takes: Duration,
     pub(crate) fate: Fate,
-    /// How long calls take; one that is mute never answers, not even when the server dies.
+    /// The time that calls take; `None` for a server that never answers, not even when it dies.
     pub(crate) answers_after: Option<Duration>,
     pub(crate) closes_within: Duration,
 }
@@ -41,21 +43,21 @@ impl Act {
     }
 }
 
-/// Where one server would run: each attempt does what is next in the script, and counts what is open.
+/// The host of one server: each attempt follows the next act of the script, and open connections are counted.
 #[derive(Debug, Clone)]
 pub(crate) struct World(Arc<Counts>);
 
 #[derive(Debug)]
 struct Counts {
     script: Mutex<VecDeque<Act>>,
-    /// What comes when the script is over.
+    /// The act after the end of the script.
     usual: Act,
     attempts: AtomicUsize,
     open: AtomicUsize,
     most: AtomicUsize,
     calls: AtomicUsize,
     closes: AtomicUsize,
-    /// Ends the connection that is open.
+    /// The sender that ends the open connection.
     end: Mutex<Option<oneshot::Sender<Ended>>>,
 }
 
@@ -85,7 +87,7 @@ impl World {
         self.0.attempts.load(SeqCst)
     }
 
-    /// How many connections are open, or are being opened.
+    /// Returns the number of connections that are open, or are being opened.
     pub(crate) fn open(&self) -> usize {
         self.0.open.load(SeqCst)
     }
@@ -94,12 +96,12 @@ impl World {
         self.0.most.load(SeqCst)
     }
 
-    /// How many calls reached the server.
+    /// Returns the number of calls that reached the server.
     pub(crate) fn calls(&self) -> usize {
         self.0.calls.load(SeqCst)
     }
 
-    /// How many connections were closed gracefully.
+    /// Returns the number of connections that were closed gracefully.
     pub(crate) fn closes(&self) -> usize {
         self.0.closes.load(SeqCst)
     }
@@ -153,7 +155,7 @@ impl Connect for World {
     }
 }
 
-/// Counts as a connection until it is dropped.
+/// A guard that counts as a connection until it is dropped.
 struct Open {
     world: World,
     gone: watch::Sender<bool>,
@@ -173,7 +175,7 @@ impl Drop for Open {
     }
 }
 
-/// The way to one incarnation; its answers say which.
+/// The service of one incarnation; its answers name the incarnation.
 #[derive(Debug, Clone)]
 pub(crate) struct Incarnation {
     pub(crate) number: usize,
@@ -205,7 +207,7 @@ impl Service<Request> for Incarnation {
     }
 }
 
-/// Which incarnation answered.
+/// Returns the number of the incarnation that answered.
 pub(crate) fn by(response: &Response) -> u64 {
     response.body::<serde_json::Value>().unwrap()["by"].as_u64().unwrap()
 }

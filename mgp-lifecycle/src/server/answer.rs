@@ -1,3 +1,5 @@
+//! The answers of a server to the methods of §11.
+
 use std::time::Duration;
 
 use mgp_types::mgp::{
@@ -10,13 +12,13 @@ use super::Life;
 use super::stopping::Permitted;
 use crate::refusal;
 
-/// What the layer says itself.
+/// An answer of the layer itself.
 pub(super) enum Answer {
     Now(Result<Response, Error>),
     Later(BoxFuture<'static, Result<Response, Error>>),
 }
 
-/// The answer to a call of §11; `None` if the request is another one.
+/// Returns the answer to a call of §11; `None` for other requests.
 pub(super) fn answer(life: &Life, request: &Request) -> Option<Answer> {
     if request.kind == Kind::Notify {
         return None;
@@ -32,7 +34,8 @@ pub(super) fn answer(life: &Life, request: &Request) -> Option<Answer> {
     }
 }
 
-/// Says what is known and waits for nothing. What came with the ping decides nothing, so it is not judged either.
+/// Answers a ping with what is known, without waiting. The parameters of a ping decide nothing, so that they are not
+/// checked either.
 //= mgp §11.3
 //# Servers MUST respond within 5 seconds.
 fn ping(life: &Life) -> Result<Response, Error> {
@@ -53,7 +56,7 @@ pub(super) async fn report(life: &Life) -> HealthReport {
     report
 }
 
-/// How the server does if its checks find nothing.
+/// Returns the health of the server if its checks find no fault.
 fn at_best(life: &Life) -> HealthStatus {
     let by_state = match life.state() {
         ServerState::Connected => HealthStatus::Healthy,
@@ -69,7 +72,7 @@ fn shutdown(life: &Life, request: &Request) -> Result<Response, Error> {
     match policy.permits(principal) {
         Permitted::Yes => {}
         Permitted::NotToThem => {
-            tracing::warn!(?principal, "a shutdown was refused");
+            tracing::warn!(?principal, "a request to shut down was refused");
             return Err(refusal::may_not_stop());
         }
         Permitted::ToNobody => return Response::with_body(&ShutdownAnswer::refused(life.pending())),
@@ -79,7 +82,7 @@ fn shutdown(life: &Life, request: &Request) -> Result<Response, Error> {
     Response::with_body(&life.run().answer())
 }
 
-/// Says which reasons there are, if that is what is wrong.
+/// Adds the list of valid reasons to the error, if the reason was invalid.
 fn explain(request: &Request, error: Error) -> Error {
     let known = request.params.text("reason").is_some_and(|reason| ShutdownReason::read(&reason).is_some());
     if known {

@@ -1,3 +1,5 @@
+//! The sessions that a server tells of changes.
+
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -14,26 +16,31 @@ use tokio::time::timeout;
 
 /// The sessions that are told of changes.
 ///
-/// They are held weakly: one that is over is forgotten. So is one whose peer does not take a message in time.
+/// Sessions are held weakly: one that is over is forgotten, and so is one whose peer does not take a message in time.
 #[derive(Debug)]
 pub(super) struct Audience {
     sessions: Mutex<HashMap<usize, Weak<Session>>>,
     has_herald: AtomicBool,
-    /// Whether nothing more will be told.
+    /// Set once no more changes will be told.
     left: watch::Sender<bool>,
 }
 
-/// Whether there is somebody who tells.
+/// The state of the task that tells sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Herald {
-    /// Nobody does yet; whoever asked has to start [`Audience::tell_all`].
+    /// No task exists; the caller has to start [`Audience::tell_all`].
     Missing,
-    /// Somebody does.
+    /// The task exists.
     Present,
 }
 
+/// The time to tell one session: a peer that does not read must not hold up the others, nor the end.
+const LONGEST_TELLING: Duration = Duration::from_millis(400);
+
+const MAX_SESSIONS: usize = 1024;
+
 impl Audience {
-    /// From now on the session is told.
+    /// Adds a session that is told of changes from now on.
     pub(super) fn note(&self, session: &Arc<Session>) -> Herald {
         let mut sessions = self.sessions.lock();
         // No other session can have the address as long as the weak pointer is kept.
@@ -45,7 +52,7 @@ impl Audience {
             if sessions.len() < MAX_SESSIONS {
                 sessions.insert(address, Arc::downgrade(session));
             } else {
-                tracing::warn!("a session is not told of changes: there are too many");
+                tracing::warn!("a session is not told of changes: there are too many sessions");
             }
         }
         drop(sessions);
@@ -62,21 +69,23 @@ impl Audience {
                         return self.leave();
                     }
                 }
-                Err(RecvError::Lagged(missed)) => tracing::warn!(missed, "changes were not told"),
+                Err(RecvError::Lagged(missed)) => {
+                    tracing::warn!(missed, "sessions were not told of all changes: they came too fast");
+                }
                 Err(RecvError::Closed) => return self.leave(),
             }
         }
     }
 
-    /// Nothing more will be told.
+    /// Notes that no more changes will be told.
     pub(super) fn leave(&self) {
         self.left.send_replace(true);
     }
 
-    /// Resolves when nothing more will be told.
+    /// Resolves when no more changes will be told.
     pub(super) async fn left(&self) {
         if self.has_herald.load(Ordering::Acquire) {
-            // The sender is ours, so there is always one.
+            // The sender is a field of this value, so that there is always one.
             let _ = self.left.subscribe().wait_for(|left| *left).await;
         }
     }
@@ -116,7 +125,3 @@ impl Default for Audience {
         }
     }
 }
-
-const MAX_SESSIONS: usize = 1024;
-/// A peer that does not read must not hold up the others, nor the end.
-const LONGEST_TELLING: Duration = Duration::from_millis(400);

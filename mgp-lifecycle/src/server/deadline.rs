@@ -1,3 +1,5 @@
+//! The server's layer for deadlines of calls.
+
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -13,12 +15,12 @@ use tower_service::Service;
 
 use crate::refusal::timed_out;
 
-/// Ends calls whose caller waits no longer. Makes [`DeadlineGate`]s.
+/// Ends calls whose deadline is over. The layer makes [`DeadlineGate`]s.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DeadlineGateLayer;
 
 impl DeadlineGateLayer {
-    /// The layer; it needs no settings.
+    /// Creates the layer; it needs no settings.
     pub const fn new() -> Self {
         Self
     }
@@ -34,9 +36,10 @@ impl<S> Layer<S> for DeadlineGateLayer {
 
 /// The service of [`DeadlineGateLayer`].
 ///
-/// Sits anywhere around the router. A `tools/call` that says `_mgp.deadline_ms`, in a session with MGP, is answered with
-/// 3003 when that time is over, and its handler is dropped; one without any time left never reaches it. Reads
-/// `context.session`. Allocates for such calls only. Dropping the future drops that of the service further in.
+/// The service sits anywhere around the router. A `tools/call` with `_mgp.deadline_ms`, in a session with MGP, is
+/// answered with 3003 when that time is over, and its handler is dropped; a call without any time left never reaches
+/// the handler. The service reads `context.session`. The service allocates for such calls only. Dropping the future
+/// drops the inner future.
 #[derive(Debug, Clone)]
 pub struct DeadlineGate<S> {
     inner: S,
@@ -66,7 +69,7 @@ pin_project! {
     /// The future of [`DeadlineGate`].
     #[must_use = "futures do nothing unless polled"]
     pub struct DeadlineGateFuture<F> {
-        // `None` once the time is over.
+        // The inner future; `None` once the time is over.
         #[pin]
         call: Option<F>,
         deadline: Option<Pin<Box<Sleep>>>,
@@ -101,7 +104,7 @@ impl<F> fmt::Debug for DeadlineGateFuture<F> {
     }
 }
 
-/// How long somebody waits for the answer, if the call says.
+/// Returns the time until the deadline of a call, if it has one.
 fn time_left(request: &Request) -> Option<Duration> {
     if request.kind != Kind::Call
         || request.method != Method::TOOLS_CALL

@@ -1,50 +1,54 @@
+//! Estimates of the durations of calls.
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use mgp_types::Request;
 
-/// How long calls usually take, by name, from those that ended well.
+/// The usual durations of calls, by name, from calls that succeeded.
 ///
-/// There is room for a bounded number of names; those that find none share one habit. Names that never end well take no
-/// room, so a peer cannot use it up by calling what there is not.
+/// There is room for a bounded number of names; others share one habit. Names of calls that never succeed take no room,
+/// so that a peer cannot use it up by calling unknown names.
 #[derive(Debug)]
 pub(super) struct Durations {
     named: Box<[Entry]>,
     others: Habit,
 }
 
-/// One call that can be looked up: a hash of what is called.
+/// The key of a call's name: a hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Key(u64);
 
-/// Where the habit of a name stands.
+/// The place of the habit of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Name(u16);
 
 #[derive(Debug, Default)]
 struct Entry {
-    /// 0 while there is room.
+    /// The key of the entry; 0 while there is room.
     key: AtomicU64,
     habit: Habit,
 }
 
-/// The mean and the mean deviation, in microseconds, each in one half of the word; 0 while nothing is known.
+/// The mean and the mean deviation, in microseconds, each in one half of the word; 0 while they are unknown.
 #[derive(Debug, Default)]
 struct Habit(AtomicU64);
 
+const NAMES: u16 = 256;
+
 impl Durations {
-    /// Nothing is known yet.
+    /// Creates empty estimates.
     pub(super) fn new() -> Self {
         Self { named: (0..NAMES).map(|_| Entry::default()).collect(), others: Habit::default() }
     }
 
-    /// Where the habit of `key` stands, if it has one.
+    /// Returns the place of the habit of `key`; the shared one if it has none.
     pub(super) fn name(&self, key: Key) -> Name {
         let found = key.places().find(|place| self.entry(*place).is_some_and(|entry| entry.is(key)));
         found.map_or(Name::ANY, Name)
     }
 
-    /// A call took so long.
+    /// Notes the duration of a call.
     pub(super) fn observe(&self, key: Key, took: Duration) {
         let micros = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
         for place in key.places() {
@@ -57,8 +61,8 @@ impl Durations {
         self.others.observe(micros);
     }
 
-    /// How long a call of this name takes, for the most part; where that is not known, what takes longest of all that is.
-    /// `None` if no call has ended yet.
+    /// Returns the duration of most calls of this name; where it is unknown, the longest known one. `None` if no call
+    /// has ended yet.
     pub(super) fn typical(&self, name: Name) -> Option<Duration> {
         match self.entry(name.0) {
             Some(entry) => entry.habit.typical(),
@@ -77,8 +81,10 @@ impl Durations {
     }
 }
 
+const PROBES: u16 = 8;
+
 impl Key {
-    /// What is called: tools and prompts have habits of their own.
+    /// Returns the key of the tool or prompt that is called; their habits differ.
     pub(super) fn of(request: &Request) -> Self {
         let method = hash(0, request.method.as_str().as_bytes());
         Self::new(hash(method, request.params.bytes("name").unwrap_or_default()))
@@ -89,7 +95,7 @@ impl Key {
         Self(hash | 1)
     }
 
-    /// The few places where its habit can stand.
+    /// Returns the few places where the habit can be.
     fn places(self) -> impl Iterator<Item = u16> {
         let first = u16::try_from((self.0 >> 1) % u64::from(NAMES)).unwrap_or_default();
         (0..PROBES).map(move |step| (first + step) % NAMES)
@@ -97,7 +103,7 @@ impl Key {
 }
 
 impl Name {
-    /// Whatever has no habit of its own.
+    /// The place that names without a habit of their own share.
     pub(super) const ANY: Self = Self(NAMES);
 
     pub(super) const fn number(self) -> u16 {
@@ -114,7 +120,7 @@ impl Entry {
         self.key.load(Ordering::Relaxed) == key.0
     }
 
-    /// Whether the entry belongs to `key`, or does from now on.
+    /// Returns whether the entry belongs to `key`, or does from now on.
     fn take(&self, key: Key) -> bool {
         let taken = self.key.compare_exchange(0, key.0, Ordering::Relaxed, Ordering::Relaxed);
         taken.is_ok() || taken == Err(key.0)
@@ -122,8 +128,8 @@ impl Entry {
 }
 
 impl Habit {
-    /// The weights are those of TCP's estimate of a round trip (RFC 6298): recent calls count more, one does not count
-    /// much.
+    /// Updates the estimate. The weights are those of TCP's estimate of a round trip (RFC 6298): recent calls count
+    /// more, one does not count much.
     fn observe(&self, micros: u32) {
         let word = self.0.load(Ordering::Relaxed);
         let next = if word == 0 {
@@ -145,18 +151,18 @@ impl Habit {
     }
 }
 
-/// A hash without a secret: names that count are the server's own, and two that meet share a habit.
+/// Returns a hash without a secret: names that count are the server's own, and two that collide share a habit.
 fn hash(seed: u64, bytes: &[u8]) -> u64 {
     let mix = |hash: u64, part: u64| (hash.rotate_left(5) ^ part).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let (words, rest) = bytes.as_chunks::<8>();
     let hash = words.iter().fold(seed, |hash, word| mix(hash, u64::from_le_bytes(*word)));
     let hash = rest.iter().fold(hash, |hash, byte| mix(hash, u64::from(*byte)));
-    // The places are chosen by the low bits, which a product spoils least in its high ones.
+    // The places are chosen by the low bits, and a product mixes its high bits best.
     hash ^ hash >> 32
 }
 
 fn join(mean: u32, deviation: u32) -> u64 {
-    // A mean of nothing would say that nothing is known.
+    // A mean of 0 would stand for unknown.
     u64::from(mean.max(1)) << 32 | u64::from(deviation)
 }
 
@@ -164,9 +170,6 @@ fn split(word: u64) -> (u32, u32) {
     let half = |half: u64| u32::try_from(half & u64::from(u32::MAX)).unwrap_or(u32::MAX);
     (half(word >> 32), half(word))
 }
-
-const NAMES: u16 = 256;
-const PROBES: u16 = 8;
 
 #[cfg(test)]
 mod tests {

@@ -1,3 +1,5 @@
+//! The health checks and resources of a server, the memory of the process among them.
+
 use std::fmt;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,13 +15,12 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
-use super::memory::resident_bytes;
-use super::tasks::Tasks;
+use super::life::Tasks;
 
-/// What the server finds out about itself: its checks and what it uses.
+/// The checks and resources of a server.
 ///
-/// All checks run at once, each in a task of its own, so that one that hangs or panics is no more than a check that
-/// failed. They run once at a time and their findings are kept for a moment: asking often costs nothing.
+/// All checks run at once, each in a task of its own, so that a check that hangs or panics is no more than one that
+/// failed. Checks run once at a time and their findings are kept for a moment, so that frequent requests cost nothing.
 #[derive(Default)]
 pub(super) struct Examination {
     checks: Mutex<Vec<(Arc<str>, Check)>>,
@@ -31,13 +32,20 @@ pub(super) struct Examination {
 type Check = Arc<dyn Fn() -> BoxFuture<'static, bool> + Send + Sync>;
 type Resource = Arc<dyn Fn() -> Option<RawJson> + Send + Sync>;
 
-/// What was found at one time.
+/// The findings at one time.
 #[derive(Debug)]
 pub(super) struct Findings {
     at: Instant,
     checks: Vec<(Arc<str>, bool)>,
     pub(super) resources: Object,
 }
+
+/// The time for all checks; servers have five seconds to answer.
+const LONGEST_EXAMINATION: Duration = Duration::from_secs(4);
+
+const LONGEST_CHECK: Duration = Duration::from_secs(2);
+const FRESH_FOR_PINGS: Duration = Duration::from_secs(10);
+const FRESH: Duration = Duration::from_secs(1);
 
 impl Examination {
     /// Adds a check, in place of one of the same name.
@@ -58,7 +66,7 @@ impl Examination {
         replace(&self.resources, name, Arc::new(move || RawJson::from_value(&resource()).ok()));
     }
 
-    /// How the server does, as far as was found last; it is looked at again if that is a while ago.
+    /// Returns the health by the last findings; new checks begin if these are old.
     pub(super) fn last(self: &Arc<Self>, tasks: &Tasks) -> HealthStatus {
         if !self.checks.lock().is_empty() {
             self.begin(tasks, FRESH_FOR_PINGS);
@@ -66,7 +74,7 @@ impl Examination {
         self.findings.borrow().as_ref().map_or(HealthStatus::Healthy, |findings| findings.status())
     }
 
-    /// What is found now.
+    /// Returns current findings.
     pub(super) async fn fresh(self: &Arc<Self>, tasks: &Tasks) -> Arc<Findings> {
         let mut findings = self.findings.subscribe();
         self.begin(tasks, FRESH);
@@ -81,7 +89,7 @@ impl Examination {
             .unwrap_or_else(|| Arc::new(self.nothing_found()))
     }
 
-    /// Examines, unless that was done a moment ago or is being done.
+    /// Begins the checks, unless they were done a moment ago or are running.
     fn begin(self: &Arc<Self>, tasks: &Tasks, fresh: Duration) {
         let is_fresh = self.findings.borrow().as_ref().is_some_and(|found| found.at.elapsed() < fresh);
         if is_fresh || self.runs.swap(true, Ordering::AcqRel) {
@@ -102,7 +110,7 @@ impl Examination {
             running.spawn(async move { (place, matches!(timeout(LONGEST_CHECK, check()).await, Ok(true))) });
         }
         while let Some(done) = running.join_next().await {
-            // A check that panicked stays what it was: failed.
+            // A check that panicked keeps its first finding: failed.
             if let Ok((place, passed)) = done
                 && let Some((_, outcome)) = checks.get_mut(place)
             {
@@ -126,13 +134,13 @@ impl Examination {
             if let Ok(Some(value)) = told {
                 used.set(&name, value);
             } else {
-                tracing::warn!(resource = %name, "a resource cannot be told");
+                tracing::warn!(resource = %name, "a resource cannot be reported");
             }
         }
         used
     }
 
-    /// What is said if a check blocks its thread, so that nothing can be found in time.
+    /// Returns the findings if a check blocks its thread, so that no result comes in time.
     fn nothing_found(&self) -> Findings {
         let checks = self.checks.lock().iter().map(|(name, _)| (Arc::clone(name), false)).collect();
         Findings { at: Instant::now(), checks, resources: Object::new() }
@@ -146,7 +154,7 @@ impl fmt::Debug for Examination {
 }
 
 impl Findings {
-    /// The worst that the checks say: all failed, some did, none did.
+    /// Returns the worst health by the checks: all failed, some did, none did.
     pub(super) fn status(&self) -> HealthStatus {
         let failed = self.checks.iter().filter(|(_, passed)| !passed).count();
         match failed {
@@ -156,7 +164,7 @@ impl Findings {
         }
     }
 
-    /// The checks as they stand in a report.
+    /// Returns the checks as they stand in a report.
     pub(super) fn checks(&self) -> Object {
         let mut checks = Object::new();
         for (name, passed) in &self.checks {
@@ -168,7 +176,7 @@ impl Findings {
     }
 }
 
-/// Ends an examination, even one that panics or is dropped.
+/// A guard that ends the checks, even if they panic or are dropped.
 struct Over(Arc<Examination>);
 
 impl Drop for Over {
@@ -185,8 +193,27 @@ fn replace<T>(all: &Mutex<Vec<(Arc<str>, T)>>, name: Arc<str>, item: T) {
     }
 }
 
-const FRESH: Duration = Duration::from_secs(1);
-const FRESH_FOR_PINGS: Duration = Duration::from_secs(10);
-const LONGEST_CHECK: Duration = Duration::from_secs(2);
-/// Servers have five seconds to answer.
-const LONGEST_EXAMINATION: Duration = Duration::from_secs(4);
+/// Returns the resident memory of the process in bytes, where the system tells it.
+fn resident_bytes() -> Option<u64> {
+    parse(&std::fs::read_to_string("/proc/self/status").ok()?)
+}
+
+/// Reads the line `VmRSS:      5120 kB`. `statm` has the same number in pages, whose size only libc knows.
+fn parse(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kilobytes.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_resident_set_is_read_and_nothing_else() {
+        assert_eq!(parse("Name:\tx\nVmHWM:\t 9 kB\nVmRSS:\t  5120 kB\nThreads:\t1\n"), Some(5120 * 1024));
+        for other in ["", "VmRSS:", "VmRSS: 1 MB", "VmRSS: -1 kB", "VmRSS: 18446744073709551615 kB"] {
+            assert_eq!(parse(other), None, "{other}");
+        }
+    }
+}

@@ -1,3 +1,5 @@
+//! The future of the life cycle's layer.
+
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -11,7 +13,7 @@ use super::visit::Visit;
 pin_project! {
     /// The future of [`LifeService`](super::LifeService).
     ///
-    /// Dropping it drops the call further in, which counts no more.
+    /// Dropping it drops the inner call, which then counts no more.
     #[must_use = "futures do nothing unless polled"]
     pub struct LifeFuture<S: RpcService> {
         #[pin]
@@ -31,22 +33,22 @@ pin_project! {
 }
 
 impl<S: RpcService> LifeFuture<S> {
-    /// The layer answers.
+    /// Creates a future with an answer of the layer.
     pub(super) fn answered(outcome: Result<Response, Error>) -> Self {
         Self { state: State::Answered { outcome: Some(outcome) }, visit: None }
     }
 
-    /// The layer answers when it has found out.
+    /// Creates a future for an answer of the layer that takes time.
     pub(super) fn answering(future: BoxFuture<'static, Result<Response, Error>>) -> Self {
         Self { state: State::Waiting { future }, visit: None }
     }
 
-    /// The service further in has been called.
+    /// Creates a future for an inner service that was called.
     pub(super) fn called(future: S::Future, visit: Option<Visit>) -> Self {
         Self { state: State::Called { future }, visit }
     }
 
-    /// The service further in is called once it has the capacity.
+    /// Creates a future that calls the inner service once it has the capacity.
     pub(super) fn waiting(mut service: S, request: Request, visit: Option<Visit>) -> Self {
         let future = Box::pin(async move {
             poll_fn(|cx| service.poll_ready(cx)).await?;

@@ -1,3 +1,5 @@
+//! The calls in progress that have to wait, with estimates of their rest.
+
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -5,32 +7,42 @@ use tokio::time::Instant;
 
 use super::durations::{Durations, Key, Name};
 
-/// The calls that somebody waits for: since when, and how long they still need.
+/// The calls in progress that have to wait, with their begin, and the time that they still need.
 ///
-/// A call has one word here, which it takes and gives back without a lock. There is a bound to their number; those
-/// beyond it are taken for calls that begin just now.
+/// A call has one word here, which it takes and gives back without a lock. The number of words is bounded; further
+/// calls count as just begun.
 #[derive(Debug)]
 pub(super) struct InWork {
     since: Instant,
     durations: Durations,
-    /// 0 where there is room; else the name and the microseconds since `since`.
+    /// The words: 0 where there is room; else the name and the microseconds since `since`.
     words: Box<[AtomicU64]>,
     next: Turn,
 }
 
-/// It has a line of the cache for itself, as the gate has.
+/// A counter on a cache line of its own.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Turn(AtomicUsize);
 
-/// A call that is waited for.
+/// A call in progress.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Begun {
-    /// Follows the turn of the call before.
+    /// The turn of the call, which follows that of the call before.
     pub(super) turn: usize,
     at: Instant,
     place: Option<usize>,
 }
+
+/// The bits of a time: enough for nine years.
+const TIME_BITS: u32 = 48;
+const TIME: u64 = (1 << TIME_BITS) - 1;
+
+/// The distance between calls that begin one after the other, so that several threads do not share a cache line.
+const STRIDE: usize = 137;
+
+const PROBES: usize = 16;
+const PLACES: usize = 1024;
 
 impl InWork {
     pub(super) fn new(now: Instant) -> Self {
@@ -42,7 +54,7 @@ impl InWork {
         }
     }
 
-    /// A call was not done at once.
+    /// Adds a call that was not done at once.
     pub(super) fn begin(&self, key: Key, now: Instant) -> Begun {
         let word = self.word(self.durations.name(key), now);
         let turn = self.next.0.fetch_add(1, Ordering::Relaxed);
@@ -53,19 +65,19 @@ impl InWork {
         Begun { turn, at: now, place }
     }
 
-    /// A call that was waited for is over.
+    /// Removes a call that is over.
     pub(super) fn end(&self, begun: Begun) {
         if let Some(word) = begun.place.and_then(|place| self.words.get(place)) {
             word.store(0, Ordering::Relaxed);
         }
     }
 
-    /// A call that was waited for ended well. One that failed says nothing about how long the others take.
+    /// Notes the duration of a call that succeeded. A failed call tells nothing about the duration of others.
     pub(super) fn observe(&self, key: Key, begun: Begun, now: Instant) {
         self.durations.observe(key, now.saturating_duration_since(begun.at));
     }
 
-    /// How long `calls` still need; `None` if nothing is known of one of them.
+    /// Returns the time that `calls` calls still need; `None` if it is unknown for one of them.
     pub(super) fn remaining(&self, calls: u64, now: Instant) -> Option<Duration> {
         let now = self.micros(now);
         let (mut longest, mut seen) = (Duration::ZERO, 0);
@@ -94,14 +106,6 @@ impl InWork {
     }
 }
 
-const PLACES: usize = 1024;
-const PROBES: usize = 16;
-/// Calls that begin one after the other, on several threads, should not share a line of the cache.
-const STRIDE: usize = 137;
-/// Enough for nine years.
-const TIME_BITS: u32 = 48;
-const TIME: u64 = (1 << TIME_BITS) - 1;
-
 #[cfg(test)]
 mod tests {
     use mgp_types::{Object, Request};
@@ -116,7 +120,7 @@ mod tests {
         Duration::from_secs(seconds)
     }
 
-    /// Calls of `tool` that took so long.
+    /// Notes calls of `tool` with this duration.
     fn habit(in_work: &InWork, tool: &str, duration: Duration) {
         let key = Key::of(&call(tool));
         for _ in 0..50 {

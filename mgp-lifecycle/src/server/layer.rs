@@ -1,3 +1,5 @@
+//! The layer that gives a server its life cycle.
+
 use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -12,12 +14,12 @@ use super::answer::{Answer, answer};
 use super::future::LifeFuture;
 use super::visit::Visit;
 
-/// Gives a server its life. Makes [`LifeService`]s, which share it.
+/// Gives a server its life. The layer makes [`LifeService`]s, which share it.
 #[derive(Debug, Clone)]
 pub struct LifeLayer(Life);
 
 impl LifeLayer {
-    /// A layer that counts its calls in `life` and obeys it.
+    /// Creates a layer that counts calls in `life` and obeys its state.
     pub const fn new(life: Life) -> Self {
         Self(life)
     }
@@ -33,15 +35,16 @@ impl<S> Layer<S> for LifeLayer {
 
 /// The service of [`LifeLayer`].
 ///
-/// Sits around the whole server: inside of the era, which knows the session, and outside of everything that may have to
-/// wait. It is always ready, so that a ping is answered at once however busy the server is; calls wait for the service
-/// further in by themselves. Reads `context.session` and `context.principal`, notes a refusal in `context.trail`.
+/// The service sits around the whole server: inside of the era, which knows the session, and outside of all layers that
+/// may have to wait. The service is always ready, so that a ping is answered at once however busy the server is; calls
+/// wait for the inner service by themselves. The service reads `context.session` and `context.principal`, and notes a
+/// refusal in `context.trail`.
 ///
-/// In sessions that negotiated `lifecycle` it answers `mgp/health/ping`, `mgp/health/status` and
-/// `mgp/lifecycle/shutdown`; elsewhere these go on to the server, like everything else. It counts every call, of any
-/// session, and refuses it with 2000, 2001 or 2002 when the server is not connected; only what helps the calls inside
-/// to finish passes then. It allocates for refusals and answers of its own, and where a call has
-/// to wait for capacity. Dropping a future drops the call.
+/// In sessions that negotiated `lifecycle` the service answers `mgp/health/ping`, `mgp/health/status` and
+/// `mgp/lifecycle/shutdown`; elsewhere these go on to the server, like all other requests. The service counts every
+/// call, of any session, and refuses it with 2000, 2001 or 2002 when the server is not connected; only requests that
+/// help the calls inside to finish pass then. The service allocates for refusals and its own answers, and where a call
+/// has to wait for capacity. Dropping a future drops the call.
 #[derive(Clone)]
 pub struct LifeService<S> {
     inner: S,
@@ -83,8 +86,8 @@ impl<S: RpcService> Service<Request> for LifeService<S> {
 
 impl<S: RpcService> LifeService<S> {
     fn pass(&mut self, request: Request, visit: Option<Visit>) -> LifeFuture<S> {
-        // Readiness is asked for with the call that needs it. Asked for in `poll_ready` it would be kept by every
-        // connection that only pings, and capacity that is kept is capacity that others lack.
+        // Readiness is asked for with the call that needs it. Asked for in `poll_ready`, every connection that only
+        // pings would keep it, and others would lack that capacity.
         match self.inner.poll_ready(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(Ok(())) => LifeFuture::called(self.inner.call(request), visit),
             Poll::Ready(Err(error)) => LifeFuture::answered(Err(error)),
@@ -102,13 +105,13 @@ impl<S: fmt::Debug> fmt::Debug for LifeService<S> {
     }
 }
 
-/// Whether the session is one in which these methods exist.
+/// Returns whether these methods exist in the session.
 fn speaks_lifecycle(session: &Session) -> bool {
     session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Lifecycle))
 }
 
-/// Whether this is the moment from which the session can be told of changes. A stateless peer has no such moment, so each
-/// of its requests is taken for it.
+/// Returns whether the session can be told of changes from this request on. A stateless peer has no such moment, so
+/// that each of its requests counts as it.
 fn is_first(request: &Request, session: &Arc<Session>) -> bool {
     session.outbox.is_open()
         && (session.revision.is_stateless()

@@ -1,3 +1,5 @@
+//! The life of one server, as the application holds it.
+
 use std::fmt;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,24 +10,25 @@ use mgp_types::Session;
 use mgp_types::mgp::{HealthReport, HealthStatus, ServerId, ServerState, ShutdownReason};
 use parking_lot::Mutex;
 use serde::Serialize;
+use tokio::task::JoinSet;
 
 use super::answer::report;
 use super::audience::Herald;
 use super::examination::{Examination, Findings};
 use super::run::{Drain, Run};
-use super::tasks::Tasks;
 use super::{Drained, ShutdownPolicy};
 use crate::{Changes, NoSuchTransition};
 
 /// The life of one server, from its start to its end: its state, its health, its calls. Clones are the same life.
 ///
-/// A server that has stopped is over; another run of it is another life. Whatever needs a task has to happen inside of a
-/// tokio runtime; the tasks end when the last clone is dropped. So closures that are given to a life should not hold it:
-/// they would keep it for good.
+/// A server that has stopped is over; another run of it is another life. Methods that need a task have to be called
+/// inside of a tokio runtime; the tasks end when the last clone is dropped. So closures that are given to a life should
+/// not hold it: they would keep it for good.
 #[derive(Clone)]
 pub struct Life(Arc<Owner>);
 
-/// Calls and tasks share the run; the tasks belong to whoever has the life, so that none keeps itself alive.
+/// The run with its tasks. Calls and tasks share the run; the tasks belong to the clones of the life, so that none
+/// keeps itself alive.
 struct Owner {
     run: Arc<Run>,
     examination: Arc<Examination>,
@@ -37,7 +40,7 @@ struct Owner {
 type Tools = Arc<dyn Fn() -> (u64, u64) + Send + Sync>;
 
 impl Life {
-    /// The life of a server that is configured and was not started. It takes no calls before it is
+    /// Creates the life of a server that is configured and was not started. The server takes no calls before it is
     /// [ready](Self::ready).
     pub fn new(server: ServerId) -> Self {
         Self(Arc::new(Owner {
@@ -49,27 +52,27 @@ impl Life {
         }))
     }
 
-    /// Which server it is.
+    /// Returns the id of the server.
     pub fn server_id(&self) -> &ServerId {
         &self.0.run.server
     }
 
-    /// Where the server is in its life.
+    /// Returns the state of the server.
     pub fn state(&self) -> ServerState {
         self.0.run.gate.inside().state()
     }
 
-    /// How long it lives.
+    /// Returns the time since the life was created.
     pub fn uptime(&self) -> Duration {
         self.0.run.since.elapsed()
     }
 
-    /// How many calls it works on.
+    /// Returns the number of calls in progress.
     pub fn pending(&self) -> u64 {
         self.0.run.gate.inside().calls()
     }
 
-    /// The transport comes up.
+    /// Notes that the transport is coming up.
     ///
     /// # Errors
     /// The server was started already.
@@ -77,39 +80,39 @@ impl Life {
         self.0.run.change(ServerState::Connecting, None)
     }
 
-    /// The server takes calls from now on: it was started, or is restarted.
+    /// Notes that the server takes calls from now on: it was started, or is restarted.
     ///
     /// # Errors
-    /// It takes calls already, is broken, or stops.
+    /// The server takes calls already, is broken, or stops.
     pub fn ready(&self) -> Result<(), NoSuchTransition> {
         self.0.run.ready()
     }
 
-    /// The server broke. New calls are refused until it is [restarted](Self::restarting).
+    /// Notes that the server broke. New calls are refused until it is [restarted](Self::restarting).
     ///
     /// # Errors
-    /// It was not started, is broken already, or stops.
+    /// The server was not started, is broken already, or stops.
     pub fn failed(&self, reason: &str) -> Result<(), NoSuchTransition> {
         self.0.run.change(ServerState::Error, Some(reason))
     }
 
-    /// A broken server mends itself; it is [ready](Self::ready) or has [failed](Self::failed) next.
+    /// Notes that a broken server repairs itself; it is [ready](Self::ready) or has [failed](Self::failed) next.
     ///
     /// # Errors
-    /// It is not broken, or stops.
+    /// The server is not broken, or stops.
     pub fn restarting(&self, reason: &str) -> Result<(), NoSuchTransition> {
         self.0.run.change(ServerState::Restarting, Some(reason))
     }
 
-    /// Says that the server does no better than this, whatever its checks find.
+    /// Sets the best health that the server reports, whatever its checks find.
     pub fn set_status(&self, status: HealthStatus) {
         *self.0.declared.lock() = status;
     }
 
-    /// Adds a check to what `mgp/health/status` tells, in place of one of the same name.
+    /// Adds a check to the report of `mgp/health/status`, in place of one of the same name.
     ///
-    /// Checks run at the same time, at most once a second, and each in a task. One that panics, or is not done within
-    /// two seconds, has failed. A check must not block its thread.
+    /// Checks run at the same time, at most once a second, and each in a task. A check that panics, or is not done
+    /// within two seconds, has failed. A check must not block its thread.
     ///
     /// ```
     /// # use mgp_lifecycle::server::Life;
@@ -124,8 +127,8 @@ impl Life {
         self.0.examination.check(name.into(), check);
     }
 
-    /// Adds a resource to what `mgp/health/status` tells, in place of one of the same name; `memory_bytes` is there
-    /// where the system tells it. Asked for at most once a second.
+    /// Adds a resource to the report of `mgp/health/status`, in place of one of the same name; `memory_bytes` is there
+    /// where the system provides it. Resources are read at most once a second.
     pub fn resource<F, T>(&self, name: &str, resource: F)
     where
         F: Fn() -> T + Send + Sync + 'static,
@@ -134,32 +137,32 @@ impl Life {
         self.0.examination.resource(name.into(), resource);
     }
 
-    /// Says where the numbers of tools come from: how many can be called, and how many there are.
+    /// Sets the source of the numbers of tools: how many can be called, and how many there are.
     pub fn tools(&self, counts: impl Fn() -> (u64, u64) + Send + Sync + 'static) {
         *self.0.tools.lock() = Some(Arc::new(counts));
     }
 
-    /// Says who may ask the server to stop.
+    /// Sets the policy of who may ask the server to stop.
     pub fn set_shutdown_policy(&self, policy: ShutdownPolicy) {
         self.0.run.set_policy(policy);
     }
 
-    /// How the server does: what `mgp/health/status` says.
+    /// Returns the health of the server: the report of `mgp/health/status`.
     pub async fn report(&self) -> HealthReport {
         report(self).await
     }
 
-    /// The changes of state from now on. A listener that is slow misses the oldest, and holds up nobody.
+    /// Returns the changes of state from now on. A slow listener misses the oldest, and holds up no other.
     pub fn changes(&self) -> Changes {
         Changes::new(self.0.run.changes.subscribe())
     }
 
-    /// Stops the server: new calls are refused, those in work have `timeout` to finish, then they are answered with
-    /// 2001, and are not to be made again.
-    /// Resolves when it is over and everybody was told; the transport can be closed then.
+    /// Stops the server: new calls are refused, and those in progress have `timeout` to finish; then they are answered
+    /// with 2001, and must not be repeated. The future resolves when the server is over and all sessions were told; the
+    /// transport can be closed then.
     ///
-    /// A server that stops already does so by the earlier of both times. One that was never ready, or is broken, takes no
-    /// calls anyway, and stays in that state.
+    /// A server that stops already does so by the earlier of both times. A server that was never ready, or is broken,
+    /// takes no calls anyway, and stays in that state.
     ///
     /// # Cancel safety
     /// The server stops even if the future is dropped, once it was polled.
@@ -168,10 +171,10 @@ impl Life {
         self.drained().await
     }
 
-    /// Resolves when the server was stopped by whoever may, with how it ended: all calls are answered, everybody was
-    /// told, and the transport can be closed.
+    /// Resolves when the server was stopped, with the way it ended: all calls are answered, all sessions were told, and
+    /// the transport can be closed.
     ///
-    /// That is at most a second after the time for calls is over, even if a peer reads nothing.
+    /// The latest time is a second after the time for calls is over, even if a peer reads nothing.
     pub async fn drained(&self) -> Drained {
         self.0.run.drained().await
     }
@@ -182,7 +185,7 @@ impl Life {
         }
     }
 
-    /// From now on the session is told of changes.
+    /// Adds a session that is told of changes from now on.
     pub(super) fn note(&self, session: &Arc<Session>) {
         if self.0.run.audience.note(session) == Herald::Missing {
             let (run, changes) = (Arc::clone(&self.0.run), self.0.run.changes.subscribe());
@@ -210,7 +213,7 @@ impl Life {
         let counts = self.0.tools.lock().clone();
         counts.map_or((0, 0), |counts| {
             catch_unwind(AssertUnwindSafe(|| counts())).unwrap_or_else(|_| {
-                tracing::warn!("the numbers of tools cannot be told");
+                tracing::warn!("the numbers of tools cannot be reported");
                 (0, 0)
             })
         })
@@ -224,5 +227,18 @@ impl fmt::Debug for Life {
             .field("state", &self.state())
             .field("pending", &self.pending())
             .finish_non_exhaustive()
+    }
+}
+
+/// The tasks of one server's life. The tasks end with it.
+#[derive(Debug, Default)]
+pub(super) struct Tasks(Mutex<JoinSet<()>>);
+
+impl Tasks {
+    /// Starts a task. The number of tasks is small: callers start one of a kind at a time.
+    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let mut tasks = self.0.lock();
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(task);
     }
 }

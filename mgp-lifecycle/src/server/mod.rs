@@ -22,25 +22,22 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`Life`] | what an application holds: state, checks, shutdown |
+//! | [`Life`] | the handle of an application: state, checks, shutdown |
 //! | [`LifeLayer`] | answers the methods of §11, counts calls, refuses new ones while the server stops |
-//! | [`ShutdownPolicy`], [`Drained`] | who may stop the server, and how it ended |
-//! | [`DeadlineGateLayer`] | ends calls whose caller waits no longer |
+//! | [`ShutdownPolicy`], [`Drained`] | the peers that may stop the server, and the way it ended |
+//! | [`DeadlineGateLayer`] | ends calls whose deadline is over |
 
 mod answer;
 mod audience;
 mod deadline;
 mod durations;
 mod examination;
-mod exit;
 mod future;
 mod in_work;
 mod layer;
 mod life;
-mod memory;
 mod run;
 mod stopping;
-mod tasks;
 mod visit;
 
 pub use self::deadline::{DeadlineGate, DeadlineGateFuture, DeadlineGateLayer};

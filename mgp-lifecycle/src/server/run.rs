@@ -1,13 +1,15 @@
+//! One run of a server, shared by calls, tasks and handles.
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_types::mgp::{LifecycleChange, ServerId, ServerState, ShutdownAnswer, ShutdownReason};
 use parking_lot::Mutex;
+use tokio::sync::futures::OwnedNotified;
 use tokio::sync::{Notify, broadcast, watch};
 use tokio::time::{Instant, timeout_at};
 
 use super::audience::Audience;
-use super::exit::Exit;
 use super::in_work::InWork;
 use super::{Drained, ShutdownPolicy};
 use crate::NoSuchTransition;
@@ -16,7 +18,7 @@ use crate::span::millis;
 use crate::state::Lifecycle;
 use crate::turnstile::{Entry, Inside, Pass, Seat, Turnstile};
 
-/// One run of a server, from its start to its end: what calls, tasks and handles share.
+/// One run of a server, from its start to its end, shared by calls, tasks and handles.
 #[derive(Debug)]
 pub(super) struct Run {
     pub(super) server: ServerId,
@@ -27,35 +29,41 @@ pub(super) struct Run {
     pub(super) changes: broadcast::Sender<LifecycleChange>,
     pub(super) audience: Audience,
     course: Mutex<Course>,
-    /// Wakes whoever drains the server: a call left, or there is less time.
+    /// Wakes the task that drains the server: a call left, or there is less time.
     stirred: Notify,
     drained: watch::Sender<Option<Drained>>,
 }
 
-/// What is decided, and not by calls.
+/// The state that is decided by handles and tasks, not by calls.
 #[derive(Debug, Default)]
 struct Course {
     lifecycle: Lifecycle,
     policy: ShutdownPolicy,
-    /// Set once the server is to stop.
+    /// The order to stop, once there is one.
     stop: Option<Stop>,
 }
 
 #[derive(Debug)]
 struct Stop {
     reason: ShutdownReason,
-    /// Until when calls may finish.
+    /// The time until which calls may finish.
     deadline: Instant,
 }
 
-/// What became of a wish to stop the server.
+/// The outcome of an order to stop the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Drain {
-    /// It is the first one: somebody has to [drain](Run::drain) the server.
+    /// The order is the first one: the caller has to [drain](Run::drain) the server.
     Begins,
     /// The server stops already.
     GoesOn,
 }
+
+/// The time for the last messages once no call is waited for any more.
+const LONGEST_FAREWELL: Duration = Duration::from_secs(1);
+
+/// The longest time to stop; a longer one means any time.
+const LONGEST_TIMEOUT: Duration = Duration::from_hours(24);
 
 impl Run {
     pub(super) fn new(server: ServerId) -> Self {
@@ -83,7 +91,7 @@ impl Run {
         self.course.lock().policy = policy;
     }
 
-    /// The server takes calls from now on. One that was not started yet is.
+    /// Notes that the server takes calls from now on. A server that was not started yet is started.
     pub(super) fn ready(&self) -> Result<(), NoSuchTransition> {
         let mut course = self.course.lock();
         if course.lifecycle.state() == ServerState::Registered {
@@ -92,14 +100,14 @@ impl Run {
         self.go(&mut course, ServerState::Connected, None)
     }
 
-    /// Goes to `to`, or stays where no transition leads there.
+    /// Goes to the state `to`, or stays where no transition leads there.
     pub(super) fn change(&self, to: ServerState, reason: Option<&str>) -> Result<(), NoSuchTransition> {
         self.go(&mut self.course.lock(), to, reason)
     }
 
-    /// From now on the server stops: new calls are refused, those inside have until `timeout` is over.
+    /// Stops the server: new calls are refused, those inside have until `timeout` is over.
     ///
-    /// Of several wishes the one with the least time counts.
+    /// Of several orders the one with the least time counts.
     pub(super) fn stop(&self, reason: ShutdownReason, timeout: Duration) -> Drain {
         let deadline = Instant::now() + timeout.min(LONGEST_TIMEOUT);
         let mut course = self.course.lock();
@@ -110,8 +118,8 @@ impl Run {
             }
             return Drain::GoesOn;
         }
-        // A server that never got connected, or has broken, stops from where it is: the figure has no way out of there,
-        // and its gate is shut anyway.
+        // A server that never got connected, or has broken, stops in its state: the figure has no way out of there, and
+        // its gate is shut anyway.
         if course.lifecycle.state() == ServerState::Connected {
             let _ = self.go(&mut course, ServerState::Draining, Some(reason.as_str()));
         }
@@ -119,24 +127,24 @@ impl Run {
         Drain::Begins
     }
 
-    /// What the server says to whoever wants it to stop.
+    /// Returns the answer to a peer that asked the server to stop.
     pub(super) fn answer(&self) -> ShutdownAnswer {
         let calls = self.gate.inside().calls();
         ShutdownAnswer::accepted(calls, millis(self.remaining(calls)))
     }
 
-    /// How long the server still drains, as far as it can tell.
+    /// Returns an estimate of the time that the server still drains.
     pub(super) fn remaining(&self, calls: u64) -> Duration {
         if calls == 0 {
             return Duration::ZERO;
         }
         let now = Instant::now();
         let left = self.deadline().saturating_duration_since(now);
-        // Where nothing is known of a call, all that can be promised is that it will not be waited for any longer.
+        // Where the rest of a call is unknown, the end of its time is the only promise.
         self.in_work.remaining(calls, now).map_or(left, |remaining| remaining.min(left))
     }
 
-    /// Lets a call in, or says what is the case.
+    /// Lets a call in, or returns the state that keeps it out.
     pub(super) fn enter(&self, seat: Seat, pass: Pass) -> Result<(), Inside> {
         match self.gate.enter(seat, pass) {
             Entry::Entered => Ok(()),
@@ -148,7 +156,7 @@ impl Run {
         }
     }
 
-    /// Somebody left. Whoever drains the server waits for the last one.
+    /// Notes that a call left. The task that drains the server waits for the last one.
     pub(super) fn left(&self, seat: Seat) {
         let inside = self.gate.leave(seat);
         if inside.calls() == 0 && inside.state() != ServerState::Connected {
@@ -173,7 +181,7 @@ impl Run {
             self.audience.left().await;
         };
         if timeout_at(Instant::now() + LONGEST_FAREWELL, farewell).await.is_err() {
-            tracing::warn!(server = %self.server, "a peer did not take its last messages");
+            tracing::warn!(server = %self.server, "a peer did not take the last messages of a server that stops");
         }
         let how = if cut_off == 0 { Drained::Finished } else { Drained::CutOff { calls: cut_off } };
         tracing::info!(server = %self.server, ?how, "server stopped");
@@ -183,18 +191,18 @@ impl Run {
     /// Resolves when the server has stopped.
     pub(super) async fn drained(&self) -> Drained {
         let mut drained = self.drained.subscribe();
-        // The sender is ours, so there is always one.
+        // The sender is a field of this value, so that there is always one.
         let how = drained.wait_for(Option::is_some).await;
         how.ok().and_then(|how| *how).unwrap_or(Drained::Finished)
     }
 
-    /// Until when calls may finish: for good, unless the server is to stop.
+    /// Returns the time until which calls may finish: for good, unless the server is to stop.
     fn deadline(&self) -> Instant {
         let stop = self.course.lock().stop.as_ref().map(|stop| stop.deadline);
         stop.unwrap_or_else(|| Instant::now() + LONGEST_TIMEOUT)
     }
 
-    /// Cuts off who is still inside, and says how many calls these are.
+    /// Cuts off the calls that are still inside, and returns their number.
     fn end(&self) -> u64 {
         let mut course = self.course.lock();
         let inside = self.gate.end();
@@ -208,7 +216,7 @@ impl Run {
         inside.calls()
     }
 
-    /// As [`step`](Self::step), unless the server stops: then it does not come back.
+    /// Goes to the state `to` as [`step`](Self::step) does, unless the server stops: then it does not come back.
     fn go(&self, course: &mut Course, to: ServerState, reason: Option<&str>) -> Result<(), NoSuchTransition> {
         match course.stop {
             None => self.step(course, to, reason),
@@ -224,13 +232,34 @@ impl Run {
     ) -> Result<(), NoSuchTransition> {
         let from = course.lifecycle.go(to)?;
         self.gate.set_state(to);
-        // Under the lock, so that changes are told in their order.
+        // The lock keeps changes in their order.
         tell(&self.changes, &self.server, from, to, reason);
         Ok(())
     }
 }
 
-/// Whoever gives more time than that gives any time.
-const LONGEST_TIMEOUT: Duration = Duration::from_hours(24);
-/// How long the last messages may take once nobody is waited for any more.
-const LONGEST_FAREWELL: Duration = Duration::from_secs(1);
+const DOORS: usize = 16;
+
+/// Wakes the calls that have to end when the server ends.
+///
+/// Calls wait at one of several doors, so that those of different threads do not contend for one lock.
+#[derive(Debug)]
+pub(super) struct Exit([Arc<Notify>; DOORS]);
+
+impl Exit {
+    pub(super) fn new() -> Self {
+        Self(std::array::from_fn(|_| Arc::default()))
+    }
+
+    /// Resolves when the server has ended, if that happens after this call.
+    pub(super) fn wait(&self, turn: usize) -> OwnedNotified {
+        Arc::clone(&self.0[turn % DOORS]).notified_owned()
+    }
+
+    /// Wakes all calls, because the server has ended.
+    pub(super) fn open(&self) {
+        for door in &self.0 {
+            door.notify_waiters();
+        }
+    }
+}

@@ -1,12 +1,14 @@
+//! The policy and the outcome of a shutdown.
+
 use mgp_types::{Principal, Role};
 
-/// Who may ask the server to stop (§11.4), among the peers that negotiated `lifecycle`.
+/// The peers that may ask the server to stop (§11.4), among those that negotiated `lifecycle`.
 ///
-/// Whoever may not is refused with 1000. The application itself can always stop its server.
+/// Other peers are refused with 1000. The application itself can always stop its server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum ShutdownPolicy {
-    /// Operators, and peers that nobody authenticates, like the process that started the server.
+    /// Operators, and peers without authentication, like the process that started the server.
     ///
     /// A server that strangers can reach without authentication should have another policy.
     #[default]
@@ -15,29 +17,29 @@ pub enum ShutdownPolicy {
     Operators,
     /// Every peer.
     Anyone,
-    /// No peer: whoever asks is told that the wish is not accepted.
+    /// No peer: all are told that the request is not accepted.
     Nobody,
 }
 
-/// What a policy says to a wish.
+/// The decision of a policy about a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Permitted {
     Yes,
-    /// Not to this one.
+    /// This peer may not stop the server.
     NotToThem,
-    /// To nobody: the answer is `accepted: false`.
+    /// No peer may stop the server: the answer is `accepted: false`.
     ToNobody,
 }
 
-/// How a server's life ended.
+/// The way in which a server's life ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "calls are finished or not")]
 pub enum Drained {
     /// All calls finished.
     Finished,
-    /// The time was over before.
+    /// The time was over before all calls finished.
     CutOff {
-        /// So many calls were answered with 2001 instead of a result, and are not to be made again.
+        /// The number of calls that were answered with 2001 instead of a result, and must not be repeated.
         calls: u64,
     },
 }

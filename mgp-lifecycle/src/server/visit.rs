@@ -1,3 +1,5 @@
+//! Calls inside a server, counted until they end.
+
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -17,10 +19,10 @@ use crate::refusal::{self, Return};
 use crate::turnstile::{Inside, Pass, Seat};
 
 pin_project! {
-    /// A call that is inside: it counts until it is dropped, and learns when it has to go.
+    /// A call that is inside: it counts until it is dropped, and is woken when it has to end.
     ///
-    /// A call that is done when it is first looked at costs two atomic operations. One that waits takes a lock for a
-    /// moment, to be woken if the server ends before it.
+    /// A call that is done at its first poll costs two atomic operations. A call that waits takes a lock for a moment,
+    /// to be woken if the server ends before it.
     pub(super) struct Visit {
         run: Arc<Run>,
         seat: Seat,
@@ -42,7 +44,10 @@ pin_project! {
 }
 
 impl Visit {
-    /// Lets a call in, or says why not.
+    /// Lets a call in.
+    ///
+    /// # Errors
+    /// The refusal of a server that takes no calls.
     pub(super) fn begin(run: &Arc<Run>, request: &Request) -> Result<Self, Error> {
         let seat = Seat::of(&request.method);
         run.enter(seat, Pass::New)
@@ -53,7 +58,7 @@ impl Visit {
         Ok(Self { run: Arc::clone(run), seat, key: Key::of(request), begun: None, gone: None })
     }
 
-    /// The call is not done yet: waits for the end of the server, and says what the call is answered then.
+    /// Waits for the end of the server, because the call is not done yet, and returns the answer to the call then.
     pub(super) fn poll_end(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<Response, Error>> {
         let mut this = self.project();
         if this.gone.is_none() {
@@ -63,19 +68,20 @@ impl Visit {
             };
             this.gone.set(Some(this.run.exit.wait(turn)));
         }
-        // Whoever begins to wait after the end would not be woken, so the gate is asked, and only then.
+        // A call that begins to wait after the end would not be woken, so that the gate is checked after the wait has
+        // begun.
         let woken = this.gone.as_pin_mut().is_some_and(|gone| gone.poll(cx).is_ready());
         if !woken && !this.run.gate.inside().is_ended() {
             return Poll::Pending;
         }
         Poll::Ready(match this.seat {
             Seat::Call => Err(refusal::cut_off()),
-            // That is how a subscription ends.
+            // A subscription ends with an empty answer.
             Seat::Listener => Ok(Response::empty()),
         })
     }
 
-    /// The call ended by itself.
+    /// Notes that the call ended by itself.
     pub(super) fn ended(self: Pin<&mut Self>, outcome: &Result<Response, Error>) {
         let this = self.project();
         if let (Some(begun), Ok(_)) = (*this.begun, outcome) {

@@ -1,3 +1,5 @@
+//! The state of a supervised server, told to all listeners.
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -12,9 +14,9 @@ use crate::chance;
 use crate::changes::tell;
 use crate::state::Lifecycle;
 
-/// The course of one server's life: takes it from state to state, and tells everybody who wants to know.
+/// The state of one server: takes it from one to the next, and tells all listeners.
 ///
-/// Whatever ends the supervisor drops it; it then takes the server to the end by the shortest way there is.
+/// When the supervisor ends, this value is dropped, and takes the server to its end by the shortest way.
 pub(super) struct Course<T> {
     life: Lifecycle,
     shared: Arc<Shared<T>>,
@@ -35,18 +37,18 @@ impl<T> Course<T> {
         self.life.state()
     }
 
-    /// Goes to `to`. Nobody who listens can hold it up.
+    /// Goes to the state `to`. The method never waits for a listener.
     pub(super) fn go(&mut self, to: ServerState, outlook: Outlook, reason: Option<&str>) {
         let from = match self.life.go(to) {
             Ok(from) => from,
             Err(error) => {
                 debug_assert!(false, "{error}");
-                tracing::error!(server = self.shared.server.as_str(), %error, "no such transition");
+                tracing::error!(server = self.shared.server.as_str(), %error, "the state machine has no such transition");
                 return;
             }
         };
         self.shared.position.send_modify(|position| (position.state, position.outlook) = (to, outlook));
-        // That a server is down stays to be seen until there is another.
+        // A server that is down stays visible as down until there is another incarnation.
         if to == ServerState::Connected || from == ServerState::Connected && self.health() != Health::Down {
             self.shared.health.send_if_modified(|health| std::mem::take(health) != Health::Unknown);
         }
@@ -57,12 +59,12 @@ impl<T> Course<T> {
         *self.shared.health.borrow()
     }
 
-    /// Everything up to the order with this number is carried out.
+    /// Notes that all orders up to this number are carried out.
     pub(super) fn served(&self, number: u64) {
         self.shared.position.send_modify(|position| position.served = position.served.max(number));
     }
 
-    /// The state stays, and this is to be expected.
+    /// Sets the outlook without a change of state.
     pub(super) fn expect(&self, outlook: Outlook) {
         self.shared.position.send_modify(|position| position.outlook = outlook);
     }
@@ -75,7 +77,7 @@ impl<T> Course<T> {
         self.record(EventType::ServerDisconnected, outcome, Some(reason));
     }
 
-    /// It has happened, and nothing waits for the record: the log decides what becomes of an event it has no room for.
+    /// Records an event, without waiting: the log decides about an event for which it has no room.
     fn record(&self, event: EventType, outcome: Outcome, reason: Option<&str>) {
         let Some(audit) = &self.audit else { return };
         let target = AuditTarget::new(Some(self.shared.server.clone()), None);
@@ -84,7 +86,7 @@ impl<T> Course<T> {
         if let Some(reason) = reason {
             event = event.with_detail("reason", reason);
         }
-        // A panic on the way to the end would be a second one, which ends the process.
+        // A second panic during the drop would end the process.
         if catch_unwind(AssertUnwindSafe(|| audit.record_now(vec![event]))).is_err() {
             tracing::error!(
                 server = self.shared.server.as_str(),
@@ -93,6 +95,8 @@ impl<T> Course<T> {
         }
     }
 }
+
+const ENDED: &str = "the supervisor ended";
 
 impl<T> Drop for Course<T> {
     fn drop(&mut self) {
@@ -108,7 +112,7 @@ impl<T> Drop for Course<T> {
     }
 }
 
-/// The next state on the shortest way to one in which a server can stay.
+/// Returns the next state on the shortest way to one in which a server can stay.
 const fn to_the_end(from: ServerState) -> Option<ServerState> {
     match from {
         ServerState::Registered | ServerState::Disconnected | ServerState::Error => None,
@@ -117,5 +121,3 @@ const fn to_the_end(from: ServerState) -> Option<ServerState> {
         ServerState::Draining => Some(ServerState::Disconnected),
     }
 }
-
-const ENDED: &str = "the supervisor ended";

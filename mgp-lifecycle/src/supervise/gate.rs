@@ -1,3 +1,5 @@
+//! The service that passes calls to the current incarnation of a server.
+
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -13,22 +15,23 @@ use tower_service::Service;
 use super::live::{Entered, InFlight};
 use super::shared::Shared;
 
-/// Passes calls on to whatever incarnation of a supervised server is connected, and refuses them while there is none.
+/// Passes calls to the current incarnation of a supervised server, and refuses them while there is none.
 ///
-/// Sits where a connection would, innermost. A refusal is 2000, 2001 or 2002, says when to try again, and is marked as
-/// [`Unsent`](crate::call::Unsent); a call that carries [`WaitUntilReady`] waits instead. A call is answered by the
-/// incarnation it was sent to: if that one ends, so does the call, with an error of the service or of the gate
-/// ([`Origin::Connection`](mgp_types::Origin)). A drain waits for calls, not for `subscriptions/listen`, which ends when
-/// its server does, and lets in what helps the others to finish: notifications, what ends work, and what it waits for.
+/// The gate sits where a connection would, innermost. A refusal is 2000, 2001 or 2002, tells when to try again, and is
+/// marked as [`Unsent`](crate::call::Unsent); a call that carries [`WaitUntilReady`] waits instead. A call is answered
+/// by the incarnation it was sent to: if that one ends, so does the call, with an error of the service or of the gate
+/// ([`Origin::Connection`](mgp_types::Origin)). A drain waits for calls, not for `subscriptions/listen`, which ends
+/// when its server does, and lets in requests that help the others to finish: notifications, requests that end work,
+/// and those that work waits for.
 ///
-/// Reads no slot but that extension, writes none. A call that is answered at once takes no lock; one that is not stands on
-/// the list of those who hear of the server's end, whose lock is held for a moment. Allocates on refusals and waits only.
-/// Dropping the future of a call takes it back, as the service does.
+/// The gate reads no slot but that extension, and writes none. A call that is answered at once takes no lock; a call
+/// that waits stands on the list of those that are woken at the server's end, whose lock is held for a moment. The gate
+/// allocates on refusals and waits only. Dropping the future of a call takes it back, as the service does.
 pub struct StateGate<S> {
     shared: Arc<Shared<S>>,
 }
 
-/// Attached to a request, it lets the request wait for a server that is about to be connected, for this long at most.
+/// An extension of a request that lets it wait for a server that is about to be connected, for this long at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "a time and no more")]
 pub struct WaitUntilReady(pub Duration);
@@ -44,7 +47,7 @@ impl<S: RpcService + Sync> Service<Request> for StateGate<S> {
     type Error = Error;
     type Future = StateGateFuture<S>;
 
-    /// Whether there is room is asked of the incarnation that gets the call.
+    /// Always ready: the incarnation that gets the call is asked for capacity.
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
         Poll::Ready(Ok(()))
     }
@@ -107,7 +110,7 @@ pin_project! {
         S: Service<Request>,
     {
         service: S,
-        // Until there is room for it.
+        // The request, until there is room for it.
         request: Option<Request>,
         #[pin]
         answer: Option<S::Future>,
@@ -154,13 +157,13 @@ impl<S: RpcService> Future for Calling<S> {
         let mut this = self.project();
         let outcome = match answer(this.service, this.request, this.answer.as_mut(), cx) {
             Poll::Ready(outcome) => outcome,
-            // The service comes first: its answer may be there, and its own error says more.
+            // The service is polled first: its answer may be there, and its own error tells more.
             Poll::Pending => {
                 ready!(this.over.poll(cx));
                 Err(Error::disconnected("the server ended before it answered"))
             }
         };
-        // It is answered, whenever its future is dropped.
+        // The call counts as answered, whenever its future is dropped.
         *this.call = None;
         Poll::Ready(outcome)
     }
@@ -180,7 +183,7 @@ fn answer<S: RpcService>(
     }
     match answer.as_pin_mut() {
         Some(answer) => answer.poll(cx),
-        // The service was not ready and never will be, and that was the answer.
+        // The service failed in `poll_ready`, and that was the answer.
         None => Poll::Pending,
     }
 }

@@ -1,3 +1,5 @@
+//! The handle of a supervised server.
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +15,7 @@ use super::pulse::Health;
 use super::shared::{Outlook, Shared};
 use crate::Changes;
 
-/// One server that is kept alive.
+/// One supervised server.
 ///
 /// Clones share it. When the last one is dropped the supervisor ends, and the server is closed at once; gates do not
 /// keep it. For a graceful end [`stop`](Self::stop) it first.
@@ -24,7 +26,7 @@ pub struct Supervised<T> {
 
 struct Owner {
     task: JoinHandle<()>,
-    /// Never read; what listeners are made of, as it does not keep the channel open.
+    /// A receiver of which listeners are made, because it does not keep the channel open. The field is never read.
     listener: broadcast::Receiver<LifecycleChange>,
 }
 
@@ -43,54 +45,55 @@ impl<T: Clone + Send + Sync + 'static> Supervised<T> {
         Self { shared, owner: Arc::new(Owner { task, listener }) }
     }
 
-    /// Which server it is.
+    /// Returns the id of the server.
     pub fn server(&self) -> &ServerId {
         &self.shared.server
     }
 
-    /// Where the server is in its life.
+    /// Returns the state of the server.
     pub fn state(&self) -> ServerState {
         self.shared.position().state
     }
 
-    /// The transitions from now on. A listener that is slow loses the oldest, and holds up nobody.
+    /// Returns the changes of state from now on. A slow listener loses the oldest, and holds up no other.
     pub fn changes(&self) -> Changes {
         Changes::new(self.owner.listener.resubscribe())
     }
 
-    /// How the server does.
+    /// Returns the health of the server.
     pub fn health(&self) -> Health {
         *self.shared.health.borrow()
     }
 
-    /// How the server does, for whoever waits for changes of it.
+    /// Returns a watch on the health of the server.
     pub fn watch_health(&self) -> watch::Receiver<Health> {
         self.shared.health.subscribe()
     }
 
-    /// How many calls of gates the server works on, subscriptions that listen not counted.
+    /// Returns the number of calls of gates in progress, without subscriptions that listen.
     pub fn in_flight(&self) -> u64 {
         self.shared.live.load().as_ref().map_or(0, |live| live.in_flight())
     }
 
-    /// The way to the server as it is connected now. Calls on it are not counted as in flight, and a restart does not
+    /// Returns the service of the current incarnation. Calls on it are not counted as in flight, and a restart does not
     /// wait for them.
     ///
     /// # Errors
-    /// 2000, 2001 or 2002: the server takes no calls now; the recovery says whether and when it will.
+    /// 2000, 2001 or 2002: the server takes no calls now; the recovery tells whether and when it will.
     pub fn current(&self) -> Result<T, Error> {
         self.shared.service().ok_or_else(|| self.shared.refusal())
     }
 
-    /// As [`current`](Self::current), and waits for a server that is about to be connected, for `wait` at most.
+    /// Returns the same service as [`current`](Self::current), and waits for a server that is about to be connected,
+    /// for `wait` at most.
     ///
     /// # Errors
-    /// As [`current`](Self::current); at once if nothing is planned that would make the server ready.
+    /// The errors of [`current`](Self::current), at once if no planned step would make the server ready.
     pub async fn ready(&self, wait: Duration) -> Result<T, Error> {
         self.shared.within(wait, || self.shared.service()).await
     }
 
-    /// A service that passes calls on to whatever incarnation of the server is connected.
+    /// Returns a service that passes calls to the current incarnation of the server.
     pub fn gate(&self) -> StateGate<T>
     where
         T: RpcService,
@@ -100,14 +103,14 @@ impl<T: Clone + Send + Sync + 'static> Supervised<T> {
 
     /// Starts a server that is not running; [`ready`](Self::ready) waits for it.
     ///
-    /// One that was restarted too often stays where it is: only [`restart`](Self::restart) brings it back.
+    /// A server that was restarted too often stays where it is: only [`restart`](Self::restart) brings it back.
     pub fn start(&self) {
         self.shared.order(Order::Start);
     }
 
     /// Stops the server gracefully, if it runs, and starts it again, however often it was restarted before.
     ///
-    /// A server that is being connected to is not interrupted; one that waits to be restarted waits no more.
+    /// A connection attempt is not interrupted; a server that waits to be restarted waits no more.
     ///
     /// # Errors
     /// The server could not be connected to, or was stopped meanwhile. Further attempts follow as configured.
@@ -120,11 +123,12 @@ impl<T: Clone + Send + Sync + 'static> Supervised<T> {
         self.current().map(drop)
     }
 
-    /// Stops the server: it takes no new calls, gets `timeout` to finish those it has, and is closed. It is not started
-    /// again until somebody does so, whatever the policy; restarts are then counted anew.
+    /// Stops the server: it takes no new calls, gets `timeout` to finish those it has, and is closed. The server is not
+    /// started again before [`start`](Self::start) or [`restart`](Self::restart), whatever the policy; restarts are
+    /// then counted anew.
     ///
-    /// A server that is connected ends [disconnected](ServerState::Disconnected). One that is still being connected to,
-    /// or waits for a restart, ends in [error](ServerState::Error), the one state there is to go to.
+    /// A server that is connected ends [disconnected](ServerState::Disconnected). A server that is still being
+    /// connected to, or waits for a restart, ends in [error](ServerState::Error), the one state there is to go to.
     ///
     /// # Cancel safety
     /// Once polled, the stop goes on if the future is dropped.
@@ -135,7 +139,7 @@ impl<T: Clone + Send + Sync + 'static> Supervised<T> {
 
     async fn served(&self, number: u64) {
         let mut position = self.shared.position.subscribe();
-        // It fails only if the sender is gone, which is in our hands.
+        // Waiting fails only if the sender is gone, and this handle keeps it.
         let served =
             position.wait_for(|position| position.served >= number || position.outlook == Outlook::Ended);
         let _ = served.await;

@@ -1,3 +1,5 @@
+//! One incarnation of a server, with its calls.
+
 use std::sync::Arc;
 
 use mgp_types::mgp::ServerState;
@@ -8,13 +10,13 @@ use tokio::sync::futures::OwnedNotified;
 use crate::methods::helps_to_finish;
 use crate::turnstile::{Entry, Pass, Seat, Turnstile};
 
-/// One incarnation of a server, and the calls it works on. A restarted server is another one.
+/// One incarnation of a server, and its calls in progress. A restarted server is another one.
 pub(super) struct Live<T> {
     service: T,
     turnstile: Turnstile,
-    /// Told when the last call leaves.
+    /// Notified when the last call leaves.
     idle: Notify,
-    /// Told when no answer can come any more.
+    /// Notified when no answer can come any more.
     over: Arc<Notify>,
 }
 
@@ -30,7 +32,7 @@ impl<T> Live<T> {
 
     /// Counts a request; `None` if the server does not take it.
     pub(super) fn enter(self: &Arc<Self>, request: &Request) -> Option<Entered<T>> {
-        // Whoever is let in hears of the end, for nobody is after it.
+        // The wait begins before the check, so that no call that is let in misses the end.
         let over = Arc::clone(&self.over).notified_owned();
         let seat = Seat::of(&request.method);
         let helps = request.kind == Kind::Notify || helps_to_finish(&request.method);
@@ -44,7 +46,7 @@ impl<T> Live<T> {
         }
     }
 
-    /// Lets no more calls in but what helps those inside to finish.
+    /// Refuses all further calls but those that help others to finish.
     pub(super) fn shut(&self) {
         self.turnstile.set_state(ServerState::Draining);
     }
@@ -53,19 +55,19 @@ impl<T> Live<T> {
         self.turnstile.inside().state() != ServerState::Connected
     }
 
-    /// How many calls there are, subscriptions not counted.
+    /// Returns the number of calls, without subscriptions.
     pub(super) fn in_flight(&self) -> u64 {
         self.turnstile.inside().calls()
     }
 
-    /// Waits until a server that is shut has no calls. Only one can wait.
+    /// Waits until a server that is shut has no calls. Only one task can wait.
     pub(super) async fn idle(&self) {
         while self.in_flight() > 0 {
             self.idle.notified().await;
         }
     }
 
-    /// Lets nothing more in, and ends the calls that are still there.
+    /// Refuses all further requests, and ends the calls that are still there.
     pub(super) fn end(&self) {
         self.shut();
         self.turnstile.end();
@@ -83,11 +85,11 @@ impl<T> Live<T> {
 /// A call that was let in.
 pub(super) struct Entered<T> {
     pub(super) call: InFlight<T>,
-    /// Done when no answer can come any more.
+    /// Resolves when no answer can come any more.
     pub(super) over: OwnedNotified,
 }
 
-/// A call that the server works on, until it is dropped.
+/// A call in progress, counted until it is dropped.
 pub(super) struct InFlight<T> {
     live: Arc<Live<T>>,
     seat: Seat,

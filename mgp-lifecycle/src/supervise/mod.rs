@@ -1,5 +1,5 @@
-//! Keeping a server alive: connecting to it, restarting it by policy, asking it for signs of life, and stopping it
-//! gracefully (§11.2, §11.5).
+//! The supervision of a server: connecting to it, restarting it by policy, probing it, and stopping it gracefully
+//! (§11.2, §11.5).
 //!
 //! ```
 //! use std::time::Duration;
@@ -23,17 +23,17 @@
 //! # }).unwrap();
 //! ```
 //!
-//! | item | what it is |
+//! | item | meaning |
 //! |---|---|
-//! | [`Connect`], [`Connected`] | how a server is connected to, and what comes of it |
-//! | [`Supervisor`] | what is to be done with one server, before it runs |
-//! | [`Supervised`] | one server that is kept alive; owns it |
-//! | [`StateGate`] | passes calls on to the server as it is connected, or refuses them |
-//! | [`StandingRequests`] | what the server was asked to keep in mind, and is asked again after a restart |
-//! | [`ProbeSettings`], [`Health`] | when a server is asked for a sign of life, and what its answers come to |
-//! | [`probe`], [`ask_to_stop`] | what a supervisor asks a server that is an `RpcService` |
+//! | [`Connect`], [`Connected`] | the way to connect to a server, and its result |
+//! | [`Supervisor`] | the configuration of one server, before it runs |
+//! | [`Supervised`] | the handle of one supervised server, which owns it |
+//! | [`StateGate`] | passes calls to the current incarnation, or refuses them |
+//! | [`StandingRequests`] | the requests that are repeated after a restart |
+//! | [`ProbeSettings`], [`Health`] | the schedule of probes, and the judgement of their answers |
+//! | [`probe`], [`ask_to_stop`] | the probe and the request to stop for an `RpcService` |
 //!
-//! How the figure of §11.2 is followed:
+//! The figure of §11.2 is followed like this:
 //!
 //! * A server that is to be restarted is `restarting` while it waits for its turn and while it is connected to; in
 //!   `error` it stays only if nothing more is planned.
@@ -45,7 +45,6 @@ mod connect;
 mod course;
 mod gate;
 mod handle;
-mod limits;
 mod live;
 mod order;
 mod probe;
@@ -53,18 +52,15 @@ mod pulse;
 mod run;
 mod shared;
 mod standing;
-mod stopping;
 mod supervisor;
 
-pub use self::connect::{Connect, Connected};
+pub use self::connect::{Connect, Connected, ask_to_stop};
 pub use self::gate::{StateGate, StateGateFuture, WaitUntilReady};
 pub use self::handle::Supervised;
-pub use self::limits::TimeLimits;
 pub use self::probe::{ProbeMethod, probe};
 pub use self::pulse::{Beat, Health, ProbeSettings};
 pub use self::standing::{Standing, StandingFuture, StandingRequests};
-pub use self::stopping::ask_to_stop;
-pub use self::supervisor::Supervisor;
+pub use self::supervisor::{Supervisor, TimeLimits};
 
 #[cfg(test)]
 mod tests;

@@ -1,10 +1,12 @@
+//! Orders to a supervisor.
+
 use std::time::Duration;
 
 use mgp_types::mgp::ShutdownReason;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-/// What somebody wants of a supervisor.
+/// An order to a supervisor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     Start,
@@ -22,12 +24,12 @@ pub(super) struct Orders {
 #[derive(Debug, Default)]
 struct Slot {
     waiting: Option<Order>,
-    /// How many orders were given.
+    /// The count of orders.
     number: u64,
 }
 
 impl Orders {
-    /// Gives an order. It is carried out when as many orders are served as the number says.
+    /// Gives an order, and returns its number. The order is carried out when that number of orders is served.
     pub(super) fn give(&self, order: Order) -> u64 {
         let mut slot = self.slot.lock();
         slot.waiting = Some(slot.waiting.map_or(order, |before| before.then(order)));
@@ -36,7 +38,7 @@ impl Orders {
         slot.number
     }
 
-    /// The next order and its number.
+    /// Takes the next order and its number.
     pub(super) async fn taken(&self) -> (Order, u64) {
         loop {
             if let Some(taken) = self.take() {
@@ -60,7 +62,7 @@ impl Order {
         }
     }
 
-    /// What two orders, one after the other, come to. No restart is lost.
+    /// Returns the order that two orders, one after the other, amount to. No restart is lost.
     const fn then(self, later: Self) -> Self {
         match (self, later) {
             (Self::Restart { .. }, Self::Start) => self,

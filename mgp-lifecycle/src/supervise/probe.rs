@@ -1,3 +1,5 @@
+//! Probes of a server.
+
 use std::future::poll_fn;
 
 use mgp_types::mgp::{Extension, HealthPing, HealthStatus, Timestamp, method};
@@ -5,20 +7,20 @@ use mgp_types::{Error, Method, Object, Origin, Params, Request, Response, RpcSer
 
 use super::pulse::Beat;
 
-/// How a server is asked for a sign of life.
+/// The method of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProbeMethod {
-    /// By `mgp/health/ping`, which also tells how it does (§11.3).
+    /// The method `mgp/health/ping`, which also reports the health (§11.3).
     HealthPing,
-    /// By MCP's `ping`, in sessions.
+    /// The method `ping` of MCP, in sessions.
     Ping,
-    /// By `server/discover`, where MCP has no `ping`.
+    /// The method `server/discover`, where MCP has no `ping`.
     Discover,
 }
 
 impl ProbeMethod {
-    /// The best that the server of this session understands.
+    /// Returns the best method that the server of this session understands.
     pub fn for_session(session: &Session) -> Self {
         if session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Lifecycle)) {
             Self::HealthPing
@@ -38,7 +40,7 @@ impl ProbeMethod {
     }
 }
 
-/// Asks a server once for a sign of life. It waits as long as the server does; a supervisor limits it.
+/// Probes a server once. The function waits as long as the server does; a supervisor limits it.
 ///
 /// An error proves life as well as a result does, if it comes from the server: many do not know the method, and say so
 /// in different ways.
@@ -55,13 +57,13 @@ pub async fn probe<S: RpcService>(mut service: S, method: ProbeMethod) -> Beat {
                 Beat::Answered(HealthStatus::Healthy)
             }
             Origin::Connection | Origin::Timeout => Beat::Missed,
-            // A layer of our own refused, which says nothing about the server.
+            // A layer on this side refused, which tells nothing about the server.
             _ => Beat::NotAsked,
         },
     }
 }
 
-/// What the answer says; one that says nothing readable is still an answer.
+/// Returns the health in the answer; an unreadable answer is still an answer.
 fn status(method: ProbeMethod, response: &Response) -> HealthStatus {
     let said =
         || Object::from_raw(&response.to_raw()).ok()?.text("status").as_deref().and_then(HealthStatus::read);
@@ -148,7 +150,7 @@ mod tests {
             if let Some(sent) = asked.params.text("timestamp") {
                 let written: Timestamp = asked.params.get("timestamp").unwrap().to().unwrap();
                 assert!(written >= before && written <= Timestamp::now());
-                // RFC 3339, in UTC.
+                // The time is RFC 3339, in UTC.
                 assert!(sent.len() >= 20 && sent.as_bytes()[10] == b'T' && sent.ends_with('Z'), "{sent}");
             }
         }

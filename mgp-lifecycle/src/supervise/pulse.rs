@@ -1,3 +1,5 @@
+//! The schedule of probes, and the judgement of their answers.
+
 use std::num::NonZeroU32;
 use std::time::Duration;
 
@@ -6,20 +8,20 @@ use mgp_types::mgp::HealthStatus;
 use crate::chance::share;
 use crate::span::LONGEST;
 
-/// When servers are asked for a sign of life, and when they count as down.
+/// The settings of probes: when they are sent, and when a server counts as down.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ProbeSettings {
-    /// How often they are asked.
+    /// The time between probes.
     pub interval: Duration,
-    /// How long an answer may take; the specification gives servers 5 seconds (§11.3).
+    /// The time for an answer; the specification gives servers 5 seconds (§11.3).
     pub answer_within: Duration,
-    /// After how many missing answers in a row a server is down.
+    /// The number of missing answers in a row after which a server is down.
     pub misses: NonZeroU32,
 }
 
 impl Default for ProbeSettings {
-    /// Every 30 seconds; three missing answers are too many.
+    /// Returns a probe every 30 seconds, with three missing answers.
     fn default() -> Self {
         Self {
             interval: Duration::from_secs(30),
@@ -29,61 +31,64 @@ impl Default for ProbeSettings {
     }
 }
 
-/// When the next probe is due, as a value without a clock.
+/// The time of the next probe, as a value without a clock.
 ///
-/// Servers that are connected to together are not asked together: the first probe comes at any time of the first
+/// Servers that are connected to together are not probed together: the first probe comes at any time of the first
 /// interval, and each further one up to a fifth of the interval early or late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ProbeSchedule {
     interval: Duration,
 }
 
+/// The shortest wait: an interval of zero must not become a busy loop.
+const SHORTEST_WAIT: Duration = Duration::from_millis(10);
+
 impl ProbeSchedule {
-    /// A probe each `interval`, but for chance.
+    /// Creates a schedule with a probe each `interval`, varied by chance.
     pub(super) fn new(interval: Duration) -> Self {
         Self { interval: interval.min(LONGEST) }
     }
 
-    /// How long to wait before the first probe; `chance` is a random number.
+    /// Returns the wait before the first probe; `chance` is a random number.
     pub(super) fn first(self, chance: u32) -> Duration {
         share(self.interval, chance).max(SHORTEST_WAIT)
     }
 
-    /// How long to wait after a probe; `chance` is a random number.
+    /// Returns the wait after a probe; `chance` is a random number.
     pub(super) fn next(self, chance: u32) -> Duration {
         (self.interval / 5 * 4 + share(self.interval / 5 * 2, chance)).max(SHORTEST_WAIT)
     }
 }
 
-/// What a probe learnt.
+/// The result of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "an answer came, or did not, or nobody was asked")]
 pub enum Beat {
-    /// The server lives, and this is how it does.
+    /// The server answered with this health.
     Answered(HealthStatus),
     /// No answer came in time.
     Missed,
-    /// The server was not asked, so nothing is known.
+    /// The server was not asked, so that its health is unknown.
     NotAsked,
 }
 
-/// How a server does, as far as is known here.
+/// The health of a server, as far as is known here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(clippy::exhaustive_enums, reason = "what a server can say of itself, and what it cannot")]
 pub enum Health {
-    /// It was not asked yet, or is not connected.
+    /// The server was not asked yet, or is not connected.
     #[default]
     Unknown,
-    /// It said so. An answer that came too late, or not at all, makes it at least degraded.
+    /// The server reported this health. An answer that came too late, or not at all, makes it at least degraded.
     Known(HealthStatus),
-    /// It has not answered for too long, and was ended; so it stays until there is another incarnation.
+    /// The server has not answered for too long, and was ended; the state stays until there is another incarnation.
     Down,
 }
 
-/// Judges a server by its answers, as a value without a clock.
+/// The judgement of a server by its answers, as a value without a clock.
 ///
-/// Only silence makes a server down. One that says it is unhealthy still answers: it is reported, not restarted, because
-/// it knows best whether that would help, and may be working for somebody else.
+/// Only silence makes a server down. A server that reports itself unhealthy still answers: the kernel reports that, and
+/// does not restart the server, because it knows best whether that would help, and may be working for others.
 #[derive(Debug, Clone)]
 pub(super) struct Pulse {
     limit: NonZeroU32,
@@ -92,12 +97,12 @@ pub(super) struct Pulse {
 }
 
 impl Pulse {
-    /// Nothing is known, and `misses` missing answers in a row are too many.
+    /// Creates a judgement without answers; `misses` missing answers in a row are too many.
     pub(super) const fn new(misses: NonZeroU32) -> Self {
         Self { limit: misses, missed: 0, health: Health::Unknown }
     }
 
-    /// How the server does after this beat.
+    /// Returns the health of the server after this probe.
     pub(super) fn judge(&mut self, beat: Beat) -> Health {
         match beat {
             Beat::Answered(status) => {
@@ -119,9 +124,6 @@ impl Pulse {
         self.health
     }
 }
-
-/// An interval of nothing must not become a loop.
-const SHORTEST_WAIT: Duration = Duration::from_millis(10);
 
 #[cfg(test)]
 mod tests {

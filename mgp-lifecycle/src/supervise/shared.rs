@@ -1,3 +1,5 @@
+//! The state that a supervisor shares with its handles and gates.
+
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
@@ -11,35 +13,35 @@ use super::order::{Order, Orders};
 use super::pulse::Health;
 use crate::refusal::{Return, not_admitted};
 
-/// What a supervisor shares with its handles and gates.
+/// The state that a supervisor shares with its handles and gates.
 pub(super) struct Shared<T> {
     pub(super) server: ServerId,
-    /// The incarnation that takes calls. It is there as long as one is connected or drains.
+    /// The incarnation that takes calls, as long as one is connected or drains.
     pub(super) live: ArcSwapOption<Live<T>>,
     pub(super) position: watch::Sender<Position>,
     pub(super) health: watch::Sender<Health>,
     pub(super) orders: Orders,
 }
 
-/// Where the server stands, and what is to be expected.
+/// The state of the server, and its outlook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Position {
     pub(super) state: ServerState,
     pub(super) outlook: Outlook,
-    /// How many orders are served.
+    /// The number of orders that are served.
     pub(super) served: u64,
 }
 
-/// When a server that takes no calls will.
+/// The time at which a server that takes no calls will.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outlook {
-    /// The supervisor is gone, and nobody carries out orders.
+    /// The supervisor is gone, and no order is carried out.
     Ended,
-    /// Nothing is planned.
+    /// No step is planned.
     Never,
-    /// It is being connected to, or about to be.
+    /// The server is being connected to, or about to be.
     Soon,
-    /// It will be tried at this time.
+    /// The next attempt is at this time.
     At(Instant),
 }
 
@@ -73,21 +75,21 @@ impl<T> Shared<T> {
         *self.position.borrow()
     }
 
-    /// Why the server takes no calls now.
+    /// Returns the refusal of a server that takes no calls now.
     pub(super) fn refusal(&self) -> Error {
         let position = self.position();
         let error = not_admitted(position.state, position.outlook.of_a_return());
-        // Who calls may know several servers.
+        // The message names the server, because callers may know several.
         let message = format!("`{}`: {}", self.server, error.message());
         error.with_message(message)
     }
 
-    /// Counts a call of the incarnation that takes them, if there is one.
+    /// Counts a call of the current incarnation, if it takes calls.
     pub(super) fn enter(&self, request: &Request) -> Option<Entered<T>> {
         self.live.load().as_ref()?.enter(request)
     }
 
-    /// As [`enter`](Self::enter), and waits for `wait` at most while there is hope.
+    /// Counts a call as [`enter`](Self::enter) does, and waits for `wait` at most while an attempt is planned.
     pub(super) async fn enter_within(
         &self,
         wait: Duration,
@@ -97,7 +99,7 @@ impl<T> Shared<T> {
         Ok((entered, request))
     }
 
-    /// The way to the server, if it takes calls.
+    /// Returns the service of the server, if it takes calls.
     pub(super) fn service(&self) -> Option<T>
     where
         T: Clone,
@@ -106,17 +108,17 @@ impl<T> Shared<T> {
         live.as_ref().filter(|live| !live.is_shut()).map(|live| live.service().clone())
     }
 
-    /// What `get` finds once the server is connected.
+    /// Waits for the result of `get` while the server is being connected to.
     pub(super) async fn within<R>(&self, wait: Duration, get: impl Fn() -> Option<R>) -> Result<R, Error> {
         let mut position = self.position.subscribe();
         let found = async {
             loop {
-                // It is marked as seen before it is looked at, so that no change in between is missed.
+                // The value is marked as seen before it is looked at, so that no change in between is missed.
                 let now = *position.borrow_and_update();
                 if let Some(found) = get() {
                     return Ok(found);
                 }
-                // A server that is connected and takes no calls is about to become something else.
+                // A server that is connected and takes no calls is about to change its state.
                 if now.state != ServerState::Connected && !now.outlook.is_hopeful() {
                     return Err(self.refusal());
                 }
@@ -131,7 +133,7 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Gives an order, and lets those who wait hope if it is one to run.
+    /// Gives an order, and sets the outlook of waiting calls if it is one to run.
     pub(super) fn order(&self, order: Order) -> u64 {
         let number = self.orders.give(order);
         if !matches!(order, Order::Stop { .. }) {
@@ -146,7 +148,7 @@ impl<T> Shared<T> {
         number
     }
 
-    /// Lets go of the incarnation. Its calls that are still there end.
+    /// Releases the incarnation. Its calls that are still there end.
     pub(super) fn let_go(&self) {
         if let Some(live) = self.live.swap(None) {
             live.end();

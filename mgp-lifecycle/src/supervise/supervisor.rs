@@ -1,6 +1,9 @@
+//! The configuration of a supervisor.
+
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use mgp_types::mgp::{AuditPort, ServerId, Shutdown};
 use mgp_types::{BoxFuture, Error};
@@ -9,7 +12,6 @@ use tokio::sync::broadcast;
 use super::connect::Connect;
 use super::course::Course;
 use super::handle::Supervised;
-use super::limits::TimeLimits;
 use super::pulse::{Beat, ProbeSettings};
 use super::run::Run;
 use super::shared::Shared;
@@ -18,7 +20,8 @@ use crate::chance::Chance;
 use crate::changes::CHANGES_KEPT;
 use crate::restart::Restarts;
 
-/// How one server is kept alive: how to connect, and what to do before it takes calls, while it does, and at the end.
+/// The supervisor of one server, before it runs: how to connect, and the steps before it takes calls, while it does,
+/// and at the end.
 #[must_use]
 pub struct Supervisor<C: Connect> {
     server: ServerId,
@@ -27,7 +30,7 @@ pub struct Supervisor<C: Connect> {
     plan: Plan<C>,
 }
 
-/// What does not change while the supervisor runs.
+/// The settings that do not change while the supervisor runs.
 pub(super) struct Plan<C: Connect> {
     pub(super) connect: C,
     pub(super) limits: TimeLimits,
@@ -47,7 +50,7 @@ type AskToStop<T> = Box<dyn Fn(T, Shutdown) -> BoxFuture<'static, Result<(), Err
 type Ask<T> = Box<dyn Fn(T) -> BoxFuture<'static, Beat> + Send + Sync>;
 
 impl<C: Connect> Supervisor<C> {
-    /// Keeps `server` alive with the usual settings: it is restarted if it ended in error, and never probed.
+    /// Creates a supervisor with the usual settings: the server is restarted if it ended in error, and never probed.
     pub fn new(server: ServerId, connect: C) -> Self {
         let plan = Plan {
             connect,
@@ -60,13 +63,13 @@ impl<C: Connect> Supervisor<C> {
         Self { server, restarts: RestartSettings::default(), audit: None, plan }
     }
 
-    /// Restarts by these settings (§11.5).
+    /// Sets the policy of restarts (§11.5).
     pub fn with_restarts(mut self, settings: RestartSettings) -> Self {
         self.restarts = settings;
         self
     }
 
-    /// Gives each step this time.
+    /// Sets the time limits of the steps.
     pub fn with_limits(mut self, limits: TimeLimits) -> Self {
         self.plan.limits = limits;
         self
@@ -74,13 +77,13 @@ impl<C: Connect> Supervisor<C> {
 
     /// Runs `restore` after each connect, before the server takes calls.
     ///
-    /// Steps run one after the other, in the order in which they are added; if one fails, so has the connect. What the
-    /// next step needs comes first:
+    /// Steps run one after the other, in the order in which they are added; if one fails, so does the attempt to
+    /// connect. A step comes after those that it needs:
     ///
     /// 1. the handshake, which is part of connecting: what is restored depends on what was agreed;
     /// 2. permissions, without which the server does nothing else;
-    /// 3. what it was asked to keep in mind ([`StandingRequests`](super::StandingRequests)), so that no change of what is
-    ///    asked for next is missed;
+    /// 3. what it was asked to keep in mind ([`StandingRequests`](super::StandingRequests)), so that no change of what
+    ///    is asked for next is missed;
     /// 4. the list of tools.
     ///
     /// ```
@@ -132,7 +135,7 @@ impl<C: Connect> Supervisor<C> {
     }
 
     /// Asks a server to stop by `ask`, before its connection is closed; [`ask_to_stop`](super::ask_to_stop) asks one
-    /// that speaks MGP. An error is noted, and changes nothing.
+    /// that speaks MGP. An error is logged, and changes nothing.
     pub fn with_stop<F>(mut self, ask: impl Fn(C::Service, Shutdown) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<(), Error>> + Send + 'static,
@@ -141,7 +144,7 @@ impl<C: Connect> Supervisor<C> {
         self
     }
 
-    /// Asks for signs of life by `ask`, as [`probe`](super::probe) does it.
+    /// Probes the server by `ask`, as [`probe`](super::probe) does it.
     pub fn with_probe<F>(
         mut self,
         settings: ProbeSettings,
@@ -155,7 +158,7 @@ impl<C: Connect> Supervisor<C> {
         self
     }
 
-    /// Records when the server connects and disconnects (§6.4).
+    /// Records in `audit` when the server connects and disconnects (§6.4).
     pub fn with_audit(mut self, audit: Arc<dyn AuditPort>) -> Self {
         self.audit = Some(audit);
         self
@@ -171,7 +174,7 @@ impl<C: Connect> Supervisor<C> {
     /// until it is [started](Supervised::start).
     ///
     /// # Panics
-    /// Outside of a tokio runtime.
+    /// The function panics outside of a tokio runtime.
     pub fn spawn(self) -> Supervised<C::Service> {
         let shared = Arc::new(Shared::new(self.server));
         let (changes, listener) = broadcast::channel(CHANGES_KEPT);
@@ -187,5 +190,39 @@ impl<C: Connect> fmt::Debug for Supervisor<C> {
             .field("server", &self.server)
             .field("restarts", &self.restarts)
             .finish_non_exhaustive()
+    }
+}
+
+/// The time limits of the steps in a server's life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TimeLimits {
+    /// The time for connecting, the handshake included.
+    pub connect: Duration,
+    /// The time for each step that restores the server's state before it takes calls.
+    pub restore: Duration,
+    /// The time for calls to finish before a restart.
+    pub drain: Duration,
+    /// The time for the server to acknowledge a request to stop. This time is part of that for finishing calls, not
+    /// added to it.
+    pub ask_to_stop: Duration,
+    /// The time for closing; then the server is ended at once.
+    pub close: Duration,
+    /// The time for closing a server that ended in error or does not answer.
+    pub close_broken: Duration,
+}
+
+impl Default for TimeLimits {
+    /// Returns the usual limits, with a minute to connect: servers that are installed when they first run need half of
+    /// it.
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_mins(1),
+            restore: Duration::from_secs(30),
+            drain: Duration::from_secs(30),
+            ask_to_stop: Duration::from_secs(5),
+            close: Duration::from_secs(5),
+            close_broken: Duration::from_secs(1),
+        }
     }
 }

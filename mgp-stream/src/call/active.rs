@@ -1,8 +1,10 @@
+//! One streamed call in progress at the server, between the handler that streams and the caller that reads.
+
 use std::future::{Future, poll_fn, ready};
 use std::io::Write as _;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use mgp_types::mgp::{Category, Recovery, StreamSummary};
@@ -11,25 +13,25 @@ use mgp_types::{
 };
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{Notify, Semaphore, SemaphorePermit};
+use tokio::task::coop;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::cancel;
 use super::content::Content;
-use super::done::{Done, Sent};
 use super::pace::{Due, Pace};
 use super::resend::Resend;
 
-/// One call in work: what it streamed, and whether it goes on.
+/// A streamed call in progress: its chunks, its pace, and whether it goes on.
 ///
-/// The handler's chunks, the end of its work and whoever stops it meet in one short lock, so that there is one truth
-/// about how the call ended.
+/// The handler's chunks, the end of its work and a cancellation meet in one short lock, so that all agree on how the
+/// call ended.
 pub(super) struct Active {
     port: Option<Arc<dyn OutboxPort>>,
     stream: StreamId,
     stall_limit: Duration,
-    /// Whose chunk is next. Waiting for room is part of a turn, so that numbers leave in order.
+    /// The right to send the next chunk. Waiting for room is part of a turn, so that numbers leave in order.
     turn: Semaphore,
-    /// The pace was changed, or the call is over.
+    /// Signals that the pace was changed or that the call is over.
     changed: Notify,
     state: Mutex<State>,
 }
@@ -37,7 +39,7 @@ pub(super) struct Active {
 struct State {
     phase: Phase,
     began: Instant,
-    /// The task of the call.
+    /// The waker of the task that runs the call.
     waker: Option<Waker>,
     streamed: Streamed,
     resend: Resend,
@@ -50,19 +52,19 @@ enum Phase {
     Over,
 }
 
-/// What a call streamed.
+/// The content that a call streamed, and the summary of it.
 #[derive(Debug)]
 pub(super) struct Streamed {
     pub(super) content: Content,
     pub(super) summary: StreamSummary,
 }
 
-/// How a call ended, if not by its handler.
+/// The way in which a call ended, if not by its handler.
 #[derive(Debug)]
 pub(super) enum End {
-    /// The caller stopped it, and has what there was.
+    /// The caller cancelled the call and gets the content streamed so far.
     Cancelled(Streamed),
-    /// The caller did not take what was streamed to it.
+    /// The caller did not take the chunks in time.
     Failed(Error),
 }
 
@@ -103,7 +105,8 @@ impl Active {
         self.port.as_deref()
     }
 
-    /// How the call ended, if somebody else than its handler ended it. The task is woken when somebody does.
+    /// Returns how the call ended, if its handler did not end it. The task of `waker` is woken when the call ends in
+    /// this way.
     pub(super) fn watch(&self, waker: &Waker) -> Option<End> {
         let mut state = self.state.lock();
         if let Some(end) = state.take_end() {
@@ -115,7 +118,7 @@ impl Active {
         None
     }
 
-    /// The handler is done. What the call streamed, if anything, or how it ended before.
+    /// Ends the call for its handler. Returns the content that the call streamed, if any, or how the call ended before.
     pub(super) fn finish(&self) -> Result<Option<Streamed>, End> {
         let mut state = self.state.lock();
         if let Some(end) = state.take_end() {
@@ -126,7 +129,7 @@ impl Active {
         Ok(streamed)
     }
 
-    /// The call is over without an answer, if it was not before.
+    /// Ends the call without an answer, unless the call is over.
     pub(super) fn abandon(&self) {
         let state = self.state.lock();
         if !matches!(state.phase, Phase::Over) {
@@ -134,7 +137,7 @@ impl Active {
         }
     }
 
-    /// Stops the call, unless it is over. What the caller is told.
+    /// Cancels the call, unless the call is over, and returns the answer to the caller's cancellation.
     pub(super) fn cancel(&self) -> Option<Response> {
         let mut state = self.state.lock();
         if !matches!(state.phase, Phase::Running) {
@@ -147,22 +150,22 @@ impl Active {
         Some(answer)
     }
 
-    /// Sets how many chunks a second the caller takes. Whether it is a number of chunks.
+    /// Sets the rate in chunks per second that the caller takes. Returns whether `per_second` is a valid rate.
     pub(super) fn set_pace(&self, per_second: f64) -> bool {
         let set = self.state.lock().pace.set(per_second, self.stall_limit);
         self.changed.notify_waiters();
         set
     }
 
-    /// Sends a part of the result, given as `content` and `done`; done when it has left.
+    /// Sends a part of the result, given as `content` and `done`; the future is ready when the chunk has left.
     ///
-    /// A chunk that was dropped while it waited has not left, and its number goes to the next one.
+    /// A chunk whose future is dropped while the chunk waits has not left; the next chunk gets its number.
     pub(super) fn chunk(&self, params: &Params) -> BoxFuture<'_, Result<(), Error>> {
         let Some(content) = params.get("content").filter(RawJson::is_object) else {
-            return Box::pin(ready(Err(Error::internal("a chunk has no block of content"))));
+            return Box::pin(ready(Err(Error::internal("the chunk has no `content`"))));
         };
         let part = Part { content, done: params.bytes("done") == Some(b"true") };
-        // Most chunks need not wait for anything, and then there is nothing to put into a box.
+        // Most chunks need not wait, and then no future has to be boxed.
         let free = self.turn.try_acquire().ok().filter(|_| self.state.lock().pace.is_free());
         match free {
             Some(turn) => self.send_chunk(part, turn),
@@ -176,7 +179,7 @@ impl Active {
         self.send_chunk(part, turn).await
     }
 
-    /// Sends the next chunk, whose turn it is.
+    /// Sends the next chunk; `turn` gives the right to do so.
     fn send_chunk<'a>(&'a self, part: Part, turn: SemaphorePermit<'a>) -> BoxFuture<'a, Result<(), Error>> {
         let written = self.running().map(|state| write_chunk(state.streamed.summary.chunks_sent, &part));
         let message = written.and_then(|written| Ok((Object::from_raw(&written)?, written)));
@@ -201,7 +204,7 @@ impl Active {
     }
 
     fn chunk_left(&self, part: &Part, written: RawJson) {
-        // A chunk that leaves while the call is stopped is not part of what was told about it.
+        // A chunk that leaves while the call is cancelled is not part of the result that the caller was told.
         if let Ok(mut state) = self.running() {
             state.streamed.summary.chunks_sent += 1;
             state.streamed.content.push(&part.content);
@@ -209,12 +212,12 @@ impl Active {
         }
     }
 
-    /// The parameters that send the chunk again, if it is still kept.
+    /// Returns the parameters that send chunk `index` again, if the chunk is still kept.
     pub(super) fn kept(&self, index: u64) -> Option<Params> {
         self.state.lock().resend.get(index)
     }
 
-    /// How many chunks have left.
+    /// Returns how many chunks have left.
     pub(super) fn chunks_sent(&self) -> u64 {
         self.state.lock().streamed.summary.chunks_sent
     }
@@ -284,7 +287,7 @@ impl Active {
             let due = self.running()?.pace.take(Instant::now());
             match due {
                 Due::Now => return Ok(()),
-                // Due or changed: the next look tells.
+                // The loop looks again both when the time has come and when the pace was changed.
                 Due::At(due) => drop(timeout_at(due, changed).await),
                 Due::Never if timeout_at(limit, changed).await.is_err() => return Err(self.fail()),
                 Due::Never => {}
@@ -292,7 +295,7 @@ impl Active {
         }
     }
 
-    /// The state of a call that goes on.
+    /// Returns the locked state of a call that goes on, or the error of one that is over.
     fn running(&self) -> Result<MutexGuard<'_, State>, Error> {
         let state = self.state.lock();
         match &state.phase {
@@ -306,7 +309,7 @@ impl Active {
         self.running().map(drop)
     }
 
-    /// Ends the call, for the caller does not take what is streamed to it.
+    /// Ends the call because the caller does not take its chunks.
     fn fail(&self) -> Error {
         let error = stalled();
         let state = self.state.lock();
@@ -320,7 +323,7 @@ impl Active {
     fn end(&self, mut state: MutexGuard<'_, State>, phase: Phase) {
         state.phase = phase;
         let waker = state.waker.take();
-        // Whoever ends the call as over is its task.
+        // The task of the call itself ends the call as over, and need not be woken then.
         let stopped = matches!(state.phase, Phase::Stopped(_));
         drop(state);
         if let Some(waker) = waker
@@ -356,7 +359,7 @@ struct Part {
     done: bool,
 }
 
-/// What became of a message that waits for room.
+/// The outcome of a message that waits for room.
 enum Room {
     Found(Result<(), Error>),
     Stalled,
@@ -370,21 +373,66 @@ pub(super) fn millis_since(began: Instant) -> u64 {
 fn write_chunk(index: u64, part: &Part) -> RawJson {
     let content = part.content.as_bytes();
     let mut out = Vec::with_capacity(content.len() + 56);
-    // Writing to memory does not fail.
+    // Writing to a `Vec` does not fail.
     let _ = write!(out, r#"{{"index":{index},"content":"#);
     out.extend_from_slice(content);
     out.extend_from_slice(if part.done { br#","done":true}"# } else { br#","done":false}"# });
     RawJson::from_written(out)
 }
 
-/// The caller asked for chunks and does not take them. Trying again as before fails as before, after the tool has done
-/// its work a second time: that is the caller's to change, so the error is not one to retry.
+/// Returns the error for a caller that asked for chunks and does not take them. The error is not one to retry: a second
+/// try would fail in the same way, after the tool has done its work again.
 fn stalled() -> Error {
-    Error::new(code::RESOURCE_EXHAUSTED, "what is streamed is not taken")
+    Error::new(code::RESOURCE_EXHAUSTED, "the caller did not take the streamed chunks in time")
         .with_recovery(Recovery::new(Category::Resource, false))
 }
 
-/// For what is sent after the answer, by whatever a handler left running.
+/// Returns the error for chunks that are sent after the answer by tasks that a handler left running.
 fn over() -> Error {
     Error::cancelled()
+}
+
+/// The outbox that the handler of a tool sees: chunks are numbered, paced and kept; all other messages pass.
+impl OutboxPort for Active {
+    fn notify(&self, stream: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>> {
+        if notification.method == Method::STREAM_CHUNK {
+            return self.chunk(&notification.params);
+        }
+        match self.port() {
+            Some(port) => port.notify(stream, notification),
+            None => Box::pin(Done),
+        }
+    }
+
+    fn call(&self, stream: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
+        if let Some(port) = self.port() {
+            return port.call(stream, request);
+        }
+        let error = Error::invalid_request("the peer cannot be asked on this connection");
+        Box::pin(std::future::ready(Err(error)))
+    }
+}
+
+/// A future that is ready at once. The type has no size, so its box costs nothing.
+pub(super) struct Done;
+
+impl Future for Done {
+    type Output = Result<(), Error>;
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// The future of a message that has been sent already. A handler that sends in a loop gives way to other tasks here now
+/// and then.
+pub(super) struct Sent;
+
+impl Future for Sent {
+    type Output = Result<(), Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        ready!(coop::poll_proceed(cx)).made_progress();
+        Poll::Ready(Ok(()))
+    }
 }

@@ -1,13 +1,15 @@
+//! The client's side of chunk order: chunks come in as they arrive and go out in order.
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 
 use mgp_types::mgp::StreamChunk;
 
-/// Puts chunks in order: each comes out once and in its place, and what never came is told in its place.
+/// Puts chunks in order: each chunk comes out once and in its place, and lost chunks are reported in their place.
 ///
-/// Nothing here waits or sends. Chunks that came before their turn are held, at most so many and so many bytes; if there
-/// is no room for one more, what is missing before the first of them counts as lost. Chunks that are known, sent again or
-/// not, alike or not, are ignored: the first one counts.
+/// Nothing here waits or sends. Chunks that come before their turn are held, up to a number and a size; if there is no
+/// room for one more, the chunks missing before the first held one count as lost. Chunks that are known already are
+/// ignored, whether alike or not: the first one counts.
 ///
 /// ```
 /// use mgp_stream::call::{Assembly, Piece};
@@ -26,23 +28,23 @@ use mgp_types::mgp::StreamChunk;
 /// ```
 #[derive(Debug)]
 pub struct Assembly {
-    /// What can be taken out.
+    /// The pieces that can be taken out.
     ready: VecDeque<Piece>,
-    /// The number of the chunk that is next.
+    /// The number of the next chunk.
     next: u64,
-    /// How many chunks there are, as far as is known.
+    /// The number of chunks that exist, as far as is known.
     known: u64,
-    /// Chunks that came before their turn.
+    /// The chunks that came before their turn.
     held: BTreeMap<u64, Held>,
     held_bytes: usize,
-    /// Numbers that will not come, as the server says.
+    /// The numbers of the chunks that the server cannot send again.
     lost: BTreeSet<u64>,
     ended: bool,
     max_held: usize,
     max_held_bytes: usize,
 }
 
-/// What comes out.
+/// A piece that comes out of an [`Assembly`].
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "a chunk either comes or does not")]
 pub enum Piece {
@@ -58,13 +60,16 @@ struct Held {
     bytes: usize,
 }
 
+const MAX_MISSING: usize = 256;
+const MAX_AHEAD: usize = 1024;
+
 impl Assembly {
-    /// An assembly that holds at most 1024 chunks and 1 MiB before their turn.
+    /// Creates an assembly that holds at most 1024 chunks and 1 MiB before their turn.
     pub fn new() -> Self {
         Self::with_limits(MAX_AHEAD, 1 << 20)
     }
 
-    /// An assembly that holds at most so many chunks and bytes before their turn.
+    /// Creates an assembly that holds at most `max_held` chunks and `max_held_bytes` bytes before their turn.
     pub fn with_limits(max_held: usize, max_held_bytes: usize) -> Self {
         Self {
             ready: VecDeque::new(),
@@ -79,7 +84,7 @@ impl Assembly {
         }
     }
 
-    /// Takes a chunk of this size in.
+    /// Takes in a chunk of `bytes` bytes.
     pub fn take(&mut self, chunk: StreamChunk, bytes: usize) {
         let index = chunk.index;
         if self.ended || index < self.next || self.held.contains_key(&index) {
@@ -103,15 +108,15 @@ impl Assembly {
         }
     }
 
-    /// Notes that there is a chunk of this number, which is not taken in.
+    /// Notes that a chunk with number `index` exists, without taking it in.
     pub fn note(&mut self, index: u64) {
         self.known = self.known.max(index.saturating_add(1));
     }
 
-    /// Notes that the server cannot send these again. One that comes all the same before its turn is taken.
+    /// Notes that the server cannot send these chunks again. A chunk that comes all the same before its turn is taken.
     pub fn lose(&mut self, indices: impl IntoIterator<Item = u64>) {
         for index in indices {
-            // A number that nobody has seen can still come.
+            // A number that no chunk reached yet can still come.
             if index < self.known
                 && index >= self.next
                 && self.is_near(index)
@@ -123,7 +128,7 @@ impl Assembly {
         self.advance();
     }
 
-    /// Nothing will come any more. What is missing of those that were sent is lost.
+    /// Notes that no chunk comes any more. Chunks that were sent and did not arrive are lost.
     pub fn end(&mut self, chunks_sent: Option<u64>) {
         if self.ended {
             return;
@@ -135,18 +140,18 @@ impl Assembly {
         }
     }
 
-    /// Takes the next piece out.
+    /// Takes out the next piece, if one is ready.
     pub fn pop(&mut self) -> Option<Piece> {
         self.ready.pop_front()
     }
 
-    /// The first numbers that are missing, at most 256: later chunks came, and these did not.
+    /// Returns at most 256 of the first missing numbers: later chunks came, and these did not.
     pub fn missing(&self) -> Vec<u64> {
         let missing = |index: &u64| !self.held.contains_key(index) && !self.lost.contains(index);
         (self.next..self.known).filter(missing).take(MAX_MISSING).collect()
     }
 
-    /// The number that everything waits for, if later chunks came.
+    /// Returns the number of the chunk that all held chunks wait for, if later chunks came.
     pub fn waits_for(&self) -> Option<u64> {
         (self.next < self.known).then_some(self.next)
     }
@@ -155,7 +160,7 @@ impl Assembly {
         index.checked_sub(self.next).is_some_and(|ahead| ahead <= MAX_AHEAD as u64)
     }
 
-    /// Moves on over what was held or is lost.
+    /// Moves on over chunks that were held or are lost.
     fn advance(&mut self) {
         loop {
             if let Some(held) = self.held.remove(&self.next) {
@@ -175,7 +180,7 @@ impl Assembly {
         }
     }
 
-    /// Moves on to the next chunk that is there, or to the end.
+    /// Gives up the missing chunks before the next held chunk, or before the end.
     fn give_up(&mut self) {
         let end = self.held.first_key_value().map_or(self.known, |(index, _)| *index);
         self.ready.push_back(Piece::Gap(self.next..end));
@@ -190,9 +195,6 @@ impl Default for Assembly {
         Self::new()
     }
 }
-
-const MAX_AHEAD: usize = 1024;
-const MAX_MISSING: usize = 256;
 
 #[cfg(test)]
 mod tests {
@@ -228,7 +230,7 @@ mod tests {
         assert_eq!((assembly.missing(), assembly.waits_for()), (vec![1, 2, 4], Some(1)));
         assembly.lose([2, 4, 0, 3, 9, u64::MAX]);
         assert_eq!((assembly.missing(), assembly.waits_for()), (vec![1], Some(1)));
-        // It came after all.
+        // The chunk came after all.
         assembly.take(chunk(2), 1);
         assembly.take(chunk(1), 1);
         let expected = [0, 1, 2, 3].map(|index| Piece::Chunk(chunk(index)));
@@ -313,7 +315,7 @@ mod tests {
                     }
                     Piece::Gap(gap) => {
                         prop_assert!(gap.start == next && gap.end > gap.start);
-                        // What is told as lost came never, or after the server gave it up.
+                        // A gap is never told for a chunk that arrived before the server gave it up.
                         for index in gap.clone() {
                             let before = arrivals.iter().take(at).any(|came| *came == index);
                             let ever = arrivals.contains(&index);

@@ -1,4 +1,4 @@
-//! What is said about a call that was stopped (§12.7): to whoever stopped it, and to whoever made it.
+//! The answers to a cancelled call (§12.7): to the peer that cancelled it, and to the peer that made it.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use super::complete::write_summary;
 use super::content::Content;
 use super::registry::Registry;
 
-/// Has calls stopped at the servers that a gateway made them at.
+/// A gateway's way to cancel calls at the servers behind it.
 pub trait CancelsUpstream: Send + Sync + 'static {
-    /// Asks the server that has the call on the stream of `request`, an `mgp/stream/cancel`, to stop it. Returns what the
-    /// server answers; `None` if it cannot be asked, or does not say that it stopped the call.
+    /// Asks the server that has the call on the stream of `request`, an `mgp/stream/cancel`, to cancel it. Returns the
+    /// answer of the server, or `None` if the server cannot be asked or does not say that it cancelled the call.
     fn cancel(&self, request: Request) -> BoxFuture<'static, Option<Response>>;
 }
 
-/// Answers with what the server `asked` says that stopped the call; stops it here if the server did not.
+/// Answers with the answer of the server in `asked`; cancels the call here if the server did not.
 pub(super) async fn at_server(
     calls: Arc<Registry>,
     stream: StreamId,
@@ -26,7 +26,7 @@ pub(super) async fn at_server(
     Ok(asked.await.unwrap_or_else(|| answer(&calls, stream)))
 }
 
-/// Stops the call and answers whoever asked for it.
+/// Cancels the call and returns the answer to the cancellation.
 pub(super) fn answer(calls: &Registry, stream: StreamId) -> Response {
     calls.cancel(stream).unwrap_or_else(|| {
         let answer = RawJson::from_value(&StreamCancelled::not_active());
@@ -34,7 +34,7 @@ pub(super) fn answer(calls: &Registry, stream: StreamId) -> Response {
     })
 }
 
-/// The call was stopped, and this is what there was.
+/// Returns the answer to a cancellation, with the content streamed so far.
 pub(super) fn partial(content: &Content) -> Response {
     let mut out = br#"{"cancelled":true,"partial_result":{"content":"#.to_vec();
     content.write(&mut out);
@@ -45,7 +45,7 @@ pub(super) fn partial(content: &Content) -> Response {
     Response::plain(RawJson::from_written(out))
 }
 
-/// The result of the call itself, which is answered in any case.
+/// Returns the result of the cancelled call itself, which is answered in any case.
 pub(super) fn result(streamed: &Streamed) -> Response {
     let mut out = br#"{"content":"#.to_vec();
     streamed.content.write(&mut out);

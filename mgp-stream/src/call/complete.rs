@@ -1,3 +1,5 @@
+//! The final result of a streamed call, with the summary that MGP adds to it.
+
 use std::io::Write as _;
 
 use mgp_types::mgp::{MEMBER, StreamSummary};
@@ -5,9 +7,9 @@ use mgp_types::{Object, RawJson, Response, Shape};
 
 use super::active::Streamed;
 
-/// Gives the answer of a handler what streaming requires of it: all of the content, and how it was streamed.
+/// Adds to the answer of a handler all of the streamed content and the summary of the stream.
 ///
-/// A result without content gets what was streamed. A result that was not streamed stays as it is.
+/// A result without content gets the streamed content. A result that was not streamed stays as it is.
 pub(super) fn complete(mut response: Response, streamed: &Streamed) -> Response {
     let Ok(mut result) = Object::from_raw(&response.to_raw()) else { return response };
     let mut summary = streamed.summary;
@@ -19,7 +21,7 @@ pub(super) fn complete(mut response: Response, streamed: &Streamed) -> Response 
         streamed.content.write(&mut content);
         result.set("content", RawJson::from_written(content));
         if streamed.content.is_truncated() {
-            tracing::warn!("more was streamed than is kept, and the tool returned no content of its own");
+            tracing::warn!("the tool streamed more than is kept, and returned no content of its own");
             summary = summary.truncated();
         }
     }
@@ -46,7 +48,8 @@ pub(super) fn write_summary(out: &mut Vec<u8>, summary: &StreamSummary) {
     write_members(out, summary);
 }
 
-/// Whether the content is left to the layer. A result of another kind, like a task, has other members in its place.
+/// Returns whether the handler left the content to the layer. A result of another kind, like a task, has other members
+/// in its place.
 fn lacks_content(result: &Object) -> bool {
     match result.bytes("content") {
         Some(content) => content.strip_prefix(b"[").is_some_and(|rest| rest.trim_ascii_start() == b"]"),
@@ -54,7 +57,8 @@ fn lacks_content(result: &Object) -> bool {
     }
 }
 
-/// Nothing is copied, unless the era has members to add and looks at the whole result for them.
+/// Adds the summary to the result. Nothing is copied, unless the era has members to add and looks at the whole result
+/// for them.
 fn stamp(mut response: Response, summary: &StreamSummary) -> Response {
     let mut stamp = response.context.stamp.take().map(Vec::from).unwrap_or_default();
     if !stamp.is_empty() {
@@ -62,7 +66,7 @@ fn stamp(mut response: Response, summary: &StreamSummary) -> Response {
     }
     write_summary(&mut stamp, summary);
     response.context.stamp = Some(stamp.into());
-    // The era writes its own stamp over that of a plain result.
+    // The era writes its own stamp over the summary of a plain result.
     response.context.shape = Shape::Opaque;
     response
 }
@@ -80,7 +84,7 @@ fn merged(mut own: Object, summary: &StreamSummary) -> RawJson {
 
 fn write_members(out: &mut Vec<u8>, summary: &StreamSummary) {
     let StreamSummary { streamed, chunks_sent, .. } = summary;
-    // Writing to memory does not fail.
+    // Writing to a `Vec` does not fail.
     let _ = write!(out, r#"{{"streamed":{streamed},"chunks_sent":{chunks_sent}"#);
     if let Some(millis) = summary.duration_ms {
         let _ = write!(out, r#","duration_ms":{millis}"#);

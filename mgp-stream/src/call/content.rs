@@ -1,19 +1,26 @@
+//! The content that a call has streamed so far, kept as JSON.
+
 use mgp_types::{Object, RawJson};
 
-/// What was streamed so far, as the array that stands under `content`.
+/// The content streamed so far, as the array that stands under `content`.
 ///
-/// It is kept as it will be written. Texts that follow each other become one text, by putting what is between their
-/// quotes together: a JSON string is whole wherever it is cut, for half a surrogate pair is no JSON that gets here.
+/// The content is kept as it will be written. Texts that follow each other become one text: the parts between their
+/// quotes are put together. A JSON string stays valid wherever it is cut, because half a surrogate pair is never
+/// accepted as JSON.
 #[derive(Debug, Default)]
 pub(super) struct Content {
-    /// The blocks; the last one without its end if it is a text.
+    /// The blocks as JSON; the last block is left open if it is a text.
     blocks: Vec<u8>,
     in_text: bool,
     truncated: bool,
 }
 
+const MAX_BYTES: usize = 1 << 20;
+const TEXT_END: &[u8] = br#""}"#;
+const TEXT: &[u8] = br#"{"type":"text","text":""#;
+
 impl Content {
-    /// Adds the block of one chunk. Once there is no room for one, none is added any more.
+    /// Adds the block of one chunk. Once there is no room for a block, no further block is added.
     pub(super) fn push(&mut self, block: &RawJson) {
         if self.truncated || self.blocks.len() + block.as_bytes().len() > MAX_BYTES {
             self.truncated = true;
@@ -38,17 +45,17 @@ impl Content {
         self.blocks.extend_from_slice(text);
     }
 
-    /// Whether nothing was streamed.
+    /// Returns whether no content was streamed.
     pub(super) const fn is_empty(&self) -> bool {
         self.blocks.is_empty() && !self.truncated
     }
 
-    /// Whether more was streamed than is kept.
+    /// Returns whether more content was streamed than is kept.
     pub(super) const fn is_truncated(&self) -> bool {
         self.truncated
     }
 
-    /// Appends the array.
+    /// Appends the array to `out`.
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         out.reserve(self.blocks.len() + TEXT_END.len() + 2);
         out.push(b'[');
@@ -71,13 +78,13 @@ impl Content {
     }
 }
 
-/// What is between the quotes of a block that is nothing but a text, and written as we write one: found without a scan of
-/// the block. `None` may be such a block too.
+/// Returns the part between the quotes of a block that is a text only, written as this crate writes one, without a scan
+/// of the block. Such blocks in other notations give `None`.
 pub(super) fn bare_text(block: &[u8]) -> Option<&[u8]> {
     let text = block.strip_prefix(TEXT)?.strip_suffix(TEXT_END)?;
     let mut rest = text;
     while let Some(at) = rest.iter().position(|byte| matches!(byte, b'"' | b'\\')) {
-        // The string ends earlier, or not here: what follows is another member.
+        // The string ends earlier than here, so that another member follows.
         if rest[at] == b'"' {
             return None;
         }
@@ -86,7 +93,7 @@ pub(super) fn bare_text(block: &[u8]) -> Option<&[u8]> {
     Some(text)
 }
 
-/// The text of a block that is nothing but a text, as it is written. One with annotations stays a block of its own.
+/// Returns the text of a block that is a text only, as it is written. A text with annotations stays a block of its own.
 fn text_only(block: &RawJson) -> Option<RawJson> {
     let block = Object::from_raw(block).ok()?;
     if block.bytes("type") != Some(br#""text""#) || block.iter().count() != 2 {
@@ -95,14 +102,10 @@ fn text_only(block: &RawJson) -> Option<RawJson> {
     block.get("text").filter(|text| text.as_bytes().first() == Some(&b'"'))
 }
 
-/// What is between the quotes.
+/// Returns the part of a JSON string between its quotes.
 fn inside(text: &[u8]) -> &[u8] {
     text.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")).unwrap_or(b"")
 }
-
-const TEXT: &[u8] = br#"{"type":"text","text":""#;
-const TEXT_END: &[u8] = br#""}"#;
-const MAX_BYTES: usize = 1 << 20;
 
 #[cfg(test)]
 mod tests {
@@ -140,7 +143,7 @@ mod tests {
         ] {
             assert_eq!(bare_text(block.as_bytes()), text.map(str::as_bytes), "{block}");
         }
-        // Nobody who has JSON has such bytes; they must not be read past their end.
+        // No valid JSON has such bytes; still they must not be read past their end.
         assert_eq!(bare_text(br#"{"type":"text","text":"\"}"#), None);
     }
 

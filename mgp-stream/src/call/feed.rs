@@ -1,3 +1,5 @@
+//! The client's queue between the connection that brings chunks and progress, and the reader.
+
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::pin::pin;
@@ -11,34 +13,34 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
+use super::active::Done;
 use super::assembly::{Assembly, Piece};
 use super::content::bare_text;
-use super::done::Done;
 
 /// A part of what a call streams, in order.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Part {
-    /// A part of the result.
+    /// A chunk of the result.
     Chunk(StreamChunk),
-    /// How far the call is.
+    /// The progress of the call.
     Progress(StreamProgress),
-    /// Chunks that will not come. The final result has them all the same.
+    /// Chunks that will not come. The final result has their content all the same.
     Gap {
-        /// Their numbers.
+        /// The numbers of the missing chunks.
         missing: Range<u64>,
     },
 }
 
-/// Where what the server sends about a call comes in, and waits for its reader.
+/// The bounded queue of messages about a call, between the connection and the reader.
 ///
-/// Bounded: whoever brings more waits for room, which keeps the server from sending. It does not wait for ever, because
-/// what is behind it on the connection can be what the reader waits for. Then, and once the reader wants the call
-/// stopped, what finds no room is left out: it is missing, and can be asked for again.
+/// A message that finds no room waits, which keeps the server from sending. The wait is limited, because a later
+/// message on the connection can be the one that the reader waits for. After the limit, and once the reader cancels the
+/// call, chunks that find no room are left out: they count as missing and can be asked for again.
 pub(super) struct Feed {
     state: Mutex<State>,
     room: Notify,
-    /// Where everything else goes.
+    /// The outbox for all other messages.
     outer: Outbox,
 }
 
@@ -47,43 +49,49 @@ struct State {
     assembly: Assembly,
     parts: VecDeque<Part>,
     waker: Option<Waker>,
-    /// Whether news wait for room.
+    /// Set while a message waits for room.
     crowded: bool,
-    /// Whether anything came that only a server with streaming sends.
+    /// Set once a message came that only a server with streaming sends.
     streamed: bool,
     intake: Intake,
 }
 
-/// What becomes of news that find no room.
+/// The treatment of messages that find no room.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Intake {
-    /// They wait.
+    /// Messages wait for room.
     #[default]
     Patient,
-    /// They are left out until there is room again.
+    /// Messages are left out until there is room again.
     Impatient,
-    /// They are left out.
+    /// Messages that find no room are left out, because the reader cancels the call.
     Stopping,
-    /// All news are left out.
+    /// All messages are left out.
     Closed,
 }
 
-/// What the reader finds.
+/// The view that the reader gets of the queue.
 pub(super) struct Found {
     pub(super) part: Option<Part>,
-    /// How many parts there are behind it.
+    /// The number of parts in the queue behind this one.
     pub(super) left: usize,
-    /// The number that everything waits for.
+    /// The number of the chunk that all later ones wait for.
     pub(super) waits_for: Option<u64>,
     pub(super) streamed: bool,
 }
+
+/// The time that a message waits for room, shorter than servers usually wait for their callers.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The number of parts that wait for their reader at most.
+pub(super) const CAPACITY: usize = 64;
 
 impl Feed {
     pub(super) fn new(outer: Outbox) -> Self {
         Self { state: Mutex::default(), room: Notify::new(), outer }
     }
 
-    /// The next part. The task is woken when there is one.
+    /// Takes out the next part. The task is woken when there is one.
     pub(super) fn pop(&self, cx: &Context<'_>) -> Found {
         let mut state = self.state.lock();
         let part = state.parts.pop_front();
@@ -104,7 +112,7 @@ impl Feed {
         Found { part, left, waits_for, streamed }
     }
 
-    /// The reader looks for itself, and need not be woken.
+    /// Forgets the waker, because the reader looks for itself and need not be woken.
     pub(super) fn forget_waker(&self) {
         self.state.lock().waker = None;
     }
@@ -113,7 +121,7 @@ impl Feed {
         self.state.lock().assembly.missing()
     }
 
-    /// The answer came.
+    /// Notes that the answer came, after `chunks_sent` chunks if the server says so.
     pub(super) fn end(&self, chunks_sent: Option<u64>) {
         let mut state = self.state.lock();
         state.assembly.end(chunks_sent);
@@ -123,12 +131,12 @@ impl Feed {
         self.room.notify_waiters();
     }
 
-    /// Nothing waits for room any more.
+    /// Stops all waiting for room.
     pub(super) fn stop_waiting(&self) {
         self.leave_out(Intake::Stopping);
     }
 
-    /// Nobody reads any more.
+    /// Closes the queue, because no reader is left.
     pub(super) fn close(&self) {
         self.state.lock().intake = Intake::Closed;
         self.room.notify_waiters();
@@ -143,7 +151,7 @@ impl Feed {
         self.room.notify_waiters();
     }
 
-    /// Takes in news that found no room before.
+    /// Takes in a message that found no room before.
     async fn put(&self, mut news: News) -> Result<(), Error> {
         let limit = Instant::now() + PATIENCE;
         loop {
@@ -154,13 +162,15 @@ impl Feed {
                 Some(news) => news,
             };
             if timeout_at(limit, room).await.is_err() {
-                tracing::debug!("leaving out what the reader of a stream does not take");
+                tracing::debug!(
+                    "a chunk or progress message was left out: the reader of the stream does not keep up"
+                );
                 self.leave_out(Intake::Impatient);
             }
         }
     }
 
-    /// Takes the news in, or gives them back if there is no room.
+    /// Takes in a message, or gives it back if there is no room.
     fn offer(&self, news: News) -> Option<News> {
         let mut state = self.state.lock();
         if state.intake == Intake::Closed {
@@ -198,7 +208,7 @@ impl OutboxPort for Feed {
             return Box::pin(self.outer.notify(notification));
         };
         let Some(news) = read(&notification.params) else {
-            tracing::debug!(method = %notification.method, "ignoring what is not of its shape");
+            tracing::debug!(method = %notification.method, "a message about a stream is malformed and was ignored");
             return Box::pin(Done);
         };
         match self.offer(news) {
@@ -223,7 +233,7 @@ impl State {
     }
 }
 
-/// What the server says about the call.
+/// A message of the server about the call.
 enum News {
     Chunk(StreamChunk, usize),
     Progress(StreamProgress),
@@ -231,7 +241,7 @@ enum News {
 }
 
 impl News {
-    /// What reads the parameters of such a message, if it is one.
+    /// Returns the function that reads the parameters of the notification `name`, if it is about a stream.
     fn reader(name: &Method) -> Option<fn(&Object) -> Option<Self>> {
         match name.as_str() {
             method::STREAM_CHUNK => Some(|params| {
@@ -246,7 +256,7 @@ impl News {
     }
 }
 
-/// A chunk of text, read without a scan of what was scanned when it came; most chunks are such. `None` for others.
+/// Reads a chunk of text without another scan of its JSON; most chunks are of this kind. Other chunks give `None`.
 fn text_chunk(params: &Object) -> Option<StreamChunk> {
     let text = std::str::from_utf8(bare_text(params.bytes("content")?)?).ok()?;
     if text.contains('\\') {
@@ -261,8 +271,3 @@ fn text_chunk(params: &Object) -> Option<StreamChunk> {
     };
     Some(chunk)
 }
-
-/// How many parts wait for their reader.
-pub(super) const CAPACITY: usize = 64;
-/// For so long news wait for room: less than servers usually wait for us.
-const PATIENCE: Duration = Duration::from_secs(5);

@@ -1,24 +1,36 @@
+//! The client's flow control: a server that sends faster than the reader takes is told a slower pace.
+
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Finds out whether the reader keeps up, and what to tell the server if it does not.
+/// Finds out whether the reader keeps up, and which pace to tell the server if it does not.
 #[derive(Debug, Default)]
 pub(super) struct Flow {
-    /// Since when the reader is behind.
+    /// The time since when the reader is behind.
     since: Option<Instant>,
-    /// How many parts it has taken since then.
+    /// The number of parts taken since then.
     taken: u32,
-    /// What the server was told, since it was told anything but to do as it likes.
+    /// The pace that the server was told last, unless that was no limit.
     told: Option<f64>,
 }
 
+/// The pace that stands for no limit, in chunks per second.
+const UNPACED: f64 = 1_000_000.0;
+
+/// The shortest time over which a rate is measured. A shorter time says little about a rate; in a longer one a fast
+/// server sends more than can wait for the reader.
+const SHORTEST: Duration = Duration::from_millis(25);
+
+/// The number of queued parts from which on the server is too fast.
+const HIGH_WATER: usize = super::feed::CAPACITY * 3 / 4;
+
 impl Flow {
-    /// The reader took a part and left so many behind. How many chunks a second the server is to send from now on, if
-    /// that changed.
+    /// Notes that the reader took a part and left `left` in the queue. Returns the pace in chunks per second to tell
+    /// the server, if the pace changes.
     pub(super) fn took(&mut self, now: impl Fn() -> Instant, left: usize) -> Option<f64> {
         if left == 0 {
-            // Whoever was never slowed down need not be told to go on.
+            // A server that was never slowed down need not be told to go on.
             return std::mem::take(self).told.map(|_| UNPACED);
         }
         let Some(since) = self.since else {
@@ -34,7 +46,8 @@ impl Flow {
         if time < SHORTEST {
             return None;
         }
-        // A little slower than the reader, or the queue would stay as long as it is. Never nothing, that is a pause.
+        // The rate is a little slower than the reader, or the queue would stay as long as it is. The rate is never 0,
+        // which would be a pause.
         let rate = f64::from(self.taken) * 0.9 / time.as_secs_f64();
         let rate = (rate * 1000.0).round().max(100.0) / 1000.0;
         (self.since, self.taken) = (Some(now), 0);
@@ -46,18 +59,11 @@ impl Flow {
     }
 }
 
-/// From how many parts in the queue on the server is too fast.
-const HIGH_WATER: usize = super::feed::CAPACITY * 3 / 4;
-/// A shorter time says little about a rate; in a longer one a fast server sends more than can wait for the reader.
-const SHORTEST: Duration = Duration::from_millis(25);
-/// As fast as it likes.
-const UNPACED: f64 = 1_000_000.0;
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// What the server is told while the reader takes a part every so often.
+    /// Returns the paces that the server is told while the reader takes a part every `every` milliseconds.
     fn told(flow: &mut Flow, now: &mut Instant, parts: usize, every: u64, left: usize) -> Vec<f64> {
         let mut turn = || {
             *now += Duration::from_millis(every);

@@ -1,3 +1,5 @@
+//! The future of the [`Stream`](super::Stream) service.
+
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -10,10 +12,10 @@ use super::quiet::QuietWork;
 use super::registry::Work;
 
 pin_project! {
-    /// The future of [`Stream`](super::Stream): that of the service further in, watched or not, or an answer of the
+    /// The future of [`Stream`](super::Stream): the future of the inner service, watched or not, or an answer of the
     /// layer's own.
     ///
-    /// Dropping it drops the handler; what the call streamed is lost with it.
+    /// Dropping the future drops the handler; the content streamed so far is lost with it.
     #[must_use = "futures do nothing unless polled"]
     pub struct StreamFuture<F> {
         #[pin]
@@ -86,7 +88,7 @@ impl<F: Future<Output = Result<Response, Error>>> Future for StreamFuture<F> {
                 },
             },
         };
-        // The handler goes at once, and not when the connection gets to drop this future.
+        // The handler is dropped at once, and not only when the connection drops this future.
         state.set(State::Answered { answer: None });
         Poll::Ready(answer)
     }

@@ -1,3 +1,5 @@
+//! The layer that streams the results of tools and cancels calls.
+
 use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -11,12 +13,12 @@ use tower_service::Service;
 use super::active::Active;
 use super::cancel::{self, CancelsUpstream};
 use super::future::StreamFuture;
-use super::gap;
 use super::quiet::QuietWork;
 use super::registry::{Registry, Work};
+use super::resend;
 
-/// Streams the results of tools, and stops calls. Makes [`Stream`] services, which share what they know of the calls
-/// in work.
+/// Streams the results of tools, and cancels calls. The layer makes [`Stream`] services, which share what they know of
+/// the calls in progress.
 #[derive(Clone)]
 pub struct StreamLayer {
     registry: Arc<Registry>,
@@ -24,20 +26,24 @@ pub struct StreamLayer {
     upstream: Option<Arc<dyn CancelsUpstream>>,
 }
 
+const LONGEST_STALL: Duration = Duration::from_hours(24);
+const STALL_LIMIT: Duration = Duration::from_secs(10);
+
 impl StreamLayer {
-    /// A layer that waits 10 s for a caller to take one chunk, and leaves sessions without streaming alone.
+    /// Creates a layer that waits 10 s for a caller to take one chunk, and leaves sessions without streaming alone.
     pub fn new() -> Self {
         Self { registry: Arc::default(), stall_limit: STALL_LIMIT, upstream: None }
     }
 
-    /// A layer for a gateway, which stops calls and streams nothing itself: chunks, and what is said about them, pass as they
-    /// are. A server that can stop the call is asked to by `upstream`, and has what there is of the result; any other call
-    /// ends here, which takes it back from its server.
+    /// Creates a layer for a gateway, which cancels calls and streams nothing itself: chunks and messages about them
+    /// pass unchanged. `upstream` asks the server behind to cancel its call; that server then answers with the partial
+    /// result. Any other call ends here, which takes it back from its server.
     pub fn relaying(upstream: impl CancelsUpstream) -> Self {
         Self { upstream: Some(Arc::new(upstream)), ..Self::new() }
     }
 
-    /// How long one chunk waits for a caller that does not take it, before the call is ended with 3001; at most a day.
+    /// Sets how long one chunk waits for a caller that does not take it before the call is ended with error 3001; at
+    /// most a day.
     #[must_use]
     pub fn stall_limit(mut self, limit: Duration) -> Self {
         self.stall_limit = limit.min(LONGEST_STALL);
@@ -73,20 +79,20 @@ impl fmt::Debug for StreamLayer {
 
 /// The service of [`StreamLayer`].
 ///
-/// Sits directly around the router: what it numbers has to be what leaves, and an answer that it fills has to be what
-/// all others see. Reads `context.session`, wraps the port of `context.outbox` for calls of tools that ask for chunks,
-/// and finds the call that a message is about by `context.outbox.stream()`. Streams are unique in the process and the
-/// connection names only those of its own requests, so nobody reaches the call of another session. Notes on `context.trail`
-/// that a call was stopped.
+/// The service sits directly around the router: the chunks that it numbers have to be the chunks that leave, and an
+/// answer that it fills has to be the answer that all other layers see. The service reads `context.session`, wraps the
+/// port of `context.outbox` for calls of tools that ask for chunks, and finds the call that a message is about by
+/// `context.outbox.stream()`. Streams are unique in the process and a connection names only the streams of its own
+/// requests, so that no peer reaches the call of another session. A cancelled call is noted on `context.trail`.
 ///
-/// Whoever serves a call sends chunks only if the call asks for them
-/// ([`CallWishes::stream`](mgp_types::mgp::CallWishes::stream)) in a session that has the extension: of other calls the
-/// outbox is left alone, and would let them pass.
+/// An outer service may send chunks only if the call asks for them
+/// ([`CallWishes::stream`](mgp_types::mgp::CallWishes::stream)) in a session that has the extension: for other calls
+/// the outbox is not wrapped, and would let chunks pass.
 ///
-/// Without the extension `streaming` requests pass untouched: nothing is allocated, locked or wrapped. With it a call of
-/// a tool that asks for chunks costs one allocation. One that does not can be stopped, for which it gets a place in the
-/// layer's table when it has to wait, and allocates nothing. The layer's own lock is taken for calls that have to wait.
-/// Dropping the future drops the handler, and what it streamed with it.
+/// Without the extension `streaming`, requests pass untouched: nothing is allocated, locked or wrapped. With the
+/// extension, a call of a tool that asks for chunks costs one allocation. A call that does not ask for chunks can be
+/// cancelled too: it gets an entry in the layer's table once it has to wait, and allocates nothing. The layer's lock is
+/// taken for calls that have to wait. Dropping the future drops the handler and the streamed content with it.
 #[derive(Clone)]
 pub struct Stream<S> {
     inner: S,
@@ -133,7 +139,7 @@ impl<S: RpcService> Service<Request> for Stream<S> {
             }
             (Kind::Notify, method::STREAM_GAP) => match (self.registry.find(stream), request.body()) {
                 (Some(active), Ok(StreamGap { missing_indices, .. })) => {
-                    StreamFuture::waiting(gap::answer(active, missing_indices))
+                    StreamFuture::waiting(resend::answer(active, missing_indices))
                 }
                 _ => StreamFuture::answered(Ok(Response::empty())),
             },
@@ -159,7 +165,7 @@ impl<S: RpcService> Stream<S> {
         let Some(active) = self.registry.find(request.context.outbox.stream()) else { return };
         match request.body::<StreamPace>() {
             Ok(pace) if active.set_pace(pace.max_chunks_per_second) => {}
-            _ => tracing::debug!("ignoring a pace that is none"),
+            _ => tracing::debug!("a pace is not a number of chunks per second and was ignored"),
         }
     }
 }
@@ -173,6 +179,3 @@ impl<S: fmt::Debug> fmt::Debug for Stream<S> {
 fn streams(session: &Session) -> bool {
     session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Streaming))
 }
-
-const STALL_LIMIT: Duration = Duration::from_secs(10);
-const LONGEST_STALL: Duration = Duration::from_hours(24);

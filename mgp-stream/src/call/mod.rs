@@ -1,7 +1,8 @@
 //! Streamed results, progress and cancellation (MGP §12).
 //!
-//! A tool whose caller asked for it sends parts of its result as they come, and its answer is complete all the same. At
-//! the server a layer around the router numbers, paces and keeps them; at the client a reader puts them in order.
+//! A tool whose caller asked for streaming sends parts of its result as they come; its final answer is complete all the
+//! same. At the server, a layer around the router numbers, paces and keeps the chunks; at the client, a reader puts
+//! them in order.
 //!
 //! ```
 //! use mgp_stream::call::{Part, StreamLayer, StreamReader};
@@ -37,22 +38,20 @@
 //! | | |
 //! |---|---|
 //! | [`StreamLayer`] | at the server: chunks, the complete answer, cancellation, pace and gaps |
-//! | [`Progress`], [`ProgressForms`] | at the server: what is told about progress, and in which forms |
-//! | [`CancelsUpstream`] | at a gateway: how calls are stopped at the servers behind it |
-//! | [`StreamReader`] | at the client: one call, read while it is made |
+//! | [`Progress`], [`ProgressForms`] | at the server: reports of progress, and their forms |
+//! | [`CancelsUpstream`] | at a gateway: the way to cancel calls at the servers behind it |
+//! | [`StreamReader`] | at the client: one call, read while it runs |
 //! | [`Assembly`] | chunks in order, without IO |
-//! | [`summary`] | what a result says about how it was streamed |
+//! | [`summary`] | the summary of a stream, read from its result |
 
 mod active;
 mod assembly;
 mod cancel;
 mod complete;
 mod content;
-mod done;
 mod feed;
 mod flow;
 mod future;
-mod gap;
 mod layer;
 mod pace;
 mod progress;
@@ -61,7 +60,6 @@ mod reader;
 mod registry;
 mod resend;
 mod summary;
-mod writer;
 
 pub use self::assembly::{Assembly, Piece};
 pub use self::cancel::CancelsUpstream;

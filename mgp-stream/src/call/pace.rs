@@ -1,12 +1,14 @@
+//! The server's pace: when the next chunk of a call may leave.
+
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How fast chunks may leave. It only delays them.
+/// The pace at which chunks may leave. A pace only delays chunks.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
     rate: Rate,
-    /// The moment the last chunk had to itself.
+    /// The time slot of the last chunk.
     slot: Option<Instant>,
 }
 
@@ -18,18 +20,23 @@ enum Rate {
     Paused,
 }
 
-/// When the next chunk may leave.
+/// The time at which the next chunk may leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Due {
     Now,
     At(Instant),
-    /// When the pace changes.
+    /// No chunk leaves until the pace changes.
     Never,
 }
 
+const LATE: Duration = Duration::from_millis(2);
+
+/// The rate in chunks per second from which on a pace makes no difference.
+const FREE: f64 = 1_000_000.0;
+
 impl Pace {
-    /// Sets how many chunks a second may leave, 0 for none. Between two there is never more than `longest`. Whether it
-    /// is a number of chunks.
+    /// Sets the rate in chunks per second; 0 pauses. The time between two chunks is `longest` at most. Returns whether
+    /// `per_second` is a valid rate.
     pub(super) fn set(&mut self, per_second: f64, longest: Duration) -> bool {
         self.rate = match per_second {
             0.0 => Rate::Paused,
@@ -46,7 +53,7 @@ impl Pace {
         self.rate == Rate::Free
     }
 
-    /// Takes the moment of the next chunk, if it has come.
+    /// Takes the time slot of the next chunk, if its time has come.
     pub(super) fn take(&mut self, now: Instant) -> Due {
         let interval = match self.rate {
             Rate::Free => return Due::Now,
@@ -57,15 +64,11 @@ impl Pace {
         if due > now {
             return Due::At(due);
         }
-        // Timers are late by a little, which is made up for; a writer that had nothing to write saves nothing up.
+        // Timers are late by a little, which is made up for; a handler without chunks to send saves up no slots.
         self.slot = Some(if now - due > LATE { now } else { due });
         Due::Now
     }
 }
-
-/// From here on there is no telling from no pace at all.
-const FREE: f64 = 1_000_000.0;
-const LATE: Duration = Duration::from_millis(2);
 
 #[cfg(test)]
 mod tests {

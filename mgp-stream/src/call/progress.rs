@@ -1,3 +1,5 @@
+//! The progress of a call, and the notifications that carry it.
+
 use std::time::Duration;
 
 use mgp_types::Session;
@@ -5,33 +7,33 @@ use mgp_types::mgp::{Extension, StreamProgress};
 
 use crate::negotiated;
 
-/// In which forms the progress of a call is told (§12.6).
+/// The forms in which the progress of a call is reported (§12.6).
 ///
-/// A caller that sent a token gets the notification of MCP, one that speaks MGP the other one, and one that did both gets
-/// both.
+/// A caller that sent a token gets the notification of MCP, one that speaks MGP the other one, and one that did both
+/// gets both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ProgressForms {
-    /// Whether to send `notifications/progress`.
+    /// Set if `notifications/progress` is sent.
     pub mcp: bool,
-    /// Whether to send `notifications/mgp.stream.progress`.
+    /// Set if `notifications/mgp.stream.progress` is sent.
     pub mgp: bool,
 }
 
 impl ProgressForms {
-    /// The forms for a call in `session`, which came with a progress token or not.
+    /// Returns the forms for a call in `session`, with or without a progress token.
     pub fn of(session: &Session, has_token: bool) -> Self {
         let has = |extension| negotiated::have(Some(session), extension);
         Self { mcp: has_token, mgp: has(&Extension::Progress) || has(&Extension::Streaming) }
     }
 
-    /// Whether nobody is told.
+    /// Returns whether no form is sent.
     pub const fn is_none(self) -> bool {
         !self.mcp && !self.mgp
     }
 }
 
-/// How much of a call is done, as a part of the whole.
+/// The share of a call that is done, from 0 to 1.
 ///
 /// ```
 /// use std::time::Duration;
@@ -46,8 +48,8 @@ impl ProgressForms {
 pub struct Progress(f64);
 
 impl Progress {
-    /// `progress` of `total`. Without a total it has to be a part of one itself, below 1: from there on it can as well be
-    /// a count of something.
+    /// Returns `progress` as a share of `total`. Without a total, `progress` has to be a share below 1 itself: from 1
+    /// on it can as well be a count.
     pub fn of(progress: f64, total: Option<f64>) -> Option<Self> {
         let fraction = match total {
             Some(total) if total > 0.0 => progress / total,
@@ -57,12 +59,13 @@ impl Progress {
         (fraction >= 0.0).then(|| Self(fraction.min(1.0)))
     }
 
-    /// The part, from 0 to 1.
+    /// Returns the share, from 0 to 1.
     pub const fn fraction(self) -> f64 {
         self.0
     }
 
-    /// How long the rest takes if it goes on as in the time `elapsed`. Nothing is known at the very beginning.
+    /// Returns the time that the rest takes if the call goes on as it did in the time `elapsed`; `None` at the very
+    /// beginning.
     pub fn remaining(self, elapsed: Duration) -> Option<Duration> {
         if self.0 <= 0.0 {
             return None;
@@ -70,7 +73,7 @@ impl Progress {
         Duration::try_from_secs_f64(elapsed.as_secs_f64() * (1.0 - self.0) / self.0).ok()
     }
 
-    /// What is told about a call that runs for `elapsed`.
+    /// Returns the report about a call that has run for `elapsed`.
     pub fn told(self, message: Option<&str>, elapsed: Duration) -> StreamProgress {
         let mut told = StreamProgress::new(self.0);
         if let Some(message) = message {

@@ -1,3 +1,5 @@
+//! Calls in progress that stream nothing and can only be cancelled.
+
 use std::sync::Arc;
 use std::task::{Context, Waker};
 
@@ -11,26 +13,27 @@ use super::content::Content;
 use super::registry::{Calls, Entry, Registry};
 use super::summary::summary;
 
-/// A call in work that nothing is streamed of. It can be stopped, and that is all.
+/// A call in progress that streams nothing and can only be cancelled.
 pub(super) struct Quiet {
-    /// Which work it is. A request that is tried twice at once has one stream and two works.
+    /// The number of the work on this call. A request that is tried twice at once has one stream and two works.
     work: u64,
     began: Instant,
-    /// The task of the call.
+    /// The waker of the task that runs the call.
     waker: Option<Waker>,
-    /// Whether the server behind was asked to stop it.
+    /// Set once the server behind was asked to cancel the call.
     asked: bool,
-    /// What the call is answered, once it was stopped.
+    /// The answer to the call, once the call was cancelled.
     stopped: Option<Response>,
 }
 
 impl Quiet {
-    /// Notes that the server behind is asked to stop it. Whether it is the first time, and the call goes on.
+    /// Notes that the server behind is asked to cancel the call. Returns whether this is the first time and the call
+    /// goes on.
     pub(super) const fn begin_asking(&mut self) -> bool {
         self.stopped.is_none() && !std::mem::replace(&mut self.asked, true)
     }
 
-    /// Stops the call, unless it was stopped before: what the caller is told, and the task to wake.
+    /// Cancels the call, unless it was cancelled before. Returns the answer for the caller, and the task to wake.
     pub(super) fn cancel(&mut self) -> Option<(Response, Option<Waker>)> {
         if self.stopped.is_some() {
             return None;
@@ -42,14 +45,14 @@ impl Quiet {
     }
 }
 
-/// The work on one call that nothing is streamed of.
+/// The work on one call that streams nothing. Dropping this value ends the call.
 ///
-/// It costs nothing until it has to wait, and then a place in the table. With this value the call is over.
+/// The work costs nothing until the call has to wait, and then an entry in the table.
 pub(super) struct QuietWork {
     registry: Arc<Registry>,
     stream: StreamId,
     trail: Option<Arc<Trail>>,
-    /// Its number, once others find it.
+    /// The number of the work, once the call is in the table.
     entered: Option<u64>,
 }
 
@@ -58,7 +61,7 @@ impl QuietWork {
         Self { registry, stream, trail, entered: None }
     }
 
-    /// The answer, if the call was stopped. The task is woken when it is.
+    /// Returns the answer, if the call was cancelled. The task is woken when the call is cancelled.
     pub(super) fn stopped(&mut self, cx: &Context<'_>) -> Option<Response> {
         let work = self.entered?;
         let mut calls = self.registry.calls();
@@ -77,7 +80,7 @@ impl QuietWork {
         None
     }
 
-    /// The handler has to wait: makes the call one that others find.
+    /// Enters the call in the table, because its handler has to wait.
     pub(super) fn enter(&mut self, cx: &Context<'_>) {
         if self.entered.is_none() {
             let mut calls = self.registry.calls();
@@ -89,7 +92,7 @@ impl QuietWork {
         }
     }
 
-    /// The answer of a call whose handler is done; that of whoever stopped it, if somebody was faster.
+    /// Returns the answer of a call whose handler is done, or the answer of a cancellation that was faster.
     pub(super) fn finish(&mut self, outcome: Result<Response, Error>) -> Result<Response, Error> {
         let Some(Quiet { asked, stopped, .. }) = self.leave() else { return outcome };
         let is_cancelled = |response| summary(response).is_some_and(|summary| summary.cancelled);
@@ -105,7 +108,7 @@ impl QuietWork {
         }
     }
 
-    /// The call is over. What others knew of it, if it had to wait.
+    /// Takes the call out of the table and returns its entry, if the call had to wait.
     fn leave(&mut self) -> Option<Quiet> {
         let work = self.entered.take()?;
         let mut calls = self.registry.calls();

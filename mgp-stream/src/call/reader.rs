@@ -1,3 +1,5 @@
+//! The client's reader of a streamed call.
+
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::poll_fn;
@@ -22,44 +24,53 @@ use super::summary::summary;
 /// The call goes on while the reader is polled. Dropping the reader drops the call, which takes it back. A server that
 /// does not stream sends no parts: the stream is empty, and the result is there.
 ///
-/// A reader that does not keep up lets chunks wait at the server: the queue before it is bounded, and a server that
-/// streams is told how fast the reader takes chunks. One that takes nothing for seconds loses chunks. Those that are
-/// missing are asked for again, and those that do not come are told as a [`Gap`](Part::Gap).
+/// A reader that does not keep up lets chunks wait at the server: the queue before the reader is bounded, and a server
+/// that streams is told how fast the reader takes chunks. A reader that takes nothing for seconds loses chunks. Missing
+/// chunks are asked for again, and chunks that do not come are reported as a [`Gap`](Part::Gap).
 pub struct StreamReader<S> {
     service: S,
     feed: Arc<Feed>,
     call: Option<BoxFuture<'static, Result<Response, Error>>>,
-    /// The answer, from when it came.
+    /// The answer, once it came.
     outcome: Option<Result<Response, Error>>,
-    /// What every message about the call starts from.
+    /// The parts that all messages about the call share.
     about: About,
-    /// Messages on their way, in order.
+    /// The messages on their way, in order.
     sends: VecDeque<BoxFuture<'static, ()>>,
-    /// How many parts were left at the last look.
+    /// The number of parts that were left in the queue at the last look.
     left: usize,
     flow: Flow,
     gap: Option<Gap>,
 }
 
-/// What every message about the call starts from.
+/// The parts that all messages about a call share.
 struct About {
     stream: StreamId,
     context: mgp_types::Context,
-    /// Whether the server may be told anything about streaming.
+    /// Set if the server may be told about streaming.
     negotiated: bool,
 }
 
-/// The chunk that everything waits for.
+/// A missing chunk that all later chunks wait for.
 struct Gap {
     index: u64,
     again: Pin<Box<Sleep>>,
     asked: u32,
 }
 
+const MAX_SENDS: usize = 8;
+
+/// The number of times that one chunk is asked for. A chunk that does not come then is reported as lost with the
+/// answer.
+const MAX_ASKED: u32 = 3;
+
+/// The time after which a missing chunk is late.
+const LATE: Duration = Duration::from_secs(1);
+
 impl<S: RpcService> StreamReader<S> {
     /// Makes the call with `service`, and asks for its result in parts.
     ///
-    /// It does not ask in a session that is known to lack the extension `streaming`.
+    /// The call does not ask for parts in a session that is known to lack the extension `streaming`.
     pub fn open(service: S, mut request: Request) -> Self {
         let session = request.context.session.as_deref();
         let lacking = session
@@ -89,15 +100,15 @@ impl<S: RpcService> StreamReader<S> {
         }
     }
 
-    /// The stream of the call, which names it to whoever serves messages about it.
+    /// Returns the stream of the call, which names the call in messages about it.
     pub const fn stream(&self) -> StreamId {
         self.about.stream
     }
 
-    /// Waits for the final result, which is complete whatever was read. What was not read is dropped.
+    /// Waits for the final result, which is complete however much was read. Parts that were not read are dropped.
     ///
     /// # Errors
-    /// Those of the call.
+    /// The errors of the call.
     pub async fn finish(mut self) -> Result<Response, Error> {
         poll_fn(|cx| {
             while ready!(Pin::new(&mut self).poll_next(cx)).is_some() {}
@@ -106,14 +117,15 @@ impl<S: RpcService> StreamReader<S> {
         .await
     }
 
-    /// Has the server stop the call (§12.7), and waits for what it says. The call is answered as well, see
-    /// [`finish`](Self::finish); what came until then can still be read, and what finds no room any more is left out.
+    /// Asks the server to cancel the call (§12.7), and waits for its answer. The call is answered as well, see
+    /// [`finish`](Self::finish). Parts that came until then can still be read; parts that find no room any more are
+    /// left out.
     ///
     /// # Errors
-    /// The connection is lost, or the server does not stop calls: -32601 or, of some, -32602.
+    /// The connection is lost, or the server does not cancel calls: -32601 or, from some servers, -32602.
     ///
     /// # Cancel safety
-    /// Dropping the future takes the question back, the server may have stopped the call all the same.
+    /// Dropping the future takes the request back; the server may have cancelled the call all the same.
     pub async fn cancel(&mut self, reason: Option<&str>) -> Result<StreamCancelled, Error> {
         if self.outcome.is_some() {
             return Ok(StreamCancelled::not_active());
@@ -131,7 +143,7 @@ impl<S: RpcService> StreamReader<S> {
         answer.await?.body()
     }
 
-    /// Lets go on what goes on: the call, and messages about it.
+    /// Polls the call, and the messages about it.
     fn drive(&mut self, cx: &mut Context<'_>) {
         self.drive_sends(cx);
         let Some(call) = &mut self.call else { return };
@@ -153,7 +165,7 @@ impl<S: RpcService> StreamReader<S> {
         }
     }
 
-    /// Asks for the chunk that everything waits for, once it is late.
+    /// Asks for the chunk that all later ones wait for, once that chunk is late.
     fn mind_the_gap(&mut self, waits_for: Option<u64>, cx: &mut Context<'_>) {
         let Some(index) = waits_for else {
             self.gap = None;
@@ -182,7 +194,7 @@ impl<S: RpcService> StreamReader<S> {
         let sent = send(self.service.clone(), request);
         self.sends.push_back(Box::pin(async move {
             if let Err(error) = sent.await {
-                tracing::debug!(%error, method, "the server was not told");
+                tracing::debug!(%error, method, "a message about a stream did not reach the server");
             }
         }));
         self.drive_sends(cx);
@@ -194,8 +206,8 @@ impl<S: RpcService> Stream for StreamReader<S> {
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Part>> {
         let this = self.get_mut();
-        // The call goes on when there is room for many parts, and not for each one. It must not wait for the last part,
-        // or nobody could tell a reader that lags behind from one that keeps up.
+        // The call is polled when there is room for many parts, and not for each one. The limit is above zero, or a
+        // reader that lags behind could not be told from one that keeps up.
         if this.left <= super::feed::CAPACITY / 2 {
             this.feed.forget_waker();
             this.drive(cx);
@@ -203,7 +215,7 @@ impl<S: RpcService> Stream for StreamReader<S> {
         let Found { part, left, waits_for, streamed } = this.feed.pop(cx);
         this.left = left;
         if let Some(part) = part {
-            // Only who streams can be told how fast to.
+            // Only a server that streams can be told a pace.
             if streamed && let Some(rate) = this.flow.took(Instant::now, left) {
                 let pace = StreamPace::new(rate);
                 this.tell(method::STREAM_PACE, Object::from_value(&pace).unwrap_or_default(), cx);
@@ -218,7 +230,7 @@ impl<S: RpcService> Stream for StreamReader<S> {
     }
 }
 
-/// Nothing of the reader is pinned but what is boxed.
+/// The reader is `Unpin` because each pinned part is boxed.
 impl<S> Unpin for StreamReader<S> {}
 
 impl<S> Drop for StreamReader<S> {
@@ -240,9 +252,3 @@ async fn send<S: RpcService>(mut service: S, request: Request) -> Result<Respons
     poll_fn(|cx| service.poll_ready(cx)).await?;
     service.call(request).await
 }
-
-/// For so long a chunk may be late.
-const LATE: Duration = Duration::from_secs(1);
-/// How often one is asked for. What does not come then is told as lost with the answer.
-const MAX_ASKED: u32 = 3;
-const MAX_SENDS: usize = 8;

@@ -1,3 +1,5 @@
+//! The table of the calls in progress that can be cancelled, by their streams.
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::task::Context;
@@ -17,28 +19,28 @@ pub(super) struct Registry(Mutex<Calls>);
 #[derive(Default)]
 pub(super) struct Calls {
     pub(super) by_stream: HashMap<StreamId, Entry, foldhash::fast::RandomState>,
-    /// How many numbers were given out.
+    /// The count of the numbers given out.
     numbers: u64,
 }
 
 impl Calls {
-    /// A number that no other work has.
+    /// Returns a number that no other work has.
     pub(super) const fn number(&mut self) -> u64 {
         self.numbers += 1;
         self.numbers
     }
 }
 
-/// A call that goes on.
+/// An entry of the table: a call that goes on.
 pub(super) enum Entry {
-    /// One that streams.
+    /// A call that streams.
     Active(Arc<Active>),
-    /// One whose caller did not ask for chunks.
+    /// A call whose caller did not ask for chunks.
     Quiet(Quiet),
 }
 
 impl Registry {
-    /// The call that streams on `stream`.
+    /// Returns the call that streams on `stream`.
     pub(super) fn find(&self, stream: StreamId) -> Option<Arc<Active>> {
         match self.0.lock().by_stream.get(&stream)? {
             Entry::Active(active) => Some(Arc::clone(active)),
@@ -46,7 +48,8 @@ impl Registry {
         }
     }
 
-    /// Notes that the server behind a gateway is asked to stop the call. Whether it is the first time, and the call goes on.
+    /// Notes that the server behind a gateway is asked to cancel the call. Returns whether this is the first time and
+    /// the call goes on.
     pub(super) fn begin_asking(&self, stream: StreamId) -> bool {
         match self.0.lock().by_stream.get_mut(&stream) {
             Some(Entry::Quiet(quiet)) => quiet.begin_asking(),
@@ -54,7 +57,7 @@ impl Registry {
         }
     }
 
-    /// Stops the call, unless it is over. What the caller is told.
+    /// Cancels the call, unless the call is over, and returns the answer to the cancellation.
     pub(super) fn cancel(&self, stream: StreamId) -> Option<Response> {
         let mut calls = self.0.lock();
         match calls.by_stream.get_mut(&stream)? {
@@ -79,8 +82,8 @@ impl Registry {
     }
 }
 
-/// The work on one call that streams. With this value the call is over: nothing is streamed any more, and nobody finds
-/// it.
+/// The work on one call that streams. Dropping this value ends the call: no more chunks leave, and the call is no
+/// longer found.
 pub(super) struct Work {
     registry: Arc<Registry>,
     active: Arc<Active>,
@@ -93,12 +96,12 @@ impl Work {
         Self { registry, active, trail, entered: false }
     }
 
-    /// How the call ended without its handler, if it did. The task is woken when it does.
+    /// Returns how the call ended, if not by its handler. The task is woken when the call ends in this way.
     pub(super) fn ended(&self, cx: &Context<'_>) -> Option<Result<Response, Error>> {
         self.active.watch(cx.waker()).map(|end| self.end(end))
     }
 
-    /// Makes the call one that others find.
+    /// Enters the call in the table.
     pub(super) fn enter(&mut self) {
         if !self.entered {
             self.entered = true;
@@ -107,7 +110,7 @@ impl Work {
         }
     }
 
-    /// The answer of a call whose handler is done; that of whoever ended it, if somebody was faster.
+    /// Returns the answer of a call whose handler is done, or the answer of an end that was faster.
     pub(super) fn finish(&self, outcome: Result<Response, Error>) -> Result<Response, Error> {
         match self.active.finish() {
             Ok(None) => outcome,

@@ -1,20 +1,28 @@
+//! The latest chunks of a call, kept to be sent again.
+
 use std::collections::VecDeque;
+use std::sync::Arc;
 
-use mgp_types::mgp::MEMBER;
-use mgp_types::{Object, RawJson};
+use mgp_types::mgp::{MEMBER, StreamGap, method};
+use mgp_types::{Error, Method, Object, RawJson, Response};
 
-/// The latest chunks, to send them again. Numbers have no gaps here, so the place is the number.
+use super::active::Active;
+
+/// The latest chunks, kept to be sent again. Numbers have no gaps here, so that the index is the number.
 #[derive(Debug, Default)]
 pub(super) struct Resend {
     /// The parameters of the chunks as they were sent.
     chunks: VecDeque<RawJson>,
-    /// The number of the first one.
+    /// The number of the first kept chunk.
     first: u64,
     bytes: usize,
 }
 
+const MAX_BYTES: usize = 256 << 10;
+const MAX_CHUNKS: usize = 256;
+
 impl Resend {
-    /// Keeps the next chunk; the oldest ones make room.
+    /// Keeps the next chunk; the oldest chunks make room.
     pub(super) fn push(&mut self, params: RawJson) {
         self.bytes += params.as_bytes().len();
         self.chunks.push_back(params);
@@ -25,7 +33,7 @@ impl Resend {
         }
     }
 
-    /// The parameters that send the chunk again, if it is kept.
+    /// Returns the parameters that send chunk `index` again, if the chunk is kept.
     pub(super) fn get(&self, index: u64) -> Option<Object> {
         let place = usize::try_from(index.checked_sub(self.first)?).ok()?;
         let mut params = Object::from_raw(self.chunks.get(place)?).ok()?;
@@ -34,8 +42,39 @@ impl Resend {
     }
 }
 
-const MAX_CHUNKS: usize = 256;
-const MAX_BYTES: usize = 256 << 10;
+/// Sends the missing chunks again, and reports the chunks that cannot be sent again.
+///
+/// Chunks that have not left yet are not missing.
+pub(super) async fn answer(active: Arc<Active>, missing: Vec<u64>) -> Result<Response, Error> {
+    if let Err(error) = send_again(&active, missing).await {
+        // The call is over, and its answer has the missing content.
+        tracing::debug!(%error, "chunks were not sent again");
+    }
+    Ok(Response::empty())
+}
+
+/// The number of chunks that one message may ask for; the rest is left to another message.
+const MAX_INDICES: usize = 1024;
+
+async fn send_again(active: &Active, mut missing: Vec<u64>) -> Result<(), Error> {
+    let sent = active.chunks_sent();
+    missing.retain(|index| *index < sent);
+    missing.sort_unstable();
+    missing.dedup();
+    missing.truncate(MAX_INDICES);
+    let mut lost = Vec::new();
+    for index in missing {
+        match active.kept(index) {
+            Some(params) => active.send(Method::STREAM_CHUNK, params).await?,
+            None => lost.push(index),
+        }
+    }
+    if lost.is_empty() {
+        return Ok(());
+    }
+    let params = Object::from_value(&StreamGap::new(lost)).unwrap_or_default();
+    active.send(Method::from_static(method::STREAM_GAP_UNRECOVERABLE), params).await
+}
 
 #[cfg(test)]
 mod tests {

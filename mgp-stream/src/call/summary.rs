@@ -1,11 +1,13 @@
+//! The summary of a stream, as a client reads it from a result.
+
 use mgp_types::mgp::{MEMBER, StreamSummary};
 use mgp_types::{Object, RawJson, Response};
 use serde::Deserialize;
 
-/// What a result says about how it was streamed (§12.5): its member `_mgp`.
+/// Returns the summary of a stream that a result carries (§12.5): its member `_mgp`.
 ///
-/// Some servers write it into the JSON that is the text of the result's first block; it is read there if the result has
-/// none of its own. One that is not whole counts as missing.
+/// Some servers write the summary into the JSON that is the text of the first block; that text is read if the result
+/// has no such member. An incomplete summary counts as missing.
 pub fn summary(response: &Response) -> Option<StreamSummary> {
     let result = Object::from_raw(&response.to_raw()).ok()?;
     if let Some(own) = result.get(MEMBER) {

@@ -1,26 +1,28 @@
+//! The client's answers to callbacks, read for the server that asked.
+
 use mgp_types::RawJson;
 use mgp_types::json::write_string;
 
-/// What came of a question for a yes or no.
+/// The outcome of a question for a yes or no.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a user says yes, says no, or says nothing")]
 pub enum Confirmation {
     /// The user said yes.
     Confirmed,
-    /// The user said no, or something that is not known to be a yes.
+    /// The user said no, or gave an answer that is not known to be a yes.
     Declined,
     /// The user closed the question without an answer.
     Cancelled,
 }
 
 impl Confirmation {
-    /// Whether the user said yes.
+    /// Returns whether the user said yes.
     pub const fn is_confirmed(self) -> bool {
         matches!(self, Self::Confirmed)
     }
 }
 
-/// What came of a question for something.
+/// The outcome of a question for a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a user answers, says no, or says nothing")]
 pub enum Reply<T> {
@@ -33,7 +35,7 @@ pub enum Reply<T> {
 }
 
 impl<T> Reply<T> {
-    /// The answer, if the user gave one.
+    /// Returns the answer, if the user gave one.
     pub fn given(self) -> Option<T> {
         match self {
             Self::Given(answer) => Some(answer),
@@ -42,19 +44,22 @@ impl<T> Reply<T> {
     }
 }
 
-/// One of the options of a selection.
+/// The chosen option of a selection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Choice {
-    /// Its place among the options.
+    /// The position of the option, from 0.
     pub index: usize,
-    /// The option.
+    /// The text of the option.
     pub option: String,
 }
 
-/// What a client answers to a question for a yes or no; `words` are the two that were offered for it.
+const CANCEL: [&str; 2] = ["cancel", "cancelled"];
+const YES: [&str; 8] = ["confirm", "confirmed", "yes", "true", "ok", "accept", "approve", "approved"];
+
+/// Reads a client's answer to a question for a yes or no; `words` are the two options that were offered.
 ///
-/// Unknown answers are no: a human is asked before something that cannot be taken back.
+/// Unknown answers are a no: the user is asked before actions that cannot be taken back.
 pub(super) fn confirmation(words: &[String], response: &RawJson) -> Confirmation {
     if response.is_null() {
         return Confirmation::Cancelled;
@@ -65,8 +70,8 @@ pub(super) fn confirmation(words: &[String], response: &RawJson) -> Confirmation
     };
     let text = text.trim();
     let is = |word: &str| word.eq_ignore_ascii_case(text);
-    // What was offered comes first: somebody may have offered "OK, keep them" for no.
-    // Where they differ in case only and the answer is neither of them, it is the last: a no.
+    // The offered words come first: a server may have offered "OK, keep them" for no. Where the words differ in case
+    // only and the answer is neither of them, the answer counts as the last: a no.
     let offered =
         words.iter().position(|word| word == text).or_else(|| words.iter().rposition(|word| is(word)));
     match offered {
@@ -77,12 +82,12 @@ pub(super) fn confirmation(words: &[String], response: &RawJson) -> Confirmation
     }
 }
 
-/// What a client answers to a question for anything.
+/// Reads a client's answer to a question for a value.
 pub(super) fn input(response: &RawJson) -> Reply<RawJson> {
     if response.is_null() { Reply::Cancelled } else { Reply::Given(response.detached()) }
 }
 
-/// What a client answers to a question for one of `options`; `None` if the answer is none of them.
+/// Reads a client's answer to a question for one of `options`; `None` if the answer is none of them.
 pub(super) fn selection(options: &[String], response: &RawJson) -> Option<Reply<Choice>> {
     if response.is_null() {
         return Some(Reply::Cancelled);
@@ -90,21 +95,18 @@ pub(super) fn selection(options: &[String], response: &RawJson) -> Option<Reply<
     choice(options, &response.to_text()?).map(Reply::Given)
 }
 
-/// The option that `text` is, letter by letter: options may differ in case only.
+/// Returns the option that equals `text` letter by letter: options may differ in case only.
 pub(super) fn choice(options: &[String], text: &str) -> Option<Choice> {
     let index = options.iter().position(|option| option == text)?;
     Some(Choice { index, option: options[index].clone() })
 }
 
-/// `text` as JSON.
+/// Returns `text` as JSON.
 pub(super) fn text(text: &str) -> RawJson {
     let mut out = Vec::with_capacity(text.len() + 2);
     write_string(&mut out, text);
     RawJson::from_written(out)
 }
-
-const YES: [&str; 8] = ["confirm", "confirmed", "yes", "true", "ok", "accept", "approve", "approved"];
-const CANCEL: [&str; 2] = ["cancel", "cancelled"];
 
 #[cfg(test)]
 mod tests {

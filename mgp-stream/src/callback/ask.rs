@@ -1,3 +1,5 @@
+//! The server's side: questions to clients in the middle of a call.
+
 use std::fmt;
 use std::future::{Future, pending, poll_fn};
 use std::pin::pin;
@@ -19,7 +21,8 @@ use crate::fresh::fresh_name;
 use crate::negotiated;
 use crate::owner::Owner;
 
-/// The questions that a server has put to its clients. Clones share them; a [`CallbackLayer`] brings the answers.
+/// The questions that a server has asked its clients. Clones share the questions; a [`CallbackLayer`] brings the
+/// answers.
 ///
 /// [`CallbackLayer`]: super::CallbackLayer
 #[derive(Clone)]
@@ -29,13 +32,16 @@ pub struct Callbacks {
     resend_after: Duration,
 }
 
+/// The prefix of callback ids.
+pub(super) const PREFIX: &str = "cb-";
+
 impl Callbacks {
-    /// No questions yet. One that is not answered is sent three more times, every five seconds.
+    /// Creates an empty set of questions. A question without an answer is sent three more times, every five seconds.
     pub fn new() -> Self {
         Self { open: Arc::default(), resends: 3, resend_after: Duration::from_secs(5) }
     }
 
-    /// Sends a question that is not answered so many more times, with so much time in between.
+    /// Sets how often a question without an answer is sent again, and the time in between.
     #[must_use]
     pub const fn with_resends(mut self, times: u32, after: Duration) -> Self {
         self.resends = times;
@@ -43,21 +49,23 @@ impl Callbacks {
         self
     }
 
-    /// Asks the client in the middle of the call that `context` is of.
+    /// Asks the client in the middle of the call to which `context` belongs.
     ///
-    /// In a session with callbacks the question travels on the call's stream, and again under the same id while it is
-    /// not answered. To a client without them it is an elicitation of MCP, and a notification is a log message if the
-    /// client wants those. Revisions without sessions prefer the elicitation: the call is answered with it, and the
-    /// handler runs again from its start once the answer has come. So what it does before asking must bear being done
-    /// twice, `key` has to be the same in each run, and errors are passed on with `?`.
+    /// In a session with callbacks the question travels on the stream of the call, and again under the same id while
+    /// there is no answer. For a client without callbacks the question is an elicitation of MCP, and a notification is
+    /// a log message if the client wants those. Revisions without sessions prefer the elicitation: the call is answered
+    /// with it, and the handler runs again from its start once the answer has come. So the work that a handler does
+    /// before asking must bear being done twice, `key` has to be the same in each run, and errors are passed on with
+    /// `?`.
     ///
     /// # Errors
-    /// -32603 if options are empty or not all different; 3003 if no answer came in time; 3001 if too many questions are open; -32602 if the filled form does not fit; an
-    /// error with `requiredCapabilities` if the client can be asked in no way; those of the connection; or the answer
-    /// is still to come ([`Origin::InputRequired`](mgp_types::Origin::InputRequired)).
+    /// -32603 if options are empty or not all different; 3003 if no answer came in time; 3001 if too many questions are
+    /// open; -32602 if the filled form does not fit; an error with `requiredCapabilities` if the client can be asked in
+    /// no way; the errors of the connection; or the answer is still to come
+    /// ([`Origin::InputRequired`](mgp_types::Origin::InputRequired)).
     ///
     /// # Cancel safety
-    /// Dropping the future takes the question back: an answer that comes later finds nobody.
+    /// Dropping the future takes the question back: a later answer is ignored.
     pub async fn ask<A: Send + 'static>(
         &self,
         context: &Context,
@@ -81,7 +89,7 @@ impl Callbacks {
         let params = elicit::params(&question, session.revision)?;
         match timeout(question.timeout, context.ask(key, Method::ELICIT, params)).await {
             Ok(Ok(answer)) => elicit::read(&question, &answer),
-            // The client was not asked: it cannot fill in forms.
+            // The client was not asked, because it cannot fill in forms.
             Ok(Err(error)) if speaks && error.code() == code::MISSING_CLIENT_CAPABILITY => {
                 self.ask_by_callback(context, question).await
             }
@@ -90,7 +98,7 @@ impl Callbacks {
         }
     }
 
-    /// Takes what a client says in `mgp/callback/respond`.
+    /// Takes the answer of a client, sent with `mgp/callback/respond`.
     pub(super) fn answer(&self, request: &Request) -> Result<Response, Error> {
         let CallbackRespond { callback_id, response, .. } = request.body()?;
         let owner = Owner::of(&request.context);
@@ -107,7 +115,7 @@ impl Callbacks {
                      or null for no answer",
                 ));
             }
-            // Somebody else's question is unknown in the same words as one that never was.
+            // The question of another client is refused in the same words as one that never was.
             Verdict::Unknown => {
                 return Err(Error::invalid_params(
                     "no callback of this id waits for your response: it never was, was answered long ago, \
@@ -149,7 +157,7 @@ impl Callbacks {
         let mut answer = pin!(receiver);
         let mut sending = pin!(self.keep_sending(&context.outbox, request));
         let mut end = pin!(sleep_until(deadline));
-        // The answer first: one that came in time counts even if its time is over when it is looked at.
+        // The answer is polled first: an answer that came in time counts even if the time is over when it is looked at.
         poll_fn(|cx| {
             if let Poll::Ready(answer) = answer.as_mut().poll(cx) {
                 return Poll::Ready(answer.map_err(|_| Error::cancelled()));
@@ -157,7 +165,7 @@ impl Callbacks {
             if let Poll::Ready(error) = sending.as_mut().poll(cx) {
                 return Poll::Ready(Err(error));
             }
-            // An answer that was taken and is still being brought is in time: its sender was told so.
+            // An answer that was accepted and is still being delivered is in time: its sender was told so.
             if end.as_mut().poll(cx).is_ready() && asked.waits() {
                 return Poll::Ready(Err(late()));
             }
@@ -166,7 +174,7 @@ impl Callbacks {
         .await
     }
 
-    /// Sends the question as often as it is to be sent, and ends only if it cannot be.
+    /// Sends the question as often as configured, and ends only if the question cannot be sent.
     async fn keep_sending(&self, outbox: &Outbox, request: Request) -> Error {
         for _ in 0..self.resends {
             if let Err(error) = outbox.notify(request.clone()).await {
@@ -204,7 +212,7 @@ impl fmt::Debug for Callbacks {
     }
 }
 
-/// The place of a question; given up when dropped.
+/// The entry of a question; dropping this value closes the question.
 struct Asked<'a> {
     open: &'a Mutex<Open>,
     id: Box<str>,
@@ -228,16 +236,17 @@ fn message<A>(question: &Callback<A>, id: Box<str>) -> Request {
     Request::notify(method, question.request(id).to_params())
 }
 
-/// What comes of a question that asks for nothing.
+/// Returns the outcome of a question that needs no answer.
 fn nothing<A>(question: &Callback<A>) -> Result<A, Error> {
     let read = question.reading.response;
-    read(&question.options, &RawJson::null())
-        .ok_or_else(|| Error::internal("a notification asks for nothing"))
+    read(&question.options, &RawJson::null()).ok_or_else(|| Error::internal("a notification has no answer"))
 }
 
 fn late() -> Error {
     advised(Error::timeout("the client did not answer the question in time"))
 }
+
+const LEVEL: &str = "info";
 
 fn log(message: &str) -> Object {
     #[derive(serde::Serialize)]
@@ -251,7 +260,3 @@ fn log(message: &str) -> Object {
 fn information() -> Severity {
     Severity::named(LEVEL).expect("`info` is one of the names of severities")
 }
-
-/// What ids of callbacks begin with.
-pub(super) const PREFIX: &str = "cb-";
-const LEVEL: &str = "info";

@@ -1,4 +1,4 @@
-//! A server behind the layer, and one client of it.
+//! A server behind the layer, and one client of it, for tests.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::doubles::{self, Port, Server, object, raw, text};
 pub(super) struct Bench {
     pub(super) callbacks: Callbacks,
     pub(super) port: Arc<Port>,
-    /// Of the call in which is asked.
+    /// The context of the call in which the server asks.
     pub(super) context: Context,
     pub(super) server: CallbackService<Server>,
 }
@@ -29,12 +29,12 @@ impl Bench {
         Self { callbacks, port, context, server }
     }
 
-    /// With callbacks in a session.
+    /// Creates a bench whose session has callbacks.
     pub(super) fn with_callbacks() -> Self {
         Self::new(session(Revision::V2025_11_25, &["callbacks"], "{}"), Port::new())
     }
 
-    /// What the client is answered that responds in this context.
+    /// Returns the answer that a client gets which responds in `context`.
     pub(super) async fn respond_as(&self, context: &Context, id: &str, json: &str) -> Result<String, Error> {
         let mut params = object(r#"{"callback_id":""}"#);
         params.set("callback_id", RawJson::from_value(id).unwrap());
@@ -49,20 +49,20 @@ impl Bench {
         self.respond_as(&self.context, id, json).await
     }
 
-    /// What the client was sent, one after the other.
+    /// Returns the messages that the client was sent, in order.
     pub(super) fn lines(&self) -> Vec<String> {
         let line = |request: &Request| format!("{} {}", request.method, text(&request.params.to_raw()));
         self.port.sent().iter().map(line).collect()
     }
 
-    /// The ids of the callbacks it was sent.
+    /// Returns the ids of the callbacks that the client was sent.
     pub(super) fn ids(&self) -> Vec<String> {
         let sent = self.port.sent();
         let asked = sent.iter().filter(|request| request.method == *method::CALLBACK_REQUEST);
         asked.map(|request| request.params.text("callback_id").unwrap().into_owned()).collect()
     }
 
-    /// The id of the only callback so far, however often it was sent.
+    /// Returns the id of the only callback so far, however often it was sent.
     pub(super) fn id(&self) -> String {
         let mut ids = self.ids();
         ids.dedup();
@@ -71,7 +71,7 @@ impl Bench {
     }
 }
 
-/// A session with these extensions and capabilities.
+/// Returns a session with these extensions and capabilities.
 pub(super) fn session(revision: Revision, extensions: &[&str], capabilities: &str) -> Session {
     let mut session = doubles::session(revision, extensions);
     session.capabilities = object(capabilities);

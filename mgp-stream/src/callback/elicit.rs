@@ -1,4 +1,4 @@
-//! The same questions as MCP asks them.
+//! Callbacks as elicitations of MCP, for clients without callbacks.
 
 use mgp_types::mcp::{
     BooleanSchema, ElicitAction, ElicitFormParams, ElicitResult, ForRevision, FormSchema, SingleSelectSchema,
@@ -9,15 +9,15 @@ use mgp_types::{Error, Object, RawJson, Revision};
 use super::answer::{self, Choice, Confirmation, Reply};
 use super::question::Callback;
 
-/// The parameters of `elicitation/create` that ask the question.
+/// Returns the parameters of `elicitation/create` that ask the question.
 pub(super) fn params<A>(question: &Callback<A>, revision: Revision) -> Result<Object, Error> {
     let form = (question.reading.form)(&question.options);
     let params = ElicitFormParams::new(question.message.clone(), form).for_revision(revision);
     Object::from_value(&params)
-        .map_err(|error| Error::internal("the question is not JSON").with_source(error))
+        .map_err(|error| Error::internal("the question cannot be written as JSON").with_source(error))
 }
 
-/// What the user did with the question.
+/// Reads the user's answer from an elicitation.
 ///
 /// # Errors
 /// -32602 if the answer does not fit.
@@ -27,6 +27,9 @@ pub(super) fn read<A>(question: &Callback<A>, answer: &RawJson) -> Result<A, Err
         .and_then(|result| (question.reading.elicited)(&question.options, &result))
         .ok_or_else(|| Error::invalid_params("the answer does not fit the question that was asked"))
 }
+
+/// The name of the only field of each form.
+const FIELD: &str = "answer";
 
 pub(super) fn confirmation_form(words: &[String]) -> FormSchema {
     let mut schema = BooleanSchema::new();
@@ -42,7 +45,7 @@ pub(super) fn selection_form(options: &[String]) -> FormSchema {
     FormSchema::empty().with_required_field(FIELD, SingleSelectSchema::untitled(options))
 }
 
-/// Only a form that was filled in with a plain yes is one.
+/// Reads a confirmation. Only a form that was filled in with a plain yes is a yes.
 pub(super) fn confirmation(result: &ElicitResult) -> Confirmation {
     match result.action {
         ElicitAction::Accept if field(result).is_some_and(|value| value.as_bytes() == b"true") => {
@@ -72,9 +75,6 @@ fn reply<T>(result: &ElicitResult, read: impl FnOnce(&RawJson) -> Option<T>) -> 
 fn field(result: &ElicitResult) -> Option<&RawJson> {
     result.content.as_ref()?.get(FIELD)
 }
-
-/// The only field of each form.
-const FIELD: &str = "answer";
 
 #[cfg(test)]
 mod tests {

@@ -1,3 +1,5 @@
+//! Callbacks of a server behind a gateway, asked by the gateway in its own name.
+
 use std::collections::HashSet;
 
 use foldhash::quality::RandomState;
@@ -9,18 +11,21 @@ use super::answer::{Confirmation, Reply, text};
 use super::question::{Callback, Reading};
 use super::{elicit, wait};
 
+const CANCEL: &str = "cancel";
+
 impl Callback<RawJson> {
-    /// The question of a server behind us, to be put to a client in front of us; its answer is what to respond.
+    /// Creates the question of a server behind a gateway for a client in front of it; the answer is the response to
+    /// that server.
     ///
     /// A client with callbacks answers in its own words. From a form comes one of the options, a text, or `confirm` and
-    /// `cancel` for a confirmation without options; the words of a confirmation are chosen from rather than taken for
-    /// yes and no, for only the server knows which is which. Who says no or nothing responds `cancel` where that is an
-    /// option, and `null` else.
+    /// `cancel` for a confirmation without options; the words of a confirmation are offered as a selection rather than
+    /// taken for yes and no, because only the server knows which is which. A user who says no or nothing responds
+    /// `cancel` where that is an option, and `null` else.
     ///
-    /// Options that are empty or come twice are left out: nobody could tell them from others, and the server is
-    /// answered with the option and not with its place.
+    /// Options that are empty or come twice are left out: the user could not tell them from others, and the server is
+    /// answered with the option and not with its position.
     ///
-    /// `None` for what needs no answer, for types that are not known, and for a selection of nothing.
+    /// Returns `None` for callbacks that need no answer, for unknown types, and for a selection without options.
     pub fn foreign(request: &CallbackRequest) -> Option<Self> {
         let options = distinct(&request.options);
         let reading = match request.callback_type {
@@ -41,7 +46,7 @@ impl Callback<RawJson> {
             }),
             _ => return None,
         };
-        // Options of an input are hints to whoever reads them, and no part of a form.
+        // Options of an input are hints for the reader, and no part of a form.
         Some(
             Self::new(request.callback_type.clone(), &request.message, options, reading)
                 .timeout(wait::of(request)),
@@ -49,7 +54,7 @@ impl Callback<RawJson> {
     }
 }
 
-/// Callbacks are answered in the client's words, forms as `elicited` says.
+/// Returns a reading that takes callbacks in the client's words, and forms as `elicited` says.
 fn reading(
     form: fn(&[String]) -> FormSchema,
     elicited: fn(&[String], &ElicitResult) -> Option<RawJson>,
@@ -62,12 +67,10 @@ fn distinct(options: &[String]) -> Vec<String> {
     options.iter().filter(|option| !option.trim().is_empty() && known.insert(*option)).cloned().collect()
 }
 
-/// What to respond for somebody who says no, or nothing.
+/// Returns the response for a user who says no, or nothing.
 fn refusal(options: &[String]) -> RawJson {
     if options.iter().any(|option| option == CANCEL) { text(CANCEL) } else { RawJson::null() }
 }
-
-const CANCEL: &str = "cancel";
 
 #[cfg(test)]
 mod tests {

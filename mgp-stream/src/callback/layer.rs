@@ -1,3 +1,5 @@
+//! The server's layer that takes the answers to callbacks.
+
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -12,14 +14,14 @@ use tower_service::Service;
 use super::Callbacks;
 use crate::negotiated;
 
-/// Takes the answers to what a server asks. Makes [`CallbackService`]s.
+/// Takes the answers to the questions that a server asks. The layer makes [`CallbackService`]s.
 #[derive(Debug, Clone)]
 pub struct CallbackLayer {
     callbacks: Callbacks,
 }
 
 impl CallbackLayer {
-    /// Takes the answers to what is asked with `callbacks`.
+    /// Creates a layer that takes the answers to the questions of `callbacks`.
     pub const fn new(callbacks: Callbacks) -> Self {
         Self { callbacks }
     }
@@ -35,10 +37,11 @@ impl<S> Layer<S> for CallbackLayer {
 
 /// The service of [`CallbackLayer`].
 ///
-/// Sits behind what authenticates and records, anywhere in front of the router. Answers `mgp/callback/respond` where
-/// callbacks were negotiated and lets everything else go on. Reads `context.session` and `context.principal`: only who
-/// was asked may answer, for everybody else the callback does not exist. Writes nothing; allocates and locks for its
-/// own method only. It never waits, so that dropping the future changes nothing.
+/// The service sits behind the layers that authenticate and record, anywhere in front of the router. The service
+/// answers `mgp/callback/respond` where callbacks were negotiated and lets everything else go on. The service reads
+/// `context.session` and `context.principal`: only the client that was asked may answer; for all others the callback
+/// does not exist. The service writes nothing, allocates and locks for its own method only, and never waits, so that
+/// dropping the future changes nothing.
 #[derive(Debug, Clone)]
 pub struct CallbackService<S> {
     inner: S,
@@ -46,12 +49,12 @@ pub struct CallbackService<S> {
 }
 
 impl<S> CallbackService<S> {
-    /// The service inside.
+    /// Returns the inner service.
     pub const fn get_ref(&self) -> &S {
         &self.inner
     }
 
-    /// The service inside.
+    /// Returns the inner service.
     pub fn into_inner(self) -> S {
         self.inner
     }
@@ -78,7 +81,7 @@ impl<S: RpcService> Service<Request> for CallbackService<S> {
 }
 
 pin_project! {
-    /// The answer of [`CallbackService`].
+    /// The future of [`CallbackService`].
     #[must_use = "futures do nothing unless polled"]
     pub struct CallbackServiceFuture<F> {
         #[pin]

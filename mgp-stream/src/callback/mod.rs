@@ -5,16 +5,16 @@
 //! [`CallbackLayer`] takes; another gets the same question as an elicitation of MCP. The connection is never blocked.
 //!
 //! A client puts a [`CallbackDesk`] where such questions arrive: in the stack that answers the server, by
-//! [`CallbackInboundLayer`]. A gateway passes them on under names of its own, which a [`CallbackRelay`] keeps, or asks
-//! in its own name with [`Callback::foreign`].
+//! [`CallbackInboundLayer`]. A gateway passes questions on under ids of its own, which a [`CallbackRelay`] keeps, or
+//! asks in its own name with [`Callback::foreign`].
 //!
 //! # What people are shown
-//!
-//! Texts pass here as they came, byte for byte: an option is answered letter by letter, and what a user agreed to has
-//! to be what the server asked. So they may hold whatever a server writes, terminal codes and characters that turn the
-//! direction of writing among them. **Who shows them makes them harmless**, for only they know what harms where: a
-//! terminal is not a page. [`CallbackRequest::shown`](mgp_types::mgp::CallbackRequest::shown) does it for plain text
-//! and terminals; a page escapes its markup besides. And they say which server asks: the words are the server's.
+//! Texts pass here unchanged, byte for byte: an option is answered letter by letter, and a user must agree to exactly
+//! the server's words. So texts may hold anything a server writes, terminal codes and characters that turn the
+//! direction of writing among them. **The code that shows a text makes it harmless**, because only that code knows what
+//! harms where: a terminal is not a page. [`CallbackRequest::shown`](mgp_types::mgp::CallbackRequest::shown) does it
+//! for plain text and terminals; a page escapes its markup besides. Texts should be shown with the name of the server
+//! that asks, because the words are the server's.
 //!
 //! ```
 //! use mgp_stream::callback::{Callback, Callbacks, Confirmation};
@@ -37,7 +37,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`Callback`], [`Confirmation`], [`Reply`], [`Choice`] | what is asked, and what comes of it |
+//! | [`Callback`], [`Confirmation`], [`Reply`], [`Choice`] | a question, and its outcome |
 //! | [`Callbacks`], [`CallbackLayer`] | the server's side |
 //! | [`CallbackDesk`], [`ServerDesk`], [`CallbackInboundLayer`] | the client's side |
 //! | [`CallbackRelay`] | the way through a gateway |

@@ -1,3 +1,5 @@
+//! The server's record of open questions, and of those answered lately.
+
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::hash::BuildHasher;
@@ -10,43 +12,43 @@ use tokio::time::Instant;
 use crate::advice::exhausted;
 use crate::owner::Owner;
 
-/// The questions that wait for their answers, and which were answered lately.
+/// The questions that wait for their answers, and the questions answered lately.
 #[derive(Debug, Default)]
 pub(super) struct Open {
     waiting: HashMap<Box<str>, Waiting, RandomState>,
     answered: HashMap<Box<str>, Answered, RandomState>,
-    /// The ids in `answered`, the one to forget first in front: all are remembered for the same time.
+    /// The ids in `answered`, the oldest in front: all are remembered for the same time.
     order: VecDeque<Box<str>>,
     hasher: RandomState,
 }
 
-/// Reads an answer for the one who asked.
+/// A function that reads an answer for the call that asked.
 pub(super) type Take = Box<dyn FnMut(&RawJson) -> Handed + Send>;
 
-/// What an answer is to the one who asked.
+/// The fit of an answer to the question.
 pub(super) enum Handed {
-    /// It is the answer.
+    /// The answer fits, and is delivered by this function.
     Taken(Deliver),
-    /// It does not answer the question.
+    /// The answer does not fit the question.
     Unfit,
-    /// Nobody waits any more.
+    /// The call that asked does not wait any more.
     Gone,
 }
 
-/// Brings the answer, and wakes the one who asked. To be called without a lock: whoever is woken may be anybody, and
-/// may ask and answer in turn.
+/// A function that delivers the answer and wakes the call that asked. The function must be called without a lock: the
+/// woken task may be any code, and may ask and answer in turn.
 pub(super) type Deliver = Box<dyn FnOnce() + Send>;
 
-/// What an answer comes to.
+/// The verdict about an answer that came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It is the answer, or the same again.
+    /// The answer is accepted, or is the accepted one again.
     Accepted,
     /// Another answer came first.
     Superseded,
-    /// It does not answer the question, which stays open.
+    /// The answer does not fit the question, which stays open.
     Unfit,
-    /// No question of this id waits for an answer of theirs.
+    /// No question of this id waits for an answer of this client.
     Unknown,
 }
 
@@ -59,10 +61,21 @@ struct Waiting {
 #[derive(Debug)]
 struct Answered {
     owner: Owner,
-    /// Of the answer; none where any is as good.
+    /// The hash of the answer; `None` where any answer is as good.
     digest: Option<u64>,
     until: Instant,
 }
+
+/// The time for which an answer may come again.
+const MEMORY: Duration = Duration::from_mins(10);
+
+const MAX_ANSWERED: usize = 1024;
+
+/// The number of questions that wait for one client at once.
+const MAX_WAITING_OF_OWNER: usize = 64;
+
+/// The number of questions that wait at once. Each is a call that waits, so that other limits bound them as well.
+const MAX_WAITING: usize = 1024;
 
 impl Open {
     /// Opens the question `id` for `owner`.
@@ -78,29 +91,29 @@ impl Open {
     ) -> Result<(), Error> {
         let of_owner = self.waiting.values().filter(|waiting| waiting.owner == owner).count();
         if self.waiting.len() >= MAX_WAITING || of_owner >= MAX_WAITING_OF_OWNER {
-            return Err(exhausted("too many questions wait for an answer of the client"));
+            return Err(exhausted("too many questions wait for an answer of this client"));
         }
         self.waiting.insert(id, Waiting { owner, deadline, take });
         Ok(())
     }
 
-    /// Closes a question that nobody waits for any more. What was kept of it is to be dropped without a lock.
-    #[must_use = "it is dropped when the lock is gone"]
+    /// Closes a question that no call waits for any more. The returned remains are to be dropped without a lock.
+    #[must_use = "the remains are dropped after the lock"]
     pub(super) fn end(&mut self, id: &str) -> impl Sized + use<> {
         self.waiting.remove(id)
     }
 
-    /// Whether the question still waits for an answer.
+    /// Returns whether the question still waits for an answer.
     pub(super) fn waits(&self, id: &str) -> bool {
         self.waiting.contains_key(id)
     }
 
-    /// Notes that `owner` was told something that needs no answer, and may answer all the same.
+    /// Notes that `owner` was sent a callback that needs no answer, and may answer all the same.
     pub(super) fn told(&mut self, id: Box<str>, owner: Owner, now: Instant) {
         self.remember(id, owner, None, now);
     }
 
-    /// Takes an answer of `owner`, which is to be delivered if it is the first.
+    /// Takes an answer of `owner`. The first answer that fits comes with the function that delivers it.
     pub(super) fn answer(
         &mut self,
         owner: &Owner,
@@ -129,12 +142,13 @@ impl Open {
         (Verdict::Accepted, Some(deliver))
     }
 
-    /// How many wait, and how many are remembered.
+    /// Returns the number of open questions, and the number of remembered ones.
     pub(super) fn len(&self) -> (usize, usize) {
         (self.waiting.len(), self.answered.len())
     }
 
-    /// An answer may be large; that it came again is told by its hash, under a secret of this process.
+    /// Hashes an answer, under a secret of this process. Answers may be large, so that a repeated answer is recognised
+    /// by its hash.
     fn digest(&self, response: &RawJson) -> u64 {
         self.hasher.hash_one(response.as_bytes())
     }
@@ -166,14 +180,6 @@ impl fmt::Debug for Waiting {
         f.debug_struct("Waiting").field("deadline", &self.deadline).finish_non_exhaustive()
     }
 }
-
-/// Each of them is a call that waits, so that others bound them as well.
-const MAX_WAITING: usize = 1024;
-/// As many as one client may be asked at once.
-const MAX_WAITING_OF_OWNER: usize = 64;
-const MAX_ANSWERED: usize = 1024;
-/// For how long an answer may come again.
-const MEMORY: Duration = Duration::from_mins(10);
 
 #[cfg(test)]
 mod tests {

@@ -1,3 +1,5 @@
+//! A question that a handler asks its client.
+
 use std::collections::HashSet;
 use std::fmt;
 use std::time::Duration;
@@ -27,16 +29,17 @@ pub struct Callback<A> {
     pub(super) reading: Reading<A>,
 }
 
-/// How the answer is read: as callbacks have it, `None` if it does not fit, and as elicitations have it.
+/// The functions that read an answer from a callback (`None` if it does not fit) and from an elicitation.
 pub(super) struct Reading<A> {
     pub(super) response: fn(&[String], &RawJson) -> Option<A>,
-    /// The form of the question.
+    /// The function that makes the form of the question.
     pub(super) form: fn(&[String]) -> FormSchema,
     pub(super) elicited: fn(&[String], &ElicitResult) -> Option<A>,
 }
 
 impl Callback<Confirmation> {
-    /// Asks for a yes or no, before something dangerous is done. The words offered for it are `confirm` and `cancel`.
+    /// Creates a question for a yes or no, asked before a dangerous action. The words offered are `confirm` and
+    /// `cancel`.
     //= mgp §13.4
     //# Yes/no confirmation for dangerous operations
     pub fn confirmation(message: impl Into<String>) -> Self {
@@ -52,7 +55,7 @@ impl Callback<Confirmation> {
         )
     }
 
-    /// Offers other words for yes and no.
+    /// Sets other words for yes and no.
     #[must_use]
     pub fn with_words(mut self, yes: impl Into<String>, no: impl Into<String>) -> Self {
         self.options = vec![yes.into(), no.into()];
@@ -61,7 +64,7 @@ impl Callback<Confirmation> {
 }
 
 impl Callback<Reply<RawJson>> {
-    /// Asks for something that the user knows. An elicitation brings a text; a callback may bring any JSON.
+    /// Creates a question for a value that the user knows. An elicitation brings a text; a callback may bring any JSON.
     pub fn input(message: impl Into<String>) -> Self {
         Self::new(
             CallbackType::Input,
@@ -77,7 +80,7 @@ impl Callback<Reply<RawJson>> {
 }
 
 impl Callback<Reply<Choice>> {
-    /// Asks for one of `options`.
+    /// Creates a question for one of `options`.
     pub fn selection(
         message: impl Into<String>,
         options: impl IntoIterator<Item = impl Into<String>>,
@@ -96,7 +99,7 @@ impl Callback<Reply<Choice>> {
 }
 
 impl Callback<()> {
-    /// Tells the user something and asks for nothing.
+    /// Creates a message to the user that needs no answer.
     pub fn notification(message: impl Into<String>) -> Self {
         Self::new(
             CallbackType::Notification,
@@ -108,14 +111,14 @@ impl Callback<()> {
 }
 
 impl<A> Callback<A> {
-    /// Waits so long for the answer, in place of a minute: a millisecond at least and a day at most.
+    /// Sets the time to wait for the answer, in place of a minute: at least a millisecond and at most a day.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = wait::within_bounds(timeout);
         self
     }
 
-    /// What the client is sent under `id`.
+    /// Returns the callback that the client is sent under `id`.
     pub(super) fn request(&self, id: Box<str>) -> CallbackRequest {
         let request = CallbackRequest::new(id, self.kind.clone(), self.message.clone())
             .with_options(self.options.iter().cloned());
@@ -125,15 +128,17 @@ impl<A> Callback<A> {
         request.with_timeout_ms(u64::try_from(self.timeout.as_millis()).unwrap_or(u64::MAX))
     }
 
+    /// Checks that the question has an answer.
+    ///
     /// # Errors
-    /// The question has no answer, or two that nobody can tell apart.
+    /// The question has no answer, or two that cannot be told apart.
     pub(super) fn check(&self) -> Result<(), Error> {
         if self.kind == CallbackType::Selection && self.options.is_empty() {
-            return Err(Error::internal("a selection was asked for and there is nothing to select"));
+            return Err(Error::internal("a selection needs at least one option"));
         }
         let mut known = HashSet::with_capacity_and_hasher(self.options.len(), RandomState::default());
         if !self.options.iter().all(|option| !option.trim().is_empty() && known.insert(option)) {
-            return Err(Error::internal("the options of a question are empty or not all different"));
+            return Err(Error::internal("the options of a question must not be empty or repeat"));
         }
         Ok(())
     }

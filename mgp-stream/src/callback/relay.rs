@@ -1,3 +1,5 @@
+//! The gateway's table of callbacks that it passes on.
+
 use std::collections::HashMap;
 use std::fmt;
 use std::time::Duration;
@@ -14,19 +16,19 @@ use crate::advice::exhausted;
 use crate::fresh::fresh_name;
 use crate::owner::Owner;
 
-/// The callbacks that a gateway passes on, from the servers behind it to the clients in front of it.
+/// The callbacks that a gateway passes on from the servers behind it to the clients in front of it.
 ///
-/// Servers choose ids as they like, and two may choose the same; so each callback goes on under an id of our own, which
-/// nobody can guess. Sent again, it goes on under the same id, so that the client knows it again. The answer finds its
-/// server by our id, and only if it comes from whom the question went to.
+/// Servers choose ids as they like, and two may choose the same; so each callback goes on under an id of the gateway,
+/// which cannot be guessed. A repeated callback goes on under the same id, so that the client recognises it. The answer
+/// finds its server by the gateway's id, and only if it comes from the client that was asked.
 ///
-/// It does no IO and is given the time: whoever uses it puts a lock around it and sends what it returns.
+/// The relay does no IO and is given the time: its user puts a lock around it and sends what it returns.
 pub struct CallbackRelay {
     passed: HashMap<Box<str>, Passed, RandomState>,
     ours: HashMap<Theirs, Box<str>, RandomState>,
 }
 
-/// What a server calls its callback: ids may be those of a call only.
+/// The server's key of a callback: ids may be unique within a call only.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Theirs {
     server: ServerId,
@@ -41,29 +43,40 @@ struct Passed {
     until: Instant,
 }
 
-/// An answer and where it goes.
+/// An answer and its destination.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Routed {
     /// The server that asked.
     pub server: ServerId,
-    /// The call of the client that it asked about.
+    /// The call of the client that the server asked about.
     pub stream: StreamId,
     /// The parameters of `mgp/callback/respond` as this server knows them.
     pub params: Params,
 }
 
+const MAX_OF_SERVER: usize = 128;
+const MAX_PASSED: usize = 1024;
+
+/// The time for which answers may come after the server stopped waiting.
+const MEMORY: Duration = Duration::from_mins(1);
+
+/// The member that named the call on the connection of the request.
+const CALL: &str = "request_id";
+
+const ID: &str = "callback_id";
+
 impl CallbackRelay {
-    /// A relay that has passed nothing on yet.
+    /// Creates a relay that has passed nothing on yet.
     pub fn new() -> Self {
         Self { passed: HashMap::default(), ours: HashMap::default() }
     }
 
-    /// The parameters under which a callback request of `server` goes on to the client whose call `front` is.
+    /// Returns the parameters under which a callback request of `server` goes on to the client whose call `front` is.
     ///
     /// # Errors
-    /// -32602 if the request has no usable id; -32600 if `front` is no call, so that nobody is there to be asked; 3001
-    /// if too many of the server's callbacks are open.
+    /// -32602 if the request has no usable id; -32600 if `front` is no call, so that no client is there to be asked;
+    /// 3001 if too many callbacks of the server are open.
     pub fn pass_on(
         &mut self,
         server: &ServerId,
@@ -75,7 +88,7 @@ impl CallbackRelay {
             .ok_or_else(|| Error::invalid_params("a callback needs a `callback_id` of 1 to 256 bytes"))?;
         let stream = front.outbox.stream();
         if stream == StreamId::STANDALONE {
-            return Err(Error::invalid_request("a callback is about a call, and this call is over"));
+            return Err(Error::invalid_request("the callback belongs to a call that is over"));
         }
         let until = now + wait::of(&request) + MEMORY;
         let theirs = Theirs { server: server.clone(), stream, id: request.callback_id };
@@ -92,13 +105,14 @@ impl CallbackRelay {
         Ok(params)
     }
 
-    /// Where the answer goes whose sender has `context`; `None` if it answers nothing that was passed on to them.
+    /// Returns the destination of an answer whose sender has `context`; `None` if the sender was passed no such
+    /// callback.
     pub fn route(&mut self, context: &Context, params: &Params, now: Instant) -> Option<Routed> {
         let passed = self.passed.get_mut(&*params.text(ID)?)?;
         if now >= passed.until || passed.owner != Owner::of(context) {
             return None;
         }
-        // It is kept: an answer that was lost on its way to the server is sent again.
+        // The entry is kept: an answer that was lost on its way to the server is sent again.
         passed.is_answered = true;
         let mut params = params.clone();
         params.set(ID, text(&passed.theirs.id));
@@ -110,7 +124,7 @@ impl CallbackRelay {
         self.retain(|passed| passed.theirs.stream != stream);
     }
 
-    /// Whether an answer to a callback that `server` made about the call may come yet.
+    /// Returns whether an answer to a callback that `server` made about the call may still come.
     pub fn waits(&self, stream: StreamId, server: &ServerId) -> bool {
         self.passed.values().any(|passed| passed.theirs.stream == stream && passed.theirs.server == *server)
     }
@@ -156,15 +170,6 @@ impl fmt::Debug for CallbackRelay {
         f.debug_struct("CallbackRelay").field("passed", &self.passed.len()).finish_non_exhaustive()
     }
 }
-
-const ID: &str = "callback_id";
-/// Named the call of the connection that the request came from.
-const CALL: &str = "request_id";
-
-/// For how long answers may come after the server stopped to wait.
-const MEMORY: Duration = Duration::from_mins(1);
-const MAX_PASSED: usize = 1024;
-const MAX_OF_SERVER: usize = 128;
 
 #[cfg(test)]
 mod tests;

@@ -1,26 +1,27 @@
-//! For how long answers are waited for, on every side alike.
+//! The time for which answers are waited for, the same on all sides.
 
 use std::time::Duration;
 
 use mgp_types::mgp::CallbackRequest;
 
-/// For how long the server waits that asked.
+pub(super) const USUAL: Duration = Duration::from_mins(1);
+
+/// Returns the time that the asking server waits.
 ///
-/// A server that names no time is taken to wait as long as most do. So is one that says 0: nobody can answer in no
-/// time, and some write it for no limit. What needs no answer is waited for by nobody, and its time means nothing.
+/// A server that names no time is taken to wait as long as most do. The same holds for 0: no user can answer in no
+/// time, and some servers write 0 for no limit. The time of a callback that needs no answer means nothing.
 pub(super) fn of(asked: &CallbackRequest) -> Duration {
     let millis = asked.timeout_ms.filter(|millis| *millis > 0 && asked.callback_type.wants_answer());
     millis.map_or(USUAL, |millis| within_bounds(Duration::from_millis(millis)))
 }
 
-/// A time that a peer can be told, in whole milliseconds, and that clocks can bear.
+const LONGEST: Duration = Duration::from_hours(24);
+const SHORTEST: Duration = Duration::from_millis(1);
+
+/// Returns `wait` bounded to a time that a peer can be told in whole milliseconds, and that clocks can bear.
 pub(super) fn within_bounds(wait: Duration) -> Duration {
     wait.clamp(SHORTEST, LONGEST)
 }
-
-pub(super) const USUAL: Duration = Duration::from_mins(1);
-const SHORTEST: Duration = Duration::from_millis(1);
-const LONGEST: Duration = Duration::from_hours(24);
 
 #[cfg(test)]
 mod tests {

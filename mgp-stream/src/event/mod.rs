@@ -1,15 +1,16 @@
 //! Events (MGP §13.2, §13.3, §13.5): a server publishes what happens, clients subscribe to the channels they want.
 //!
-//! The specification pushes events and forgets them. Here each event of a subscription has a number, as in later drafts,
-//! and the last ones are kept: what a connection lost is sent again, and what cannot be is reported, never passed over.
+//! The specification pushes events and forgets them. Here each event of a subscription has a number, as in later
+//! drafts, and the last events are kept: events that a connection lost are sent again, and events that cannot be sent
+//! again are reported, never passed over.
 //!
 //! | | |
 //! |---|---|
-//! | [`Publisher`] | what a server publishes with |
-//! | [`EventsGate`] | serves subscriptions to it |
-//! | [`Audience`] | who may see which channels |
-//! | [`EventQuotas`] | how much clients may ask for |
-//! | [`Subscriber`] | what a client subscribes with, and brings arriving events to |
+//! | [`Publisher`] | publishes events of a server |
+//! | [`EventsGate`] | serves subscriptions to a publisher |
+//! | [`Audience`] | decides who may see which channels |
+//! | [`EventQuotas`] | limits the subscriptions of clients |
+//! | [`Subscriber`] | subscribes at the client, and takes arriving events |
 //! | [`Events`] | the events of one subscription, as a stream |
 //! | [`EventAssembly`] | the same without IO |
 

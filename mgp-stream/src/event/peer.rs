@@ -1,4 +1,4 @@
-//! A client on one connection to a server behind the layer.
+//! A client on one connection to a server behind the layer, for tests.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -15,7 +15,8 @@ use tower_service::Service;
 use super::{EventQuotas, EventsGate, Publisher};
 use crate::doubles::{Port, Server, object, session};
 
-/// A server that acknowledges those who listen, if it is not told to refuse or to be late, and knows nothing else.
+/// Returns a server that acknowledges requests that listen, unless told to refuse or to be late, and knows nothing
+/// else.
 pub(super) fn bare() -> Server {
     Server::new(|request| async move {
         if request.method != Method::LISTEN || request.params.contains("refuse") {
@@ -27,7 +28,7 @@ pub(super) fn bare() -> Server {
         let (outbox, late) = (request.context.outbox, request.params.contains("late"));
         let acknowledging = async move { outbox.notify(notification).await };
         if late {
-            // Whether or not the request lasts that long.
+            // The task runs whether or not the request lasts that long.
             drop(tokio::spawn(acknowledging));
         } else {
             acknowledging.await?;
@@ -37,7 +38,7 @@ pub(super) fn bare() -> Server {
 }
 
 impl Port {
-    /// The events that came since the last time; nothing else did.
+    /// Returns the events that came since the last time, and checks that no other message did.
     #[track_caller]
     pub(super) fn events(&self) -> Vec<Event> {
         let event = |request: Request| {
@@ -67,7 +68,7 @@ pub(super) struct Peer<S> {
 }
 
 impl<S: Clone> Peer<S> {
-    /// With a session that leads to `port`.
+    /// Creates a peer with a session whose outbox is `port`.
     pub(super) fn with(service: &S, extensions: &[&str], port: Arc<Port>) -> Self {
         let mut session = session(Revision::V2025_11_25, extensions);
         session.outbox = Outbox::new(port.clone(), StreamId::STANDALONE);
@@ -78,7 +79,7 @@ impl<S: Clone> Peer<S> {
         Self::with(service, &["bidirectional"], Port::new())
     }
 
-    /// Without a session: each request comes with its own way back.
+    /// Creates a peer without a session: each request comes with its own outbox.
     pub(super) fn stateless(service: &S) -> Self {
         let session = Arc::new(session(Revision::V2026_07_28, &["events"]));
         Self { service: service.clone(), port: Port::new(), session, principal: None }
@@ -131,7 +132,7 @@ where
     }
 }
 
-/// Data that tells which event it is.
+/// Returns data that tells which event it is.
 pub(super) fn data(number: u64) -> Object {
     object(&format!(r#"{{"n":{number}}}"#))
 }

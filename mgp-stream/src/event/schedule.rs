@@ -1,4 +1,4 @@
-//! Both sides against each other on a connection that loses, repeats and reorders what it brings, and breaks.
+//! Tests of both sides by random schedules: a connection that loses, repeats, reorders and breaks.
 
 use mgp_types::Gated;
 use std::time::Duration;
@@ -23,15 +23,15 @@ struct World {
     polled: bool,
     buffered: u64,
     published: u64,
-    /// The subscriptions that were opened, and how many events had been published by then.
+    /// The subscriptions that were opened, and the number of events published by then.
     openings: Vec<(SubscriptionId, u64)>,
     view: View,
 }
 
-/// What the reader was given.
+/// The events that the reader was given.
 #[derive(Default)]
 struct View {
-    /// Which opening the events are of, once one has come.
+    /// The opening to which the events belong, once one has come.
     subscription: Option<usize>,
     next: u64,
     given: u64,
@@ -97,7 +97,7 @@ impl World {
         for _ in 0..=self.dice.below(4) {
             self.published += 1;
             self.publisher.publish("a.b", EventSeverity::Warning, &data(self.published)).unwrap();
-            // What is not wanted leaves no trace in the numbers.
+            // Events that are not wanted leave no trace in the numbers.
             self.publisher.publish("a.quiet", EventSeverity::Debug, &data(0)).unwrap();
         }
     }
@@ -128,7 +128,7 @@ impl World {
         }
     }
 
-    /// Whether nothing can have been lost.
+    /// Returns whether nothing can have been lost.
     fn is_safe(&self) -> bool {
         self.buffered == 1000 && self.openings.len() == 1
     }
@@ -199,7 +199,7 @@ async fn run(dice: Dice) -> World {
     for _ in 0..80 {
         world.step().await;
     }
-    // Everything is accounted for once the connection holds.
+    // Each event is accounted for once the connection holds.
     world.reconnect().await;
     for _ in 0..4 {
         tokio::time::sleep(Duration::from_secs(6)).await;

@@ -1,5 +1,4 @@
-//! What a host saves with discovery in place of a list of all tools, what it pays for it, and from how many tools on
-//! that is worth it.
+//! The costs and savings of discovery for a host, and the number of tools from which on it is worth its costs.
 //!
 //! ```sh
 //! cargo run -p mgp-toolindex --features tiktoken --example economy -- --tools mgp-toolindex/data/tools.jsonl

@@ -1,4 +1,4 @@
-//! Evaluates searches on one's own tools and questions, and compares them.
+//! An evaluation of searches on one's own tools and questions, with comparisons.
 //!
 //! ```sh
 //! cd mgp-toolindex/data
@@ -6,10 +6,10 @@
 //!     --strategy hybrid --against keyword
 //! ```
 //!
-//! Tools are lines of JSON `{"id", "server", "name", "description", "serverDescription", "inputSchema",
-//! "categories"}`, questions are lines of `{"id", "text", "needs": [[ids of tools, one of which is needed], …]}`. With
-//! `--save` a report is kept, and `--against` takes such a report as well: so that what changed between two versions of
-//! the tools can be compared, too.
+//! Tools are lines of JSON `{"id", "server", "name", "description", "serverDescription", "inputSchema", "categories"}`,
+//! questions are lines of `{"id", "text", "needs": [[ids of tools, one of which is needed], …]}`. With `--save` the
+//! report is written to a file, and `--against` takes such a file as well, so that two versions of the tools can be
+//! compared, too.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -32,19 +32,19 @@ struct Args {
     /// The questions, a JSON object in each line
     #[arg(long, value_name = "FILE")]
     questions: PathBuf,
-    /// What makes the vectors: static, fastembed:FOLDER or remote:URL#MODEL
+    /// The embedder: static, fastembed:FOLDER or remote:URL#MODEL
     #[arg(long, value_name = "EMBEDDER", default_value = "static")]
     embedder: EmbedderChoice,
-    /// How to search
+    /// The strategy of the search
     #[arg(long, value_name = "STRATEGY", default_value = "hybrid")]
     strategy: String,
     /// A strategy, or the file of a report, to compare with
     #[arg(long, value_name = "STRATEGY|FILE")]
     against: Option<String>,
-    /// How many tools make up an answer
+    /// The number of tools in an answer
     #[arg(long, value_name = "N", default_value_t = 5)]
     answer: usize,
-    /// Keep the report in this file
+    /// Writes the report to this file
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
     /// Print JSON

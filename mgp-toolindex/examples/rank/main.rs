@@ -1,5 +1,5 @@
-//! Ranks tools for queries: `rank --tools FILE --queries FILE --top N` prints `query id TAB tool id TAB score`, the best
-//! tool of each query in front.
+//! A ranking of tools for queries: `rank --tools FILE --queries FILE --top N` prints `query id TAB tool id TAB score`,
+//! the best tool of each query first.
 //!
 //! Tools are lines of JSON `{"id", "server", "name", "description", "serverDescription", "inputSchema",
 //! "categories"}`, queries are lines of `{"id", "text"}`.
@@ -9,7 +9,7 @@
 //! cargo run --release -p mgp-toolindex --example rank -- --tools tools.jsonl --queries questions.jsonl --top 5
 //! ```
 //!
-//! With `--as`, a search like that of others ranks instead of the index, so that they can be compared.
+//! With `--as`, a search of another product, rebuilt here, ranks instead of the index, for comparison.
 
 mod rivals;
 
@@ -34,22 +34,25 @@ struct Args {
     /// The queries, a JSON object in each line
     #[arg(long, value_name = "FILE")]
     queries: PathBuf,
-    /// How many tools to print for a query at the most
+    /// The number of tools to print for a query at most
     #[arg(long, value_name = "N", default_value_t = 20)]
     top: usize,
-    /// What makes the vectors: static, fastembed:FOLDER or remote:URL#MODEL
+    /// The embedder: static, fastembed:FOLDER or remote:URL#MODEL
     #[arg(long, value_name = "EMBEDDER", default_value = "static")]
     embedder: EmbedderChoice,
-    /// A folder to keep vectors in that take long to make
+    /// A folder to store vectors that take long to make
     #[arg(long, value_name = "FOLDER")]
     store: Option<PathBuf>,
-    /// How to search
+    /// The strategy of the search
     #[arg(long, value_name = "STRATEGY", default_value = "hybrid", value_parser = strategy)]
     strategy: SearchStrategy,
-    /// Whose search to rebuild instead
+    /// The search to rebuild instead of using the index
     #[arg(long = "as", value_name = "WHOSE")]
     rival: Option<Rival>,
 }
+
+/// The number of stored vectors; none of the usual sets has more tools.
+const MOST_KEPT: u32 = 100_000;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -82,9 +85,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     Ok(out.flush()?)
 }
-
-/// More vectors than any of the usual sets has tools.
-const MOST_KEPT: u32 = 100_000;
 
 fn strategy(word: &str) -> Result<SearchStrategy, &'static str> {
     SearchStrategy::read(word).ok_or("expected hybrid, keyword or semantic")

@@ -1,4 +1,4 @@
-//! Tools and queries that look like real ones, the same each time.
+//! Invented tools and queries that look like real ones, the same each time.
 
 use mgp_toolindex::{Listing, ServerTools};
 use mgp_types::RawJson;
@@ -6,7 +6,7 @@ use mgp_types::mgp::RiskLevel;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-/// Numbers that look like chance and are the same each time.
+/// Pseudo-random numbers, the same each time.
 pub(crate) struct Chance(u64);
 
 impl Chance {
@@ -22,13 +22,13 @@ impl Chance {
         z ^ (z >> 31)
     }
 
-    /// From `least` to `most`.
+    /// Returns a number from `least` to `most`.
     pub(crate) fn between(&mut self, least: usize, most: usize) -> usize {
         let span = u64::try_from(most - least + 1).unwrap_or(u64::MAX);
         least + usize::try_from(self.next() % span).unwrap_or(0)
     }
 
-    /// One of these, each the more often the further in front it stands: Zipf's law.
+    /// Returns one of these words, by Zipf's law: more often the words in front.
     fn common<'a>(&mut self, words: &[&'a str]) -> &'a str {
         words[self.rank(words.len())]
     }
@@ -45,7 +45,7 @@ impl Chance {
     }
 }
 
-/// Invents servers, until there are enough tools.
+/// Invented servers, as many as it takes for the number of tools.
 pub(crate) struct Servers {
     chance: Chance,
     number: usize,
@@ -57,190 +57,6 @@ impl Servers {
         Self { chance: Chance::new(16), number: 0, lacking: tools }
     }
 }
-
-impl Iterator for Servers {
-    type Item = ServerTools;
-
-    fn next(&mut self) -> Option<ServerTools> {
-        if self.lacking == 0 {
-            return None;
-        }
-        let count = self.chance.between(5, 20).min(self.lacking);
-        self.lacking -= count;
-        self.number += 1;
-        let about = self.chance.common(NOUNS);
-        let tools = (0..count).map(|number| tool(&mut self.chance, number)).collect();
-        let server = ServerTools::new(&*format!("{about}-{}", self.number), tools);
-        Some(server.description(sentence(&mut self.chance, about, 8)))
-    }
-}
-
-/// A tool of this name.
-pub(crate) fn named(chance: &mut Chance, name: &str) -> Listing {
-    let (verb, noun) = (chance.common(VERBS), chance.common(NOUNS));
-    described(chance, name.to_owned(), verb, noun)
-}
-
-/// A tool whose name has this number in its server.
-fn tool(chance: &mut Chance, number: usize) -> Listing {
-    let (verb, noun) = (chance.common(VERBS), chance.common(NOUNS));
-    described(chance, format!("{verb}_{noun}_{number}"), verb, noun)
-}
-
-fn described(chance: &mut Chance, name: String, verb: &str, noun: &str) -> Listing {
-    let parameters = (0..chance.between(3, 6)).map(|_| {
-        let name = format!("{}_{}", chance.common(NOUNS), chance.common(ENDINGS));
-        let words = chance.between(3, 7);
-        (name, Parameter { kind: chance.common(TYPES), description: sentence(chance, noun, words) })
-    });
-    let input_schema = Schema { kind: "object", properties: Properties(parameters.collect()) };
-    let words = chance.between(8, 18);
-    let definition = Definition {
-        name,
-        description: format!("{verb}s the {noun}: {}", sentence(chance, noun, words)),
-        input_schema,
-    };
-    let raw = RawJson::from_value(&definition).expect("strings are JSON");
-    Listing::read(&raw).expect("the definition has a name").risk(RiskLevel::Safe)
-}
-
-/// What is asked: a few words, a sentence, or three things at once.
-pub(crate) fn query(chance: &mut Chance, number: usize) -> String {
-    match number % 3 {
-        0 => format!("{} {}", chance.common(VERBS), chance.common(NOUNS)),
-        1 => {
-            let noun = chance.common(NOUNS);
-            sentence(chance, noun, 12)
-        }
-        _ => {
-            let clauses = (0..3).map(|_| {
-                let (verb, noun) = (chance.common(VERBS), chance.common(NOUNS));
-                format!("{verb} the {noun} of the {}", chance.common(NOUNS))
-            });
-            clauses.collect::<Vec<_>>().join(", then ")
-        }
-    }
-}
-
-fn sentence(chance: &mut Chance, about: &str, words: usize) -> String {
-    let mut sentence = String::from(about);
-    for number in 1..words {
-        let word = match number % 4 {
-            0 => chance.common(NOUNS),
-            1 => chance.common(LINKS),
-            2 => chance.common(QUALITIES),
-            _ => chance.common(VERBS),
-        };
-        sentence.push(' ');
-        sentence.push_str(word);
-        // Names and numbers of things make most of the words that there are.
-        if chance.between(0, 9) == 0 {
-            let (noun, number) = (chance.common(NOUNS), chance.rank(50_000));
-            sentence.extend([" ", noun, &number.to_string()]);
-        }
-    }
-    sentence
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Definition {
-    name: String,
-    description: String,
-    input_schema: Schema,
-}
-
-#[derive(Serialize)]
-struct Schema {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    properties: Properties,
-}
-
-struct Properties(Vec<(String, Parameter)>);
-
-impl Serialize for Properties {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (number, (name, parameter)) in self.0.iter().enumerate() {
-            // Two arguments of one name are no object.
-            let taken = self.0[..number].iter().any(|(other, _)| other == name);
-            let name = if taken { format!("{name}_{number}") } else { name.clone() };
-            map.serialize_entry(&name, parameter)?;
-        }
-        map.end()
-    }
-}
-
-#[derive(Serialize)]
-struct Parameter {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    description: String,
-}
-
-const VERBS: &[&str] = &[
-    "get",
-    "list",
-    "create",
-    "search",
-    "update",
-    "delete",
-    "send",
-    "read",
-    "add",
-    "find",
-    "fetch",
-    "set",
-    "run",
-    "export",
-    "convert",
-    "upload",
-    "download",
-    "check",
-    "open",
-    "close",
-    "start",
-    "stop",
-    "count",
-    "compare",
-    "merge",
-    "split",
-    "sign",
-    "verify",
-    "schedule",
-    "cancel",
-    "assign",
-    "move",
-    "copy",
-    "rename",
-    "restore",
-    "archive",
-    "translate",
-    "summarise",
-    "plot",
-    "render",
-    "resize",
-    "encrypt",
-    "publish",
-    "subscribe",
-    "approve",
-    "reject",
-    "measure",
-    "predict",
-    "rank",
-    "filter",
-    "group",
-    "import",
-    "sync",
-    "watch",
-    "notify",
-    "validate",
-    "parse",
-    "format",
-    "deploy",
-    "revoke",
-];
 
 const NOUNS: &[&str] = &[
     "file",
@@ -414,6 +230,145 @@ const NOUNS: &[&str] = &[
     "webhook",
 ];
 
+impl Iterator for Servers {
+    type Item = ServerTools;
+
+    fn next(&mut self) -> Option<ServerTools> {
+        if self.lacking == 0 {
+            return None;
+        }
+        let count = self.chance.between(5, 20).min(self.lacking);
+        self.lacking -= count;
+        self.number += 1;
+        let about = self.chance.common(NOUNS);
+        let tools = (0..count).map(|number| tool(&mut self.chance, number)).collect();
+        let server = ServerTools::new(&*format!("{about}-{}", self.number), tools);
+        Some(server.description(sentence(&mut self.chance, about, 8)))
+    }
+}
+
+const VERBS: &[&str] = &[
+    "get",
+    "list",
+    "create",
+    "search",
+    "update",
+    "delete",
+    "send",
+    "read",
+    "add",
+    "find",
+    "fetch",
+    "set",
+    "run",
+    "export",
+    "convert",
+    "upload",
+    "download",
+    "check",
+    "open",
+    "close",
+    "start",
+    "stop",
+    "count",
+    "compare",
+    "merge",
+    "split",
+    "sign",
+    "verify",
+    "schedule",
+    "cancel",
+    "assign",
+    "move",
+    "copy",
+    "rename",
+    "restore",
+    "archive",
+    "translate",
+    "summarise",
+    "plot",
+    "render",
+    "resize",
+    "encrypt",
+    "publish",
+    "subscribe",
+    "approve",
+    "reject",
+    "measure",
+    "predict",
+    "rank",
+    "filter",
+    "group",
+    "import",
+    "sync",
+    "watch",
+    "notify",
+    "validate",
+    "parse",
+    "format",
+    "deploy",
+    "revoke",
+];
+
+/// Returns a tool of this name.
+pub(crate) fn named(chance: &mut Chance, name: &str) -> Listing {
+    let (verb, noun) = (chance.common(VERBS), chance.common(NOUNS));
+    described(chance, name.to_owned(), verb, noun)
+}
+
+/// Returns a tool whose name has this number in its server.
+fn tool(chance: &mut Chance, number: usize) -> Listing {
+    let (verb, noun) = (chance.common(VERBS), chance.common(NOUNS));
+    described(chance, format!("{verb}_{noun}_{number}"), verb, noun)
+}
+
+const TYPES: &[&str] = &["string", "integer", "boolean", "number"];
+
+const ENDINGS: &[&str] = &[
+    "id", "name", "path", "date", "limit", "type", "text", "url", "format", "count", "filter", "state",
+    "size", "key",
+];
+
+fn described(chance: &mut Chance, name: String, verb: &str, noun: &str) -> Listing {
+    let parameters = (0..chance.between(3, 6)).map(|_| {
+        let name = format!("{}_{}", chance.common(NOUNS), chance.common(ENDINGS));
+        let words = chance.between(3, 7);
+        (name, Parameter { kind: chance.common(TYPES), description: sentence(chance, noun, words) })
+    });
+    let input_schema = Schema { kind: "object", properties: Properties(parameters.collect()) };
+    let words = chance.between(8, 18);
+    let definition = Definition {
+        name,
+        description: format!("{verb}s the {noun}: {}", sentence(chance, noun, words)),
+        input_schema,
+    };
+    let raw = RawJson::from_value(&definition).expect("strings are JSON");
+    Listing::read(&raw).expect("the definition has a name").risk(RiskLevel::Safe)
+}
+
+/// Returns a query: a few words, a sentence, or three needs at once.
+pub(crate) fn query(chance: &mut Chance, number: usize) -> String {
+    match number % 3 {
+        0 => format!("{} {}", chance.common(VERBS), chance.common(NOUNS)),
+        1 => {
+            let noun = chance.common(NOUNS);
+            sentence(chance, noun, 12)
+        }
+        _ => {
+            let clauses = (0..3).map(|_| {
+                let (verb, noun) = (chance.common(VERBS), chance.common(NOUNS));
+                format!("{verb} the {noun} of the {}", chance.common(NOUNS))
+            });
+            clauses.collect::<Vec<_>>().join(", then ")
+        }
+    }
+}
+
+const LINKS: &[&str] = &[
+    "of", "for", "in", "with", "from", "by", "to", "and", "or", "on", "as", "at", "between", "within",
+    "without", "after", "before", "under", "over", "per",
+];
+
 const QUALITIES: &[&str] = &[
     "new",
     "open",
@@ -451,14 +406,59 @@ const QUALITIES: &[&str] = &[
     "optional",
 ];
 
-const LINKS: &[&str] = &[
-    "of", "for", "in", "with", "from", "by", "to", "and", "or", "on", "as", "at", "between", "within",
-    "without", "after", "before", "under", "over", "per",
-];
+fn sentence(chance: &mut Chance, about: &str, words: usize) -> String {
+    let mut sentence = String::from(about);
+    for number in 1..words {
+        let word = match number % 4 {
+            0 => chance.common(NOUNS),
+            1 => chance.common(LINKS),
+            2 => chance.common(QUALITIES),
+            _ => chance.common(VERBS),
+        };
+        sentence.push(' ');
+        sentence.push_str(word);
+        // Names and numbers make most of the distinct words.
+        if chance.between(0, 9) == 0 {
+            let (noun, number) = (chance.common(NOUNS), chance.rank(50_000));
+            sentence.extend([" ", noun, &number.to_string()]);
+        }
+    }
+    sentence
+}
 
-const ENDINGS: &[&str] = &[
-    "id", "name", "path", "date", "limit", "type", "text", "url", "format", "count", "filter", "state",
-    "size", "key",
-];
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Definition {
+    name: String,
+    description: String,
+    input_schema: Schema,
+}
 
-const TYPES: &[&str] = &["string", "integer", "boolean", "number"];
+#[derive(Serialize)]
+struct Schema {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    properties: Properties,
+}
+
+struct Properties(Vec<(String, Parameter)>);
+
+impl Serialize for Properties {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (number, (name, parameter)) in self.0.iter().enumerate() {
+            // Two arguments of one name are not valid in an object.
+            let taken = self.0[..number].iter().any(|(other, _)| other == name);
+            let name = if taken { format!("{name}_{number}") } else { name.clone() };
+            map.serialize_entry(&name, parameter)?;
+        }
+        map.end()
+    }
+}
+
+#[derive(Serialize)]
+struct Parameter {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    description: String,
+}

@@ -1,4 +1,4 @@
-//! How the index grows: latency, indexing and memory with a thousand tools and with a million.
+//! The growth of the index: latency, indexing time and memory for a thousand tools and for a million.
 //!
 //! ```sh
 //! cargo run --release -p mgp-toolindex --example scale -- --tools 1000,10000,100000
@@ -21,13 +21,13 @@ use self::measure::Figures;
 
 #[derive(Parser)]
 struct Args {
-    /// How many tools; more than one number for a curve
+    /// The number of tools; several numbers give a curve
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "1000,10000,100000")]
     tools: Vec<usize>,
-    /// How many queries to ask
+    /// The number of queries
     #[arg(long, value_name = "N", default_value_t = 3000)]
     queries: usize,
-    /// What makes the vectors: static, fastembed:FOLDER or remote:URL#MODEL
+    /// The embedder: static, fastembed:FOLDER or remote:URL#MODEL
     #[arg(long, value_name = "EMBEDDER", default_value = "static")]
     embedder: EmbedderChoice,
     /// Print a JSON object in each line

@@ -1,4 +1,4 @@
-//! What is measured of an index of some size.
+//! Measurements of an index of some size.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -18,21 +18,21 @@ use crate::invent::{self, Chance, Servers};
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Figures {
     tools: usize,
-    /// How many bytes a definition has in the mean.
+    /// The mean size of a definition in bytes.
     definition_bytes: usize,
     tools_per_second: f64,
     hybrid_us: Latency,
     keyword_us: Latency,
     semantic_us: Latency,
-    /// From a change of one tool until a search finds it.
+    /// The time from a change of one tool until a search finds it, in milliseconds.
     change_ms: Worst,
-    /// How long a search takes at most while tools change.
+    /// The latency of a search while tools change, in microseconds.
     search_beside_changes_us: Latency,
-    /// Resident, less what the program and the embedder take.
+    /// The resident memory, less that of the program and the embedder, in MB.
     index_mb: f64,
-    /// The most that it was while the index was filled.
+    /// The peak of the memory while the index was filled, in MB.
     peak_mb: f64,
-    /// What the embedder takes.
+    /// The memory of the embedder, in MB.
     embedder_mb: f64,
 }
 
@@ -41,6 +41,9 @@ pub(crate) struct Worst {
     half: f64,
     most: f64,
 }
+
+const AT_MOST: &str = "VmHWM:";
+const NOW: &str = "VmRSS:";
 
 /// Fills an index, and measures it.
 pub(crate) async fn figures(
@@ -85,7 +88,7 @@ pub(crate) async fn figures(
     })
 }
 
-/// A table of all sizes.
+/// Returns a table of all sizes.
 pub(crate) fn table(curve: &[Figures]) -> String {
     let mut table = String::from(
         "| tools | tools/s | hybrid p50 µs | p95 | p99 | keyword p50 | p99 | semantic p50 | p99 | change ms | at most \
@@ -118,6 +121,8 @@ pub(crate) fn table(curve: &[Figures]) -> String {
     table
 }
 
+const WARM_UP: usize = 200;
+
 /// Touches the memory of the embedder, which is read only when it is used.
 async fn warm_up(embedder: &dyn Embedder) {
     let mut chance = Chance::new(1);
@@ -144,12 +149,15 @@ async fn latency(index: &Index, queries: usize, strategy: SearchStrategy) -> Lat
     Latency::of(micros)
 }
 
+const GIVEN_UP: Duration = Duration::from_secs(5);
+const CHANGES: usize = 100;
+
 /// Changes one tool after the other, and searches for each until it is found.
 async fn changes(index: &Index) -> (Worst, Latency) {
     let mut chance = Chance::new(3);
     let (mut visible, mut searches) = (Vec::new(), Vec::new());
     for number in 0..CHANGES {
-        // A word of its own: whatever else there is, this tool is the first that has it.
+        // The word is unique, so that this tool is the first with it.
         let word = format!("quorzal{number}x");
         let tool = invent::named(&mut chance, &word);
         let began = Instant::now();
@@ -174,7 +182,7 @@ async fn changes(index: &Index) -> (Worst, Latency) {
     (worst, Latency::of(searches))
 }
 
-/// What the system keeps in memory for this process, or has kept at most; nothing where it does not say.
+/// Returns the memory of this process, or its peak, by the system's figures; 0 where the system has none.
 fn resident_mb(which: &str) -> f64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(which));
@@ -187,13 +195,3 @@ fn resident_mb(which: &str) -> f64 {
 fn ratio(tools: usize, spent: Duration) -> f64 {
     tools as f64 / spent.as_secs_f64()
 }
-
-const NOW: &str = "VmRSS:";
-
-const AT_MOST: &str = "VmHWM:";
-
-const WARM_UP: usize = 200;
-
-const CHANGES: usize = 100;
-
-const GIVEN_UP: Duration = Duration::from_secs(5);

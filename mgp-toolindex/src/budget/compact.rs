@@ -1,3 +1,5 @@
+//! JSON without white space between its parts.
+
 use mgp_types::RawJson;
 
 /// Appends a value without the white space between its parts.
@@ -16,7 +18,7 @@ pub(super) fn write(out: &mut Vec<u8>, value: &RawJson) {
     }
 }
 
-/// A value without the white space between its parts.
+/// Returns a value without the white space between its parts.
 pub(super) fn value(value: &RawJson) -> RawJson {
     let mut out = Vec::with_capacity(value.as_bytes().len());
     write(&mut out, value);

@@ -1,11 +1,13 @@
+//! Definitions of tools as they are listed, in full or shortened to a number of tokens.
+
 use mgp_types::RawJson;
 use mgp_types::json::write_string;
 
 use super::{CountTokens, Form, Forms, longest};
 use crate::Tool;
 
-/// A tool as it is listed, as JSON: all that its server says of it, or, where there is no room for that, what a model sees
-/// of it: its name, its description and the schema of its arguments.
+/// A tool as it is listed, as JSON: the full definition of the server, or, where there is no room for that, the name,
+/// the description and the schema of the arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Definition {
     json: RawJson,
@@ -14,7 +16,7 @@ pub struct Definition {
 }
 
 impl Definition {
-    /// The definition of a tool under the name that it is shown by.
+    /// Returns the definition of a tool under the name that it is shown by.
     pub fn of(tool: &Tool, shown_name: &str, tokens: &dyn CountTokens) -> Self {
         let mut members = tool.members();
         members.set("name", RawJson::from_written(text(shown_name)));
@@ -22,13 +24,13 @@ impl Definition {
         Self::counted(members.to_raw(), false, tokens)
     }
 
-    /// The longest definition that takes no more than `most` tokens; `None` if even the shortest does.
+    /// Returns the longest definition of no more than `most` tokens; `None` if even the shortest takes more.
     pub fn within(tool: &Tool, shown_name: &str, most: u32, tokens: &dyn CountTokens) -> Option<Self> {
         Self::near(tool, shown_name, most, most, tokens)
     }
 
-    /// The longest definition that takes no more than `liked` tokens, or, if there is none, no more than `most`; `None` if
-    /// even the shortest takes more.
+    /// Returns the longest definition of no more than `liked` tokens, or, if there is none, of no more than `most`;
+    /// `None` if even the shortest takes more.
     pub(crate) fn near(
         tool: &Tool,
         shown_name: &str,
@@ -47,22 +49,22 @@ impl Definition {
         longest(sized, liked, most).map(|(definition, _)| definition)
     }
 
-    /// The definition of a tool that is in no index, like one of the kernel's own.
+    /// Creates the definition of a tool that is in no index, like one of the kernel's own.
     pub fn new(name: &str, description: &str, schema: &RawJson, tokens: &dyn CountTokens) -> Self {
         Self::written(name, &Form::whole(description, schema), tokens)
     }
 
-    /// The whole of it.
+    /// Returns the definition as JSON.
     pub const fn json(&self) -> &RawJson {
         &self.json
     }
 
-    /// How many tokens all of it takes.
+    /// Returns the tokens of the whole definition.
     pub const fn tokens(&self) -> u32 {
         self.tokens
     }
 
-    /// Whether it says less than the tool itself does.
+    /// Returns whether the definition is shorter than the tool's own.
     pub const fn is_shortened(&self) -> bool {
         self.shortened
     }
@@ -93,7 +95,7 @@ fn text(name: &str) -> Vec<u8> {
     out
 }
 
-/// The schema of a tool's arguments; one that is missing or nonsense says nothing of them.
+/// Returns the schema of a tool's arguments; a missing or invalid schema becomes one that allows all.
 fn schema_of(tool: &Tool) -> RawJson {
     let declared = tool.members().get("inputSchema").filter(RawJson::is_object);
     declared.unwrap_or_else(|| RawJson::from_written(br#"{"type":"object"}"#.to_vec()))

@@ -1,3 +1,5 @@
+//! The forms of a definition, from the full one to the shortest.
+
 use std::borrow::Cow;
 
 use mgp_types::RawJson;
@@ -5,25 +7,28 @@ use mgp_types::RawJson;
 use super::compact;
 use super::shorten::{Cut, Optional, Schema, clip};
 
-/// What a tool says of itself, at one length.
+/// The description and the schema of a tool, at one length.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Form<'a> {
-    /// What it does.
+    /// The description.
     pub description: Cow<'a, str>,
-    /// What it wants.
+    /// The schema of the arguments.
     pub schema: RawJson,
-    /// Whether it says less than the tool itself does.
+    /// Set if the form is shorter than the tool's own definition.
     pub shortened: bool,
 }
 
+/// The bytes of a token on average, at most; longer ones do not occur in definitions.
+const MOST_BYTES_OF_A_TOKEN: usize = 16;
+
 impl<'a> Form<'a> {
-    /// All that the tool says.
+    /// Creates the full form.
     pub fn whole(description: &'a str, schema: &RawJson) -> Self {
         Self { description: Cow::Borrowed(description), schema: compact::value(schema), shortened: false }
     }
 
-    /// Whether it may take no more than so many tokens; it is not counted.
+    /// Returns whether the form may take no more than `most` tokens, without counting.
     pub(crate) fn may_fit(&self, most: u32) -> bool {
         self.length() <= (most as usize).saturating_mul(MOST_BYTES_OF_A_TOKEN)
     }
@@ -33,25 +38,51 @@ impl<'a> Form<'a> {
     }
 }
 
-/// The forms of what a tool says of itself, the whole in front and each shorter than the one before.
+/// The forms of a tool's description and schema, the full one first and each shorter than the one before.
 ///
-/// First go members that only comment, then words about optional parameters, their inner structure, long lists of
+/// Members that only comment are cut first, then words about optional parameters, their inner structure, long lists of
 /// values, and optional parameters themselves. Required parameters and their types stay in every form, and no form
-/// forbids a call that the whole allows: that is why a long list of values becomes a note, and not a shorter list. Of a
-/// schema that refers to places which might go, only comments and words are cut.
+/// forbids a call that the full one allows: that is why a long list of values becomes a note, and not a shorter list.
+/// Of a schema that refers to places which might be cut, only comments and words are cut.
 #[derive(Debug, Clone)]
 pub struct Forms<'a> {
     description: &'a str,
     schema: &'a RawJson,
-    /// Once a shorter form than the whole is asked for.
+    /// The parsed schema, once a shorter form is asked for.
     read: Option<Schema>,
     cuts: std::slice::Iter<'static, Cut>,
-    /// How long the form before was, if there was one.
+    /// The length of the previous form, if there was one.
     length: Option<usize>,
 }
 
+/// The length of a schema in bytes from which on it is not shortened: no model reads a longer one, and shortening would
+/// take long.
+const LONGEST_SCHEMA: usize = 512 * 1024;
+
+/// The length of a schema in bytes from which on mild cuts are skipped: they would take too long, and would not do.
+const LONG_SCHEMA: usize = 64 * 1024;
+
+/// The index of the first cut that leaves required parameters only.
+const HARD: usize = 8;
+
+/// The cuts, from the mildest to the hardest.
+const CUTS: [Cut; 12] = [
+    COMMENTS,
+    Cut { optional_words: 160, ..COMMENTS },
+    Cut { optional_words: 80, tool_words: 1200, ..COMMENTS },
+    OUTLINES,
+    NO_LONG_LISTS,
+    Cut { kept_eighths: 4, ..NO_LONG_LISTS },
+    Cut { kept_eighths: 2, ..NO_LONG_LISTS },
+    Cut { kept_eighths: 1, ..NO_LONG_LISTS },
+    Cut { kept_eighths: 0, ..NO_LONG_LISTS },
+    NEEDED_ONLY,
+    Cut { needed_words: 120, tool_words: 300, ..NEEDED_ONLY },
+    Cut { needed_words: 40, tool_words: 120, ..NEEDED_ONLY },
+];
+
 impl<'a> Forms<'a> {
-    /// The forms of this description and this JSON Schema.
+    /// Returns the forms of this description and this JSON Schema.
     pub fn of(description: &'a str, schema: &'a RawJson) -> Self {
         let first = match schema.as_bytes().len() {
             length if length > LONGEST_SCHEMA => CUTS.len(),
@@ -84,8 +115,8 @@ impl<'a> Iterator for Forms<'a> {
     }
 }
 
-/// Of forms and their sizes, the longest one that is no larger than `liked`; if there is none, the longest one that is
-/// no larger than `most`.
+/// Returns the longest form of no more than `liked` tokens; if there is none, the longest one of no more than `most`.
+/// Each form comes with its size.
 pub(crate) fn longest<T>(forms: impl Iterator<Item = (T, u32)>, liked: u32, most: u32) -> Option<(T, u32)> {
     let mut within_most = None;
     for (form, size) in forms {
@@ -99,22 +130,6 @@ pub(crate) fn longest<T>(forms: impl Iterator<Item = (T, u32)>, liked: u32, most
     within_most
 }
 
-/// From the mildest to the hardest.
-const CUTS: [Cut; 12] = [
-    COMMENTS,
-    Cut { optional_words: 160, ..COMMENTS },
-    Cut { optional_words: 80, tool_words: 1200, ..COMMENTS },
-    OUTLINES,
-    NO_LONG_LISTS,
-    Cut { kept_eighths: 4, ..NO_LONG_LISTS },
-    Cut { kept_eighths: 2, ..NO_LONG_LISTS },
-    Cut { kept_eighths: 1, ..NO_LONG_LISTS },
-    Cut { kept_eighths: 0, ..NO_LONG_LISTS },
-    NEEDED_ONLY,
-    Cut { needed_words: 120, tool_words: 300, ..NEEDED_ONLY },
-    Cut { needed_words: 40, tool_words: 120, ..NEEDED_ONLY },
-];
-
 const COMMENTS: Cut = Cut {
     tool_words: usize::MAX,
     needed_words: usize::MAX,
@@ -125,22 +140,8 @@ const COMMENTS: Cut = Cut {
 };
 
 const OUTLINES: Cut = Cut { optional_words: 80, tool_words: 1200, optional: Optional::Outline, ..COMMENTS };
-
 const NO_LONG_LISTS: Cut = Cut { needed_words: 300, tool_words: 600, long_lists: false, ..OUTLINES };
-
 const NEEDED_ONLY: Cut = Cut { optional: Optional::Gone, kept_eighths: 0, ..NO_LONG_LISTS };
-
-/// Where the cuts begin that leave required parameters only.
-const HARD: usize = 8;
-
-/// For a longer one it would take too long to try the mild cuts, and they would not do.
-const LONG_SCHEMA: usize = 64 * 1024;
-
-/// Nobody reads a longer one, and it would take long to shorten.
-const LONGEST_SCHEMA: usize = 512 * 1024;
-
-/// Text of which a token is longer on average is none that a definition should have.
-const MOST_BYTES_OF_A_TOKEN: usize = 16;
 
 #[cfg(test)]
 mod tests;

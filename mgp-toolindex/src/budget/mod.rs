@@ -1,9 +1,8 @@
-//! What definitions of tools take of a model's context: their tokens, and shorter forms of those that take too many
+//! The tokens that definitions of tools take in a model's context, and shorter forms of those that take too many
 //! (§16.8).
 
 mod compact;
 mod definition;
-mod estimate;
 mod forms;
 mod shorten;
 #[cfg(feature = "tiktoken")]
@@ -11,12 +10,11 @@ mod tiktoken;
 mod tokens;
 
 pub use self::definition::Definition;
-pub use self::estimate::Estimate;
 pub(crate) use self::forms::longest;
 pub use self::forms::{Form, Forms};
 #[cfg(feature = "tiktoken")]
 pub use self::tiktoken::Tiktoken;
-pub use self::tokens::{CountTokens, default_counter};
+pub use self::tokens::{CountTokens, Estimate, default_counter};
 
 #[cfg(test)]
 mod properties;

@@ -1,4 +1,4 @@
-//! What holds for every schema, however it is shortened.
+//! Property tests: the promises that hold for every shortened schema.
 
 use mgp_types::RawJson;
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::Forms;
 
-/// Text that is long enough to be cut now and then.
+/// Returns text that is long enough to be cut now and then.
 fn words() -> impl Strategy<Value = String> {
     (0_usize..40).prop_map(|count| "so many words. ".repeat(count))
 }
@@ -52,7 +52,7 @@ fn schema() -> impl Strategy<Value = Value> {
     });
     let root = object(any_schema.clone());
     (root, any_schema.clone(), leaf()).prop_map(|(mut root, one, two)| {
-        // The first may refer to the second; the second to nothing, or there would be schemas without an end.
+        // The first may refer to the second; the second has no references, or there would be schemas without an end.
         let one = without_references_to_one(one);
         let two = if two.get("$ref").is_some() { json!({ "type": "boolean" }) } else { two };
         root["$defs"] = json!({ "one": one, "two": two });
@@ -73,7 +73,7 @@ fn without_references_to_one(schema: Value) -> Value {
     }
 }
 
-/// A value that the schema may well allow; `choices` decides what is open.
+/// Returns a value that the schema may well allow; `choices` makes the choices.
 fn sample(schema: &Value, root: &Value, choices: &mut u64) -> Value {
     if let Some(pointer) = schema.get("$ref") {
         let target = root.pointer(&pointer.as_str().unwrap()[1..]).unwrap();
@@ -113,7 +113,8 @@ fn choose(choices: &mut u64, among: usize) -> usize {
     usize::try_from(*choices >> 33).unwrap() % among.max(1)
 }
 
-/// Every required parameter of the whole is in the short form, as far down as both have parameters, with its type.
+/// Checks that every required parameter of the full schema is in the short one with its type, as far down as both have
+/// parameters.
 fn keeps_what_is_required(whole: &Value, short: &Value) -> bool {
     let Some(required) = whole.get("required").and_then(Value::as_array) else { return true };
     short["required"] == whole["required"]

@@ -1,9 +1,11 @@
+//! Tests of token counts.
+
 use mgp_types::RawJson;
 use serde_json::json;
 
 use super::*;
 
-/// Definitions as servers write them.
+/// Returns definitions as servers write them.
 fn ordinary() -> Vec<String> {
     let definitions = [
         json!({

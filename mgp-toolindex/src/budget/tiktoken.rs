@@ -1,3 +1,5 @@
+//! Exact token counts, with the vocabulary o200k of OpenAI's models.
+
 use tiktoken_rs::o200k_base_singleton;
 
 use super::{CountTokens, Estimate};
@@ -9,11 +11,14 @@ use super::{CountTokens, Estimate};
 pub struct Tiktoken(());
 
 impl Tiktoken {
-    /// Nothing is read yet.
+    /// Creates a counter, without reading the vocabulary.
     pub const fn new() -> Self {
         Self(())
     }
 }
+
+/// The bytes that are counted exactly; the rest is estimated. No definition for a model is longer.
+const MOST_EXACT: usize = 64 * 1024;
 
 impl CountTokens for Tiktoken {
     fn count(&self, text: &str) -> u32 {
@@ -28,8 +33,10 @@ impl CountTokens for Tiktoken {
     }
 }
 
-/// The text in pieces that are short enough for the tokenizer, whose patterns backtrack: on very long runs it takes
-/// quadratic time, and at its limit it panics. A piece ends where a word does, if one ends.
+const PIECE: usize = 2048;
+
+/// Returns the text in pieces that are short enough for the tokenizer, whose patterns backtrack: on very long runs it
+/// takes quadratic time, and at its limit it panics. Pieces end at the end of a word where possible.
 fn pieces(mut text: &str) -> impl Iterator<Item = &str> {
     std::iter::from_fn(move || {
         if text.is_empty() {
@@ -46,8 +53,3 @@ fn pieces(mut text: &str) -> impl Iterator<Item = &str> {
         Some(piece)
     })
 }
-
-/// What is beyond is estimated: no definition that a model is to read is longer.
-const MOST_EXACT: usize = 64 * 1024;
-
-const PIECE: usize = 2048;

@@ -1,14 +1,21 @@
+//! The search for categories by name.
+
 use super::CategoryPath;
 use super::hierarchy::Node;
 
-/// A category that was asked for.
+/// A category that was found.
 pub(super) struct FoundNode<'a> {
     pub(super) path: CategoryPath,
     pub(super) node: &'a Node,
     pub(super) closeness: f32,
 }
 
-/// The categories that a text names, the closest first.
+/// The number of words of a text that are read as names of categories.
+const MOST_WORDS: usize = 8;
+
+const BY_A_WORD: f32 = 0.5;
+
+/// Returns the categories that a text names, the closest first.
 pub(super) fn find<'a>(root: &'a Node, text: &str) -> Vec<FoundNode<'a>> {
     let mut found = Vec::new();
     let mut path = Vec::new();
@@ -31,6 +38,8 @@ pub(super) fn find<'a>(root: &'a Node, text: &str) -> Vec<FoundNode<'a>> {
     found
 }
 
+const NOT_FROM_THE_TOP: f32 = 0.9;
+
 /// Looks for `levels` from this node on, and from each below it on.
 fn search<'a>(
     node: &'a Node,
@@ -40,7 +49,7 @@ fn search<'a>(
     found: &mut Vec<FoundNode<'a>>,
 ) {
     descend(node, levels, worth, path, found);
-    // Who asks for everything means the widest.
+    // An empty text means the widest categories.
     if levels != [""] {
         for (name, below) in &node.below {
             path.push(name);
@@ -76,7 +85,11 @@ fn descend<'a>(
     }
 }
 
-/// How like the name of a level is to what was asked for; `None` if it is another one.
+const SHORTEST_BEGINNING: usize = 3;
+const SLIP: f32 = 0.6;
+const BEGINNING: f32 = 0.8;
+
+/// Returns how close the name of a level is to the name that was asked for; `None` if it is another one.
 fn likeness(asked: &str, name: &str) -> Option<f32> {
     if asked == name || asked.is_empty() {
         return Some(1.0);
@@ -92,7 +105,7 @@ fn likeness(asked: &str, name: &str) -> Option<f32> {
     (slips > 0 && within(asked, name, slips)).then_some(SLIP)
 }
 
-/// Whether at most so many letters have to be changed, left out or put in.
+/// Returns whether at most `slips` letters have to be changed, removed or inserted.
 fn within(asked: &str, name: &str, slips: usize) -> bool {
     if asked.chars().count().abs_diff(name.chars().count()) > slips {
         return false;
@@ -112,12 +125,3 @@ fn within(asked: &str, name: &str, slips: usize) -> bool {
     }
     before.last().is_some_and(|distance| *distance <= slips)
 }
-
-const NOT_FROM_THE_TOP: f32 = 0.9;
-const BEGINNING: f32 = 0.8;
-const SLIP: f32 = 0.6;
-const BY_A_WORD: f32 = 0.5;
-const SHORTEST_BEGINNING: usize = 3;
-
-/// What comes after so many words is no name of a category.
-const MOST_WORDS: usize = 8;

@@ -1,10 +1,12 @@
+//! The hierarchy of all categories, with the tools in each.
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{CategoryPath, find};
 use crate::slot::Slot;
 
-/// All categories of the tools of a snapshot. Copies share what they have in common.
+/// All categories of the tools of a snapshot. Copies share common parts.
 #[derive(Debug, Clone, Default)]
 pub struct Hierarchy {
     root: Arc<Node>,
@@ -14,26 +16,26 @@ pub struct Hierarchy {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Category {
-    /// Where it is.
+    /// The path of the category.
     pub path: CategoryPath,
-    /// How many tools are in it or below it.
+    /// The number of tools in the category or below it.
     pub count: usize,
-    /// How well it fits what was asked for, from 0 to 1.
+    /// The closeness to the text that was asked for, from 0 to 1.
     pub closeness: f32,
 }
 
 /// A level of the hierarchy.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Node {
-    /// How many tools are here or below.
+    /// The number of tools here or below.
     pub(super) count: usize,
-    /// Those that are here, in their order.
+    /// The tools of this level, in their order.
     pub(super) tools: Vec<Slot>,
     pub(super) below: BTreeMap<Arc<str>, Arc<Self>>,
 }
 
 impl Hierarchy {
-    /// How many tools are in a category or below it.
+    /// Returns the number of tools in a category or below it.
     pub fn count(&self, path: &CategoryPath) -> usize {
         let mut node = &self.root;
         for level in path.levels() {
@@ -43,8 +45,8 @@ impl Hierarchy {
         node.count
     }
 
-    /// The categories that a text names, the closest first: by the whole path, by its end, by the beginnings of its
-    /// levels, with slips of the pen; else by any of its words. A text without words names the widest categories.
+    /// Returns the categories that a text names, the closest first: by the whole path, by its end, by the beginnings of
+    /// its levels, with slips of the pen; else by any of its words. A text without words names the widest categories.
     pub fn find(&self, text: &str) -> Vec<Category> {
         find::find(&self.root, text)
             .into_iter()
@@ -52,18 +54,18 @@ impl Hierarchy {
             .collect()
     }
 
-    /// A tool came.
+    /// Adds a tool.
     pub(crate) fn add(&mut self, slot: Slot, categories: &[CategoryPath]) {
         Arc::make_mut(&mut self.root).change(slot, &levels(categories), Node::put);
     }
 
-    /// A tool that was added with these categories went.
+    /// Removes a tool that was added with these categories.
     pub(crate) fn remove(&mut self, slot: Slot, categories: &[CategoryPath]) {
         Arc::make_mut(&mut self.root).change(slot, &levels(categories), Node::take);
     }
 
-    /// The tools of the categories that a text names, with how close they are: those of the closest category first,
-    /// those right in it before those below it, and among equals in the order of their names.
+    /// Returns the tools of the categories that a text names, with their closeness: tools of the closest category
+    /// first, those directly in it before those below it, and among equals in the order of their names.
     pub(crate) fn browse<'a>(
         &self,
         text: &str,
@@ -84,7 +86,7 @@ impl Hierarchy {
         };
         let mut tools: Vec<_> = closeness.into_iter().collect();
         if tools.len() > limit {
-            // To order all tools of a wide category takes longer than to find it.
+            // Sorting all tools of a wide category would take longer than finding it.
             tools.select_nth_unstable_by(limit, order);
             tools.truncate(limit);
         }
@@ -92,6 +94,9 @@ impl Hierarchy {
         tools
     }
 }
+
+/// The closeness of a tool one level below, as a factor.
+const A_LEVEL_BELOW: f32 = 0.95;
 
 impl Node {
     /// Changes the tools at the ends of these paths. Each level on the way counts the tool once, however many of the
@@ -139,6 +144,3 @@ impl Node {
 fn levels(categories: &[CategoryPath]) -> Vec<Vec<&str>> {
     categories.iter().map(|path| path.levels().collect()).collect()
 }
-
-/// What a level is worth in closeness.
-const A_LEVEL_BELOW: f32 = 0.95;

@@ -1,22 +1,32 @@
-//! Where tools belong: paths of categories, and the hierarchy that they make (§16.4).
+//! The categories of tools: paths, and the hierarchy that they make (§16.4).
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+use mgp_types::mcp::ToolAnnotations;
+use smallvec::SmallVec;
+
+use crate::tool::{Tool, ToolText};
 
 mod derive;
 mod find;
 mod hierarchy;
 mod path;
-mod topics;
-mod uppermost;
-
-use mgp_types::mcp::ToolAnnotations;
-use smallvec::SmallVec;
 
 pub use self::hierarchy::{Category, Hierarchy};
 pub use self::path::CategoryPath;
-pub(crate) use self::uppermost::uppermost;
-use crate::tool::ToolText;
 
-/// The categories of a tool: what its server declares; if that is nothing, what the words of the tool say. There is
-/// always the one of its server, so every tool can be found by browsing.
+/// The number of categories of one tool: a tool in all categories would be found in none.
+const MOST: usize = 8;
+
+/// The number of declared categories that are read.
+const MOST_READ: usize = 64;
+
+/// The category above the category of each server.
+const SERVER: &str = "server";
+
+/// Returns the categories of a tool: those that its server declares; if there are none, those that the words of the
+/// tool suggest. The category of its server is always among them, so that every tool can be found by browsing.
 pub(crate) fn of(text: &ToolText<'_>, annotations: &ToolAnnotations) -> Box<[CategoryPath]> {
     let mut paths: SmallVec<[CategoryPath; MOST]> = SmallVec::new();
     for path in text.categories.iter().take(MOST_READ).filter_map(|declared| CategoryPath::read(declared)) {
@@ -35,14 +45,41 @@ pub(crate) fn of(text: &ToolText<'_>, annotations: &ToolAnnotations) -> Box<[Cat
     paths.into_vec().into()
 }
 
-/// The category of all servers, each of which is one below it.
-const SERVER: &str = "server";
+/// The number of categories in the list at most.
+const MOST_LISTED: usize = 100;
 
-/// A tool that is everywhere is nowhere.
-const MOST: usize = 8;
+/// Returns the uppermost categories of some tools by name; of too many, those with the most tools.
+///
+/// The categories stand for all tools at level L1 (§16.3). The category of all servers is left out, because it tells
+/// nothing.
+pub(crate) fn uppermost<'a>(tools: impl Iterator<Item = &'a Tool>) -> Vec<String> {
+    let mut counts: HashMap<&str, usize, RandomState> = HashMap::default();
+    for tool in tools {
+        let names = || tool.categories.iter().filter_map(name);
+        for (at, name) in names().enumerate() {
+            if !names().take(at).any(|before| before == name) {
+                *counts.entry(name).or_default() += 1;
+            }
+        }
+    }
+    let mut by_size: Vec<_> = counts.into_iter().collect();
+    by_size.sort_unstable_by(|(one, few), (other, many)| many.cmp(few).then_with(|| one.cmp(other)));
+    by_size.truncate(MOST_LISTED);
+    let mut names: Vec<_> = by_size.into_iter().map(|(name, _)| name.to_owned()).collect();
+    names.sort_unstable();
+    names
+}
 
-/// Of a longer list no more than this is looked at.
-const MOST_READ: usize = 64;
+/// The length of a name at most, in characters.
+const LONGEST: usize = 40;
+
+/// Returns the name of the category, if it is one. The name comes from a server and becomes a part of the kernel's own
+/// words for the model, so that it must be a name and nothing else.
+fn name(category: &CategoryPath) -> Option<&str> {
+    let name = category.levels().next().filter(|level| *level != SERVER)?;
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    (name.chars().count() <= LONGEST && name.chars().all(is_name)).then_some(name)
+}
 
 #[cfg(test)]
 mod tests;

@@ -1,3 +1,5 @@
+//! Paths of categories.
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -5,8 +7,13 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CategoryPath(Arc<str>);
 
+/// The length of a level at most, in characters.
+const LONGEST_LEVEL: usize = 64;
+
+const DEEPEST: usize = 6;
+
 impl CategoryPath {
-    /// Reads a path whose levels are separated by `/`, `.` or `>`; `None` if it has none.
+    /// Reads a path whose levels are separated by `/`, `.` or `>`; `None` if there are no levels.
     ///
     /// ```
     /// use mgp_toolindex::category::CategoryPath;
@@ -54,17 +61,17 @@ impl CategoryPath {
         (depth > 0).then(|| Self(path.into()))
     }
 
-    /// The levels, joined by `/`.
+    /// Returns the levels, joined by `/`.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The levels, the widest first.
+    /// Returns the levels, the widest first.
     pub fn levels(&self) -> impl Iterator<Item = &str> {
         self.0.split('/')
     }
 
-    /// Whether it is `wider`, or below it.
+    /// Returns whether the category is `wider`, or below it.
     pub fn is_in(&self, wider: &Self) -> bool {
         self.0.strip_prefix(wider.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
@@ -75,8 +82,3 @@ impl fmt::Display for CategoryPath {
         f.write_str(&self.0)
     }
 }
-
-const DEEPEST: usize = 6;
-
-/// In characters.
-const LONGEST_LEVEL: usize = 64;

@@ -1,3 +1,5 @@
+//! Tests of categories.
+
 use std::borrow::Cow;
 
 use proptest::prelude::*;

@@ -1,15 +1,21 @@
+//! The answers to the methods of tool discovery.
+
 use std::sync::Arc;
 
-use mgp_types::mgp::written;
-use mgp_types::{Error, Kind, RawJson, Request, Response, Revision};
+use mgp_types::mgp::{
+    AskedAs, DiscoverTools, DiscoveredTools, Extension, FoundTool, NameStyle, RiskLevel, ToolSecurity,
+    method, written,
+};
+use mgp_types::{Context, Error, Kind, Object, RawJson, Request, Response, Revision};
+use tokio::time::Instant;
 
-use super::asked::{Asked, Operation};
-use super::discover::discover;
 use super::params;
 use super::request::request as request_tools;
 use super::shared::Shared;
+use crate::budget::Definition;
+use crate::{Search, Snapshot, Tool};
 
-/// What the layer says itself.
+/// Answers a method or a tool of discovery.
 pub(super) async fn answer(shared: Arc<Shared>, asked: Asked, request: Request) -> Result<Response, Error> {
     if request.kind == Kind::Notify {
         return Err(Error::invalid_request("tools are searched by calls, not by notifications"));
@@ -25,7 +31,7 @@ async fn result(shared: &Arc<Shared>, asked: Asked, request: &Request) -> Result
     match asked.operation {
         Operation::Discover => {
             let discovered = discover(shared, context, &params).await?;
-            // What was found may have pushed tools out of the list.
+            // The answer may have pushed tools out of the list.
             shared.tellings.changed(shared, &shared.key(context));
             written(&discovered)
         }
@@ -42,4 +48,139 @@ async fn result(shared: &Arc<Shared>, asked: Asked, request: &Request) -> Result
             written(&evicted)
         }
     }
+}
+
+/// The method that is called, and the form of the call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Asked {
+    pub(super) operation: Operation,
+    pub(super) form: AskedAs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Operation {
+    Discover,
+    Request,
+    Session,
+    Evict,
+}
+
+impl Asked {
+    /// Returns the method of a request; `None` if the request is not about discovery.
+    pub(super) fn of(request: &Request) -> Option<Self> {
+        let (form, method) = AskedAs::of(request)?;
+        Some(Self { operation: Operation::of(method)?, form })
+    }
+
+    /// Returns the parameters of the request.
+    pub(super) fn params(self, request: &Request) -> Result<Object, Error> {
+        self.form.check(request, &Extension::ToolDiscovery)?;
+        self.form.params(request)
+    }
+}
+
+impl Operation {
+    fn of(method: &str) -> Option<Self> {
+        match method {
+            method::TOOLS_DISCOVER => Some(Self::Discover),
+            method::TOOLS_REQUEST => Some(Self::Request),
+            method::TOOLS_SESSION => Some(Self::Session),
+            method::TOOLS_SESSION_EVICT => Some(Self::Evict),
+            _ => None,
+        }
+    }
+}
+
+const MOST_RESULTS: u32 = 50;
+const USUAL_RESULTS: u32 = 5;
+
+/// Answers a search (§16.5): the tools that fit the query, as many as the budget has room for.
+pub(super) async fn discover(
+    shared: &Shared,
+    context: &Context,
+    params: &Object,
+) -> Result<DiscoveredTools, Error> {
+    let wanted = params::discover(params)?;
+    let key = shared.key(context);
+    let snapshot = shared.index.snapshot();
+    let sight = shared.sights.of(&key, context, &snapshot);
+    let DiscoverTools { query, strategy, max_results, filter, .. } = wanted;
+    let strategy = strategy.unwrap_or(shared.settings.strategy);
+    let limit = max_results.unwrap_or(USUAL_RESULTS).min(MOST_RESULTS);
+    let mut search = Search::new(&query).strategy(strategy).limit(limit as usize).filter(filter);
+    let learned = shared.learning.as_ref().and_then(|learning| learning.shift(context, &snapshot));
+    if let Some(learned) = &learned {
+        search = search.learned(learned);
+    }
+    if let Some(sight) = &sight {
+        search = search.sight(sight);
+    }
+    let began = Instant::now();
+    let result = snapshot.search(&search).await;
+    let time = began.elapsed();
+    let names = shared.names(context);
+    let tools: Vec<FoundTool> = result
+        .hits
+        .iter()
+        .map(|hit| {
+            let mut tool = found(&snapshot, &hit.tool, names);
+            tool.relevance_score = Some(hit.score);
+            tool
+        })
+        .collect();
+    let fitted = shared.with_view_of(&snapshot, context, |view| shared.sessions.fit(&key, view, tools));
+    if let Some(learning) = &shared.learning {
+        learning.found(&key, context, &snapshot, &result, |tool| {
+            let name = snapshot.shown_name(tool, names);
+            fitted.tools.iter().any(|given| given.name == name && given.server_id == tool.server)
+        });
+    }
+    let available = sight.as_ref().map_or(snapshot.len(), |sight| sight.count());
+    let mut answer = DiscoveredTools::new(strategy, available as u64);
+    answer.tools = fitted.tools;
+    answer.omitted = fitted.omitted;
+    answer.fallback_strategy = result.fallback;
+    answer.query_time_ms = (time.as_secs_f64() * 1e6).round() / 1e3;
+    Ok(answer)
+}
+
+/// Returns a tool as it stands in an answer, with all that is needed to call it.
+pub(super) fn found(snapshot: &Snapshot, tool: &Tool, names: NameStyle) -> FoundTool {
+    let members = tool.members();
+    let schema = members.get("inputSchema").filter(RawJson::is_object);
+    let mut found = FoundTool::new(
+        snapshot.shown_name(tool, names),
+        tool.server.clone(),
+        schema.unwrap_or_else(RawJson::empty_object),
+    );
+    found.description = tool.description();
+    found.security = Some(security(tool));
+    found
+}
+
+/// Returns a tool as it stands in the list of the session.
+pub(super) fn loaded(
+    snapshot: &Snapshot,
+    tool: &Tool,
+    names: NameStyle,
+    definition: Option<&Definition>,
+) -> FoundTool {
+    let mut found = found(snapshot, tool, names);
+    if let Some(definition) = definition.filter(|definition| definition.is_shortened())
+        && let Ok(members) = mgp_types::Object::from_raw(definition.json())
+    {
+        found.description = members.text("description").map(Into::into).unwrap_or_default();
+        found.input_schema = members.get("inputSchema").unwrap_or(found.input_schema);
+        found.schema_shortened = true;
+    }
+    found
+}
+
+/// Returns the security of a tool as its server declares it, but no less than the index was told.
+fn security(tool: &Tool) -> ToolSecurity {
+    let declared = tool.members().get(ToolSecurity::MEMBER).and_then(|raw| raw.to().ok());
+    let mut security: ToolSecurity = declared.unwrap_or_else(|| ToolSecurity::new(RiskLevel::Safe));
+    security.risk_level = tool.risk;
+    security.permissions_required = tool.permissions.to_vec();
+    security
 }

@@ -1,3 +1,5 @@
+//! The callers of tools, as sessions without clashes.
+
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
@@ -8,38 +10,42 @@ use parking_lot::Mutex;
 
 use crate::session::{SessionKey, ToolSessions};
 
-/// Gives each session a name that no other one has had, and forgets those that are over.
+/// Gives each session a name that no other one has had, and forgets sessions that are over.
 ///
-/// Sessions are told apart by where they lie in memory. A weak pointer is kept to each, so that nothing else can come to
-/// lie there before the session's tools are forgotten. Where each request describes its session, the next session of the
-/// same description goes on with the tools of one that is over.
+/// Sessions are told apart by their address in memory. A weak pointer to each is kept, so that no other session can get
+/// the address before the tools of the first are forgotten. Where each request describes its session, the next session
+/// of the same description goes on with the tools of one that is over.
 #[derive(Debug, Default)]
 pub(super) struct Callers(Mutex<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
     sessions: HashMap<usize, Caller, RandomState>,
-    /// How many sessions had a name.
+    /// The count of sessions that had a name.
     named: u64,
-    /// With so many sessions it is time to look for those that are over.
+    /// The number of sessions at which to look for those that are over.
     look_at: usize,
 }
 
 #[derive(Debug)]
 struct Caller {
     session: Weak<Session>,
-    /// How it describes itself, if it does so with each request.
+    /// The description of the caller, if each request carries one.
     description: Option<Description>,
     name: Arc<str>,
     agents: Vec<Option<AgentId>>,
 }
 
+const LOOK_AT: usize = 64;
+
+/// The number that no session has.
+const NO_CONNECTION: &str = "0";
+
 impl Callers {
-    /// Whose tools a request is about: its connection's, and there its agent's.
+    /// Returns the key of the tools that a request is about: its connection, and the agent on it.
     ///
-    /// Where each request stands for itself there is no connection to tell agents by, so an agent that is known has the
-    /// same tools wherever it comes from. Of those that are not known, the ones that describe themselves in the same words
-    /// are one.
+    /// Where each request stands for itself there is no connection, so that a known agent has the same tools wherever
+    /// it comes from. Unknown agents that describe themselves in the same words count as one.
     pub(super) fn key(&self, context: &Context, sessions: &ToolSessions) -> SessionKey {
         let agent = context.principal.as_ref().map(|principal| AgentId::new(&*principal.access_id()));
         match &context.session {
@@ -80,8 +86,8 @@ impl Callers {
 }
 
 impl Known {
-    /// Takes the caller that described itself like this one, if nobody does any more. A server that is asked by several
-    /// callers by turns reads each description again and again.
+    /// Takes over a caller of the same description that is gone. A server that several callers ask by turns reads each
+    /// description again and again.
     fn described_like(&mut self, session: &Session) -> Option<Caller> {
         let description = description(session)?;
         let same = |caller: &Caller| {
@@ -102,9 +108,11 @@ impl Known {
     }
 }
 
+const MOST_AGENTS: usize = 64;
+
 impl Caller {
     fn has(&mut self, agent: Option<&AgentId>) {
-        // Those beyond are forgotten as idle ones are.
+        // Agents beyond the limit are forgotten as idle ones are.
         let is_new = !self.agents.iter().any(|known| known.as_ref() == agent);
         if is_new && self.agents.len() < MOST_AGENTS {
             self.agents.push(agent.cloned());
@@ -118,8 +126,3 @@ fn description(session: &Session) -> Option<Description> {
     let is_stateless = session.revision.is_stateless();
     is_stateless.then(|| (session.revision, session.peer.clone(), session.capabilities.to_raw()))
 }
-
-/// No session has this number.
-const NO_CONNECTION: &str = "0";
-const LOOK_AT: usize = 64;
-const MOST_AGENTS: usize = 64;

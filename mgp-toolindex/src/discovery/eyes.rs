@@ -1,3 +1,5 @@
+//! The tools that each caller may see.
+
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -10,27 +12,26 @@ use parking_lot::Mutex;
 use crate::session::SessionKey;
 use crate::{Sight, Snapshot, Tool};
 
-/// What a caller may know of, and what it may do.
+/// The access policy of a gateway, as discovery needs it.
 ///
-/// A gateway asks its access policy here. Access is decided again when a tool is called: this only decides what is
-/// found and listed.
+/// Access is decided again when a tool is called: this trait only decides which tools are found and listed.
 pub trait Eyes: Send + Sync + 'static {
-    /// Whether the caller may know of the tool. It is asked for each tool in turn, and the answers are kept until the
-    /// tool or the [`revision`](Self::revision) changes.
+    /// Returns whether the caller may know of the tool. The gate asks for each tool in turn, and keeps the answers
+    /// until the tool or the [`revision`](Self::revision) changes.
     fn sees(&self, context: &Context, tool: &Tool) -> bool;
 
-    /// A number that changes whenever answers of [`sees`](Self::sees) may.
+    /// Returns a number that changes whenever answers of [`sees`](Self::sees) may.
     fn revision(&self) -> u64 {
         0
     }
 
-    /// What would have to be granted before the caller could call the tool; empty if nothing is missing.
+    /// Returns the permissions that the caller lacks for calling the tool; empty if none is missing.
     fn missing_permissions(&self, _context: &Context, _tool: &Tool) -> Vec<Permission> {
         Vec::new()
     }
 }
 
-/// What callers see, found out once for each state of things.
+/// The tools that callers see, computed once for each state of the index and the policy.
 pub(super) struct Sights {
     eyes: Option<Arc<dyn Eyes>>,
     known: Mutex<AllKnown>,
@@ -39,7 +40,7 @@ pub(super) struct Sights {
 #[derive(Default)]
 struct AllKnown {
     sights: HashMap<SessionKey, Known, RandomState>,
-    /// Counts what is asked, to tell what was long ago.
+    /// The count of look-ups, to find the entries that were not used for long.
     clock: u64,
 }
 
@@ -55,10 +56,10 @@ impl Sights {
         Self { eyes, known: Mutex::default() }
     }
 
-    /// What the caller sees of a snapshot; `None` if everybody sees everything.
+    /// Returns the tools of a snapshot that the caller sees; `None` if all callers see all tools.
     pub(super) fn of(&self, key: &SessionKey, context: &Context, snapshot: &Snapshot) -> Option<Arc<Sight>> {
         let eyes = self.eyes.as_ref()?;
-        // Asked for before the tools are looked at: what changes in between is looked at again the next time.
+        // The revision is read before the tools are looked at: a change in between leads to another look the next time.
         let revision = eyes.revision();
         let known = self.known.lock().get(key).filter(|known| known.revision == revision);
         let sees = |tool: &Tool| eyes.sees(context, tool);
@@ -79,6 +80,10 @@ impl Sights {
         self.eyes.as_ref().is_none_or(|eyes| eyes.sees(context, tool))
     }
 }
+
+/// The number of callers that are remembered. Each takes a bit for each tool, and is computed anew with a question for
+/// each tool.
+const MOST_KNOWN: usize = 1024;
 
 impl AllKnown {
     fn get(&mut self, key: &SessionKey) -> Option<Known> {
@@ -103,6 +108,3 @@ impl fmt::Debug for Sights {
         f.debug_struct("Sights").field("restricted", &self.eyes.is_some()).finish_non_exhaustive()
     }
 }
-
-/// One takes a bit for each tool, and is found out again at a question for each.
-const MOST_KNOWN: usize = 1024;

@@ -1,37 +1,38 @@
+//! The gate of tool discovery.
+
+use std::fmt;
 use std::sync::Arc;
 
-use mgp_types::{Error, Flow, Gate, Kind, Method, Request, Response};
+use mgp_types::{CallEnding, Context, Error, Flow, Gate, Kind, Method, RawJson, Request, Response};
 
-use super::ToolDiscoverySettings;
-use super::answer::answer;
-use super::asked::Asked;
-use super::call::ToolUse;
-use super::list;
+use super::answer::{Asked, answer};
 use super::listen::Listening;
 use super::shared::Shared;
-use crate::Index;
+use super::{ToolDiscoverySettings, list};
 use crate::session::ToolSessions;
+use crate::{Index, Tool};
 
-/// Has tools searched instead of listed (§16). Clones share what they know of sessions.
+/// Offers a search for tools in place of the full list (§16). Clones share their knowledge of sessions.
 ///
-/// Sits behind whatever authenticates and records, and around what resolves tools and holds calls to the access policy: what
-/// it finds for a caller is decided by [`Eyes`](super::Eyes), what a caller may call is decided further in.
+/// The gate sits inside of the layers that authenticate and record, and around the layers that resolve tools and apply
+/// the access policy: [`Eyes`](super::Eyes) decides which tools a caller finds, inner layers decide which tools it may
+/// call.
 ///
 /// * `mgp/tools/discover`, `mgp/tools/request`, `mgp/tools/session` and `mgp/tools/session/evict` are answered where
 ///   `tool_discovery` was negotiated, and unknown methods (-32601) elsewhere. As tools, by three spellings of their
-///   names, they are answered for everybody; no server's tool is ever called by those names.
-/// * `tools/list` is answered with what belongs into the model's context at the gate's [`Level`](crate::level::Level), on one page; at
-///   L0 it passes. Whoever asked is told when the list becomes another one, if it is in a session; who
-///   describes itself with each request is told where it listens; of tools that it merely used only if
-///   [`tell_uses`](ToolDiscoverySettings::tell_uses) says so. The server has to declare `tools.listChanged`.
-/// * A call of a tool that the index knows goes on under the name that its server gave it, with the [`Tool`](crate::Tool)
-///   among its extensions, so that a catalog behind the gate need not guess whose it is. When it succeeds, the tool is in
-///   the list of the session. Where `context.tool` is filled already, nothing is changed.
-/// * Everything else passes untouched.
+///   names, they are answered for all clients; no server's tool is ever called by those names.
+/// * `tools/list` is answered with the tools for the model's context at the gate's [`Level`](crate::level::Level), on
+///   one page; at L0 it passes. A client in a session is told when its list changes; a client that describes itself
+///   with each request is told where it listens. Tools that were merely used are told only if
+///   [`tell_uses`](ToolDiscoverySettings::tell_uses) is set. The server has to declare `tools.listChanged`.
+/// * A call of an indexed tool goes on under the name that its server gave it, with the [`Tool`](crate::Tool) among its
+///   extensions, so that a catalog behind the gate need not look it up. After a successful call, the tool is in the
+///   list of the session. Where `context.tool` is filled already, nothing is changed.
+/// * All other requests pass untouched.
 ///
-/// Reads `context.session`, `context.principal` and `context.tool`; hands `context` to the hooks of the settings, with the
-/// task of a request for tools as `context.trace` if there was none. Calls of tools cost a few allocations, what passes
-/// none. Dropping the future of a call leaves the session as it was.
+/// The gate reads `context.session`, `context.principal` and `context.tool`; it hands `context` to the hooks of the
+/// settings, with the task of a request for tools as `context.trace` if there was none. Calls of tools cost a few
+/// allocations, other requests none. Dropping the future of a call leaves the session as it was.
 #[derive(Debug, Clone)]
 pub struct ToolDiscoveryGate(Arc<Shared>);
 
@@ -41,10 +42,11 @@ impl ToolDiscoveryGate {
         Self(Arc::new(Shared::new(index, sessions, settings)))
     }
 
-    /// The tools, or who may see them, changed: peers whose list is another one now are told, within moments.
+    /// Notes that the tools, or the callers who may see them, changed: peers whose list is another one now are told,
+    /// within moments.
     ///
-    /// What sessions do themselves is noticed without this. It tells nobody outside of a Tokio runtime, and nobody of
-    /// changed categories at [`Level::L1`](crate::level::Level::L1).
+    /// Changes that sessions make themselves are noticed without this. Outside of a Tokio runtime no peer is told, and
+    /// no peer is told of changed categories at [`Level::L1`](crate::level::Level::L1).
     pub fn tools_changed(&self) {
         self.0.tellings.all_changed(&self.0);
     }
@@ -81,7 +83,7 @@ impl Gate for ToolDiscoveryGate {
     }
 }
 
-/// A request that tool discovery let pass, with what is done when it is answered.
+/// A request that tool discovery let pass, with the work that is left when it is answered.
 #[derive(Debug)]
 pub struct DiscoveredCall(Passed);
 
@@ -90,6 +92,60 @@ enum Passed {
     Untouched,
     /// The call of a tool, which counts as a use once it succeeds.
     Call(Option<ToolUse>),
-    /// A request that listens for changes, for as long as this is there.
+    /// A request that listens for changes, for as long as this value lives.
     Listening(#[expect(dead_code, reason = "it is held, and not read")] Listening),
+}
+
+/// The call of a tool, which counts as a use once it succeeds.
+pub(super) struct ToolUse {
+    caller: Context,
+    tool: Arc<Tool>,
+}
+
+impl ToolUse {
+    /// Returns the tool that a call is for; `None` if the index does not know it.
+    ///
+    /// Where no layer resolved the call yet, the tool is attached to the request, and the name becomes that by which
+    /// its server knows the tool.
+    pub(super) fn of(shared: &Arc<Shared>, request: &mut Request) -> Option<Self> {
+        if request.kind == Kind::Notify {
+            return None;
+        }
+        let snapshot = shared.index.snapshot();
+        let tool = if let Some(resolved) = &request.context.tool {
+            Arc::clone(snapshot.tool(resolved.server.as_str(), resolved.name.as_str())?)
+        } else {
+            let name = request.params.text("name")?;
+            let tool = Arc::clone(snapshot.called(&name)?);
+            let is_own = tool.name.as_str() == name;
+            if !is_own {
+                request.params.set("name", RawJson::from_text(tool.name.as_str()));
+            }
+            request.extensions.insert_shared(Arc::clone(&tool));
+            tool
+        };
+        Some(Self { caller: caller(&request.context), tool })
+    }
+
+    pub(super) fn answered(self, shared: &Arc<Shared>, response: &Response) {
+        // A tool that failed, or that asks for input first, has not been used yet.
+        if CallEnding::of(&response.result) == CallEnding::Done {
+            shared.used(&self.caller, &self.tool);
+        }
+    }
+}
+
+impl fmt::Debug for ToolUse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolUse").field("tool", &self.tool.name).finish_non_exhaustive()
+    }
+}
+
+/// Returns the part of the context that is needed when the call is over.
+fn caller(context: &Context) -> Context {
+    let mut caller = Context::default();
+    caller.session.clone_from(&context.session);
+    caller.principal.clone_from(&context.principal);
+    caller.grants.clone_from(&context.grants);
+    caller
 }

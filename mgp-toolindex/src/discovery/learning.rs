@@ -1,4 +1,4 @@
-//! What was found and then called brings the two together.
+//! Learning from calls that follow a search.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use crate::learn::{Confirmed, Learned, TenantShift};
 use crate::session::SessionKey;
 use crate::{Found, Snapshot, Tool};
 
-/// Remembers what sessions searched lately, and learns from what they call then.
+/// The recent searches of sessions, and learning from the calls that follow them.
 #[derive(Debug)]
 pub(super) struct Learning {
     learned: Arc<Learned>,
-    /// For whom it is learned, instead of for each agent.
+    /// The tenant for whom searches learn, in place of each agent.
     tenant: Option<Arc<str>>,
     sessions: Mutex<Sessions>,
     definitions: Mutex<Definitions>,
@@ -30,7 +30,7 @@ struct Sessions {
 
 #[derive(Debug, Default)]
 struct Recent {
-    /// The latest in front.
+    /// The answers, the latest first.
     answers: VecDeque<Answer>,
     at: u64,
 }
@@ -42,20 +42,22 @@ struct Answer {
     tools: Vec<(Arc<Tool>, f32)>,
 }
 
-/// The tools as they were when it was learned of them. One that is defined otherwise now may be another one.
+/// The tools as they were when searches learned from them. A tool with another definition may be another tool.
 #[derive(Debug, Default)]
 struct Definitions {
     tools: HashMap<(ServerId, ToolName), Arc<Tool>, RandomState>,
-    /// The snapshots that what was learned for each tenant was held against.
+    /// The generation of the snapshot against which each tenant's learned tools were last checked.
     checked: HashMap<Arc<str>, u64, RandomState>,
 }
+
+const MOST_TOOLS: usize = 16 * 1024;
 
 impl Learning {
     pub(super) fn new(learned: Arc<Learned>, tenant: Option<Arc<str>>) -> Self {
         Self { learned, tenant, sessions: Mutex::default(), definitions: Mutex::default() }
     }
 
-    /// What was learned for the caller, if it is of use with the vectors of this snapshot.
+    /// Returns the learned shifts for the caller, if they fit the vectors of this snapshot.
     pub(super) fn shift(&self, context: &Context, snapshot: &Snapshot) -> Option<Arc<TenantShift>> {
         if !self.is_of(snapshot) {
             return None;
@@ -72,7 +74,7 @@ impl Learning {
         self.learned.shift(&tenant)
     }
 
-    /// A session got an answer.
+    /// Notes the answer that a session got.
     pub(super) fn found(
         &self,
         key: &SessionKey,
@@ -90,7 +92,7 @@ impl Learning {
         self.sessions.lock().put(key, Answer { meaning: meaning.into(), tools });
     }
 
-    /// A session called a tool, with success.
+    /// Learns from a tool that a session called with success.
     pub(super) fn used(&self, key: &SessionKey, context: &Context, snapshot: &Snapshot, tool: &Tool) {
         let Some(tenant) = self.tenant(context).filter(|_| self.is_of(snapshot)) else { return };
         let Some((query, found, score)) = self.sessions.lock().answer_with(key, tool) else { return };
@@ -99,7 +101,7 @@ impl Learning {
         }
         let mut definitions = self.definitions.lock();
         match definitions.tools.get(&(found.server.clone(), found.name.clone())) {
-            // What was learned of the other definition is forgotten with the next search.
+            // The shifts learned from the other definition are forgotten with the next search.
             Some(then) if !is_defined_alike(then, &found) => return,
             None if definitions.tools.len() >= MOST_TOOLS => {
                 if let Some((server, name)) = definitions.drop_any() {
@@ -123,7 +125,7 @@ impl Learning {
         }
     }
 
-    /// Callers that nobody knows teach nothing: they would teach all others like them.
+    /// Returns the tenant of the caller. Unknown callers teach nothing: they would teach for all others like them.
     fn tenant(&self, context: &Context) -> Option<Arc<str>> {
         self.tenant.clone().or_else(|| Some(context.principal.as_ref()?.access_id().into()))
     }
@@ -132,6 +134,11 @@ impl Learning {
         self.learned.embedder() == snapshot.embedder.id()
     }
 }
+
+/// The number of searches after which a call counts as following.
+const MOST_ANSWERS: usize = 4;
+
+const MOST_SESSIONS: usize = 1024;
 
 impl Sessions {
     fn put(&mut self, key: &SessionKey, answer: Answer) {
@@ -146,7 +153,7 @@ impl Sessions {
         recent.answers.push_front(answer);
     }
 
-    /// The latest question whose answer had the tool, the tool as it was then, and how like the two were.
+    /// Returns the latest query whose answer had the tool, the tool as it was then, and their likeness.
     fn answer_with(&self, key: &SessionKey, tool: &Tool) -> Option<(Arc<[f32]>, Arc<Tool>, f32)> {
         self.known.get(key)?.answers.iter().find_map(|answer| {
             let is_same = |found: &Tool| found.server == tool.server && found.name == tool.name;
@@ -156,8 +163,10 @@ impl Sessions {
     }
 }
 
+const MOST_TENANTS: usize = 1024;
+
 impl Definitions {
-    /// Of the tools that something was learned of, those that are defined otherwise now, or of which nobody could tell.
+    /// Returns the learned tools that have another definition now, or whose definition is not known any more.
     fn changed(
         &mut self,
         tenant: &Arc<str>,
@@ -176,7 +185,7 @@ impl Definitions {
             let Some(now) = snapshot.tool(tool.0.as_str(), tool.1.as_str()) else { continue };
             match self.tools.get(tool) {
                 Some(then) if is_defined_alike(then, now) => {}
-                // What was learned before the program started: nobody knows how the tool was defined then.
+                // The tool was learned before the program started, so that its definition then is not known.
                 None if self.tools.len() < MOST_TOOLS => {
                     self.tools.insert(tool.clone(), Arc::clone(now));
                 }
@@ -189,7 +198,7 @@ impl Definitions {
         changed
     }
 
-    /// Makes room for another tool. Of the one that went nothing may be known any more.
+    /// Makes room for another tool. The shifts of the tool that is dropped have to be forgotten.
     fn drop_any(&mut self) -> Option<(ServerId, ToolName)> {
         let any = self.tools.keys().next()?.clone();
         self.tools.remove(&any);
@@ -200,9 +209,3 @@ impl Definitions {
 fn is_defined_alike(one: &Arc<Tool>, other: &Arc<Tool>) -> bool {
     Arc::ptr_eq(one, other) || one.definition == other.definition
 }
-
-const MOST_SESSIONS: usize = 1024;
-/// A call follows one of the last few searches.
-const MOST_ANSWERS: usize = 4;
-const MOST_TENANTS: usize = 1024;
-const MOST_TOOLS: usize = 16 * 1024;

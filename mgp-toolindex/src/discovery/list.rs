@@ -1,4 +1,4 @@
-//! What is listed without a search.
+//! The answer to `tools/list` at each level.
 
 use mgp_types::mcp::ForRevision;
 use mgp_types::{CacheHint, CacheScope, Context, Error, RawJson, Request, Response, Revision};
@@ -9,14 +9,14 @@ use crate::category::uppermost;
 use crate::level::Level;
 use crate::session::SessionKey;
 
-/// The answer to `tools/list`; `None` if all tools are listed, by whoever has them.
+/// Answers `tools/list`; `None` if all tools are listed, by an inner service.
 ///
-/// The meta-tools stand in front, then the pinned tools, then those that were used in the order of their first use: what a
-/// model has read once stays as it is for as long as possible, and its prompt cache with it.
+/// The meta-tools stand in front, then the pinned tools, then the used ones in the order of their first use:
+/// definitions that a model has read stay as they are for as long as possible, and its prompt cache with them.
 pub(super) fn answer(shared: &Shared, request: &Request) -> Option<Result<Response, Error>> {
     let key = shared.key(&request.context);
     if shared.awaits_tools(&request.context) {
-        // An empty list is what many hosts ask for only once, and a search finds what has come since.
+        // Many hosts ask for the list only once, and an empty one would hide tools that a search finds later.
         let list = of_level(Level::L3, shared, &key, request);
         shared.tellings.listed_too_early(&key, &request.context);
         return Some(list);
@@ -31,7 +31,7 @@ pub(super) fn answer(shared: &Shared, request: &Request) -> Option<Result<Respon
 
 fn of_level(level: Level, shared: &Shared, key: &SessionKey, request: &Request) -> Result<Response, Error> {
     if request.params.get("cursor").is_some_and(|cursor| !cursor.is_null()) {
-        return Err(Error::invalid_params("`cursor` is none of ours: all tools are on the first page"));
+        return Err(Error::invalid_params("`cursor` is unknown: all tools are on the first page"));
     }
     let context = &request.context;
     let mut tools = meta_tools(level, shared, key, context);
@@ -41,7 +41,7 @@ fn of_level(level: Level, shared: &Shared, key: &SessionKey, request: &Request) 
         shared.tellings.listed(key, context);
     }
     let mut response = Response::plain(written(&tools));
-    // It is a session's own, and may be another one after the next call.
+    // The list is a session's own, and may be another one after the next call.
     response.context.cache = Some(CacheHint { ttl_ms: 0, scope: CacheScope::Private });
     Ok(response)
 }
@@ -58,7 +58,7 @@ fn meta_tools(level: Level, shared: &Shared, key: &SessionKey, context: &Context
     tools.filter_map(|tool| RawJson::from_value(&tool.for_revision(revision)).ok()).collect()
 }
 
-/// The categories that the caller sees a tool of.
+/// Returns the categories in which the caller sees a tool.
 fn categories(shared: &Shared, key: &SessionKey, context: &Context) -> Vec<String> {
     let snapshot = shared.index.snapshot();
     let sight = shared.sights.of(key, context, &snapshot);

@@ -1,3 +1,5 @@
+//! Requests that listen for changes of the tools.
+
 use std::sync::{Arc, Weak};
 
 use mgp_types::mcp::{SubscriptionsAcknowledgedParams, SubscriptionsListenParams};
@@ -9,8 +11,8 @@ use super::shared::Shared;
 use super::tell::Listener;
 use crate::session::SessionKey;
 
-/// A request that listens for changes of the tools. It is told of none before it was told that it would be, for that has
-/// to be the first message on its stream.
+/// A request that listens for changes of the tools. Its acknowledgement has to be the first message on its stream, so
+/// that changes are told only after it.
 #[derive(Debug)]
 pub(super) struct Listening {
     shared: Arc<Shared>,
@@ -19,7 +21,7 @@ pub(super) struct Listening {
 }
 
 impl Listening {
-    /// Puts itself between a request that wants to know of changes and its peer; `None` if the request does not.
+    /// Puts itself between a request that listens for changes and its peer; `None` for other requests.
     pub(super) fn of(shared: &Arc<Shared>, request: &mut Request) -> Option<Self> {
         let wanted: SubscriptionsListenParams = request.body().ok()?;
         let session = request.context.session.clone()?;

@@ -1,4 +1,4 @@
-//! The tools that stand for all others.
+//! The meta-tools, which stand for all other tools.
 
 use mgp_types::RawJson;
 use mgp_types::mcp::{Tool, ToolAnnotations};
@@ -6,20 +6,27 @@ use mgp_types::mgp::method;
 
 use crate::budget::{CountTokens, Definition};
 
-/// Which meta-tools are listed; all can be called.
+/// The meta-tools that are listed; all can be called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum MetaTools {
-    /// `discover`.
+    /// The tool `discover`.
     Discover,
-    /// `discover` and `request`.
+    /// The tools `discover` and `request`.
     #[default]
     DiscoverAndRequest,
-    /// Those, `session` and `session/evict`.
+    /// The tools `discover`, `request`, `session` and `session/evict`.
     All,
 }
 
-/// The meta-tools under the names of their methods, with the names of categories to browse, if there are any.
+const EVICT_SCHEMA: &str = r#"{"type":"object","properties":{"tools":{"type":"array","items":{"type":"string"}}},"required":["tools"]}"#;
+const EVICT: &str = "Unloads tools that are no longer needed.";
+const SESSION_SCHEMA: &str = r#"{"type":"object"}"#;
+const SESSION: &str = "Tells which tools are loaded, and their tokens.";
+const REQUEST_SCHEMA: &str = r#"{"type":"object","properties":{"context":{"type":"string","description":"The step at hand"},"requirements":{"type":"object","properties":{"capabilities":{"type":"array","items":{"type":"string"}}}}}}"#;
+const REQUEST: &str = "Loads tools for capabilities that a task turns out to need; says which it lacks.";
+
+/// Returns the meta-tools under the names of their methods, with the names of categories to browse, if there are any.
 pub(super) fn tools(listed: MetaTools, categories: &[String]) -> Vec<Tool> {
     let mut tools = vec![discover(categories)];
     if listed != MetaTools::Discover {
@@ -32,17 +39,23 @@ pub(super) fn tools(listed: MetaTools, categories: &[String]) -> Vec<Tool> {
     tools
 }
 
-/// How many tokens more the meta-tools take with the names of these categories.
+/// Returns the tokens that the names of these categories add to the meta-tools.
 pub(crate) fn category_tokens(categories: &[String], counter: &dyn CountTokens) -> u32 {
     let tokens = |categories| definition(&discover(categories), counter).tokens();
     tokens(categories).saturating_sub(tokens(&[]))
 }
 
-/// What a model sees of a meta-tool.
+/// Returns the definition of a meta-tool for a model.
 pub(super) fn definition(tool: &Tool, counter: &dyn CountTokens) -> Definition {
     let description = tool.description.as_deref().unwrap_or_default();
     Definition::new(&tool.name, description, &tool.input_schema, counter)
 }
+
+const BROWSE_SCHEMA: &str = r#"{"type":"object","properties":{"query":{"type":"string","description":"What the tool must do"},"max_results":{"type":"integer"},"filter":{"type":"object","properties":{"categories":{"type":"array","items":{"type":"string"}}}}},"required":["query"]}"#;
+
+const DISCOVER: &str = "Finds tools that are not listed here. Search when no listed tool can do it; \
+    call what it finds by name, at once.";
+const DISCOVER_SCHEMA: &str = r#"{"type":"object","properties":{"query":{"type":"string","description":"What the tool must do"},"max_results":{"type":"integer"}},"required":["query"]}"#;
 
 fn discover(categories: &[String]) -> Tool {
     if categories.is_empty() {
@@ -58,20 +71,6 @@ fn tool(name: &str, description: String, schema: &'static str) -> Tool {
         .with_description(description)
         .with_annotations(Box::new(ToolAnnotations::new().with_read_only_hint(true)))
 }
-
-const DISCOVER: &str = "Finds tools that are not listed here. Search when no listed tool can do it; \
-    call what it finds by name, at once.";
-const DISCOVER_SCHEMA: &str = r#"{"type":"object","properties":{"query":{"type":"string","description":"What the tool must do"},"max_results":{"type":"integer"}},"required":["query"]}"#;
-const BROWSE_SCHEMA: &str = r#"{"type":"object","properties":{"query":{"type":"string","description":"What the tool must do"},"max_results":{"type":"integer"},"filter":{"type":"object","properties":{"categories":{"type":"array","items":{"type":"string"}}}}},"required":["query"]}"#;
-
-const REQUEST: &str = "Loads tools for capabilities that a task turns out to need; says which it lacks.";
-const REQUEST_SCHEMA: &str = r#"{"type":"object","properties":{"context":{"type":"string","description":"The step at hand"},"requirements":{"type":"object","properties":{"capabilities":{"type":"array","items":{"type":"string"}}}}}}"#;
-
-const SESSION: &str = "Tells which tools are loaded, and their tokens.";
-const SESSION_SCHEMA: &str = r#"{"type":"object"}"#;
-
-const EVICT: &str = "Unloads tools that are no longer needed.";
-const EVICT_SCHEMA: &str = r#"{"type":"object","properties":{"tools":{"type":"array","items":{"type":"string"}}},"required":["tools"]}"#;
 
 #[cfg(test)]
 mod tests {

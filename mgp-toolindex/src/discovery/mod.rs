@@ -1,7 +1,7 @@
-//! Searches and requests for tools, as methods and as tools (§16.5, §16.6).
+//! Discovery of tools and requests for tools, as methods and as tools (§16.5, §16.6).
 //!
-//! [`ToolDiscoveryGate`] stands in front of a server with many tools, or of a gateway's way to many servers. A model then
-//! gets two tools instead of all of them, and finds the others.
+//! [`ToolDiscoveryGate`] stands in front of a server with many tools, or of a gateway's way to many servers. A model
+//! then gets two tools instead of all of them, and finds the others.
 //!
 //! ```
 //! # use mgp_toolindex::embed::{EmbedError, Embedder, Purpose};
@@ -58,9 +58,9 @@
 //! # }
 //! ```
 //!
-//! A server made with `mgp_server_sdk` tells its own tools, and takes the gate as a layer. It has to offer the
-//! extension, so that clients that speak MGP may use the methods; `Server::handle` tells the tools that it has later on,
-//! which are for whoever adds them to put into the index.
+//! A server made with `mgp_server_sdk` lists its own tools, and takes the gate as a layer. The server has to offer the
+//! extension, so that clients that speak MGP may use the methods. `Server::handle` reports tools that are added later;
+//! the code that adds them puts them into the index.
 //!
 //! ```ignore
 //! let server = Server::new("many", "1.0.0").tool(first, run_first).tool(second, run_second);
@@ -73,18 +73,13 @@
 //! | | |
 //! |---|---|
 //! | [`ToolDiscoveryGate`], [`ToolDiscoverySettings`] | answers `mgp/tools/*` and `tools/list` |
-//! | [`Eyes`] | which tools a caller may know of, and what it has to be granted first |
-//! | [`CreateTools`] | makes a tool where there is none |
-//! | [`MetaTools`] | what is listed in place of all tools |
+//! | [`Eyes`] | the tools that a caller may know of, and the permissions it lacks |
+//! | [`CreateTools`] | makes tools on demand |
+//! | [`MetaTools`] | the tools that are listed in place of all others |
 
 mod answer;
-mod asked;
-mod call;
 mod callers;
-mod creation;
-mod discover;
 mod eyes;
-mod found;
 mod gate;
 mod learning;
 mod list;
@@ -96,12 +91,11 @@ mod settings;
 mod shared;
 mod tell;
 
-pub use self::creation::CreateTools;
 pub use self::eyes::Eyes;
 pub use self::gate::{DiscoveredCall, ToolDiscoveryGate};
 pub use self::meta_tool::MetaTools;
 pub(crate) use self::meta_tool::category_tokens;
-pub use self::settings::ToolDiscoverySettings;
+pub use self::settings::{CreateTools, ToolDiscoverySettings};
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! The parameters of the methods, member by member: whoever sent a wrong one is told which it was.
+//! The parameters of the methods, read member by member, so that an error names the wrong one.
 
 use mgp_types::mgp::{
     DiscoverTools, EvictTools, RequestTools, RiskLevel, SearchStrategy, ServerState, ToolFilter,
@@ -7,7 +7,10 @@ use mgp_types::mgp::{
 use mgp_types::{Error, Object};
 use serde::de::DeserializeOwned;
 
-/// Those of `mgp/tools/discover`.
+const LONGEST_QUERY: usize = 4096;
+const A_COUNT: &str = "a number of at least 1";
+
+/// Reads the parameters of `mgp/tools/discover`.
 pub(super) fn discover(params: &Object) -> Result<DiscoverTools, Error> {
     let mut wanted = DiscoverTools::new(text(params, "query", LONGEST_QUERY)?.unwrap_or_default());
     wanted.strategy =
@@ -20,13 +23,15 @@ pub(super) fn discover(params: &Object) -> Result<DiscoverTools, Error> {
         wanted.filter = tool_filter(&filter)?;
     }
     if wanted.query.trim().is_empty() && wanted.strategy != Some(SearchStrategy::Category) {
-        let hint = "`query` is empty: say what is needed, or browse with the strategy `category`";
+        let hint = "`query` is empty: describe the need, or browse with the strategy `category`";
         return Err(Error::invalid_params(hint));
     }
     Ok(wanted)
 }
 
-/// Those of `mgp/tools/request`.
+const LONGEST_WORD: usize = 256;
+
+/// Reads the parameters of `mgp/tools/request`.
 pub(super) fn request(params: &Object) -> Result<RequestTools, Error> {
     let mut wanted = RequestTools::default();
     if let Some(reason) = text(params, "reason", LONGEST_WORD)? {
@@ -39,19 +44,23 @@ pub(super) fn request(params: &Object) -> Result<RequestTools, Error> {
     wanted.task_trace_id = word(params, "task_trace_id", |id| id.parse::<TraceId>().ok(), "a UUID")?;
     if wanted.requirements.capabilities.is_empty() && wanted.context.trim().is_empty() {
         let hint =
-            "nothing is asked for: name `requirements.capabilities`, or say in `context` what is to be done";
+            "the request is empty: name `requirements.capabilities`, or describe the task in `context`";
         return Err(Error::invalid_params(hint));
     }
     Ok(wanted)
 }
 
-/// Those of `mgp/tools/session/evict`.
+const MOST_EVICTED: usize = 1024;
+
+/// Reads the parameters of `mgp/tools/session/evict`.
 pub(super) fn evict(params: &Object) -> Result<EvictTools, Error> {
     let tools = texts(params, "tools", MOST_EVICTED)?;
     let mut evict = EvictTools::new(tools.ok_or_else(|| wrong("tools", "a list of names"))?);
     evict.reason = text(params, "reason", LONGEST_WORD)?;
     Ok(evict)
 }
+
+const MOST_WORDS: usize = 32;
 
 fn tool_filter(members: &Object) -> Result<ToolFilter, Error> {
     let mut filter = ToolFilter::default();
@@ -71,7 +80,7 @@ fn tool_requirements(members: &Object) -> Result<ToolRequirements, Error> {
     Ok(requirements)
 }
 
-/// A level that is not known must not become the highest one.
+/// Reads a risk level. An unknown level is an error: it must not become the highest one.
 fn risk(members: &Object, name: &str) -> Result<Option<RiskLevel>, Error> {
     let known = |word: &str| Some(RiskLevel::read(word)).filter(|level| level.as_str() == word);
     word(members, name, known, "safe, moderate or dangerous")
@@ -99,7 +108,7 @@ fn text(members: &Object, name: &str, longest: usize) -> Result<Option<String>, 
 fn texts(members: &Object, name: &str, most: usize) -> Result<Option<Vec<String>>, Error> {
     let Some(texts) = member::<Vec<String>>(members, name, "a list of strings")? else { return Ok(None) };
     if texts.len() > most {
-        return Err(Error::invalid_params(format!("`{name}` may have {most} entries at the most")));
+        return Err(Error::invalid_params(format!("`{name}` may have at most {most} entries")));
     }
     Ok(Some(texts.into_iter().map(|text| shortened(text, LONGEST_WORD)).collect()))
 }
@@ -110,10 +119,10 @@ fn member<T: DeserializeOwned>(members: &Object, name: &str, expected: &str) -> 
 }
 
 fn wrong(name: &str, expected: &str) -> Error {
-    Error::invalid_params(format!("`{name}` has to be {expected}"))
+    Error::invalid_params(format!("`{name}` must be {expected}"))
 }
 
-/// Cuts between characters. What is cut off is more than a search can make use of.
+/// Cuts a text between characters. A search makes no use of the rest.
 fn shortened(mut text: String, longest: usize) -> String {
     text.truncate(text.floor_char_boundary(longest));
     text
@@ -127,12 +136,6 @@ fn shortened(mut text: String, longest: usize) -> String {
 const fn count(most: f64) -> u32 {
     most as u32
 }
-
-const A_COUNT: &str = "a number of at least 1";
-const LONGEST_QUERY: usize = 4096;
-const LONGEST_WORD: usize = 256;
-const MOST_WORDS: usize = 32;
-const MOST_EVICTED: usize = 1024;
 
 #[cfg(test)]
 mod tests {

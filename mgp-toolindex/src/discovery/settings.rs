@@ -1,16 +1,17 @@
+//! The settings of tool discovery.
+
 use std::fmt;
 use std::sync::Arc;
 
-use mgp_types::Context;
-use mgp_types::mgp::{NameStyle, SearchStrategy};
+use mgp_types::mgp::{NameStyle, RequestTools, SearchStrategy};
+use mgp_types::{BoxFuture, Context};
 
-use super::meta_tool;
-use super::{CreateTools, Eyes, MetaTools};
+use super::{Eyes, MetaTools, meta_tool};
 use crate::budget::{CountTokens, Definition};
 use crate::learn::Learned;
 use crate::level::{HostProfile, Level};
 
-/// How tools are searched, and what is listed without a search.
+/// The settings of searches, and of the list of tools.
 #[derive(Clone)]
 pub struct ToolDiscoverySettings {
     pub(super) level: LevelSetting,
@@ -25,21 +26,21 @@ pub struct ToolDiscoverySettings {
     pub(super) tell_uses: bool,
 }
 
-/// Says whether the caller of a request waits for its first tools.
+/// A function that returns whether the caller of a request waits for its first tools.
 type AwaitsTools = dyn Fn(&Context) -> bool + Send + Sync;
 
-/// What decides how much is listed.
+/// The rule that decides the level.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum LevelSetting {
     Fixed(Level),
     Automatic(HostProfile),
-    /// All tools below so many, those that were used from there on.
+    /// All tools are listed below this number, used tools from there on.
     ByNumber(usize),
 }
 
 impl ToolDiscoverySettings {
-    /// Lists pinned and used tools beside `discover` and `request`, searches by keyword where a search does not say
-    /// how, shows everybody everything, makes no tools and learns nothing.
+    /// Creates the default settings: pinned and used tools are listed beside `discover` and `request`, searches go by
+    /// keyword unless they name a strategy, all callers see all tools, no tools are made and nothing is learned.
     pub fn new() -> Self {
         Self {
             level: LevelSetting::Fixed(Level::L3),
@@ -55,42 +56,43 @@ impl ToolDiscoverySettings {
         }
     }
 
-    /// How much is listed.
+    /// Sets the level of the list.
     #[must_use]
     pub const fn level(mut self, level: Level) -> Self {
         self.level = LevelSetting::Fixed(level);
         self
     }
 
-    /// Lists what is cheapest for this host with the tools that a session sees when it first asks for its list: all of
-    /// them where searching would cost more than it saves. The session keeps to it, for a list that jumps costs more than
-    /// any level saves.
+    /// Lists the cheapest level for this host with the tools that a session sees when it first asks for its list: all
+    /// tools where searching would cost more than it saves. The session keeps to that level, because a list that
+    /// changes its level costs more than any level saves.
     #[must_use]
     pub const fn automatic_level(mut self, host: HostProfile) -> Self {
         self.level = LevelSetting::Automatic(host);
         self
     }
 
-    /// Lists all tools where a session sees fewer than so many when it first asks for its list, and else pinned and used
-    /// ones. The session keeps to it.
+    /// Lists all tools where a session sees fewer than `searched_from` when it first asks for its list, and pinned and
+    /// used tools otherwise. The session keeps to that.
     #[must_use]
     pub const fn level_by_number(mut self, searched_from: usize) -> Self {
         self.level = LevelSetting::ByNumber(searched_from);
         self
     }
 
-    /// Whether a peer is told that its list changed when it used a tool, or took one out. By default it is not: it can
-    /// call what it found without that, and a host that follows lists reads its whole prompt afresh after a change. It is
-    /// told in any case when it asked for tools, and when something of its list is gone or became something else.
+    /// Sets whether a peer is told that its list changed when it used a tool, or evicted one. By default it is not: the
+    /// peer can call found tools without that, and a host that follows lists reads its whole prompt afresh after a
+    /// change. A peer is told in any case when it asked for tools, and when a tool of its list is gone or has another
+    /// definition.
     #[must_use]
     pub const fn tell_uses(mut self, tell: bool) -> Self {
         self.tell_uses = tell;
         self
     }
 
-    /// Learns from calls that follow searches by meaning, for each agent on its own: what it found and called comes
-    /// nearer to what it asked for. For callers that are not known, nothing is learned. What was learned with another
-    /// embedder than that of the index is left alone.
+    /// Learns from calls that follow searches by meaning, for each agent separately: a tool that was found and called
+    /// comes nearer to its query. Unknown callers teach nothing. A state learned with another embedder than that of the
+    /// index is not used.
     #[must_use]
     pub fn learning(mut self, learned: Arc<Learned>) -> Self {
         self.learned = Some(learned);
@@ -104,29 +106,29 @@ impl ToolDiscoverySettings {
         self
     }
 
-    /// How to search where a search does not say it.
+    /// Sets the strategy of searches that do not name one.
     #[must_use]
     pub const fn strategy(mut self, strategy: SearchStrategy) -> Self {
         self.strategy = strategy;
         self
     }
 
-    /// Which meta-tools are listed.
+    /// Sets the meta-tools that are listed.
     #[must_use]
     pub const fn meta_tools(mut self, listed: MetaTools) -> Self {
         self.meta_tools = listed;
         self
     }
 
-    /// How names are written for a caller; by default for peers that speak MGP with dots, else with underscores. Calls may
-    /// use any style.
+    /// Sets the style of names for a caller; by default names have dots for peers that speak MGP, else underscores.
+    /// Calls may use any style.
     #[must_use]
     pub fn names(mut self, names: impl Fn(&Context) -> NameStyle + Send + Sync + 'static) -> Self {
         self.names = Arc::new(names);
         self
     }
 
-    /// What a model sees of the meta-tools that are listed, for
+    /// Returns the definitions of the listed meta-tools, for
     /// [`SessionSettings::meta_tools`](crate::session::SessionSettings::meta_tools): they take a part of the budget.
     pub fn definitions(&self, counter: &dyn CountTokens) -> Vec<Definition> {
         meta_tool::tools(self.meta_tools, &[])
@@ -135,22 +137,22 @@ impl ToolDiscoverySettings {
             .collect()
     }
 
-    /// What decides which tools a caller may know of.
+    /// Sets the policy of which tools a caller may know of.
     #[must_use]
     pub fn eyes(mut self, eyes: Arc<dyn Eyes>) -> Self {
         self.eyes = Some(eyes);
         self
     }
 
-    /// Says when a caller sees no tool only because servers are still starting. Such a caller is listed the meta-tools,
-    /// whatever its level is later, and is told when there are tools.
+    /// Sets a function that returns whether a caller sees no tool only because servers are still starting. Such a
+    /// caller is listed the meta-tools, whatever its level is later, and is told when there are tools.
     #[must_use]
     pub fn awaiting_tools(mut self, awaits: impl Fn(&Context) -> bool + Send + Sync + 'static) -> Self {
         self.awaits_tools = Some(Arc::new(awaits));
         self
     }
 
-    /// Has tools made for what no tool can do. Whoever does not ask for it gets none made.
+    /// Sets the maker of tools for capabilities that no tool has. Tools are made only for callers who ask for it.
     #[must_use]
     pub fn creation(mut self, creation: Arc<dyn CreateTools>) -> Self {
         self.creation = Some(creation);
@@ -178,4 +180,19 @@ impl fmt::Debug for ToolDiscoverySettings {
             .field("tell_uses", &self.tell_uses)
             .finish_non_exhaustive()
     }
+}
+
+/// Makes tools for capabilities that no tool has (§16.6).
+pub trait CreateTools: Send + Sync + 'static {
+    /// Begins to make a tool with these capabilities, and returns whether it did; the tool itself comes later, as any
+    /// new tool does.
+    ///
+    /// The implementation must refuse unless the agent was granted `code_execution` and the approval policy is
+    /// `auto_approve`: the gate does not check this.
+    fn begin<'a>(
+        &'a self,
+        context: &'a Context,
+        request: &'a RequestTools,
+        capabilities: &'a [String],
+    ) -> BoxFuture<'a, bool>;
 }

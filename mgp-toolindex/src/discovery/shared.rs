@@ -1,3 +1,5 @@
+//! The state that all services of a gate share.
+
 use std::cell::OnceCell;
 use std::sync::Arc;
 
@@ -15,7 +17,7 @@ use crate::level::{Economy, Level, Sizes};
 use crate::session::{SessionKey, ToolSessions, View};
 use crate::{Index, Snapshot, Tool};
 
-/// What all services of a layer have in common.
+/// The state that all services of a gate share.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) index: Index,
@@ -25,7 +27,7 @@ pub(super) struct Shared {
     pub(super) tellings: Tellings,
     pub(super) learning: Option<Learning>,
     callers: Callers,
-    /// What all tools took when they were counted last.
+    /// The sizes of all tools at the last count.
     sizes: Mutex<Option<Sizes>>,
 }
 
@@ -46,17 +48,17 @@ impl Shared {
         }
     }
 
-    /// Whose tools a request is about.
+    /// Returns the key of the session that a request belongs to.
     pub(super) fn key(&self, context: &Context) -> SessionKey {
         self.callers.key(context, &self.sessions)
     }
 
-    /// Does something with the tools as they are now, as far as the caller sees them.
+    /// Runs `act` on the current tools, as far as the caller sees them.
     pub(super) fn with_view<T>(&self, context: &Context, act: impl FnOnce(&View<'_>) -> T) -> T {
         self.with_view_of(&self.index.snapshot(), context, act)
     }
 
-    /// Does something with these tools, as far as the caller sees them.
+    /// Runs `act` on these tools, as far as the caller sees them.
     pub(super) fn with_view_of<T>(
         &self,
         snapshot: &Snapshot,
@@ -64,18 +66,18 @@ impl Shared {
         act: impl FnOnce(&View<'_>) -> T,
     ) -> T {
         let sees = |tool: &Tool| self.sights.sees(context, tool);
-        // Most that is done with a view writes no name, and every call that succeeds looks at one.
+        // Most uses of a view write no name, and every successful call makes one.
         let style = OnceCell::new();
         let names = || *style.get_or_init(|| self.names(context));
         act(&View::new(snapshot, &sees).named(&names))
     }
 
-    /// How names are written for the caller.
+    /// Returns the style of names for the caller.
     pub(super) fn names(&self, context: &Context) -> NameStyle {
         (self.settings.names)(context)
     }
 
-    /// How much the caller's session lists.
+    /// Returns the level of the caller's session.
     pub(super) fn level(&self, key: &SessionKey, context: &Context) -> Level {
         match self.settings.level {
             LevelSetting::Fixed(level) => level,
@@ -96,14 +98,14 @@ impl Shared {
         }
     }
 
-    /// Says whether the caller sees no tool yet because servers are still starting, so that its list would be empty.
+    /// Returns whether the caller sees no tool yet because servers are still starting, so that its list would be empty.
     pub(super) fn awaits_tools(&self, context: &Context) -> bool {
         !matches!(self.settings.level, LevelSetting::Fixed(Level::L1 | Level::L2 | Level::L3))
             && self.settings.awaits_tools.as_ref().is_some_and(|awaits| awaits(context))
     }
 
-    /// The level that a session keeps to: `best` chooses it by the number of tools that the session sees and the tokens of
-    /// its pinned ones.
+    /// Returns the level that a session keeps to: `best` chooses it by the number of tools that the session sees and
+    /// the tokens of its pinned ones.
     fn settled_level(
         &self,
         key: &SessionKey,
@@ -118,7 +120,7 @@ impl Shared {
         self.with_view_of(&snapshot, context, |view| self.sessions.level(key, view, best))
     }
 
-    /// What all tools take. It is counted again when there are a tenth more or fewer.
+    /// Returns the sizes of all tools. Tools are counted again when there are a tenth more or fewer.
     fn sizes(&self, snapshot: &Snapshot) -> Sizes {
         let tools = snapshot.len() as u64;
         let known = self.sizes.lock().clone();
@@ -129,7 +131,7 @@ impl Shared {
         })
     }
 
-    /// The caller called a tool, with success.
+    /// Notes that the caller called a tool with success.
     pub(super) fn used(self: &Arc<Self>, context: &Context, tool: &Tool) {
         let key = self.key(context);
         let snapshot = self.index.snapshot();
@@ -138,7 +140,10 @@ impl Shared {
             learning.used(&key, context, &snapshot, tool);
         }
         for tool in evicted {
-            tracing::debug!(tool = tool.id(), "a tool made room for one that was used");
+            tracing::debug!(
+                tool = tool.id(),
+                "a tool left the list of its session to make room for a used one"
+            );
         }
         self.tellings.changed(self, &key);
     }

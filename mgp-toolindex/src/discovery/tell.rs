@@ -1,3 +1,5 @@
+//! Notifications of changed lists of tools.
+
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -12,10 +14,10 @@ use tokio::time::{sleep, timeout};
 use super::shared::Shared;
 use crate::session::SessionKey;
 
-/// Tells peers that their list of tools is another one than they know.
+/// Tells peers that their list of tools has changed.
 ///
-/// A change waits a moment for others, so that a burst of them is told once, and is told only if the list then is
-/// different in fact, in a way that is worth what a new list costs the peer.
+/// A change waits a moment for others, so that a burst is told once, and is told only if the list then really differs,
+/// in a way that is worth the cost of a new list to the peer.
 #[derive(Debug, Default)]
 pub(super) struct Tellings {
     peers: Mutex<HashMap<SessionKey, Peer, RandomState>>,
@@ -27,22 +29,22 @@ struct Peer {
     session: Weak<Session>,
     principal: Option<Principal>,
     listening: Vec<Listener>,
-    /// Whether it is about to be told.
+    /// Set while a notification is about to be sent.
     is_waiting: bool,
     awaited: Awaited,
-    /// Whether it was told, and has not asked for its list since. It knows that its list is old then.
+    /// Set once the peer was told and has not asked for its list since: the peer knows that its list is old.
     was_told: bool,
 }
 
-/// Of which changes a peer is told since it asked for its list.
+/// The changes of which a peer is told since it asked for its list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Awaited {
-    /// Those that make its list outdated.
+    /// Changes that make its list outdated.
     #[default]
     Outdating,
-    /// All of its list: tools were loaded for it.
+    /// All changes of its list, because tools were loaded for it.
     Loaded,
-    /// All that there are: it was given its list before there were tools.
+    /// All changes, because the peer got its list before there were tools.
     Tools,
 }
 
@@ -51,12 +53,15 @@ enum Awaited {
 pub(super) struct Listener {
     pub(super) outbox: Outbox,
     pub(super) session: Arc<Session>,
-    /// Is gone when the request is.
+    /// A pointer that is dead once the request is over.
     pub(super) request: Weak<()>,
 }
 
+const MOST_LISTENING: usize = 16;
+const MOST_PEERS: usize = 4096;
+
 impl Tellings {
-    /// The peer was given its list, and can be told when there is another one.
+    /// Notes that the peer was given its list, and can be told of changes.
     pub(super) fn listed(&self, key: &SessionKey, context: &Context) {
         let Some(session) = &context.session else { return };
         if let Some(peer) = self.peers.lock().get_mut(key) {
@@ -72,26 +77,26 @@ impl Tellings {
         });
     }
 
-    /// The peer was given a list without tools, as there were none yet.
+    /// Notes that the peer was given a list without tools, because there were none yet.
     pub(super) fn listed_too_early(&self, key: &SessionKey, context: &Context) {
-        // One that describes itself with each request may listen later.
+        // A peer that describes itself with each request may listen later.
         if context.session.is_some() {
             self.with_peer(key, |peer| peer.awaited = Awaited::Tools);
         }
     }
 
-    /// The peer was given a list by whoever has all tools, who tells of its changes from now on.
+    /// Notes that the peer was given a list by an inner service, which tells of its changes from now on.
     pub(super) fn listed_elsewhere(&self, key: &SessionKey) {
         if let Some(peer) = self.peers.lock().get_mut(key).filter(|peer| peer.awaited == Awaited::Tools) {
             peer.awaited = Awaited::Outdating;
         }
     }
 
-    /// A request listens for changes.
+    /// Notes that a request listens for changes.
     pub(super) fn listens(&self, key: &SessionKey, principal: Option<&Principal>, listener: Listener) {
         self.with_peer(key, |peer| {
             peer.principal = principal.cloned();
-            // Others may have been told; this one was not.
+            // The new listener was not told yet, even if others were.
             peer.was_told = false;
             peer.listening.retain(Listener::is_there);
             if peer.listening.len() < MOST_LISTENING {
@@ -100,7 +105,7 @@ impl Tellings {
         });
     }
 
-    /// A request does not listen any more.
+    /// Notes that a request does not listen any more.
     pub(super) fn left(&self, key: &SessionKey) {
         let mut peers = self.peers.lock();
         if let Some(peer) = peers.get_mut(key) {
@@ -111,7 +116,7 @@ impl Tellings {
         }
     }
 
-    /// The list of a session may have changed.
+    /// Notes that the list of a session may have changed.
     pub(super) fn changed(&self, shared: &Arc<Shared>, key: &SessionKey) {
         let Ok(runtime) = Handle::try_current() else { return };
         let mut peers = self.peers.lock();
@@ -123,7 +128,7 @@ impl Tellings {
         tasks.spawn_on(tell(Arc::downgrade(shared), key.clone()), &runtime);
     }
 
-    /// Tools that a session asked for are in its list now. It asked for them, so it is told of these in any case.
+    /// Notes that tools which a session asked for are in its list now. The session is told of these in any case.
     pub(super) fn loaded(&self, shared: &Arc<Shared>, key: &SessionKey) {
         if let Some(peer) = self.peers.lock().get_mut(key).filter(|peer| peer.awaited != Awaited::Tools) {
             peer.awaited = Awaited::Loaded;
@@ -131,7 +136,7 @@ impl Tellings {
         self.changed(shared, key);
     }
 
-    /// The lists of all sessions may have changed.
+    /// Notes that the lists of all sessions may have changed.
     pub(super) fn all_changed(&self, shared: &Arc<Shared>) {
         let keys: Vec<_> = self.peers.lock().keys().cloned().collect();
         for key in keys {
@@ -144,7 +149,7 @@ impl Tellings {
         if !peers.contains_key(key) && peers.len() >= MOST_PEERS {
             peers.retain(|_, peer| peer.is_there());
             if peers.len() >= MOST_PEERS {
-                tracing::warn!("a session is not told of changed tools: there are too many");
+                tracing::warn!("a session is not told of changed tools: there are too many sessions");
                 return;
             }
         }
@@ -157,7 +162,7 @@ impl Tellings {
         }
     }
 
-    /// Where a peer is told, and what is known of it.
+    /// Returns the ways to a peer, and its state.
     fn ways(&self, key: &SessionKey) -> Option<Ways> {
         let mut peers = self.peers.lock();
         let peer = peers.get_mut(key)?;
@@ -177,7 +182,7 @@ impl Tellings {
     }
 }
 
-/// Where a peer is told, and what is known of it.
+/// The ways to a peer, and its state.
 struct Ways {
     outboxes: Vec<Outbox>,
     context: Context,
@@ -200,6 +205,12 @@ impl Listener {
     }
 }
 
+/// The time that telling one peer may take, so that a peer which does not read holds up no other.
+const LONGEST_TELLING: Duration = Duration::from_secs(5);
+
+/// The time that a change waits for others.
+const PAUSE: Duration = Duration::from_millis(50);
+
 async fn tell(shared: Weak<Shared>, key: SessionKey) {
     sleep(PAUSE).await;
     let Some(ways) = shared.upgrade().and_then(|shared| shared.ways_to_tell(&key)) else { return };
@@ -213,7 +224,7 @@ async fn tell(shared: Weak<Shared>, key: SessionKey) {
 }
 
 impl Shared {
-    /// Where the peer is to be told that its list changed; `None` if it did not.
+    /// Returns the ways to tell the peer that its list changed; `None` if the list did not.
     fn ways_to_tell(&self, key: &SessionKey) -> Option<Vec<Outbox>> {
         let Ways { outboxes, context, awaited } = self.tellings.ways(key)?;
         let any = self.settings.tell_uses || awaited == Awaited::Loaded;
@@ -222,16 +233,9 @@ impl Shared {
                 if any { self.sessions.changed(key, view) } else { self.sessions.is_outdated(key, view) }
             });
         changed.then(|| {
-            // Noted first: a list that is asked for in between is a new one.
+            // The note comes first: a list that is asked for in between is a new one.
             self.tellings.told(key, true);
             outboxes
         })
     }
 }
-
-/// So long a change waits for others.
-const PAUSE: Duration = Duration::from_millis(50);
-/// A peer that does not read holds up nobody but itself.
-const LONGEST_TELLING: Duration = Duration::from_secs(5);
-const MOST_PEERS: usize = 4096;
-const MOST_LISTENING: usize = 16;

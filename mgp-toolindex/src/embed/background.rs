@@ -1,43 +1,41 @@
-//! Vectors that take long to make are made here, beside everything else.
-
-mod pause;
+//! The background task that makes vectors of slow embedders.
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use mgp_types::BoxFuture;
 use tokio::runtime::Handle;
 
-use self::pause::Pause;
 use super::queue::{Blame, Queue, Waiting};
 use super::{EmbedError, Embedder, Lacking, Passage, PassageHash, Purpose, VectorStore, checked, unit};
 use crate::slot::Slot;
 
-/// What makes vectors for one embedder, for as long as this value lives.
+/// The background work for one embedder, for as long as this value lives.
 #[derive(Debug)]
 pub(crate) struct Background {
     queue: Arc<Queue>,
 }
 
-/// What the work is done with.
+/// The embedder, the store and the receiver of the background work.
 pub(crate) struct Lane {
     pub(crate) embedder: Arc<dyn Embedder>,
     pub(crate) store: Option<Arc<dyn VectorStore>>,
-    /// Takes vectors that are made; it may wait, and then the work waits.
+    /// The function that takes finished vectors; the work waits for its future.
     pub(crate) hand_over: Box<dyn Fn(Vec<Made>) -> BoxFuture<'static, ()> + Send + Sync>,
 }
 
-/// What came of a tool's passage.
+/// The vector of a tool's passage.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Made {
     pub(crate) slot: Slot,
     pub(crate) hash: PassageHash,
-    /// `None` if they mean nothing, or nothing that the embedder could find out.
+    /// The vector; `None` if the passage has no meaning, or none that the embedder could find.
     pub(crate) vector: Option<Vec<f32>>,
 }
 
 impl Background {
-    /// Begins as a task of `runtime`, or else on a thread with a runtime of its own.
+    /// Starts the work as a task of `runtime`, or else on a thread with a runtime of its own.
     pub(crate) fn start(lane: Lane, runtime: Option<&Handle>) -> Self {
         let queue = Arc::new(Queue::default());
         let worker = Worker { lane, queue: Arc::clone(&queue) };
@@ -75,25 +73,34 @@ struct Worker {
     queue: Arc<Queue>,
 }
 
-/// A tool that no store knows, with its text.
+/// A tool without a stored vector, with its text.
 struct Unknown {
     waiting: Waiting,
     passage: Passage,
 }
 
+/// A text that every embedder accepts.
+const PROBE: &str = "text";
+
+/// The number of failures after which a tool that caused them is not tried again.
+const MOST_FAILURES: u32 = 3;
+
+/// The number of tools that are looked up at once.
+const AT_ONCE: usize = 256;
+
 impl Worker {
     fn run_on_thread(self) {
         let run = move || match tokio::runtime::Builder::new_current_thread().enable_all().build() {
             Ok(runtime) => runtime.block_on(self.run()),
-            Err(error) => tracing::error!(%error, "no vectors are made"),
+            Err(error) => tracing::error!(%error, "an embedder does not run: no vectors are made"),
         };
         if let Err(error) = std::thread::Builder::new().name("mgp-embed".into()).spawn(run) {
-            tracing::error!(%error, "no vectors are made");
+            tracing::error!(%error, "an embedder does not run: no vectors are made");
         }
     }
 
     async fn run(self) {
-        // Whatever it waits for, also for an embedder that never answers, it ends when nobody waits for it.
+        // The work ends when its handle is dropped, even while it waits for an embedder that never answers.
         tokio::select! {
             () = self.queue.closed() => {}
             () = self.work() => {}
@@ -104,7 +111,7 @@ impl Worker {
         let mut pause = Pause::default();
         loop {
             self.queue.filled().await;
-            // What failed stays in the queue and has its turn again in the next round.
+            // Failed passages stay in the queue and have their turn again in the next round.
             let mut slot = None;
             loop {
                 let some = self.queue.after(slot, AT_ONCE);
@@ -117,7 +124,7 @@ impl Worker {
         }
     }
 
-    /// Hands over what the store has, and returns the rest.
+    /// Hands over the stored vectors, and returns the other tools.
     async fn without_known(&self, some: Vec<Waiting>) -> Vec<Unknown> {
         let known = match &self.lane.store {
             Some(store) => {
@@ -130,7 +137,7 @@ impl Worker {
         let mut known = known.into_iter();
         let (mut made, mut unknown) = (Vec::new(), Vec::new());
         for waiting in some {
-            // The file of the store may be anything: its vectors are not better than those of the embedder.
+            // The file of the store may hold anything: its vectors are checked as those of the embedder are.
             let vector = known.next().flatten().filter(|vector| {
                 vector.len() == self.lane.embedder.dimension()
                     && vector.iter().all(|number| number.is_finite())
@@ -178,9 +185,9 @@ impl Worker {
         {
             blame = Blame::Alone;
             pause.reset();
-            // One text that the embedder chokes on must not keep the others waiting for ever.
+            // One text that the embedder always fails on must not keep the others waiting for ever.
             if *failures >= MOST_FAILURES {
-                tracing::warn!(server = %tool.server, tool = %tool.name, %error, "a tool has no vector");
+                tracing::warn!(server = %tool.server, tool = %tool.name, %error, "a tool gets no vector: its text fails again and again");
                 self.hand_over(vec![Made { slot: *slot, hash: *hash, vector: None }]).await;
                 return;
             }
@@ -207,7 +214,7 @@ impl Worker {
             store.put_many(embedder.id(), &vectors);
         };
         if blocking(keep).await.is_none() {
-            tracing::debug!("a store panicked");
+            tracing::debug!("a store of vectors panicked");
         }
         made
     }
@@ -224,8 +231,13 @@ impl Worker {
     }
 }
 
-/// Texts of about the same length together, since the shorter ones of a batch cost as much as its longest; and what
-/// failed already alone, so that it cannot take others with it.
+const MOST_BYTES: usize = 16 * 1024;
+
+/// The number of tools that are embedded at once.
+const MOST_TOOLS: usize = 16;
+
+/// Returns batches of texts of about the same length, because the shorter ones of a batch cost as much as its longest;
+/// texts that failed before are alone, so that they cannot take others with them.
 fn batches(mut tools: Vec<Unknown>) -> Vec<Vec<Unknown>> {
     tools.sort_by_key(|unknown| (unknown.waiting.failures > 0, unknown.passage.text().len()));
     let mut batches: Vec<Vec<Unknown>> = Vec::new();
@@ -249,24 +261,46 @@ fn batches(mut tools: Vec<Unknown>) -> Vec<Vec<Unknown>> {
     batches
 }
 
-/// Runs what takes milliseconds where it holds up nobody; `None` if it panicked.
+/// Runs work that takes milliseconds off the async runtime; `None` if the work panicked.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     tokio::task::spawn_blocking(work).await.ok()
 }
 
-/// So many tools are looked up at once.
-const AT_ONCE: usize = 256;
+/// The time to wait after a failure: longer with each further failure in a row.
+#[derive(Debug)]
+struct Pause {
+    next: Duration,
+    warned: bool,
+}
 
-/// So many tools are embedded at once.
-const MOST_TOOLS: usize = 16;
+const SHORTEST: Duration = Duration::from_secs(1);
 
-const MOST_BYTES: usize = 16 * 1024;
+impl Default for Pause {
+    fn default() -> Self {
+        Self { next: SHORTEST, warned: false }
+    }
+}
 
-/// A tool that is to blame for so many failures is not tried again after the next.
-const MOST_FAILURES: u32 = 3;
+const LONGEST: Duration = Duration::from_mins(5);
 
-/// A text that no embedder can have anything against.
-const PROBE: &str = "text";
+impl Pause {
+    async fn wait(&mut self) {
+        let now = self.next;
+        self.next = (now * 2).min(LONGEST);
+        tokio::time::sleep(now).await;
+    }
+
+    const fn reset(&mut self) {
+        self.next = SHORTEST;
+    }
+
+    fn warn_once(&mut self, warn: impl FnOnce()) {
+        if !self.warned {
+            self.warned = true;
+            warn();
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests;

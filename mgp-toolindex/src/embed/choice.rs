@@ -1,3 +1,5 @@
+//! The choice of an embedder by configuration.
+
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -5,7 +7,7 @@ use std::sync::Arc;
 
 use super::{EmbedError, Embedder, StaticEmbedder};
 
-/// Which embedder to use, in the words of a configuration: `static`, `fastembed:PATH` or `remote:URL#MODEL`.
+/// The choice of an embedder, in the words of a configuration: `static`, `fastembed:PATH` or `remote:URL#MODEL`.
 ///
 /// ```
 /// use mgp_toolindex::embed::EmbedderChoice;
@@ -23,12 +25,12 @@ pub enum EmbedderChoice {
     Static,
     /// A sentence encoder: the folder with its files, or the `.onnx` file in it.
     FastEmbed(PathBuf),
-    /// A service that speaks OpenAI's protocol. Its token is in the environment, as
+    /// A service that speaks OpenAI's protocol. Its token is in the environment variable
     /// [`TOKEN_VARIABLE`](Self::TOKEN_VARIABLE).
     Remote {
-        /// Where it is.
+        /// The URL of the service.
         url: String,
-        /// Which of its models to use.
+        /// The model to use.
         model: String,
     },
 }
@@ -37,21 +39,21 @@ impl EmbedderChoice {
     /// The environment variable that has the token for a remote embedder.
     pub const TOKEN_VARIABLE: &'static str = "MGP_EMBEDDER_TOKEN";
 
-    /// The embedder, or what is built in if it cannot be had: then a warning says why.
+    /// Opens the embedder, or the built-in one if that fails, with a warning that has the reason.
     pub async fn open(&self) -> Arc<dyn Embedder> {
         match self.try_open().await {
             Ok(embedder) => embedder,
             Err(error) => {
-                tracing::warn!(embedder = %self, %error, "the built-in embedder is used instead");
+                tracing::warn!(embedder = %self, %error, "the embedder cannot be used; the built-in one is used instead");
                 built_in()
             }
         }
     }
 
-    /// The embedder, if it can be had.
+    /// Opens the embedder.
     ///
     /// # Errors
-    /// Its files or its service are not what they should be, or the crate was built without it.
+    /// The files or the service are not usable, or the crate was built without this embedder.
     pub async fn try_open(&self) -> Result<Arc<dyn Embedder>, EmbedError> {
         match self {
             Self::Static => Ok(built_in()),
@@ -89,7 +91,7 @@ impl fmt::Display for EmbedderChoice {
     }
 }
 
-/// These words name no embedder.
+/// A text that names no embedder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an embedder is `static`, `fastembed:PATH` or `remote:URL#MODEL`")]
 #[expect(clippy::exhaustive_structs, reason = "there is nothing more to say")]
@@ -102,7 +104,7 @@ fn built_in() -> Arc<dyn Embedder> {
 #[cfg(feature = "fastembed")]
 async fn fast(path: PathBuf) -> Result<Arc<dyn Embedder>, EmbedError> {
     let load = move || super::FastEmbedder::load(&path, None);
-    // A model takes a second to load; outside of a runtime there is nobody that it could hold up.
+    // A model takes a second to load; outside of a runtime it holds up no other task.
     let loaded = match tokio::runtime::Handle::try_current() {
         Ok(runtime) => runtime
             .spawn_blocking(load)

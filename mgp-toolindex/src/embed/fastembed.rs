@@ -1,3 +1,5 @@
+//! Sentence encoders run by onnxruntime (feature `fastembed`).
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,22 +23,34 @@ use super::{EmbedError, Embedder, Purpose};
 pub struct FastEmbedder {
     id: String,
     dimension: usize,
-    /// So many texts are embedded at once.
+    /// The number of texts that are embedded at once.
     batch: usize,
     model: Arc<Mutex<Model>>,
 }
 
 struct Model(TextEmbedding);
 
+const PROBE: &str = "text";
+
+/// The number of tokens that a model gets at most; some models take fewer.
+const MOST_TOKENS: usize = 512;
+
+/// The likeness from which on two vectors are of one text: they differ by the order in which numbers were added, and by
+/// no more.
+const ALIKE: f32 = 0.9999;
+
+/// The number of texts that are embedded at once and under one lock; a query waits for no more.
+const BATCH: usize = 16;
+
 impl FastEmbedder {
     /// Loads a model, which takes about a second.
     ///
     /// `path` is the folder, and the smaller of the two files is taken; or it is the `.onnx` file to take. `library` is
-    /// onnxruntime, version 1.24 or newer; without it, it is what the environment variable `ORT_DYLIB_PATH` says. A
+    /// the path of onnxruntime, version 1.24 or newer; the default is the environment variable `ORT_DYLIB_PATH`. A
     /// process has one onnxruntime: that of the first model.
     ///
     /// # Errors
-    /// A file is missing or is not what its name says, or onnxruntime is missing or too old.
+    /// A file is missing or malformed, or onnxruntime is missing or too old.
     pub fn load(path: &Path, library: Option<&Path>) -> Result<Self, EmbedError> {
         let files = Files::find(path)?;
         let environment = environment(library)?;
@@ -51,7 +65,7 @@ impl FastEmbedder {
         };
         let model =
             UserDefinedEmbeddingModel::new(model_file, tokenizer_files).with_pooling(files.pooling()?);
-        // One thread is enough for a question; more of them would spin between questions, and take the processor from
+        // One thread is enough for a query; more of them would spin between queries, and take the processor from
         // searches while tools are embedded.
         let options = InitOptionsUserDefined::new()
             .with_environment(environment)
@@ -67,7 +81,7 @@ impl FastEmbedder {
         let dimension = alone.len();
         let beside = model.embed(&[PROBE, &"a longer text ".repeat(30)])?.swap_remove(0);
         // Models that are quantised as they run round the numbers of all texts of a batch alike. They gain nothing by
-        // batches either, so each text is embedded alone, and has one vector.
+        // batches either, so that each text is embedded alone, and always has the same vector.
         let batch = if likeness(&alone, &beside) > ALIKE { BATCH } else { 1 };
         let digest = digest.iter().take(8).fold(0, |digest, byte| digest << 8 | u64::from(*byte));
         let id = format!("fastembed:{}:{digest:016x}", files.name());
@@ -92,8 +106,8 @@ impl Embedder for FastEmbedder {
                 Ok(runtime) => runtime
                     .spawn_blocking(work)
                     .await
-                    .unwrap_or_else(|_| Err(EmbedError::new("the model panicked, or the program ends"))),
-                // Outside of a runtime there is nobody that could be held up.
+                    .unwrap_or_else(|_| Err(EmbedError::new("the model panicked, or the program is ending"))),
+                // Outside of a runtime the work holds up no other task.
                 Err(_) => work(),
             }
         })
@@ -139,11 +153,15 @@ fn likeness(one: &[f32], other: &[f32]) -> f32 {
     one.iter().zip(other).map(|(one, other)| one * other).sum()
 }
 
-/// Where the files of a model are.
+/// The paths of the files of a model.
 struct Files {
     folder: PathBuf,
     model: PathBuf,
 }
+
+/// The names of model files, the smaller first: a query takes a fraction of the time, and the ranking is nearly the
+/// same.
+const MODEL_FILES: [&str; 2] = ["model_int8.onnx", "model.onnx"];
 
 impl Files {
     fn find(path: &Path) -> Result<Self, EmbedError> {
@@ -158,7 +176,7 @@ impl Files {
         Ok(Self { folder: path.into(), model })
     }
 
-    /// The folder and the file, by which people know the model.
+    /// Returns the folder and the file, by which people know the model.
     fn name(&self) -> String {
         let name = |path: &Path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         format!("{}/{}", name(&self.folder), name(&self.model))
@@ -178,7 +196,7 @@ impl Files {
             PoolingConfig { pooling_mode_cls_token: false, pooling_mode_mean_tokens: true } => {
                 Ok(Pooling::Mean)
             }
-            _ => Err(EmbedError::new("the model pools in a way that is not known")),
+            _ => Err(EmbedError::new("the model pools in an unknown way")),
         }
     }
 }
@@ -195,8 +213,10 @@ fn read(path: &Path) -> Result<Vec<u8>, EmbedError> {
     fs::read(path).map_err(|error| EmbedError::new(format!("{}: {error}", path.display())))
 }
 
-/// The onnxruntime of this process. It has to be asked for before anything else of `ort`, which would panic where there
-/// is none.
+static ENVIRONMENT: Mutex<Option<Environment>> = Mutex::new(None);
+
+/// Returns the onnxruntime of this process. The library has to be loaded before any other use of `ort`, which would
+/// panic without it.
 fn environment(library: Option<&Path>) -> Result<Environment, EmbedError> {
     let mut environment = ENVIRONMENT.lock();
     if let Some(environment) = &*environment {
@@ -207,7 +227,7 @@ fn environment(library: Option<&Path>) -> Result<Environment, EmbedError> {
         None => std::env::var_os("ORT_DYLIB_PATH")
             .filter(|path| !path.is_empty())
             .map(PathBuf::from)
-            .ok_or_else(|| EmbedError::new("ORT_DYLIB_PATH does not say where onnxruntime is"))?,
+            .ok_or_else(|| EmbedError::new("ORT_DYLIB_PATH is not set: set it to the path of onnxruntime"))?,
     };
     let builder = ort::init_from(library).map_err(|error| EmbedError::new(error.to_string()))?;
     let made = builder
@@ -221,22 +241,6 @@ fn environment(library: Option<&Path>) -> Result<Environment, EmbedError> {
 fn failed(error: &fastembed::Error) -> EmbedError {
     EmbedError::new(error.to_string())
 }
-
-static ENVIRONMENT: Mutex<Option<Environment>> = Mutex::new(None);
-
-/// The smaller one first: a question takes a fraction of the time, and the ranking is nearly the same.
-const MODEL_FILES: [&str; 2] = ["model_int8.onnx", "model.onnx"];
-
-/// So many texts are embedded at once and under one lock; a question waits for no more.
-const BATCH: usize = 16;
-
-/// Vectors of one text differ by the order in which numbers were added, and by no more.
-const ALIKE: f32 = 0.9999;
-
-/// A model that can take fewer takes fewer.
-const MOST_TOKENS: usize = 512;
-
-const PROBE: &str = "text";
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,4 @@
-//! An embedder for tests that needs nothing: texts are alike as far as their words are the same.
+//! An embedder for tests without a model: texts are alike as far as they share words.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -7,13 +7,13 @@ use parking_lot::Mutex;
 
 use super::{EmbedError, Embedder, Purpose};
 
-/// Gives each word a place of its own among so many.
+/// An embedder that gives each word a position of its own, modulo the dimension.
 #[derive(Debug)]
 pub(crate) struct HashedWords {
     id: String,
     dimension: usize,
     instant: bool,
-    /// How many calls fail before one does not.
+    /// The number of calls that fail before one succeeds.
     pub(crate) failures: AtomicUsize,
     dislikes: Option<&'static str>,
     /// The texts of each call.
@@ -32,12 +32,12 @@ impl HashedWords {
         }
     }
 
-    /// One that has to be waited for.
+    /// Creates an embedder that has no immediate vectors.
     pub(crate) fn slow(dimension: usize) -> Self {
         Self { instant: false, ..Self::new(dimension) }
     }
 
-    /// One that fails where a text has this word.
+    /// Creates an embedder that fails where a text has this word.
     pub(crate) fn disliking(self, word: &'static str) -> Self {
         Self { dislikes: Some(word), ..self }
     }
@@ -82,5 +82,23 @@ impl Embedder for HashedWords {
 
     fn embed_now(&self, text: &str, _: Purpose) -> Option<Vec<f32>> {
         self.instant.then(|| self.vector(text))
+    }
+}
+
+/// An embedder without vectors, for tests that do not search by meaning.
+#[derive(Debug)]
+pub(crate) struct Mute;
+
+impl Embedder for Mute {
+    fn id(&self) -> &'static str {
+        "mute"
+    }
+
+    fn dimension(&self) -> usize {
+        1
+    }
+
+    fn embed(&self, _: Vec<String>, _: Purpose) -> BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedError>> {
+        Box::pin(async { Err(EmbedError::new("it says nothing")) })
     }
 }

@@ -1,14 +1,4 @@
-//! What turns text into vectors.
-//!
-//! | | |
-//! |---|---|
-//! | [`Embedder`] | whatever turns text into vectors |
-//! | [`StaticEmbedder`] | a table of words that is built in; the only one that is instant |
-//! | [`ServiceEmbedder`] | a tool of an MGP or MCP server |
-//! | `HttpEmbedder` | a service that speaks OpenAI's protocol; feature `http` |
-//! | `FastEmbedder` | a sentence encoder on this machine, run by onnxruntime; feature `fastembed` |
-//! | [`EmbedderChoice`] | one of them, by the words of a configuration |
-//! | [`VectorStore`] | where vectors outlive the process: `SqliteVectors` with feature `store` |
+//! Embedders, which turn text into vectors.
 
 mod background;
 mod choice;
@@ -16,8 +6,6 @@ mod choice;
 mod fastembed;
 #[cfg(test)]
 pub(crate) mod hashed_words;
-#[cfg(test)]
-mod mute;
 mod passage;
 mod queue;
 mod remote;
@@ -34,7 +22,7 @@ pub use self::choice::{ChoiceError, EmbedderChoice};
 #[cfg(feature = "fastembed")]
 pub use self::fastembed::FastEmbedder;
 #[cfg(test)]
-pub(crate) use self::mute::Mute;
+pub(crate) use self::hashed_words::Mute;
 pub use self::passage::PassageHash;
 pub(crate) use self::passage::{Passage, sent_along, unit};
 pub(crate) use self::queue::Lacking;
@@ -45,46 +33,46 @@ pub use self::remote::ServiceEmbedder;
 pub use self::store::{SqliteVectors, StoreError};
 pub use self::table::{StaticEmbedder, TableError};
 
-/// Turns text into vectors whose likeness is the likeness of what is meant.
+/// An embedder: turns text into vectors that are close where the meanings are.
 pub trait Embedder: fmt::Debug + Send + Sync + 'static {
-    /// What made a vector: vectors are kept under this name, and compared only with others of the same.
+    /// Returns the id of the embedder: vectors are stored under this id, and compared only with others of the same.
     fn id(&self) -> &str;
 
-    /// How long its vectors are.
+    /// Returns the dimension of the vectors.
     fn dimension(&self) -> usize;
 
-    /// The vectors of texts, in their order; a text that says nothing has the vector of zeros.
+    /// Returns the vectors of texts, in their order; a text without meaning has the vector of zeros.
     fn embed(
         &self,
         texts: Vec<String>,
         purpose: Purpose,
     ) -> BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedError>>;
 
-    /// The vector of a text, if it is made in microseconds: then nothing has to wait for it. An embedder that can do
-    /// this can do it with every text.
+    /// Returns the vector of a text, if it is made in microseconds, so that no task has to wait for it. An embedder
+    /// that can do this can do it with every text.
     fn embed_now(&self, _text: &str, _purpose: Purpose) -> Option<Vec<f32>> {
         None
     }
 
-    /// How much of a text its vectors can speak of, from 0 to 1. A search by words and meaning lets the words decide
-    /// what the vectors cannot.
+    /// Returns how much of a text its vectors express, from 0 to 1. A search by words and meaning lets the words decide
+    /// about the rest.
     fn grasps(&self, _text: &str) -> f32 {
         1.0
     }
 }
 
-/// What a text is, which some models want to know.
+/// The purpose of a text, which some models need to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "a text is searched for, or searched with")]
 pub enum Purpose {
-    /// What somebody looks for.
+    /// A text that is searched for.
     Query,
-    /// What can be found.
+    /// A text that can be found.
     Passage,
 }
 
 impl Purpose {
-    /// The word on the wire.
+    /// Returns the word for the purpose in messages.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Query => "query",
@@ -93,31 +81,31 @@ impl Purpose {
     }
 }
 
-/// Keeps vectors, so that what was embedded once is not embedded again.
+/// A store of vectors, so that no text is embedded twice.
 ///
-/// It is a cache: what it cannot give is made anew, and what it cannot take is lost. So it has no errors, and says in
-/// the log what is wrong with it. Its methods may take milliseconds; they are called where that holds up nobody.
+/// The store is a cache: missing vectors are made anew, and vectors that it cannot take are lost. So it returns no
+/// errors, and logs its problems. Its methods may take milliseconds; they are called off the async runtime.
 pub trait VectorStore: fmt::Debug + Send + Sync + 'static {
-    /// The vectors that `embedder` made of these, in their order, where they are kept.
+    /// Returns the stored vectors that `embedder` made of these passages, in their order.
     fn get_many(&self, embedder: &str, of: &[PassageHash]) -> Vec<Option<Vec<f32>>>;
 
-    /// Keeps vectors that `embedder` made.
+    /// Stores vectors that `embedder` made.
     fn put_many(&self, embedder: &str, vectors: &[(PassageHash, &[f32])]);
 }
 
-/// Why there are no vectors.
+/// The reason why there are no vectors.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct EmbedError(Box<str>);
 
 impl EmbedError {
-    /// It failed because of this.
+    /// Creates an error with this reason.
     pub fn new(why: impl Into<Box<str>>) -> Self {
         Self(why.into())
     }
 }
 
-/// What an embedder answered, if it can be an answer to so many texts.
+/// Checks that an embedder returned one vector of this dimension for each text.
 pub(crate) fn checked(
     vectors: Vec<Vec<f32>>,
     texts: usize,

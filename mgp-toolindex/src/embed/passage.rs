@@ -1,23 +1,28 @@
+//! The text of a tool that is embedded, and its hash.
+
 use mgp_types::mgp::ToolHints;
 use sha2::{Digest as _, Sha256};
 
 use super::Embedder;
 
-/// The text of a tool that is embedded: the words of its server's name, of its own name, and what it does.
+/// The text of a tool that is embedded: the words of its server's name, of its own name, and its description.
 ///
-/// The server's name says what many tools leave out. What the server says of itself is not in it: it would make all
-/// its tools alike. What a server wrote is as long as the server likes, so the text ends after a few hundred words.
+/// Many tools leave out the server's name. The server's description is not in the text: it would make all its tools
+/// alike. A server may write texts of any length, so that the passage ends after a few hundred words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Passage {
     text: String,
 }
 
-/// What tells the text of one tool that is embedded from all others. Vectors are kept under it.
+/// The hash of an embedded text, under which its vector is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PassageHash([u8; 32]);
 
+/// The prefix of every hash; it changes whenever texts or vectors are made in another way.
+const RECIPE: &[u8] = b"mgp passage 1\0";
+
 impl Passage {
-    /// The text of the tool `name` of `server`.
+    /// Returns the text of the tool `name` of `server`.
     pub(crate) fn of(server: &str, name: &str, description: &str) -> Self {
         let mut text = String::new();
         push_words(&mut text, server);
@@ -40,17 +45,17 @@ impl Passage {
 }
 
 impl PassageHash {
-    /// A SHA-256 digest.
+    /// Returns the SHA-256 digest.
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 }
 
-/// The vector that a server sends along with a tool; `None` if it sends none.
+/// Returns the vector that a server sends with a tool; `None` if there is none.
 ///
-/// The length is brought to one, and that is all that can be done: a server can still send the direction of whatever
-/// is asked for often, and so be found for it, which no look at one vector tells from an honest one. Therefore nobody's
-/// vectors are taken unless somebody says so.
+/// The vector is scaled to length 1, and no other check is possible: a server can still send the direction of frequent
+/// queries, and no look at one vector tells that from an honest one. Therefore such vectors are ignored unless the
+/// settings trust them.
 pub(crate) fn sent_along(hints: &ToolHints, embedder: &dyn Embedder) -> Option<Result<Vec<f32>, Useless>> {
     if hints.embedding.is_empty() {
         return None;
@@ -65,18 +70,18 @@ pub(crate) fn sent_along(hints: &ToolHints, embedder: &dyn Embedder) -> Option<R
     Some(vector)
 }
 
-/// Why a vector that a server sent along is not used.
+/// The reason why a sent vector is not used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Useless {
-    #[error("it was not made by the embedder in use")]
+    #[error("the embedder in use did not make the vector")]
     AnotherEmbedder,
-    #[error("it has not as many numbers as the vectors of the embedder in use")]
+    #[error("the dimension of the vector differs from that of the embedder in use")]
     WrongLength,
-    #[error("its numbers are not finite, or all of them are zero")]
+    #[error("the numbers of the vector are not finite, or all of them are zero")]
     NoDirection,
 }
 
-/// The vector of the same direction that is as long as one, unless there is no direction.
+/// Returns the vector of length 1 in the same direction, unless there is no direction.
 pub(crate) fn unit(vector: &[f32]) -> Option<Vec<f32>> {
     // In 64 bits the squares of all finite numbers have a sum.
     let length = vector.iter().map(|x| f64::from(*x) * f64::from(*x)).sum::<f64>().sqrt();
@@ -87,7 +92,9 @@ pub(crate) fn unit(vector: &[f32]) -> Option<Vec<f32>> {
     Some(vector.iter().map(|x| (f64::from(*x) / length) as f32).collect())
 }
 
-/// The words of a name for programs: `readFile_v2` is `read File v2`.
+const MOST_NAME_CHARS: usize = 128;
+
+/// Appends the words of a name for programs: `readFile_v2` becomes `read File v2`.
 fn push_words(out: &mut String, name: &str) {
     let mut before = ' ';
     let mut letters = name.chars().take(MOST_NAME_CHARS).peekable();
@@ -108,6 +115,11 @@ fn push_words(out: &mut String, name: &str) {
     }
 }
 
+const MOST_BYTES: usize = 2048;
+
+/// The number of words of a passage; sentence encoders read no further.
+const MOST_WORDS: usize = 256;
+
 fn push_text(out: &mut String, text: &str) {
     let mut left = MOST_BYTES;
     for word in text.split_whitespace().take(MOST_WORDS) {
@@ -126,16 +138,6 @@ fn push_text(out: &mut String, text: &str) {
         left -= fits;
     }
 }
-
-/// Belongs to every hash; it is another one whenever texts or vectors come about in another way.
-const RECIPE: &[u8] = b"mgp passage 1\0";
-
-/// Sentence encoders read no further than this.
-const MOST_WORDS: usize = 256;
-
-const MOST_BYTES: usize = 2048;
-
-const MOST_NAME_CHARS: usize = 128;
 
 #[cfg(test)]
 mod tests {

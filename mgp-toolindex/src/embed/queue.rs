@@ -1,3 +1,5 @@
+//! The queue of tools whose vectors have to be made.
+
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -26,8 +28,8 @@ impl Lacking {
 
 /// The tools whose vectors have to be made, each of them once, however often it changes meanwhile.
 ///
-/// A tool stays in it until its vector was handed over, so nothing is lost when an attempt is. It has no bound of its
-/// own, since it cannot have more entries than the index has tools.
+/// A tool stays in the queue until its vector was handed over, so that no tool is lost when an attempt is. The queue
+/// needs no bound of its own, because it has no more entries than the index has tools.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     waiting: Mutex<BTreeMap<Slot, Waiting>>,
@@ -35,52 +37,52 @@ pub(super) struct Queue {
     closed: Notify,
 }
 
-/// A tool that waits.
+/// A tool in the queue.
 #[derive(Debug, Clone)]
 pub(super) struct Waiting {
     pub(super) lacking: Lacking,
-    /// How often it is to blame for a failure; one of several that may be counts once.
+    /// The number of failures that the tool caused; of several suspects each counts once.
     pub(super) failures: u32,
 }
 
 impl Queue {
-    /// Adds tools; what waits in the same slot is replaced.
+    /// Adds tools; an entry of the same slot is replaced.
     pub(super) fn extend(&self, tools: impl IntoIterator<Item = Lacking>) {
         let tools = tools.into_iter().map(|lacking| (lacking.slot, Waiting { lacking, failures: 0 }));
         self.waiting.lock().extend(tools);
         self.filled.notify_one();
     }
 
-    /// The slot is empty now.
+    /// Removes the entry of a slot that is empty now.
     pub(super) fn forget(&self, slot: Slot) {
         self.waiting.lock().remove(&slot);
     }
 
-    /// Nobody wants the vectors any more.
+    /// Closes the queue, because the vectors are not needed any more.
     pub(super) fn close(&self) {
         self.closed.notify_one();
     }
 
-    /// Waits until nobody wants the vectors any more.
+    /// Waits until the queue is closed.
     pub(super) async fn closed(&self) {
         self.closed.notified().await;
     }
 
-    /// Waits until there is something to do.
+    /// Waits until the queue has an entry.
     pub(super) async fn filled(&self) {
         while self.waiting.lock().is_empty() {
             self.filled.notified().await;
         }
     }
 
-    /// The next so many that wait, in the order of their slots.
+    /// Returns the next `most` entries, in the order of their slots.
     pub(super) fn after(&self, slot: Option<Slot>, most: usize) -> Vec<Waiting> {
         let start = slot.map_or(Bound::Unbounded, Bound::Excluded);
         let waiting = self.waiting.lock();
         waiting.range((start, Bound::Unbounded)).take(most).map(|(_, waiting)| waiting.clone()).collect()
     }
 
-    /// The vector of this passage was handed over.
+    /// Removes the entry of a passage whose vector was handed over.
     pub(super) fn done(&self, slot: Slot, hash: PassageHash) {
         let mut waiting = self.waiting.lock();
         if waiting.get(&slot).is_some_and(|waiting| waiting.lacking.hash == hash) {
@@ -88,7 +90,7 @@ impl Queue {
         }
     }
 
-    /// An attempt to embed this passage failed.
+    /// Notes that an attempt to embed this passage failed.
     pub(super) fn failed(&self, slot: Slot, hash: PassageHash, blame: Blame) {
         if let Some(Waiting { lacking, failures }) = self.waiting.lock().get_mut(&slot)
             && lacking.hash == hash
@@ -101,11 +103,11 @@ impl Queue {
     }
 }
 
-/// How sure it is that the passage is the cause of a failure.
+/// The certainty that a passage caused a failure.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Blame {
-    /// Another passage may be, or the embedder.
+    /// Another passage may be the cause, or the embedder.
     Shared,
-    /// Nothing else failed.
+    /// No other passage failed.
     Alone,
 }

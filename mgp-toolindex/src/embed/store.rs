@@ -1,3 +1,5 @@
+//! The store of vectors in SQLite (feature `store`).
+
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,8 +13,8 @@ use super::{PassageHash, VectorStore};
 
 /// Vectors in an SQLite file, which several processes may share.
 ///
-/// A number takes one byte: each vector is scaled by its largest number. Only the vectors that were used last are
-/// kept. They can all be made anew, so a file that is damaged, or that a newer version wrote, is put aside under
+/// A number takes one byte: each vector is scaled by its largest number. Only the vectors that were used last are kept.
+/// All vectors can be made anew, so that a file that is damaged, or that a newer version wrote, is put aside under
 /// another name and a new one begun.
 #[derive(Debug)]
 pub struct SqliteVectors {
@@ -21,8 +23,10 @@ pub struct SqliteVectors {
     complained: AtomicBool,
 }
 
+const FILE: &str = "vectors.db";
+
 impl SqliteVectors {
-    /// The store in `folder`, which is made if it is not there, and keeps so many vectors at the most.
+    /// Opens the store in `folder`, which is created if needed, and keeps at most `most` vectors.
     ///
     /// # Errors
     /// The file can be neither opened nor put aside, as in a folder that cannot be written.
@@ -40,7 +44,7 @@ impl SqliteVectors {
         Ok(Self::of(connection?, most))
     }
 
-    /// A store that is gone with this value.
+    /// Opens a store that is gone with this value.
     ///
     /// # Errors
     /// SQLite has no memory.
@@ -64,7 +68,7 @@ impl SqliteVectors {
             )?;
             for hash in of {
                 let mut rows = select.query(params![embedder, hash.as_bytes(), used])?;
-                // A statement that changes something does so when it is at its end.
+                // SQLite applies a change when the statement has run to its end.
                 while let Some(row) = rows.next()? {
                     let scale: f64 = row.get(0)?;
                     found.insert(*hash, widened(scale, row.get_ref(1)?.as_blob()?));
@@ -100,10 +104,10 @@ impl SqliteVectors {
         transaction.commit()
     }
 
-    /// Once is enough: what is wrong with a file stays wrong.
+    /// Logs an error once: a broken file stays broken.
     fn complain(&self, error: &rusqlite::Error) {
         if !self.complained.swap(true, Ordering::Relaxed) {
-            tracing::warn!(%error, "vectors cannot be kept, and are made anew after a restart");
+            tracing::warn!(%error, "vectors cannot be stored, and are made anew after a restart");
         }
     }
 }
@@ -123,9 +127,9 @@ impl VectorStore for SqliteVectors {
     }
 }
 
-/// Why vectors cannot be kept in a folder.
+/// The reason why vectors cannot be stored in a folder.
 #[derive(Debug, thiserror::Error)]
-#[error("vectors cannot be kept here")]
+#[error("vectors cannot be stored in this folder")]
 pub struct StoreError(#[source] Box<dyn std::error::Error + Send + Sync>);
 
 impl From<rusqlite::Error> for StoreError {
@@ -140,12 +144,30 @@ impl From<std::io::Error> for StoreError {
     }
 }
 
+const BUSY: Duration = Duration::from_secs(5);
+
+const SCHEMA: &str = "
+    CREATE TABLE vectors (
+        embedder TEXT NOT NULL,
+        passage BLOB NOT NULL,
+        used INTEGER NOT NULL,
+        scale REAL NOT NULL,
+        numbers BLOB NOT NULL,
+        UNIQUE (embedder, passage)
+    ) STRICT;
+    CREATE INDEX vectors_used ON vectors (used);
+    CREATE TABLE clock (uses INTEGER NOT NULL) STRICT;
+    INSERT INTO clock VALUES (0);
+";
+
+const VERSION: i64 = 1;
+
 fn prepared(connection: rusqlite::Result<Connection>) -> rusqlite::Result<Connection> {
     let mut connection = connection?;
     connection.busy_timeout(BUSY)?;
     connection.pragma_update(None, "trusted_schema", "OFF")?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
-    // What a loss of power takes is made anew.
+    // Vectors that a loss of power takes are made anew.
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     let transaction = connection.transaction()?;
     match transaction.pragma_query_value(None, "user_version", |row| row.get(0))? {
@@ -154,7 +176,7 @@ fn prepared(connection: rusqlite::Result<Connection>) -> rusqlite::Result<Connec
             transaction.pragma_update(None, "user_version", VERSION)?;
         }
         VERSION => {
-            // Tells a table of another form from ours before anybody relies on it.
+            // The statement detects a table of another form before it is used.
             transaction.prepare("SELECT embedder, passage, used, scale, numbers FROM vectors")?;
         }
         _ => return Err(rusqlite::Error::InvalidQuery),
@@ -163,7 +185,7 @@ fn prepared(connection: rusqlite::Result<Connection>) -> rusqlite::Result<Connec
     Ok(connection)
 }
 
-/// Whether it is the file that is wrong, and not the way to it.
+/// Returns whether the file itself is broken, and not the way to it.
 fn is_spoilt(error: &rusqlite::Error) -> bool {
     match error.sqlite_error_code() {
         Some(code) => matches!(
@@ -178,7 +200,7 @@ fn is_spoilt(error: &rusqlite::Error) -> bool {
 }
 
 fn put_aside(path: &Path) -> std::io::Result<PathBuf> {
-    // The journals belong to what is put aside; SQLite would play them into the new file.
+    // The journals belong to the file that is put aside; SQLite would play them into the new file.
     for journal in ["-wal", "-shm"] {
         let _missing = fs::remove_file(with_suffix(path, journal));
     }
@@ -193,13 +215,13 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// A number that grows with every use of the store: a clock that nobody can set back.
+/// Returns a number that grows with every use of the store: a clock that cannot be set back.
 fn next_use(transaction: &Transaction<'_>) -> rusqlite::Result<i64> {
     transaction.execute("UPDATE clock SET uses = uses + 1", [])?;
     transaction.query_row("SELECT uses FROM clock", [], |row| row.get(0))
 }
 
-/// The numbers in a byte each, and what to multiply them by.
+/// Returns the numbers in a byte each, and their factor.
 fn narrowed(vector: &[f32]) -> (f64, Vec<u8>) {
     let largest = vector.iter().fold(0.0_f32, |largest, number| largest.max(number.abs()));
     let scale = largest / 127.0;
@@ -218,26 +240,6 @@ fn widened(scale: f64, numbers: &[u8]) -> Option<Vec<f32>> {
         .is_finite()
         .then(|| numbers.iter().map(|byte| f32::from(i8::from_le_bytes([*byte])) * scale).collect())
 }
-
-const FILE: &str = "vectors.db";
-
-const VERSION: i64 = 1;
-
-const SCHEMA: &str = "
-    CREATE TABLE vectors (
-        embedder TEXT NOT NULL,
-        passage BLOB NOT NULL,
-        used INTEGER NOT NULL,
-        scale REAL NOT NULL,
-        numbers BLOB NOT NULL,
-        UNIQUE (embedder, passage)
-    ) STRICT;
-    CREATE INDEX vectors_used ON vectors (used);
-    CREATE TABLE clock (uses INTEGER NOT NULL) STRICT;
-    INSERT INTO clock VALUES (0);
-";
-
-const BUSY: Duration = Duration::from_secs(5);
 
 #[cfg(test)]
 mod tests {

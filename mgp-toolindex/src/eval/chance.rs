@@ -1,13 +1,13 @@
-//! Whether a difference could be chance.
+//! Statistics that tell whether a difference could be chance.
 
 use super::quality::share;
 
-/// How likely so uneven numbers of wins and losses are, or more uneven ones, if a win is as likely as a loss: the sign
-/// test, of both sides.
+/// Returns the probability of such uneven numbers of wins and losses, or more uneven ones, if a win is as likely as a
+/// loss: the two-sided sign test.
 pub(super) fn sign_test(wins: usize, losses: usize) -> f64 {
     let games = wins + losses;
     let fewer = wins.min(losses);
-    // Logarithms, since 2^games is more than a number holds.
+    // The sum is of logarithms, because 2^games exceeds the range of numbers.
     let mut log_ways = 0.0;
     let mut tail = 0.0;
     let all = share(games, 1) * std::f64::consts::LN_2;
@@ -18,7 +18,10 @@ pub(super) fn sign_test(wins: usize, losses: usize) -> f64 {
     (2.0 * tail).min(1.0)
 }
 
-/// Where the mean of such differences lies in 95 of 100 samples of questions.
+const SAMPLES: usize = 2000;
+const SEED: u64 = 16;
+
+/// Returns the interval in which the mean of such differences lies in 95 of 100 samples of questions.
 pub(super) fn interval(differences: &[f64]) -> (f64, f64) {
     if differences.is_empty() {
         return (0.0, 0.0);
@@ -34,7 +37,7 @@ pub(super) fn interval(differences: &[f64]) -> (f64, f64) {
     (means[SAMPLES / 40], means[SAMPLES - 1 - SAMPLES / 40])
 }
 
-/// The same numbers each time, so that a report is the same each time.
+/// A generator of the same numbers each time, so that a report is the same each time.
 struct Random(u64);
 
 impl Random {
@@ -48,10 +51,6 @@ impl Random {
         usize::try_from(scaled).unwrap_or(0)
     }
 }
-
-const SEED: u64 = 16;
-
-const SAMPLES: usize = 2000;
 
 #[cfg(test)]
 mod tests {

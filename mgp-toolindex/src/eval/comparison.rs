@@ -1,3 +1,5 @@
+//! The comparison of two reports.
+
 use std::collections::HashMap;
 use std::fmt;
 
@@ -7,27 +9,27 @@ use super::chance::{interval, sign_test};
 use super::report::write_table;
 use super::{Answer, Measure, Quality, Report};
 
-/// What two reports on the same questions tell of each other.
+/// The differences of two reports on the same questions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Comparison {
-    /// What the settings before are called.
+    /// The name of the settings before.
     pub before: String,
-    /// What the settings after are called.
+    /// The name of the settings after.
     pub after: String,
-    /// Each measure, before and after.
+    /// The measures, before and after.
     pub changes: Vec<Change>,
     /// The questions whose NDCG@5 rose.
     pub wins: Vec<String>,
     /// The questions whose NDCG@5 fell.
     pub losses: Vec<String>,
-    /// How many questions it stayed the same for.
+    /// The number of questions with the same NDCG@5.
     pub ties: usize,
-    /// How many questions only one of the reports has: they are left out.
+    /// The number of questions that only one of the reports has, which are left out.
     pub unpaired: usize,
-    /// How likely so uneven wins and losses are if neither of the settings is better.
+    /// The probability of such uneven wins and losses if neither of the settings is better.
     pub chance: f64,
-    /// What it comes to.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
@@ -35,30 +37,33 @@ pub struct Comparison {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Change {
-    /// Which one.
+    /// The measure.
     pub measure: Measure,
-    /// What it was.
+    /// The value before.
     pub before: f64,
-    /// What it is.
+    /// The value after.
     pub after: f64,
-    /// The least that the difference may be: with other questions of this kind it is more in 39 of 40 cases.
+    /// The lower end of the difference: with other questions of this kind it is higher in 39 of 40 cases.
     pub low: f64,
-    /// The most that the difference may be.
+    /// The upper end of the difference.
     pub high: f64,
 }
 
-/// What a comparison comes to.
+/// The verdict of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Verdict {
-    /// The settings after are better, and it is hardly chance.
+    /// The settings after are better, and hardly by chance.
     Better,
-    /// The settings after are worse, and it is hardly chance.
+    /// The settings after are worse, and hardly by chance.
     Worse,
-    /// What differs may be chance.
+    /// The difference may be chance.
     MayBeChance,
 }
+
+/// The difference below which two values are the same: rounding differs by less.
+const SAME: f64 = 1e-9;
 
 impl Comparison {
     /// Compares two reports by the questions that both have.
@@ -93,6 +98,9 @@ impl Comparison {
         }
     }
 }
+
+/// The number of questions that a table names.
+const SHOWN: usize = 20;
 
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -145,8 +153,11 @@ impl Change {
     }
 }
 
+/// The probability below which a difference is not put down to chance.
+const RARE: f64 = 0.05;
+
 impl Verdict {
-    /// Both tests have to agree: one counts questions, the other weighs them.
+    /// Returns the verdict. Both tests have to agree: one counts questions, the other weighs them.
     fn of(changes: &[Change], chance: f64) -> Self {
         let ndcg = changes.iter().find(|change| change.measure == Measure::Ndcg5);
         match ndcg {
@@ -167,22 +178,13 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Sums of the same numbers differ by less.
-const SAME: f64 = 1e-9;
-
-/// What chance does more rarely is not put down to it.
-const RARE: f64 = 0.05;
-
-/// So many questions are named in a table.
-const SHOWN: usize = 20;
-
 #[cfg(test)]
 mod tests {
     use mgp_types::mgp::SearchStrategy;
 
     use super::*;
 
-    /// A report in which the right tool stands at these ranks.
+    /// Returns a report in which the right tool stands at these ranks.
     fn report(name: &str, ranks: impl IntoIterator<Item = usize>) -> Report {
         let mut report = Report::new(name, SearchStrategy::Hybrid);
         for (number, rank) in ranks.into_iter().enumerate() {

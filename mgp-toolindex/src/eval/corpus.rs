@@ -1,3 +1,5 @@
+//! Tools and queries in files, a JSON object in each line.
+
 use std::collections::{HashMap, HashSet};
 use std::io::{self, BufRead, Read};
 
@@ -8,107 +10,109 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Index, Listing, ServerTools, Tool};
 
-/// Tools as files list them: a JSON object in each line, with an id that may be anything.
+/// A tool in a file: a JSON object in each line, with an id that may be any text.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ToolRow {
-    /// What answers call it.
+    /// The id of the tool in answers.
     pub id: String,
-    /// Whose tool it is.
+    /// The server of the tool.
     pub server: String,
-    /// The name that its server gave it.
+    /// The name of the tool at its server.
     pub name: String,
-    /// What it does.
+    /// The description of the tool.
     #[serde(default)]
     pub description: String,
-    /// What its server is for.
+    /// The purpose of the server.
     #[serde(default)]
     pub server_description: String,
-    /// The JSON Schema of its arguments.
+    /// The JSON Schema of the arguments.
     #[serde(default = "RawJson::empty_object")]
     pub input_schema: RawJson,
-    /// Where it belongs.
+    /// The categories of the tool.
     #[serde(default)]
     pub categories: Vec<String>,
 }
 
-/// What is searched for, as files list it.
+/// A query in a file.
 #[derive(Debug, Clone, Deserialize)]
 #[non_exhaustive]
 pub struct QueryRow {
-    /// What answers call it.
+    /// The id of the query in answers.
     pub id: String,
-    /// What is searched for.
+    /// The text of the query.
     pub text: String,
 }
 
-/// The servers of tools that came from a file, and what the file calls the tools.
+/// The servers of tools that came from a file, with the ids of the file.
 #[derive(Debug, Default)]
 pub struct Corpus {
     servers: Vec<ServerTools>,
     ids: HashMap<(String, String), String>,
 }
 
-/// Why a file of rows cannot be read.
+const LONGEST_LINE: u64 = 4 << 20;
+
+/// The reason why a file of rows cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RowError {
-    /// The source of the lines does not go on.
+    /// The source of the lines fails.
     #[error("line {line} cannot be read")]
     Unreadable {
-        /// Where.
+        /// The line number.
         line: usize,
-        /// What went wrong.
+        /// The error of the source.
         source: io::Error,
     },
-    /// It is no row.
+    /// The line is not a row.
     #[error("line {line}: {source}")]
     Malformed {
-        /// Where.
+        /// The line number.
         line: usize,
-        /// What is wrong with it.
+        /// The error in the line.
         source: serde_json::Error,
     },
-    /// It is longer than any definition.
+    /// The line is longer than any definition.
     #[error("line {line} is longer than {LONGEST_LINE} bytes")]
     TooLong {
-        /// Where.
+        /// The line number.
         line: usize,
     },
-    /// It is not the definition of a tool.
+    /// The row is not a valid definition of a tool.
     #[error("the tool {id:?} has no definition that can be searched")]
     NoTool {
-        /// What the file calls it.
+        /// The id in the file.
         id: String,
     },
 }
 
 impl ToolRow {
-    /// Reads tools, a JSON object in each line; empty lines are passed over.
+    /// Reads tools, a JSON object in each line; empty lines are skipped.
     ///
     /// # Errors
-    /// A line is no tool, and which.
+    /// A line is not a tool; the error names the line.
     pub fn read_all(from: impl BufRead) -> Result<Vec<Self>, RowError> {
         lines(from)
     }
 }
 
 impl QueryRow {
-    /// Reads queries, a JSON object in each line; empty lines are passed over.
+    /// Reads queries, a JSON object in each line; empty lines are skipped.
     ///
     /// # Errors
-    /// A line is no query, and which.
+    /// A line is not a query; the error names the line.
     pub fn read_all(from: impl BufRead) -> Result<Vec<Self>, RowError> {
         lines(from)
     }
 }
 
 impl Corpus {
-    /// The servers of all tools, each tool with a name that no other tool of its server has.
+    /// Returns the servers of all tools, each tool with a name that is unique in its server.
     ///
     /// # Errors
-    /// One of them is not a definition.
+    /// A row is not a valid definition.
     pub fn new(rows: &[ToolRow]) -> Result<Self, RowError> {
         let mut corpus = Self::default();
         let mut places: HashMap<&str, usize> = HashMap::new();
@@ -119,7 +123,7 @@ impl Corpus {
                 corpus.servers.push(server.description(&*row.server_description));
                 corpus.servers.len() - 1
             });
-            // Spaces are no words: what is indexed of the name stays the same.
+            // Spaces are no words: the indexed words of the name stay the same.
             let mut name = row.name.clone();
             while name.is_empty() || !names.insert((&row.server, name.clone())) {
                 name.push(' ');
@@ -136,18 +140,18 @@ impl Corpus {
         Ok(corpus)
     }
 
-    /// The servers.
+    /// Returns the servers.
     pub fn servers(&self) -> &[ServerTools] {
         &self.servers
     }
 
-    /// What the file calls `tool`; nothing if it is not of the file.
+    /// Returns the id of `tool` in the file; empty if it is not of the file.
     pub fn id(&self, tool: &Tool) -> &str {
         self.ids.get(&(tool.server.to_string(), tool.name.to_string())).map_or("", String::as_str)
     }
 
-    /// Puts all servers into `index`, and waits until all that they say can be found, by its meaning as well: for ever,
-    /// with an embedder that makes no vectors.
+    /// Puts all servers into `index`, and waits until all tools can be found, by meaning as well. With an embedder that
+    /// makes no vectors the wait never ends.
     pub async fn index(&self, index: &Index) {
         for server in &self.servers {
             index.put_server(server.clone()).await;
@@ -183,8 +187,6 @@ struct Definition<'a> {
     description: &'a str,
     input_schema: &'a RawJson,
 }
-
-const LONGEST_LINE: u64 = 4 << 20;
 
 #[cfg(test)]
 mod tests {

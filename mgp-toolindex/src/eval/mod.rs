@@ -1,4 +1,4 @@
-//! How good a search is, on one's own tools and questions: so that settings can be compared before they are changed.
+//! The quality of a search on one's own tools and questions, so that settings can be compared before they are changed.
 //!
 //! ```
 //! use std::io::Cursor;
@@ -11,8 +11,8 @@
 //! # Ok::<(), mgp_toolindex::eval::QuestionError>(())
 //! ```
 //!
-//! [`evaluate`] asks an index all questions and makes a [`Report`]; a [`Comparison`] says what two reports tell of each
-//! other, and what of it may be chance.
+//! [`evaluate`] asks an index all questions and makes a [`Report`]; a [`Comparison`] tells the differences of two
+//! reports, and which of them may be chance.
 
 mod chance;
 mod comparison;

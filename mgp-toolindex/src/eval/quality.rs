@@ -1,6 +1,8 @@
+//! Measures of the quality of rankings.
+
 use serde::{Deserialize, Serialize};
 
-/// How good a ranking is, or how good many are in the mean; each from 0 to 1.
+/// The quality of a ranking, or the mean of many; each measure from 0 to 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Quality {
@@ -12,7 +14,8 @@ pub struct Quality {
     pub recall_10: f64,
     /// 1 if the first five tools meet all needs.
     pub complete_5: f64,
-    /// How far in front within the first five the tools stand that meet a need, beside the best order there is.
+    /// The NDCG of the first five tools: how far in front the tools stand that meet a need, beside the best possible
+    /// order.
     pub ndcg_5: f64,
     /// 1 divided by the rank of the first tool that meets a need.
     pub mrr: f64,
@@ -21,7 +24,7 @@ pub struct Quality {
 impl Quality {
     /// Judges a ranking by needs, each of which names the tools that meet it.
     ///
-    /// A tool meets one need at the most, even if it stands in several.
+    /// A tool meets at most one need, even if it stands in several.
     pub fn of(ranking: &[String], needs: &[Vec<String>]) -> Self {
         let mut met = vec![false; needs.len()];
         let mut met_by_rank = Vec::with_capacity(ranking.len());
@@ -53,7 +56,7 @@ impl Quality {
         }
     }
 
-    /// The mean of many.
+    /// Returns the mean of many.
     pub fn mean<'a>(of: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut sums = [0.0; Measure::ALL.len()];
         let mut count = 0;
@@ -68,7 +71,7 @@ impl Quality {
     }
 }
 
-/// One of the figures of a [`Quality`].
+/// A measure of a [`Quality`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the members of `Quality` say what they are")]
@@ -88,11 +91,11 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// All of them, in the order of the members.
+    /// All measures, in the order of the members.
     pub const ALL: [Self; 6] =
         [Self::Recall1, Self::Recall5, Self::Recall10, Self::Complete5, Self::Ndcg5, Self::Mrr];
 
-    /// What tables call it.
+    /// Returns the name of the measure in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Recall1 => "R@1",
@@ -104,7 +107,7 @@ impl Measure {
         }
     }
 
-    /// The figure.
+    /// Returns the value of the measure.
     pub const fn of(self, quality: &Quality) -> f64 {
         match self {
             Self::Recall1 => quality.recall_1,
@@ -122,7 +125,7 @@ pub(super) fn share(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// What a tool at this rank, which counts from 0, is worth.
+/// Returns the weight of a tool at this rank, which counts from 0.
 #[expect(clippy::cast_precision_loss, reason = "ranks are small")]
 fn discount(rank: usize) -> f64 {
     1.0 / ((rank + 2) as f64).log2()

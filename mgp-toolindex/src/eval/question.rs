@@ -1,26 +1,31 @@
+//! Questions with the tools that answer them.
+
 use std::io::{self, BufRead, Read};
 
 use serde::{Deserialize, Serialize};
 
-/// Something that is asked for, and the tools that it takes.
+/// A question, and the tools that it needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Question {
-    /// What reports call it.
+    /// The id of the question in reports.
     pub id: String,
-    /// What is searched for.
+    /// The text of the query.
     pub text: String,
-    /// What is needed, by the ids of tools. The tools of one need do equally well.
+    /// The needs, each by the ids of tools that meet it equally well.
     pub needs: Vec<Vec<String>>,
 }
 
+const MOST: usize = 100_000;
+const LONGEST_LINE: usize = 256 * 1024;
+
 impl Question {
-    /// A question that takes one tool for each of these needs.
+    /// Creates a question that takes one tool for each of these needs.
     pub fn new(id: impl Into<String>, text: impl Into<String>, needs: Vec<Vec<String>>) -> Self {
         Self { id: id.into(), text: text.into(), needs }
     }
 
-    /// Reads questions, a JSON object in each line; empty lines are passed over.
+    /// Reads questions, a JSON object in each line; empty lines are skipped.
     pub fn read_all(mut from: impl BufRead) -> Result<Vec<Self>, QuestionError> {
         let mut questions = Vec::new();
         let mut bytes = Vec::new();
@@ -55,51 +60,47 @@ impl Question {
     }
 }
 
-/// Why questions cannot be read.
+/// The reason why questions cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum QuestionError {
-    /// The source of the lines does not go on.
+    /// The source of the lines fails.
     #[error("line {line} cannot be read")]
     Unreadable {
-        /// Where.
+        /// The line number.
         line: usize,
-        /// What went wrong.
+        /// The error of the source.
         source: io::Error,
     },
-    /// It is no question.
+    /// The line is not a question.
     #[error("line {line} is not a question: expected id, text and needs")]
     Malformed {
-        /// Where.
+        /// The line number.
         line: usize,
-        /// What is wrong with it.
+        /// The error in the line.
         source: serde_json::Error,
     },
-    /// There is no tool that would answer it, so there is nothing to measure.
+    /// No tool answers the question, so that there is nothing to measure.
     #[error("line {line} needs nothing, or has a need that no tool meets")]
     NeedsNothing {
-        /// Where.
+        /// The line number.
         line: usize,
     },
-    /// It is longer than any question.
+    /// The line is longer than any question.
     #[error("line {line} is longer than {most} bytes")]
     TooLong {
-        /// Where.
+        /// The line number.
         line: usize,
-        /// How long a line may be.
+        /// The length of a line at most, in bytes.
         most: usize,
     },
-    /// They would take too much memory.
+    /// The questions would take too much memory.
     #[error("there are more than {most} questions")]
     TooMany {
-        /// How many there may be.
+        /// The number of questions at most.
         most: usize,
     },
 }
-
-const LONGEST_LINE: usize = 256 * 1024;
-
-const MOST: usize = 100_000;
 
 #[cfg(test)]
 mod tests {

@@ -1,3 +1,5 @@
+//! Reports of evaluations.
+
 use std::fmt;
 use std::time::Duration;
 
@@ -7,55 +9,55 @@ use serde::{Deserialize, Serialize};
 use super::quality::share;
 use super::{Measure, Quality};
 
-/// How well questions were answered.
+/// The quality of a search on a set of questions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Report {
-    /// What the settings are called.
+    /// The name of the settings.
     pub name: String,
-    /// How it was searched.
+    /// The strategy of the search.
     pub strategy: SearchStrategy,
-    /// How it was searched in fact, if a question could not be searched as asked.
+    /// The actual strategy, if a question could not be searched as asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback: Option<SearchStrategy>,
-    /// The quality in the mean.
+    /// The mean quality.
     pub quality: Quality,
-    /// The tokens of an answer in the mean.
+    /// The mean number of tokens of an answer.
     pub tokens: f64,
-    /// How long an answer took.
+    /// The latency of answers.
     pub latency: Latency,
-    /// Tools that a question needs and the index does not have: they hold the quality down whatever the settings.
+    /// The tools that questions need and the index does not have: they lower the quality whatever the settings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<String>,
-    /// What came of each question.
+    /// The outcome of each question.
     pub answers: Vec<Answer>,
 }
 
-/// What came of a question.
+/// The outcome of a question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Answer {
     /// The id of the question.
     pub question: String,
-    /// How good the ranking is.
+    /// The quality of the ranking.
     pub quality: Quality,
-    /// The tokens of the definitions that were answered.
+    /// The tokens of the definitions in the answer.
     pub tokens: u64,
-    /// How many microseconds it took.
+    /// The time of the answer in microseconds.
     pub micros: u64,
-    /// The tools that were answered, the best in front.
+    /// The tools of the answer, the best first.
     pub first: Vec<String>,
 }
 
-/// How many microseconds the given share of answers took at most.
+/// The microseconds that the given share of answers took at most.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Latency {
-    /// Half of them.
+    /// The median.
     pub p50: u64,
-    /// 95 of 100.
+    /// The time of 95 of 100 answers.
     pub p95: u64,
-    /// 99 of 100.
+    /// The time of 99 of 100 answers.
     pub p99: u64,
 }
 
@@ -81,7 +83,7 @@ impl Report {
         self
     }
 
-    /// The heads of the columns of [`row`](Self::row).
+    /// Returns the heads of the columns of [`row`](Self::row).
     fn heads() -> Vec<String> {
         let measures = Measure::ALL.map(|measure| measure.name().to_owned());
         let rest = ["tokens", "p50 µs", "p95 µs", "p99 µs"].map(String::from);
@@ -98,7 +100,7 @@ impl Report {
 }
 
 impl fmt::Display for Report {
-    /// A table of one row, and what is to be known about it.
+    /// Writes a table of one row, with remarks.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_table(f, &[Self::heads(), self.row()])?;
         write!(f, "{} questions", self.answers.len())?;
@@ -113,7 +115,7 @@ impl fmt::Display for Report {
 }
 
 impl Latency {
-    /// Of so many microseconds each.
+    /// Creates the latency of these times in microseconds.
     pub fn of(mut micros: Vec<u64>) -> Self {
         micros.sort_unstable();
         let at = |hundredths: usize| {

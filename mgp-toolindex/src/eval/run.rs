@@ -1,3 +1,5 @@
+//! Evaluations: all questions are asked, and the answers judged.
+
 use std::collections::HashSet;
 
 use mgp_types::mgp::{NameStyle, SearchStrategy, ToolFilter};
@@ -8,7 +10,7 @@ use super::{Answer, Quality, Question, Report};
 use crate::budget::{CountTokens, Definition, default_counter};
 use crate::{Hit, Index, Search, Sight};
 
-/// How questions are asked.
+/// The settings of an evaluation.
 #[derive(Debug, Clone, Copy)]
 pub struct Settings<'a> {
     name: &'a str,
@@ -20,41 +22,44 @@ pub struct Settings<'a> {
 }
 
 impl<'a> Settings<'a> {
-    /// Asks by words and meaning, and takes five tools for an answer. The name is for reports.
+    /// Creates settings with searches by words and meaning, and five tools in an answer. The name is for reports.
     pub const fn new(name: &'a str) -> Self {
         Self { name, strategy: SearchStrategy::Hybrid, filter: None, sight: None, answer: 5, tokens: None }
     }
 
-    /// Searches in this way.
+    /// Sets the strategy of the search.
     pub const fn strategy(mut self, strategy: SearchStrategy) -> Self {
         self.strategy = strategy;
         self
     }
 
-    /// Searches only among these.
+    /// Searches only among these tools.
     pub const fn filter(mut self, filter: &'a ToolFilter) -> Self {
         self.filter = Some(filter);
         self
     }
 
-    /// Searches only what may be seen.
+    /// Searches only the tools that may be seen.
     pub const fn sight(mut self, sight: &'a Sight) -> Self {
         self.sight = Some(sight);
         self
     }
 
-    /// So many tools make up an answer, and are counted in tokens.
+    /// Sets the number of tools in an answer, which are counted in tokens.
     pub const fn answer(mut self, tools: usize) -> Self {
         self.answer = tools;
         self
     }
 
-    /// Counts the tokens of definitions in this way; else as [`default_counter`] does.
+    /// Sets the counter of tokens, in place of [`default_counter`].
     pub const fn tokens(mut self, counter: &'a dyn CountTokens) -> Self {
         self.tokens = Some(counter);
         self
     }
 }
+
+/// The number of ranks that count for measures without a cut at five or ten.
+const DEPTH: usize = 20;
 
 /// Asks an index questions, one after the other, and judges the answers.
 pub async fn evaluate(index: &Index, questions: &[Question], settings: Settings<'_>) -> Report {
@@ -92,9 +97,6 @@ pub async fn evaluate(index: &Index, questions: &[Question], settings: Settings<
     }
     report.finish()
 }
-
-/// So far back a tool still counts for what is not cut at five or ten.
-const DEPTH: usize = 20;
 
 #[cfg(test)]
 mod tests {

@@ -1,3 +1,5 @@
+//! Tests of the vectors of an index.
+
 use std::sync::atomic::Ordering;
 
 use mgp_types::RawJson;
@@ -159,7 +161,7 @@ async fn vectors_of_servers_are_used_only_where_they_are_trusted_and_fit() {
         index.put_server(ServerTools::new("s", listed)).await;
         index.settled().await;
         let snapshot = index.snapshot();
-        // What is made here has no negative numbers.
+        // Vectors that are made here have no negative numbers.
         let is_used = |name: &str| vector(&snapshot, name).unwrap()[1] < -0.79;
         assert_eq!(is_used("fits"), expected);
         assert!(!is_used("strange"));

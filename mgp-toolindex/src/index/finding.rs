@@ -1,16 +1,21 @@
+//! Searches of a snapshot, by strategy.
+
 use std::sync::Arc;
+use std::time::Duration;
 
 use mgp_types::mgp::{SearchStrategy, ServerState};
+use tokio::runtime::Handle;
 
 use super::{Found, Hit, Search, Snapshot};
 use crate::category::CategoryPath;
+use crate::embed::{EmbedError, Purpose, checked};
 use crate::learn::Shift;
 use crate::rank::{Meaning, Ranking, Request, SPARE, prefer};
 use crate::slot::Slot;
 use crate::tool::Manner;
 
 impl Snapshot {
-    /// Finds tools.
+    /// Searches the tools of the snapshot.
     pub async fn search(&self, search: &Search<'_>) -> Found {
         match search.strategy {
             SearchStrategy::Keyword => Found { hits: self.by_words(search), fallback: None, meaning: None },
@@ -28,7 +33,7 @@ impl Snapshot {
         self.ranked(search, &ranking, &Request::whole(search.text))
     }
 
-    /// By words instead, if the meaning cannot be found out.
+    /// Searches by meaning; by words instead, if the meaning is not available.
     async fn by_meaning(&self, search: &Search<'_>, request: Request, sides: Sides) -> Found {
         let meanings = self.meanings(request.parts().iter().map(|part| &*part.text)).await;
         let Some(whole) = meanings.first().and_then(Option::clone) else {
@@ -52,7 +57,7 @@ impl Snapshot {
         Found { hits: self.ranked(search, &ranking, &request), fallback: None, meaning: Some(whole) }
     }
 
-    /// By words instead, if there is no such category.
+    /// Searches by category; by words instead, if there is no such category.
     fn by_category(&self, search: &Search<'_>) -> Found {
         let fits = self.fits(search);
         let name = |slot| self.tools.get(slot).map_or("", |tool| tool.name.as_str());
@@ -81,7 +86,7 @@ impl Snapshot {
         self.hits(ranked)
     }
 
-    /// Whether one of two tools has to give way to the other because they say nearly the same.
+    /// Returns whether one of two tools has to give way to the other because they say nearly the same.
     fn crowd(&self, search: &Search<'_>, one: Slot, other: Slot) -> bool {
         let Some((one, other)) = self.tools.get(one).zip(self.tools.get(other)) else { return false };
         let is_copied = || {
@@ -97,7 +102,7 @@ impl Snapshot {
         ranked.into_iter().filter_map(hit).collect()
     }
 
-    /// Which tools come into question.
+    /// Returns whether a tool may be found.
     fn fits<'a>(&'a self, search: &'a Search<'_>) -> impl Fn(Slot) -> bool + 'a {
         let filter = &search.filter;
         let state = filter.status.unwrap_or(ServerState::Connected);
@@ -114,7 +119,7 @@ impl Snapshot {
                             .any(|wider| tool.categories.iter().any(|path| path.is_in(wider))))
             })
         };
-        // Most searches ask for nothing but this, and to look at the tool itself costs more than to score it.
+        // Most searches have only this filter, and looking at the tool itself costs more than scoring it.
         let only_connected = state == ServerState::Connected
             && filter.risk_level_max.is_none()
             && filter.categories.is_empty();
@@ -125,7 +130,7 @@ impl Snapshot {
         }
     }
 
-    /// The tools that are nearer to a query by what was learned.
+    /// Returns the tools that are nearer to a query by learning.
     fn learned<'a>(&'a self, search: &Search<'a>, query: &[f32]) -> Vec<(Slot, Shift<'a>)> {
         let shifts = search.learned.into_iter().flat_map(|learned| learned.shifts(query));
         shifts
@@ -134,14 +139,54 @@ impl Snapshot {
     }
 }
 
-/// What a search goes by.
+/// The sides of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sides {
     Meaning,
     Both,
 }
 
-/// What is left of a name without what is put behind it to have it once more.
+/// Returns the letters of a name without a suffix that makes a copy of it.
 fn letters(name: &str) -> impl Iterator<Item = char> + '_ {
     name.chars().filter(|c| c.is_alphabetic())
+}
+
+/// The number of bytes of a query that are embedded.
+const MOST_BYTES: usize = 2048;
+
+/// The time that a search waits for the vector of its text; then it goes by words.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+impl Snapshot {
+    /// Returns the vector of each text; `None` for a text without meaning, and for all texts if the embedder fails or
+    /// is too slow.
+    pub(super) async fn meanings(&self, texts: impl Iterator<Item = &str>) -> Vec<Option<Vec<f32>>> {
+        let texts: Vec<&str> = texts.map(|text| &text[..text.floor_char_boundary(MOST_BYTES)]).collect();
+        let now: Option<Vec<_>> =
+            texts.iter().map(|text| self.embedder.embed_now(text, Purpose::Query)).collect();
+        let count = texts.len();
+        let vectors = match now {
+            Some(vectors) => Ok(vectors),
+            None => self.embed_later(texts.into_iter().map(Into::into).collect()).await,
+        };
+        match vectors.and_then(|vectors| checked(vectors, count, self.embedder.dimension())) {
+            Ok(vectors) => {
+                let says_something = |vector: &Vec<f32>| vector.iter().any(|number| *number != 0.0);
+                vectors.into_iter().map(|vector| Some(vector).filter(says_something)).collect()
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a search goes on without vectors");
+                vec![None; count]
+            }
+        }
+    }
+
+    async fn embed_later(&self, texts: Vec<String>) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let embedded = self.embedder.embed(texts, Purpose::Query);
+        if Handle::try_current().is_err() {
+            return embedded.await;
+        }
+        let late = |_| EmbedError::new("the embedder took too long");
+        tokio::time::timeout(PATIENCE, embedded).await.map_err(late)?
+    }
 }

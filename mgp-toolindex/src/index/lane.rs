@@ -1,3 +1,5 @@
+//! The vectors of one embedder for all tools.
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -5,7 +7,7 @@ use foldhash::fast::RandomState;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
-use super::change::Change;
+use super::writer::Change;
 use crate::Tool;
 use crate::embed::{self, Background, Embedder, Lacking, Made, Passage, PassageHash, Purpose, VectorStore};
 use crate::slot::Slot;
@@ -13,28 +15,28 @@ use crate::vector::Vectors;
 
 /// The vectors that one embedder makes of the tools.
 ///
-/// If it is instant they are made here and now. If not they are made in the background, and until then a tool has the
-/// vector that it had before it changed, or none.
+/// Instant vectors are made at once. Others are made in the background, and until then a tool has the vector that it
+/// had before its change, or none.
 #[derive(Debug)]
 pub(super) struct Lane {
     number: u64,
     pub(super) embedder: Arc<dyn Embedder>,
     pub(super) vectors: Vectors,
     surroundings: Surroundings,
-    /// What the background was asked for.
+    /// The vectors that the background was asked for.
     asked: HashMap<Slot, Asked, RandomState>,
     unanswered: usize,
-    /// What the background is still to be asked for.
+    /// The vectors that the background is still to be asked for.
     fresh: Vec<Lacking>,
     background: Option<Background>,
 }
 
-/// What the background works with.
+/// The parts of the index that the background works with.
 #[derive(Debug, Clone)]
 pub(super) struct Surroundings {
     pub(super) store: Option<Arc<dyn VectorStore>>,
     pub(super) runtime: Option<Handle>,
-    /// Where vectors are handed in. It is a weak one, or the background would keep the index alive.
+    /// The way to hand vectors in. The sender is weak, or the background would keep the index alive.
     pub(super) changes: mpsc::WeakSender<Change>,
 }
 
@@ -59,10 +61,10 @@ impl Lane {
         }
     }
 
-    /// A tool is new or has changed.
+    /// Adds a tool that is new or has changed.
     pub(super) fn put(&mut self, slot: Slot, tool: &Arc<Tool>, passage: &Passage) {
         if tool.gist.is_empty() {
-            // It would be near to whatever is asked in as empty words.
+            // The old vector would be near to queries as empty as this text.
             self.clear(slot);
             return;
         }
@@ -82,19 +84,19 @@ impl Lane {
         self.fresh.push(Lacking { slot, hash, tool: Arc::clone(tool) });
     }
 
-    /// A tool has this vector, whoever made it.
+    /// Sets the vector of a tool, whoever made it.
     pub(super) fn put_vector(&mut self, slot: Slot, vector: &[f32]) {
         self.forget(slot);
         self.set(slot, Some(vector));
     }
 
-    /// A tool is gone.
+    /// Removes the vector of a tool that is gone.
     pub(super) fn clear(&mut self, slot: Slot) {
         self.forget(slot);
         self.vectors.clear(slot);
     }
 
-    /// Takes what the background of the lane of this number made, unless the tool has changed meanwhile.
+    /// Takes the vectors that the background of the lane with this number made, unless a tool has changed meanwhile.
     pub(super) fn take(&mut self, number: u64, made: &[Made]) {
         if number != self.number {
             return;
@@ -111,10 +113,10 @@ impl Lane {
         }
     }
 
-    /// Asks the background for what is not there yet.
+    /// Asks the background for the missing vectors.
     pub(super) fn ask(&mut self) {
         let Self { number, embedder, surroundings, asked, fresh, background, .. } = self;
-        // A tool that changed twice was noted twice, and one that is gone again is not to be embedded.
+        // A tool that changed twice was noted twice, and a tool that is gone again is not to be embedded.
         fresh.retain(|lacking| asked.get(&lacking.slot).is_some_and(|asked| asked.hash == lacking.hash));
         if !fresh.is_empty() {
             let background = background.get_or_insert_with(|| start(*number, embedder, surroundings));
@@ -122,7 +124,7 @@ impl Lane {
         }
     }
 
-    /// Whether all tools have the vectors that they are to have.
+    /// Returns whether all tools have their vectors.
     pub(super) const fn is_complete(&self) -> bool {
         self.unanswered == 0
     }
@@ -155,11 +157,55 @@ fn start(number: u64, embedder: &Arc<dyn Embedder>, surroundings: &Surroundings)
         let changes = changes.upgrade();
         Box::pin(async move {
             if let Some(changes) = changes {
-                // If the index ended meanwhile, nobody needs them.
+                // If the index ended meanwhile, the vectors are not needed.
                 let _ended = changes.send(Change::Made(number, made)).await;
             }
         })
     });
     let lane = embed::Lane { embedder: Arc::clone(embedder), store: surroundings.store.clone(), hand_over };
     Background::start(lane, surroundings.runtime.as_ref())
+}
+
+/// The vectors that are searched, and the vectors that replace them once they are complete.
+#[derive(Debug)]
+pub(super) struct Lanes {
+    pub(super) current: Lane,
+    coming: Option<Lane>,
+    begun: u64,
+    surroundings: Surroundings,
+}
+
+impl Lanes {
+    pub(super) fn new(embedder: Arc<dyn Embedder>, surroundings: Surroundings) -> Self {
+        let current = Lane::new(0, embedder, surroundings.clone());
+        Self { current, coming: None, begun: 0, surroundings }
+    }
+
+    /// Begins to collect the vectors of another embedder. An earlier collection that is not complete is dropped.
+    pub(super) fn begin(&mut self, embedder: Arc<dyn Embedder>) -> &mut Lane {
+        self.begun += 1;
+        self.coming.insert(Lane::new(self.begun, embedder, self.surroundings.clone()))
+    }
+
+    /// Returns all lanes, which have to know of each change.
+    pub(super) fn all(&mut self) -> impl Iterator<Item = &mut Lane> {
+        std::iter::once(&mut self.current).chain(self.coming.as_mut())
+    }
+
+    /// Asks for the missing vectors.
+    pub(super) fn ask(&mut self) {
+        self.all().for_each(Lane::ask);
+    }
+
+    /// Replaces the current vectors by the coming ones if these are complete.
+    pub(super) fn change_if_complete(&mut self) {
+        if let Some(complete) = self.coming.take_if(|lane| lane.is_complete()) {
+            self.current = complete;
+        }
+    }
+
+    /// Returns whether all tools have their vectors.
+    pub(super) const fn are_complete(&self) -> bool {
+        self.coming.is_none() && self.current.is_complete()
+    }
 }

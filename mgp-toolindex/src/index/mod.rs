@@ -1,17 +1,4 @@
-//! The index: what is known of all tools, changed by one writer and read by everybody (§16.4).
-
-mod builder;
-mod change;
-mod finding;
-mod lane;
-mod lanes;
-mod meaning;
-mod search;
-mod sight;
-mod slots;
-mod snapshot;
-mod table;
-mod writer;
+//! The index: all tools, changed by one writer and read by searches (§16.4).
 
 use std::sync::Arc;
 
@@ -20,20 +7,27 @@ use mgp_types::mgp::{ServerId, ServerState, ToolName};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
-pub use self::builder::{IndexBuilder, SentVectors};
-use self::change::Change;
 use self::lane::Surroundings;
-pub use self::search::{Found, Hit, Search};
-pub use self::sight::Sight;
-pub use self::snapshot::Snapshot;
-use self::writer::Writer;
-use crate::embed::Embedder;
+use self::writer::{Change, Writer};
+use crate::embed::{Embedder, VectorStore};
 use crate::keyword::KeywordWriter;
 use crate::{Listing, ServerTools};
 
+mod finding;
+mod lane;
+mod search;
+mod sight;
+mod snapshot;
+mod table;
+mod writer;
+
+pub use self::search::{Found, Hit, Search};
+pub use self::sight::Sight;
+pub use self::snapshot::Snapshot;
+
 /// All tools of all servers, to be searched.
 ///
-/// It is a handle: copies share the tools. Changes are made by a thread of the index, which ends with the last
+/// The index is a handle: copies share the tools. Changes are made by a thread of the index, which ends with the last
 /// handle; searches read the last complete [`Snapshot`] and never wait.
 #[derive(Debug, Clone)]
 pub struct Index {
@@ -41,13 +35,16 @@ pub struct Index {
     changes: mpsc::Sender<Change>,
 }
 
+/// The number of changes that wait for the writer; further callers wait.
+const MOST_WAITING: usize = 1024;
+
 impl Index {
-    /// An index without tools, whose vectors `embedder` makes, and nobody keeps.
+    /// Creates an index without tools, whose vectors `embedder` makes, and no store keeps.
     pub fn new(embedder: Arc<dyn Embedder>) -> Self {
         Self::builder(embedder).build()
     }
 
-    /// An index without tools, whose vectors `embedder` makes.
+    /// Returns a builder for an index without tools, whose vectors `embedder` makes.
     pub fn builder(embedder: Arc<dyn Embedder>) -> IndexBuilder {
         IndexBuilder::new(embedder)
     }
@@ -55,7 +52,7 @@ impl Index {
     fn build(builder: IndexBuilder) -> Self {
         let IndexBuilder { embedder, store, sent_vectors } = builder;
         let mut words = KeywordWriter::new().expect("the system can start threads");
-        let no_words = words.commit().expect("nothing in memory is nothing to fail");
+        let no_words = words.commit().expect("an index in memory has no files that could fail");
         let current = Arc::new(ArcSwap::from_pointee(Snapshot::empty(no_words, Arc::clone(&embedder))));
         let (changes, queue) = mpsc::channel(MOST_WAITING);
         let runtime = Handle::try_current().ok();
@@ -68,56 +65,55 @@ impl Index {
         Self { current, changes }
     }
 
-    /// The tools as they are now.
+    /// Returns the current tools.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.current.load_full()
     }
 
-    /// Searches the tools as they are now.
+    /// Searches the current tools.
     pub async fn search(&self, search: &Search<'_>) -> Found {
         self.snapshot().search(search).await
     }
 
-    /// A server and all that it lists, instead of what it listed before.
+    /// Replaces a server and its tools.
     pub async fn put_server(&self, server: ServerTools) {
         self.send(Change::Server(server)).await;
     }
 
-    /// One more tool of a server, or another definition of one.
+    /// Adds a tool to a server, or replaces its definition.
     pub async fn put_tool(&self, server: ServerId, tool: Listing) {
         self.send(Change::Tool(server, Box::new(tool))).await;
     }
 
-    /// One tool less.
+    /// Removes a tool.
     pub async fn remove_tool(&self, server: ServerId, name: ToolName) {
         self.send(Change::NoTool(server, name)).await;
     }
 
-    /// A server less, with all its tools.
+    /// Removes a server with all its tools.
     pub async fn remove_server(&self, server: ServerId) {
         self.send(Change::NoServer(server)).await;
     }
 
-    /// A server went into another state.
+    /// Sets the state of a server.
     pub async fn set_state(&self, server: ServerId, state: ServerState) {
         self.send(Change::State(server, state)).await;
     }
 
-    /// Other vectors, made by another embedder. Until all of them are there, the old ones answer as before, and then
-    /// both change at once.
+    /// Changes to another embedder. Until all of its vectors are made, searches use the old embedder with its vectors,
+    /// and then both change at once.
     pub async fn set_embedder(&self, embedder: Arc<dyn Embedder>) {
         self.send(Change::Embedder(embedder)).await;
     }
 
-    /// Waits until all tools have the vectors that they are to have. This may take as long as the embedder cannot be
-    /// reached.
+    /// Waits until all tools have their vectors. This may take as long as the embedder cannot be reached.
     pub async fn embedded(&self) {
         let (done, embedded) = oneshot::channel();
         self.send(Change::Embedded(done)).await;
         let _ended = embedded.await;
     }
 
-    /// Waits until whatever was told before is visible.
+    /// Waits until all earlier changes are visible.
     pub async fn settled(&self) {
         let (done, settled) = oneshot::channel();
         self.send(Change::Settled(done)).await;
@@ -130,10 +126,55 @@ impl Index {
     }
 }
 
-/// More changes than this wait where they come from.
-const MOST_WAITING: usize = 1024;
-
 #[cfg(test)]
 mod embedding_tests;
+
+/// The settings of an [`Index`].
+#[derive(Debug)]
+#[must_use]
+pub struct IndexBuilder {
+    embedder: Arc<dyn Embedder>,
+    store: Option<Arc<dyn VectorStore>>,
+    sent_vectors: SentVectors,
+}
+
+/// The treatment of vectors that servers send with their tools.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "they are used, or they are not")]
+pub enum SentVectors {
+    /// Sent vectors are ignored: all vectors are made here.
+    #[default]
+    Ignored,
+    /// Sent vectors are used if they name the embedder in use. A server that lies can make its tools near to any query,
+    /// which cannot be seen from the vectors; so this setting is for trusted servers.
+    Trusted,
+}
+
+impl IndexBuilder {
+    fn new(embedder: Arc<dyn Embedder>) -> Self {
+        Self { embedder, store: None, sent_vectors: SentVectors::default() }
+    }
+
+    /// Sets the store of vectors that take long to make; without a store each index makes them anew.
+    pub fn store(mut self, store: impl VectorStore) -> Self {
+        self.store = Some(Arc::new(store));
+        self
+    }
+
+    /// Sets the treatment of vectors that servers send.
+    pub const fn sent_vectors(mut self, sent_vectors: SentVectors) -> Self {
+        self.sent_vectors = sent_vectors;
+        self
+    }
+
+    /// Creates an index without tools.
+    ///
+    /// Within a tokio runtime, vectors that take long to make are made by a task of that runtime, for as long as both
+    /// live; outside of one, by a thread of the index.
+    pub fn build(self) -> Index {
+        Index::build(self)
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -1,3 +1,5 @@
+//! The parameters and results of a search.
+
 use std::sync::Arc;
 
 use mgp_types::mgp::{SearchStrategy, ToolFilter};
@@ -6,29 +8,29 @@ use super::Sight;
 use crate::Tool;
 use crate::learn::TenantShift;
 
-/// What is looked for, and among what.
+/// A search: the query, the strategy and the tools among which to search.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Search<'a> {
-    /// What is needed, in words; for [`SearchStrategy::Category`] the path of a category.
+    /// The query in words; for [`SearchStrategy::Category`] the path of a category.
     pub text: &'a str,
-    /// How to search.
+    /// The strategy.
     pub strategy: SearchStrategy,
-    /// How many tools to find at the most.
+    /// The number of tools to find at most.
     pub limit: usize,
-    /// Which tools come into question.
+    /// The filter of tools.
     pub filter: ToolFilter,
-    /// Which tools the asking agent may see; all of them if it is not said.
+    /// The tools that the agent may see; all if `None`.
     pub sight: Option<&'a Sight>,
-    /// What was learned from use, for whom it is searched.
+    /// The learned shifts of the tenant.
     pub learned: Option<&'a TenantShift>,
-    /// Whether tools that say nearly the same may stand beside one another: to whom one of them is as good as another,
-    /// but not all may be called.
+    /// Set if tools that say nearly the same may stand beside one another, for callers to whom one is as good as
+    /// another, but who may not call each.
     pub(crate) with_twins: bool,
 }
 
 impl<'a> Search<'a> {
-    /// Searches everything that can be called, by words and meaning, for five tools.
+    /// Creates a search of all callable tools, by words and meaning, for five tools.
     pub fn new(text: &'a str) -> Self {
         Self {
             text,
@@ -41,25 +43,25 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Searches in this way.
+    /// Sets the strategy.
     pub const fn strategy(mut self, strategy: SearchStrategy) -> Self {
         self.strategy = strategy;
         self
     }
 
-    /// Finds so many tools at the most.
+    /// Sets the number of tools to find at most.
     pub const fn limit(mut self, limit: usize) -> Self {
         self.limit = limit;
         self
     }
 
-    /// Searches only among these.
+    /// Searches only among these tools.
     pub fn filter(mut self, filter: ToolFilter) -> Self {
         self.filter = filter;
         self
     }
 
-    /// Searches only what may be seen.
+    /// Searches only the tools that may be seen.
     pub const fn sight(mut self, sight: &'a Sight) -> Self {
         self.sight = Some(sight);
         self
@@ -71,23 +73,22 @@ impl<'a> Search<'a> {
         self
     }
 
-    /// Prefers what was of use before.
+    /// Prefers tools that were of use before.
     pub const fn learned(mut self, learned: &'a TenantShift) -> Self {
         self.learned = Some(learned);
         self
     }
 }
 
-/// What was found.
+/// The result of a search.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Found {
-    /// The tools, the one that fits best in front.
+    /// The tools, the best first.
     pub hits: Vec<Hit>,
-    /// How it was searched in fact, where it could not be searched as asked.
+    /// The actual strategy, if it differs from the one asked for.
     pub fallback: Option<SearchStrategy>,
-    /// What the text means, if that was asked for and could be found out: to be learned from, see
-    /// [`Confirmed`](crate::learn::Confirmed).
+    /// The vector of the query, if the search was by meaning; for learning, see [`Confirmed`](crate::learn::Confirmed).
     pub meaning: Option<Vec<f32>>,
 }
 
@@ -97,8 +98,8 @@ pub struct Found {
 pub struct Hit {
     /// The tool.
     pub tool: Arc<Tool>,
-    /// How well it fits, from 0 to 1.
+    /// The fit, from 0 to 1.
     pub score: f32,
-    /// How like its meaning is by its own words, whatever was learned; 0 if that was not looked at.
+    /// The likeness of its meaning by its own words, without learning; 0 if the search was not by meaning.
     pub likeness: f32,
 }

@@ -1,3 +1,5 @@
+//! The tools that an agent may see, as a bit set.
+
 use std::sync::Arc;
 
 use super::Snapshot;
@@ -5,12 +7,12 @@ use super::table::{CHUNK, Table};
 use crate::Tool;
 use crate::slot::Slot;
 
-/// Which tools of a [`Snapshot`] an agent may see.
+/// The tools of a [`Snapshot`] that an agent may see.
 #[derive(Debug, Clone)]
 pub struct Sight {
-    /// The tools that it was made of, which share what they have in common with those of later snapshots.
+    /// The tools for which the set was made, which share chunks with those of later snapshots.
     tools: Table<Arc<Tool>>,
-    /// A bit for each slot, chunk by chunk of the table.
+    /// A bit for each slot, in the chunks of the table.
     chunks: Vec<Bits>,
     count: usize,
     generation: u64,
@@ -19,13 +21,13 @@ pub struct Sight {
 type Bits = [u64; CHUNK / 64];
 
 impl Sight {
-    /// Asks for each tool of a snapshot.
+    /// Creates the set by asking for each tool of a snapshot.
     pub fn of(snapshot: &Snapshot, sees: impl FnMut(&Tool) -> bool) -> Self {
         Self::made(snapshot, None, sees)
     }
 
-    /// The same of a later snapshot of the same index. It asks only where tools came, went or changed, so the answers
-    /// about all others have to be what they were.
+    /// Returns the set for a later snapshot of the same index. `sees` is asked only where tools came, left or changed,
+    /// so that the answers about all others must not have changed.
     pub fn follow(&self, snapshot: &Snapshot, sees: impl FnMut(&Tool) -> bool) -> Self {
         Self::made(snapshot, Some(self), sees)
     }
@@ -49,12 +51,12 @@ impl Sight {
         Self { tools, chunks, count, generation: snapshot.generation }
     }
 
-    /// How many tools it sees.
+    /// Returns the number of visible tools.
     pub const fn count(&self) -> usize {
         self.count
     }
 
-    /// Whether it was made of this snapshot; of another one it would see other tools.
+    /// Returns whether the set was made of this snapshot; for another one it would be wrong.
     pub const fn is_of(&self, snapshot: &Snapshot) -> bool {
         self.generation == snapshot.generation
     }

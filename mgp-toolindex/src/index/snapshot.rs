@@ -1,19 +1,20 @@
+//! Snapshots of the index, which searches read.
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use mgp_types::mgp::{NameStyle, ServerId, ToolName};
 
-use super::slots::Slots;
 use super::table::Table;
 use crate::category::Hierarchy;
 use crate::embed::Embedder;
 use crate::keyword::KeywordReader;
-use crate::slot::Slot;
+use crate::slot::{Slot, Slots};
 use crate::tool::{Server, Tool};
 use crate::vector::Vectors;
 
-/// The tools as they were at one time. It does not change any more.
+/// The tools at one time. A snapshot does not change.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     pub(crate) generation: u64,
@@ -26,11 +27,11 @@ pub struct Snapshot {
     /// The words of the tools.
     pub(crate) words: KeywordReader,
     pub(crate) embedder: Arc<dyn Embedder>,
-    /// What `embedder` makes of the tools.
+    /// The vectors of the tools, made by `embedder`.
     pub(crate) vectors: Vectors,
 }
 
-/// A server, and where its tools are.
+/// A server, and the slots of its tools.
 #[derive(Debug, Clone)]
 pub(crate) struct Listed {
     pub(crate) server: Server,
@@ -53,43 +54,43 @@ impl Snapshot {
         }
     }
 
-    /// How many tools there are.
+    /// Returns the number of tools.
     pub const fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no tools.
     pub const fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// A number that is another one for each snapshot of an index.
+    /// Returns a number that is unique for each snapshot of an index.
     pub const fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// All tools.
+    /// Returns all tools.
     pub fn tools(&self) -> impl Iterator<Item = &Arc<Tool>> {
         self.tools.iter().map(|(_, tool)| tool)
     }
 
-    /// The tool of this name of this server.
+    /// Returns the tool of this name of this server.
     pub fn tool(&self, server: &str, name: &str) -> Option<&Arc<Tool>> {
         self.tools.get(self.slot(server, name)?)
     }
 
-    /// A server.
+    /// Returns a server.
     pub fn server(&self, server: &str) -> Option<&Server> {
         Some(&self.servers.get(server)?.server)
     }
 
-    /// The categories of the tools.
+    /// Returns the categories of the tools.
     pub const fn categories(&self) -> &Hierarchy {
         &self.categories
     }
 
-    /// The name that a model calls a tool by: its own, or with its server where another server has a tool of that name or
-    /// the listing says so.
+    /// Returns the name that a model calls a tool by: its own, or with its server where another server has a tool of
+    /// that name or the listing says so.
     pub fn shown_name(&self, tool: &Tool, style: NameStyle) -> String {
         let has_it_alone = || self.bearers(tool.name.as_str()).all(|other| other.server == tool.server);
         if !tool.is_qualified && has_it_alone() {
@@ -98,7 +99,8 @@ impl Snapshot {
         style.write(tool.server.as_str(), tool.name.as_str())
     }
 
-    /// The tool that a model calls by this name: its id, its own name if no other has it, or with its server in any style.
+    /// Returns the tool that a model calls by this name: its id, its own name if no other has it, or with its server in
+    /// any style.
     pub fn called(&self, name: &str) -> Option<&Arc<Tool>> {
         let mut bearers = self.bearers(name);
         if let (Some(tool), None) = (bearers.next(), bearers.next()) {

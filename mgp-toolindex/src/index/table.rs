@@ -1,12 +1,18 @@
+//! A persistent list: cheap to copy and to change.
+
 use std::sync::Arc;
 
 use crate::slot::Slot;
 
-/// A long list that costs little to copy and to change: copies share what they have in common.
+/// A long list that is cheap to copy and to change: copies share their chunks.
 #[derive(Debug, Clone)]
 pub(crate) struct Table<T> {
     chunks: Vec<Arc<Vec<Option<T>>>>,
 }
+
+/// The number of places in a chunk: few enough to be copied for one change, many enough that a copy of the whole list
+/// is short.
+pub(crate) const CHUNK: usize = 512;
 
 impl<T: Clone> Table<T> {
     pub(crate) const fn new() -> Self {
@@ -29,18 +35,18 @@ impl<T: Clone> Table<T> {
         chunk[place] = value;
     }
 
-    /// How many chunks there are.
+    /// Returns the number of chunks.
     pub(crate) const fn chunks(&self) -> usize {
         self.chunks.len()
     }
 
-    /// What is in a chunk, and at which of its places.
+    /// Returns the values of a chunk, with their positions in it.
     pub(crate) fn chunk(&self, chunk: usize) -> impl Iterator<Item = (usize, &T)> {
         let values = self.chunks.get(chunk).into_iter().flat_map(|values| values.iter().enumerate());
         values.filter_map(|(place, value)| Some((place, value.as_ref()?)))
     }
 
-    /// Whether another table has the very same chunk there.
+    /// Returns whether another table has the very same chunk there.
     pub(crate) fn shares(&self, chunk: usize, other: &Self) -> bool {
         let both = self.chunks.get(chunk).zip(other.chunks.get(chunk));
         both.is_some_and(|(one, two)| Arc::ptr_eq(one, two))
@@ -53,9 +59,6 @@ impl<T: Clone> Table<T> {
         values.filter_map(|(index, value)| Some((Slot(u32::try_from(index).ok()?), value.as_ref()?)))
     }
 }
-
-/// Small enough to be copied for one change, large enough that a copy of the whole is short.
-pub(crate) const CHUNK: usize = 512;
 
 #[cfg(test)]
 mod tests {

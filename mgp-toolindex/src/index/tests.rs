@@ -1,3 +1,5 @@
+//! Tests of the index.
+
 use mgp_types::RawJson;
 use mgp_types::mgp::{NameStyle, RiskLevel, SearchStrategy};
 use serde_json::json;

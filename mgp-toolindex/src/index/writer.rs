@@ -1,3 +1,5 @@
+//! The writer thread of the index.
+
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,20 +10,17 @@ use mgp_types::mgp::{ServerId, ServerState, ToolName};
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::{mpsc, oneshot};
 
-use super::change::Change;
-use super::lane::Surroundings;
-use super::lanes::Lanes;
+use super::lane::{Lanes, Surroundings};
 use super::snapshot::Listed;
 use super::{SentVectors, Snapshot};
-use crate::category;
-use crate::embed::{Embedder, Passage, sent_along};
+use crate::embed::{Embedder, Made, Passage, sent_along};
 use crate::keyword::KeywordWriter;
 use crate::slot::Slot;
 use crate::text::Gists;
 use crate::tool::{Server, Standing, Tool, ToolText};
-use crate::{Listing, ServerTools};
+use crate::{Listing, ServerTools, category};
 
-/// Makes all changes, one after the other, and shows them when none is waiting.
+/// Makes all changes, one after the other, and publishes a snapshot when none is waiting.
 #[derive(Debug)]
 pub(super) struct Writer {
     shown: Arc<ArcSwap<Snapshot>>,
@@ -32,10 +31,19 @@ pub(super) struct Writer {
     gists: Gists,
     lanes: Lanes,
     sent_vectors: SentVectors,
-    /// The servers that sent vectors which are of no use.
+    /// The servers that sent useless vectors, each logged once.
     complained: HashSet<ServerId, RandomState>,
     awaiting_vectors: Vec<oneshot::Sender<()>>,
 }
+
+/// The time between two looks; no change waits for longer.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
+
+/// The number of looks for finished merges after a change.
+const LOOKS: u32 = 50;
+
+/// The number of changes after which a snapshot is published, even if others wait.
+const AT_ONCE: usize = 256;
 
 impl Writer {
     pub(super) fn new(
@@ -60,7 +68,7 @@ impl Writer {
         }
     }
 
-    /// Takes changes until nobody can make one any more.
+    /// Makes changes until the last handle is dropped.
     pub(super) fn run(mut self, mut changes: mpsc::Receiver<Change>) {
         let mut waiting = Vec::new();
         while let Some(first) = self.next_change(&mut changes) {
@@ -88,7 +96,7 @@ impl Writer {
         }
     }
 
-    /// The next change. While none comes, what tantivy merges meanwhile is shown.
+    /// Waits for the next change. Meanwhile, merges of the word index are published.
     fn next_change(&mut self, changes: &mut mpsc::Receiver<Change>) -> Option<Change> {
         for _ in 0..LOOKS {
             match changes.try_recv() {
@@ -194,7 +202,7 @@ impl Writer {
             gist: self.gists.of(&text.name, &text.description),
         });
         if let Err(error) = self.words.put(slot, &text) {
-            tracing::error!(%error, tool = %tool.name, "a tool cannot be found by its words");
+            tracing::error!(%error, tool = %tool.name, "a tool cannot be found by its words: the word index failed");
         }
         let passage = Passage::of(&text.server, &text.name, &text.description);
         for lane in self.lanes.all() {
@@ -224,7 +232,7 @@ impl Writer {
         self.next.tools.set(slot, None);
         self.next.connected.remove(slot);
         if let Err(error) = self.words.remove(slot) {
-            tracing::error!(%error, "a tool that is gone still counts as one");
+            tracing::error!(%error, "a removed tool still counts in the word index");
         }
         self.lanes.all().for_each(|lane| lane.clear(slot));
         self.free.push(slot);
@@ -260,7 +268,9 @@ impl Writer {
     fn commit(&mut self) {
         match self.words.commit() {
             Ok(words) => self.next.words = words,
-            Err(error) => tracing::error!(%error, "tools are found by the words they had before"),
+            Err(error) => {
+                tracing::error!(%error, "tools are found by their old words: the word index failed");
+            }
         }
     }
 
@@ -273,7 +283,7 @@ impl Writer {
     }
 }
 
-/// The vector that a server sent along with a tool, if it is to be used and can be.
+/// Returns the vector that a server sent with a tool, if it may and can be used.
 fn sent(
     listing: &Listing,
     embedder: &dyn Embedder,
@@ -288,18 +298,26 @@ fn sent(
         Ok(vector) => Some(vector),
         Err(error) => {
             if complained.insert(server.id.clone()) {
-                tracing::warn!(server = %server.id, tool = %listing.name, %error, "a vector is not used");
+                tracing::warn!(server = %server.id, tool = %listing.name, %error, "a vector that a server sent is not used");
             }
             None
         }
     }
 }
 
-/// After so many changes what was made is shown, whatever else is waiting.
-const AT_ONCE: usize = 256;
-
-/// Merges are waited for so many times after a change.
-const LOOKS: u32 = 50;
-
-/// No change waits for longer than this.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
+/// A change for the writer.
+#[derive(Debug)]
+pub(super) enum Change {
+    Server(ServerTools),
+    Tool(ServerId, Box<Listing>),
+    NoTool(ServerId, ToolName),
+    NoServer(ServerId),
+    State(ServerId, ServerState),
+    Embedder(Arc<dyn Embedder>),
+    /// The vectors that the background of the lane with this number made.
+    Made(u64, Vec<Made>),
+    /// A request to answer once all earlier changes are visible.
+    Settled(oneshot::Sender<()>),
+    /// A request to answer once all tools have their vectors.
+    Embedded(oneshot::Sender<()>),
+}

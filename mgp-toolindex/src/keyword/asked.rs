@@ -1,3 +1,5 @@
+//! Queries against the word index.
+
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
@@ -12,9 +14,9 @@ use crate::text::Words;
 /// A query whose words were looked up. Scores are BM25 over all text, and half as much again for the name.
 pub(crate) struct Asked<'a> {
     index: &'a Inner,
-    /// What each word is worth where it is: how rare it is times how much it says.
+    /// The worth of each word: its rarity times its weight in the query.
     worth: Vec<f32>,
-    /// For each part, where the words are: the number of the word and what it is, in all text and in names.
+    /// The occurrences in each part: the number of the word, and its postings in all text and in names.
     found: Vec<Found>,
 }
 
@@ -23,6 +25,12 @@ struct Found {
     words: Vec<(usize, TermInfo)>,
     name: Vec<(usize, TermInfo)>,
 }
+
+/// The number of documents that are scored at once, so that their scores stay in the processor's cache.
+const STRETCH: u32 = 4096;
+
+/// The weight of a word in a name beside its weight in the text (of which the name is a part).
+const NAME_SHARE: f32 = 0.5;
 
 impl<'a> Asked<'a> {
     pub(super) fn new(index: &'a Inner, words: &Words) -> Self {
@@ -44,12 +52,13 @@ impl<'a> Asked<'a> {
         Self { index, worth, found }
     }
 
-    /// What each word of the query is worth: the rarer, the more, and as much as rare words are if no tool has it.
+    /// Returns the worth of each word of the query: rarer words are worth more, and unknown words as much as rare ones.
     pub(crate) fn worth(&self) -> &[f32] {
         &self.worth
     }
 
-    /// The best of those that `fits` lets pass, the best first. It is asked only of those that could be among them.
+    /// Returns the best tools that `fits` lets pass, the best first. `fits` is asked only about tools that could be
+    /// among them.
     pub(crate) fn best(&self, limit: usize, fits: &mut dyn FnMut(Slot) -> bool) -> Vec<(Slot, f32)> {
         let mut best = Best { limit, hits: BinaryHeap::with_capacity(limit.min(1024)) };
         if limit == 0 {
@@ -71,14 +80,14 @@ impl<'a> Asked<'a> {
         best.hits.into_sorted_vec().into_iter().map(|hit| (hit.slot, hit.score)).collect()
     }
 
-    /// The scores of exactly these tools.
+    /// Returns the scores of exactly these tools.
     pub(crate) fn scores(&self, slots: &[Slot]) -> Vec<f32> {
         let mut scores = vec![0.0; slots.len()];
         self.visit(slots, |_, at, worth| scores[at] += worth);
         scores
     }
 
-    /// Which share of what the words of the query are worth these tools have, wherever and however often.
+    /// Returns the share of the words' worth that these tools have, however often.
     pub(crate) fn coverage(&self, slots: &[Slot]) -> Vec<f32> {
         let all: f32 = self.worth.iter().sum();
         let share = |seen: &u64| {
@@ -88,14 +97,14 @@ impl<'a> Asked<'a> {
         self.had(slots).iter().map(share).collect()
     }
 
-    /// Which words of the query these tools have, a bit for each in their order.
+    /// Returns the words of the query that these tools have, a bit for each in their order.
     pub(crate) fn had(&self, slots: &[Slot]) -> Vec<u64> {
         let mut seen = vec![0; slots.len()];
         self.visit(slots, |word, at, _| seen[at] |= 1 << word);
         seen
     }
 
-    /// Calls `each` for each word that a tool has: the number of the word, the place of the tool among `slots`, and
+    /// Calls `each` for each word that a tool has: the number of the word, the position of the tool among `slots`, and
     /// the score.
     fn visit(&self, slots: &[Slot], mut each: impl FnMut(usize, usize, f32)) {
         let mut places: Vec<(usize, u32, usize)> = slots
@@ -117,7 +126,7 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// What is to be read of a part: each word in all text, then each in names.
+    /// Returns the postings to read in a part: each word in all text, then each in names.
     fn scans(&self, number: usize) -> Vec<Scan<'a>> {
         let (index, part, found) = (self.index, &self.index.parts[number], &self.found[number]);
         let scan = |text: &'a Text, lengths: &'a Lengths, share: f32, word: usize, term: &TermInfo| {
@@ -154,13 +163,13 @@ impl Best {
         }
     }
 
-    /// What has to be surpassed.
+    /// Returns the score that has to be surpassed.
     fn least(&self) -> f32 {
         self.hits.peek().filter(|_| self.hits.len() == self.limit).map_or(0.0, |worst| worst.score)
     }
 }
 
-/// In order of how good it is; the best is the least.
+/// A tool with its score, ordered so that the best is the least.
 #[derive(PartialEq)]
 struct Hit {
     score: f32,
@@ -181,14 +190,8 @@ impl Ord for Hit {
     }
 }
 
-/// How rare a word is that `n` of `count` tools have.
+/// Returns the rarity of a word that `n` of `count` tools have.
 #[expect(clippy::cast_precision_loss, reason = "a logarithm needs no more")]
 fn rarity(n: u64, count: u64) -> f32 {
     (1.0 + (count.saturating_sub(n) as f32 + 0.5) / (n as f32 + 0.5)).ln()
 }
-
-/// How much a word in a name counts, beside what it counts in the text (of which the name is a part).
-const NAME_SHARE: f32 = 0.5;
-
-/// So many documents are scored at once: their scores stay in the fastest memory.
-const STRETCH: u32 = 4096;

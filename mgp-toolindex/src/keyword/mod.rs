@@ -1,7 +1,6 @@
-//! Search by words: what of a query's words a tool has, how rare they are, and how tools are called.
+//! Search by words: the words of a query that a tool has, their rarity, and the names of tools.
 
 mod asked;
-mod fields;
 mod named;
 mod part;
 mod reader;

@@ -1,3 +1,5 @@
+//! Search by the names of tools.
+
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -11,8 +13,20 @@ use super::similar::Similar;
 use crate::slot::Slot;
 use crate::text::{Called, called};
 
+/// The number of names of a part that are looked at in each way.
+const MOST_ROUGH: usize = 128;
+
+/// The bytes of a beginning at least; a shorter one tells nothing.
+const SHORTEST_BEGINNING: usize = 3;
+
+/// The exactness of a name of which almost nothing was given.
+const BEGINNING: f32 = 0.5;
+
+/// The exactness of a similar name at most, and of a whole name by its beginning.
+const ROUGH: f32 = 0.95;
+
 impl Inner {
-    /// The tools that are called what a text says, the most exact first; 1 is a name as it is.
+    /// Returns the tools whose name is in a text, the most exact first; 1 is a name as it is.
     pub(super) fn named(
         &self,
         text: &str,
@@ -43,7 +57,7 @@ impl Inner {
     fn exactly<'a>(&'a self, called: &Called, matches: &mut Vec<Match<'a>>) {
         for (part, opened) in self.parts.iter().enumerate() {
             for names in [&opened.ids, &opened.names] {
-                // In memory nothing is there that cannot be read.
+                // An index in memory can always be read.
                 if let Ok(Some(term)) = names.terms().get(&called.name) {
                     matches.push(Match { part, names, term, exact: called.sure });
                 }
@@ -51,7 +65,7 @@ impl Inner {
         }
     }
 
-    /// Names that begin so, and names that look so.
+    /// Adds names that begin with the text, and similar names.
     #[expect(clippy::cast_precision_loss, reason = "short names")]
     fn roughly<'a>(&'a self, called: &Called, matches: &mut Vec<Match<'a>>) {
         let name = called.name.as_bytes();
@@ -114,15 +128,3 @@ struct Match<'a> {
     term: TermInfo,
     exact: f32,
 }
-
-/// A name that is not exactly what was said is at most as exact as this, and so is a whole name by its beginning.
-const ROUGH: f32 = 0.95;
-
-/// So exact is a name of which almost nothing was said.
-const BEGINNING: f32 = 0.5;
-
-/// A beginning of fewer bytes says nothing.
-const SHORTEST_BEGINNING: usize = 3;
-
-/// So many names of a part are looked at in each way.
-const MOST_ROUGH: usize = 128;

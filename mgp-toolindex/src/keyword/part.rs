@@ -1,26 +1,28 @@
+//! Segments of the word index.
+
 use std::io;
 use std::sync::Arc;
 
 use tantivy::fieldnorm::FieldNormReader;
 use tantivy::index::{InvertedIndexReader, SegmentId};
 use tantivy::postings::{BlockSegmentPostings, TermInfo};
-use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::schema::{FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
 use tantivy::{SegmentReader, TantivyError};
 
-use super::fields::{Fields, SLOT};
-
-/// A segment of the index, opened. It does not change; only which of its tools are still there does.
+/// An opened segment of the word index. Only the deletion of its documents changes.
 pub(super) struct Part {
     pub(super) id: SegmentId,
     pub(super) words: Text,
     pub(super) name: Text,
-    /// Names, each as one word.
+    /// The names, each as one word.
     pub(super) names: Arc<InvertedIndexReader>,
-    /// Servers and names, each as one word.
+    /// The servers and names, each as one word.
     pub(super) ids: Arc<InvertedIndexReader>,
     /// The slot of each document.
     pub(super) slots: Box<[u32]>,
 }
+
+pub(super) const SLOT: &str = "slot";
 
 impl Part {
     pub(super) fn open(segment: &SegmentReader, fields: Fields) -> Result<Self, TantivyError> {
@@ -44,7 +46,7 @@ impl Part {
 /// One field of a [`Part`].
 pub(super) struct Text {
     pub(super) terms: Arc<InvertedIndexReader>,
-    /// How many words it has in each document, as an id.
+    /// The number of words in each document, as an id.
     pub(super) lengths: Box<[u8]>,
 }
 
@@ -58,11 +60,58 @@ impl Text {
     }
 
     pub(super) fn find(&self, term: &str) -> Option<TermInfo> {
-        // In memory nothing is there that cannot be read.
+        // An index in memory can always be read.
         self.terms.terms().get(term).ok().flatten()
     }
 
     pub(super) fn postings(&self, term: &TermInfo) -> io::Result<BlockSegmentPostings> {
         self.terms.read_block_postings_from_terminfo(term, IndexRecordOption::WithFreqs)
+    }
+}
+
+/// The fields of a tool in the word index. The tools themselves are stored by slot, elsewhere.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fields {
+    /// All words.
+    pub(super) words: Field,
+    /// The words of the name.
+    pub(super) name: Field,
+    /// The name as one word.
+    pub(super) called: Field,
+    /// Server and name as one word.
+    pub(super) id: Field,
+    /// The slot of the tool.
+    pub(super) slot: Field,
+    /// A number that no other document has.
+    pub(super) put: Field,
+}
+
+/// The name of the tokenizer that splits words at spaces.
+pub(super) const SPACES: &str = "spaces";
+
+impl Fields {
+    /// Returns the schema and the fields. Neither positions of words nor texts are stored: no query asks for phrases or
+    /// excerpts.
+    pub(super) fn schema() -> (Schema, Self) {
+        let counted = TextFieldIndexing::default()
+            .set_tokenizer(SPACES)
+            .set_index_option(IndexRecordOption::WithFreqs)
+            .set_fieldnorms(true);
+        let counted = TextOptions::default().set_indexing_options(counted);
+        let whole = TextFieldIndexing::default()
+            .set_tokenizer("raw")
+            .set_index_option(IndexRecordOption::Basic)
+            .set_fieldnorms(false);
+        let whole = TextOptions::default().set_indexing_options(whole);
+        let mut schema = Schema::builder();
+        let fields = Self {
+            words: schema.add_text_field("words", counted.clone()),
+            name: schema.add_text_field("name", counted),
+            called: schema.add_text_field("called", whole.clone()),
+            id: schema.add_text_field("id", whole),
+            slot: schema.add_u64_field(SLOT, FAST),
+            put: schema.add_u64_field("put", INDEXED),
+        };
+        (schema.build(), fields)
     }
 }

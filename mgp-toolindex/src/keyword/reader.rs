@@ -1,3 +1,5 @@
+//! The readable state of the word index.
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -9,7 +11,7 @@ use super::part::{Part, Text};
 use crate::slot::Slot;
 use crate::text::Words;
 
-/// The words of all tools as they were when this was made. A copy costs nothing.
+/// The words of all tools at one time. A copy costs nothing.
 #[derive(Clone)]
 pub(crate) struct KeywordReader {
     inner: Arc<Inner>,
@@ -18,16 +20,21 @@ pub(crate) struct KeywordReader {
 pub(super) struct Inner {
     pub(super) parts: Vec<Arc<Part>>,
     alive: Vec<Option<AliveBitSet>>,
-    /// Where the tool of a slot is: the number of the part, the document within it.
+    /// The position of the tool of each slot: the number of the part, and the document within it.
     places: Box<[(u32, u32)]>,
-    /// How many documents there are, with those that are gone and not yet cleared away.
+    /// The number of documents, including deleted ones that are not yet merged away.
     pub(super) count: u64,
     pub(super) words: Lengths,
     pub(super) name: Lengths,
 }
 
-/// What the length of a field does to the score of a word in it, by length and by how often the word is there.
+/// The frequency of a word in a document at most.
+pub(super) const MOST_OFTEN: usize = crate::text::MOST_OFTEN as usize;
+
+/// The factor of a word's score for the length of its field, by length and by the frequency of the word.
 pub(super) struct Lengths(pub(super) Box<[[f32; 256]; MOST_OFTEN]>);
+
+const NOWHERE: (u32, u32) = (u32::MAX, u32::MAX);
 
 impl KeywordReader {
     pub(super) fn new(parts: Vec<Arc<Part>>, alive: Vec<Option<AliveBitSet>>) -> Self {
@@ -60,7 +67,7 @@ impl KeywordReader {
         Asked::new(&self.inner, words)
     }
 
-    /// The tools that are called what a text says, or almost so, the most exact first; 1 is a name as it is. Of a
+    /// Returns the tools that are called by a text, or nearly so, the most exact first; 1 is a name as it is. Of a
     /// sentence the name has to be a good part, unless it is spelled as names are.
     pub(crate) fn named(
         &self,
@@ -73,18 +80,24 @@ impl KeywordReader {
 }
 
 impl Inner {
-    /// The slot of a document, if it is still there.
+    /// Returns the slot of a document, if it is not deleted.
     pub(super) fn slot(&self, part: usize, doc: u32) -> Option<Slot> {
         let alive = self.alive[part].as_ref().is_none_or(|alive| alive.is_alive(doc));
         alive.then(|| Slot(self.parts[part].slots[doc as usize]))
     }
 
-    /// Where the words of a slot are.
+    /// Returns the document of a slot.
     pub(super) fn place(&self, slot: Slot) -> Option<(usize, u32)> {
         let place = self.places.get(slot.index()).filter(|place| **place != NOWHERE)?;
         Some((place.0 as usize, place.1))
     }
 }
+
+/// The constant of BM25 for the length of a text.
+const B: f32 = 0.75;
+
+/// The constant of BM25 for the frequency of a word.
+const K1: f32 = 1.2;
 
 impl Lengths {
     #[expect(clippy::cast_precision_loss, reason = "a mean needs no more")]
@@ -108,14 +121,3 @@ impl fmt::Debug for KeywordReader {
         f.debug_struct("KeywordReader").field("parts", &self.inner.parts.len()).finish_non_exhaustive()
     }
 }
-
-const NOWHERE: (u32, u32) = (u32::MAX, u32::MAX);
-
-/// How soon it stops to matter how often a word is there.
-const K1: f32 = 1.2;
-
-/// How much it matters how long a text is.
-const B: f32 = 0.75;
-
-/// Documents have no word more often.
-pub(super) const MOST_OFTEN: usize = crate::text::MOST_OFTEN as usize;

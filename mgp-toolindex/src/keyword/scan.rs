@@ -1,8 +1,10 @@
+//! Postings of one word.
+
 use tantivy::postings::BlockSegmentPostings;
 
 use super::reader::MOST_OFTEN;
 
-/// The documents of a part that have one word in one field, and what that is worth.
+/// The documents of a part that have one word in one field, with its worth.
 pub(super) struct Scan<'a> {
     /// The number of the word in the query.
     pub(super) word: usize,
@@ -24,8 +26,7 @@ impl<'a> Scan<'a> {
         Self { word, postings, at: 0, weight, lengths, factors }
     }
 
-    /// Adds what the word is worth to the scores of the documents from `start` on. Called with one stretch after the
-    /// other.
+    /// Adds the worth of the word to the scores of the documents from `start` on. Stretches must ascend.
     pub(super) fn add(&mut self, start: u32, scores: &mut [f32]) {
         loop {
             let (docs, freqs) = (self.postings.docs(), self.postings.freqs());
@@ -44,7 +45,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// What the word is worth in this document, 0 if it has it not. Called with one document after the other.
+    /// Returns the worth of the word in this document, 0 if the document does not have it. Documents must ascend.
     pub(super) fn of(&mut self, doc: u32) -> f32 {
         if self.postings.doc_freq() == 0 {
             return 0.0;

@@ -1,19 +1,31 @@
+//! Similar names, by edit distance.
+
 use tantivy_fst::Automaton;
 
-/// The terms that become a name by few changes: a letter more, a letter less, another letter.
+/// Matches terms that are a name after few changes: a letter inserted, removed or replaced.
 ///
-/// It runs along the dictionary and keeps, for each number of changes, the set of lengths up to which the name is
-/// matched, as bits. So it costs nothing to make, unlike a table of states.
+/// The automaton runs along the dictionary and keeps, for each number of changes, the set of matched prefix lengths as
+/// bits. So it costs nothing to make, unlike a table of states.
 pub(super) struct Similar {
     length: u32,
     most: usize,
-    /// For each byte, where the name has it.
+    /// For each byte, the positions of the name that have it.
     has: Box<[u64; 256]>,
 }
 
+/// The length of a name at most, so that all lengths fit into the bits.
+const LONGEST: usize = 40;
+
+const SHORTEST: usize = 4;
+
+/// The length from which on two changes leave a name recognisable.
+const LONG: usize = 6;
+
+const MOST_CHANGES: usize = 2;
+
 impl Similar {
-    /// `None` if the name is too short or too long to be guessed at, or not written in ASCII, of whose letters alone
-    /// each is a byte.
+    /// Creates the automaton; `None` if the name is too short or too long to be guessed at, or not ASCII, in which
+    /// alone each letter is a byte.
     pub(super) fn to(name: &str) -> Option<Self> {
         if !(SHORTEST..=LONGEST).contains(&name.len()) || !name.is_ascii() {
             return None;
@@ -26,7 +38,7 @@ impl Similar {
         Some(Self { length: u32::try_from(name.len()).ok()?, most, has })
     }
 
-    /// How many changes make the term the name, if they are few.
+    /// Returns the number of changes from the term to the name, if they are few.
     pub(super) fn changes(&self, term: &[u8]) -> Option<usize> {
         let state = term.iter().fold(self.start(), |state, byte| self.accept(&state, *byte));
         state[..=self.most].iter().position(|lengths| lengths >> self.length & 1 == 1)
@@ -62,23 +74,13 @@ impl Automaton for Similar {
     }
 }
 
-const MOST_CHANGES: usize = 2;
-
-/// From here on two changes leave a name recognisable.
-const LONG: usize = 6;
-
-const SHORTEST: usize = 4;
-
-/// Lengths have to fit into the bits.
-const LONGEST: usize = 40;
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
 
-    /// The same, as it is usually worked out.
+    /// Returns the distance by the usual algorithm, as a reference.
     fn distance(a: &[u8], b: &[u8]) -> usize {
         let mut row: Vec<usize> = (0..=b.len()).collect();
         for (i, x) in a.iter().enumerate() {

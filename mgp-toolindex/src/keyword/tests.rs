@@ -1,3 +1,5 @@
+//! Tests of the word index.
+
 mod hostile;
 mod names;
 mod scripts;
@@ -22,7 +24,7 @@ fn tool<'a>(name: &'a str, description: &'a str) -> ToolText<'a> {
     }
 }
 
-/// An index whose slots are the places in `tools`.
+/// Returns an index whose slots are the positions in `tools`.
 fn index(tools: &[ToolText<'_>]) -> (KeywordWriter, KeywordReader) {
     let mut writer = KeywordWriter::new().unwrap();
     for (slot, tool) in (0..).zip(tools) {

@@ -1,3 +1,5 @@
+//! The writer of the word index.
+
 use std::collections::HashSet;
 use std::fmt;
 use std::hash::BuildHasher;
@@ -13,37 +15,36 @@ use tantivy::tokenizer::{TextAnalyzer, WhitespaceTokenizer};
 use tantivy::{Document, Index, IndexWriter, SegmentReader, TantivyError, Term};
 
 use super::KeywordReader;
-use super::fields::{Fields, SPACES};
-use super::part::Part;
+use super::part::{Fields, Part, SPACES};
 use crate::slot::Slot;
 use crate::text::Documents;
 use crate::tool::ToolText;
 
-/// Changes the words of tools. What it makes is seen by the next [`KeywordReader`] only.
+/// Changes the words of tools. The next [`KeywordReader`] sees the changes.
 ///
-/// Parts of the index are written by whoever calls, and merged by threads of tantivy that end with this. Tantivy's
-/// own way of writing, with a thread for it, takes 4 MB and three milliseconds for a single tool.
+/// Parts of the index are written on the caller's thread, and merged by threads of tantivy that end with this value.
+/// Tantivy's own writer, with a thread for it, takes 4 MB and three milliseconds for a single tool.
 pub(crate) struct KeywordWriter {
     index: Index,
     writer: IndexWriter<NoDocument>,
     fields: Fields,
     documents: Documents,
-    /// What was last put into each slot.
+    /// The document that was last put into each slot.
     kept: Vec<Option<Kept>>,
-    /// How often something was put, and one more.
+    /// The number of puts so far, plus 1.
     puts: NonZeroU64,
     fresh: Option<Fresh>,
     parts: Vec<Arc<Part>>,
-    /// What the last commit made visible; nothing if words have changed since.
+    /// The state after the last commit; `None` if words have changed since.
     latest: Option<KeywordReader>,
 }
 
-/// What was put into a slot.
+/// The document of a slot.
 #[derive(Debug, Clone, Copy)]
 struct Kept {
     hash: u64,
-    /// The how-manyeth it was: documents are deleted by that, and not by their slots, because tantivy deletes from
-    /// parts that others wrote also what was put there after the deletion.
+    /// The number of the put. Documents are deleted by that, and not by their slots, because tantivy deletes from parts
+    /// that others wrote also documents that were put there after the deletion.
     put: NonZeroU64,
 }
 
@@ -54,8 +55,8 @@ struct Fresh {
     slots: HashSet<Slot, RandomState>,
 }
 
-/// What tantivy's thread is given to write: nothing. Its queue takes memory for thousands of documents from the start, two
-/// megabytes for those that it knows.
+/// The empty document type for tantivy's own thread. Its queue takes memory for thousands of documents from the start,
+/// two megabytes for the usual type.
 enum NoDocument {}
 
 impl Document for NoDocument {
@@ -67,11 +68,29 @@ impl Document for NoDocument {
     }
 }
 
+/// The share of deleted tools at which a part is written anew. Until then these still count in how rare a word is.
+const MOST_DELETED: f32 = 0.2;
+
+/// The logarithm of the ratio up to which parts count as of one size: up to four times as large.
+const LAYER_LOG_SIZE: f64 = 2.0;
+
+/// The number of tools up to which parts count as of one size.
+const SMALL_PART: u32 = 2_000;
+
+/// The number of parts of about one size that are merged.
+const FEWEST_MERGED: usize = 4;
+
+/// The number of times that parts are listed anew; merges take longer than that.
+const MOST_TRIES: usize = 10;
+
+/// The memory at which a part is finished.
+const LARGEST_FRESH_BYTES: usize = 16 << 20;
+
 impl KeywordWriter {
-    /// An index without tools.
+    /// Creates an index without tools.
     pub(crate) fn new() -> Result<Self, KeywordError> {
         let (schema, fields) = Fields::schema();
-        // Nothing is stored, so nothing is to be compressed, least of all by one more thread for each part.
+        // No text is stored, so that no thread for compression is needed for each part.
         let settings =
             IndexSettings { docstore_compress_dedicated_thread: false, ..IndexSettings::default() };
         let index = Index::builder().schema(schema).settings(settings).create_in_ram()?;
@@ -99,7 +118,7 @@ impl KeywordWriter {
         })
     }
 
-    /// The words of the tool in a slot, instead of those it had.
+    /// Replaces the words of the tool in a slot.
     pub(crate) fn put(&mut self, slot: Slot, text: &ToolText<'_>) -> Result<(), KeywordError> {
         let found = self.documents.of(text);
         let hash = FixedState::with_seed(0).hash_one(&found);
@@ -133,11 +152,11 @@ impl KeywordWriter {
         Ok(())
     }
 
-    /// Forgets the words of a slot.
+    /// Removes the words of a slot.
     pub(crate) fn remove(&mut self, slot: Slot) -> Result<(), KeywordError> {
         let Some(kept) = self.kept.get_mut(slot.index()).and_then(Option::take) else { return Ok(()) };
         self.latest = None;
-        // Only what is in a finished part can be deleted.
+        // Only documents of a finished part can be deleted.
         if self.fresh.as_ref().is_some_and(|fresh| fresh.slots.contains(&slot)) {
             self.finish()?;
         }
@@ -145,7 +164,7 @@ impl KeywordWriter {
         Ok(())
     }
 
-    /// Makes visible what was changed.
+    /// Makes all changes visible.
     pub(crate) fn commit(&mut self) -> Result<KeywordReader, KeywordError> {
         if let Some(latest) = &self.latest {
             return Ok(latest.clone());
@@ -157,7 +176,7 @@ impl KeywordWriter {
         Ok(reader)
     }
 
-    /// What was visible after the last commit, in fewer parts, if merging has made it fewer since.
+    /// Returns the state of the last commit in fewer parts, if merging has made them fewer since.
     pub(crate) fn merged(&mut self) -> Result<Option<KeywordReader>, KeywordError> {
         let now = self.index.searchable_segment_ids()?;
         let same = now.len() == self.parts.len() && self.parts.iter().all(|part| now.contains(&part.id));
@@ -183,8 +202,8 @@ impl KeywordWriter {
         let mut tries = 0;
         let opened = loop {
             match self.open() {
-                // A merge has replaced the parts between their listing and their opening. Tantivy's own reader keeps
-                // it from doing so by a lock that it tries only every 100 milliseconds.
+                // A merge has replaced the parts between their listing and their opening. Tantivy's own reader prevents
+                // that by a lock that it tries only every 100 milliseconds.
                 Err(_) if tries < MOST_TRIES => tries += 1,
                 opened => break opened?,
             }
@@ -209,6 +228,9 @@ impl KeywordWriter {
     }
 }
 
+/// The memory of a part that is being written, at the start; it grows with its contents.
+const FRESH_BYTES: usize = 100_000;
+
 impl Fresh {
     fn begin(index: &Index) -> Result<Self, TantivyError> {
         let segment = index.new_segment();
@@ -223,29 +245,7 @@ impl fmt::Debug for KeywordWriter {
     }
 }
 
-/// The index of words failed, which it does only if memory or threads are wanting.
+/// An error of the word index, which fails only without memory or threads.
 #[derive(Debug, thiserror::Error)]
-#[error("the index of words cannot be changed")]
+#[error("the word index cannot be changed")]
 pub(crate) struct KeywordError(#[from] TantivyError);
-
-/// What a part that is being written takes from the start; it takes more when it gets more.
-const FRESH_BYTES: usize = 100_000;
-
-/// A part is not made larger than this before it is finished.
-const LARGEST_FRESH_BYTES: usize = 16 << 20;
-
-/// So often parts are listed anew; merges take longer than that.
-const MOST_TRIES: usize = 10;
-
-/// Parts of about one size are merged when there are so many of them.
-const FEWEST_MERGED: usize = 4;
-
-/// Parts of fewer tools than this count as of one size.
-const SMALL_PART: u32 = 2_000;
-
-/// Parts of which one is up to four times as large as another count as of one size.
-const LAYER_LOG_SIZE: f64 = 2.0;
-
-/// A part is written anew when more than this share of its tools is gone. Until then these still count in how rare
-/// a word is.
-const MOST_DELETED: f32 = 0.2;

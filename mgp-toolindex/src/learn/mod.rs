@@ -1,8 +1,8 @@
 //! Learning from use: a tool that was found and then called comes nearer to the queries that led to it.
 //!
-//! Nothing is learned unless there is a [`Learned`], and what is learned of one tenant changes nothing for another.
-//! It is bounded in every way: in memory, in how far a tool comes nearer, and in what one session can do. Whoever
-//! calls a tool again and again moves it once.
+//! Nothing is learned unless there is a [`Learned`], and the shifts of one tenant change nothing for another. Learning
+//! is bounded: in memory, in how far a tool comes nearer, and in the influence of one session. A session that calls a
+//! tool again and again moves it once.
 //!
 //! ```
 //! use mgp_toolindex::learn::{Confirmed, LearnSettings, Learned};
@@ -35,13 +35,13 @@ pub use self::shift::{Shift, TenantShift};
 pub use self::state::LearnedState;
 use self::uses::Uses;
 
-/// How much is remembered.
+/// The limits of learning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LearnSettings {
-    /// Of how many tenants; beyond that the one that was not heard of for the longest time is forgotten.
+    /// The number of tenants; beyond that the least recently active one is forgotten.
     pub most_tenants: usize,
-    /// Of how many tools of each tenant; beyond that the one that was not used for the longest time is forgotten.
+    /// The number of tools of each tenant; beyond that the least recently used one is forgotten.
     pub most_tools: usize,
 }
 
@@ -55,21 +55,21 @@ impl Default for LearnSettings {
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::exhaustive_structs, reason = "made by whoever sees both the search and the call")]
 pub struct Confirmed<'a> {
-    /// For whom it is learned.
+    /// The tenant that learns.
     pub tenant: &'a str,
-    /// Where it happened. A session has one voice for each tool.
+    /// The session of the call. A session has one voice for each tool.
     pub session: &'a str,
-    /// Whose tool it is.
+    /// The server of the tool.
     pub server: &'a ServerId,
     /// The tool that was called.
     pub tool: &'a ToolName,
-    /// What was searched for, as a vector.
+    /// The vector of the query.
     pub query: &'a [f32],
-    /// How near the tool was to it by meaning, before any shift.
+    /// The likeness of the tool and the query by meaning, before any shift.
     pub score: f32,
 }
 
-/// What was learned, for all tenants, with the vectors of one embedder.
+/// The learned shifts of all tenants, with the vectors of one embedder.
 #[derive(Debug)]
 pub struct Learned {
     settings: LearnSettings,
@@ -81,7 +81,7 @@ pub struct Learned {
 #[derive(Debug, Default)]
 struct Tenants {
     known: HashMap<Box<str>, Tenant, RandomState>,
-    /// Counts what happens, to tell what was long ago.
+    /// The count of events, to find the least recent ones.
     clock: u64,
 }
 
@@ -91,20 +91,25 @@ struct Tenant {
     heard: u64,
 }
 
+/// The length of a tenant's name at most, in bytes.
+const LONGEST_TENANT: usize = 256;
+
+/// The likeness below which a tool has nothing to do with a query.
+const LEAST_SCORE: f32 = 0.1;
+
 impl Learned {
-    /// Nothing is learned yet. The vectors of queries will be those of the embedder of this id; for another embedder
-    /// there has to be another one of these.
+    /// Creates an empty state for the vectors of the embedder with this id; another embedder needs another state.
     pub fn new(settings: LearnSettings, embedder: &str) -> Self {
         let (sessions, tenants) = (RandomState::default(), Mutex::default());
         Self { settings, embedder: embedder.into(), sessions, tenants }
     }
 
-    /// The id of the embedder whose vectors it takes.
+    /// Returns the id of the embedder whose vectors are learned from.
     pub const fn embedder(&self) -> &str {
         &self.embedder
     }
 
-    /// What was learned before, if the embedder is the same; else nothing.
+    /// Restores a stored state, if the embedder is the same; else returns an empty one.
     pub fn restore(settings: LearnSettings, embedder: &str, state: LearnedState) -> Self {
         let learned = Self::new(settings, embedder);
         if state.embedder() == embedder {
@@ -116,7 +121,7 @@ impl Learned {
         learned
     }
 
-    /// All that was learned, to be kept.
+    /// Returns the state, to be stored.
     pub fn state(&self) -> LearnedState {
         let mut tenants: Vec<_> = {
             let tenants = self.tenants.lock();
@@ -127,11 +132,11 @@ impl Learned {
         LearnedState::of(&self.embedder, tenants.iter().map(|(_, name, shift)| (&**name, &**shift)))
     }
 
-    /// Learns from a call. Says whether it counts: not if the session was heard of this tool before, if the query has
-    /// nothing to do with the tool, or if it is no vector at all.
+    /// Learns from a call. Returns whether the call counts: it does not if the session counted for this tool before, if
+    /// the query has nothing to do with the tool, or if the query is no valid vector.
     pub fn confirm(&self, confirmed: &Confirmed<'_>) -> bool {
         let Some(query) = uses::unit(confirmed.query) else { return false };
-        // The comparison is also false for what is no number.
+        // The comparison is also false for NaN.
         let related = confirmed.score >= LEAST_SCORE;
         if !related || confirmed.tenant.len() > LONGEST_TENANT {
             return false;
@@ -143,7 +148,7 @@ impl Learned {
         let tool = (confirmed.server.clone(), confirmed.tool.clone());
         if let Some(tenant) = tenants.known.get_mut(confirmed.tenant) {
             tenant.heard = clock;
-            // Whether it counts is found out before anything is copied.
+            // The check comes before any copy.
             return tenant.shift.admits(&tool, &query, session)
                 && Arc::make_mut(&mut tenant.shift).learn(
                     tool,
@@ -161,7 +166,7 @@ impl Learned {
         counts
     }
 
-    /// What was learned for a tenant; `None` if that is nothing.
+    /// Returns the learned shifts of a tenant; `None` if there are none.
     pub fn shift(&self, tenant: &str) -> Option<Arc<TenantShift>> {
         let tenants = &mut *self.tenants.lock();
         let known = tenants.known.get_mut(tenant)?;
@@ -170,12 +175,12 @@ impl Learned {
         (!known.shift.is_empty()).then(|| Arc::clone(&known.shift))
     }
 
-    /// Forgets all that was learned for a tenant.
+    /// Forgets the shifts of a tenant.
     pub fn forget(&self, tenant: &str) {
         self.tenants.lock().known.remove(tenant);
     }
 
-    /// Forgets what was learned of a tool, for all tenants. A tool whose definition changed may be another one.
+    /// Forgets the shifts of a tool, for all tenants. A tool whose definition changed may be another tool.
     pub fn forget_tool(&self, server: &ServerId, tool: &ToolName) {
         let tool = (server.clone(), tool.clone());
         for tenant in self.tenants.lock().known.values_mut() {
@@ -202,12 +207,6 @@ impl Tenants {
         self.known.insert(tenant.into(), Tenant { shift, heard: self.clock });
     }
 }
-
-/// A tool whose own words are farther than this from a query has nothing to do with it.
-const LEAST_SCORE: f32 = 0.1;
-
-/// In bytes.
-const LONGEST_TENANT: usize = 256;
 
 #[cfg(test)]
 mod simulation;

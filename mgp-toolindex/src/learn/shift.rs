@@ -1,3 +1,5 @@
+//! The learned shifts of one tenant.
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -6,17 +8,17 @@ use mgp_types::mgp::{ServerId, ToolName};
 
 use super::{Uses, uses};
 
-/// What was learned for one tenant, as it was at one time.
+/// The learned shifts of one tenant, at one time.
 #[derive(Debug, Clone, Default)]
 pub struct TenantShift {
     tools: HashMap<(ServerId, ToolName), Arc<Uses>, RandomState>,
 }
 
-/// How much nearer to a query, or farther from it, a tool is by what was learned.
+/// The shift of one tool toward a query, or away from it, by learning.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Shift<'a> {
-    /// Whose tool it is.
+    /// The server of the tool.
     pub server: &'a ServerId,
     /// The tool.
     pub tool: &'a ToolName,
@@ -24,16 +26,21 @@ pub struct Shift<'a> {
     likeness: f32,
 }
 
+/// The share of a score that learning may take at most: a tool with one known use may well have others.
+const MOST_LOST: f32 = 0.05;
+
+const MOST_GAINED: f32 = 0.25;
+
 impl Shift<'_> {
-    /// The tool's score for the query, where by its own words it is `score`. As if the tool's vector lay between its
-    /// own and the mean of the queries that led to it; but it gains no more than a quarter, and loses next to nothing.
+    /// Returns the tool's score for the query, from its own `score`: as if the tool's vector lay between its own and
+    /// the mean of the queries that led to it, but gaining no more than a quarter, and losing next to nothing.
     pub fn score(&self, score: f32) -> f32 {
         score + (self.share * (self.likeness - score)).clamp(-MOST_LOST, MOST_GAINED)
     }
 }
 
 impl TenantShift {
-    /// The tools whose scores for this query change. All others keep theirs.
+    /// Returns the tools whose scores for this query change. All others keep theirs.
     pub fn shifts(&self, query: &[f32]) -> impl Iterator<Item = Shift<'_>> {
         let query = uses::unit(query).unwrap_or_default();
         self.tools.iter().filter_map(move |((server, tool), uses)| {
@@ -45,12 +52,12 @@ impl TenantShift {
         })
     }
 
-    /// How many tools were learned of.
+    /// Returns the number of learned tools.
     pub fn len(&self) -> usize {
         self.tools.len()
     }
 
-    /// Whether nothing was learned.
+    /// Returns whether nothing was learned.
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()
     }
@@ -59,7 +66,7 @@ impl TenantShift {
         self.tools.iter().map(|(tool, uses)| (tool, &**uses))
     }
 
-    /// The tools that something was learned of.
+    /// Returns the learned tools.
     pub(crate) fn known(&self) -> impl Iterator<Item = &(ServerId, ToolName)> {
         self.tools.keys()
     }
@@ -68,12 +75,12 @@ impl TenantShift {
         self.tools.contains_key(tool)
     }
 
-    /// Whether one more query would count.
+    /// Returns whether one more query would count.
     pub(super) fn admits(&self, tool: &(ServerId, ToolName), query: &[f32], session: u64) -> bool {
         self.tools.get(tool).is_none_or(|uses| uses.admits(query, session))
     }
 
-    /// Learns that a query led to a tool. Says whether it counted.
+    /// Learns that a query led to a tool. Returns whether it counted.
     pub(super) fn learn(
         &mut self,
         tool: (ServerId, ToolName),
@@ -110,8 +117,3 @@ impl TenantShift {
         self.tools.remove(tool);
     }
 }
-
-const MOST_GAINED: f32 = 0.25;
-
-/// A tool that has one known use may well have others.
-const MOST_LOST: f32 = 0.05;

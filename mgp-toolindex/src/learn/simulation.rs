@@ -1,11 +1,11 @@
-//! Users who want what the words of a tool do not quite say, and one who wants a tool to be found by everybody.
+//! Simulations of users whose words differ from those of a tool, and of one who wants a tool to be found by all.
 
 use super::*;
 
 const TOOLS: usize = 200;
 const DIMENSION: usize = 32;
 
-/// Numbers that look drawn by lot, about normally distributed, the same ones in each run.
+/// Pseudo-random numbers, about normally distributed, the same in each run.
 struct Lot(u64);
 
 impl Lot {
@@ -18,7 +18,7 @@ impl Lot {
         sum
     }
 
-    /// A direction that is near to another one, the less so the more noise there is.
+    /// Returns a direction that is near to another one, less near with more noise.
     fn near(&mut self, to: &[f32], noise: f32) -> Vec<f32> {
         let length = f32::from(u8::try_from(DIMENSION).unwrap()).sqrt();
         let vector: Vec<f32> = to.iter().map(|number| number + noise * self.number() / length).collect();
@@ -29,7 +29,7 @@ impl Lot {
 struct World {
     lot: Lot,
     tools: Vec<Vec<f32>>,
-    /// What users of a tool mean when they search.
+    /// The meanings that users of a tool have in mind.
     intents: Vec<Vec<f32>>,
     learned: Learned,
 }
@@ -50,7 +50,7 @@ impl World {
         self.tools[tool].iter().zip(query).map(|(a, b)| a * b).sum()
     }
 
-    /// The five tools that a tenant finds.
+    /// Returns the five tools that a tenant finds.
     fn found(&self, tenant: &str, query: &[f32]) -> Vec<usize> {
         let mut scores: Vec<_> = (0..TOOLS).map(|tool| (self.own_score(tool, query), tool)).collect();
         if let Some(shift) = self.learned.shift(tenant) {
@@ -76,7 +76,7 @@ impl World {
         })
     }
 
-    /// How many of so many queries for each tool find it, for this tenant.
+    /// Returns how many of `queries` queries for each tool find it, for this tenant.
     fn recalled(&mut self, tenant: &str, queries: usize) -> usize {
         let wanted: Vec<_> = (0..queries * TOOLS).map(|number| number % TOOLS).collect();
         wanted
@@ -112,7 +112,7 @@ fn a_tool_that_is_pushed_rises_for_few_queries_and_for_its_pusher_only() {
     };
     let before = finds(&world, "pusher");
     for (session, query) in queries.iter().enumerate() {
-        // Whatever anybody wanted, this tool is said to have done it.
+        // The tool is confirmed for queries of all kinds.
         world.confirm("pusher", session, 0, query);
     }
     let after = finds(&world, "pusher");

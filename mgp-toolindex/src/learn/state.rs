@@ -1,20 +1,22 @@
+//! The learned state in a form that can be stored.
+
 use mgp_types::mgp::{ServerId, ToolName};
 use serde::{Deserialize, Serialize};
 
 use super::{TenantShift, Uses};
 
-/// What was learned, in a form that can be kept. It is of use only with the embedder that it was learned with.
+/// The learned state, in a form that can be stored. The state fits only the embedder that it was learned with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LearnedState {
     embedder: Box<str>,
-    /// The one that was heard of last at the end.
+    /// The tenants, the last active one at the end.
     tenants: Vec<TenantState>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct TenantState {
     tenant: Box<str>,
-    /// The one that was used last at the end.
+    /// The tools, the last used one at the end.
     tools: Vec<ToolState>,
 }
 
@@ -23,13 +25,13 @@ struct ToolState {
     server: ServerId,
     tool: ToolName,
     weight: u8,
-    /// What the codes are to be multiplied with.
+    /// The factor of the codes.
     scale: f32,
     codes: Vec<i8>,
 }
 
 impl LearnedState {
-    /// The id of the embedder that it was learned with.
+    /// Returns the id of the embedder that the state was learned with.
     pub const fn embedder(&self) -> &str {
         &self.embedder
     }
@@ -45,7 +47,7 @@ impl LearnedState {
         Self { embedder: embedder.into(), tenants: tenants.collect() }
     }
 
-    /// What can be believed of it: nobody knows where it was kept. The clock goes on with each tool.
+    /// Returns the valid parts of the state, which may come from anywhere. The clock advances with each tool.
     pub(super) fn into_tenants(self, most_tools: usize, clock: &mut u64) -> Vec<(Box<str>, TenantShift)> {
         let mut tenants = Vec::new();
         for TenantState { tenant, tools } in self.tenants {

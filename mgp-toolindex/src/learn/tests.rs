@@ -1,3 +1,5 @@
+//! Tests of learning.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,23 +1,31 @@
+//! The uses of one tool.
+
 use std::collections::VecDeque;
 
-/// What a tool was used for.
+/// The queries for which a tool was used.
 #[derive(Debug, Clone)]
 pub(super) struct Uses {
-    /// The mean of the queries, each of length 1. The less they have in common, the shorter it is.
+    /// The mean of the queries, each of length 1. The less they have in common, the shorter the mean.
     centroid: Box<[f32]>,
-    /// How many queries there were, up to [`MOST_WEIGHT`].
+    /// The number of queries, up to [`MOST_WEIGHT`].
     weight: u8,
-    /// The sessions that were heard, the last one at the end.
+    /// The sessions that counted, the last one at the end.
     sessions: VecDeque<u64>,
     pub(super) used: u64,
 }
+
+/// The squared length of a mean at most: means of vectors of length 1 are no longer, but for rounding.
+const LONGEST_SQUARE: f32 = 1.05;
+
+const MOST_SESSIONS: usize = 16;
+const MOST_WEIGHT: u8 = 16;
 
 impl Uses {
     pub(super) fn first(query: &[f32], session: u64, used: u64) -> Self {
         Self { centroid: query.into(), weight: 1, sessions: VecDeque::from([session]), used }
     }
 
-    /// Uses that were kept; `None` if there are no such.
+    /// Returns stored uses; `None` if they are invalid.
     pub(super) fn kept(centroid: Vec<f32>, weight: u8, used: u64) -> Option<Self> {
         let square: f32 = centroid.iter().map(|number| number * number).sum();
         let sound = weight > 0 && square.is_finite() && square <= LONGEST_SQUARE && !centroid.is_empty();
@@ -25,13 +33,13 @@ impl Uses {
         sound.then(|| Self { centroid: centroid.into(), weight, sessions: VecDeque::new(), used })
     }
 
-    /// Whether one more query of this session would count.
+    /// Returns whether one more query of this session would count.
     pub(super) fn admits(&self, query: &[f32], session: u64) -> bool {
         query.len() == self.centroid.len() && !self.sessions.contains(&session)
     }
 
     pub(super) fn add(&mut self, query: &[f32], session: u64, used: u64) {
-        // From the largest weight on what is old fades, so that a tool can find another use.
+        // From the largest weight on, old uses fade, so that a tool can find another use.
         self.weight = (self.weight + 1).min(MOST_WEIGHT);
         for (mean, number) in self.centroid.iter_mut().zip(query) {
             *mean += (number - *mean) / f32::from(self.weight);
@@ -51,13 +59,15 @@ impl Uses {
         self.weight
     }
 
-    /// How much the queries weigh beside the tool's own words.
+    /// Returns the weight of the queries beside the tool's own words.
     pub(super) fn share(&self) -> f32 {
         0.2 + 0.1 * f32::from(self.weight.min(3))
     }
 }
 
-/// A vector of length 1 in the direction of this one; `None` if it has none.
+const LONGEST: usize = 4096;
+
+/// Returns the vector of length 1 in the same direction; `None` if there is no direction.
 pub(super) fn unit(vector: &[f32]) -> Option<Vec<f32>> {
     let square: f64 = vector.iter().map(|number| f64::from(*number) * f64::from(*number)).sum();
     let length = square.sqrt();
@@ -65,12 +75,3 @@ pub(super) fn unit(vector: &[f32]) -> Option<Vec<f32>> {
     let unit = || vector.iter().map(|number| (f64::from(*number) / length) as f32).collect();
     (length.is_finite() && length > 0.0 && vector.len() <= LONGEST).then(unit)
 }
-
-const MOST_WEIGHT: u8 = 16;
-
-const MOST_SESSIONS: usize = 16;
-
-/// A mean of vectors of length 1 is no longer than that, but for rounding.
-const LONGEST_SQUARE: f32 = 1.05;
-
-const LONGEST: usize = 4096;

@@ -1,50 +1,52 @@
+//! The costs of each level.
+
 use std::fmt;
 
 use serde::Serialize;
 
 use super::{HostProfile, Level, Sizes, ToolLists};
 
-/// What each level costs with some tools in some host, and which is the best.
+/// The costs of each level with some tools in some host, and the best level.
 ///
-/// Costs are in tokens that a model reads afresh; what is read from a prompt cache or written is converted by the
-/// host's prices. Savings of definitions stand beside what they cost: a search is one more turn, in which the whole
+/// Costs are in tokens that a model reads afresh; tokens that are read from a prompt cache or written are converted by
+/// the host's prices. Savings of definitions stand beside their costs: a search is one more turn, in which the whole
 /// context is read once more, and a list that changes makes the prompt cache useless once.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Economy {
-    /// What was counted.
+    /// The counted sizes.
     pub sizes: Sizes,
-    /// What was assumed of the host.
+    /// The assumptions about the host.
     pub host: HostProfile,
-    /// What each level costs, L0 in front.
+    /// The costs of each level, L0 first.
     pub levels: [LevelCost; 4],
-    /// What one search costs at L3.
+    /// The costs of one search at L3.
     pub search_cost: u64,
-    /// What one change of the list costs.
+    /// The costs of one change of the list.
     pub list_change_cost: u64,
-    /// From how many tools of this size on L3 is cheaper than L0 in this host; nothing if it never is.
+    /// The number of tools of this size from which on L3 is cheaper than L0 in this host; `None` if it never is.
     pub break_even_tools: Option<u64>,
     /// The best level.
     pub level: Level,
-    /// Why it is.
+    /// The reason for the best level.
     pub reason: Reason,
 }
 
-/// What a level costs.
+/// The costs of a level.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct LevelCost {
-    /// Which.
+    /// The level.
     pub level: Level,
-    /// The definitions in the context when the session begins.
+    /// The tokens of definitions in the context when the session begins.
     pub definition_tokens: u64,
-    /// How many turns more than at L0 a task takes.
+    /// The turns of a task in excess of those at L0.
     pub extra_turns: f64,
-    /// What a task costs because of tools, all told.
+    /// The total costs of tools for a task.
     pub cost_per_task: u64,
 }
 
-/// Why a level is the best.
+/// The reason why a level is the best.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -60,7 +62,7 @@ pub enum Reason {
 }
 
 impl Economy {
-    /// What these tools cost in this host.
+    /// Returns the costs of these tools in this host.
     pub fn of(sizes: Sizes, host: HostProfile) -> Self {
         let host = host.sound();
         let costs = Costs { sizes: &sizes, host: &host };
@@ -78,7 +80,7 @@ impl Economy {
         Self { sizes, host, levels, search_cost, list_change_cost, break_even_tools, level, reason }
     }
 
-    /// How many tokens of definitions are not in the context when a session at L3 begins.
+    /// Returns the tokens of definitions that are not in the context when a session at L3 begins.
     pub const fn saved_definition_tokens(&self) -> u64 {
         let [all, _, _, hybrid] = &self.levels;
         all.definition_tokens.saturating_sub(hybrid.definition_tokens)
@@ -125,6 +127,12 @@ struct Costs<'a> {
     host: &'a HostProfile,
 }
 
+/// The number of tools in an answer.
+const RESULTS: f64 = 5.0;
+
+/// The tokens that a model writes to search: the name of the tool, and a query of a few words.
+const CALL_TOKENS: f64 = 60.0;
+
 impl Costs<'_> {
     fn of(&self, level: Level) -> LevelCost {
         let definitions = self.definitions(level);
@@ -147,7 +155,7 @@ impl Costs<'_> {
         }
     }
 
-    /// What L3 keeps in the list has to be found again where nothing is kept.
+    /// Returns the searches of a task. At levels without used tools, tools that L3 keeps have to be found again.
     fn searches(&self, level: Level) -> f64 {
         match level {
             Level::L0 => 0.0,
@@ -168,7 +176,8 @@ impl Costs<'_> {
         definitions * self.read_from_the_start() + searches + kept
     }
 
-    /// One more turn: the call is written, the answer is read, and so is once more all that was there before.
+    /// Returns the costs of a search: one more turn, in which the call is written, the answer is read, and all that was
+    /// there before is read once more.
     fn search(&self, definitions: f64) -> f64 {
         let answer = RESULTS * self.sizes.mean_definition_tokens();
         CALL_TOKENS * self.host.output_ratio
@@ -176,7 +185,7 @@ impl Costs<'_> {
             + (f64::from(self.host.context_tokens) + definitions) * self.host.cached_input_ratio
     }
 
-    /// What the cache had is read afresh.
+    /// Returns the costs of a changed list: the cached part is read afresh.
     fn list_change(&self) -> f64 {
         match self.host.lists {
             ToolLists::Followed => f64::from(self.host.context_tokens) * (1.0 - self.host.cached_input_ratio),
@@ -184,12 +193,12 @@ impl Costs<'_> {
         }
     }
 
-    /// How often a token costs what it costs afresh, if it is there in all turns.
+    /// Returns the price of a token that is there in all turns, in fresh tokens.
     fn read_from_the_start(&self) -> f64 {
         1.0 + (self.host.turns_per_task - 1.0) * self.host.cached_input_ratio
     }
 
-    /// The same if it comes up in the course of the task.
+    /// Returns the price of a token that comes up in the course of the task, in fresh tokens.
     fn read_from_the_middle(&self) -> f64 {
         1.0 + (self.host.turns_per_task - 1.0) / 2.0 * self.host.cached_input_ratio
     }
@@ -209,9 +218,3 @@ impl Costs<'_> {
 fn whole(tokens: f64) -> u64 {
     tokens.round() as u64
 }
-
-/// What a model writes to search: the name of the tool, and a question of a few words.
-const CALL_TOKENS: f64 = 60.0;
-
-/// How many tools an answer has.
-const RESULTS: f64 = 5.0;

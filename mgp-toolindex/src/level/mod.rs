@@ -1,4 +1,4 @@
-//! How much of the tools is in the context from the start (§16.3), and what that costs.
+//! Levels: the part of the tools in the context from the start (§16.3), and its costs.
 
 mod economy;
 mod host;
@@ -12,7 +12,7 @@ pub use self::economy::{Economy, LevelCost, Reason};
 pub use self::host::{HostProfile, ToolLists};
 pub use self::sizes::Sizes;
 
-/// What of the tools is in the context from the start (§16.3).
+/// The part of the tools in the context from the start (§16.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[expect(clippy::exhaustive_enums, reason = "closed by the specification")]
 pub enum Level {
@@ -20,20 +20,20 @@ pub enum Level {
     L0,
     /// The categories.
     L1,
-    /// Only what finds tools: the least that `tool_discovery` asks for.
+    /// The tools that find tools, the least that `tool_discovery` asks for.
     L2,
-    /// What finds tools, those that are pinned, and those that were used.
+    /// The tools that find tools, and the pinned and used ones.
     L3,
 }
 
 impl Level {
-    /// The four of them.
+    /// All levels.
     pub const ALL: [Self; 4] = [Self::L0, Self::L1, Self::L2, Self::L3];
 
-    /// The level for a session: what the operator forces, else what is cheaper for the host.
+    /// Returns the level for a session: the one that the operator forces, else the cheapest for the host.
     ///
-    /// It is to be chosen when the session begins and kept: another level is another list, and a list that changes
-    /// costs more than a level saves.
+    /// The level should be chosen when the session begins and kept: another level is another list, and a list that
+    /// changes costs more than a level saves.
     pub fn choose(economy: &Economy, forced: Option<Self>) -> Self {
         forced.unwrap_or(economy.level)
     }

@@ -1,3 +1,5 @@
+//! The counted sizes of tools.
+
 use serde::Serialize;
 
 use crate::budget::{CountTokens, Definition};
@@ -5,29 +7,30 @@ use crate::category::uppermost;
 use crate::discovery::category_tokens;
 use crate::session::View;
 
-/// What the tools that an agent sees would take, counted.
+/// The sizes of the tools that an agent sees.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Sizes {
-    /// How many tools there are.
+    /// The number of tools.
     pub tools: u64,
-    /// What all definitions take.
+    /// The tokens of all definitions.
     pub definition_tokens: u64,
-    /// What the kernel's own tools take more where they name the categories.
+    /// The tokens that the names of categories add to the kernel's own tools.
     pub category_tokens: u64,
-    /// Whether only some definitions were counted, evenly spread, because there are so many.
+    /// Set if only some definitions were counted, evenly spread, because there are so many.
     pub sampled: bool,
-    /// What counted.
+    /// The name of the counter.
     pub counter: String,
-    /// What the kernel's own tools take.
+    /// The tokens of the kernel's own tools.
     pub meta_tokens: u32,
-    /// What the pinned tools take.
+    /// The tokens of the pinned tools.
     pub pinned_tokens: u32,
 }
 
+const MOST_COUNTED: usize = 4096;
+
 impl Sizes {
-    /// Counts the tools of a view. It takes as long as reading a few thousand definitions does at the most, and as a
-    /// name for each the tool's own counts.
+    /// Counts the tools of a view, each under its own name. The time is bounded by that for a few thousand definitions.
     pub fn of(view: &View<'_>, tokens: &dyn CountTokens) -> Self {
         let tools = view.tools().count();
         let step = tools.div_ceil(MOST_COUNTED).max(1);
@@ -63,17 +66,15 @@ impl Sizes {
         self
     }
 
-    /// Says what is in front of every list, and what is pinned.
+    /// Sets the tokens of the tools in front of every list, and of the pinned ones.
     pub const fn fixed(mut self, meta_tokens: u32, pinned_tokens: u32) -> Self {
         (self.meta_tokens, self.pinned_tokens) = (meta_tokens, pinned_tokens);
         self
     }
 
-    /// What a definition takes on average.
+    /// Returns the mean tokens of a definition.
     #[expect(clippy::cast_precision_loss, reason = "far fewer tokens than a double counts exactly")]
     pub fn mean_definition_tokens(&self) -> f64 {
         if self.tools == 0 { 0.0 } else { self.definition_tokens as f64 / self.tools as f64 }
     }
 }
-
-const MOST_COUNTED: usize = 4096;

@@ -1,3 +1,5 @@
+//! Tests of levels.
+
 use std::sync::Arc;
 
 use mgp_types::RawJson;
@@ -9,7 +11,7 @@ use crate::embed::Mute;
 use crate::session::View;
 use crate::{Index, Listing, ServerTools, Tool};
 
-/// Tools whose definitions take as much as real ones do on average, and the kernel's own.
+/// Returns sizes of tools that take as much as real ones do on average, with the kernel's own.
 fn sizes(tools: u64) -> Sizes {
     let sizes = json_sizes(tools, tools * 160);
     sizes.fixed(450, 800)

@@ -1,15 +1,17 @@
-//! Tools that say nearly the same stand behind one another, not beside one another.
+//! Crowding: tools that say nearly the same stand behind one another, not beside one another.
 //!
-//! A server that lists a tool many times over, or that of another one with a few words changed, would take the places of
-//! tools that do something else. Among the first places, therefore, a tool gives way to one that was there before it, says
-//! nearly the same, and has all the words of the request that it has. A tool that has a word of the request which the
-//! older one has not keeps its place: it does say something else. The older one keeps it in any case, or to copy a tool
-//! would be a way to hide it.
+//! A server that lists a tool many times over, or copies that of another one with a few words changed, would take the
+//! places of different tools. Among the first places, therefore, a tool gives way to one that was there before it, says
+//! nearly the same, and has all the words of the request that it has. A tool with a word of the request that the older
+//! one lacks keeps its place, because it differs. The older one keeps its place in any case, or copying a tool would be
+//! a way to hide it.
 
 use super::searched::Searched;
 use crate::slot::Slot;
 
-/// Puts the tools behind the first places that give way to another one, which takes their place.
+const FIRST_PLACES: usize = 5;
+
+/// Moves the tools that give way to another one behind the first places.
 pub(super) fn clear(ranked: &mut [Slot], request: &Searched<'_>, are_twins: &dyn Fn(Slot, Slot) -> bool) {
     let words = request.words_of(ranked);
     let tool =
@@ -42,17 +44,15 @@ pub(super) fn clear(ranked: &mut [Slot], request: &Searched<'_>, are_twins: &dyn
 #[derive(Debug, Clone, Copy)]
 struct Placed {
     slot: Slot,
-    /// Which words of the request it has.
+    /// The words of the request that the tool has.
     words: u64,
-    /// Whether it is called just what the request says. Then it has its place.
+    /// Set if the request names the tool exactly. Then it keeps its place.
     is_called: bool,
 }
 
 impl Placed {
-    /// Whether it does, if it says nearly the same.
+    /// Returns whether the tool gives way to another that says nearly the same.
     fn gives_way_to(&self, other: &Self) -> bool {
         !self.is_called && other.slot < self.slot && self.words & !other.words == 0
     }
 }
-
-const FIRST_PLACES: usize = 5;

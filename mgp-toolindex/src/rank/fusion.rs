@@ -1,37 +1,42 @@
+//! The fusion of evidence from words and meaning.
+
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// What a search by words and one by meaning say of some candidates with respect to one part of a request.
+/// The scores of some candidates for one part of a request, by words and by meaning.
 #[derive(Debug, Clone)]
 pub(super) struct Scored {
-    /// The score of its words, of each candidate. Nothing if it was not searched by words.
+    /// The word score of each candidate; empty for a search without words.
     pub(super) words: Vec<f32>,
-    /// The likeness of its meaning, of each candidate; `None` for those that have no vector. Nothing if it was not
-    /// searched by meaning.
+    /// The likeness of each candidate; `None` for those without a vector. Empty for a search without meaning.
     pub(super) likeness: Vec<Option<f32>>,
-    /// How like the request tools are in general.
+    /// The distribution of the likeness of tools in general.
     pub(super) typical: Spread,
-    /// How much of the request likeness speaks of, from 0 to 1.
+    /// The share of the request that likeness expresses, from 0 to 1.
     pub(super) grasped: f32,
 }
 
-/// Where numbers lie.
+/// The mean and the deviation of numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Spread {
     pub(super) mean: f32,
     pub(super) deviation: f32,
 }
 
+/// The worth of a standard deviation of likeness, in the unit of BM25. Rankings hardly change between 3 and 6.
+const MEANING: f32 = 3.0;
+
 impl Scored {
-    /// How much speaks for each candidate.
+    /// Returns the evidence for each candidate.
     ///
-    /// A score of BM25 is a sum over the words that a tool has, each as much as it is rare: in theory the logarithm
-    /// of the odds that the tool is meant. So is, up to a factor, by how many standard deviations a tool is liker to
-    /// the request than tools in general. Logarithms of odds of independent evidence are added, and that is all.
+    /// A score of BM25 is a sum over the words that a tool has, each by its rarity: in theory the logarithm of the odds
+    /// that the tool is meant. The number of standard deviations by which a tool is liker to the request than tools in
+    /// general is such a logarithm too, up to a factor. Logarithms of odds of independent evidence are added, and that
+    /// is all.
     ///
-    /// Nothing is scaled to its maximum first, and this is what makes the sum as good as the better of the two: where
-    /// the words of a request are those of a tool, their sum is great and decides; where they are not, it is small,
-    /// and meaning decides. Scaled to the maximum, the best of bad matches would count as much as a good one.
+    /// No score is scaled to its maximum first, which makes the sum as good as the better of the two: where the words
+    /// of a request are those of a tool, their sum is great and decides; where they are not, it is small, and meaning
+    /// decides. Scaled to the maximum, the best of bad matches would count as much as a good one.
     pub(super) fn evidence(&self) -> Vec<f32> {
         let words = self.words.iter().copied().chain(std::iter::repeat(0.0));
         let likeness = self.likeness.iter().copied().chain(std::iter::repeat(None));
@@ -42,9 +47,12 @@ impl Scored {
     }
 }
 
+const USUAL_DEVIATION: f64 = 0.1;
+const USUAL_COUNT: f64 = 16.0;
+
 impl Spread {
-    /// Where numbers lie of which the count, the sum, and the sum of the squares are known. Of few numbers it is known
-    /// badly, so that some are added which deviate as much as is usual.
+    /// Returns the distribution of numbers with this count, sum, and sum of squares. Few numbers tell little, so that
+    /// some of the usual deviation are added.
     #[expect(clippy::cast_possible_truncation, reason = "the precision is enough")]
     pub(super) fn of(count: u32, sum: f64, squares: f64) -> Self {
         let count = f64::from(count);
@@ -54,15 +62,17 @@ impl Spread {
         Self { mean: mean as f32, deviation: (variance / (count + USUAL_COUNT)).sqrt() as f32 }
     }
 
-    /// By how many deviations a number is above the mean; what is not known is taken to be there.
+    /// Returns the deviations of a number above the mean; an unknown number counts as the mean.
     fn above(self, number: Option<f32>) -> f32 {
         let above = number.map_or(0.0, |number| (number - self.mean) / self.deviation);
         if above.is_finite() { above } else { 0.0 }
     }
 }
 
-/// The order of candidates, the best first, from the evidence with respect to the whole of a request and to each of
-/// the needs in it.
+/// The factor of a need's worth after each tool that was chosen for it.
+const MET: f32 = 0.8;
+
+/// Returns the order of candidates, the best first, from the evidence for the whole request and for each of its needs.
 ///
 /// A candidate is worth its share of the best evidence for the whole, and its share of the best evidence for the need
 /// that it meets best. Each candidate that is chosen for a need makes the next one for it worth less, so that every
@@ -75,7 +85,7 @@ pub(super) fn order(whole: &[f32], needs: &[Vec<f32>]) -> Vec<usize> {
         (0..whole.len()).map(|candidate| Waiting::new(candidate, &whole, &needs, &met)).collect();
     let mut order = Vec::with_capacity(whole.len());
     while let Some(first) = waiting.pop() {
-        // Worths only fall. Who is still ahead with what it is worth now is ahead of all.
+        // Worths only fall, so that a candidate still ahead with its current worth is ahead of all.
         let now = Waiting::new(first.candidate, &whole, &needs, &met);
         if waiting.peek().is_some_and(|next| *next > now) {
             waiting.push(now);
@@ -89,7 +99,7 @@ pub(super) fn order(whole: &[f32], needs: &[Vec<f32>]) -> Vec<usize> {
     order
 }
 
-/// Each number as a share of the greatest. Where hardly anything speaks for anything, nothing is made great.
+/// Returns each number as a share of the greatest. Where all evidence is small, it stays small.
 fn shares(numbers: &[f32]) -> Vec<f32> {
     let greatest = numbers.iter().copied().fold(1.0, f32::max);
     numbers.iter().map(|number| number / greatest).collect()
@@ -100,13 +110,13 @@ fn shares(numbers: &[f32]) -> Vec<f32> {
 struct Waiting {
     worth: f32,
     candidate: usize,
-    /// The need that it meets best.
+    /// The need that the candidate meets best.
     need: Option<usize>,
 }
 
 impl Waiting {
     fn new(candidate: usize, whole: &[f32], needs: &[Vec<f32>], met: &[f32]) -> Self {
-        // Without the lower bound, what is below zero would become worth more with each tool before it.
+        // Without the lower bound, negative evidence would become worth more with each tool before it.
         let each = needs.iter().zip(met).map(|(need, met)| need[candidate].max(0.0) * met).enumerate();
         let best = each.max_by(|a, b| a.1.total_cmp(&b.1));
         let worth = whole[candidate] + best.map_or(0.0, |best| best.1);
@@ -127,16 +137,6 @@ impl Ord for Waiting {
         self.worth.total_cmp(&other.worth).then(other.candidate.cmp(&self.candidate))
     }
 }
-
-/// What a standard deviation of likeness is worth, in the unit of BM25. Rankings hardly change between 3 and 6.
-const MEANING: f32 = 3.0;
-
-const USUAL_COUNT: f64 = 16.0;
-
-const USUAL_DEVIATION: f64 = 0.1;
-
-/// What remains of a need with each tool that was chosen for it.
-const MET: f32 = 0.8;
 
 #[cfg(test)]
 mod tests {
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn every_need_has_its_tool_among_the_first() {
-        // Six tools that read, and one that sends, which the request as a whole hardly speaks of.
+        // Six tools read, and one sends, of which the request as a whole hardly speaks.
         let whole = [9.0, 8.9, 8.8, 8.7, 8.6, 8.5, 4.0];
         let read = vec![9.0, 8.9, 8.8, 8.7, 8.6, 8.5, 0.0];
         let send = vec![0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 7.0];

@@ -1,49 +1,57 @@
-//! Which tools come first: evidence of words and of meaning, added up.
+//! The ranking of tools: evidence of words and of meaning, added up.
 //!
 //! 1. A [`Request`] is a text and the needs in it.
 //! 2. Candidates are the best by words and the best by meaning, for the whole of it and for each need. Both sides
 //!    score all of them.
 //! 3. The scores of the two sides are added, as logarithms of odds are. Candidates are ordered by the sums so that
-//!    each need has its tool among the first. Tools that are called just what the request says go in front.
+//!    each need has its tool among the first. Tools that the request names exactly go in front.
 //! 4. Tools that say the same as one of the first give way to others.
-//! 5. Each gets a score from 0 to 1 that says how well it fits.
-//! 6. Deprecated tools go last, and where nothing fits well, what does less goes in front.
+//! 5. Each tool gets a score from 0 to 1 for its fit.
+//! 6. Deprecated tools go last, and where no tool fits well, less powerful ones go in front.
 //!
-//! Searches by words alone and by meaning alone go the same way with one side left out.
+//! Searches by words alone and by meaning alone take the same steps with one side left out.
 
 mod crowding;
 mod fusion;
-mod meaning;
 mod preference;
 mod relevance;
 mod request;
 mod searched;
 
 use self::fusion::order;
-use self::meaning::Likeness;
-pub(crate) use self::meaning::Meaning;
 pub(crate) use self::preference::{SPARE, prefer};
 use self::request::Part;
 pub(crate) use self::request::Request;
-use self::searched::Searched;
+pub(crate) use self::searched::Meaning;
+use self::searched::{Likeness, Searched};
 use crate::keyword::KeywordReader;
 use crate::slot::Slot;
 use crate::vector::{QueryVector, Scores, Vectors};
 
-/// What tools are ranked by. One of the two may be left out.
+/// The inputs of a ranking. One of the two sides may be missing.
 #[derive(Clone, Copy)]
 pub(crate) struct Ranking<'a> {
     /// The words of the tools.
     pub(crate) words: Option<&'a KeywordReader>,
-    /// Their meanings, and those of the parts of the request in their order; `None` for a part that has none.
+    /// The vectors of the tools, and the meanings of the parts of the request in their order; `None` for a part without
+    /// one.
     pub(crate) meanings: Option<(&'a Vectors, &'a [Option<Meaning<'a>>])>,
-    /// Whether two tools say nearly the same.
+    /// A function that returns whether two tools say nearly the same.
     pub(crate) are_twins: &'a dyn Fn(Slot, Slot) -> bool,
 }
 
+/// The number of tools that are found by their names at most.
+const MOST_NAMED: usize = 32;
+
+/// The number of candidates of each side for each need.
+const CANDIDATES_OF_NEED: usize = 16;
+
+/// The number of candidates by words, and by meaning, at least.
+const CANDIDATES: usize = 48;
+
 impl Ranking<'_> {
-    /// The tools that fit a request best, the best first, each with a score from 0 to 1 and how like its own words are;
-    /// only such that may be found.
+    /// Returns the tools that fit a request best, the best first, each with a score from 0 to 1 and the likeness of its
+    /// own words; only tools that may be found.
     pub(crate) fn best(
         &self,
         request: &Request,
@@ -121,15 +129,6 @@ impl Ranking<'_> {
         request.parts().iter().enumerate().map(look_up).collect()
     }
 }
-
-/// So many of the best by words and of the best by meaning are candidates at least.
-const CANDIDATES: usize = 48;
-
-/// So many are, of each side, for each need.
-const CANDIDATES_OF_NEED: usize = 16;
-
-/// So many tools are found by their names at the most.
-const MOST_NAMED: usize = 32;
 
 #[cfg(test)]
 mod tests;

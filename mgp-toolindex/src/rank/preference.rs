@@ -1,17 +1,23 @@
-//! Which of several tools that were found is the better proposal.
+//! The preference for current and harmless tools among those that fit.
 
 use super::relevance;
 use crate::slot::Slot;
 use crate::tool::{Manner, Standing};
 
-/// A tool that was found: how well it fits, and how like its own words are.
+/// A tool that was found, with its fit, and the likeness of its own words.
 pub(crate) type Ranked = (Slot, f32, f32);
 
-/// Puts deprecated tools last, and of the first that fit badly and about as well those in front that do less.
+/// The number of the first tools that may change places.
+const FIRST: usize = 5;
+
+/// The fit of the best tool below which a request is hardly met.
+const WEAK: f32 = 0.35;
+
+/// Puts deprecated tools last, and of the first tools that fit badly and about equally the less powerful ones first.
 ///
-/// `ranked` has a few more than the `limit` that is wanted: a deprecated tool gives its place to one of them that fits at least
-/// half as well. What the request calls by its name stays where it is, and what it asks for in a verb of its own is no
-/// reason to stand behind.
+/// `ranked` has a few more than the `limit` wanted tools: a deprecated tool gives its place to one of them that fits at
+/// least half as well. A tool that the request names stays in place, and a power that the request asks for by a verb is
+/// no reason to stand behind.
 pub(crate) fn prefer(
     ranked: &mut Vec<Ranked>,
     limit: usize,
@@ -31,6 +37,9 @@ pub(crate) fn prefer(
     }
 }
 
+/// The share of a deprecated tool's fit that is good enough to take its place.
+const WORTHY: f32 = 0.5;
+
 fn put_deprecated_last(ranked: &mut Vec<Ranked>, limit: usize, is_deprecated: impl Fn(Slot) -> bool) {
     let gives_way = |(slot, score, _): &Ranked| is_deprecated(*slot) && !relevance::is_of_name(*score);
     let behind = ranked.split_off(limit.min(ranked.len()));
@@ -42,7 +51,10 @@ fn put_deprecated_last(ranked: &mut Vec<Ranked>, limit: usize, is_deprecated: im
     *ranked = kept;
 }
 
-/// Each tool passes those in front of it that do more and fit hardly better. Of which it is not known what they do stay.
+/// The share of another tool's fit that is about as good.
+const CLOSE: f32 = 0.85;
+
+/// Moves each tool before those that do more and fit hardly better. Tools with unknown actions stay.
 fn put_harmless_first(ranked: &mut [Ranked], manner: impl Fn(Slot) -> Option<Manner>) {
     let does_less = |one: &Ranked, other: &Ranked| {
         manner(one.0).zip(manner(other.0)).is_some_and(|(one, other)| one < other) && one.1 >= other.1 * CLOSE
@@ -56,20 +68,8 @@ fn put_harmless_first(ranked: &mut [Ranked], manner: impl Fn(Slot) -> Option<Man
     }
 }
 
-/// How many more tools are looked at than are wanted.
+/// The number of tools that are looked at in excess of those wanted.
 pub(crate) const SPARE: usize = 5;
-
-/// A request that its best tool fits less than this is hardly met.
-const WEAK: f32 = 0.35;
-
-/// How many of the first tools may change places.
-const FIRST: usize = 5;
-
-/// The share of another tool's fit that is about as good.
-const CLOSE: f32 = 0.85;
-
-/// The share of a deprecated tool's fit that is good enough to take its place.
-const WORTHY: f32 = 0.5;
 
 #[cfg(test)]
 mod tests {
@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(preferred(&[(OLD, 0.9), (new, 0.8), (new, 0.2)], 3, Manner::Reads), [1, 2, 0]);
         assert_eq!(preferred(&[(OLD, 0.9), (new, 0.8), (new, 0.2)], 1, Manner::Reads), [1]);
         assert_eq!(preferred(&[(OLD, 0.9), (new, 0.1), (new, 0.1)], 1, Manner::Reads), [0]);
-        // Who calls it by its name means it.
+        // A request that names the tool means it.
         assert_eq!(preferred(&[(OLD, 0.99), (new, 0.8)], 2, Manner::Reads), [0, 1]);
     }
 

@@ -1,25 +1,28 @@
-//! How well a tool fits, as a number that means the same for all requests.
+//! Relevance: the fit of a tool as a number that means the same for all requests.
 //!
-//! It is not the number that tools are ordered by, which is a sum without bounds. It is a mean of two shares: which
-//! share of what the words of the request are worth the tool has, and which share of the way from any tool to one
-//! that says just the same its meaning has come. A request that nothing fits gives low numbers for all tools, because
-//! nothing is scaled to the best.
+//! Relevance is not the number that tools are ordered by, which is a sum without bounds. Relevance is a mean of two
+//! shares: the share of the words' worth that the tool has, and the share of the way from any tool to one that says
+//! just the same. A request that no tool fits gives low numbers for all tools, because no number is scaled to the best.
 
-/// How well a tool fits a part of a request.
+/// The fit of a tool to a part of a request.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fit {
-    /// The share of its words that the tool has, if it was searched by words.
+    /// The share of its words that the tool has, if the search was by words.
     pub(super) covered: Option<f32>,
-    /// How like the tool is, if it was searched by meaning.
+    /// The likeness of the tool, if the search was by meaning.
     pub(super) likeness: Option<f32>,
-    /// How like tools are in general.
+    /// The likeness of tools in general.
     pub(super) typical: f32,
-    /// How much of the part likeness speaks of, from 0 to 1.
+    /// The share of the part that likeness expresses, from 0 to 1.
     pub(super) grasped: f32,
 }
 
+/// The weight of the words beside the meaning. A word or two are met by chance in many tools, and words that no tool
+/// has count against all of them: meaning tells better whether there is a tool at all.
+const WORDS: f32 = 0.5;
+
 impl Fit {
-    /// From 0 to 1.
+    /// Returns the fit, from 0 to 1.
     pub(super) fn share(self) -> f32 {
         let near = self.likeness.map(|likeness| (likeness - self.typical) / (1.0 - self.typical));
         let share = match (self.covered, near) {
@@ -30,15 +33,15 @@ impl Fit {
             (Some(share), None) | (None, Some(share)) => share,
             (None, None) => 0.0,
         };
-        // A share of no way at all is not a number.
+        // A share of no way at all is NaN.
         if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) }
     }
 }
 
-/// Lowers each score to that of the tool in front: being behind means to fit no better.
+/// Lowers each score to that of the tool in front: a tool behind fits no better.
 ///
-/// To raise those in front instead would make a tool that fits badly look like the one behind it that fits well, and where
-/// nothing fits there is always one that fits by chance.
+/// Raising those in front instead would make a tool that fits badly look like the one behind it that fits well, and
+/// where no tool fits there is always one that fits by chance.
 pub(super) fn in_order(scores: &mut [f32]) {
     let mut least = 1.0_f32;
     for score in scores {
@@ -47,21 +50,17 @@ pub(super) fn in_order(scores: &mut [f32]) {
     }
 }
 
-/// The score of a tool that is called just as the request says, from the score that it had without this.
+const LEAST_OF_NAME: f32 = 0.95;
+
+/// Returns the score of a tool that the request names exactly, from its score without this.
 pub(super) fn of_name(score: f32) -> f32 {
     LEAST_OF_NAME + (1.0 - LEAST_OF_NAME) * score
 }
 
-/// Whether a score is that of a tool that is called just as the request says.
+/// Returns whether a score is that of a tool that the request names exactly.
 pub(super) fn is_of_name(score: f32) -> bool {
     score >= LEAST_OF_NAME
 }
-
-const LEAST_OF_NAME: f32 = 0.95;
-
-/// What the words say, beside the meaning. A word or two are met by chance in many tools, and words that no tool has count
-/// against all of them: meaning tells better whether there is a tool at all.
-const WORDS: f32 = 0.5;
 
 #[cfg(test)]
 mod tests {

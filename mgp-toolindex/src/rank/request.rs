@@ -1,8 +1,10 @@
+//! Requests, split into their needs.
+
 use std::ops::Range;
 
 use crate::text::Words;
 
-/// What somebody looks for: the whole of it, and each of the needs in it if there are several.
+/// A request: the whole of it, and each of its needs if there are several.
 ///
 /// "Find flights to Oslo and book a hotel" is near to no tool as a whole. Each of its halves is.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,19 +19,22 @@ pub(crate) struct Part {
     pub(crate) words: Words,
 }
 
+/// The bytes of a text that are split into needs.
+const LONGEST_TOLD_APART: usize = 4096;
+
 impl Request {
-    /// Looks for the needs in a text.
+    /// Creates a request and looks for the needs in its text.
     pub(crate) fn of(text: &str) -> Self {
         let needs = needs(&text[..text.floor_char_boundary(LONGEST_TOLD_APART)]);
         Self { parts: std::iter::once(text).chain(needs).map(Part::of).collect() }
     }
 
-    /// Leaves it whole.
+    /// Creates a request without splitting its text.
     pub(crate) fn whole(text: &str) -> Self {
         Self { parts: vec![Part::of(text)] }
     }
 
-    /// The whole, and behind it the needs in it if there is more than one.
+    /// Returns the whole, and behind it the needs in it if there is more than one.
     pub(crate) fn parts(&self) -> &[Part] {
         &self.parts
     }
@@ -41,8 +46,11 @@ impl Part {
     }
 }
 
-/// The needs in a text, if there is more than one. Sentences are told apart first, and what is in a sentence only
-/// where there is room for all of it: half of a need is worse than two in one.
+/// The number of needs in a request; each costs a search.
+const MOST_NEEDS: usize = 8;
+
+/// Returns the needs in a text, if there is more than one. Sentences are split first, and a sentence only where there
+/// is room for all of its parts: half of a need is worse than two in one.
 fn needs(text: &str) -> Vec<&str> {
     let mut sentences = telling(text, split(text, 0..text.len(), after_sentence));
     if sentences.len() > MOST_NEEDS {
@@ -62,7 +70,7 @@ fn needs(text: &str) -> Vec<&str> {
     if needs.len() < 2 { Vec::new() } else { needs.into_iter().map(|need| text[need].trim()).collect() }
 }
 
-/// Splits a stretch of a text. `joint` is told a character and what comes behind it, and says how long the joint is
+/// Splits a stretch of a text. `joint` gets a character and the text behind it, and returns the length of the joint
 /// that begins there.
 fn split(text: &str, within: Range<usize>, joint: fn(char, &str) -> usize) -> Vec<Range<usize>> {
     let (mut pieces, mut start, mut before) = (Vec::new(), within.start, ' ');
@@ -79,7 +87,10 @@ fn split(text: &str, within: Range<usize>, joint: fn(char, &str) -> usize) -> Ve
     pieces
 }
 
-/// Joins each piece that says too little to be a need with the next one, and the last one with the one before.
+/// The weight of a need at least: two words, or as much in scripts that do not separate words.
+const LEAST_SAID: f32 = 1.5;
+
+/// Joins each piece that tells too little to be a need with the next one, and the last one with the one before.
 fn telling(text: &str, pieces: Vec<Range<usize>>) -> Vec<Range<usize>> {
     let (mut told, mut open, mut said) = (Vec::<Range<usize>>::new(), None::<Range<usize>>, 0.0);
     for piece in pieces {
@@ -104,7 +115,7 @@ fn says(text: &str) -> f32 {
     Words::of(text).terms().iter().map(|term| term.weight).sum()
 }
 
-/// After a sentence is what separates it from the next one.
+/// Returns the length of the separator after a sentence.
 fn after_sentence(before: char, rest: &str) -> usize {
     match rest.chars().next() {
         Some(c @ ('\n' | '。' | '！' | '？' | '；')) => c.len_utf8(),
@@ -113,7 +124,9 @@ fn after_sentence(before: char, rest: &str) -> usize {
     }
 }
 
-/// Within a sentence one need is joined to another by a comma or by a word.
+const JOINTS: [&str; 3] = ["and", "then", "also"];
+
+/// Returns the length of a comma or word that joins two needs within a sentence.
 fn at_joint(before: char, rest: &str) -> usize {
     let mut chars = rest.chars();
     match chars.next() {
@@ -129,17 +142,6 @@ fn at_joint(before: char, rest: &str) -> usize {
         _ => 0,
     }
 }
-
-const JOINTS: [&str; 3] = ["and", "then", "also"];
-
-/// More needs than this are not told apart: each costs a search.
-const MOST_NEEDS: usize = 8;
-
-/// A need is two words at least, or what is as much in scripts that do not tell words apart.
-const LEAST_SAID: f32 = 1.5;
-
-/// Of a longer text only the beginning, which has so many bytes, is told apart.
-const LONGEST_TOLD_APART: usize = 4096;
 
 #[cfg(test)]
 mod tests {

@@ -1,3 +1,5 @@
+//! Tests of the ranking.
+
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;

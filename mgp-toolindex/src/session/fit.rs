@@ -1,3 +1,5 @@
+//! Answers to searches, fitted into the budget of a session.
+
 use std::sync::Arc;
 
 use mgp_types::mgp::FoundTool;
@@ -7,15 +9,15 @@ use super::tools::SessionTools;
 use crate::Tool;
 use crate::budget::{CountTokens, Forms, longest};
 
-/// What of an answer fits into the budget.
+/// The part of an answer that fits into the budget.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Fitted {
     /// The tools, in the order they were given in.
     pub tools: Vec<FoundTool>,
-    /// How many have no room, even shortened.
+    /// The number of tools without room, even shortened.
     pub omitted: u64,
-    /// What the tools take, as they stand in the answer.
+    /// The tokens of the tools, as they stand in the answer.
     pub tokens: u32,
     /// The tools of the session that made room.
     pub evicted: Vec<Arc<Tool>>,
@@ -48,8 +50,8 @@ impl SessionTools {
         fitted
     }
 
-    /// Where the total is used up, tools that were used longest ago make room for the one that fits best: a session that
-    /// finds nothing any more could not go on.
+    /// Makes room where the total is used up: the least recently used tools leave for the one that fits best, because a
+    /// session that finds nothing any more could not go on.
     fn make_room(&mut self, settings: &SessionSettings, found: &[(FoundTool, u32)]) -> Vec<Arc<Tool>> {
         let Some((_, best)) = found.first() else { return Vec::new() };
         let needed = settings.budget.discovery_reserve.min(*best);
@@ -62,8 +64,11 @@ impl SessionTools {
     }
 }
 
-/// What each tool may take so that all have room: those that need less leave more to the others. It does not become so
-/// small that every schema is cut; then tools are left out instead.
+/// The part of the room that a tool may take even if there are many.
+const LEAST_SHARE: u32 = 6;
+
+/// Returns the tokens that each tool may take so that all have room: small ones leave more to the others. The share
+/// does not become so small that every schema is cut; then tools are left out instead.
 fn share(room: u32, sizes: impl Iterator<Item = u32>) -> u32 {
     let mut sizes: Vec<u32> = sizes.collect();
     sizes.sort_unstable();
@@ -104,6 +109,3 @@ fn within(tool: &FoundTool, liked: u32, most: u32, tokens: &dyn CountTokens) -> 
 fn size(tool: &FoundTool, tokens: &dyn CountTokens) -> u32 {
     serde_json::to_string(tool).map_or(u32::MAX, |text| tokens.count(&text))
 }
-
-/// The part of the room that a tool may take even if there are many.
-const LEAST_SHARE: u32 = 6;

@@ -1,45 +1,42 @@
 //! The tools of a session: pinned, used, found; and the budget that they share (§16.7, §16.8).
 //!
-//! What goes to the model is the kernel's own tools, then the pinned ones as they are configured, then those that the
-//! session used, in the order of their first use. So what the model was sent before stays the beginning of what it is
-//! sent next, for as long as nothing has to go, and its prompt cache stays warm.
+//! The model gets the kernel's own tools, then the pinned ones in their configured order, then those that the session
+//! used, in the order of their first use. So the text that the model was sent before stays the beginning of the next
+//! one, for as long as no tool has to leave, and its prompt cache stays warm.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use foldhash::fast::{FixedState, RandomState};
+use mgp_types::mgp::{EvictTools, EvictedTools, FoundTool, ToolSession};
+use parking_lot::{Mutex, RwLock};
+
+use self::tools::SessionTools;
+use crate::Tool;
+use crate::budget::Definition;
+use crate::level::Level;
 
 mod fit;
-mod key;
-mod list;
-mod pins;
 mod settings;
 mod tools;
 mod view;
 
-use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-use foldhash::fast::RandomState;
-use mgp_types::mgp::{EvictTools, EvictedTools, FoundTool, ToolSession};
-use parking_lot::{Mutex, RwLock};
-
 pub use self::fit::Fitted;
-pub use self::key::SessionKey;
-pub use self::list::{ListedTool, ToolList};
-pub use self::pins::Pins;
-pub use self::settings::{BudgetError, SessionSettings};
+pub use self::settings::{BudgetError, Pins, SessionKey, SessionSettings};
 pub use self::tools::Loaded;
-use self::tools::SessionTools;
 pub use self::view::View;
-use crate::Tool;
-use crate::level::Level;
 
 /// The tools of all sessions.
 ///
-/// A session begins when it is first asked for. There is a most of them: the ones that were idle for the longest time
-/// make room, and begin anew if they are asked for again. Each has a lock of its own, held for one operation.
+/// A session begins when it is first asked for. The number of sessions is limited: the least recently active ones make
+/// room, and begin anew if they are asked for again. Each session has a lock of its own, held for one operation.
 #[derive(Debug)]
 pub struct ToolSessions {
     settings: SessionSettings,
     sessions: RwLock<HashMap<SessionKey, Arc<Entry>, RandomState>>,
-    /// Counts operations, to know which session was idle for longest.
+    /// The count of operations, to find the least recently active sessions.
     clock: AtomicU64,
 }
 
@@ -50,7 +47,7 @@ struct Entry {
 }
 
 impl ToolSessions {
-    /// No session yet.
+    /// Creates an empty set of sessions.
     ///
     /// # Errors
     /// The kernel's own tools alone take more than the budget.
@@ -59,27 +56,27 @@ impl ToolSessions {
         Ok(Self { settings, sessions: RwLock::default(), clock: AtomicU64::new(0) })
     }
 
-    /// What the sessions were set up with.
+    /// Returns the settings of the sessions.
     pub const fn settings(&self) -> &SessionSettings {
         &self.settings
     }
 
-    /// How many sessions there are.
+    /// Returns the number of sessions.
     pub fn len(&self) -> usize {
         self.sessions.read().len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no sessions.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// A tool was called with success: it is in the session's cache from now on, and what was found with it is
-    /// dropped. Returns the tools that made room.
+    /// Notes that a tool was called with success: it is in the session's cache from now on, and the other found tools
+    /// are dropped. Returns the tools that made room.
     pub fn used(&self, key: &SessionKey, view: &View<'_>, tool: &Tool) -> Vec<Arc<Tool>> {
         let entry = self.entry(key);
         let mut tools = entry.tools.lock();
-        // Who sees what it holds is looked at when its tools are asked for.
+        // Visibility is checked when the tools are asked for.
         if tools.used_again(view.generation(), tool) {
             return Vec::new();
         }
@@ -87,8 +84,8 @@ impl ToolSessions {
         tools.used(view, &self.settings, tool)
     }
 
-    /// Tools that were asked for are put into the session's cache, those in front first. Tools of one call do not
-    /// push each other out: what has no room in the cache, or in the reserve for one answer, is left out.
+    /// Puts requested tools into the session's cache, the first ones first. Tools of one call do not push each other
+    /// out: tools without room in the cache, or in the reserve for one answer, are left out.
     pub fn load<'a>(
         &self,
         key: &SessionKey,
@@ -98,10 +95,11 @@ impl ToolSessions {
         self.with(key, view, |session| session.load(view, &self.settings, tools))
     }
 
-    /// Makes the answer to a search fit: what is too long is shortened, and what has no room even so is left out.
+    /// Makes the answer to a search fit the budget: long definitions are shortened, and tools that have no room even so
+    /// are left out.
     ///
-    /// The answer takes its part of the budget until the next one, or until a tool is used or loaded. What was found
-    /// can be called in any case: who may call what is not decided here.
+    /// The answer takes its part of the budget until the next one, or until a tool is used or loaded. Found tools can
+    /// be called in any case: access is not decided here.
     pub fn fit(
         &self,
         key: &SessionKey,
@@ -117,41 +115,41 @@ impl ToolSessions {
         self.with(key, view, |session| session.evict(&self.settings, evict))
     }
 
-    /// Which tools the session has, and what they take.
+    /// Returns the tools of the session, and their tokens.
     pub fn state(&self, key: &SessionKey, view: &View<'_>) -> ToolSession {
         self.with(key, view, |session| session.state(&self.settings))
     }
 
-    /// What goes to the model behind the kernel's own tools.
+    /// Returns the tools for the model behind the kernel's own.
     pub fn listed(&self, key: &SessionKey, view: &View<'_>) -> ToolList {
         self.with(key, view, |session| session.listed(&self.settings))
     }
 
-    /// A tool as the session's list has it, if it does.
+    /// Returns a tool as it stands in the session's list, if it does.
     pub fn held(&self, key: &SessionKey, view: &View<'_>, tool: &Tool) -> Option<ListedTool> {
         self.with(key, view, |session| session.held(tool))
     }
 
-    /// Whether the list is another one than [`listed`](Self::listed) returned last: then the peer should be told. It is
-    /// not while nobody has asked for it.
+    /// Returns whether the list differs from the one that [`listed`](Self::listed) returned last: then the peer should
+    /// be told. The answer is no while the list was never asked for.
     pub fn changed(&self, key: &SessionKey, view: &View<'_>) -> bool {
         let known = self.sessions.read().contains_key(key);
         known && self.with(key, view, |session| session.changed())
     }
 
-    /// Whether something of the list that [`listed`](Self::listed) returned last is not as it was: a tool is gone, not
-    /// seen any more or defined otherwise, or others are pinned. What was used since and what made room for it are not
-    /// looked at: they can be called whether they are listed or not.
+    /// Returns whether a tool of the list that [`listed`](Self::listed) returned last is gone, not seen any more or
+    /// defined otherwise, or others are pinned. Tools that were used since and tools that made room for them do not
+    /// count: they can be called whether they are listed or not.
     pub fn is_outdated(&self, key: &SessionKey, view: &View<'_>) -> bool {
         let known = self.sessions.read().contains_key(key);
         known && self.with(key, view, |session| session.is_outdated(view))
     }
 
-    /// The level of a session: the first above L0 that was chosen. `choose` is told what the pinned tools take; the session
-    /// is not locked while it thinks.
+    /// Returns the level of a session: the first above L0 that was chosen. `choose` gets the tokens of the pinned
+    /// tools; the session is not locked while it runs.
     ///
-    /// Servers connect while clients are there already, so that few tools may become many. A session that lists all of
-    /// them has a new list with each of them anyway; one that searches keeps to that, whatever goes.
+    /// Servers connect while clients are there already, so that few tools may become many. A session that lists all
+    /// tools has a new list with each of them anyway; one that searches keeps to that, even when tools leave.
     pub fn level(&self, key: &SessionKey, view: &View<'_>, choose: impl FnOnce(u32) -> Level) -> Level {
         let (known, pinned_tokens) = self.with(key, view, |session| (session.level, session.pinned_tokens()));
         known.unwrap_or_else(|| {
@@ -163,12 +161,12 @@ impl ToolSessions {
         })
     }
 
-    /// A session is over, and what it used is forgotten.
+    /// Ends a session and forgets its tools.
     pub fn end(&self, key: &SessionKey) {
         self.sessions.write().remove(key);
     }
 
-    /// Does something to a session whose tools are those of the view.
+    /// Runs `act` on a session whose tools are those of the view.
     fn with<T>(&self, key: &SessionKey, view: &View<'_>, act: impl FnOnce(&mut SessionTools) -> T) -> T {
         let entry = self.entry(key);
         let mut tools = entry.tools.lock();
@@ -191,19 +189,56 @@ impl ToolSessions {
     }
 }
 
-/// Drops a part of the sessions at once, so that the search for the idle ones is paid for by many new ones.
+const DROPPED_PART: usize = 16;
+
+/// Drops a part of the sessions at once, so that one search for idle sessions pays for many new ones.
 fn drop_idle(sessions: &mut HashMap<SessionKey, Arc<Entry>, RandomState>) {
     let mut times: Vec<u64> = sessions.values().map(|entry| entry.asked_at.load(Ordering::Relaxed)).collect();
     let last_dropped = times.len() / DROPPED_PART;
     let (_, limit, _) = times.select_nth_unstable(last_dropped);
     let limit = *limit;
     sessions.retain(|_, entry| entry.asked_at.load(Ordering::Relaxed) > limit);
-    tracing::debug!(left = sessions.len(), "idle sessions of tools made room");
+    tracing::debug!(left = sessions.len(), "the tools of idle sessions were dropped");
 }
-
-const DROPPED_PART: usize = 16;
 
 #[cfg(test)]
 mod properties;
+
+/// The tools for the model behind the kernel's own.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct ToolList {
+    /// The pinned tools in their configured order, then the used ones, in the order of their first use.
+    pub tools: Vec<ListedTool>,
+    /// The tokens of the tools, the kernel's own included.
+    pub tokens: u32,
+    /// The ids of pinned tools for which `pinned_reserve` has no room: the configuration does not fit.
+    pub pins_left_out: Vec<String>,
+}
+
+/// A tool in the list.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ListedTool {
+    /// The tool.
+    pub tool: Arc<Tool>,
+    /// The name that the model calls the tool by.
+    pub name: String,
+    /// The definition for the model.
+    pub definition: Definition,
+    /// Set if the tool is pinned.
+    pub pinned: bool,
+}
+
+/// Returns a number for the definitions, which is the same for the same definitions, and differs otherwise as good as
+/// certainly.
+fn fingerprint<'a>(definitions: impl Iterator<Item = &'a Definition>) -> u64 {
+    let mut hasher = FixedState::default().build_hasher();
+    for definition in definitions {
+        definition.json().as_bytes().hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! What holds in whatever order things happen.
+//! Property tests: the promises that hold in any order of events.
 
 use mgp_types::RawJson;
 use mgp_types::mgp::{EvictTools, FoundTool, ToolContextBudget};
@@ -10,18 +10,21 @@ use crate::budget::{CountTokens, Definition, Estimate};
 use crate::embed::Mute;
 use crate::{Index, Listing, ServerTools, Snapshot};
 
-/// What happens in a session; tools are told by their places in the index.
+/// An event of a session; tools are named by their positions in the index.
 #[derive(Debug, Clone)]
 enum Step {
     Use(usize),
     Load(Vec<usize>),
     Find(Vec<usize>),
     Evict(usize),
-    /// From now on the tools that divide by this are not seen.
+    /// Hides the tools whose position this number divides.
     Hide(usize),
-    /// The tools are those of another time.
+    /// Changes to the tools of another time.
     Change(usize),
 }
+
+const TIMES: usize = 3;
+const TOOLS: usize = 30;
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let tool = 0..TOOLS;
@@ -48,7 +51,7 @@ fn name(tool: usize) -> String {
     format!("tool_{tool}")
 }
 
-/// The tools at some time: some are missing, and some are longer than at another.
+/// Returns the tools at some times: some are missing, and some are longer than at others.
 fn snapshots() -> Vec<Arc<Snapshot>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     runtime.block_on(async {
@@ -173,6 +176,3 @@ proptest! {
         }
     }
 }
-
-const TOOLS: usize = 30;
-const TIMES: usize = 3;

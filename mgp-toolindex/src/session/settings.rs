@@ -1,12 +1,15 @@
+//! The settings of sessions.
+
+use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use mgp_types::mgp::ToolContextBudget;
+use foldhash::fast::RandomState;
+use mgp_types::mgp::{AgentId, ToolContextBudget};
 
-use super::Pins;
 use crate::budget::{CountTokens, Definition};
 
-/// What sessions are set up with.
+/// The settings of sessions.
 #[derive(Debug, Clone)]
 pub struct SessionSettings {
     pub(super) budget: ToolContextBudget,
@@ -16,8 +19,11 @@ pub struct SessionSettings {
     pub(super) most_sessions: usize,
 }
 
+/// The number of sessions at most. A session of a few dozen tools takes some tens of kilobytes.
+const MOST_SESSIONS: usize = 4096;
+
 impl SessionSettings {
-    /// Sessions of this budget, without pinned tools.
+    /// Creates settings with this budget, without pinned tools.
     pub fn new(budget: ToolContextBudget, tokens: Arc<dyn CountTokens>) -> Self {
         Self { budget, tokens, pins: Pins::default(), meta_tokens: 0, most_sessions: MOST_SESSIONS }
     }
@@ -28,30 +34,29 @@ impl SessionSettings {
         self
     }
 
-    /// Says which tools of the kernel's own are in front of every list. They take a part of what is reserved for pinned
-    /// tools.
+    /// Sets the kernel's own tools in front of every list. These tools take a part of the reserve for pinned tools.
     pub fn meta_tools<'a>(mut self, tools: impl IntoIterator<Item = &'a Definition>) -> Self {
         self.meta_tokens = tools.into_iter().map(Definition::tokens).fold(0, u32::saturating_add);
         self
     }
 
-    /// Keeps so many sessions at the most.
+    /// Sets the number of sessions at most.
     pub const fn most_sessions(mut self, most: NonZeroUsize) -> Self {
         self.most_sessions = most.get();
         self
     }
 
-    /// The budget of each session.
+    /// Returns the budget of each session.
     pub const fn budget(&self) -> &ToolContextBudget {
         &self.budget
     }
 
-    /// What counts tokens.
+    /// Returns the counter of tokens.
     pub fn counter(&self) -> &dyn CountTokens {
         &*self.tokens
     }
 
-    /// What the kernel's own tools take.
+    /// Returns the tokens of the kernel's own tools.
     pub const fn meta_tokens(&self) -> u32 {
         self.meta_tokens
     }
@@ -64,16 +69,64 @@ impl SessionSettings {
     }
 }
 
-/// The budget has no room for what has to be in every context.
+/// The budget has no room for the tools that are in every context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the tools of discovery take {needed} tokens, and max_tokens is {max_tokens}")]
+#[error(
+    "the tools of discovery take {needed} tokens, more than max_tokens ({max_tokens}): raise `tools.budget.max_tokens`"
+)]
 #[non_exhaustive]
 pub struct BudgetError {
-    /// What the kernel's own tools take.
+    /// The tokens of the kernel's own tools.
     pub needed: u32,
-    /// What the budget allows.
+    /// The tokens of the budget.
     pub max_tokens: u32,
 }
 
-/// A session of a few dozen tools takes some tens of kilobytes.
-const MOST_SESSIONS: usize = 4096;
+/// The key of a session's tools: a connection, and the agent on it if there is more than one, or a known agent.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct SessionKey {
+    session: Arc<str>,
+    agent: Option<AgentId>,
+}
+
+impl SessionKey {
+    /// Creates the key of the agent `agent` in the session that the connection calls `session`.
+    pub fn new(session: impl Into<Arc<str>>, agent: Option<AgentId>) -> Self {
+        Self { session: session.into(), agent }
+    }
+
+    /// Returns the name of the session.
+    pub fn session(&self) -> &str {
+        &self.session
+    }
+
+    /// Returns the agent.
+    pub const fn agent(&self) -> Option<&AgentId> {
+        self.agent.as_ref()
+    }
+}
+
+/// The tools that are always in the context, by the names they are shown by or by their ids (§16.7).
+#[derive(Debug, Clone, Default)]
+pub struct Pins {
+    everybody: Vec<String>,
+    agents: HashMap<AgentId, Vec<String>, RandomState>,
+}
+
+impl Pins {
+    /// Creates pins for every agent.
+    pub fn new(tools: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { everybody: tools.into_iter().map(Into::into).collect(), agents: HashMap::default() }
+    }
+
+    /// Adds pins for one agent, behind those of every agent.
+    pub fn agent(mut self, agent: AgentId, tools: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.agents.entry(agent).or_default().extend(tools.into_iter().map(Into::into));
+        self
+    }
+
+    pub(super) fn of(&self, agent: Option<&AgentId>) -> impl Iterator<Item = &str> {
+        let own = agent.and_then(|agent| self.agents.get(agent)).into_iter().flatten();
+        self.everybody.iter().chain(own).map(String::as_str)
+    }
+}

@@ -1,3 +1,5 @@
+//! Tests of sessions.
+
 use std::num::NonZeroUsize;
 
 use mgp_types::RawJson;
@@ -9,7 +11,7 @@ use crate::budget::{CountTokens, Definition, Estimate};
 use crate::embed::Mute;
 use crate::{Index, Listing, ServerTools, Snapshot};
 
-/// Every word is a token, so that tests can do sums.
+/// A counter for which every word is a token, so that tests can do sums.
 #[derive(Debug)]
 struct Words;
 
@@ -23,7 +25,7 @@ impl CountTokens for Words {
     }
 }
 
-/// A tool whose definition takes `size` tokens.
+/// Returns a tool whose definition takes `size` tokens.
 fn tool(name: &str, size: usize) -> Value {
     json!({ "name": name, "description": vec!["w"; size].join(" "), "inputSchema": { "type": "object" } })
 }
@@ -41,7 +43,7 @@ async fn index(servers: &[(&str, &[Value])]) -> Index {
     index
 }
 
-/// Total, pinned, discovery, cache.
+/// Returns a budget of total, pinned, discovery and cache.
 fn budget([max_tokens, pinned, discovery, cache]: [u32; 4]) -> ToolContextBudget {
     let mut budget = ToolContextBudget::of(max_tokens);
     (budget.pinned_reserve, budget.discovery_reserve, budget.cache_limit) = (pinned, discovery, cache);
@@ -64,7 +66,7 @@ fn found(snapshot: &Snapshot, server: &str, name: &str) -> FoundTool {
     found
 }
 
-/// The names in the list, in order.
+/// Returns the names in the list, in order.
 fn names(sessions: &ToolSessions, key: &SessionKey, snapshot: &Snapshot) -> Vec<String> {
     sessions.listed(key, &View::all(snapshot)).tools.into_iter().map(|tool| tool.name).collect()
 }
@@ -186,7 +188,10 @@ async fn the_kernels_own_tools_take_part_of_the_reserve() {
     let list = sessions.listed(&key("1"), &View::all(&snapshot));
     assert_eq!((list.tokens, list.pins_left_out.as_slice()), (15, ["s.a".into()].as_slice()));
     let error = ToolSessions::new(settings(9)).unwrap_err();
-    assert_eq!(error.to_string(), "the tools of discovery take 10 tokens, and max_tokens is 9");
+    assert_eq!(
+        error.to_string(),
+        "the tools of discovery take 10 tokens, more than max_tokens (9): raise `tools.budget.max_tokens`"
+    );
 }
 
 // covers: MGP-16.8-08, MGP-16.8-04
@@ -351,7 +356,7 @@ async fn idle_sessions_make_room_for_new_ones() {
     assert!(names(&sessions, &key("idle"), &snapshot).is_empty());
 }
 
-/// The n-th of many tools such as servers have: most are short, a few are very long.
+/// Returns the n-th of many realistic tools: most are short, a few are very long.
 fn realistic(n: usize) -> Value {
     let words = ["list", "the", "open", "issues", "of", "a", "repository", "and", "their", "labels"];
     let text =

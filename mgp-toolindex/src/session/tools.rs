@@ -1,52 +1,54 @@
+//! The tools of one session.
+
 use std::sync::Arc;
 
 use mgp_types::mgp::{EvictTools, EvictedTools, ToolSession};
 
-use super::list::fingerprint;
+use super::fingerprint;
 use super::{ListedTool, SessionSettings, ToolList, View};
 use crate::Tool;
 use crate::budget::Definition;
 use crate::level::Level;
 
-/// What came of loading tools into a session.
+/// The outcome of loading tools into a session.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Loaded {
-    /// Those that are in the session now, pinned ones among them.
+    /// The tools that are in the session now, pinned ones included.
     pub loaded: Vec<Arc<Tool>>,
-    /// Those that have no room, even shortened.
+    /// The tools without room, even shortened.
     pub left_out: Vec<Arc<Tool>>,
-    /// Those that made room.
+    /// The tools that made room.
     pub evicted: Vec<Arc<Tool>>,
-    /// How many tools the session has now.
+    /// The number of tools in the session now.
     pub session_tools_count: u64,
-    /// What those that were not there before take.
+    /// The tokens of the tools that were not there before.
     pub context_tokens_added: u64,
 }
 
 /// The tools of one session.
 #[derive(Debug, Default)]
 pub(super) struct SessionTools {
-    /// The snapshot that all of it is of.
+    /// The generation of the snapshot that the tools are of.
     generation: Option<u64>,
-    /// The tools that are to be pinned, as far as there are any of these names.
+    /// The tools that are to be pinned, as far as tools of these names exist.
     pins: Vec<Arc<Tool>>,
-    /// Those of them that are seen, whether there is room for them or not.
+    /// The pinned tools that are seen, whether there is room for them or not.
     wanted: Vec<Arc<Tool>>,
     pinned: Vec<Held>,
     pins_left_out: Vec<String>,
-    /// In the order of their first use.
+    /// The used tools in the order of their first use.
     cached: Vec<Held>,
-    /// What the last answer to a search takes.
+    /// The tokens of the last answer to a search.
     pub(super) discovered: u32,
     clock: u64,
     /// The list that was given out last.
     given: Option<Given>,
-    /// What of the tools is in the list, once that was decided.
+    /// The level of the list, once it was decided.
     pub(super) level: Option<Level>,
 }
 
-/// A list as it was when it was given out.
+/// A list as it was given out.
 #[derive(Debug)]
 struct Given {
     fingerprint: u64,
@@ -54,7 +56,7 @@ struct Given {
     cached: Vec<(Arc<Tool>, String)>,
 }
 
-/// A tool that is in the list.
+/// A tool in the list.
 #[derive(Debug)]
 struct Held {
     tool: Arc<Tool>,
@@ -75,7 +77,7 @@ impl Held {
 }
 
 impl SessionTools {
-    /// Follows what became of the tools: what is gone or not seen any more leaves, what changed is counted anew.
+    /// Follows the changes of the tools: tools that are gone or hidden leave, changed ones are counted anew.
     pub(super) fn refresh<'p>(
         &mut self,
         view: &View<'_>,
@@ -217,20 +219,20 @@ impl SessionTools {
         sum(&self.pinned)
     }
 
-    /// What the total leaves for tools that are found.
+    /// Returns the tokens that the total leaves for found tools.
     pub(super) fn left(&self, settings: &SessionSettings) -> u32 {
         settings.budget.max_tokens.saturating_sub(self.total(settings))
     }
 
-    /// Takes the tool out that was used longest ago, if that was before `now`.
+    /// Removes the least recently used tool, if its use was before `now`.
     pub(super) fn evict_idle(&mut self, now: u64) -> Option<Arc<Tool>> {
         let idle = self.cached.iter().enumerate().filter(|(_, held)| held.used_at < now);
         let (at, _) = idle.min_by_key(|(_, held)| held.used_at)?;
         Some(self.cached.remove(at).tool)
     }
 
-    /// Puts a tool into the cache, or notes that it was used again. Returns what it adds, which is no more than `most`;
-    /// `None` if it has no room.
+    /// Puts a tool into the cache, or notes that it was used again. Returns the added tokens, which are no more than
+    /// `most`; `None` if the tool has no room.
     fn hold(
         &mut self,
         view: &View<'_>,
@@ -257,7 +259,7 @@ impl SessionTools {
         Some(added)
     }
 
-    /// Notes when a tool was used last, if it is in the list. Returns whether it is.
+    /// Notes the last use of a tool, if it is in the list. Returns whether it is.
     fn touch(&mut self, tool: &Tool, now: u64) -> bool {
         if let Some(held) = self.cached.iter_mut().find(|held| is_same(&held.tool, tool)) {
             held.used_at = now;
@@ -286,7 +288,11 @@ impl SessionTools {
             }
         }
         if left_out != self.pins_left_out && !left_out.is_empty() {
-            tracing::warn!(?left_out, reserve, "pinned_reserve has no room for all tools that are pinned");
+            tracing::warn!(
+                ?left_out,
+                reserve,
+                "pinned_reserve has no room for all pinned tools: raise `tools.budget.pinned_reserve`, or pin fewer"
+            );
         }
         (self.wanted, self.pinned, self.pins_left_out) = (wanted, pinned, left_out);
     }
@@ -331,7 +337,7 @@ impl SessionTools {
     }
 }
 
-/// One tool is shortened before it pushes out half of the others.
+/// Returns the definition for the cache. A tool is shortened before it pushes out half of the others.
 fn cached_definition(
     tool: &Tool,
     name: &str,
@@ -343,8 +349,8 @@ fn cached_definition(
     Definition::near(tool, name, most.min(room / 2), most, &*settings.tokens)
 }
 
-/// Where the tool of this name is: the one that is shown by it, the one whose id it is, or the only one that calls
-/// itself so.
+/// Returns the position of the tool of this name: the one that is shown by it, the one whose id it is, or the only one
+/// of that own name.
 fn position(held: &[Held], name: &str) -> Option<usize> {
     let shown = held.iter().position(|held| held.name == name || held.tool.id() == name);
     shown.or_else(|| {

@@ -1,3 +1,5 @@
+//! The tools that an agent may see.
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -5,9 +7,9 @@ use mgp_types::mgp::{NameStyle, ServerId, ToolName};
 
 use crate::{Snapshot, Tool};
 
-/// The tools that there are, as far as an agent may see them.
+/// The existing tools, as far as an agent may see them.
 ///
-/// A session shows and keeps nothing else. What decides must not ask for the tools of the same session.
+/// A session shows and holds nothing else. The function that decides must not ask for the tools of the same session.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
     snapshot: &'a Snapshot,
@@ -16,23 +18,23 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// Those tools of a snapshot that the agent sees.
+    /// Creates a view of the tools of a snapshot for which `sees` holds.
     pub fn new(snapshot: &'a Snapshot, sees: &'a dyn Fn(&Tool) -> bool) -> Self {
         Self { snapshot, sees, names: &|| NameStyle::DOTS }
     }
 
-    /// All tools of a snapshot.
+    /// Creates a view of all tools of a snapshot.
     pub fn all(snapshot: &'a Snapshot) -> Self {
         Self::new(snapshot, &|_| true)
     }
 
-    /// The view of an agent to which names are written in another style than with dots.
+    /// Sets the style of names, in place of dots.
     #[must_use]
     pub const fn named(self, names: &'a dyn Fn() -> NameStyle) -> Self {
         Self { names, ..self }
     }
 
-    /// The tools that are seen.
+    /// Returns the visible tools.
     pub(crate) fn tools(&self) -> impl Iterator<Item = &'a Arc<Tool>> {
         let view = *self;
         view.snapshot.tools().filter(move |tool| view.sees(tool))

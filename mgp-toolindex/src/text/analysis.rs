@@ -1,3 +1,5 @@
+//! The analysis of text into words.
+
 use std::ops::ControlFlow;
 
 use super::fold::fold;
@@ -5,7 +7,7 @@ use super::function_words::is_particle;
 use super::script::Script;
 use super::stem::Stems;
 
-/// Finds the words of texts. Texts to be found and texts to be searched for go the same way, so that equal words meet.
+/// Finds the words of texts. Indexed texts and queries are treated alike, so that equal words meet.
 #[derive(Debug)]
 pub(crate) struct Analyser {
     stems: Stems,
@@ -13,12 +15,24 @@ pub(crate) struct Analyser {
     word: String,
 }
 
+/// The bytes of buffers that are kept from one text to the next.
+const KEPT_BYTES: usize = 4096;
+
+/// The number of words up to which a name counts as one word too; longer ones are not written as one.
+const MOST_JOINED: usize = 3;
+
+/// The bytes of a word that count.
+const LONGEST_WORD: usize = 40;
+
+/// The bytes of a text that are read.
+const LONGEST_TEXT: usize = 32 * 1024;
+
 impl Analyser {
     pub(crate) fn new() -> Self {
         Self { stems: Stems::new(), folded: String::new(), word: String::new() }
     }
 
-    /// Gives each word of a text to `each`, with how much it says (up to 1), until that wants no more.
+    /// Gives each word of a text to `each`, with its weight (up to 1), until that breaks.
     pub(crate) fn words(&mut self, text: &str, each: &mut dyn FnMut(&str, f32) -> ControlFlow<()>) {
         let mut folded = std::mem::take(&mut self.folded);
         fold(cut(text, LONGEST_TEXT), &mut folded);
@@ -34,8 +48,8 @@ impl Analyser {
         self.folded = folded;
     }
 
-    /// A run of letters and digits: a word, or several as in `readFile2`. Then it counts as one word too, because
-    /// `GitHub` is one to those who write `github`.
+    /// Analyses a run of letters and digits: a word, or several as in `readFile2`. Then the run counts as one word too,
+    /// because `GitHub` is one to people who write `github`.
     fn spaced(&mut self, run: &str, each: &mut dyn FnMut(&str, f32) -> ControlFlow<()>) -> ControlFlow<()> {
         let mut parts = 0;
         for part in Parts(run) {
@@ -62,7 +76,7 @@ impl Analyser {
     }
 }
 
-/// A run of a script without gaps between words: pieces of a fixed length take the place of words.
+/// Analyses a run of a script without gaps between words: pieces of a fixed length take the place of words.
 fn dense(run: &str, script: Script, each: &mut dyn FnMut(&str, f32) -> ControlFlow<()>) -> ControlFlow<()> {
     let piece = if script == Script::Unspaced { 3 } else { 2 };
     let ends = || run.char_indices().map(|(at, _)| at).chain([run.len()]);
@@ -78,7 +92,8 @@ fn dense(run: &str, script: Script, each: &mut dyn FnMut(&str, f32) -> ControlFl
     ControlFlow::Continue(())
 }
 
-/// How much a piece of dense script says: a pair of Han characters is mostly a word, kana alone mostly an ending.
+/// Returns the weight of a piece of dense script: a pair of Han characters is mostly a word, kana alone mostly an
+/// ending.
 fn says(piece: &str) -> f32 {
     if piece.chars().any(is_particle) {
         return 0.2;
@@ -97,7 +112,7 @@ fn runs(text: &str, mut each: impl FnMut(&str, Script) -> ControlFlow<()>) -> Co
     let (mut start, mut within) = (0, Script::Gap);
     for (at, c) in text.char_indices() {
         let script = Script::of(c);
-        // Japanese words go on from Han characters to kana, so these are one run.
+        // Japanese words go on from Han characters to kana, so that these are one run.
         if script.joins(within) {
             continue;
         }
@@ -109,7 +124,7 @@ fn runs(text: &str, mut each: impl FnMut(&str, Script) -> ControlFlow<()>) -> Co
     if within == Script::Gap { ControlFlow::Continue(()) } else { each(&text[start..], within) }
 }
 
-/// The words that are written together in a run: they end where case or digits say so.
+/// The words that are written together in a run, separated by case or digits.
 struct Parts<'a>(&'a str);
 
 impl<'a> Iterator for Parts<'a> {
@@ -134,7 +149,7 @@ impl<'a> Iterator for Parts<'a> {
     }
 }
 
-/// Whether a word ends before `c`; `capitals` is how many stand in a row there.
+/// Returns whether a word ends before `c`; `capitals` is the number of capitals in a row there.
 fn ends(before: char, c: char, after: Option<char>, capitals: usize) -> bool {
     if Script::of(before) == Script::Apostrophe || Script::of(c) == Script::Apostrophe {
         return false;
@@ -142,7 +157,7 @@ fn ends(before: char, c: char, after: Option<char>, capitals: usize) -> bool {
     if (Script::of(before) == Script::Digit) != (Script::of(c) == Script::Digit) {
         return true;
     }
-    // In `HTTPServer` the last capital belongs to what follows; `URLs` and `OAuth` are one word.
+    // In `HTTPServer` the last capital belongs to the next word; `URLs` and `OAuth` are one word.
     let new_word = capitals > 1 && after.is_some_and(|after| after.is_lowercase() && after != 's');
     c.is_uppercase() && (before.is_lowercase() || new_word)
 }
@@ -151,19 +166,45 @@ fn is_single(part: &str) -> bool {
     part.len() == 1 && !part.as_bytes()[0].is_ascii_digit()
 }
 
-/// The beginning of a text that is not longer than so many bytes.
+/// Returns the beginning of a text, no longer than `bytes`.
 pub(super) fn cut(text: &str, bytes: usize) -> &str {
     &text[..text.floor_char_boundary(bytes)]
 }
 
-/// What comes after so many bytes of one text does not count.
-const LONGEST_TEXT: usize = 32 * 1024;
+/// The words of a query, each once, with its weight.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Words {
+    terms: Vec<Term>,
+}
 
-/// What comes after so many bytes of one word does not count.
-const LONGEST_WORD: usize = 40;
+/// A word in its indexed form.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Term {
+    pub(crate) text: Box<str>,
+    pub(crate) weight: f32,
+}
 
-/// Names of more words are not written as one by anybody.
-const MOST_JOINED: usize = 3;
+/// The number of words in a query; more do not make it clearer.
+const MOST: usize = 64;
 
-/// So much room is kept from one text to the next.
-const KEPT_BYTES: usize = 4096;
+impl Words {
+    /// Returns the words of a text. Of a long text the first words count.
+    pub(crate) fn of(text: &str) -> Self {
+        let mut terms: Vec<Term> = Vec::new();
+        Analyser::new().words(text, &mut |word, weight| {
+            if !terms.iter().any(|term| *term.text == *word) {
+                terms.push(Term { text: word.into(), weight });
+            }
+            if terms.len() == MOST { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        Self { terms }
+    }
+
+    pub(crate) const fn len(&self) -> usize {
+        self.terms.len()
+    }
+
+    pub(crate) fn terms(&self) -> &[Term] {
+        &self.terms
+    }
+}

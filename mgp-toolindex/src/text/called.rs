@@ -1,10 +1,17 @@
+//! Names of tools in queries.
+
 use super::analysis::cut;
 use super::fold::fold;
 use super::function_words::is_function_word;
 use super::script::Script;
 
-/// A name as it is compared: what is between its words and how it is capitalised does not matter, so that
-/// `read_file`, `readFile` and "read file" are one.
+/// The bytes of a name that are compared.
+const LONGEST_NAME: usize = 64;
+
+const LONGEST_READ: usize = 2048;
+
+/// Returns a name in the form in which names are compared: separators and capitals do not matter, so that `read_file`,
+/// `readFile` and "read file" are one.
 pub(crate) fn joined(name: &str) -> String {
     let mut folded = String::new();
     fold(cut(name, LONGEST_READ), &mut folded);
@@ -14,19 +21,29 @@ pub(crate) fn joined(name: &str) -> String {
     joined
 }
 
-/// Something in a query that may be what a tool is called.
+/// A part of a query that may be the name of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Called {
-    /// What it may be called, [`joined`].
+    /// The possible name, [`joined`].
     pub(crate) name: String,
-    /// How sure it is that this is meant as a name: how much of the query it is, or 1 if it is spelled as names of
-    /// programs are.
+    /// The certainty that this is meant as a name: its share of the query, or 1 if it is spelled as names of programs
+    /// are.
     pub(crate) sure: f32,
-    /// Whether something similar may be meant.
+    /// Set if a similar name may be meant.
     pub(crate) roughly: bool,
 }
 
-/// What in a query may be what a tool is called, each once, the surest first.
+/// The share of a query below which a part is not meant as a name.
+const LEAST_SHARE: f32 = 0.3;
+
+const MOST_SPELLED: usize = 4;
+
+/// The number of words in a name at most.
+const LONGEST_RUN: usize = 5;
+
+const MOST_WORDS: usize = 24;
+
+/// Returns the parts of a query that may be names of tools, each once, the surest first.
 pub(crate) fn called(text: &str) -> Vec<Called> {
     let words: Vec<&str> = cut(text, LONGEST_READ)
         .split(|c: char| {
@@ -64,7 +81,7 @@ pub(crate) fn called(text: &str) -> Vec<Called> {
     found
 }
 
-/// Whether a word looks as if it stood in a program: `read_file`, `readFile`, `files.read`.
+/// Returns whether a word is spelled as in a program: `read_file`, `readFile`, `files.read`.
 fn is_spelled_as_name(word: &str) -> bool {
     let inner = word.trim_matches(|c: char| !c.is_alphanumeric());
     let mut before = ' ';
@@ -77,21 +94,6 @@ fn is_spelled_as_name(word: &str) -> bool {
         inner.split('.').filter(|part| part.len() > 1 && part.contains(char::is_alphabetic)).count() > 1;
     inner.contains('_') || dotted || camel && inner.starts_with(char::is_lowercase)
 }
-
-const LONGEST_READ: usize = 2048;
-
-/// Names are compared up to so many bytes.
-const LONGEST_NAME: usize = 64;
-
-const MOST_WORDS: usize = 24;
-
-/// A name is at most so many words in a row.
-const LONGEST_RUN: usize = 5;
-
-const MOST_SPELLED: usize = 4;
-
-/// What is less of a query than this is not meant as a name.
-const LEAST_SHARE: f32 = 0.3;
 
 #[cfg(test)]
 mod tests {

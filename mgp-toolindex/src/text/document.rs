@@ -1,3 +1,5 @@
+//! Tools as documents of the word index.
+
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasher;
 use std::ops::ControlFlow;
@@ -8,8 +10,8 @@ use super::analysis::{Analyser, cut};
 use super::called::joined;
 use crate::tool::ToolText;
 
-/// Makes of what a server says of a tool what the index keeps. Servers are not believed: nothing gets better by being
-/// said often or at length.
+/// Makes documents for the index from the definitions of servers. Servers are not trusted: no word gains by being
+/// repeated or by a long text.
 #[derive(Debug)]
 pub(crate) struct Documents {
     analyser: Analyser,
@@ -21,15 +23,29 @@ pub(crate) struct Documents {
 /// The words of a tool, separated by spaces.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Document {
-    /// All that is said of it.
+    /// All words.
     pub(crate) words: String,
-    /// Those of its name.
+    /// The words of the name.
     pub(crate) name: String,
-    /// Its name as one word.
+    /// The name as one word.
     pub(crate) called: String,
     /// Server and name as one word.
     pub(crate) id: String,
 }
+
+const MOST_IN_LABELS: usize = 40;
+const MOST_IN_LABEL: usize = 6;
+const MOST_OF_SERVER: usize = 60;
+const MOST_IN_PARAMETERS: usize = 200;
+const MOST_IN_PARAMETER: usize = 24;
+const MOST_IN_DESCRIPTION: usize = 300;
+const MOST_IN_NAME: usize = 8;
+
+/// The number of times that a repeated word counts.
+pub(crate) const MOST_OFTEN: u8 = 3;
+
+/// The bytes of ids that are compared, up to a factor of two.
+const LONGEST_ID: usize = 128;
 
 impl Documents {
     pub(crate) fn new() -> Self {
@@ -41,7 +57,7 @@ impl Documents {
         }
     }
 
-    /// The words of a tool.
+    /// Returns the words of a tool.
     pub(crate) fn of(&mut self, tool: &ToolText<'_>) -> Document {
         let called = joined(&tool.name);
         let id = joined(&format!("{}.{}", cut(&tool.server, LONGEST_ID), cut(&tool.name, LONGEST_ID)));
@@ -68,7 +84,7 @@ impl Documents {
         document
     }
 
-    /// A text whose sentences count once.
+    /// Adds a text whose repeated sentences count once.
     fn sentences(&mut self, text: &str, most: usize, into: &mut String) {
         self.sentences.clear();
         let mut left = most;
@@ -83,7 +99,7 @@ impl Documents {
         }
     }
 
-    /// Takes at most so many words of a text, and each at most so often. Returns how many it took.
+    /// Takes at most `most` words of a text, and each at most `most_often` times. Returns the number of words taken.
     fn section(&mut self, text: &str, most: usize, most_often: u8, into: &mut String) -> usize {
         let (mut taken, counts, hasher) = (0, &mut self.counts, &self.hasher);
         self.analyser.words(text, &mut |word, _| {
@@ -104,17 +120,3 @@ impl Documents {
         taken
     }
 }
-
-/// Ids are compared up to less than twice so many bytes.
-const LONGEST_ID: usize = 128;
-
-/// How often a word counts that is said more often.
-pub(crate) const MOST_OFTEN: u8 = 3;
-
-const MOST_IN_NAME: usize = 8;
-const MOST_IN_DESCRIPTION: usize = 300;
-const MOST_IN_PARAMETER: usize = 24;
-const MOST_IN_PARAMETERS: usize = 200;
-const MOST_OF_SERVER: usize = 60;
-const MOST_IN_LABEL: usize = 6;
-const MOST_IN_LABELS: usize = 40;

@@ -1,7 +1,9 @@
+//! Unification of spellings.
+
 use unicode_normalization::UnicodeNormalization;
 
-/// Writes one of the many ways in which a text can be written: compatible characters become the usual ones, accents
-/// and invisible characters go. Case is kept, because it tells where the words of a name end.
+/// Writes a text in one of its many spellings: compatible characters become the usual ones, accents and invisible
+/// characters are removed. Case stays, because it tells where the words of a name end.
 pub(super) fn fold(text: &str, into: &mut String) {
     into.clear();
     if text.is_ascii() {
@@ -16,8 +18,8 @@ pub(super) fn fold(text: &str, into: &mut String) {
     }
 }
 
-/// Marks that are left out in the middle of a word without changing which word it is. Those of Indic scripts, of
-/// Thai and of kana are not among them: there they tell words apart.
+/// Returns whether a mark can be removed within a word without changing the word. Marks of Indic scripts, of Thai and
+/// of kana are not among them: there they tell words apart.
 const fn is_left_out(c: char) -> bool {
     matches!(c,
         '\u{300}'..='\u{36f}'
@@ -28,7 +30,8 @@ const fn is_left_out(c: char) -> bool {
     )
 }
 
-/// Letters that have no accent to be taken off, as people without them on their keyboard write them.
+/// Returns the ASCII spelling of letters without a removable accent, as people without them on their keyboard write
+/// them.
 const fn spelled_out(c: char) -> Option<&'static str> {
     Some(match c {
         'ß' | 'ẞ' => "ss",

@@ -1,34 +1,6 @@
-/// Whether a word, in lower case, says nothing of what a tool is for.
-pub(super) fn is_function_word(word: &str) -> bool {
-    word.len() <= LONGEST && ENGLISH.binary_search(&word).is_ok()
-}
+//! Words without a meaning of their own.
 
-/// Characters of Chinese that stand between words, or in words that say nothing.
-pub(super) const fn is_particle(c: char) -> bool {
-    matches!(
-        c,
-        '的' | '了'
-            | '吗'
-            | '呢'
-            | '吧'
-            | '请'
-            | '我'
-            | '你'
-            | '您'
-            | '们'
-            | '這'
-            | '这'
-            | '是'
-            | '在'
-            | '嗎'
-            | '請'
-            | '們'
-    )
-}
-
-const LONGEST: usize = 10;
-
-/// In order, to be searched by halves.
+/// The English function words, in order for a binary search.
 const ENGLISH: &[&str] = &[
     "a",
     "about",
@@ -184,6 +156,36 @@ const ENGLISH: &[&str] = &[
     "yours",
     "yourself",
 ];
+
+const LONGEST: usize = 10;
+
+/// Returns whether a word, in lower case, tells nothing about the use of a tool.
+pub(super) fn is_function_word(word: &str) -> bool {
+    word.len() <= LONGEST && ENGLISH.binary_search(&word).is_ok()
+}
+
+/// Returns whether a Chinese character stands between words, or in words without a meaning of their own.
+pub(super) const fn is_particle(c: char) -> bool {
+    matches!(
+        c,
+        '的' | '了'
+            | '吗'
+            | '呢'
+            | '吧'
+            | '请'
+            | '我'
+            | '你'
+            | '您'
+            | '们'
+            | '這'
+            | '这'
+            | '是'
+            | '在'
+            | '嗎'
+            | '請'
+            | '們'
+    )
+}
 
 #[cfg(test)]
 mod tests {

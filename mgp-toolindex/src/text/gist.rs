@@ -1,3 +1,5 @@
+//! Comparison of texts by their words.
+
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::hash::BuildHasher;
@@ -7,13 +9,13 @@ use foldhash::fast::FixedState;
 
 use super::analysis::Analyser;
 
-/// Which words a text has, however often and in which order: enough to tell whether two texts say nearly the same.
+/// The set of words of a text: enough to tell whether two texts say nearly the same.
 ///
-/// Of many words those with the lowest hashes are kept. As all texts keep by the same rule, what these have in common
-/// is an estimate of what the texts have in common, and for short texts it is exact.
+/// Of many words those with the lowest hashes are kept. All texts follow the same rule, so that the common part of two
+/// sets estimates the common part of the texts, and for short texts it is exact.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Gist {
-    /// In order, each once.
+    /// The hashes of words, in order, each once.
     words: Box<[u32]>,
 }
 
@@ -24,13 +26,18 @@ pub(crate) struct Gists {
     hasher: FixedState,
 }
 
+const MOST_KEPT: usize = 32;
+
+/// The common share of words from which on texts say nearly the same, as numerator and denominator.
+const NEARLY: (usize, usize) = (4, 5);
+
 impl Gist {
-    /// Whether the text has no word that says anything.
+    /// Returns whether the text has no word with a meaning.
     pub(crate) const fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
 
-    /// Whether the texts have nearly the same words. Texts without words have nothing in common.
+    /// Returns whether the texts have nearly the same words. Texts without words have nothing in common.
     pub(crate) fn is_nearly(&self, other: &Self) -> bool {
         let (mut one, mut two) = (self.words.iter().peekable(), other.words.iter().peekable());
         let (mut all, mut both) = (0_usize, 0_usize);
@@ -53,7 +60,7 @@ impl Gist {
         all > 0 && both * NEARLY.1 >= all * NEARLY.0
     }
 
-    /// Whether it has the words of another one, and perhaps more. Of long texts this cannot be told.
+    /// Returns whether the text has all words of another one. For long texts this cannot be told.
     pub(crate) fn has_all_of(&self, other: &Self) -> bool {
         let is_whole = |gist: &Self| (1..MOST_KEPT).contains(&gist.words.len());
         is_whole(self)
@@ -62,13 +69,15 @@ impl Gist {
     }
 }
 
+const MOST_READ: usize = 300;
+
 impl Gists {
     pub(crate) fn new() -> Self {
         Self { analyser: Analyser::new(), hasher: FixedState::default() }
     }
 
-    /// The gist of a tool by its name and its description. Numbers do not count: they tell apart what is one but for a
-    /// number.
+    /// Returns the gist of a tool by its name and its description. Numbers do not count: tools that differ in a number
+    /// only are alike.
     pub(crate) fn of(&mut self, name: &str, description: &str) -> Gist {
         let (mut words, mut read) = (BTreeSet::new(), 0);
         for text in [name, description] {
@@ -84,13 +93,6 @@ impl Gists {
         Gist { words: words.into_iter().take(MOST_KEPT).collect() }
     }
 }
-
-/// Texts say nearly the same if they have so great a part of their words in common.
-const NEARLY: (usize, usize) = (4, 5);
-
-const MOST_KEPT: usize = 32;
-
-const MOST_READ: usize = 300;
 
 #[cfg(test)]
 mod tests {

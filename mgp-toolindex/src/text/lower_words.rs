@@ -1,9 +1,17 @@
+//! Words in lower case, without analysis.
+
 use std::ops::ControlFlow;
 
-/// Gives each word of a text to `each`, in lower case and as it stands there, until that wants no more; `camelCase` and
-/// `snake_case` are two words each.
+/// The length of a word at most, in bytes; longer words are in no list.
+const LONGEST_WORD: usize = 32;
+
+/// The characters of a text that are read.
+const MOST_CHARACTERS: usize = 4096;
+
+/// Gives each word of a text to `each`, in lower case, until that breaks; `camelCase` and `snake_case` are two words
+/// each.
 ///
-/// It is for words that are compared with lists of English ones. What is searched for by its words is analysed.
+/// The function is for words that are compared with English word lists. Queries and indexed texts are analysed instead.
 pub(crate) fn lower_words(text: &str, mut each: impl FnMut(&str) -> ControlFlow<()>) {
     let mut word = String::new();
     let mut after_small = false;
@@ -21,12 +29,6 @@ pub(crate) fn lower_words(text: &str, mut each: impl FnMut(&str) -> ControlFlow<
         }
     }
 }
-
-/// Longer texts say nothing more of what they are about.
-const MOST_CHARACTERS: usize = 4096;
-
-/// In bytes. Longer words are in no list.
-const LONGEST_WORD: usize = 32;
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,4 @@
-//! How text becomes words, that of tools and that of those who look for them.
+//! The words of texts: of tools, and of queries for them.
 
 mod analysis;
 mod called;
@@ -7,15 +7,14 @@ mod fold;
 mod function_words;
 mod gist;
 mod lower_words;
-mod query;
 mod script;
 mod stem;
 
+pub(crate) use self::analysis::Words;
 pub(crate) use self::called::{Called, called};
 pub(crate) use self::document::{Documents, MOST_OFTEN};
 pub(crate) use self::gist::{Gist, Gists};
 pub(crate) use self::lower_words::lower_words;
-pub(crate) use self::query::Words;
 
 #[cfg(test)]
 mod tests;

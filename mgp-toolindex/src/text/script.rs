@@ -1,21 +1,23 @@
-/// How the words of a text are told apart at a character.
+//! Scripts, by the way in which they separate words.
+
+/// The role of a character in separating words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Script {
-    /// Between words.
+    /// A gap between words.
     Gap,
-    /// In a word that gaps end.
+    /// A letter of words that gaps end.
     Letter,
-    /// In a number.
+    /// A digit.
     Digit,
-    /// Left out within a word.
+    /// An apostrophe, which is removed within a word.
     Apostrophe,
-    /// A character that is nearly a word.
+    /// A Han character, which is nearly a word.
     Han,
-    /// Mostly endings and particles of Japanese.
+    /// Hiragana, mostly endings and particles of Japanese.
     Hiragana,
-    /// Mostly words that Japanese took from elsewhere.
+    /// Katakana, mostly loanwords of Japanese.
     Katakana,
-    /// Korean syllables: gaps end words, but particles stick to them.
+    /// Hangul, the syllables of Korean: gaps end words, but particles stick to them.
     Hangul,
     /// Letters of languages that put gaps between sentences only.
     Unspaced,
@@ -47,12 +49,12 @@ impl Script {
         }
     }
 
-    /// Whether words of this script are not told apart by gaps.
+    /// Returns whether words of this script are not separated by gaps.
     pub(super) const fn is_dense(self) -> bool {
         matches!(self, Self::Han | Self::Hiragana | Self::Katakana | Self::Hangul | Self::Unspaced)
     }
 
-    /// Whether words go on from one script to the other.
+    /// Returns whether words go on from one script to the other.
     pub(super) const fn joins(self, other: Self) -> bool {
         const fn kind(script: Script) -> u8 {
             match script {

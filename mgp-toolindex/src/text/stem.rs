@@ -1,3 +1,5 @@
+//! Stems of English words.
+
 use std::collections::HashMap;
 use std::fmt;
 
@@ -6,21 +8,26 @@ use frostem::{Algorithm, Stemmer};
 
 use super::function_words::is_function_word;
 
-/// Takes endings off words, so that `files` finds `file`, and words away that say nothing. What was worked out is
+/// Removes endings of words, so that `files` finds `file`, and words without a meaning of their own. Results are
 /// remembered, because a few words are most of every text.
 pub(super) struct Stems {
     stemmer: Stemmer,
-    /// What is left of words; of those that say nothing it is nothing.
+    /// The stems of known words; empty for words without a meaning of their own.
     known: HashMap<Box<str>, Box<str>, RandomState>,
 }
+
+const MOST_KNOWN: usize = 16_384;
+
+/// The length of a word at least; shorter words have no endings.
+const SHORTEST: usize = 3;
 
 impl Stems {
     pub(super) fn new() -> Self {
         Self { stemmer: Stemmer::new(Algorithm::English), known: HashMap::default() }
     }
 
-    /// Leaves of a word in lower case what its forms have in common. Words that cannot be English stay as they are.
-    /// Nothing is left of words that say nothing.
+    /// Reduces a word in lower case to its stem. Words that cannot be English stay as they are. Words without a meaning
+    /// of their own become empty.
     pub(super) fn stem(&mut self, word: &mut String) {
         if !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
             return;
@@ -49,11 +56,6 @@ impl fmt::Debug for Stems {
         f.debug_struct("Stems").field("known", &self.known.len()).finish_non_exhaustive()
     }
 }
-
-/// Shorter words have no endings.
-const SHORTEST: usize = 3;
-
-const MOST_KNOWN: usize = 16_384;
 
 #[cfg(test)]
 mod tests {

@@ -1,3 +1,5 @@
+//! Tests of text analysis.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Tools as servers list them.
+
 use mgp_types::mgp::method::INDEX_META;
 use mgp_types::mgp::{Permission, RiskLevel, ToolHints, ToolName, ToolSecurity};
 use mgp_types::{Object, RawJson};
@@ -14,7 +16,8 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// Reads a definition. What it does not say of its risk counts as dangerous; [`risk`](Self::risk) says better.
+    /// Reads a definition. Without a declared risk the tool counts as dangerous; [`risk`](Self::risk) sets a better
+    /// value.
     pub fn read(definition: &RawJson) -> Result<Self, ListingError> {
         let members = Object::from_raw(definition).map_err(|_| ListingError::NotAnObject)?;
         let name = members.text("name").filter(|name| !name.is_empty()).ok_or(ListingError::NoName)?;
@@ -35,40 +38,40 @@ impl Listing {
         })
     }
 
-    /// Says what can come of a call, whatever the definition says.
+    /// Sets the risk of a call, whatever the definition says.
     pub const fn risk(mut self, risk: RiskLevel) -> Self {
         self.risk = risk;
         self
     }
 
-    /// Says what has to be granted for a call, whatever the definition says.
+    /// Sets the permissions that a call needs, whatever the definition says.
     pub fn permissions(mut self, permissions: impl IntoIterator<Item = Permission>) -> Self {
         self.permissions = permissions.into_iter().collect();
         self
     }
 
-    /// Says that models call the tool by its server and name, as a gateway's; else they do only where another server has
-    /// a tool of that name.
+    /// Makes models call the tool by its server and name, as a gateway's; else they do only where another server has a
+    /// tool of that name.
     pub const fn qualified(mut self) -> Self {
         self.is_qualified = true;
         self
     }
 
-    /// Says how the tool is to be found, whatever the definition says.
+    /// Sets the search hints of the tool, whatever the definition says.
     pub fn hints(mut self, hints: ToolHints) -> Self {
         self.hints = hints;
         self
     }
 }
 
-/// Why a definition cannot be indexed.
+/// The reason why a definition cannot be indexed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ListingError {
-    /// It is something else than an object.
-    #[error("a tool's definition has to be a JSON object")]
+    /// The definition is not an object.
+    #[error("the definition of a tool must be a JSON object")]
     NotAnObject,
-    /// Its name is missing or empty.
+    /// The name is missing or empty.
     #[error("a tool needs a name that is not empty")]
     NoName,
 }

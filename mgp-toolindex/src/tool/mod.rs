@@ -1,7 +1,6 @@
-//! What the index is told of tools, and what it keeps of them.
+//! Tools and servers, as the index is given them and as it keeps them.
 
 mod listing;
-mod parameters;
 mod standing;
 mod text;
 
@@ -11,49 +10,48 @@ use mgp_types::mgp::{Permission, RiskLevel, ServerId, ServerState, ToolName};
 use mgp_types::{Object, RawJson};
 
 pub use self::listing::{Listing, ListingError};
-pub use self::parameters::Parameter;
 pub(crate) use self::standing::{Manner, Standing};
-pub use self::text::ToolText;
+pub use self::text::{Parameter, ToolText};
 use crate::category::CategoryPath;
 use crate::text::Gist;
 
-/// A server, and what it lists.
+/// A server with its tools.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ServerTools {
-    /// Which server it is.
+    /// The server.
     pub server: Server,
-    /// What it lists. Of two tools of one name the first counts.
+    /// The tools of the server. Of two tools of one name the first counts.
     pub tools: Vec<Listing>,
 }
 
 impl ServerTools {
-    /// A server that takes calls, and its tools.
+    /// Creates a connected server with these tools.
     pub fn new(id: impl Into<ServerId>, tools: Vec<Listing>) -> Self {
         Self { server: Server::new(id), tools }
     }
 
-    /// Says what the server is for.
+    /// Sets the purpose of the server.
     pub fn description(mut self, description: impl Into<Arc<str>>) -> Self {
         self.server.description = description.into();
         self
     }
 }
 
-/// What is known of a server.
+/// The facts about a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Server {
-    /// Its id.
+    /// The id of the server.
     pub id: ServerId,
-    /// What it is for; may be empty.
+    /// The purpose of the server; may be empty.
     pub description: Arc<str>,
-    /// Where it is in its life.
+    /// The state of the server.
     pub state: ServerState,
 }
 
 impl Server {
-    /// A server that takes calls.
+    /// Creates a connected server.
     pub fn new(id: impl Into<ServerId>) -> Self {
         Self { id: id.into(), description: "".into(), state: ServerState::Connected }
     }
@@ -63,38 +61,39 @@ impl Server {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Tool {
-    /// Whose tool it is.
+    /// The server of the tool.
     pub server: ServerId,
-    /// What the server calls it.
+    /// The name of the tool at its server.
     pub name: ToolName,
     /// The whole definition, as the server gave it.
     pub definition: RawJson,
-    /// Where it belongs: in what its server declares, else in what its words say, and always in its server.
+    /// The categories of the tool: those that its server declares, else those that its words suggest, and always its
+    /// server.
     pub categories: Box<[CategoryPath]>,
-    /// What can come of a call.
+    /// The risk of a call.
     pub risk: RiskLevel,
-    /// What has to be granted for a call.
+    /// The permissions that a call needs.
     pub permissions: Box<[Permission]>,
-    /// Whether models always call it by its server and name.
+    /// Set if models always call the tool by its server and name.
     pub(crate) is_qualified: bool,
-    /// Whether it is to be used at all, and what it does.
+    /// The deprecation and the kind of action of the tool.
     pub(crate) standing: Standing,
-    /// What it says, to be compared with what others say.
+    /// The words of the tool, to be compared with those of others.
     pub(crate) gist: Gist,
 }
 
 impl Tool {
-    /// The name that no other tool has: server and name (§16.4).
+    /// Returns the unique name of the tool: server and name (§16.4).
     pub fn id(&self) -> String {
         format!("{}.{}", self.server, self.name)
     }
 
-    /// The definition by its members.
+    /// Returns the members of the definition.
     pub fn members(&self) -> Object {
         Object::from_raw(&self.definition).unwrap_or_default()
     }
 
-    /// What it does, in the words of its server.
+    /// Returns the description, in the words of the server.
     pub fn description(&self) -> String {
         self.members().text("description").map(Into::into).unwrap_or_default()
     }

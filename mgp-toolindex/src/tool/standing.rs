@@ -1,19 +1,21 @@
+//! Deprecation and actions of tools.
+
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use mgp_types::mcp::ToolAnnotations;
 use mgp_types::{Object, RawJson};
 
-/// What makes one of two tools the better proposal where both fit: whether it is to be used at all, and what can come of it.
+/// The facts that make one of two fitting tools the better proposal: its deprecation, and its kind of action.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Standing {
-    /// Whether its server says that it is not to be used any more.
+    /// Set if its server declares the tool deprecated.
     pub(crate) is_deprecated: bool,
-    /// What it does, if that is known.
+    /// The kind of action, if it is known.
     pub(crate) manner: Option<Manner>,
 }
 
-/// What a tool does with what it is about, the least first.
+/// The kind of action of a tool, the least powerful first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Manner {
     Reads,
@@ -22,7 +24,7 @@ pub(crate) enum Manner {
 }
 
 impl Standing {
-    /// Reads it from a definition: from what is said for programs, else from its words.
+    /// Reads the standing from a definition: from members for programs, else from its words.
     pub(crate) fn of(definition: &Object) -> Self {
         let text = |member: &str| definition.text(member).unwrap_or_default().into_owned();
         let annotations = definition.get("annotations");
@@ -41,13 +43,13 @@ impl Standing {
 }
 
 impl Manner {
-    /// What a request asks for in its own words; that of the strongest verb in it.
+    /// Returns the action that a request asks for in its own words: that of the strongest verb in it.
     pub(crate) fn asked(text: &str) -> Self {
         words(text).filter_map(|word| verb(&word)).max().unwrap_or(Self::Reads)
     }
 }
 
-/// Whether a member that programs read says that the tool is deprecated.
+/// Returns whether a member for programs marks the tool as deprecated.
 fn is_marked(definition: &Object) -> bool {
     let is_true = |object: &Object| {
         let mut members = object.iter();
@@ -58,10 +60,31 @@ fn is_marked(definition: &Object) -> bool {
         || ["annotations", "_meta", "security"].iter().filter_map(|it| within(it)).any(|it| is_true(&it))
 }
 
-/// A mark is `true`, or a text that says why.
+/// Returns whether a mark is set: `true`, or a text with the reason.
 fn is_yes(value: &RawJson) -> bool {
     value.as_bytes() == b"true" || value.to_text().is_some_and(|text| !text.is_empty())
 }
+
+/// The characters of a text that are read.
+const MOST_READ: usize = 1_000;
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    let mut table = Table { verbs: Vec::new(), openings: Vec::new(), phrases: Vec::new() };
+    for line in include_str!("standing.txt").lines().filter(|line| !line.starts_with('#')) {
+        let Some((kind, told)) = line.split_once(' ') else { continue };
+        let told = told.trim();
+        let mut verbs = |manner| table.verbs.extend(told.split(' ').map(|verb| (verb, manner)));
+        match kind {
+            "reads" => verbs(Manner::Reads),
+            "writes" => verbs(Manner::Writes),
+            "destroys" => verbs(Manner::Destroys),
+            "opening" => table.openings.push(told),
+            "phrase" => table.phrases.push(told),
+            _ => {}
+        }
+    }
+    table
+});
 
 fn says_deprecated(text: &str) -> bool {
     let text: String = text.chars().take(MOST_READ).collect::<String>().to_lowercase();
@@ -72,7 +95,7 @@ fn says_deprecated(text: &str) -> bool {
 
 fn manner(annotations: &ToolAnnotations, name: &str, description: &str) -> Option<Manner> {
     let told = words(name).find_map(|word| verb(&word));
-    // Whatever a server says, what is called `delete` does not only read.
+    // Whatever a server declares, a tool named `delete` does not only read.
     match (annotations.read_only_hint, annotations.destructive_hint, told) {
         (_, _, Some(Manner::Destroys)) => Some(Manner::Destroys),
         (Some(true), ..) => Some(Manner::Reads),
@@ -82,7 +105,7 @@ fn manner(annotations: &ToolAnnotations, name: &str, description: &str) -> Optio
     }
 }
 
-/// What a verb says, also in the third person.
+/// Returns the action of a verb, also in the third person.
 fn verb(word: &str) -> Option<Manner> {
     let known = |word: &str| TABLE.verbs.iter().find(|(verb, _)| *verb == word).map(|(_, manner)| *manner);
     known(word)
@@ -91,7 +114,7 @@ fn verb(word: &str) -> Option<Manner> {
         .or_else(|| known(&format!("{}y", word.strip_suffix("ies")?)))
 }
 
-/// The words of a name or a text, in small letters.
+/// Returns the words of a name or a text, in small letters.
 fn words(text: &str) -> impl Iterator<Item = String> + '_ {
     let mut rest = text.char_indices().peekable();
     std::iter::from_fn(move || {
@@ -113,27 +136,6 @@ struct Table {
     openings: Vec<&'static str>,
     phrases: Vec<&'static str>,
 }
-
-static TABLE: LazyLock<Table> = LazyLock::new(|| {
-    let mut table = Table { verbs: Vec::new(), openings: Vec::new(), phrases: Vec::new() };
-    for line in include_str!("standing.txt").lines().filter(|line| !line.starts_with('#')) {
-        let Some((kind, told)) = line.split_once(' ') else { continue };
-        let told = told.trim();
-        let mut verbs = |manner| table.verbs.extend(told.split(' ').map(|verb| (verb, manner)));
-        match kind {
-            "reads" => verbs(Manner::Reads),
-            "writes" => verbs(Manner::Writes),
-            "destroys" => verbs(Manner::Destroys),
-            "opening" => table.openings.push(told),
-            "phrase" => table.phrases.push(told),
-            _ => {}
-        }
-    }
-    table
-});
-
-/// How many characters of a text are read.
-const MOST_READ: usize = 1_000;
 
 #[cfg(test)]
 mod tests {

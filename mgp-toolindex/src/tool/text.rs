@@ -1,9 +1,13 @@
+//! The words of a tool, by field.
+
 use std::borrow::Cow;
 
-use super::{Listing, Parameter, Server, parameters};
+use mgp_types::{Object, RawJson};
 
-/// The words that a tool can be found by, in the order of their weight. All of it comes from its server, and none
-/// of it is to be believed.
+use super::{Listing, Server};
+
+/// The words that a tool can be found by, in the order of their weight. All of them come from its server, and none is
+/// trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolText<'a> {
@@ -11,22 +15,22 @@ pub struct ToolText<'a> {
     pub name: Cow<'a, str>,
     /// The name for people.
     pub title: Cow<'a, str>,
-    /// What it does.
+    /// The description.
     pub description: Cow<'a, str>,
-    /// What it wants.
+    /// The arguments.
     pub parameters: Vec<Parameter>,
     /// The id of its server.
     pub server: Cow<'a, str>,
-    /// What its server is for.
+    /// The purpose of its server.
     pub server_description: Cow<'a, str>,
-    /// Words it is to be found by.
+    /// The keywords of the tool.
     pub keywords: Cow<'a, [String]>,
-    /// Where it belongs.
+    /// The categories of the tool.
     pub categories: Vec<Cow<'a, str>>,
 }
 
 impl<'a> ToolText<'a> {
-    /// The words of a tool that `server` lists.
+    /// Returns the words of a tool that `server` lists.
     pub(crate) fn of(listing: &'a Listing, server: &'a Server) -> Self {
         let text = |member| listing.members.text(member).unwrap_or_default();
         Self {
@@ -36,12 +40,92 @@ impl<'a> ToolText<'a> {
             parameters: listing
                 .members
                 .get("inputSchema")
-                .map(|schema| parameters::of(&schema))
+                .map(|schema| parameters(&schema))
                 .unwrap_or_default(),
             server: Cow::Borrowed(server.id.as_str()),
             server_description: Cow::Borrowed(&server.description),
             keywords: Cow::Borrowed(&listing.hints.keywords),
             categories: listing.hints.categories.iter().map(|category| category.as_str().into()).collect(),
         }
+    }
+}
+
+/// An argument that a tool takes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Parameter {
+    /// The name of the argument.
+    pub name: String,
+    /// The description of the argument; may be empty.
+    pub description: String,
+}
+
+/// Returns the arguments that a JSON Schema describes, with nested ones after the outer ones.
+fn parameters(schema: &RawJson) -> Vec<Parameter> {
+    let mut found = Vec::new();
+    collect(schema, 0, &mut found);
+    found
+}
+
+const DEEPEST: usize = 3;
+
+/// The number of arguments that are read; more tell nothing new about a tool.
+const MOST: usize = 64;
+
+fn collect(schema: &RawJson, depth: usize, found: &mut Vec<Parameter>) {
+    let Ok(schema) = Object::from_raw(schema) else { return };
+    let mut inner = Vec::new();
+    if let Some(properties) = schema.get("properties").and_then(|raw| Object::from_raw(&raw).ok()) {
+        for (name, property) in properties.iter() {
+            if found.len() == MOST {
+                return;
+            }
+            let description = Object::from_raw(&property)
+                .ok()
+                .and_then(|members| members.text("description").map(Into::into))
+                .unwrap_or_default();
+            found.push(Parameter { name: name.into_owned(), description });
+            inner.push(property);
+        }
+    }
+    inner.extend(schema.get("items"));
+    if depth < DEEPEST {
+        for schema in &inner {
+            collect(schema, depth + 1, found);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn names(schema: &serde_json::Value) -> Vec<String> {
+        parameters(&RawJson::from_value(schema).unwrap())
+            .into_iter()
+            .map(|parameter| parameter.name)
+            .collect()
+    }
+
+    #[test]
+    fn arguments_are_found_within_objects_and_lists() {
+        let schema = r#"{ "type": "object", "properties": {
+            "to": { "type": "array", "items": { "properties": { "address": { "type": "string" } } } },
+            "subject": { "type": "string", "description": "One line" }
+        } }"#;
+        let found = parameters(&RawJson::parse(schema).unwrap());
+        let names: Vec<&str> = found.iter().map(|parameter| parameter.name.as_str()).collect();
+        assert_eq!(names, ["to", "subject", "address"]);
+        assert_eq!(found[1].description, "One line");
+    }
+
+    #[test]
+    fn nonsense_has_no_arguments_and_there_is_an_end_to_them() {
+        assert!(names(&json!({ "properties": [1, 2] })).is_empty());
+        assert!(names(&json!(true)).is_empty());
+        let many: serde_json::Map<_, _> = (0..1000).map(|n| (format!("p{n}"), json!({}))).collect();
+        assert_eq!(names(&json!({ "properties": many })).len(), MOST);
     }
 }

@@ -1,22 +1,29 @@
+//! Chunks of quantised vectors.
+
 use super::QueryVector;
 
-/// Some vectors. A number is kept in twelve bits: eight to search with, and four more for what turns out to be near.
+/// A chunk of vectors. A number takes twelve bits: eight for the search, and four more for the vectors that turn out to
+/// be near.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Chunk {
     codes: Vec<i8>,
-    /// What rounding to codes lost, in sixteenths: a byte for a number of the first half of a row, in its lower bits,
-    /// and one of the second half.
+    /// The losses of rounding, in sixteenths of a code: a byte holds that of a number of the first half of a row, in
+    /// its lower bits, and of one of the second half.
     losses: Vec<u8>,
-    /// What the codes of a row are to be multiplied with; zero for a row that has no vector.
+    /// The factor of each row's codes; zero for a row without a vector.
     scales: Vec<f32>,
 }
+
+/// The largest code. Codes lie evenly on both sides of zero, so that a vector and its opposite have opposite scores.
+const LARGEST_CODE: f64 = 127.0;
 
 impl Chunk {
     pub(super) fn has(&self, row: usize) -> bool {
         self.scales.get(row).is_some_and(|scale| *scale > 0.0)
     }
 
-    /// The vector, divided by `length` if that is more than 1. One whose numbers are all next to zero is none.
+    /// Sets the vector of a row, divided by `length` if that is more than 1. A vector whose numbers are all next to
+    /// zero counts as none.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "codes and losses are small")]
     pub(super) fn set(&mut self, row: usize, vector: &[f32], length: f64) {
         let half = vector.len().div_ceil(2);
@@ -47,7 +54,7 @@ impl Chunk {
         self.scales[row] = (1.0 / steps / length.max(1.0)) as f32;
     }
 
-    /// Takes a vector away, and gives the memory back with the last one.
+    /// Removes a vector, and frees the memory with the last one.
     pub(super) fn clear(&mut self, row: usize) {
         if let Some(scale) = self.scales.get_mut(row) {
             *scale = 0.0;
@@ -57,7 +64,7 @@ impl Chunk {
         }
     }
 
-    /// What has to be added to the score of a row, because rounding lost it.
+    /// Returns the correction of a row's score for the losses of rounding.
     pub(super) fn correction(&self, row: usize, query: &QueryVector) -> f32 {
         let Some(scale) = self.scales.get(row) else { return 0.0 };
         let dimension = query.codes().len();
@@ -71,7 +78,7 @@ impl Chunk {
         }
     }
 
-    /// What was lost of the first half of a row, and of the second.
+    /// Returns the losses of the first half of a row, and of the second.
     fn losses(&self, row: usize, dimension: usize) -> (impl Iterator<Item = i8>, impl Iterator<Item = i8>) {
         let half = dimension.div_ceil(2);
         let row = self.losses.get(row * half..(row + 1) * half).unwrap_or_default();
@@ -88,21 +95,21 @@ impl Chunk {
     }
 }
 
-/// Why numbers are not the vector of a tool or a query.
+/// The reason why numbers are not the vector of a tool or a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BadVector {
-    /// It was made by something else.
-    #[error("a vector of {expected} numbers was expected, and this one has {got}")]
+    /// The vector was made by another embedder.
+    #[error("the vector has {got} numbers instead of {expected}")]
     Length { expected: usize, got: usize },
-    /// One of the numbers is none, or has no end.
-    #[error("a vector has to consist of finite numbers")]
+    /// A number is NaN or infinite.
+    #[error("a number of the vector is not finite")]
     NotFinite,
-    /// All numbers are zero, which is near to nothing.
-    #[error("a vector of zeros says nothing")]
+    /// All numbers are zero.
+    #[error("all numbers of the vector are zero")]
     Zero,
 }
 
-/// The length of a vector that may be kept.
+/// Returns the length of a valid vector.
 pub(super) fn length(vector: &[f32], dimension: usize) -> Result<f64, BadVector> {
     if vector.len() != dimension {
         return Err(BadVector::Length { expected: dimension, got: vector.len() });
@@ -111,14 +118,11 @@ pub(super) fn length(vector: &[f32], dimension: usize) -> Result<f64, BadVector>
     if square.is_finite() { Ok(square.sqrt()) } else { Err(BadVector::NotFinite) }
 }
 
-/// Rounds without a call into the mathematical library, which processors of old would need.
+/// Rounds without a call into the mathematical library, which old processors would need.
 #[expect(clippy::cast_possible_truncation, reason = "the numbers are those of codes")]
 fn nearest(number: f64) -> i32 {
     (number + 0.5_f64.copysign(number)) as i32
 }
 
-/// So many vectors are copied for a change of one.
+/// The number of vectors that are copied for a change of one.
 pub(super) const ROWS: usize = 512;
-
-/// Codes lie evenly on both sides of zero, so that a vector and its opposite have opposite scores.
-const LARGEST_CODE: f64 = 127.0;

@@ -1,12 +1,11 @@
-//! Search by meaning: the vectors of all tools, and how near each of them is to a query.
+//! Search by meaning: the vectors of all tools, and their likeness to a query.
 //!
 //! Every search looks at every vector. At the sizes in question this takes about as long as a graph over them would,
-//! finds all there is to find, and a change costs nothing but itself.
+//! finds all matches, and a change costs nothing but itself.
 
 mod chunk;
 mod products;
 mod query;
-mod scan;
 mod scores;
 
 use std::sync::Arc;
@@ -15,9 +14,10 @@ pub(crate) use self::chunk::BadVector;
 use self::chunk::{Chunk, ROWS};
 pub(crate) use self::query::QueryVector;
 pub(crate) use self::scores::Scores;
+use self::scores::scan;
 use crate::slot::Slot;
 
-/// A vector for each tool that has one. Copies share what they have in common, and a change copies one chunk.
+/// The vectors of all tools that have one. Copies share their chunks, and a change copies one chunk.
 #[derive(Debug, Clone)]
 pub(crate) struct Vectors {
     dimension: usize,
@@ -25,13 +25,14 @@ pub(crate) struct Vectors {
 }
 
 impl Vectors {
-    /// No vectors yet; they will be so long.
+    /// Creates an empty set of vectors of this dimension.
     pub(crate) const fn new(dimension: usize) -> Self {
         Self { dimension, chunks: Vec::new() }
     }
 
-    /// Gives a tool this vector. One of zeros says nothing: the tool has none then. One that is longer than 1 is
-    /// shortened to 1, so that no tool comes nearer to all queries by the length of what its server sends.
+    /// Sets the vector of a tool. A vector of zeros has no meaning: the tool has none then. A vector that is longer
+    /// than 1 is shortened to 1, so that no tool comes nearer to all queries by the length of the vector that its
+    /// server sends.
     pub(crate) fn set(&mut self, slot: Slot, vector: &[f32]) -> Result<(), BadVector> {
         let length = chunk::length(vector, self.dimension)?;
         if length == 0.0 {
@@ -46,7 +47,7 @@ impl Vectors {
         Ok(())
     }
 
-    /// Takes a tool's vector away.
+    /// Removes the vector of a tool.
     pub(crate) fn clear(&mut self, slot: Slot) {
         if self.has(slot) {
             let (chunk, row) = place(slot);
@@ -54,15 +55,15 @@ impl Vectors {
         }
     }
 
-    /// Whether a tool has a vector.
+    /// Returns whether a tool has a vector.
     pub(crate) fn has(&self, slot: Slot) -> bool {
         let (chunk, row) = place(slot);
         self.chunks.get(chunk).is_some_and(|chunk| chunk.has(row))
     }
 
-    /// How near every vector is to each of these queries; to none of them if one is of another length.
+    /// Returns the likeness of every vector to each of these queries; to none of them if one has another dimension.
     pub(crate) fn scan<'a>(&'a self, queries: &'a [QueryVector]) -> Scores<'a> {
-        scan::scan(&self.chunks, self.dimension, queries)
+        scan(&self.chunks, self.dimension, queries)
     }
 }
 

@@ -1,3 +1,5 @@
+//! Scores of chunks, by vector instructions.
+
 #![expect(clippy::inline_always, reason = "the vector instructions reach only what is inlined")]
 
 use pulp::{Arch, Simd, WithSimd};
@@ -6,7 +8,7 @@ use super::QueryVector;
 use super::chunk::{Chunk, ROWS};
 use super::scores::Scores;
 
-/// Works out the scores of a chunk with the vector instructions that this machine has.
+/// Computes the scores of a chunk with the vector instructions that this machine has.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Products(Arch);
 
@@ -15,8 +17,8 @@ impl Products {
         Self(Arch::new())
     }
 
-    /// The score of each row of a chunk, for one query after the other; none for rows without a vector. All queries
-    /// have so many numbers.
+    /// Computes the score of each row of a chunk, for one query after the other; rows without a vector get none. All
+    /// queries have `dimension` numbers.
     pub(super) fn scores(self, chunk: &Chunk, dimension: usize, queries: &[QueryVector], scores: &mut [f32]) {
         let rows = Rows { chunk, dimension, queries, scores };
         match self.0 {
@@ -36,7 +38,7 @@ struct Rows<'a> {
     scores: &'a mut [f32],
 }
 
-/// Rows, and what multiplies them.
+/// The rows with the lanes that multiply them.
 struct By<'a, L>(L, Rows<'a>);
 
 #[cfg(target_arch = "x86_64")]
@@ -69,7 +71,7 @@ impl WithSimd for By<'_, Plain> {
 }
 
 impl Rows<'_> {
-    /// Takes up to four queries at once: then a row is read and widened once for all of them.
+    /// Scores up to four queries at once: then a row is read and widened once for all of them.
     #[inline(always)]
     fn score<const N: usize>(self, lanes: impl Lanes<N>) {
         let Self { chunk, dimension, mut queries, mut scores } = self;
@@ -109,7 +111,7 @@ fn score<const N: usize, const QUERIES: usize>(
     }
 }
 
-/// Cannot overflow: see [`QueryVector`].
+/// Returns the products of a row and each query. The sums cannot overflow: see [`QueryVector`].
 #[inline(always)]
 fn products<const N: usize, const QUERIES: usize>(
     lanes: impl Lanes<N>,
@@ -135,9 +137,9 @@ fn products<const N: usize, const QUERIES: usize>(
     totals
 }
 
-/// Multiplies `N` numbers at once, and adds up neighbours.
+/// Vector instructions that multiply `N` numbers at once, and add up neighbours.
 trait Lanes<const N: usize>: Copy {
-    /// Codes of a row, as wide as those of queries.
+    /// The codes of a row, as wide as those of queries.
     type Wide: Copy;
     type Sum: Copy;
 
@@ -199,7 +201,7 @@ impl Lanes<16> for pulp::x86::V3 {
     }
 }
 
-/// What the compiler makes of it, on other machines.
+/// The lanes of other machines, left to the compiler.
 #[derive(Clone, Copy)]
 struct Plain;
 

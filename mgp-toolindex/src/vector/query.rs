@@ -1,15 +1,21 @@
+//! Vectors of queries.
+
 use super::BadVector;
 use super::chunk;
 
-/// What is searched for: a direction, kept more exactly than the vectors of tools.
+/// The vector of a query: a direction, more exact than the vectors of tools.
 #[derive(Debug, Clone)]
 pub(crate) struct QueryVector {
     codes: Box<[i16]>,
     scale: f32,
 }
 
+/// The sum of the absolute values of the codes at most, so that no product with codes of a byte exceeds 32 bits,
+/// whatever the dimension and the order of addition.
+const LARGEST_SUM: f64 = (i32::MAX / 128) as f64;
+
 impl QueryVector {
-    /// The direction of a vector.
+    /// Creates the direction of a vector.
     pub(crate) fn new(vector: &[f32]) -> Result<Self, BadVector> {
         let length = chunk::length(vector, vector.len())?;
         if length == 0.0 {
@@ -34,15 +40,11 @@ impl QueryVector {
         &self.codes
     }
 
-    /// What the product of codes is to be multiplied with, besides the scale of the row.
+    /// Returns the factor of the product of codes, besides the scale of the row.
     pub(super) const fn scale(&self) -> f32 {
         self.scale
     }
 }
-
-/// The absolute values of the codes have no larger sum, so that no product with codes of a byte exceeds 32 bits,
-/// whatever the dimension and in whatever order it is added up.
-const LARGEST_SUM: f64 = (i32::MAX / 128) as f64;
 
 #[cfg(test)]
 mod tests {

@@ -1,29 +1,40 @@
+//! Scores of all vectors, and the nearest ones.
+
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use super::QueryVector;
 use super::chunk::{Chunk, ROWS};
+use super::products::Products;
 use crate::slot::Slot;
 
-/// How near every vector is to each of some queries: from -1 to 1, and 1 is the same direction.
+/// The likeness of every vector to each of some queries: from -1 to 1, where 1 is the same direction.
 #[derive(Debug)]
 pub(crate) struct Scores<'a> {
     chunks: &'a [Arc<Chunk>],
     queries: &'a [QueryVector],
-    /// Of each chunk, for each query, a score of each row; it has the precision of a code.
+    /// The scores of each row, by chunk and query, with the precision of a code.
     rough: Vec<f32>,
 }
 
+/// The number of lanes, which divides the rows of a chunk.
+const LANES: usize = 16;
+
+const AT_ONCE: usize = 32;
+
+/// The number of tools, besides a quarter of those wanted, that are scored exactly: their order may change by it.
+const SPARE: usize = 8;
+
 impl<'a> Scores<'a> {
-    /// The score of a row that has no vector.
+    /// The score of a row without a vector.
     pub(super) const NONE: f32 = f32::NEG_INFINITY;
 
     pub(super) const fn new(chunks: &'a [Arc<Chunk>], queries: &'a [QueryVector], rough: Vec<f32>) -> Self {
         Self { chunks, queries, rough }
     }
 
-    /// How near a tool is to the query of this number; `None` if it has no vector.
+    /// Returns the likeness of a tool to the query of this number; `None` if the tool has no vector.
     pub(crate) fn of(&self, query: usize, slot: Slot) -> Option<f32> {
         let place = (slot.index() / ROWS * self.queries.len() + query) * ROWS + slot.index() % ROWS;
         let rough = self.rough.get(place).filter(|_| query < self.queries.len());
@@ -31,8 +42,8 @@ impl<'a> Scores<'a> {
         Some(self.exactly(query, slot, score))
     }
 
-    /// The tools that are nearest to the query of this number, the nearest first and of two equal ones that of the
-    /// lower slot. Only of those that would be among them it is asked whether they fit.
+    /// Returns the tools that are nearest to the query of this number, the nearest first and of two equal ones that of
+    /// the lower slot. `fits` is asked only about tools that would be among them.
     pub(crate) fn best(
         &self,
         query: usize,
@@ -51,15 +62,15 @@ impl<'a> Scores<'a> {
         best.into_iter().map(|near| (near.slot, near.score)).collect()
     }
 
-    /// How many tools have a vector, the sum of how near they are to the query of this number, and the sum of the
-    /// squares.
+    /// Returns the number of tools with a vector, the sum of their likeness to the query of this number, and the sum of
+    /// the squares.
     pub(crate) fn moments(&self, query: usize) -> (u32, f64, f64) {
         let (mut count, mut sum, mut squares) = (0, 0.0, 0.0);
         if query >= self.queries.len() {
             return (count, sum, squares);
         }
         for (_, scores) in self.rows(query) {
-            // Side by side, so that they are added by vector instructions.
+            // The lanes stand side by side, so that they are added by vector instructions.
             let mut lanes = [(0, 0.0_f32, 0.0_f32); LANES];
             for scores in scores.chunks_exact(LANES) {
                 for (lane, score) in lanes.iter_mut().zip(scores) {
@@ -81,7 +92,7 @@ impl<'a> Scores<'a> {
         let mut least = Self::NONE;
         for (start, scores) in self.rows(query) {
             for (group, scores) in scores.chunks(AT_ONCE).enumerate() {
-                // Most groups end here. Counting takes a few vector instructions; to stop at the first takes more.
+                // Most groups end here. Counting takes a few vector instructions; stopping at the first takes more.
                 if scores.iter().filter(|score| **score > least).count() == 0 {
                     continue;
                 }
@@ -108,14 +119,14 @@ impl<'a> Scores<'a> {
         chunk.zip(query).map_or(score, |(chunk, query)| score + chunk.correction(slot.index() % ROWS, query))
     }
 
-    /// The scores for one query, chunk by chunk, each with the index of its first slot.
+    /// Returns the scores for one query, chunk by chunk, each with the index of its first slot.
     fn rows(&self, query: usize) -> impl Iterator<Item = (usize, &[f32])> {
         let chunks = self.rough.chunks_exact(self.queries.len() * ROWS);
         chunks.enumerate().map(move |(number, chunk)| (number * ROWS, &chunk[query * ROWS..][..ROWS]))
     }
 }
 
-/// A tool and its score. The greater one is the farther one, so that the heap has it on top.
+/// A tool and its score, ordered so that the heap has the farthest one on top.
 #[derive(Debug, Clone, Copy)]
 struct Near {
     score: f32,
@@ -142,10 +153,19 @@ impl PartialEq for Near {
 
 impl Eq for Near {}
 
-/// How many more, besides a quarter of what is wanted, are looked at exactly: their order may change by it.
-const SPARE: usize = 8;
-
-const AT_ONCE: usize = 32;
-
-/// Divides the rows of a chunk.
-const LANES: usize = 16;
+/// Returns the scores of all rows of all chunks for each query, in one pass over them.
+pub(super) fn scan<'a>(chunks: &'a [Arc<Chunk>], dimension: usize, queries: &'a [QueryVector]) -> Scores<'a> {
+    let products = Products::new();
+    let size = queries.len() * ROWS;
+    let comparable = dimension > 0 && queries.iter().all(|query| query.codes().len() == dimension);
+    let mut scores = Vec::with_capacity(chunks.len() * size);
+    for chunk in chunks {
+        // The space is filled here and not all at once: then it is still in the cache when the scores come.
+        let start = scores.len();
+        scores.resize(start + size, Scores::NONE);
+        if comparable {
+            products.scores(chunk, dimension, queries, &mut scores[start..]);
+        }
+    }
+    Scores::new(chunks, queries, scores)
+}

@@ -1,3 +1,5 @@
+//! Tests of vectors.
+
 use proptest::prelude::*;
 
 use super::*;
@@ -5,17 +7,17 @@ use super::*;
 const DIMENSION: usize = 40;
 
 impl Vectors {
-    /// How long a vector is.
+    /// Returns the dimension of the vectors.
     pub(crate) const fn dimension(&self) -> usize {
         self.dimension
     }
 
-    /// How many tools have a vector.
+    /// Returns the number of tools with a vector.
     pub(crate) fn len(&self) -> usize {
         self.chunks.iter().flat_map(|chunk| chunk.scales()).filter(|scale| **scale > 0.0).count()
     }
 
-    /// About the vector of a tool: how near it is to each axis.
+    /// Returns about the vector of a tool: its likeness to each axis.
     pub(crate) fn get(&self, slot: Slot) -> Option<Vec<f32>> {
         let axis = |number| (0..self.dimension).map(move |at| f32::from(u8::from(at == number)));
         let near = |number| {

@@ -1,4 +1,4 @@
-//! Tools of servers that want to be called whatever is asked.
+//! Tools of servers that want to be called whatever the query is.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::set::{Set, listing};
 
-/// What a malicious server lists, beside the honest ones.
+/// The tools of a malicious server, beside the honest ones.
 pub(crate) struct Attack {
     pub(crate) name: &'static str,
     pub(crate) kind: Kind,
@@ -18,15 +18,15 @@ pub(crate) struct Attack {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
-    /// One tool that is to be found by everything.
+    /// A tool that is to be found by every query.
     Stuffed,
-    /// What honest tools say, with something added to stand before them.
+    /// Copies of honest tools, with an addition to stand before them.
     Copied,
-    /// So many tools that nothing else has room.
+    /// Very many tools that leave no room for others.
     Crowding,
 }
 
-/// All attacks on these tools.
+/// Returns all attacks on these tools.
 pub(crate) fn on(set: &Set, embedder: &dyn Embedder) -> Vec<Attack> {
     let vocabulary = words(set);
     let mut attacks = described(&vocabulary);
@@ -37,7 +37,7 @@ pub(crate) fn on(set: &Set, embedder: &dyn Embedder) -> Vec<Attack> {
     attacks
 }
 
-/// Every word that an honest tool is described by: more than an attacker can know.
+/// Returns every word that describes an honest tool: more than an attacker can know.
 fn words(set: &Set) -> String {
     let mut words = BTreeSet::new();
     for tool in &set.tools {
@@ -55,7 +55,7 @@ fn stuffed(name: &'static str, tool: &Value) -> Attack {
     Attack { name, kind: Kind::Stuffed, server: ServerTools::new("helpful", vec![listing(tool)]) }
 }
 
-/// One tool whose description says too much.
+/// Returns tools whose description says too much.
 fn described(vocabulary: &str) -> Vec<Attack> {
     let verbs = "read write get set list find search create make add remove delete update change send open close start \
         stop run show tell move copy convert translate check save load fetch put book plan draw pay cancel";
@@ -122,7 +122,7 @@ fn described(vocabulary: &str) -> Vec<Attack> {
     ]
 }
 
-/// The same in other places than the description.
+/// Returns tools that say too much in other places than the description.
 fn elsewhere(vocabulary: &str) -> Vec<Attack> {
     let named = |name, tool: &str| stuffed(name, &json!({ "name": tool, "description": "Does it." }));
     let parameters: serde_json::Map<String, Value> = vocabulary
@@ -175,7 +175,7 @@ fn elsewhere(vocabulary: &str) -> Vec<Attack> {
     ]
 }
 
-/// Vectors that are near to whatever is meant.
+/// Returns tools with vectors that are near to every meaning.
 fn vectors(set: &Set, embedder: &dyn Embedder) -> Vec<Attack> {
     let mut mean = vec![0.0; embedder.dimension()];
     for tool in &set.tools {
@@ -197,7 +197,7 @@ fn vectors(set: &Set, embedder: &dyn Embedder) -> Vec<Attack> {
     ]
 }
 
-/// Every honest tool once more, with another description.
+/// Returns every honest tool once more, with another description.
 fn copied(set: &Set, name: &'static str, describe: impl Fn(&str) -> String) -> Attack {
     let tools = set.tools.iter().map(|tool| {
         let description = describe(tool["description"].as_str().unwrap());
@@ -223,7 +223,7 @@ fn copies(set: &Set) -> Vec<Attack> {
     ]
 }
 
-/// What an honest tool says, many times over: for one tool of each server.
+/// Returns many copies of an honest tool's text: for one tool of each server.
 fn crowds(set: &Set) -> Vec<Attack> {
     let crowd = |name, describe: &dyn Fn(&str, usize) -> String| {
         let firsts = set.tools.chunk_by(|a, b| a["server"] == b["server"]).map(|tools| &tools[0]);

@@ -59,7 +59,7 @@ pub(crate) async fn index(servers: Vec<ServerTools>) -> Index {
     index
 }
 
-/// The embedder that is built in.
+/// Returns the built-in embedder.
 pub(crate) async fn embedder() -> Arc<dyn Embedder> {
     EmbedderChoice::Static.open().await
 }

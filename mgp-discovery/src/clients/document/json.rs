@@ -1,7 +1,7 @@
 //! JSON with comments and trailing commas, as the settings of editors are written.
 //!
-//! The crates for it either drop the places of values, or rewrite the whole text when a value is changed; the grammar is
-//! small enough to be read here.
+//! The crates for it either drop the positions of values, or rewrite the whole text when a value is changed; the
+//! grammar is small enough to be read here.
 
 use super::{MAX_DEPTH, Member, Node, Position, SyntaxError, Value};
 
@@ -14,12 +14,12 @@ pub(super) fn parse(text: &str) -> Result<Node, SyntaxError> {
     let node = reader.value()?;
     reader.skip()?;
     if reader.peek().is_some() {
-        return Err(reader.wrong("the file goes on after its value: remove what follows"));
+        return Err(reader.wrong("the file goes on after its value: remove the rest"));
     }
     Ok(node)
 }
 
-/// The first byte at or after `at` that is neither blank nor part of a comment.
+/// Returns the position of the first byte at or after `at` that is neither blank nor part of a comment.
 pub(crate) fn skip_trivia(text: &str, at: usize) -> usize {
     let mut reader = Reader { text, at, depth: 0 };
     // A comment without an end reaches to the end of the text.
@@ -74,7 +74,7 @@ impl Reader<'_> {
             Some(b'{') => self.nested(Self::map)?,
             Some(b'[') => self.nested(Self::list)?,
             Some(b'"') => Value::Text(self.string()?),
-            Some(b'\'') => return Err(self.wrong("texts stand in double quotes")),
+            Some(b'\'') => return Err(self.wrong("a text needs double quotes")),
             Some(_) => self.word()?,
             None => return Err(self.wrong("the file ends where a value is expected")),
         };
@@ -83,7 +83,7 @@ impl Reader<'_> {
 
     fn nested(&mut self, read: fn(&mut Self) -> Result<Value, SyntaxError>) -> Result<Value, SyntaxError> {
         if self.depth == MAX_DEPTH {
-            return Err(self.wrong(format!("values lie deeper in one another than {MAX_DEPTH} levels")));
+            return Err(self.wrong(format!("values are nested deeper than {MAX_DEPTH} levels")));
         }
         self.depth += 1;
         let value = read(self);
@@ -187,7 +187,7 @@ impl Reader<'_> {
             b'r' => '\r',
             b't' => '\t',
             b'u' => return self.unicode(),
-            _ => return Err(self.wrong("no such escape; a backslash itself is written `\\\\`")),
+            _ => return Err(self.wrong("there is no such escape; a backslash itself is written `\\\\`")),
         };
         self.at += 1;
         Ok(plain)
@@ -201,10 +201,10 @@ impl Reader<'_> {
         } else {
             high
         };
-        char::from_u32(code).ok_or_else(|| self.wrong("half of a pair of `\\u` escapes"))
+        char::from_u32(code).ok_or_else(|| self.wrong("a `\\u` escape is half of a pair"))
     }
 
-    /// The number of `uXXXX`.
+    /// Reads the number of `uXXXX`.
     fn unit(&mut self) -> Result<u32, SyntaxError> {
         let digits = self.rest().get(1..5).filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
         let unit = digits.filter(|_| self.peek() == Some(b'u')).map(|digits| u32::from_str_radix(digits, 16));

@@ -1,7 +1,7 @@
 //! The files of clients as trees that know where each part stands.
 //!
-//! JSON with comments, YAML and TOML all become the same [`Node`], so that what a server's entry means is said once, and
-//! what is wrong with it can be said with line and column.
+//! JSON with comments, YAML and TOML all become the same [`Node`], so that the meaning of a server's entry is defined
+//! once, and errors have a line and column.
 
 mod json;
 mod toml;
@@ -12,7 +12,7 @@ use std::{fmt, ops::Range};
 pub(crate) use self::json::skip_trivia;
 pub(crate) use crate::Position;
 
-/// How a file is written.
+/// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Format {
@@ -24,16 +24,16 @@ pub enum Format {
     Toml,
 }
 
-/// A text is not what its format asks for.
+/// A text does not follow its format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SyntaxError {
     pub(crate) at: Position,
     pub(crate) what: String,
 }
 
-/// A value, and the bytes of the text that it stands in.
+/// A value, and the bytes of the text in which it stands.
 ///
-/// Two nodes are equal when they say the same; where they stand and in which order their members come is no part of it.
+/// Two nodes are equal when their values are; their positions and the order of their members do not count.
 #[derive(Clone)]
 pub(crate) struct Node {
     pub(crate) span: Range<usize>,
@@ -63,7 +63,7 @@ impl Node {
         Self { span, value }
     }
 
-    /// A value that stands in no text yet.
+    /// Creates a node for a value that stands in no text yet.
     pub(crate) fn made(value: Value) -> Self {
         Self::new(0..0, value)
     }
@@ -72,12 +72,12 @@ impl Node {
         Self::made(Value::Text(text.to_owned()))
     }
 
-    /// The member of that name. Of several, the last: that is the one which clients use.
+    /// Returns the member of that name. Of several, the last: clients use that one.
     pub(crate) fn get(&self, key: &str) -> Option<&Self> {
         self.members().iter().rev().find(|member| member.key == key).map(|member| &member.node)
     }
 
-    /// What lies at the end of a path of names.
+    /// Returns the node at the end of a path of names.
     pub(crate) fn at(&self, path: &[impl AsRef<str>]) -> Option<&Self> {
         path.iter().try_fold(self, |node, key| node.get(key.as_ref()))
     }
@@ -94,7 +94,7 @@ impl Node {
         if let Value::Text(text) = &self.value { Some(text) } else { None }
     }
 
-    /// A scalar as text, since clients accept `"PORT": 8080`, too.
+    /// Returns a scalar as text, because clients accept `"PORT": 8080`, too.
     pub(crate) fn scalar(&self) -> Option<String> {
         match &self.value {
             Value::Text(text) | Value::Number(text) => Some(text.clone()),
@@ -103,7 +103,7 @@ impl Node {
         }
     }
 
-    /// What kind of value this is, for messages.
+    /// Returns the kind of this value, in words for messages.
     pub(crate) fn kind(&self) -> &'static str {
         match self.value {
             Value::Null => "nothing",
@@ -137,14 +137,14 @@ impl PartialEq for Node {
     }
 }
 
-// Files of clients hold secrets, so nothing of their contents is shown.
+// Files of clients hold secrets, so that no contents are shown.
 impl fmt::Debug for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} at {:?}", self.kind(), self.span)
     }
 }
 
-/// Reads a text. One without any contents is an empty table.
+/// Reads a text. A text without any contents is an empty table.
 pub(crate) fn parse(format: Format, text: &str) -> Result<Node, SyntaxError> {
     match format {
         Format::Json => json::parse(text),
@@ -153,10 +153,10 @@ pub(crate) fn parse(format: Format, text: &str) -> Result<Node, SyntaxError> {
     }
 }
 
-/// How deep values may lie in one another.
+/// The number of levels that values may lie deep in one another.
 pub(crate) const MAX_DEPTH: usize = 64;
 
-/// The text without the mark that some editors put at its start.
+/// Returns the text without the byte order mark that some editors put at its start.
 pub(crate) fn without_bom(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }

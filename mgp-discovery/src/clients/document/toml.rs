@@ -1,4 +1,4 @@
-//! TOML, as Codex writes it.
+//! TOML, as Codex writes it, read as a tree.
 
 use toml_edit::{Document, Item, TableLike, Value as Toml};
 
@@ -11,13 +11,13 @@ pub(super) fn parse(text: &str) -> Result<Node, SyntaxError> {
     })?;
     let too_deep = || SyntaxError {
         at: Position::of(text, 0),
-        what: format!("values lie deeper in one another than {MAX_DEPTH} levels"),
+        what: format!("values are nested deeper than {MAX_DEPTH} levels"),
     };
     let value = table(document.as_table(), 0).ok_or_else(too_deep)?;
     Ok(Node::new(0..text.len(), value))
 }
 
-/// `None` means that the values lie too deep in one another; the same below.
+/// Returns the node of a table; `None` if the values lie too deep in one another.
 fn table(table: &dyn TableLike, depth: usize) -> Option<Value> {
     let mut members = Vec::new();
     for (key, value) in table.iter() {

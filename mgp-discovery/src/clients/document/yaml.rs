@@ -1,10 +1,13 @@
-//! YAML, as Continue and Goose write it.
+//! YAML, as Continue and Goose write it, read as a tree.
 
 use std::collections::HashMap;
 
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span};
 
 use super::{MAX_DEPTH, Member, Node, Position, SyntaxError, Value};
+
+/// The number of values that aliases may stand for.
+const MAX_REPEATED: usize = 10_000;
 
 pub(super) fn parse(text: &str) -> Result<Node, SyntaxError> {
     // The parser counts characters, edits count bytes.
@@ -37,7 +40,7 @@ struct Reader<'a> {
     offsets: Vec<usize>,
     parser: Parser<'a, saphyr_parser::StrInput<'a>>,
     anchors: HashMap<usize, Node>,
-    /// How many values may still be repeated by name: few bytes of YAML can stand for very many values.
+    /// The number of values that may still be repeated by aliases: few bytes of YAML can stand for very many values.
     spare: usize,
 }
 
@@ -60,7 +63,7 @@ impl<'a> Reader<'a> {
     fn node(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<Node, SyntaxError> {
         let start = self.offset(span.start.index());
         if depth > MAX_DEPTH {
-            return Err(self.wrong(span.start.index(), "values lie too deep in one another"));
+            return Err(self.wrong(span.start.index(), "values are nested too deep"));
         }
         let (anchor, node) = match event {
             Event::Scalar(text, style, anchor, _) => {
@@ -82,12 +85,14 @@ impl<'a> Reader<'a> {
 
     fn repeated(&mut self, anchor: usize, span: Span) -> Result<Node, SyntaxError> {
         let Some(node) = self.anchors.get(&anchor) else {
-            return Err(self.wrong(span.start.index(), "the alias names nothing that comes before it"));
+            return Err(self.wrong(span.start.index(), "the alias names no value that comes before it"));
         };
         let size = count(node);
         let mut node = node.clone();
         let Some(spare) = self.spare.checked_sub(size) else {
-            return Err(self.wrong(span.start.index(), "aliases repeat too much: write the values out"));
+            return Err(
+                self.wrong(span.start.index(), "aliases repeat too many values: write the values out")
+            );
         };
         self.spare = spare;
         node.span = self.offset(span.start.index())..self.offset(span.end.index());
@@ -120,7 +125,7 @@ impl<'a> Reader<'a> {
             let Some((event, span)) = self.next()? else { break };
             let mut node = self.node(event, span, depth + 1)?;
             if matches!(node.value, Value::Null) && node.span.is_empty() {
-                // The parser has it at what follows.
+                // The parser gives the position of the next token.
                 node.span = key.span.end..key.span.end;
             }
             members.push(Member { key: name, key_span: key.span, node });
@@ -128,7 +133,8 @@ impl<'a> Reader<'a> {
         Err(self.wrong(usize::MAX, "the file ends within a table"))
     }
 
-    /// Where a collection ends. A block ends with what is last in it; the parser sees its end only at what follows.
+    /// Returns the end of a collection. A block ends with its last member; the parser sees the end only at the next
+    /// token.
     fn end(&self, start: usize, last: Option<usize>, closing: Span) -> usize {
         let flow = self.text.as_bytes().get(start).is_some_and(|byte| matches!(byte, b'[' | b'{'));
         match last {
@@ -138,7 +144,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What a scalar without quotes means.
+/// Returns the value that a scalar without quotes stands for.
 fn plain(text: &str) -> Value {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,
@@ -161,9 +167,6 @@ fn count(node: &Node) -> usize {
     };
     1 + within
 }
-
-/// How many values aliases may stand for.
-const MAX_REPEATED: usize = 10_000;
 
 #[cfg(test)]
 mod tests {

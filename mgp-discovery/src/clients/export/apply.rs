@@ -1,4 +1,4 @@
-//! Writing what was planned, so that it can be undone.
+//! Writing a planned change, with a backup.
 
 use std::{
     fs::{self, File, OpenOptions, Permissions},
@@ -12,41 +12,41 @@ use super::Plan;
 use crate::clients::MAX_FILE_BYTES;
 use crate::{NewFile, Readers};
 
-/// A file could not be written, or not be brought back.
+/// The reason why a file could not be written, or not be restored.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ApplyError {
-    /// It changed since it was looked at.
-    #[error("{} has changed meanwhile: look at it again", path.display())]
+    /// The file changed after it was planned.
+    #[error("{} has changed meanwhile: look at the change again", path.display())]
     Changed {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
     },
-    /// There is no backup to go back to.
+    /// The file has no backup.
     #[error("{} has no backup", path.display())]
     NoBackup {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
     },
-    /// It did not say what was written when it was read again; it was brought back.
-    #[error("{} did not keep what was written", path.display())]
+    /// The file did not have the written text when it was read again; the previous text was restored.
+    #[error("{} did not keep the written text", path.display())]
     NotKept {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
     },
-    /// The system refused.
+    /// The system refused an operation.
     #[error("{}", path.display())]
     System {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         #[source]
         source: io::Error,
     },
 }
 
 impl Plan {
-    /// Writes the file: what it was is kept beside it, it is exchanged at once, and read again. Returns where it is kept.
+    /// Writes the file in one step, keeps a backup beside it, and reads it again. Returns the path of the backup.
     pub fn apply(&self) -> Result<PathBuf, ApplyError> {
         let path = real(&self.path);
         if current(&path)? != self.before {
@@ -65,8 +65,8 @@ impl Plan {
     }
 }
 
-/// Makes a file what it was before it was last written, whoever did that since, and takes the backup away. What it
-/// said is kept beside it. Returns where that is.
+/// Restores the newest backup of a file, no matter who wrote the file since, and removes the backup. Returns the path
+/// at which the replaced text is kept.
 pub fn roll_back(path: &Path) -> Result<Option<PathBuf>, ApplyError> {
     let path = real(path);
     let Some(backup) = newest_backup(&path)? else { return Err(ApplyError::NoBackup { path }) };
@@ -78,7 +78,7 @@ pub fn roll_back(path: &Path) -> Result<Option<PathBuf>, ApplyError> {
     Ok(kept)
 }
 
-/// What a link leads to, so that the link stays one.
+/// Returns the path that a link leads to, so that the link stays a link.
 fn real(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
@@ -94,8 +94,11 @@ fn current(path: &Path) -> Result<Option<String>, ApplyError> {
     Ok(Some(text))
 }
 
+const ABSENT: &str = ".absent";
+const BACKUP: &str = "mgp-backup";
+
 fn back_up(path: &Path, before: Option<&str>) -> Result<PathBuf, ApplyError> {
-    // That there was no file has to be remembered, too.
+    // The backup must also record that there was no file.
     let end = if before.is_some() { "" } else { ABSENT };
     write_beside(path, BACKUP, end, before.unwrap_or_default())
 }
@@ -121,7 +124,7 @@ fn write_new(path: &Path, text: &str, permissions: Option<Permissions>) -> io::R
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt as _;
-        // Until it is known who may read it, nobody else does.
+        // Until the final mode is set, only the owner can read the file.
         options.mode(0o600);
     }
     let mut file = options.open(path)?;
@@ -168,6 +171,3 @@ fn refused(path: &Path) -> impl FnOnce(io::Error) -> ApplyError {
     let path = path.to_owned();
     move |source| ApplyError::System { path, source }
 }
-
-const BACKUP: &str = "mgp-backup";
-const ABSENT: &str = ".absent";

@@ -1,6 +1,8 @@
+//! Differences between two texts, in the form of `diff -u`.
+
 use std::{fmt::Write as _, path::Path};
 
-/// What differs between two texts, in the form of `diff -u`. Nothing if they are the same.
+/// Returns the difference between two texts in the form of `diff -u`; empty if the texts are the same.
 pub(super) fn unified(path: &Path, before: &str, after: &str) -> String {
     let old: Vec<&str> = before.lines().collect();
     let new: Vec<&str> = after.lines().collect();
@@ -10,7 +12,7 @@ pub(super) fn unified(path: &Path, before: &str, after: &str) -> String {
     }
     let mut out = String::new();
     let path = path.display();
-    // Writing to a String cannot go wrong.
+    // Writing to a `String` does not fail.
     let _ = writeln!(out, "--- {path}\n+++ {path}");
     for hunk in hunks(&steps) {
         let passed = |steps: &[Step<'_>]| {
@@ -52,7 +54,10 @@ fn steps<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<Step<'a>> {
     steps
 }
 
-/// The longest common lines of what differs; all of it as changed where that would take too long.
+const MAX_CELLS: usize = 4 << 20;
+
+/// Adds the steps for lines that differ, along their longest common lines; all are added as changed where that would
+/// take too long.
 fn middle<'a>(old: &[&'a str], new: &[&'a str], steps: &mut Vec<Step<'a>>) {
     let width = new.len() + 1;
     let (mut i, mut j) = (0, 0);
@@ -84,7 +89,9 @@ fn middle<'a>(old: &[&'a str], new: &[&'a str], steps: &mut Vec<Step<'a>>) {
     steps.extend(new[j..].iter().map(|line| Step::New(line)));
 }
 
-/// Changes with the lines around them; those whose surroundings touch are one.
+const AROUND: usize = 3;
+
+/// Returns ranges of changes with the lines around them; ranges whose surroundings touch are one.
 fn hunks(steps: &[Step<'_>]) -> Vec<std::ops::Range<usize>> {
     let mut hunks: Vec<std::ops::Range<usize>> = Vec::new();
     for (at, _) in steps.iter().enumerate().filter(|(_, step)| !matches!(step, Step::Same(_))) {
@@ -96,9 +103,6 @@ fn hunks(steps: &[Step<'_>]) -> Vec<std::ops::Range<usize>> {
     }
     hunks
 }
-
-const AROUND: usize = 3;
-const MAX_CELLS: usize = 4 << 20;
 
 #[cfg(test)]
 mod tests {

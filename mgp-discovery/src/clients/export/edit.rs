@@ -1,4 +1,4 @@
-//! Changing a text where it is to be changed, and nowhere else.
+//! Edits of a text that leave everything else as it is.
 
 use std::ops::Range;
 
@@ -7,12 +7,12 @@ use super::{
 };
 use crate::clients::Format;
 
-/// The file that is changed, as it is understood.
+/// The file to change, as it was parsed.
 pub(super) struct Target<'a> {
     pub(super) text: &'a str,
     pub(super) root: &'a Node,
     pub(super) home: &'a [&'static str],
-    /// Whether servers stand in a list, each with its name in it.
+    /// Set if servers stand in a list, each with its name in it.
     pub(super) listed: bool,
 }
 
@@ -21,23 +21,23 @@ impl Target<'_> {
         ExportError::ByHand { at: Position::of(self.text, at) }
     }
 
-    /// How the text ends its lines.
+    /// Returns the line ending of the text.
     pub(super) fn newline(&self) -> &'static str {
         if self.text.contains("\r\n") { "\r\n" } else { "\n" }
     }
 
-    /// Where the line begins that `at` lies in.
+    /// Returns the start of the line in which `at` lies.
     pub(super) fn line_start(&self, at: usize) -> usize {
         self.text[..at].rfind('\n').map_or(0, |newline| newline + 1)
     }
 
-    /// Where the line ends that `at` lies in, its line break included.
+    /// Returns the end of the line in which `at` lies, its line break included.
     pub(super) fn line_end(&self, at: usize) -> usize {
         self.text[at..].find('\n').map_or(self.text.len(), |newline| at + newline + 1)
     }
 }
 
-/// A part of a text, and what comes in its place. Parts do not overlap.
+/// A part of a text, and its replacement. Parts do not overlap.
 pub(super) type Splice = (Range<usize>, String);
 
 pub(super) fn splice(text: &str, mut splices: Vec<Splice>) -> String {
@@ -71,7 +71,7 @@ pub(super) fn edit(
     let mut gone: Vec<&str> =
         change.without.iter().map(String::as_str).filter(|name| *name != change.name).collect();
     if kind.format() == Format::Yaml {
-        // It is put in again where new ones go.
+        // The server is removed here and put in again where new ones go.
         gone.push(&change.name);
     }
     let without = remove(&Target { text, root, home, listed }, &gone)?;
@@ -94,7 +94,7 @@ fn parse(kind: ClientKind, text: &str) -> Result<Node, ExportError> {
     read.map_err(|wrong| ExportError::ByHand { at: wrong.at })
 }
 
-/// What the changed file says.
+/// Returns the tree that the changed file must have.
 fn expected(
     text: &str,
     root: &Node,

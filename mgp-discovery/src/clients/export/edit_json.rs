@@ -1,4 +1,4 @@
-//! Changing JSON. Comments, blanks and the order of everything else stay.
+//! Edits of JSON. Comments, blanks and the order of all other members stay.
 
 use super::{
     ExportError, Node, Value,
@@ -6,7 +6,7 @@ use super::{
 };
 use crate::clients::document::skip_trivia;
 
-/// Takes members out of the table at home.
+/// Removes members from the table of servers.
 pub(super) fn remove(target: &Target<'_>, names: &[&str]) -> String {
     let members = target.root.at(target.home).map(Node::members).unwrap_or_default();
     let goes = |name: &str| names.contains(&name);
@@ -15,7 +15,7 @@ pub(super) fn remove(target: &Target<'_>, names: &[&str]) -> String {
         let comma = comma_after(target, member.node.span.end);
         let mut start = member.key_span.start;
         let mut end = comma.map_or(member.node.span.end, |comma| comma + 1);
-        // A line of its own goes as a whole, with what is said about it on it.
+        // A member on a line of its own is removed with its line and the comment there.
         let line_start = target.line_start(start);
         let line_end = target.line_end(end);
         let rest = target.text[end..line_end].trim();
@@ -26,7 +26,7 @@ pub(super) fn remove(target: &Target<'_>, names: &[&str]) -> String {
         }
         splices.push((start..end, String::new()));
     }
-    // Without those behind it, the last one that stays has a comma too many.
+    // Without the members behind it, the last one that stays has a comma too many.
     if let Some(last) = members.last()
         && goes(&last.key)
         && comma_after(target, last.node.span.end).is_none()
@@ -38,7 +38,7 @@ pub(super) fn remove(target: &Target<'_>, names: &[&str]) -> String {
     splice(target.text, splices)
 }
 
-/// Puts a member into the table at home, which is made if there is none.
+/// Puts a member into the table of servers, which is created if there is none.
 pub(super) fn put(target: &Target<'_>, name: &str, entry: &Node) -> Result<String, ExportError> {
     let unit = indent_unit(target);
     if target.text[target.root.span.clone()].is_empty() {
@@ -68,7 +68,7 @@ pub(super) fn put(target: &Target<'_>, name: &str, entry: &Node) -> Result<Strin
     Err(target.by_hand(parent.span.start))
 }
 
-/// The entry within the tables that are still to be made.
+/// Returns the entry within the tables that are still to be created.
 fn wrap(tables: &[&str], name: &str, entry: Node) -> Node {
     let one = |key: &str, node| Node::made(Value::Map(vec![super::Member::made(key, node)]));
     tables.iter().rev().fold(one(name, entry), |node, key| one(key, node))
@@ -86,7 +86,7 @@ fn insert(target: &Target<'_>, unit: &str, parent: &Node, key: &str, value: &Nod
         let indent = indent_of(target, parent.span.start);
         let inner = format!("{indent}{unit}");
         let value = written(value, unit, &inner, newline);
-        // Behind what comments say within it.
+        // The entry goes behind the comments within the table.
         let (start, end) = (parent.span.start + 1, parent.span.end - 1);
         let at = start + target.text[start..end].trim_end().len();
         return splice(
@@ -106,7 +106,7 @@ fn insert(target: &Target<'_>, unit: &str, parent: &Node, key: &str, value: &Nod
         return splice(target.text, vec![(end..end, text)]);
     }
     let value = written(value, unit, indent, newline);
-    // What is said on the last line about what stands there stays with it.
+    // A comment on the last line stays with the member there.
     let line_end = target.line_end(end);
     let comment = target.text[end..line_end].trim_start().starts_with("//");
     let at = if comment { end + target.text[end..line_end].trim_end().len() } else { end };
@@ -125,13 +125,13 @@ fn comma_after(target: &Target<'_>, end: usize) -> Option<usize> {
     target.text[next..].starts_with(',').then_some(next)
 }
 
-/// The blanks that the line begins with.
+/// Returns the blanks at the begin of the line.
 fn indent_of<'a>(target: &Target<'a>, at: usize) -> &'a str {
     let line = &target.text[target.line_start(at)..];
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }
 
-/// By how much the file indents.
+/// Returns the indentation of one level in the file.
 fn indent_unit(target: &Target<'_>) -> String {
     let first = target.root.members().first().map(|member| indent_of(target, member.key_span.start));
     first.filter(|indent| !indent.is_empty()).unwrap_or("  ").to_owned()
@@ -151,7 +151,7 @@ fn scalar(node: &Node) -> String {
     }
 }
 
-/// On one line. YAML can be written so, too.
+/// Returns the node on one line. YAML can be written in this form, too.
 pub(super) fn written_inline(node: &Node) -> String {
     match &node.value {
         Value::List(items) => {
@@ -169,7 +169,7 @@ pub(super) fn written_inline(node: &Node) -> String {
     }
 }
 
-/// On lines of their own, but for lists.
+/// Returns the node on lines of their own, but for lists.
 fn written(node: &Node, unit: &str, indent: &str, newline: &str) -> String {
     match &node.value {
         Value::Map(members) if !members.is_empty() => {

@@ -1,4 +1,4 @@
-//! Changing TOML.
+//! Edits of TOML.
 
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value as Toml};
 
@@ -42,7 +42,7 @@ fn parse(target: &Target<'_>) -> Result<DocumentMut, ExportError> {
 
 fn value(node: &Node) -> Toml {
     match &node.value {
-        // There is nothing like it in TOML, and no entry has it.
+        // TOML has no null, and no entry has one.
         Value::Null => Toml::from(""),
         Value::Bool(yes) => Toml::from(*yes),
         Value::Number(text) | Value::Text(text) => Toml::from(text.as_str()),

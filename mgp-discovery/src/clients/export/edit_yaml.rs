@@ -1,4 +1,4 @@
-//! Changing YAML, by whole lines.
+//! Edits of YAML, by whole lines.
 
 use super::{
     ExportError, Node, Value,
@@ -6,7 +6,7 @@ use super::{
     edit_json::written_inline,
 };
 
-/// Takes members, or the items of those names, out of what is at home.
+/// Removes members, or the items of those names, from the servers.
 pub(super) fn remove(target: &Target<'_>, names: &[&str]) -> Result<String, ExportError> {
     let Some(servers) = target.root.at(target.home) else { return Ok(target.text.to_owned()) };
     let goes = |name: &str| names.contains(&name);
@@ -59,7 +59,7 @@ pub(super) fn put(target: &Target<'_>, name: &str, entry: &Node) -> Result<Strin
             after_line(target, end, Vec::new(), &block(listed, name, entry, column, newline))
         }
         None => {
-            // Nothing, or `{}` or `[]`, which goes.
+            // An empty value, `{}` or `[]` is removed.
             let old = servers.span.clone();
             let blank = target.text[..old.start].trim_end_matches(' ').len();
             let gone: Vec<Splice> =
@@ -70,7 +70,7 @@ pub(super) fn put(target: &Target<'_>, name: &str, entry: &Node) -> Result<Strin
     })
 }
 
-/// Puts lines behind the line that `at` lies in.
+/// Puts lines behind the line in which `at` lies.
 fn after_line(target: &Target<'_>, at: usize, mut splices: Vec<Splice>, lines: &str) -> String {
     let end = target.line_end(at);
     let missing = if target.text[..end].ends_with('\n') { "" } else { target.newline() };
@@ -82,7 +82,7 @@ fn is_flow(target: &Target<'_>, node: &Node) -> bool {
     target.text[node.span.clone()].starts_with(['{', '['])
 }
 
-/// The entry on lines that begin at a column.
+/// Returns the entry on lines that begin at a column.
 fn block(listed: bool, name: &str, entry: &Node, column: usize, newline: &str) -> String {
     let indent = " ".repeat(column);
     let mut lines = Vec::new();

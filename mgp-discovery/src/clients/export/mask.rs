@@ -1,11 +1,11 @@
-//! Texts without their secrets, to be shown.
+//! Texts of clients' files with their secrets hidden.
 
 use std::ops::Range;
 
 use super::{ClientKind, Node, Value, document};
 use crate::clients::secret;
 
-/// The text with every secret as `***`. It has as many lines as before.
+/// Returns the text with every secret as `***`, on as many lines as before.
 pub(super) fn mask(kind: ClientKind, text: &str) -> String {
     let plain = document::without_bom(text);
     let offset = text.len() - plain.len();
@@ -19,7 +19,7 @@ pub(super) fn mask(kind: ClientKind, text: &str) -> String {
     for part in found {
         let part = part.start + offset..part.end + offset;
         if part.start < done {
-            // Two that overlap are one.
+            // Overlapping parts are hidden as one.
             done = done.max(part.end);
             continue;
         }
@@ -28,7 +28,7 @@ pub(super) fn mask(kind: ClientKind, text: &str) -> String {
         done = part.end;
     }
     out.push_str(&text[done..]);
-    // What stands in comments is no value, but can be a secret nevertheless.
+    // A comment holds no value, but can hold a secret.
     out.split_inclusive('\n').map(mask_line).collect()
 }
 
@@ -51,7 +51,7 @@ fn walk(text: &str, name: &str, node: &Node, found: &mut Vec<Range<usize>>) {
             let Some(value) = node.scalar() else { return };
             for part in secret::find(name, &value) {
                 let raw = &text[node.span.clone()];
-                // Written with escapes, it is hidden as a whole.
+                // A value that is written with escapes is hidden as a whole.
                 match raw.find(&value[part.clone()]) {
                     Some(at) => found.push(node.span.start + at..node.span.start + at + part.len()),
                     None => found.push(node.span.clone()),

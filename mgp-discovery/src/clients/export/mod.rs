@@ -1,4 +1,4 @@
-//! Putting a server into a client's file.
+//! The plan of a change to a client's file, such as adding a server.
 
 mod apply;
 mod diff;
@@ -22,29 +22,29 @@ use super::{
     import,
 };
 
-/// How a client reaches the server that is put into its file.
+/// The way in which a client reaches the server that is put into its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Entry {
-    /// It starts a program.
+    /// The client starts a program.
     Command {
         /// The program.
         command: String,
-        /// What it is given.
+        /// The arguments of the program.
         args: Vec<String>,
-        /// Variables that it finds in its environment.
+        /// The variables of the program's environment.
         env: BTreeMap<String, String>,
     },
-    /// It speaks Streamable HTTP.
+    /// The client speaks Streamable HTTP.
     Url {
-        /// Where.
+        /// The URL of the server.
         url: String,
-        /// Headers of every request.
+        /// The headers of every request.
         headers: BTreeMap<String, String>,
     },
 }
 
-/// What is to become of a client's file.
+/// A change to a client's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub struct Change {
@@ -54,27 +54,27 @@ pub struct Change {
 }
 
 impl Change {
-    /// The server is put in, as `mgp`. One that is there by that name is replaced.
+    /// Creates a change that puts in the server as `mgp`. A server that has this name is replaced.
     pub fn put(entry: Entry) -> Self {
         Self { name: "mgp".to_owned(), entry, without: Vec::new() }
     }
 
-    /// What the server is called, if not `mgp`.
+    /// Sets the name of the server, in place of `mgp`.
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// Servers that are taken out, by the names that the client has for them.
+    /// Adds servers to take out, by the names that the client has for them.
     pub fn without(mut self, names: impl IntoIterator<Item = String>) -> Self {
         self.without.extend(names);
         self
     }
 }
 
-/// What a file is now, and what it would be.
+/// The text of a file, and the text it would have after a change.
 ///
-/// Files of clients hold secrets: the two texts have them, the difference between them and `Debug` do not.
+/// Files of clients hold secrets: the two texts have them, their difference and `Debug` do not.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Plan {
     path: PathBuf,
@@ -84,22 +84,22 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What it would say.
+    /// Returns the text of the file after the change.
     pub fn after(&self) -> &str {
         &self.after
     }
 
-    /// The difference, in the form of `diff -u`, with secrets as `***`.
+    /// Returns the difference, in the form of `diff -u`, with secrets as `***`.
     pub fn diff(&self) -> &str {
         &self.diff
     }
 
-    /// Whether there is anything to do.
+    /// Returns whether the change has any effect.
     pub fn changes(&self) -> bool {
         self.before.as_deref() != Some(&self.after)
     }
@@ -111,48 +111,48 @@ impl fmt::Debug for Plan {
     }
 }
 
-/// A file cannot be changed as asked.
+/// The reason why a file cannot be changed as asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExportError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error(transparent)]
     Unreadable(#[from] ImportError),
-    /// Something else stands where the servers should.
+    /// A value of another kind stands where the servers should.
     #[error("{at}: `{place}` should hold servers, but is {found}: change it by hand")]
     Occupied {
-        /// Where.
+        /// The position of that value.
         at: Position,
-        /// What it is called.
+        /// The key of that value.
         place: String,
-        /// What it is.
+        /// The kind of that value.
         found: &'static str,
     },
     /// A name stands more than once, and the client uses the last.
-    #[error("{at}: `{name}` stands here again: keep one of them")]
+    #[error("{at}: the name `{name}` is repeated here: keep one of them")]
     Repeated {
-        /// Where.
+        /// The position of the repetition.
         at: Position,
-        /// The name.
+        /// The name that is repeated.
         name: String,
     },
-    /// The file is written in a way that cannot be changed without writing it anew.
-    #[error("{at}: the file cannot be changed here without losing how it is written: change it by hand")]
+    /// The form of the file does not allow a change without rewriting the file.
+    #[error("{at}: this part cannot be changed without losing the form of the file: change it by hand")]
     ByHand {
-        /// Where.
+        /// The position in the file.
         at: Position,
     },
     /// The client can only start programs.
     #[error("{} takes no url in its file: have it start `mgp serve` instead", kind.title())]
     NoUrl {
-        /// The client.
+        /// The client that was asked for.
         kind: ClientKind,
     },
 }
 
-/// What a change would make of a client's file. Nothing is written; `before` is what the file says, if it exists.
+/// Returns the plan of a change to a client's file. Nothing is written; `before` is the text of the file, if it exists.
 ///
-/// The result has been read again: it says what it said before, but for the change.
+/// The result has been read again: apart from the change it has the same contents as before.
 pub fn plan(
     kind: ClientKind,
     path: impl Into<PathBuf>,
@@ -172,12 +172,12 @@ pub fn plan(
     Ok(Plan { path, before: before.map(str::to_owned), after, diff })
 }
 
-/// Where in the file the client looks for servers.
+/// Returns the path of keys under which the client looks for servers.
 fn home(kind: ClientKind, path: &Path, root: &Node) -> &'static [&'static str] {
     let homes = kind.homes();
     let settings = path.file_name().is_some_and(|name| name == "settings.json");
     let first = if kind == ClientKind::VsCode && settings { homes.len() - 1 } else { 0 };
-    // A file of an unusual name may have them elsewhere already.
+    // A file of an unusual name may have them under another key already.
     homes.iter().find(|home| root.at(home).is_some()).unwrap_or(&homes[first])
 }
 

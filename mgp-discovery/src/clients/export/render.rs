@@ -1,10 +1,10 @@
-//! What a server's entry looks like to each client.
+//! The entry of a server in the form of each client.
 
 use std::collections::BTreeMap;
 
 use super::{Change, ClientKind, Entry, ExportError, Member, Node, Value};
 
-/// The entry as the client wants it.
+/// Returns the entry in the form of the client.
 pub(super) fn entry(kind: ClientKind, change: &Change) -> Result<Node, ExportError> {
     let mut members = Members(Vec::new());
     match kind {
@@ -75,7 +75,7 @@ pub(super) fn entry(kind: ClientKind, change: &Change) -> Result<Node, ExportErr
     Ok(Node::made(Value::Map(members.0)))
 }
 
-/// What the client calls a server that it starts, where it wants to be told.
+/// Returns the client's word for a server that it starts, if the client wants one.
 fn started(kind: ClientKind) -> Option<&'static str> {
     match kind {
         ClientKind::VsCode | ClientKind::ClaudeCode | ClientKind::Goose | ClientKind::Crush => Some("stdio"),
@@ -84,7 +84,7 @@ fn started(kind: ClientKind) -> Option<&'static str> {
     }
 }
 
-/// What the client calls a server over Streamable HTTP, where it wants to be told.
+/// Returns the client's word for a server over Streamable HTTP, if the client wants one.
 fn reached(kind: ClientKind) -> Option<&'static str> {
     match kind {
         ClientKind::VsCode | ClientKind::ClaudeCode | ClientKind::Crush => Some("http"),

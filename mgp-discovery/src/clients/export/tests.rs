@@ -1,3 +1,5 @@
+//! Tests of changes to clients' files.
+
 use proptest::prelude::*;
 
 use super::*;
@@ -31,7 +33,7 @@ fn a_new_file_is_written_for_every_client() {
                 assert_eq!(config.url.as_deref(), Some("http://127.0.0.1:7400/mcp"), "{kind}");
                 assert_ne!(config.transport, Some(crate::config::model::TransportKind::Sse), "{kind}");
             } else {
-                assert_eq!(imported.skipped[0].why, "it is mgp itself", "{kind}");
+                assert_eq!(imported.skipped[0].why, "the entry is mgp itself", "{kind}");
             }
         }
     }
@@ -185,7 +187,7 @@ fn links_and_modes_are_kept() {
     assert_eq!(std::fs::metadata(&fresh).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
-/// Texts that look like files of clients, and texts that do not.
+/// Returns texts that look like files of clients, and texts that do not.
 fn texts() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select(vec![
         "{",
@@ -273,7 +275,7 @@ proptest! {
             prop_assert_eq!(&one.servers[0].config.command.as_deref(), &Some(command.as_str()));
             prop_assert_eq!(&one.servers[0].config.args, &args);
             prop_assert_eq!(&one.servers[0].config.env, &env);
-            // Another one beside it changes nothing, and taken away again leaves what was.
+            // A second server beside it changes nothing, and taking it away restores the text.
             let second = plan(kind, "f", Some(first.after()), &Change::put(mgp())).unwrap();
             let two = read(kind, second.after(), &options).unwrap();
             prop_assert_eq!(&two.servers[0].config, &one.servers[0].config);

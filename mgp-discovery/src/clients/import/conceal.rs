@@ -1,3 +1,5 @@
+//! Replacement of secrets in imported servers by references.
+
 use std::{
     collections::{BTreeMap, HashMap},
     ops::Range,
@@ -10,12 +12,12 @@ use crate::{
     secrets::SecretName,
 };
 
-/// Puts references to the user's secrets in the place of values that look like secrets, and tells servers apart by them.
+/// Replaces values that look like secrets by references to the user's secrets, and tells servers apart by them.
 ///
-/// It remembers what each reference stands for: a name that stands for one value is given to no other value, whatever file
-/// that is from. What the environment and the user's secrets have is known as well.
+/// The concealer remembers the value of each reference: a name that stands for one value is given to no other value,
+/// whatever file that is from. The values in the environment and of the user's secrets are known as well.
 pub struct Concealer<'e> {
-    /// The value of each name that is in use; `None` where it is in use and its value is not known.
+    /// The value of each name in use; `None` where the value is not known.
     values: HashMap<Name, Option<String>>,
     environment: &'e dyn Environment,
 }
@@ -29,7 +31,7 @@ impl<'e> Concealer<'e> {
         Self { values: HashMap::new(), environment }
     }
 
-    /// Keeps the names that a server refers to from being given to a value, as they may stand for anything.
+    /// Reserves the names that a server refers to: they are given to no value, because they may stand for any.
     pub fn reserve(&mut self, server: &ServerConfig) {
         let agents =
             server.agents.values().flat_map(|agent| agent.env.values().chain(agent.headers.values()));
@@ -46,7 +48,7 @@ impl<'e> Concealer<'e> {
         }
     }
 
-    /// Replaces the secrets of a server by references, and says which there were.
+    /// Replaces the secrets of a server by references, and returns the replaced secrets.
     pub fn conceal(&mut self, server: &mut ServerConfig) -> Vec<MovedSecret> {
         let mut moved = Vec::new();
         let mut concealed = BTreeMap::new();
@@ -73,11 +75,11 @@ impl<'e> Concealer<'e> {
         moved
     }
 
-    /// Compares a configured server with an entry of a client's file, in which secrets stand in plain text. Returns the secrets
-    /// that the references of the configured server stand for, or `None` where the two are different servers.
+    /// Compares a configured server with an entry of a client's file, in which secrets stand in plain text. Returns the
+    /// secrets that the references of the configured server stand for, or `None` where the two are different servers.
     ///
-    /// Two servers are the same if both start the same program with the same arguments, or have the same address; other keys do
-    /// not count. A reference matches any secret, unless it is known to stand for another value.
+    /// Two servers are the same if both start the same program with the same arguments, or have the same address; other
+    /// keys do not count. A reference matches any secret, unless it is known to stand for another value.
     pub fn same(&mut self, own: &ServerConfig, other: &ServerConfig) -> Option<Vec<MovedSecret>> {
         if own.cwd != other.cwd || own.socket != other.socket {
             return None;
@@ -113,8 +115,8 @@ impl<'e> Concealer<'e> {
         remembered.or_else(|| self.set(&name)).or_else(|| reference.otherwise.map(str::to_owned))
     }
 
-    /// What the environment or the user's secrets have for a name. Secrets that cannot be read cannot be written either,
-    /// and whoever writes them is told.
+    /// Returns the value that the environment or the user's secrets have for a name. Secrets that cannot be read count
+    /// as not set: they cannot be written either, and writing them reports the error.
     fn set(&self, (held_in, name): &Name) -> Option<String> {
         match held_in {
             HeldIn::Environment => self.environment.variable(name),
@@ -122,7 +124,8 @@ impl<'e> Concealer<'e> {
         }
     }
 
-    /// Returns what to refer to in place of the value in `${NAME:-value}`: the variable where it is set, else a new secret.
+    /// Returns the name to refer to in place of the value in `${NAME:-value}`: the variable where it is set, else a new
+    /// secret.
     fn said_name(&mut self, name: &str, literal: &str) -> Name {
         if self.environment.variable(name).is_some_and(|value| !value.is_empty()) {
             return (HeldIn::Environment, name.to_owned());
@@ -151,7 +154,7 @@ impl<'e> Concealer<'e> {
 }
 
 impl std::fmt::Debug for Concealer<'_> {
-    /// Without what the names stand for.
+    /// Writes the names without their values.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Concealer").field("names", &self.values.keys()).finish_non_exhaustive()
     }
@@ -190,7 +193,8 @@ impl<'t> Reference<'t> {
     }
 }
 
-/// The references of ours that stand where the other text has secrets, with those; nothing if the texts differ otherwise.
+/// Returns our references that stand where the other text has secrets, with those secrets; `None` if the texts differ
+/// otherwise.
 fn counterparts<'t>(own: &'t str, other: &places::Text<'t>) -> Option<Vec<(Reference<'t>, String)>> {
     let mut counterparts = Vec::new();
     if own == other.value {
@@ -215,11 +219,11 @@ fn counterparts<'t>(own: &'t str, other: &places::Text<'t>) -> Option<Vec<(Refer
 
 /// A secret in a text.
 struct Found<'t> {
-    /// What is replaced.
+    /// The part of the text that is replaced.
     part: Range<usize>,
     /// The secret itself.
     literal: String,
-    /// The variable that goes before it, if it is only what to take otherwise.
+    /// The variable in front of the secret, if the secret is only its default.
     said: Option<&'t str>,
 }
 
@@ -231,7 +235,7 @@ fn found<'t>(text: &places::Text<'t>) -> Vec<Found<'t>> {
             Some((part, name)) => Found { part, literal: written.to_owned(), said: Some(name) },
             None => Found { part, literal: unspelled(written), said: None },
         };
-        // Two within one reference are replaced as one.
+        // Two secrets within one reference are replaced as one.
         if all.last().is_none_or(|before| before.part.end <= found.part.start) {
             all.push(found);
         }
@@ -239,7 +243,7 @@ fn found<'t>(text: &places::Text<'t>) -> Vec<Found<'t>> {
     all
 }
 
-/// The `${NAME:-…}` around a part of a text, and its name.
+/// Returns the `${NAME:-…}` around a part of a text, and its name.
 fn enclosing_reference<'t>(text: &'t str, part: &Range<usize>) -> Option<(Range<usize>, &'t str)> {
     let start = text[..part.start].rfind("${")?;
     let reference = Reference::at_start(&text[start..])?;
@@ -247,7 +251,11 @@ fn enclosing_reference<'t>(text: &'t str, part: &Range<usize>) -> Option<(Range<
     (end > part.end && reference.otherwise.is_some()).then_some((start..end, reference.name))
 }
 
-/// Returns the name that a secret gets unless another secret has it.
+/// The length of the longest name that is proposed for a secret, in characters: it leaves room for a number within the
+/// longest valid name.
+const LONGEST_NAME: usize = 100;
+
+/// Returns the name that a secret gets unless another secret has that name.
 fn wanted(id: &str, text: &places::Text<'_>) -> String {
     let place = || text.place.trim_end_matches(']').replace('[', "_");
     let name = if text.name.is_empty() { place() } else { text.name.clone() };
@@ -255,9 +263,6 @@ fn wanted(id: &str, text: &places::Text<'_>) -> String {
     let name = format!("{}_{}", variable::name(&id.to_uppercase()), variable::name(&name.to_uppercase()));
     name.chars().take(LONGEST_NAME).collect()
 }
-
-/// Longest name that is proposed for a secret: it leaves room for a number within the longest name that a secret can have.
-const LONGEST_NAME: usize = 100;
 
 #[cfg(test)]
 mod tests {
@@ -376,7 +381,7 @@ mod tests {
         assert_eq!((server.env["LEVEL"].as_str(), moved[0].held_in), ("${T}", HeldIn::Environment));
     }
 
-    /// A variable and a secret of one name that have the same value.
+    /// An environment with a variable and a secret of one name that have the same value.
     struct Known(&'static str, &'static str);
 
     impl Environment for Known {

@@ -1,7 +1,7 @@
 //! One entry of a client's file as a server.
 //!
-//! The clients differ in what they call things, hardly in what things mean; so all their names are known in one place,
-//! and a name that another client has is understood, too.
+//! The clients differ in names, hardly in meaning; so all names are known in one place, and a name of another client is
+//! understood, too.
 
 use super::{
     Entry,
@@ -22,7 +22,10 @@ pub(super) struct Read {
     pub(super) notes: Vec<String>,
 }
 
-/// `Err` says why the entry is no server.
+/// Reads an entry.
+///
+/// # Errors
+/// The reason why the entry is not usable as a server.
 pub(super) fn read(context: &Context<'_>, entry: &Entry<'_>) -> Result<Read, String> {
     let Value::Map(members) = &entry.node.value else {
         return Err(format!("the entry should be a table, but is {}", entry.node.kind()));
@@ -40,6 +43,9 @@ struct Reader<'a> {
     config: ServerConfig,
     notes: Vec<String>,
 }
+
+/// The longest timeout, a day in milliseconds.
+const MAX_TIMEOUT_MS: f64 = 86_400_000.0;
 
 impl Reader<'_> {
     fn member(&mut self, key: &str, node: &Node) -> Result<(), String> {
@@ -96,7 +102,7 @@ impl Reader<'_> {
     fn setting(&mut self, key: &str, node: &Node) {
         let unit = self.context.kind.timeout_unit_ms();
         match key {
-            // opencode waits so long for the list of tools only.
+            // opencode applies this timeout to the list of tools only.
             "timeout" if self.context.kind == ClientKind::Opencode => {
                 self.config.limits.startup_timeout_ms = self.milliseconds(key, node, 1.0);
             }
@@ -110,19 +116,19 @@ impl Reader<'_> {
             }
             "alwaysAllow" | "autoApprove" | "always_allow" | "trust" | "default_tools_approval_mode" => self
                 .note(format!(
-                    "`{key}` is not carried over: which calls a human confirms is said under `[confirmation]`"
+                    "`{key}` is not carried over: list the calls that a human confirms under `[confirmation]`"
                 )),
             "includeTools" | "enabled_tools" | "available_tools" | "enabledTools" => {
                 if !node.items().is_empty() {
                     self.note(format!(
-                        "`{key}` is not carried over: say which tools are off under `[servers.tools]`"
+                        "`{key}` is not carried over: switch tools off under `[servers.tools]`"
                     ));
                 }
             }
             "envFile" | "env_file" => {
                 self.note(format!("`{key}` is not carried over: set its variables where mgp runs"));
             }
-            // Names and pictures, and where the entry came from.
+            // These keys hold names, pictures, and the origin of the entry.
             "name" | "displayName" | "display_name" | "source" | "bundled" | "gallery" | "version"
             | "icon" => {}
             _ => self.note(format!("`{key}` is not carried over")),
@@ -135,9 +141,10 @@ impl Reader<'_> {
             config.command = None;
         }
         match (&config.command, &config.url) {
-            (None, None) => return Err("it has neither a command nor a url".to_owned()),
+            (None, None) => return Err("the entry has neither a command nor a url".to_owned()),
             (Some(_), Some(_)) => {
-                self.notes.push("it has a command and a url: only the command is carried over".to_owned());
+                self.notes
+                    .push("the entry has a command and a url: only the command is carried over".to_owned());
                 config.url = None;
                 config.headers.clear();
                 config.transport = None;
@@ -152,20 +159,20 @@ impl Reader<'_> {
             }
         }
         if is_mgp(config) {
-            return Err("it is mgp itself".to_owned());
+            return Err("the entry is mgp itself".to_owned());
         }
         Ok(Read { config: self.config, notes: self.notes })
     }
 
     fn command(&mut self, node: &Node) -> Result<(), String> {
         match &node.value {
-            // opencode: the program and its arguments in one list.
+            // opencode has the program and its arguments in one list.
             Value::List(_) => {
                 let mut words = self.texts("command", node)?.into_iter();
                 self.config.command = words.next();
                 self.config.args.splice(0..0, words);
             }
-            // Zed, as it was: `{ path, args, env }`.
+            // An older form of Zed is `{ path, args, env }`.
             Value::Map(_) => {
                 for member in node.members() {
                     match member.key.as_str() {
@@ -197,7 +204,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Variables that the program has from its client, or from the client's key ring.
+    /// Reads the variables that the program gets from its client, or from the client's key ring.
     fn inherited(&mut self, node: &Node) {
         for name in node.items().iter().filter_map(Node::text) {
             let value = format!("${{{}}}", variable::name(name));
@@ -221,7 +228,7 @@ impl Reader<'_> {
             "remote" => None,
             "sse" => Some(TransportKind::Sse),
             "builtin" | "platform" | "frontend" | "inlinepython" | "sdk" => {
-                return Err(format!("it is part of the client (`{text}`)"));
+                return Err(format!("the entry is part of the client (`{text}`)"));
             }
             _ => return Err(format!("no transport is called `{}`", node.text().unwrap_or_default())),
         };
@@ -250,7 +257,7 @@ impl Reader<'_> {
         let number = node.scalar().and_then(|text| text.parse::<f64>().ok()).map(|number| number * unit);
         let fit = number.filter(|ms| (1.0..=MAX_TIMEOUT_MS).contains(ms));
         if fit.is_none() {
-            self.note(format!("`{key}` is no length of time and was left out"));
+            self.note(format!("`{key}` is not a valid time and was left out"));
         }
         fit.map(|ms| ms as u64)
     }
@@ -264,12 +271,9 @@ fn is(node: &Node) -> bool {
     node.scalar().is_some_and(|text| text == "true")
 }
 
-/// Whether the server is this program: it would start itself for ever.
+/// Returns whether the server is this program: it would start itself for ever.
 fn is_mgp(config: &ServerConfig) -> bool {
     let program = config.command.as_deref().unwrap_or_default();
     let file = program.rsplit(['/', '\\']).next().unwrap_or_default();
     file.trim_end_matches(".exe") == "mgp" && config.args.iter().any(|argument| argument == "serve")
 }
-
-/// A day.
-const MAX_TIMEOUT_MS: f64 = 86_400_000.0;

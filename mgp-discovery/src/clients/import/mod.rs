@@ -1,4 +1,4 @@
-//! What clients' files say, as servers of `mgp.toml`.
+//! The servers of a client's file, as servers of `mgp.toml`.
 
 mod conceal;
 mod entry;
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::config::{Secret, model::ServerConfig};
 
-/// How files are read.
+/// The settings of reading a file.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ReadOptions {
@@ -26,14 +26,14 @@ pub struct ReadOptions {
 }
 
 impl ReadOptions {
-    /// What becomes of secrets that stand in the file itself.
+    /// Sets the treatment of secrets that stand in the file itself.
     #[must_use]
     pub fn secrets(mut self, secrets: LiteralSecrets) -> Self {
         self.secrets = secrets;
         self
     }
 
-    /// What `${workspaceFolder}` means.
+    /// Sets the directory that `${workspaceFolder}` stands for.
     #[must_use]
     pub fn project(mut self, directory: impl Into<PathBuf>) -> Self {
         self.project = Some(directory.into());
@@ -41,24 +41,24 @@ impl ReadOptions {
     }
 }
 
-/// What becomes of secrets that stand in a file itself.
+/// The treatment of secrets that stand in a file itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LiteralSecrets {
-    /// They are replaced by references to secrets of the user, which are to be set.
+    /// Secrets are replaced by references to secrets of the user, which are to be set.
     #[default]
     Refer,
-    /// They are copied as they are.
+    /// Secrets are copied as they are.
     Keep,
 }
 
-/// What a client's file says.
+/// The contents of a client's file.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Imported {
     /// The servers, in the order of the file.
     pub servers: Vec<ImportedServer>,
-    /// Entries that are no servers for us.
+    /// The entries that are not usable as servers.
     pub skipped: Vec<Skipped>,
 }
 
@@ -66,17 +66,17 @@ pub struct Imported {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ImportedServer {
-    /// What the client calls it.
+    /// The name of the server at the client.
     pub name: String,
-    /// Where its entry stands.
+    /// The position of the entry.
     pub at: Position,
-    /// The server. Its id is fit for `mgp.toml`, and no other server of the file has it.
+    /// The server. Its id is valid in `mgp.toml`, and no other server of the file has it.
     pub config: ServerConfig,
-    /// What could not be carried over.
+    /// The parts of the entry that could not be carried over.
     pub notes: Vec<String>,
-    /// Secrets that were replaced by references.
+    /// The secrets that were replaced by references.
     pub secrets: Vec<MovedSecret>,
-    /// Where its entry stands if not among the client's servers proper.
+    /// The table of the entry, if not that of the client's servers proper.
     pub elsewhere: Option<Elsewhere>,
 }
 
@@ -84,9 +84,9 @@ pub struct ImportedServer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Elsewhere {
-    /// The client has the server for this project only.
+    /// A table for this project only.
     Project(String),
-    /// A table that the client had its servers in before.
+    /// A table in which the client had its servers before.
     Table(String),
 }
 
@@ -107,7 +107,7 @@ pub struct MovedSecret {
     pub held_in: HeldIn,
     /// The name of the secret, or of the variable.
     pub name: String,
-    /// Where in the entry the secret stands, such as `env.API_TOKEN` or `args[2]`.
+    /// The place of the secret in the entry, such as `env.API_TOKEN` or `args[2]`.
     pub place: String,
     /// The value of the secret.
     pub value: Secret,
@@ -123,47 +123,53 @@ pub enum HeldIn {
     Store,
 }
 
-/// An entry that is no server for us.
+/// An entry that is not usable as a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Skipped {
-    /// What the client calls it.
+    /// The name of the entry at the client.
     pub name: String,
-    /// Where it stands.
+    /// The position of the entry.
     pub at: Position,
-    /// Why it is none.
+    /// The reason why the entry was skipped.
     pub why: String,
 }
 
-/// A file could not be read.
+/// The number of servers in a client's file at most.
+pub const MAX_SERVERS: usize = 1000;
+
+/// The size of a client's file at most, in bytes. Claude Code keeps more than its servers in one.
+pub const MAX_FILE_BYTES: usize = 16 << 20;
+
+/// The reason why a file could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {
     /// The file is longer than any file of a client should be.
     #[error("the file has {bytes} bytes, more than the {MAX_FILE_BYTES} that are read")]
     TooLong {
-        /// How long it is.
+        /// The length of the file in bytes.
         bytes: usize,
     },
     /// The file breaks the rules of its format.
     #[error("{at}: {what}")]
     Syntax {
-        /// Where.
+        /// The position of the error.
         at: Position,
-        /// What is wrong, and what to write instead.
+        /// The error, and the text to write instead.
         what: String,
     },
-    /// What should hold servers is something else.
+    /// A value of another kind stands where the servers should.
     #[error("{at}: `{place}` should be a table of servers, but is {found}")]
     NoServers {
-        /// Where.
+        /// The position of that value.
         at: Position,
-        /// What it is called.
+        /// The key of that value.
         place: String,
-        /// What it is instead.
+        /// The kind of that value.
         found: &'static str,
     },
-    /// The file has more servers than anybody can have written.
+    /// The file has more servers than a person can have written.
     #[error("the file has more than {MAX_SERVERS} servers")]
     TooManyServers,
 }
@@ -186,9 +192,8 @@ pub fn read(kind: ClientKind, text: &str, options: &ReadOptions) -> Result<Impor
                     read.config.cwd.get_or_insert_with(|| project.clone());
                 }
                 if found.repeated {
-                    read.notes.push(
-                        "the name stands more than once; this is the last one, which clients use".to_owned(),
-                    );
+                    read.notes
+                        .push("the name is repeated; this is the last one, which clients use".to_owned());
                 }
                 imported.servers.push(ImportedServer {
                     name,
@@ -208,7 +213,7 @@ pub fn read(kind: ClientKind, text: &str, options: &ReadOptions) -> Result<Impor
     Ok(imported)
 }
 
-/// Puts references in the place of the secrets of one file, of which alone it is not known what is set.
+/// Puts references in the place of the secrets of one file, without knowledge of the secrets that are set.
 fn conceal(servers: &mut [ImportedServer]) {
     let unset = |_: &str| None;
     let mut concealer = Concealer::new(&unset);
@@ -233,13 +238,13 @@ pub(crate) fn parse(kind: ClientKind, text: &str) -> Result<Node, ImportError> {
 pub(crate) struct Entry<'a> {
     pub(crate) name: String,
     pub(crate) node: &'a Node,
-    /// Where in the text it starts, its name included.
+    /// The start of the entry in the text, its name included.
     pub(crate) start: usize,
     elsewhere: Option<Elsewhere>,
     repeated: bool,
 }
 
-/// The entries of all servers in a file.
+/// Returns the entries of all servers in a file.
 pub(crate) fn entries<'a>(
     kind: ClientKind,
     text: &str,
@@ -248,7 +253,7 @@ pub(crate) fn entries<'a>(
     let mut found = Vec::new();
     let homes = kind.homes().iter().filter_map(|home| root.at(home).map(|node| (home.join("."), node)));
     for (index, (home, node)) in homes.enumerate() {
-        // What is changed is the first one that is there.
+        // A change applies to the first table that exists.
         let elsewhere = (index > 0).then(|| Elsewhere::Table(home.clone()));
         collect(text, node, &home, elsewhere.as_ref(), &mut found)?;
     }
@@ -308,12 +313,6 @@ fn inputs(root: &Node) -> Vec<&Node> {
     let homes = [root.get("inputs"), root.at(&["mcp", "inputs"])];
     homes.into_iter().flatten().flat_map(Node::items).take(MAX_SERVERS).collect()
 }
-
-/// How long a client's file may be. Claude Code keeps more than its servers in one.
-pub const MAX_FILE_BYTES: usize = 16 << 20;
-
-/// How many servers a client's file may have.
-pub const MAX_SERVERS: usize = 1000;
 
 #[cfg(test)]
 mod tests;

@@ -1,19 +1,19 @@
-//! The texts of a server that say what is started or reached, and in which secrets may stand.
+//! The texts of a server that may hold secrets: program, arguments, variables, URL and headers.
 
 use std::collections::BTreeMap;
 
 use crate::config::model::ServerConfig;
 
-/// One of them.
+/// A text of a server.
 pub(super) struct Text<'s> {
-    /// What the value is called, if anything.
+    /// The name of the value; empty if it has none.
     pub(super) name: String,
-    /// Where it stands, such as `env.API_TOKEN` or `args[2]`.
+    /// The place of the text, such as `env.API_TOKEN` or `args[2]`.
     pub(super) place: String,
     pub(super) value: &'s str,
 }
 
-/// All of them, always in the same order.
+/// Returns all texts of a server, always in the same order.
 pub(super) fn texts(server: &ServerConfig) -> Vec<Text<'_>> {
     let of = |name: &str, place: String, value| Text { name: name.to_owned(), place, value };
     let env = server.env.iter().map(|(name, value)| of(name, format!("env.{name}"), value));
@@ -26,7 +26,7 @@ pub(super) fn texts(server: &ServerConfig) -> Vec<Text<'_>> {
     env.chain(headers).chain(url).chain(command).chain(args).collect()
 }
 
-/// Puts others in their place.
+/// Replaces the texts at these places.
 pub(super) fn replace(server: &mut ServerConfig, mut by_place: BTreeMap<String, String>) {
     let mut put = |place: String, value: &mut String| {
         if let Some(new) = by_place.remove(&place) {
@@ -50,7 +50,7 @@ pub(super) fn replace(server: &mut ServerConfig, mut by_place: BTreeMap<String, 
     }
 }
 
-/// What each argument is called: `--token VALUE` names the value in the argument before it.
+/// Returns the name of each argument: `--token VALUE` names the value in the argument before it.
 pub(crate) fn value_names(args: &[String]) -> impl Iterator<Item = &str> {
     let before = std::iter::once("").chain(args.iter().map(String::as_str));
     before.zip(args).map(|(before, argument)| {

@@ -1,4 +1,4 @@
-//! How clients refer to what is not in the file, said in the one way that `mgp.toml` knows: `${NAME}` and
+//! The references of clients to values outside of the file, translated to the forms of `mgp.toml`: `${NAME}` and
 //! `${NAME:-otherwise}`.
 
 use super::{ReadOptions, variable};
@@ -7,15 +7,15 @@ use crate::{
     config::{literal, refers_to_secret},
 };
 
-/// What references are read with.
+/// The facts about a file that its references need.
 pub(super) struct Context<'a> {
     pub(super) kind: ClientKind,
     pub(super) options: &'a ReadOptions,
-    /// What the client asks its user for: the `inputs` of VS Code.
+    /// The values that the client asks its user for: the `inputs` of VS Code.
     pub(super) inputs: Vec<&'a Node>,
 }
 
-/// Rewrites all references of a text. What could not be carried over is told to `note`.
+/// Rewrites all references of a text. References that could not be carried over are reported to `note`.
 pub(super) fn translate(context: &Context<'_>, text: &str, note: &mut dyn FnMut(String)) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -24,14 +24,14 @@ pub(super) fn translate(context: &Context<'_>, text: &str, note: &mut dyn FnMut(
         rest = &rest[at..];
         let (done, len) = match reference(context, rest, note) {
             Some(found) => found,
-            // What starts a reference is one byte.
+            // The start of a reference is one byte.
             None => (rest[..1].to_owned(), 1),
         };
         out.push_str(&done);
         rest = &rest[len..];
     }
     out.push_str(rest);
-    // No client means the user's secrets by any spelling, and a file from elsewhere must not reach them.
+    // No client has a spelling for the user's secrets, and a file from elsewhere must not reach them.
     if refers_to_secret(&out) {
         note(format!(
             "`{text}` is a plain text here, because a client's file cannot refer to secrets of mgp"
@@ -41,7 +41,7 @@ pub(super) fn translate(context: &Context<'_>, text: &str, note: &mut dyn FnMut(
     out
 }
 
-/// The reference at the start of the text, in our spelling, and how long it is in theirs.
+/// Returns the reference at the start of the text in our spelling, and its length in the client's.
 fn reference(context: &Context<'_>, text: &str, note: &mut dyn FnMut(String)) -> Option<(String, usize)> {
     if let Some(inner) = enclosed(text, "${{", "}}") {
         let name = inner.trim().rsplit('.').next().unwrap_or_default();
@@ -62,7 +62,7 @@ fn reference(context: &Context<'_>, text: &str, note: &mut dyn FnMut(String)) ->
     }
     if context.kind == ClientKind::Crush && text.starts_with('$') {
         if text.starts_with("$(") {
-            note("`$(…)` would be run by a shell: put what it prints into a variable".to_owned());
+            note("`$(…)` would be run by a shell: put its output into a variable".to_owned());
             return None;
         }
         let len = text[1..].bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
@@ -98,12 +98,12 @@ fn translated(context: &Context<'_>, inner: &str, note: &mut dyn FnMut(String)) 
     }
     let name = inner.split_once(":-").map_or(inner, |(name, _)| name);
     if !variable::is_name(name) && !inner.starts_with("secret:") {
-        note(format!("`${{{inner}}}` is not known here and was left as it is"));
+        note(format!("`${{{inner}}}` is an unknown reference and was left as it is"));
     }
     format!("${{{inner}}}")
 }
 
-/// What the client asks its user for becomes a variable.
+/// Turns a value that the client asks its user for into a variable.
 fn input(context: &Context<'_>, id: &str, note: &mut dyn FnMut(String)) -> String {
     let name = variable::name(id);
     let known = context.inputs.iter().find(|input| input.get("id").and_then(Node::text) == Some(id));

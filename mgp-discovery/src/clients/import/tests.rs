@@ -1,3 +1,5 @@
+//! Tests of reading clients' files.
+
 use super::*;
 use crate::config::model::TransportKind;
 
@@ -160,7 +162,7 @@ fn of_repeated_names_the_last_one_counts() {
     let text = r#"{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}"#;
     let server = one(ClientKind::Cursor, text);
     assert_eq!(server.config.command.as_deref(), Some("y"));
-    assert!(server.notes[0].contains("more than once"));
+    assert!(server.notes[0].contains("is repeated"));
 }
 
 #[test]

@@ -1,14 +1,14 @@
-//! Names: of variables in the environment, and of servers.
+//! Names of environment variables and of servers.
 
 use std::collections::HashSet;
 
-/// Whether the environment can hold a variable of that name.
+/// Returns whether the environment can hold a variable of that name.
 pub(crate) fn is_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// A name that the environment can hold, as near as can be to what was given. One that is fit already stays.
+/// Returns a valid name of a variable, as near as possible to `given`. A valid name stays as it is.
 pub(crate) fn name(given: &str) -> String {
     if is_name(given) && !given.contains(|c: char| c.is_ascii_lowercase()) {
         return given.to_owned();
@@ -21,12 +21,12 @@ pub(crate) fn name(given: &str) -> String {
     name
 }
 
-/// Gives out names of which no two are alike.
+/// A generator of names that are all different.
 #[derive(Default)]
 pub(crate) struct Unique(HashSet<String>);
 
 impl Unique {
-    /// The name, with a number behind it if it was given out before.
+    /// Returns the name, with a number behind it if the name was given out before.
     pub(crate) fn name(&mut self, wanted: &str, between: &str) -> String {
         let mut name = wanted.to_owned();
         let mut number = 1_usize;
@@ -38,16 +38,17 @@ impl Unique {
     }
 }
 
-/// A name that a server can have in `mgp.toml`: letters, digits, `.`, `_` and `-`.
+/// The length of an id at most, in characters. Longer ids would leave no room for the names of tools, of which many
+/// clients take 64 characters.
+const MAX_ID_CHARS: usize = 40;
+
+/// Returns a valid id of a server in `mgp.toml`: letters, digits, `.`, `_` and `-`.
 pub(crate) fn server_id(name: &str) -> String {
     let fit = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' };
     let id: String = name.trim().chars().take(MAX_ID_CHARS).map(fit).collect();
     let id = id.trim_matches('-');
     if id.is_empty() { "server".to_owned() } else { id.to_owned() }
 }
-
-/// Longer names would leave no room for the names of tools, of which many clients take 64 characters.
-const MAX_ID_CHARS: usize = 40;
 
 #[cfg(test)]
 mod tests {

@@ -9,7 +9,7 @@ use super::super::semantics::mistakable;
 use super::{Merge, Place, Reason, root};
 
 impl Merge<'_> {
-    /// Takes the servers whose names the user has not given, each without what a folder may not say of it.
+    /// Adds the servers whose ids the user has not given, each without the keys that a folder may not set.
     pub(super) fn servers(&mut self, servers: Vec<ServerConfig>) {
         let taken: BTreeSet<String> =
             self.merged.config.servers.iter().map(|server| mistakable(&server.id)).collect();
@@ -27,7 +27,7 @@ impl Merge<'_> {
         }
     }
 
-    /// A server as a folder may declare it.
+    /// Returns a server as a folder may declare it.
     fn server(&mut self, server: ServerConfig, place: &Place) -> ServerConfig {
         let ServerConfig {
             id,
@@ -84,7 +84,7 @@ impl Merge<'_> {
             }
         }
         for (name, rule) in &mut tools {
-            // A call of the folder's tool must not become one of the user's.
+            // A call of the folder's tool must not become a call of the user's.
             let leaves =
                 |tool: &String| tool.rsplit_once('.').is_none_or(|(server, _)| !self.own.contains(server));
             if rule.fallback.as_ref().is_some_and(leaves) {
@@ -131,7 +131,7 @@ impl Merge<'_> {
         }
     }
 
-    /// Passes over what would open addresses to a server, or end rules for its definitions.
+    /// Ignores keys that would open addresses to a server, or switch off rules for its definitions.
     fn openings(&mut self, network: &ServerNetwork, definitions: &ServerDefinitions, place: &Place) {
         let ServerNetwork { allow, preset } = network;
         let ServerDefinitions { allow: rules } = definitions;

@@ -1,38 +1,31 @@
 //! The types of `mgp.toml`. The reference page and the JSON Schema are made from them.
 
 mod kernel;
-mod listen;
-mod name_limits;
-mod names;
 mod policy;
-mod restart;
-mod scope;
 mod server;
 mod server_limits;
 mod tool_names;
 mod tools;
-mod transport;
 mod words;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use self::kernel::{KernelSettings, RegistrationSettings, TelemetrySettings};
-pub use self::listen::{ListenSettings, RevokedCalls};
+pub use self::kernel::{
+    KernelSettings, ListenSettings, RegistrationSettings, RevokedCalls, TelemetrySettings,
+};
 pub use self::policy::{
     AccessRule, AccessSettings, AgentSettings, ArgumentTypes, AuditArguments, AuditDurability, AuditSettings,
     ConfirmationSettings, FirstUse, LimitSettings, PermissionRule, PermissionSettings, RuleSource,
     ValidatorSettings,
 };
-pub use self::restart::{Restart, RestartPolicy};
 pub use self::server::{
     AllowedRule, NetworkPreset, ServerConfig, ServerConfinement, ServerDefinitions, ServerMgp, ServerNetwork,
-    ServerSecurity,
+    ServerSecurity, TransportKind,
 };
-pub use self::server_limits::{ServerAgent, ServerLimits, Sharing, ToolRule};
+pub use self::server_limits::{Restart, RestartPolicy, ServerAgent, ServerLimits, Sharing, ToolRule};
 pub use self::tool_names::{ClientNames, NameSettings, NameStyleSetting};
 pub use self::tools::{BudgetSettings, ListLevel, ToolSettings};
-pub use self::transport::TransportKind;
 
 /// A whole `mgp.toml`. Every key may be left out.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

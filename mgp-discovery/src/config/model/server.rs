@@ -1,3 +1,5 @@
+//! The tables under `[[servers]]`.
+
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -5,8 +7,7 @@ use mgp_types::mgp::{Permission, RiskLevel, TrustLevel, ValidatorName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::names::Names;
-use super::{RestartPolicy, ServerAgent, ServerLimits, Sharing, ToolRule, TransportKind, words};
+use super::{RestartPolicy, ServerAgent, ServerLimits, Sharing, ToolRule, words};
 
 /// A server, and how the kernel starts, reaches and guards it.
 #[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -266,4 +267,42 @@ pub struct AllowedRule {
     /// The name of the rule, as `mgp pin list` and refusals show it.
     #[schemars(schema_with = "words::definition_rule")]
     pub rule: String,
+}
+
+/// A table whose `Debug` output shows the keys and hides the values, because a value may be a secret.
+pub(super) struct Names<'a>(pub(super) &'a BTreeMap<String, String>);
+
+impl fmt::Debug for Names<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.0.keys().map(|name| (name, format_args!("***")))).finish()
+    }
+}
+
+/// The transport to a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(transform = words::transport_aliases)]
+#[non_exhaustive]
+pub enum TransportKind {
+    /// Standard input and output of a program.
+    Stdio,
+    /// Streamable HTTP, or the older HTTP+SSE where the server supports nothing else.
+    #[serde(alias = "streamable-http", alias = "streamable_http")]
+    Http,
+    /// HTTP+SSE.
+    Sse,
+    /// A Unix socket.
+    Unix,
+}
+
+impl TransportKind {
+    /// Returns the word that stands for the transport in the file.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Stdio => "stdio",
+            Self::Http => "http",
+            Self::Sse => "sse",
+            Self::Unix => "unix",
+        }
+    }
 }

@@ -1,11 +1,11 @@
+//! The section `[names]`.
+
 use std::collections::BTreeMap;
 
 use mgp_types::mgp::NameStyle;
 use mgp_types::{Context, Object};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use super::name_limits::longest_tool_name;
 
 /// The spelling of the names of tools and prompts for clients. Calls may use either style, whichever is listed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -60,10 +60,50 @@ impl NameSettings {
     }
 }
 
+const LIMITS: &[Limit] = &[
+    // The prefix is `mcp__mgp__`.
+    Limit { clients: &["claude-code", "codex-mcp-client"], longest: 64, in_front: 10 },
+    // The prefix is `mgp` and a separator; longer names are left out of the list.
+    Limit { clients: &["cursor", "cursor-vscode"], longest: 60, in_front: 4 },
+    // The prefix has up to 18 characters.
+    Limit {
+        clients: &["visual studio code", "visual studio code - insiders", "vscode"],
+        longest: 64,
+        in_front: 18,
+    },
+    // The prefix is `mgp__`.
+    Limit { clients: &["gemini-cli-mcp-client"], longest: 63, in_front: 5 },
+    // The prefix is `mcp--mgp--`.
+    Limit { clients: &["cline", "roo code", "roo cline"], longest: 64, in_front: 10 },
+    // The prefix is `mgp_`.
+    Limit {
+        clients: &["opencode", "crush", "continue-client", "zed", "windsurf-client"],
+        longest: 64,
+        in_front: 4,
+    },
+];
+
+/// Returns the number of characters that a client accepts in the name of a tool. `client` is the name that the client
+/// gives itself, in lower case. Returns `None` for an unknown client. Clients put the name of the server in front,
+/// which is `mgp` unless the user chose another.
+pub(super) fn longest_tool_name(client: &str) -> Option<u8> {
+    LIMITS.iter().find(|known| known.clients.contains(&client)).map(|known| known.longest - known.in_front)
+}
+
+/// The longest names of tools for clients of one kind.
+struct Limit {
+    clients: &'static [&'static str],
+    /// The maximum number of characters that the client accepts, including those in front.
+    longest: u8,
+    /// The number of characters that the client puts in front of the name of a tool.
+    in_front: u8,
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
+    use mgp_types::mgp::NameStyle;
     use mgp_types::{RawJson, Revision, Session};
 
     use super::*;
@@ -86,5 +126,22 @@ mod tests {
         let clients = BTreeMap::from([("cursor-vscode".to_owned(), own)]);
         let settings = NameSettings { clients, ..usual };
         assert_eq!(settings.of(&client("cursor-vscode")), NameStyle::DOTS.at_most(40));
+    }
+
+    #[test]
+    fn what_a_client_puts_in_front_leaves_room_for_every_name() {
+        let (server, tool) =
+            ("a-server-with-a-long-name", "and_a_tool_whose_name_is_even_longer_than_that_of_its_server");
+        for limit in LIMITS {
+            for client in limit.clients {
+                assert_eq!(*client, client.to_lowercase());
+                let longest = longest_tool_name(client).unwrap();
+                let name = NameStyle::UNDERSCORES.at_most(longest).write(server, tool);
+                assert!(
+                    name.len() + usize::from(limit.in_front) <= usize::from(limit.longest),
+                    "{client}: {name}"
+                );
+            }
+        }
     }
 }

@@ -1,3 +1,5 @@
+//! The section `[tools]`.
+
 use mgp_types::mgp::SearchStrategy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,3 +1,5 @@
+//! Tests of changes to the file.
+
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -73,7 +75,7 @@ fn comments_stay_above_what_is_added_after_them() {
         let (_directory, mut file) = opened(&before);
         file.add(&server("files")).unwrap();
         assert_eq!(file.text(), after);
-        // The second one goes behind the first.
+        // The second server goes behind the first.
         file.add(&server("more")).unwrap();
         let second = table.replace("files", "more");
         assert_eq!(file.text(), after.replace(table, &format!("{table}\n{second}")));

@@ -1,4 +1,4 @@
-//! What a trusted folder's file can do to its user's configuration.
+//! Tests of the keys that a trusted folder's file can set.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ use super::super::model::{
 };
 use super::super::{FolderFile, Loaded, Locations};
 
-/// The configuration of a user whose file says `user`, in a folder that the user trusts and whose file says `folder`.
+/// Returns the configuration of a user with the file `user`, in a trusted folder with the file `folder`.
 fn loaded(user: &str, folder: &str) -> Loaded {
     let directory = tempfile::tempdir().unwrap();
     let [own, project] = ["servers.toml", "mgp.toml"].map(|name| directory.path().join(name));
@@ -145,7 +145,7 @@ fn a_warning_names_the_line_of_a_key_that_is_ignored() {
     assert!(merged.config.listen.http.is_none());
 }
 
-/// A line of one section, or nothing.
+/// Returns a line of one section, or nothing.
 fn line(key: &'static str, values: &'static [&'static str]) -> impl Strategy<Value = String> {
     proptest::option::of(proptest::sample::select(values))
         .prop_map(move |value| value.map_or_else(String::new, |value| format!("{key} = {value}\n")))
@@ -156,7 +156,7 @@ const SWITCH: &[&str] = &["true", "false"];
 const TEXTS: &[&str] = &["'x'", "'y'"];
 const LISTS: &[&str] = &["[]", "['x']", "['x', 'y']"];
 
-/// Each key of the configuration with what it may say.
+/// The keys of the configuration, each with possible values.
 const LINES: &[(&str, &str, &[&str])] = &[
     ("listen", "http", &["'127.0.0.1:1'", "'0.0.0.0:1'"]),
     ("listen", "allowed_hosts", LISTS),
@@ -208,7 +208,7 @@ const LINES: &[(&str, &str, &[&str])] = &[
     ("kernel", "agents_manage", SWITCH),
 ];
 
-/// A file with some keys of each section, and agents, rules, grants and servers with these ids.
+/// Returns a file with some keys of each section, and agents, rules, grants and servers with these ids.
 fn file(ids: &'static [&'static str]) -> impl Strategy<Value = String> {
     let lines: Vec<_> = LINES.iter().map(|(_, key, values)| line(key, values)).collect();
     let some = |most| proptest::collection::vec(proptest::sample::select(&["p", "q", "u", "v"][..]), 0..most);
@@ -257,7 +257,7 @@ fn file(ids: &'static [&'static str]) -> impl Strategy<Value = String> {
     )
 }
 
-/// Whether an agent may use a server by the rules of a file alone.
+/// Returns whether the rules of a file alone deny every agent the server.
 fn denies(config: &Config, server: &str) -> bool {
     let rule = config.access.rules.iter().find(|rule| rule.agent == "a" && rule.server == server);
     match rule {
@@ -298,7 +298,7 @@ proptest! {
         let after = config(&user, &folder);
         let own = |id: &str| before.server(id).is_none() && after.server(id).is_some();
 
-        // The user's servers are as they were, and nobody's name is taken.
+        // The user's servers are unchanged, and no id is taken.
         for server in &before.servers {
             prop_assert_eq!(after.server(&server.id), Some(server));
         }
@@ -307,7 +307,7 @@ proptest! {
             prop_assert_eq!(&server.network, &ServerNetwork::default());
             prop_assert_eq!(&server.definitions, &ServerDefinitions::default());
         }
-        // What is the user's alone.
+        // These keys are the user's alone.
         let mut listen = after.listen.clone();
         prop_assert!(listen.require_keys || !before.listen.require_keys);
         listen.require_keys = before.listen.require_keys;
@@ -316,7 +316,7 @@ proptest! {
         prop_assert_eq!(&after.tools, &before.tools);
         prop_assert_eq!(&after.telemetry, &before.telemetry);
         prop_assert_eq!(&after.kernel, &before.kernel);
-        // What is only tightened.
+        // These keys are only tightened.
         for server in ["u", "v", "q", "elsewhere"] {
             prop_assert!(own(server) || denies(&after, server) || !denies(&before, server), "{}", server);
         }
@@ -352,7 +352,7 @@ proptest! {
         prop_assert!(most(registration.max_servers) <= most(before.registration.max_servers));
         registration.max_servers = before.registration.max_servers;
         prop_assert_eq!(&registration, &before.registration);
-        // Nothing of the user's rules is gone that denies.
+        // All rules of the user that deny are still there.
         let denials = |config: &Config| -> Vec<AccessRule> {
             let denials = config.access.rules.iter().filter(|rule| rule.permission == AccessPermission::Deny);
             denials.cloned().map(|rule| AccessRule { source: RuleSource::User, ..rule }).collect()

@@ -1,3 +1,5 @@
+//! Tests of the files that are read.
+
 use std::fs;
 use std::path::PathBuf;
 

@@ -1,3 +1,5 @@
+//! Tests of the configuration.
+
 mod editing;
 mod folders;
 mod loading;
@@ -16,7 +18,7 @@ fn config(text: &str) -> Config {
     parse(text).unwrap_or_else(|error| panic!("{error}")).0
 }
 
-/// The seed's example (§15.2).
+/// The example of the specification (§15.2).
 const SEED: &str = r#"[[servers]]
 id = "mind.cerebras"
 command = "python"

@@ -1,8 +1,10 @@
+//! Tests of errors and warnings.
+
 use super::super::{Problem, Severity};
 use super::parse;
 use crate::Position;
 
-/// The only problem of a text that is refused.
+/// Returns the only problem of a text that is refused.
 fn refused(text: &str) -> Problem {
     let error = parse(text).expect_err("it is refused");
     assert_eq!(error.problems().len(), 1, "{error}");

@@ -1,3 +1,5 @@
+//! Tests of single keys.
+
 use std::collections::BTreeMap;
 
 use mgp_types::mgp::{TrustLevel, ValidatorName};

@@ -1,3 +1,5 @@
+//! Tests of registrations that are refused.
+
 use mgp_types::code;
 
 use super::*;

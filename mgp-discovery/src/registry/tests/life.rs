@@ -1,3 +1,5 @@
+//! Tests of the life of registered servers.
+
 use mgp_types::code;
 use mgp_types::mgp::{DeregisterServer, ListServers};
 

@@ -1,3 +1,5 @@
+//! Tests of the methods and tools of the gate.
+
 use std::future::{Ready, ready};
 
 use mgp_types::Gate as _;
@@ -7,7 +9,7 @@ use tower_service::Service;
 
 use super::*;
 
-/// Whatever the layer lets through.
+/// The inner service of the gate.
 #[derive(Debug, Clone)]
 struct Inner;
 

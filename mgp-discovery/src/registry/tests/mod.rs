@@ -1,4 +1,4 @@
-//! A fleet, an inspector and a trail that do as they are told.
+//! Tests of the registry, and the fixtures they share: a fleet, an inspector and an audit record.
 
 mod denied;
 mod life;
@@ -19,10 +19,10 @@ use crate::config::model::RegistrationSettings;
 
 #[derive(Debug, Default)]
 struct Ships {
-    /// What was started and stopped, as `+id` and `-id`.
+    /// The starts and stops, as `+id` and `-id`.
     log: Mutex<Vec<String>>,
     broken: Mutex<Option<Error>>,
-    /// Why nothing can be confined here.
+    /// The reason why nothing can be confined here.
     unconfined: Mutex<Option<String>>,
 }
 
@@ -61,7 +61,7 @@ impl Fleet for Ships {
 
     fn start(&self, server: Arc<Registered>) -> BoxFuture<'_, Result<(), Error>> {
         Box::pin(async move {
-            // Servers take a while, in which others may ask for things.
+            // Starting takes a while, in which other requests may come.
             tokio::task::yield_now().await;
             self.note(format!("+{}", server.id)).await
         })
@@ -76,7 +76,8 @@ impl Fleet for Ships {
     }
 }
 
-/// Refuses scripts with `evil` in their path, cannot read those with `odd` in it, and says how often a script has changed.
+/// An inspector that refuses scripts with `evil` in their path, cannot read those with `odd` in it, and counts the
+/// changes of scripts.
 #[derive(Debug, Default)]
 struct Eye(Mutex<u32>);
 
@@ -108,7 +109,7 @@ struct Trail {
 }
 
 impl Trail {
-    /// What happened, as `type outcome`.
+    /// Returns the recorded events, as `type outcome`.
     fn lines(&self) -> Vec<String> {
         let line = |event: &AuditEvent| {
             let kind = event.event_type.as_str();
@@ -192,7 +193,7 @@ impl World {
         self.registry.register(by, None, wanted, Terms::default()).await
     }
 
-    /// The code of the error that a registration ends in.
+    /// Returns the code of the error that a registration ends in.
     #[track_caller]
     fn refused(&self, by: &Principal, wanted: RegisterServer) -> i64 {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();

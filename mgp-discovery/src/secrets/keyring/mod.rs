@@ -17,8 +17,8 @@ use tokio::time::Instant;
 use super::{SecretName, Secrets};
 use crate::config::Secret;
 
-/// Keeps the secrets of `mgp` in what the system has for it. Every method returns within a bounded time, and none asks a
-/// person to unlock the keyring: a kernel in the background has nobody to ask.
+/// A keyring of the system that holds the secrets of `mgp`. Every method returns within a bounded time, and none asks a
+/// person to unlock the keyring: a kernel in the background has no terminal.
 pub(super) trait Keyring: fmt::Debug + Send + Sync {
     /// Returns the name of the keyring, in words for people.
     fn name(&self) -> &'static str;
@@ -39,25 +39,25 @@ pub(super) trait Keyring: fmt::Debug + Send + Sync {
     fn remove(&self, name: &SecretName) -> Result<bool, KeyringError>;
 }
 
-/// Why the system's keyring cannot be used. No variant repeats a value.
+/// The reason why the system's keyring cannot be used. No variant repeats a value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyringError {
     /// The system runs no keyring, or the keyring has no place for secrets.
     #[error("the system has no keyring")]
     Absent,
-    /// Somebody has to unlock the keyring.
+    /// The keyring has to be unlocked.
     #[error("the system's keyring is locked: unlock it")]
     Locked,
-    /// The keyring took too long.
+    /// The keyring took longer than this.
     #[error("the system's keyring did not answer within {} s: answer what it asks, or restart it", .0.as_secs())]
     NoAnswer(Duration),
     /// The keyring refuses.
-    #[error("the system's keyring cannot be used ({0}): mend that")]
+    #[error("the system's keyring cannot be used ({0}): repair it")]
     Refused(String),
 }
 
-/// Returns the keyring of this system, which may turn out not to run; `None` in a build or on a system that knows none.
+/// Returns the keyring of this system, which may turn out not to run; `None` for a build or a system without one.
 #[cfg_attr(feature = "keyring", allow(clippy::unnecessary_wraps, reason = "other builds have none"))]
 pub(super) fn system() -> Option<Box<dyn Keyring>> {
     #[cfg(all(feature = "keyring", unix, not(target_vendor = "apple")))]
@@ -71,11 +71,14 @@ pub(super) fn system() -> Option<Box<dyn Keyring>> {
     None
 }
 
-/// The memory of a keyring that did not answer. The keyring is not asked again for a moment, so that a kernel with many servers
-/// waits for it once and not once for each server.
+/// The memory of a keyring that did not answer. The keyring is not asked again for a moment, so that a kernel with many
+/// servers waits for it once and not once for each server.
 #[cfg(feature = "keyring")]
 #[derive(Debug)]
 struct Silence(Mutex<Option<Instant>>);
+
+#[cfg(feature = "keyring")]
+const NOT_ASKED_AGAIN: Duration = Duration::from_secs(10);
 
 #[cfg(feature = "keyring")]
 impl Silence {
@@ -98,6 +101,3 @@ impl Silence {
         answer
     }
 }
-
-#[cfg(feature = "keyring")]
-const NOT_ASKED_AGAIN: Duration = Duration::from_secs(10);

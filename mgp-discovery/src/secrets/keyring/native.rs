@@ -20,6 +20,13 @@ use crate::secrets::{SecretName, Secrets};
 #[derive(Debug)]
 pub(super) struct NativeKeyring;
 
+const SERVICE: &str = "mgp";
+
+#[cfg(target_os = "macos")]
+const NAME: &str = "the Keychain";
+#[cfg(windows)]
+const NAME: &str = "the Credential Manager";
+
 impl Keyring for NativeKeyring {
     fn name(&self) -> &'static str {
         NAME
@@ -73,7 +80,7 @@ impl Keyring for NativeKeyring {
 impl From<Error> for KeyringError {
     fn from(error: Error) -> Self {
         match error {
-            // Their texts would show what is stored.
+            // The texts of these errors would show the stored value.
             Error::BadEncoding(_) | Error::BadDataFormat(..) => {
                 Self::Refused("a secret is not a text".into())
             }
@@ -93,12 +100,17 @@ fn entries(store: &Store) -> Result<Vec<Entry>, KeyringError> {
 
 #[cfg(windows)]
 fn entries(store: &Store) -> Result<Vec<Entry>, KeyringError> {
-    // The name of the account, a dot, and the service.
+    // The pattern is the name of the account, a dot, and the service.
     Ok(store.search(&HashMap::from([("pattern", r"\.mgp$")]))?)
 }
 
-/// Asks the keyring in a thread of its own: the system may show a question and wait for its answer. A thread that still waits
-/// at the limit ends with the question, or with the process.
+/// The time for a person to read and answer a question of the system.
+const LIMIT: Duration = Duration::from_secs(30);
+
+static SILENCE: Silence = Silence::new();
+
+/// Asks the keyring in a thread of its own: the system may show a question and wait for its answer. A thread that still
+/// waits at the limit ends with the question, or with the process.
 fn within<T: Send + 'static>(
     ask: impl FnOnce(&Store) -> Result<T, KeyringError> + Send + 'static,
 ) -> Result<T, KeyringError> {
@@ -106,20 +118,10 @@ fn within<T: Send + 'static>(
         let (answer, answered) = mpsc::sync_channel(1);
         let asking = thread::Builder::new().name("keyring".to_owned()).spawn(move || {
             let told = Store::new().map_err(KeyringError::from).and_then(|store| ask(&store));
-            // Nobody waits any more after the limit.
+            // After the limit the receiver is gone.
             let _ = answer.send(told);
         });
         asking.map_err(|error| KeyringError::Refused(error.to_string()))?;
         answered.recv_timeout(LIMIT).unwrap_or(Err(KeyringError::NoAnswer(LIMIT)))
     })
 }
-
-#[cfg(target_os = "macos")]
-const NAME: &str = "the Keychain";
-#[cfg(windows)]
-const NAME: &str = "the Credential Manager";
-
-static SILENCE: Silence = Silence::new();
-const SERVICE: &str = "mgp";
-/// Somebody reads a question of the system and answers it.
-const LIMIT: Duration = Duration::from_secs(30);

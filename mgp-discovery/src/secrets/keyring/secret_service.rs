@@ -14,23 +14,29 @@ use super::{Keyring, KeyringError, Silence};
 use crate::config::Secret;
 use crate::secrets::{SecretName, Secrets};
 
-/// The Secret Service of a bus. A secret is an item of the default collection, with the attributes `application = mgp` and
-/// `name`, which a locked collection tells as well. Values cross the bus encrypted.
+/// The Secret Service of a bus. A secret is an item of the default collection, with the attributes `application = mgp`
+/// and `name`, which a locked collection tells as well. Values cross the bus encrypted.
 #[derive(Debug)]
 pub(super) struct SecretService {
-    /// The address of the bus; `None` is that of the session.
+    /// The address of the bus; `None` for the bus of the session.
     bus: Option<String>,
     limit: Duration,
     silence: &'static Silence,
 }
 
+/// The time for an answer; the service may have to be started first.
+const LIMIT: Duration = Duration::from_secs(10);
+
+static SILENCE: Silence = Silence::new();
+
 impl SecretService {
-    /// The service of the user's session.
+    /// Creates the service of the user's session.
     pub(super) fn of_session() -> Self {
         Self { bus: None, limit: LIMIT, silence: &SILENCE }
     }
 
-    /// Asks the service with a runtime of its own, as the thread of the caller may have one already, and gives up at the limit.
+    /// Asks the service with a runtime of its own, as the thread of the caller may have one already, and gives up at
+    /// the limit.
     fn ask<T: Send>(
         &self,
         question: impl AsyncFnOnce(Service<'static>) -> Result<T, KeyringError> + Send,
@@ -60,6 +66,9 @@ impl SecretService {
         Ok(Service::connect_with_existing(EncryptionType::Dh, bus).await?)
     }
 }
+
+const NAME: &str = "name";
+const OF_MGP: (&str, &str) = ("application", "mgp");
 
 impl Keyring for SecretService {
     fn name(&self) -> &'static str {
@@ -102,7 +111,7 @@ impl Keyring for SecretService {
                 let label = format!("{name} (mgp)");
                 let (attributes, secret) = (attributes(name), secret.expose().as_bytes());
                 let set = collection.create_item(&label, attributes, secret, true, "text/plain").await?;
-                // One that another collection has would be found as well.
+                // The search also finds items of other collections.
                 for other in found(&service, name).await?.unlocked {
                     if other.item_path != set.item_path {
                         other.delete().await?;
@@ -173,18 +182,12 @@ impl From<io::Error> for KeyringError {
     }
 }
 
-/// Returns whether an error of the bus says that nobody offers the service, and that it cannot be started.
+/// Returns whether an error of the bus says that the service is unknown and cannot be started.
 fn is_unknown_service(error: &str) -> bool {
     error.strip_prefix("org.freedesktop.DBus.Error.").is_some_and(|error| {
         ["ServiceUnknown", "NameHasNoOwner"].contains(&error) || error.starts_with("Spawn.")
     })
 }
-
-const OF_MGP: (&str, &str) = ("application", "mgp");
-const NAME: &str = "name";
-static SILENCE: Silence = Silence::new();
-/// The service may have to be started first.
-const LIMIT: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
 mod tests {
@@ -196,7 +199,7 @@ mod tests {
     use super::*;
     use crate::secrets::{SecretFile, SecretStore as _, SecretStoreError, UserSecrets};
 
-    /// A bus of its own, and GNOME Keyring on it with an empty keyring that is unlocked.
+    /// A bus of its own with GNOME Keyring and an empty keyring that is unlocked.
     struct Desktop {
         folder: tempfile::TempDir,
         address: String,
@@ -204,10 +207,10 @@ mod tests {
     }
 
     impl Desktop {
-        /// Returns `None` where the programs are not installed.
+        /// Starts the bus; `None` where the programs are not installed.
         fn start() -> Option<Self> {
             let folder = tempfile::tempdir().unwrap();
-            // Starts nothing by itself, which would be a keyring of its own that is not unlocked.
+            // The bus starts no service by itself, which would have a locked keyring of its own.
             let config = folder.path().join("bus.conf");
             fs::write(&config, BUS.replace("FOLDER", &folder.path().display().to_string())).unwrap();
             let mut bus = Command::new("dbus-daemon")
@@ -230,7 +233,7 @@ mod tests {
                 .stderr(Stdio::null())
                 .spawn()
                 .ok()?;
-            // The password of the keyring that it makes.
+            // The daemon reads the password of the new keyring.
             daemon.stdin.take()?.write_all(b"of a test").unwrap();
             desktop.programs.push(daemon);
             let service = desktop.service();
@@ -312,7 +315,7 @@ mod tests {
         let socket = folder.path().join("bus");
         let service = service(format!("unix:path={}", socket.display()), Duration::from_mins(1));
         assert_eq!(service.check(), Err(KeyringError::Absent));
-        // Its socket stays behind a bus that ended.
+        // A bus that ended leaves its socket behind.
         drop(UnixListener::bind(&socket).unwrap());
         assert_eq!(service.names(), Err(KeyringError::Absent));
     }

@@ -1,4 +1,4 @@
-//! Peers that mean no good, and applications that go wrong.
+//! Tests with hostile peers, and faulty applications.
 
 use std::time::Duration;
 

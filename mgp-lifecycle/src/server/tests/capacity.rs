@@ -1,3 +1,5 @@
+//! Tests of services with limited capacity.
+
 use std::future::{Ready, poll_fn, ready};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +12,7 @@ use tower_service::Service;
 
 use super::{Life, LifeLayer, lifecycle, plain, request, tool};
 
-/// A server with room for one call at a time, which whoever is ready holds until it calls.
+/// A server with room for one call at a time, which a ready caller holds until it calls.
 #[derive(Debug)]
 struct Narrow {
     is_free: Arc<AtomicBool>,

@@ -1,3 +1,5 @@
+//! Tests of deadlines.
+
 use std::sync::Arc;
 use std::time::Duration;
 

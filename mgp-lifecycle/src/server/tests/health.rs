@@ -1,3 +1,5 @@
+//! Tests of health reports.
+
 use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -178,7 +180,7 @@ async fn a_flood_of_questions_runs_the_checks_once_a_second() {
         for _ in 0..100 {
             asked.push(begin(&service, request(&lifecycle(), "mgp/health/status", "{}")).await);
         }
-        // Whoever asked first may give up; the others get their answer all the same.
+        // The first caller may give up; the others get their answer all the same.
         asked.swap_remove(0).abort();
         for asked in asked {
             let report: HealthReport = asked.await.unwrap().unwrap().body().unwrap();

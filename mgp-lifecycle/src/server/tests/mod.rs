@@ -1,3 +1,5 @@
+//! Tests of a server's life, and the fixtures they share.
+
 mod attacks;
 mod capacity;
 mod deadline;
@@ -17,7 +19,7 @@ use tower_service::Service;
 use super::{Life, LifeLayer, LifeService};
 use crate::doubles::{Caller, Upstream, agreed};
 
-/// What a peer was told, as `previous > new because reason`.
+/// Returns the changes that a peer was told, as `previous > new because reason`.
 fn changes_of(peer: &Caller) -> Vec<String> {
     let line = |(stream, request): &(StreamId, Request)| {
         assert_eq!((*stream, request.method.as_str()), (StreamId::STANDALONE, "notifications/mgp.lifecycle"));
@@ -29,7 +31,7 @@ fn changes_of(peer: &Caller) -> Vec<String> {
     peer.got().iter().map(line).collect()
 }
 
-/// A session that negotiated these extensions.
+/// Returns a session that negotiated these extensions.
 fn session_with(extensions: &[Extension], outbox: Outbox) -> Arc<Session> {
     let mut session = agreed(Revision::V2025_11_25, extensions);
     session.outbox = outbox;
@@ -48,7 +50,7 @@ fn reaching(peer: &Arc<Caller>) -> Arc<Session> {
     session_with(&[Extension::Lifecycle], peer.standalone())
 }
 
-/// A server that takes calls, and its life.
+/// Returns a server that takes calls, and its life.
 fn started() -> (Life, Upstream, LifeService<Upstream>) {
     let (life, server) = (Life::new("mind".into()), Upstream::obeying());
     life.ready().unwrap();
@@ -75,7 +77,7 @@ async fn ask(service: &LifeService<Upstream>, request: Request) -> Result<Respon
     service.clone().call(request).await
 }
 
-/// A call in a task of its own, which has begun.
+/// Starts a call in a task of its own, and waits until it has begun.
 async fn begin(service: &LifeService<Upstream>, request: Request) -> JoinHandle<Result<Response, Error>> {
     let task = tokio::spawn(service.clone().call(request));
     tokio::task::yield_now().await;
@@ -86,7 +88,7 @@ fn text(response: &Response) -> String {
     String::from_utf8(response.to_raw().as_bytes().to_vec()).unwrap()
 }
 
-/// The call was in work when the server ended, and is not to be made again.
+/// Checks that the call was in progress when the server ended, and must not be repeated.
 #[track_caller]
 fn assert_cut_off(outcome: &Result<Response, Error>) {
     let error = outcome.as_ref().unwrap_err();

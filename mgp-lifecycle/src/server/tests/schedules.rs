@@ -1,4 +1,4 @@
-//! Random schedules of calls, shutdowns and calls taken back, and what holds in each of them.
+//! Tests by random schedules of calls, shutdowns and cancelled calls.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -69,7 +69,7 @@ async fn schedule(mut chance: Random) {
             }
             15 => assert!(
                 life.failed("broken").is_err() == deadline.is_some() && {
-                    // A broken server mends itself at once, so that the schedule goes on.
+                    // A broken server repairs itself at once, so that the schedule goes on.
                     deadline.is_some() || life.restarting("mending").and_then(|()| life.ready()).is_ok()
                 }
             ),

@@ -1,3 +1,5 @@
+//! Tests of shutdowns.
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 

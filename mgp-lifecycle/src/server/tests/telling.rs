@@ -1,3 +1,5 @@
+//! Tests of notifications about changes.
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +15,7 @@ use super::{
 use crate::doubles::{Caller, Upstream, millis};
 use crate::server::Drained;
 
-/// The session is opened.
+/// Opens the session.
 async fn open(service: &LifeService<Upstream>, session: &Arc<Session>) {
     let mut initialized = Request::notify("notifications/initialized", Object::new());
     initialized.context.session = Some(session.clone());

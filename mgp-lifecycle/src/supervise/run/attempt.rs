@@ -1,4 +1,4 @@
-//! Connecting, and what has to be done before the server takes calls.
+//! The step of connecting, and of restoring before the server takes calls.
 
 use std::future::Future;
 use std::pin::pin;
@@ -16,8 +16,13 @@ use crate::supervise::order::Order;
 use crate::supervise::shared::Outlook;
 use crate::supervise::supervisor::Plan;
 
+const TOO_LONG: &str = "the server took too long to connect";
+
 impl<C: Connect> Run<C> {
-    /// Connects, `at` its time; otherwise goes to where that leads.
+    /// Connects at the time `at`.
+    ///
+    /// # Errors
+    /// The next step, if there is no connection.
     pub(super) async fn connect(&mut self, at: Option<Instant>) -> Result<Connected<C::Service>, Then> {
         if let Some(at) = at {
             self.wait(at).await?;
@@ -44,7 +49,7 @@ impl<C: Connect> Run<C> {
         }
     }
 
-    /// Waits until it is time, or somebody cannot wait.
+    /// Waits until `at`, or until an order ends the wait.
     async fn wait(&mut self, at: Instant) -> Result<(), Then> {
         loop {
             tokio::select! {
@@ -59,7 +64,7 @@ impl<C: Connect> Run<C> {
         }
     }
 
-    /// What `step` comes to, unless somebody stops the server first.
+    /// Returns the result of `step`, unless an order stops the server first.
     async fn unless_stopped<F: Future>(&mut self, step: F) -> Result<F::Output, Stop> {
         let mut step = pin!(step);
         loop {
@@ -75,7 +80,7 @@ impl<C: Connect> Run<C> {
         }
     }
 
-    /// Takes an order while a server is connected to: those to run are carried out already.
+    /// Takes an order while a server is being connected to: orders to run are carried out already.
     fn join(&mut self, order: Order, number: u64) -> Joined {
         match order {
             Order::Stop { reason, .. } => Joined::Stops(Stop { reason, number }),
@@ -85,7 +90,7 @@ impl<C: Connect> Run<C> {
                 Joined::Hurries
             }
             Order::Start => {
-                // Nobody waits for a start, but maybe for an order before it.
+                // A start has no waiting caller, but an earlier order may have one.
                 match &mut self.ordered {
                     Some(ordered) => *ordered = number,
                     None => self.course.served(number),
@@ -97,7 +102,7 @@ impl<C: Connect> Run<C> {
 
     fn failed(&mut self, error: &Error) -> Then {
         tracing::warn!(server = self.shared.server.as_str(), %error, "the server cannot be connected to");
-        // What a server says of itself may be long, and is not for everybody.
+        // The server's own text may be long, and is not for all listeners.
         let in_time = error.origin() != Origin::Timeout;
         let then =
             self.after(Ended::InError, if in_time { "the server cannot be connected to" } else { TOO_LONG });
@@ -105,7 +110,7 @@ impl<C: Connect> Run<C> {
         then
     }
 
-    /// Somebody stops what is not connected yet.
+    /// Stops a server that is not connected yet.
     fn stopped(&mut self, stop: &Stop) -> Then {
         self.course.go(ServerState::Error, Outlook::Never, Some(stop.reason.as_str()));
         self.restarts.forget();
@@ -115,21 +120,21 @@ impl<C: Connect> Run<C> {
     }
 }
 
-/// What an order comes to while a server is connected to.
+/// The outcome of an order while a server is being connected to.
 enum Joined {
     Goes,
-    /// There is no more waiting.
+    /// The wait is over.
     Hurries,
     Stops(Stop),
 }
 
-/// Who stops it, and why.
+/// The order that stops a server, with the reason.
 struct Stop {
     reason: ShutdownReason,
     number: u64,
 }
 
-/// Restores what the server has to know, as long as it is there.
+/// Restores the server's state, as long as it is there.
 async fn restored<C: Connect>(plan: &Plan<C>, server: &mut Connected<C::Service>) -> Result<(), Error> {
     let Connected { service, ended, .. } = server;
     tokio::select! {
@@ -146,5 +151,3 @@ async fn restore<C: Connect>(plan: &Plan<C>, service: &C::Service) -> Result<(),
     }
     Ok(())
 }
-
-const TOO_LONG: &str = "the server took too long to connect";

@@ -1,7 +1,6 @@
-//! The task of a supervisor.
+//! The task of a supervisor: from rest through attempts and service, back to rest.
 
 mod attempt;
-mod health;
 mod serve;
 
 use std::sync::Arc;
@@ -20,24 +19,25 @@ use crate::caught::caught;
 use crate::restart::{Restarts, Verdict};
 use crate::span::later;
 
-/// Takes one server through its life, for as long as it is polled.
+/// The task that takes one server through its life, for as long as it is polled.
 pub(super) struct Run<C: Connect> {
     plan: Arc<Plan<C>>,
-    /// Dropped after everything that holds the server, so that it tells the end when it is one.
+    /// The state of the server. The field is dropped after all that holds the server, so that it tells the end when it
+    /// is one.
     course: Course<C::Service>,
     restarts: Restarts,
     shared: Arc<Shared<C::Service>>,
-    /// What times of restarts are counted from.
+    /// The moment from which times of restarts are counted.
     began: Instant,
     /// The order that is carried out when the next attempt is over.
     ordered: Option<u64>,
-    /// Whether it was restarted too often; only a restart by hand is then taken.
+    /// Set once the server was restarted too often; only a restart by hand is then taken.
     given_up: bool,
 }
 
-/// What comes next.
+/// The next step.
 enum Then {
-    /// Nothing, until somebody orders it.
+    /// The task rests until there is an order.
     Rest,
     /// An attempt to connect, at once or at this time.
     Connect(Option<Instant>),
@@ -67,7 +67,7 @@ impl<C: Connect> Run<C> {
         }
     }
 
-    /// Waits for an order to run, and goes where it is carried out.
+    /// Waits for an order to run, and returns the next step.
     async fn rest(&mut self) -> Then {
         loop {
             let (order, number) = self.shared.orders.taken().await;
@@ -89,7 +89,7 @@ impl<C: Connect> Run<C> {
         }
     }
 
-    /// Decides about a server that ended, or could not be connected to, and goes there.
+    /// Decides about a server that ended, or could not be connected to, and goes to its next state.
     fn after(&mut self, ended: Ended, reason: &str) -> Then {
         let from = self.course.state();
         let verdict = self.restarts.decide(ended, self.began.elapsed(), self.plan.chance.draw());
@@ -109,7 +109,7 @@ impl<C: Connect> Run<C> {
             self.course.go(ServerState::Restarting, outlook, Some(reason));
         }
         if from == ServerState::Draining && given_up {
-            // The only way from there to the state of a server that is given up.
+            // No other transition leads from there to the state of a server that is given up.
             self.course.go(ServerState::Error, outlook, Some(reason));
         }
         if matches!(from, ServerState::Connected | ServerState::Draining) || given_up {
@@ -121,7 +121,7 @@ impl<C: Connect> Run<C> {
         again.map_or(Then::Rest, |at| Then::Connect(Some(at)))
     }
 
-    /// The attempt that was ordered is over.
+    /// Notes that the attempt that was ordered is over.
     fn attempted(&mut self) {
         if let Some(number) = self.ordered.take() {
             self.course.served(number);
@@ -129,11 +129,11 @@ impl<C: Connect> Run<C> {
     }
 }
 
-/// Closes a connection, for as long as it may take.
+/// Closes a connection, within the time limit.
 async fn finish(close: Close, limit: Duration) {
     match tokio::time::timeout(limit, caught(close)).await {
         Ok(Ok(())) => {}
-        Ok(Err(error)) => tracing::warn!(%error, "closing a server went wrong"),
+        Ok(Err(error)) => tracing::warn!(%error, "closing a server failed"),
         Err(_) => tracing::debug!("a server took too long to close"),
     }
 }

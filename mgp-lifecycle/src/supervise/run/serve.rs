@@ -1,4 +1,4 @@
-//! From connected to the end of the connection.
+//! The step of service, from connected to the end of the connection.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -6,27 +6,29 @@ use std::time::Duration;
 
 use mgp_types::BoxFuture;
 use mgp_types::mgp::{Outcome, ServerState, Shutdown, ShutdownReason};
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::health::until_down;
 use super::{Run, Then, finish};
 use crate::Ended;
 use crate::caught::caught;
+use crate::chance::Chance;
 use crate::span::{later, millis};
 use crate::supervise::connect::{Connect, Connected};
 use crate::supervise::live::Live;
 use crate::supervise::order::Order;
+use crate::supervise::pulse::{Beat, Health, ProbeSchedule, Pulse};
 use crate::supervise::shared::Outlook;
-use crate::supervise::supervisor::Plan;
+use crate::supervise::supervisor::{Plan, Probing};
 
-/// Why a server serves no longer.
+/// The cause for which a server serves no longer.
 enum Cause {
     Ended(Ended),
     Silent,
     Ordered(Drain, u64),
 }
 
-/// How a server is stopped.
+/// The way in which a server is stopped.
 struct Drain {
     reason: ShutdownReason,
     restart: bool,
@@ -34,7 +36,7 @@ struct Drain {
 }
 
 impl<C: Connect> Run<C> {
-    /// Lets calls in until the server ends or somebody ends it, and goes to where that leads.
+    /// Lets calls in until the server ends or an order ends it, and returns the next step.
     pub(super) async fn serve(&mut self, server: Connected<C::Service>) -> Then {
         let Connected { service, mut ended, close } = server;
         let live = Arc::new(Live::new(service));
@@ -92,9 +94,9 @@ impl<C: Connect> Run<C> {
         }
     }
 
-    /// Asks the server to stop and waits for its calls, until one of both, the time or the server is at an end.
+    /// Asks the server to stop and waits for its calls, until both are done, the time is over or the server ended.
     ///
-    /// Further orders change what comes after it, and never make it longer.
+    /// Further orders change the step after it, and never make it longer.
     async fn drain(
         &mut self,
         live: &Live<C::Service>,
@@ -154,5 +156,31 @@ async fn ask<C: Connect>(plan: &Plan<C>, service: &C::Service, shutdown: Shutdow
             tracing::debug!(%error, "the server does not stop when it is asked");
         }
         Err(_) => tracing::debug!("the server does not answer when it is asked to stop"),
+    }
+}
+
+/// Probes again and again, and resolves when the server is down.
+async fn until_down<T: Clone>(
+    probing: Option<&Probing<T>>,
+    service: &T,
+    health: &watch::Sender<Health>,
+    chance: &Chance,
+) {
+    let Some(Probing { settings, ask }) = probing else { return std::future::pending().await };
+    let schedule = ProbeSchedule::new(settings.interval);
+    let mut pulse = Pulse::new(settings.misses);
+    sleep(schedule.first(chance.draw())).await;
+    loop {
+        let beat = match timeout(settings.answer_within, caught(|| ask(service.clone()))).await {
+            Ok(Ok(beat)) => beat,
+            Ok(Err(_)) => Beat::NotAsked,
+            Err(_) => Beat::Missed,
+        };
+        let now = pulse.judge(beat);
+        health.send_if_modified(|health| std::mem::replace(health, now) != now);
+        if now == Health::Down {
+            return;
+        }
+        sleep(schedule.next(chance.draw())).await;
     }
 }

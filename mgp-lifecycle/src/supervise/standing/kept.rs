@@ -1,7 +1,9 @@
+//! The noted requests, without IO.
+
 use mgp_types::mgp::{EventSubscribe, EventSubscribed, EventUnsubscribe, SubscriptionId, method as mgp};
 use mgp_types::{Kind, Method, Object, Request, Response};
 
-/// What stands: a value without IO.
+/// The noted requests: a value without IO.
 #[derive(Default)]
 pub(super) struct Kept {
     level: Option<Object>,
@@ -16,13 +18,13 @@ pub(super) struct Subscription {
     pub(super) known_as: SubscriptionId,
     /// The name that the server gave it last.
     pub(super) current: SubscriptionId,
-    /// The number of the last event that arrived, as far as is known.
+    /// The number of the last event that arrived, if it is known.
     pub(super) after_seq: Option<u64>,
-    /// What opens it.
+    /// The request that opens it.
     pub(super) wanted: EventSubscribe,
 }
 
-/// What a request comes to once it is answered.
+/// The effect of a request once it is answered.
 pub(super) enum Wish {
     Level(Object),
     Resource { uri: Box<str>, params: Object },
@@ -31,17 +33,17 @@ pub(super) enum Wish {
     NoSubscription(SubscriptionId),
 }
 
-/// What is asked again.
+/// A request that is repeated.
 pub(super) enum Again {
     Request(Method, Object),
     /// A subscription that the server may still know.
     Resumed(Subscription),
-    /// One that it does not.
+    /// A subscription that the server does not know.
     Anew(Subscription),
 }
 
 impl Wish {
-    /// What the request asks to be kept in mind, or no longer.
+    /// Returns the effect of a request that is to be noted, or takes one back.
     pub(super) fn of(request: &Request) -> Option<Self> {
         if request.kind != Kind::Call {
             return None;
@@ -63,12 +65,15 @@ impl Wish {
     }
 }
 
+const MAX_BYTES: usize = 8 * 1024;
+const MAX_KEPT: usize = 1024;
+
 impl Kept {
     pub(super) fn len(&self) -> usize {
         usize::from(self.level.is_some()) + self.resources.len() + self.subscriptions.len()
     }
 
-    /// The server has answered.
+    /// Notes a request that the server has answered.
     pub(super) fn note(&mut self, wish: Wish, response: &Response) {
         match wish {
             Wish::Level(params) => self.level = Some(params),
@@ -103,7 +108,7 @@ impl Kept {
                 kept.known_as = kept.current.clone();
             }
         }
-        // Whoever only wanted to know which channels there are has subscribed to none.
+        // A request that only asked for the channels has subscribed to none.
         let is_sane = !answer.subscribed.is_empty() && answer.subscription_id.as_str().len() <= MAX_BYTES;
         if !is_sane || !self.has_room() {
             return;
@@ -124,7 +129,8 @@ impl Kept {
         });
     }
 
-    /// The subscription that a caller means by this name: a name that was given to it, or one of which it has heard.
+    /// Returns the subscription that a caller means by this name: a name that was given to it, or one that it has heard
+    /// of.
     fn place(&self, id: &SubscriptionId) -> Option<usize> {
         let known = self.subscriptions.iter().position(|kept| kept.known_as == *id);
         known.or_else(|| self.subscriptions.iter().position(|kept| kept.current == *id))
@@ -136,13 +142,13 @@ impl Kept {
         }
     }
 
-    /// The name that the server gave a subscription in place of the one that its callers know.
+    /// Returns the name that the server gave a subscription in place of the one that its callers know.
     pub(super) fn renamed(&self, id: &str) -> Option<SubscriptionId> {
         let kept = self.subscriptions.iter().find(|kept| kept.known_as.as_str() == id)?;
         (kept.current != kept.known_as).then(|| kept.current.clone())
     }
 
-    /// What is to be asked of the next incarnation.
+    /// Returns the requests for the next incarnation.
     pub(super) fn again(&self) -> Vec<Again> {
         let request = |method: Method, params: &Object| Again::Request(method, params.clone());
         let level = self.level.iter().map(|params| request(Method::SET_LEVEL, params));
@@ -151,13 +157,13 @@ impl Kept {
         level.chain(resources).chain(subscriptions).collect()
     }
 
-    /// The next incarnation has answered about a subscription.
+    /// Notes the answer of the next incarnation about a subscription.
     pub(super) fn restored(&mut self, known_as: &SubscriptionId, answer: EventSubscribed) {
         let Some(kept) = self.subscriptions.iter_mut().find(|kept| kept.known_as == *known_as) else {
             return;
         };
         if kept.current != answer.subscription_id && answer.subscription_id.as_str().len() <= MAX_BYTES {
-            // It is another one, which counts anew.
+            // The subscription is another one, which counts anew.
             (kept.current, kept.after_seq) = (answer.subscription_id, answer.last_seq);
         }
     }
@@ -172,7 +178,7 @@ impl Kept {
 }
 
 impl Subscription {
-    /// Asks to go on with it.
+    /// Returns the request that resumes the subscription.
     pub(super) fn resuming(&self) -> EventSubscribe {
         let mut asked = self.wanted.clone();
         (asked.subscription_id, asked.after_seq) = (Some(self.current.clone()), self.after_seq);
@@ -180,8 +186,8 @@ impl Subscription {
     }
 }
 
-/// The parameters without what is about the one call; `None` if they are too long to be kept. They are copied, because
-/// they are a part of a frame that would be kept as a whole.
+/// Returns the parameters without those of the single call; `None` if they are too long to be kept. The parameters are
+/// copied, because they are a part of a frame that would be kept as a whole.
 fn lasting(params: &Object) -> Option<Object> {
     let raw = params.to_raw();
     if raw.as_bytes().len() > MAX_BYTES {
@@ -196,6 +202,3 @@ fn lasting(params: &Object) -> Option<Object> {
     }
     Some(params)
 }
-
-const MAX_KEPT: usize = 1024;
-const MAX_BYTES: usize = 8 * 1024;

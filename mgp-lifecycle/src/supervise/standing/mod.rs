@@ -1,4 +1,4 @@
-//! What a server was asked to keep in mind, and is asked again when it has been restarted.
+//! The requests that outlive a call, repeated to a restarted server.
 
 mod kept;
 mod restore;
@@ -18,17 +18,17 @@ use self::kept::Kept;
 pub use self::service::{Standing, StandingFuture};
 
 /// The requests that stand until they are taken back: the level of log messages, the resources whose changes matter,
-/// and the subscriptions to events. Clones keep the same ones.
+/// and the subscriptions to events. Clones share the same ones.
 ///
-/// As a layer it notes them on their way, and [`restore`](Self::restore) asks them again of another incarnation of the
-/// server, before that takes calls. Only what the server has answered is noted, and no more of it than is asked again:
-/// not who asked, nor what was meant for the one call. There are at most 1024, and a later one takes the place of an
-/// earlier one for the same thing; beyond that, and if one is longer than eight kilobytes, it is not noted.
+/// As a layer the value notes such requests on their way, and [`restore`](Self::restore) repeats them to another
+/// incarnation of the server, before that takes calls. Only requests that the server has answered are noted, and only
+/// their lasting parts: not the caller, nor parameters of the single call. There are at most 1024, and a later one
+/// replaces an earlier one for the same thing; beyond that, and if one is longer than eight kilobytes, it is not noted.
 ///
 /// A subscription to events is resumed under the name that the server gave it. A server that does not know it any more
-/// is asked for another, and what happened in between is lost; whoever
-/// [resumes](mgp_types::mgp::EventSubscribe::resuming) or ends the subscription by its former name then reaches that
-/// one. What is resumed begins after the last event that was [heard](Self::heard).
+/// is asked for another, and events in between are lost; a request that
+/// [resumes](mgp_types::mgp::EventSubscribe::resuming) or ends the subscription by its former name then reaches the new
+/// one. A resumed subscription begins after the last event that was [heard](Self::heard).
 ///
 /// ```
 /// use mgp_lifecycle::supervise::{StandingRequests, Supervisor};
@@ -68,12 +68,12 @@ pub use self::service::{Standing, StandingFuture};
 pub struct StandingRequests(Arc<Mutex<Kept>>);
 
 impl StandingRequests {
-    /// None so far.
+    /// Creates an empty set.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// An event has arrived: a subscription that is resumed goes on after it.
+    /// Notes that an event has arrived: a subscription that is resumed goes on after it.
     pub fn heard(&self, event: &Event) {
         if let Some(seq) = event.seq {
             self.0.lock().heard(&event.subscription_id, seq);

@@ -1,3 +1,5 @@
+//! The repetition of noted requests to a new incarnation.
+
 use std::future::{Future, poll_fn};
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,13 +12,18 @@ use tokio::time::{Instant, timeout_at};
 use super::StandingRequests;
 use super::kept::{Again, Subscription};
 
+/// The time for all requests; a supervisor gives each step thirty seconds by default.
+const LONGEST_RESTORE: Duration = Duration::from_secs(10);
+
+const AT_ONCE: usize = 16;
+
 impl StandingRequests {
-    /// Asks what stands of an incarnation of the server, which `service` leads to and which agreed on `session`: what
-    /// that session does not have is left out, so that a server without MGP sees nothing of it. To be given to
-    /// [`Supervisor::with_restore`](crate::supervise::Supervisor::with_restore).
+    /// Repeats the noted requests to an incarnation of the server, which `service` leads to and which agreed on
+    /// `session`: requests that the session does not support are left out, so that a server without MGP sees none of
+    /// them. The future is meant for [`Supervisor::with_restore`](crate::supervise::Supervisor::with_restore).
     ///
-    /// Several requests are on their way at a time. One that the server refuses or does not answer is noted in the log
-    /// and asked again after the next restart; it does not keep the others waiting for more than ten seconds in all.
+    /// Several requests are on their way at a time. A request that the server refuses or does not answer is noted in
+    /// the log and repeated after the next restart; all together take no more than ten seconds.
     ///
     /// # Errors
     /// The connection is lost.
@@ -43,7 +50,7 @@ impl StandingRequests {
                     asked.spawn(timeout_at(deadline, asking));
                 }
                 match asked.join_next().await {
-                    // Only now, so that no name of a new one is taken for that of an old one.
+                    // The order keeps the name of a new subscription from being taken for that of an old one.
                     None if !forgotten.is_empty() && Instant::now() < deadline => {
                         std::mem::swap(&mut waiting, &mut forgotten);
                     }
@@ -63,7 +70,7 @@ impl StandingRequests {
         }
     }
 
-    /// Asks once; the subscription is one that the server does not know.
+    /// Sends one request; returns the subscription if the server does not know it.
     async fn ask<S: RpcService>(
         self,
         service: S,
@@ -79,7 +86,7 @@ impl StandingRequests {
         };
         let request = Request::with_body(method::EVENTS_SUBSCRIBE, &asked)?;
         match call(service, session, request).await {
-            // Whatever code it has for that; if it refuses for another reason, it will once more.
+            // Servers use any code for that; a refusal for another reason will be repeated.
             Err(error) if asked.subscription_id.is_some() && error.origin() == Origin::Peer => {
                 Ok(Some(subscription))
             }
@@ -109,7 +116,3 @@ async fn call<S: RpcService>(
     poll_fn(|cx| service.poll_ready(cx)).await?;
     service.call(request).await
 }
-
-const AT_ONCE: usize = 16;
-/// A supervisor gives each step thirty seconds, if nobody changes that.
-const LONGEST_RESTORE: Duration = Duration::from_secs(10);

@@ -1,3 +1,5 @@
+//! The layer that notes standing requests.
+
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -13,10 +15,10 @@ use super::kept::Wish;
 
 /// The service that [`StandingRequests`] makes as a layer.
 ///
-/// Sits around the [`StateGate`](crate::supervise::StateGate) of the server. Reads and writes no slot. Names the
-/// subscription to events that a request resumes or ends as the server names it now. Refuses nothing. Allocates, and
-/// takes a lock for a moment, for requests that stand and those that take them back. Dropping the future drops the call,
-/// of which nothing is then noted.
+/// The service sits around the [`StateGate`](crate::supervise::StateGate) of the server. The service reads and writes
+/// no slot. The service replaces the name of the subscription that a request resumes or ends by the server's current
+/// name, and refuses nothing. The service allocates, and takes a lock for a moment, for requests that stand and those
+/// that take them back. Dropping the future drops the call, which is then not noted.
 #[derive(Debug, Clone)]
 pub struct Standing<S> {
     inner: S,
@@ -28,7 +30,7 @@ impl<S> Standing<S> {
         Self { inner, requests }
     }
 
-    /// The service behind.
+    /// Returns the inner service.
     pub const fn get_ref(&self) -> &S {
         &self.inner
     }
@@ -65,7 +67,7 @@ impl StandingRequests {
         if let Ok(current) = RawJson::from_value(&current) {
             request.params.set("subscription_id", current);
             if request.params.contains("after_seq") {
-                // The other one counts from its own beginning.
+                // The other subscription counts from its own beginning.
                 request.params.remove("after_seq");
             }
         }

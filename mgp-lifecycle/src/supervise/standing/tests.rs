@@ -1,3 +1,5 @@
+//! Tests of standing requests.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,7 +40,7 @@ fn subscribed(id: &str, last_seq: Option<u64>) -> Answer {
     Response::with_body(&answer)
 }
 
-/// A server that does all it is asked, and names subscriptions so.
+/// Returns a server that answers all requests, and names subscriptions `id`.
 fn willing(id: &'static str) -> Upstream {
     Upstream::working(move |_, request| {
         let subscribes = request.method.as_str() == "mgp/events/subscribe";
@@ -58,7 +60,7 @@ fn lines(server: &Upstream) -> Vec<String> {
     server.seen().iter().map(line).collect()
 }
 
-/// What another incarnation is asked.
+/// Returns the requests that another incarnation gets.
 async fn asked_again(standing: &StandingRequests, session: Arc<Session>) -> Vec<String> {
     let next = willing("s");
     standing.restore(next.clone(), session).await.unwrap();
@@ -152,7 +154,7 @@ async fn a_subscription_that_the_server_does_not_know_is_opened_anew_and_found_b
     let resumed = r#"mgp/events/subscribe {"channels":["a"],"subscription_id":"old","after_seq":6}"#;
     assert_eq!(lines(&next), [resumed, anew]);
 
-    // After the next restart it is the new one that goes on, with numbers of its own.
+    // After the next restart the new one goes on, with numbers of its own.
     standing.heard(&event("new", 2));
     let resumed = r#"mgp/events/subscribe {"channels":["a"],"subscription_id":"new","after_seq":2}"#;
     let third = willing("new");
@@ -257,7 +259,7 @@ async fn what_is_kept_is_bounded() {
     assert_eq!(asked_again(&standing, with_events()).await.len(), 1023, "what is too long takes no room");
 }
 
-/// What one incarnation keeps in mind.
+/// The memory of one incarnation.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Mind {
     level: Option<String>,
@@ -400,7 +402,7 @@ async fn a_server_that_uses_its_names_again_mixes_nothing_up() {
         ask(&service, "mgp/events/subscribe", &format!(r#"{{"channels":["{channel}"]}}"#)).await.unwrap();
     }
     ask(&service, "mgp/events/unsubscribe", r#"{"subscription_id":"0"}"#).await.unwrap();
-    // It counts from 0 once more, so that `b`, which was 1, is 0, and `c`, which was 2, is 1.
+    // The server counts from 0 once more, so that `b`, which was 1, is 0, and `c`, which was 2, is 1.
     let next = Arc::new(Mutex::new(Mind::default()));
     standing.restore(minding(&next), with_events()).await.unwrap();
     assert_eq!(next.lock().channels(), ["b", "c"]);

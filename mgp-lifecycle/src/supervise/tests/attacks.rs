@@ -1,4 +1,4 @@
-//! Servers that mean no good, and functions that go wrong.
+//! Tests with hostile servers, and faulty functions.
 
 use std::sync::Arc;
 

@@ -1,3 +1,5 @@
+//! Tests of the gate.
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
@@ -133,7 +135,7 @@ async fn notifications_pass_the_same_way() {
     assert_eq!(seen.load(Ordering::SeqCst), 1);
 }
 
-/// A service that has no room until somebody makes some, or that is broken.
+/// A service that has no room until a test makes some, or that is broken.
 #[derive(Clone)]
 struct Full {
     room: tokio::sync::watch::Receiver<bool>,

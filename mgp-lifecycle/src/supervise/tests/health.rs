@@ -1,3 +1,5 @@
+//! Tests of probes.
+
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -17,7 +19,7 @@ fn every(interval: Duration, misses: u32) -> ProbeSettings {
     ProbeSettings { interval, misses: NonZeroU32::new(misses).unwrap(), ..ProbeSettings::default() }
 }
 
-/// Asked as the incarnations of the script answer.
+/// Returns a supervisor that probes as the incarnations of the script answer.
 fn probed(world: &World, settings: ProbeSettings) -> Supervisor<World> {
     world.supervisor("s").with_probe(settings, |service| probe(service, ProbeMethod::Ping))
 }
@@ -43,7 +45,8 @@ async fn a_server_that_hangs_is_restarted_after_as_many_missing_answers_as_it_ma
     seen.dedup();
     assert_eq!(seen, [Health::Known(Degraded), Health::Down]);
     assert_eq!(server.health(), Health::Unknown);
-    // Three answers of five seconds, three waits of ten, one of them of any length and two a fifth off at most.
+    // The time is three answers of five seconds and three waits of ten, one of them of any length and two a fifth off
+    // at most.
     assert!((secs(31)..secs(51)).contains(&start.elapsed()), "{:?}", start.elapsed());
     assert_eq!(went_to(&mut changes), [Error, Restarting, Connected]);
     assert_eq!((world.open(), world.most()), (1, 1));

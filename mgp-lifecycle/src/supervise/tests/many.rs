@@ -1,3 +1,5 @@
+//! Tests of many servers at once.
+
 use std::sync::Arc;
 
 use mgp_types::mgp::ServerState;
@@ -7,8 +9,8 @@ use super::*;
 use crate::Ended;
 use crate::doubles::{Act, Fate};
 
-/// Fifty servers, of which every 100 ms another one dies, for two minutes; half of them are called all the time and never
-/// die, and none of their calls may fail or take longer.
+/// Runs fifty servers, of which every 100 ms another one dies, for two minutes; half of them are called all the time
+/// and never die, and none of their calls may fail or take longer.
 #[tokio::test(start_paused = true)]
 async fn servers_that_die_do_not_affect_the_others() {
     let settings = RestartSettings { max_restarts: 1000, backoff_max_ms: 1500, ..RestartSettings::default() };

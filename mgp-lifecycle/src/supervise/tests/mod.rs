@@ -1,3 +1,5 @@
+//! Tests of the supervisor, and the fixtures they share.
+
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -20,7 +22,7 @@ mod states;
 
 type Server = Supervised<Incarnation>;
 
-/// Started and connected.
+/// Returns a server that was started and is connected.
 async fn running(world: &World) -> Server {
     let server = world.supervisor("s").spawn();
     up(&server).await;
@@ -37,7 +39,7 @@ async fn settle() {
     tokio::time::sleep(Duration::from_millis(1)).await;
 }
 
-/// The states that the server went to since the last time.
+/// Returns the states that the server went to since the last call.
 fn went_to(changes: &mut Changes) -> Vec<ServerState> {
     std::iter::from_fn(|| changes.next().now_or_never().flatten()).map(|change| change.new_state).collect()
 }

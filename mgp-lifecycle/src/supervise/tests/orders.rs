@@ -1,3 +1,5 @@
+//! Tests of orders: start, restart, stop.
+
 use std::sync::Arc;
 
 use mgp_types::mgp::ServerState::{Connected, Connecting, Disconnected, Draining, Error, Restarting};

@@ -1,3 +1,5 @@
+//! Tests of restarts by policy.
+
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -51,8 +53,8 @@ async fn never_means_never_at_the_first_connect_too() {
     assert_eq!(world.attempts(), 2, "somebody may try it by hand");
 }
 
-/// The most restarts within the window, and an error after that: with each connect going well, which other supervisors
-/// take for a recovery, and with none going well.
+/// Checks the limit of restarts within the window, and the error after it: once with each connect succeeding, and once
+/// with none.
 // covers: MGP-11.5-06..07, MGP-11.5-10..11, MGP-11.2-14
 #[tokio::test(start_paused = true)]
 async fn a_crash_loop_comes_to_an_end_however_well_each_connect_goes() {
@@ -78,7 +80,7 @@ async fn a_crash_loop_comes_to_an_end_however_well_each_connect_goes() {
             |(_, _, reason): &&(_, _, Option<String>)| reason.as_deref() == Some("restart_limit_exceeded");
         assert_eq!(events.iter().filter(given_up).count(), 1, "{fate:?}");
 
-        // Neither time nor a start brings it back.
+        // Neither time nor a start brings the server back.
         server.start();
         tokio::time::sleep(secs(3600)).await;
         assert_eq!((server.state(), world.attempts()), (Error, 6), "{fate:?}");
@@ -97,7 +99,7 @@ async fn a_crash_loop_comes_to_an_end_however_well_each_connect_goes() {
 #[tokio::test(start_paused = true)]
 async fn a_restart_by_hand_begins_a_new_count_wherever_it_finds_the_server() {
     let settings = RestartSettings { max_restarts: 2, backoff_base_ms: 2000, ..RestartSettings::default() };
-    // While it is connected to, while it waits, and when it was given up.
+    // The restart comes while the server is connected to, while it waits, and when it was given up.
     for (at, attempts) in [(millis(50), 3), (millis(500), 4), (secs(60), 6)] {
         let world = World::new(Fate::Refuses);
         let server = world.supervisor("s").with_restarts(settings.clone()).spawn();
@@ -160,7 +162,7 @@ async fn each_wait_is_twice_as_long_and_half_of_it_is_chance() {
     }
 }
 
-/// What was recorded: the type, the outcome and the reason of each event.
+/// Returns the type, the outcome and the reason of each recorded event.
 fn taken(log: &Log) -> Vec<(String, Outcome, Option<String>)> {
     let told = |event: AuditEvent| {
         assert_eq!((event.actor, event.target.tool_name), (Actor::kernel(), None));

@@ -1,4 +1,4 @@
-//! Schedules made of random numbers.
+//! Tests by random schedules.
 
 use mgp_types::mgp::{LifecycleChange, ServerState, ShutdownReason};
 use tokio::task::JoinSet;
@@ -24,13 +24,13 @@ fn whatever_happens_the_rules_hold() {
     }
 }
 
-/// What there was to see, so that a schedule in which nothing happens is no success.
+/// The events that were seen, so that a schedule without any is no success.
 #[derive(Debug, Default)]
 struct Seen {
     answered: usize,
     failed: usize,
     given_up: usize,
-    /// In which states the last handle was dropped.
+    /// The states in which the last handle was dropped.
     states: [usize; 7],
 }
 
@@ -83,7 +83,7 @@ async fn run(mut random: Random) -> Seen {
                             None => call(gate).await,
                         };
                         outcome.map(|response| {
-                            // Not of an earlier incarnation than there was when it was made.
+                            // A call is not answered by an earlier incarnation than there was when it was made.
                             let by = usize::try_from(by(&response)).unwrap();
                             assert!(by >= before && by <= world.attempts());
                         })
@@ -127,7 +127,8 @@ async fn listen(mut changes: Changes) -> Vec<(Instant, LifecycleChange)> {
     all
 }
 
-/// Only transitions of the figure, without a gap, and an end in a state that a server can stay in.
+/// Checks that there are only transitions of the figure, without a gap, and an end in a state that a server can stay
+/// in.
 fn check_course(changes: &[(Instant, LifecycleChange)], dropped_in: ServerState) {
     let mut life = Lifecycle::default();
     for (_, change) in changes {
@@ -138,14 +139,14 @@ fn check_course(changes: &[(Instant, LifecycleChange)], dropped_in: ServerState)
     assert!(dropped_in != ServerState::Connected || end == ServerState::Disconnected);
 }
 
-/// Between two orders there are no more by itself within any window than there may be.
+/// Checks that between two orders there are no more automatic restarts within any window than allowed.
 fn check_restarts(changes: &[(Instant, LifecycleChange)], by_hand: &[Instant], settings: &RestartSettings) {
     let (orders, own): (Vec<_>, Vec<_>) =
         changes.iter().partition(|(_, change)| change.reason.as_deref() == Some("operator_request"));
     let own: Vec<_> = own
         .into_iter()
         .filter(|(_, change)| change.new_state == ServerState::Restarting)
-        // A start has no reason, and one that is given up passes by.
+        // A start has no reason, and a server that is given up passes by.
         .filter(|(_, change)| {
             change.reason.as_deref().is_some_and(|reason| reason != "restart_limit_exceeded")
         })

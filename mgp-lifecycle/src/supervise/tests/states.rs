@@ -1,3 +1,5 @@
+//! Tests of states and time limits.
+
 use std::sync::Arc;
 
 use mgp_types::mgp::ServerState::{
@@ -188,12 +190,12 @@ async fn in_state(state: ServerState) -> (World, Server) {
     let server = world.supervisor("s").with_restarts(policy(kind)).spawn();
     if state != Registered {
         server.start();
-        // Long enough to fail, or to connect, and not for both.
+        // The time is long enough to fail, or to connect, and not for both.
         tokio::time::sleep(millis(if state == Connecting { 50 } else { 150 })).await;
     }
     if matches!(state, Draining | Disconnected) {
         let stop = server.stop(OperatorRequest, secs(1));
-        // It goes on without the future.
+        // The stop goes on without the future.
         let _ = tokio::time::timeout(secs(if state == Draining { 1 } else { 5 }), stop).await;
     }
     (world, server)

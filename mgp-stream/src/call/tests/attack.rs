@@ -1,4 +1,4 @@
-//! Callers that mean no good, and handlers that fail.
+//! Tests with hostile callers and failing handlers.
 
 use mgp_types::{Request, Response, StreamId};
 use tower_service::Service;

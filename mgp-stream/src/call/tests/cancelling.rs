@@ -1,3 +1,5 @@
+//! Tests of cancelled calls.
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -9,7 +11,7 @@ use tower_service::Service;
 use super::{Dropped, about, answered, call, cancel, chunk, layered, start, streamed_call};
 use crate::doubles::{Port, object, result, settle, text};
 
-/// What answers the cancellation of a call that is over.
+/// The answer to the cancellation of a call that is over.
 const NOT_ACTIVE: &str = r#"{"cancelled":false,"reason":"not_active"}"#;
 
 // covers: MGP-12.7-01, MGP-12.7-04..06
@@ -36,7 +38,7 @@ async fn both_the_cancellation_and_the_call_are_answered_with_what_there_was() {
         answered(&answer),
         format!(r#"{{"cancelled":true,"partial_result":{{"content":{content}}}}}"#)
     );
-    // A second time there is nothing to stop, even before the call was answered.
+    // The call is gone from the table even before it was answered.
     assert_eq!(answered(&cancel(&mut service, running.stream).await), NOT_ACTIVE);
     settle().await;
     assert!(gone.load(Ordering::Relaxed));
@@ -172,7 +174,7 @@ async fn a_call_that_is_done_when_it_is_first_looked_at_is_never_entered() {
 async fn a_writer_that_waits_for_room_is_stopped_at_once() {
     let (_, mut service) = layered(|request| async move {
         let outbox = request.context.outbox.clone();
-        // A task that outlives the handler, and does not know.
+        // The task outlives the handler, and does not know that the call is over.
         let writer = tokio::spawn(async move {
             outbox.notify(chunk("a")).await?;
             outbox.notify(chunk("b")).await
@@ -207,7 +209,7 @@ async fn a_partial_result_that_is_not_whole_says_so() {
     assert!(answer.ends_with(r#""chunks_sent":12,"duration_ms":0,"cancelled":true,"truncated":true}}"#));
 }
 
-// What another server was seen to answer: a text in place of blocks.
+// Another server was seen to answer with a text in place of blocks.
 #[test]
 fn fact_i_4_a_partial_result_of_one_text_is_read() {
     let recorded = r#"{"cancelled":true,"partial_result":{"content":"Quantum"}}"#;

@@ -1,3 +1,5 @@
+//! Tests of chunks that are asked for again.
+
 use mgp_types::StreamId;
 
 use super::{chunk, layered, start, streamed_call, tell};

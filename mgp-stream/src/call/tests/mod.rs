@@ -1,3 +1,5 @@
+//! Tests of streamed calls, and the fixtures they share.
+
 use std::sync::Arc;
 
 use mgp_types::{Error, Method, Outbox, RawJson, Request, Response, Revision, Session, StreamId};
@@ -30,12 +32,12 @@ async fn start(service: &mut Stream<Server>, request: Request) -> Running {
     Running { stream, task }
 }
 
-/// A session with these extensions.
+/// Returns a session with these extensions.
 fn session(extensions: &[&str]) -> Arc<Session> {
     Arc::new(doubles::session(Revision::LATEST, extensions))
 }
 
-/// A call of a tool that wants chunks, in a session that has them.
+/// Returns a call of a tool that wants chunks, in a session that has them.
 fn streamed_call(port: &Arc<Port>) -> Request {
     call(port, &["streaming"], r#"{"name":"think","_mgp":{"stream":true}}"#)
 }
@@ -47,7 +49,7 @@ fn call(port: &Arc<Port>, extensions: &[&str], params: &str) -> Request {
     request
 }
 
-/// A message about the call on `stream`, in a session that has streaming.
+/// Returns a message about the call on `stream`, in a session that has streaming.
 fn about(stream: StreamId, mut request: Request) -> Request {
     request.context.session = Some(session(&["streaming"]));
     request.context.outbox = Outbox::on(stream);
@@ -83,7 +85,7 @@ where
     (layer, service)
 }
 
-/// Tells when it is dropped.
+/// A value that tells when it is dropped.
 struct Dropped(Arc<std::sync::atomic::AtomicBool>);
 
 impl Drop for Dropped {

@@ -1,3 +1,5 @@
+//! Tests of the pace at which chunks leave.
+
 use std::time::Duration;
 
 use mgp_types::mgp::Category;
@@ -83,7 +85,7 @@ async fn a_pause_that_does_not_end_ends_the_call() {
 #[tokio::test(start_paused = true)]
 async fn a_caller_that_does_not_take_chunks_loses_the_call() {
     let layer = StreamLayer::new().stall_limit(Duration::from_secs(3));
-    // The handler ignores that it failed, and would go on for ever.
+    // The handler ignores that sending failed, and would go on for ever.
     let mut service = layer.layer(Server::new(|request| async move {
         loop {
             let _ = request.context.outbox.notify(chunk("a")).await;

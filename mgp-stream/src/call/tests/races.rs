@@ -1,3 +1,5 @@
+//! Tests of cancellations that race with the end of a call.
+
 use std::time::Duration;
 
 use mgp_types::{Response, StreamId};
@@ -55,7 +57,7 @@ enum Won {
     Call,
 }
 
-/// Runs a call and two cancellations of it, each at a time and after a number of turns that the dice say.
+/// Runs a call and two cancellations of it, each after a number of turns that the dice give.
 async fn race(dice: Dice) -> Won {
     let times = dice.clone();
     let (layer, mut service) = layered(move |request| {

@@ -1,3 +1,5 @@
+//! Tests of the client's reader.
+
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -20,7 +22,7 @@ fn tool_call() -> Request {
     Request::call(Method::TOOLS_CALL, object(r#"{"name":"think"}"#))
 }
 
-/// The number or the range that a part is about, or its progress.
+/// Returns the number or the range that a part is about, or its progress.
 fn short(part: &Part) -> String {
     match part {
         Part::Chunk(chunk) => format!("{}:{}", chunk.index, chunk.content.as_text().unwrap_or("?")),
@@ -33,7 +35,8 @@ async fn read_all<S: mgp_types::RpcService>(reader: &mut StreamReader<S>) -> Vec
     reader.map(|part| short(&part)).collect().await
 }
 
-/// A server that sends these messages about the call before it answers; what it is told is kept.
+/// Returns a server that sends these messages about the call before it answers, and a record of the messages that it is
+/// told.
 fn scripted(
     messages: &'static [(&'static str, &'static str)],
     answer: &'static str,
@@ -258,10 +261,10 @@ fn chunk_at(index: u64, content: &str) -> Request {
     request
 }
 
-/// Methods and parameters of what a server was told about calls.
+/// The methods and parameters that a server was told about calls.
 type Told = Arc<Mutex<Vec<(String, Object)>>>;
 
-/// Both sides with nothing between but a connection that works on calls in tasks of its own, and loses chunks if told.
+/// Returns both sides with a connection between them that runs calls in tasks of its own, and loses chunks if `lossy`.
 fn both_sides<F>(lossy: bool, tool: impl Fn(Request) -> F + Send + Sync + 'static) -> (Server, Told)
 where
     F: Future<Output = Result<Response, Error>> + Send + 'static,
@@ -284,7 +287,7 @@ where
     (connection, told)
 }
 
-/// Loses every third chunk the first time it is sent.
+/// An outbox that loses every third chunk the first time it is sent.
 struct Losing(Arc<dyn OutboxPort>);
 
 impl OutboxPort for Losing {

@@ -1,3 +1,5 @@
+//! Tests of streamed results at the server.
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +10,7 @@ use tower_service::Service;
 use super::{answered, call, chunk, layered, start, streamed_call};
 use crate::doubles::{Port, object, result, settle};
 
-/// A tool that thinks in three chunks and returns `result`.
+/// Returns a tool that thinks in three chunks and returns `result`.
 async fn think(request: Request, whole: &'static str) -> Result<Response, Error> {
     let outbox = request.context.outbox;
     for part in ["Quantum ", "computing ", "is"] {

@@ -1,3 +1,5 @@
+//! The desk's record of the questions that servers asked lately, and of the answers.
+
 use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -11,22 +13,22 @@ use tokio::time::Instant;
 use crate::owner::SessionKey;
 use crate::task::Task;
 
-/// What servers asked lately, and what they were answered.
+/// The questions that servers asked lately, and their answers.
 #[derive(Debug, Default)]
 pub(super) struct Book {
     servers: HashMap<ServerId, HashMap<Box<str>, Entry, RandomState>, RandomState>,
-    /// How many entries there have been.
+    /// The count of entries so far.
     entries: u64,
 }
 
-/// One time that a question was asked.
+/// One arrival of a question.
 #[derive(Debug)]
 pub(super) struct Occurrence {
     session: SessionKey,
     stream: StreamId,
     digest: u64,
     bytes: usize,
-    /// When the server stops to wait.
+    /// The time at which the server stops waiting.
     end: Instant,
 }
 
@@ -36,38 +38,53 @@ pub(super) struct Entry {
     number: u64,
     asked: Occurrence,
     answer: Option<RawJson>,
-    /// The work on the answer, and its deliveries.
+    /// The tasks that work on the answer and deliver it.
     tasks: Vec<Task>,
 }
 
-/// How it stands with a question.
+/// The state of a question that arrives.
 pub(super) enum State<'a> {
-    /// Nobody has seen it.
+    /// The question is new.
     New(&'a mut Entry),
-    /// This is the answer.
+    /// The question has this answer.
     Answered(&'a mut Entry, RawJson),
-    /// Somebody works on it or delivers its answer, or there will be none.
+    /// A handler works on the question, its answer is being delivered, or there will be no answer.
     Busy,
-    /// There is no room for it.
+    /// There is no room for the question.
     Full,
 }
 
+/// The time for which a question is remembered after its end.
+const MEMORY: Duration = Duration::from_mins(10);
+
+/// The number of deliveries of one answer at once.
+const MAX_DELIVERIES: usize = 4;
+
+/// The number of questions of one server that are remembered.
+const MAX_KNOWN: usize = 256;
+
+/// The bytes of the open questions of one server together.
+const MAX_BYTES_IN_WORK: usize = 8 << 20;
+
+/// The number of questions of one server that are open at once.
+const MAX_IN_WORK: usize = 64;
+
 impl Book {
-    /// Notes that `server` asked `id`.
+    /// Notes that `server` asked the question `id`, and returns its state.
     pub(super) fn note(&mut self, server: &ServerId, id: &str, asked: Occurrence, now: Instant) -> State<'_> {
         self.forget(now);
         let entries = self.servers.entry(server.clone()).or_default();
         if let Some(entry) = entries.get(id)
             && asked.repeats(&entry.asked)
         {
-            let entry = entries.get_mut(id).expect("it was found under the same lock");
+            let entry = entries.get_mut(id).expect("the entry was found under the same lock");
             entry.tasks.retain(|task| !task.is_over());
             return match entry.answer.clone() {
                 Some(answer) if entry.tasks.len() < MAX_DELIVERIES => State::Answered(entry, answer),
                 _ => State::Busy,
             };
         }
-        // The id may stand for something else that nobody waits for any more.
+        // The id may stand for an older question that is over.
         entries.remove(id);
         let in_work = entries.values().filter(|entry| entry.is_in_work());
         let (questions, bytes) =
@@ -86,8 +103,8 @@ impl Book {
         State::New(entries.entry(id.into()).or_insert(entry))
     }
 
-    /// Records the answer to a question. Whether it still is asked: the id may stand for another one by now, which
-    /// this is no answer to.
+    /// Records the answer to a question. Returns whether the question is still open: the id may stand for another
+    /// question by now, which this does not answer.
     pub(super) fn answered(&mut self, server: &ServerId, id: &str, number: u64, answer: &RawJson) -> bool {
         let entry = self.servers.get_mut(server).and_then(|entries| entries.get_mut(id));
         let Some(entry) = entry.filter(|entry| entry.number == number) else { return false };
@@ -108,7 +125,7 @@ impl Book {
 }
 
 impl Occurrence {
-    /// Of questions only the hash is kept, under a secret of this process.
+    /// Creates the record of an arrival. Of the question only a hash is kept, under a secret of this process.
     pub(super) fn new(
         request: &CallbackRequest,
         session: &Arc<Session>,
@@ -121,8 +138,8 @@ impl Occurrence {
         Self { session: SessionKey::of(session), stream, digest, bytes, end }
     }
 
-    /// Whether it is `earlier` again. Servers number their callbacks from one again after a restart, and some for each
-    /// call. The call may be over when a repeated question comes.
+    /// Returns whether this is `earlier` again. Servers number their callbacks from one again after a restart, and some
+    /// for each call. The call may be over when a repeated question comes.
     fn repeats(&self, earlier: &Self) -> bool {
         self.digest == earlier.digest
             && self.session == earlier.session
@@ -143,17 +160,6 @@ impl Entry {
         self.tasks.iter().any(|task| !task.is_over())
     }
 }
-
-/// How many questions of one server are shown at once.
-const MAX_IN_WORK: usize = 64;
-/// How large they are together.
-const MAX_BYTES_IN_WORK: usize = 8 << 20;
-/// How many questions of one server are remembered.
-const MAX_KNOWN: usize = 256;
-/// How often an answer is under way at once.
-const MAX_DELIVERIES: usize = 4;
-/// For how long a question is remembered after its time.
-const MEMORY: Duration = Duration::from_mins(10);
 
 #[cfg(test)]
 mod tests {

@@ -1,3 +1,5 @@
+//! The client's layer that takes callbacks out of the notifications of a server.
+
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -12,14 +14,14 @@ use tower_service::Service;
 use super::ServerDesk;
 use crate::negotiated;
 
-/// Takes what a server asks in the middle of calls. Makes [`CallbackInbound`] services.
+/// Takes the questions that a server asks in the middle of calls. The layer makes [`CallbackInbound`] services.
 #[derive(Debug, Clone)]
 pub struct CallbackInboundLayer {
     desk: ServerDesk,
 }
 
 impl CallbackInboundLayer {
-    /// What the server asks goes to `desk`.
+    /// Creates a layer that gives the questions of the server to `desk`.
     pub const fn new(desk: ServerDesk) -> Self {
         Self { desk }
     }
@@ -35,10 +37,10 @@ impl<S> Layer<S> for CallbackInboundLayer {
 
 /// The service of [`CallbackInboundLayer`].
 ///
-/// Sits in the stack that answers the server, behind the layer that knows the session. Takes
+/// The service sits in the stack that answers the server, behind the layer that knows the session. The service takes
 /// `notifications/mgp.callback.request` where callbacks were negotiated and lets everything else go on. The desk
-/// answers in a task of its own: the connection goes on at once. Reads `context.session` and the stream of
-/// `context.outbox`, writes and refuses nothing, allocates and locks for its own notification only.
+/// answers in a task of its own: the connection goes on at once. The service reads `context.session` and the stream of
+/// `context.outbox`, writes and refuses nothing, and allocates and locks for its own notification only.
 #[derive(Debug, Clone)]
 pub struct CallbackInbound<S> {
     inner: S,
@@ -46,12 +48,12 @@ pub struct CallbackInbound<S> {
 }
 
 impl<S> CallbackInbound<S> {
-    /// The service inside.
+    /// Returns the inner service.
     pub const fn get_ref(&self) -> &S {
         &self.inner
     }
 
-    /// The service inside.
+    /// Returns the inner service.
     pub fn into_inner(self) -> S {
         self.inner
     }
@@ -81,7 +83,7 @@ impl<S: RpcService> Service<Request> for CallbackInbound<S> {
 }
 
 pin_project! {
-    /// The answer of [`CallbackInbound`].
+    /// The future of [`CallbackInbound`].
     #[must_use = "futures do nothing unless polled"]
     pub struct CallbackInboundFuture<F> {
         #[pin]

@@ -1,47 +1,47 @@
-//! The client's side: who answers what servers ask.
-
-mod book;
-mod handler;
-mod inbound;
+//! The client's desk for callbacks: a handler answers the questions of servers, each once.
 
 use std::fmt;
+use std::future::Future;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use foldhash::quality::RandomState;
 use mgp_types::mgp::{CallbackRequest, CallbackRespond, ServerId, method};
-use mgp_types::{Context, Error, Method, RawJson, Request, Session};
+use mgp_types::{BoxFuture, Context, Error, Method, RawJson, Request, Session};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use self::book::{Book, Occurrence, State};
-pub use self::handler::CallbackHandler;
-pub use self::inbound::{CallbackInbound, CallbackInboundFuture, CallbackInboundLayer};
 use super::wait;
 use crate::task::Task;
 
-/// Answers what servers ask in the middle of calls. Clones share what they know.
+mod book;
+mod inbound;
+
+pub use self::inbound::{CallbackInbound, CallbackInboundFuture, CallbackInboundLayer};
+
+/// Answers the questions that servers ask in the middle of calls. Clones share all records.
 ///
-/// A server sends a question again while it has no answer. Each is handled once: while somebody works on it a repeated
-/// one does nothing, and afterwards it brings the recorded answer once more. It is the same question only from the same
-/// server, in the same session, about the same call and in the same words; what was answered for one server or call
-/// is never an answer to another, whatever ids they use.
+/// A server sends a question again while it has no answer. The desk handles each question once: while its handler
+/// works, a repeated question does nothing, and afterwards a repeated question brings the recorded answer once more. A
+/// question counts as repeated only if it comes from the same server, in the same session, about the same call and in
+/// the same words; an answer for one server or call is never given to another, whatever ids they use.
 ///
-/// Handlers run in tasks of the desk, so no connection waits for them, and end with the time that the server waits, or
-/// with the last clone of the desk. An answer that cannot be delivered is not sent again by itself: the server asks
-/// again for what it did not get, and gets the recorded answer.
+/// Handlers run in tasks of the desk, so that no connection waits for them. Handlers end when the server stops waiting,
+/// or with the last clone of the desk. An answer that cannot be delivered is not sent again by itself: the server asks
+/// again, and gets the recorded answer.
 #[derive(Clone)]
 pub struct CallbackDesk(Arc<Inner>);
 
 struct Inner {
     handler: Arc<dyn CallbackHandler>,
     book: Mutex<Book>,
-    /// Hashes questions under a secret of this process.
+    /// The hasher of questions, with a secret of this process.
     hasher: RandomState,
 }
 
-/// The desk for what one server asks.
+/// The desk for the questions of one server.
 #[derive(Debug, Clone)]
 pub struct ServerDesk {
     desk: CallbackDesk,
@@ -49,13 +49,13 @@ pub struct ServerDesk {
 }
 
 impl CallbackDesk {
-    /// A desk where `handler` answers.
+    /// Creates a desk whose questions `handler` answers.
     pub fn new(handler: impl CallbackHandler) -> Self {
         let handler = Arc::new(handler);
         Self(Arc::new(Inner { handler, book: Mutex::default(), hasher: RandomState::default() }))
     }
 
-    /// The desk for what `server` asks.
+    /// Returns the desk for the questions of `server`.
     pub fn of_server(&self, server: ServerId) -> ServerDesk {
         ServerDesk { desk: self.clone(), server }
     }
@@ -65,11 +65,11 @@ impl ServerDesk {
     /// Takes a question that came in `session` with `context`.
     fn take(&self, session: &Arc<Session>, request: &Request, context: Context) {
         let Some(asked) = CallbackRequest::read(&request.params) else {
-            tracing::warn!(server = %self.server, "a callback without a usable id is dropped");
+            tracing::warn!(server = %self.server, "a callback was dropped: its id is empty or too long");
             return;
         };
         let Ok(runtime) = Handle::try_current() else {
-            tracing::error!(server = %self.server, "a callback is dropped: no runtime is there to answer it");
+            tracing::error!(server = %self.server, "a callback was dropped: no async runtime is there to answer it");
             return;
         };
         let now = Instant::now();
@@ -91,18 +91,18 @@ impl ServerDesk {
             }
             State::Busy => {}
             State::Full => {
-                tracing::warn!(server = %self.server, "a callback is dropped: too many of the server's are open");
+                tracing::warn!(server = %self.server, "a callback was dropped: too many callbacks of the server are open");
             }
         }
     }
 }
 
-/// One question on its way.
+/// A question that is being answered.
 struct Question {
-    /// Whose tasks must not keep it alive.
+    /// The desk, which this task must not keep alive.
     desk: Weak<Inner>,
     server: ServerId,
-    /// Which entry of the book it is: another question may have taken its id.
+    /// The number of the entry in the book: another question may have taken the id.
     number: u64,
     asked: CallbackRequest,
 }
@@ -123,7 +123,7 @@ impl Question {
         };
         let Some(answer) = answer.filter(|_| wants_answer) else {
             if wants_answer {
-                tracing::debug!(server = %self.server, "a callback has no handler");
+                tracing::debug!(server = %self.server, "a callback got no answer: its handler gave none");
             }
             return;
         };
@@ -138,6 +138,9 @@ impl Question {
     }
 }
 
+/// The time to wait for the acknowledgement of an answer.
+const DELIVERY: Duration = Duration::from_secs(30);
+
 /// Sends the answer, once.
 async fn respond(server: ServerId, id: Box<str>, session: Arc<Session>, answer: RawJson) {
     let body = CallbackRespond::new(id, answer);
@@ -150,7 +153,7 @@ async fn respond(server: ServerId, id: Box<str>, session: Arc<Session>, answer: 
         Ok(Err(error)) => error,
         Err(_) => Error::timeout("the server did not acknowledge the answer"),
     };
-    tracing::debug!(%server, code = error.code(), "the answer to a callback did not arrive");
+    tracing::debug!(%server, code = error.code(), "the answer to a callback did not reach the server");
 }
 
 impl fmt::Debug for CallbackDesk {
@@ -159,5 +162,23 @@ impl fmt::Debug for CallbackDesk {
     }
 }
 
-/// How long the acknowledgement of an answer is waited for.
-const DELIVERY: Duration = Duration::from_secs(30);
+/// Answers callbacks: shows them to a user, or decides by a policy. Every function of this shape is a handler.
+///
+/// The handler gets the question of the server, and the context in which the question came. The answer is any JSON: for
+/// a confirmation or a selection one of the options as a text, `null` for a user who closed the question. Without an
+/// answer nothing is sent, and the server waits until its time is over; the same holds for unknown types, unless the
+/// handler knows them. The answer to a notification is not sent. The future is dropped when the server stops waiting.
+pub trait CallbackHandler: Send + Sync + 'static {
+    /// Answers one callback.
+    fn handle(&self, request: CallbackRequest, context: Context) -> BoxFuture<'static, Option<RawJson>>;
+}
+
+impl<F, Answering> CallbackHandler for F
+where
+    F: Fn(CallbackRequest, Context) -> Answering + Send + Sync + 'static,
+    Answering: Future<Output = Option<RawJson>> + Send + 'static,
+{
+    fn handle(&self, request: CallbackRequest, context: Context) -> BoxFuture<'static, Option<RawJson>> {
+        Box::pin(self(request, context))
+    }
+}

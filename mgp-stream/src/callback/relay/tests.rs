@@ -1,3 +1,5 @@
+//! Tests of the relay of callbacks.
+
 use std::sync::Arc;
 
 use mgp_types::mgp::{CallbackAnswer, CallbackType};
@@ -31,7 +33,7 @@ fn server(name: &str) -> ServerId {
     ServerId::from(name)
 }
 
-/// I-8: a kernel that knew callbacks by their id alone dropped the second server's.
+/// I-8: a kernel that knew callbacks by their id alone dropped the callback of the second server.
 #[tokio::test(start_paused = true)]
 async fn callbacks_of_two_servers_with_one_id_are_two() {
     let (mut relay, now, client) = (CallbackRelay::new(), Instant::now(), front("a"));

@@ -1,4 +1,4 @@
-//! Peers, handlers and wakers that do what they should not.
+//! Tests with hostile peers, handlers and wakers.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ fn asked(id: &str, message: &str) -> CallbackRequest {
     CallbackRequest::new(id, CallbackType::Confirmation, message)
 }
 
-/// Asks again as soon as it is woken, on the thread that wakes it.
+/// A waker that asks again as soon as it is woken, on the thread that wakes it.
 struct AsksAgain {
     callbacks: Callbacks,
     looked: AtomicUsize,
@@ -59,7 +59,7 @@ struct AsksAgain {
 
 impl Wake for AsksAgain {
     fn wake(self: Arc<Self>) {
-        // Takes the lock on all questions.
+        // Counting takes the lock on all questions.
         self.looked.fetch_add(self.callbacks.len().1, Ordering::Relaxed);
     }
 }

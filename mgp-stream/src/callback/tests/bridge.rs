@@ -1,4 +1,4 @@
-//! Questions to clients that speak MCP only.
+//! Tests of questions to clients that speak MCP only.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What a client does with what servers ask.
+//! Tests of the client's desk.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -74,7 +74,7 @@ impl Link {
         self.inbound.call(request).await
     }
 
-    /// What the server was answered.
+    /// Returns the answers that the server got.
     fn answers(&self) -> Vec<String> {
         let answer = |request: &Request| {
             assert_eq!(request.method, *method::CALLBACK_RESPOND);
@@ -125,7 +125,7 @@ async fn a_repeated_question_is_handled_once_and_answered_each_time() {
     assert_eq!((client.handled(), link.answers().len()), (1, 5), "the call may be over by then");
 }
 
-/// I-8: a kernel that knew callbacks by their id alone dropped the second server's.
+/// I-8: a kernel that knew callbacks by their id alone dropped the callback of the second server.
 #[tokio::test(start_paused = true)]
 async fn two_servers_may_use_the_same_id() {
     let client = Client::echo(SOON);

@@ -1,3 +1,5 @@
+//! Tests of callbacks, with both sides.
+
 mod attack;
 mod bridge;
 mod desk;

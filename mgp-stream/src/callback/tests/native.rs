@@ -1,4 +1,4 @@
-//! Questions to clients that negotiated callbacks.
+//! Tests of questions to clients that negotiated callbacks.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Who may answer.
+//! Tests of who may answer a question.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ fn asking(bench: &Bench) -> JoinHandle<Confirmation> {
     tokio::spawn(async move { callbacks.ask(&context, "key", question).await.unwrap() })
 }
 
-/// The same client in another session, and another client in the same.
+/// Returns contexts of the same client in another session, and of another client in the same session.
 fn others(context: &Context) -> [Context; 3] {
     let mut in_another = context.clone();
     in_another.session = Some(Arc::new(session(Revision::V2025_11_25, &["callbacks"], "{}")));

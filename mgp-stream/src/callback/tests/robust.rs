@@ -1,4 +1,4 @@
-//! Whatever a peer sends.
+//! Property tests: no message of a peer breaks the desk or the relay.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ fn json() -> impl Strategy<Value = String> {
     })
 }
 
-/// Parameters of a callback request, of which any member may be missing or anything.
+/// Returns parameters of a callback request, of which any member may be missing or have any value.
 fn params() -> impl Strategy<Value = Object> {
     const MEMBERS: &[&str] = &["callback_id", "type", "message", "options", "timeout_ms", "request_id", "x"];
     proptest::collection::btree_map(proptest::sample::select(MEMBERS), json(), 0..7).prop_map(|members| {

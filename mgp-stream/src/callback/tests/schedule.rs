@@ -1,4 +1,4 @@
-//! Servers and clients over connections that lose, repeat, delay and reorder, and that break.
+//! Tests by random schedules: connections that lose, repeat, delay, reorder and break.
 
 use std::collections::HashMap;
 use std::future::pending;
@@ -29,7 +29,7 @@ fn delay(dice: &Dice) -> Duration {
     Duration::from_millis(dice.below(most))
 }
 
-/// What happens on the way in one direction, until it breaks.
+/// The treatment of messages in one direction, until the connection breaks.
 #[derive(Clone)]
 struct Network {
     dice: Dice,
@@ -66,7 +66,7 @@ impl Network {
     }
 }
 
-/// From the server to the client: questions.
+/// The way of questions, from the server to the client.
 struct Down {
     network: Network,
     inbound: CallbackInbound<Server>,
@@ -92,11 +92,11 @@ impl OutboxPort for Down {
     }
 }
 
-/// From the client to the server: answers, whose acknowledgement may be lost too.
+/// The way of answers, from the client to the server; acknowledgements may be lost too.
 struct Up {
     network: Network,
     server: CallbackService<Server>,
-    /// The client as the server knows it, and somebody else.
+    /// The context of the client as the server knows it, and of another client.
     client: Context,
     stranger: Context,
 }
@@ -114,7 +114,7 @@ impl OutboxPort for Up {
             honest.context = self.client.clone();
             stolen.context = self.stranger.clone();
             Box::pin(async move {
-                // Whoever learns an id and an answer can do nothing with them.
+                // Another client that learns an id and an answer can do nothing with them.
                 let refused = server.call(stolen).await.unwrap_err();
                 assert_eq!(refused.code(), code::INVALID_PARAMS);
                 *acknowledged.lock() = Some(server.call(honest).await);
@@ -133,7 +133,7 @@ impl OutboxPort for Up {
     }
 }
 
-/// One session of one client, and what asks in it.
+/// One session of one client, and the server that asks in it.
 struct Pair {
     context: Context,
     network: Network,
@@ -171,7 +171,7 @@ fn pair(number: usize, dice: &Dice, callbacks: &Callbacks, stranger: &Context, h
     Pair { context, network, _desk: desk }
 }
 
-/// What came of the questions of one schedule.
+/// The outcomes of the questions of one schedule.
 #[derive(Debug, Default)]
 struct Tally {
     answered: u32,
@@ -240,7 +240,7 @@ async fn run(dice: Dice) -> Tally {
     }
     assert_eq!(callbacks.len().0, 0, "nothing is left over");
     assert!(handled.lock().values().all(|times| *times == 1), "nobody is bothered twice");
-    // Whatever is still under way finds nobody, and breaks nothing.
+    // Messages still under way find no receiver, and break nothing.
     sleep(Duration::from_mins(2)).await;
     for pair in &pairs {
         while let Some(carried) = pair.network.under_way.lock().try_join_next() {

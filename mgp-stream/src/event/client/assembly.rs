@@ -1,13 +1,15 @@
+//! The order of the events of one subscription, without IO.
+
 use std::collections::{BTreeMap, VecDeque};
 
 use mgp_types::mgp::{Event, EventReplayed, EventSubscribed, SubscriptionId};
 
-/// Puts the events of one subscription in order: they may come in any order, again, or not at all. It does no IO: it
-/// says what to ask the server for, and is told the answer.
+/// Puts the events of one subscription in order, whether they come in any order, repeatedly, or not at all. The
+/// assembly does no IO: it says what to ask the server for, and is given the answer.
 ///
-/// Each event is given out once. One that is missing is [asked for](Self::question); what the server does not bring
-/// then is given out as [missed](EventItem::Missed), in its place. What waits is bounded: of numbered events the last
-/// ones are put aside and asked for again when there is room, of others it is noted how many were dropped.
+/// Each event is given out once. A missing event is [asked for](Self::question); an event that the server does not
+/// bring then is reported as [missed](EventItem::Missed), in its place. Memory is bounded: of numbered events the last
+/// ones are dropped and asked for again when there is room, of other events the number of dropped ones is noted.
 ///
 /// A server that numbers the events of each subscription says where the numbers begin. Events of others are given out
 /// as they arrive.
@@ -31,63 +33,75 @@ use mgp_types::mgp::{Event, EventReplayed, EventSubscribed, SubscriptionId};
 /// ```
 #[derive(Debug)]
 pub struct EventAssembly {
-    /// Whose events they are; nobody's between the end of one subscription and the beginning of another.
+    /// The subscription of the events; `None` between the end of one subscription and the beginning of another.
     id: Option<SubscriptionId>,
     /// The number of the next event to give out, if events are numbered.
     next: Option<u64>,
-    /// Numbered events that wait for those before them, or for the reader.
+    /// The numbered events that wait for earlier events, or for the reader.
     held: BTreeMap<u64, Event>,
     held_bytes: usize,
-    /// What goes out as it came.
+    /// The items that go out as they came.
     queue: VecDeque<EventItem>,
     queue_bytes: usize,
     /// The greatest number that is known to exist.
     seen: u64,
-    /// Of the events up to this number, those that are not held do not come any more.
+    /// The number up to which events that are not held do not come any more.
     lost_to: u64,
 }
 
-/// What a subscription gives out.
+/// An item that a subscription gives out.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum EventItem {
     /// An event.
     Event(Event),
-    /// Events that are lost: they did not arrive, and the server does not have them any more.
+    /// Lost events: they did not arrive, and the server does not have them any more.
     Missed {
-        /// The number of the first.
+        /// The number of the first lost event.
         from: u64,
-        /// The number of the last.
+        /// The number of the last lost event.
         to: u64,
     },
-    /// So many events without numbers came faster than they were read, and are lost.
+    /// The count of events without numbers that came faster than they were read, and are lost.
     Dropped(u64),
-    /// The server does not know the subscription any more: what happened since the last event is lost. What follows is
-    /// of another subscription, which is opened by resubscribing.
+    /// The server does not know the subscription any more: events since the last one are lost. The events that follow
+    /// are of another subscription, which is opened by resubscribing.
     Gone,
 }
 
-/// What is to be asked of a server, with `mgp/events/replay`.
+/// A question to a server, asked with `mgp/events/replay`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EventQuestion {
-    /// The events after this number are wanted.
+    /// The number after which events are wanted.
     pub after_seq: u64,
-    /// So many of them at most.
+    /// The number of wanted events at most.
     pub limit: u64,
-    /// Those up to this number are known to exist.
+    /// The number up to which events are known to exist.
     until: u64,
 }
 
 impl EventQuestion {
-    /// The number up to which events are known to exist: those that are not in the answer are lost.
+    /// Returns the number up to which events are known to exist: those that are not in the answer are lost.
     pub const fn until(&self) -> u64 {
         self.until
     }
 }
 
+/// The number of events that one question asks for.
+const MAX_QUESTION: u64 = 500;
+
+/// The bytes of the waiting events at most, if there is more than one.
+const MAX_BYTES: usize = 8 * 1024 * 1024;
+
+/// The number of events that wait at most.
+const MAX_EVENTS: usize = 1024;
+
+/// The number that no event has, so that there is always a next number.
+const MAX_SEQ: u64 = u64::MAX;
+
 impl EventAssembly {
-    /// Assembles the events of a subscription that was just opened.
+    /// Creates the assembly for a subscription that was just opened.
     pub fn new(answer: &EventSubscribed) -> Self {
         let mut assembly = Self {
             id: None,
@@ -103,7 +117,7 @@ impl EventAssembly {
         assembly
     }
 
-    /// Takes an event that was pushed. One that came before is passed over, and one of another subscription.
+    /// Takes an event that was pushed. An event that came before or is of another subscription is ignored.
     pub fn push(&mut self, event: Event) {
         if self.id.as_ref() != Some(&event.subscription_id) {
             return;
@@ -119,7 +133,7 @@ impl EventAssembly {
         }
     }
 
-    /// Takes the answer to a question. What was asked for and is not in it is lost.
+    /// Takes the answer to a question. Events that were asked for and are not in the answer are lost.
     pub fn replayed(&mut self, question: EventQuestion, answer: EventReplayed) {
         let new = answer.events.iter().filter_map(|event| event.seq).filter(|seq| *seq > question.after_seq);
         let passed_over = new.min().map_or(question.until, |first| first - 1);
@@ -130,17 +144,17 @@ impl EventAssembly {
         answer.events.into_iter().for_each(|event| self.push(event));
     }
 
-    /// The server told that events up to this number exist.
+    /// Notes that the server has events up to the number `last_seq`.
     pub fn expect(&mut self, last_seq: u64) {
         self.seen = self.seen.max(last_seq.min(MAX_SEQ - 1));
     }
 
-    /// Of the events up to this number, those that did not arrive do not come any more.
+    /// Notes that events up to the number `seq` that did not arrive do not come any more.
     pub fn lose_to(&mut self, seq: u64) {
         self.lost_to = self.lost_to.max(seq.min(MAX_SEQ - 1));
     }
 
-    /// The next item, if it is there.
+    /// Takes out the next item, if there is one.
     pub fn pop(&mut self) -> Option<EventItem> {
         if let Some(item) = self.queue.pop_front() {
             if let EventItem::Event(event) = &item {
@@ -151,7 +165,7 @@ impl EventAssembly {
         self.pop_numbered(self.lost_to)
     }
 
-    /// What is to be asked for, because it is next and did not arrive.
+    /// Returns the question for the next event, if that event did not arrive.
     pub fn question(&self) -> Option<EventQuestion> {
         let next = self.next?;
         let until = self.held.first_key_value().map_or(self.seen, |(first, _)| first - 1);
@@ -163,18 +177,18 @@ impl EventAssembly {
         })
     }
 
-    /// What is to be asked for to learn of events that nobody pushes; nothing if events are not numbered.
+    /// Returns the question for events that the server does not push; `None` if events are not numbered.
     pub fn poll_question(&self) -> Option<EventQuestion> {
         let after_seq = self.next? - 1;
         Some(EventQuestion { after_seq, limit: MAX_QUESTION, until: after_seq })
     }
 
-    /// The number of the last event that was given out or missed, after which to resume; 0 at the beginning.
+    /// Returns the number of the last event that was given out or missed, after which to resume; 0 at the beginning.
     pub fn after_seq(&self) -> u64 {
         self.next.map_or(0, |next| next - 1)
     }
 
-    /// The server does not know the subscription any more. What arrived is still given out.
+    /// Notes that the server does not know the subscription any more. Events that arrived are still given out.
     pub fn end(&mut self) {
         while let Some(item) = self.pop_numbered(self.seen.max(self.lost_to)) {
             match item {
@@ -197,7 +211,7 @@ impl EventAssembly {
         (self.seen, self.lost_to) = (last.unwrap_or(0), last.unwrap_or(0));
     }
 
-    /// Goes on after this event with a subscription that was opened by somebody else before.
+    /// Goes on after the event `after_seq` with a subscription that was opened before.
     pub(super) fn resume(&mut self, after_seq: u64, answer: &EventSubscribed) {
         if self.next.is_none() {
             // Events without numbers cannot be resumed.
@@ -226,7 +240,7 @@ impl EventAssembly {
     fn hold(&mut self, seq: u64, event: Event) {
         self.held_bytes += bytes_of(&event);
         self.held.insert(seq, event);
-        // The last ones go: the server keeps them longest.
+        // The last events are dropped, because the server keeps those longest.
         while self.held.len() > 1 && (self.held.len() > MAX_EVENTS || self.held_bytes > MAX_BYTES) {
             self.held_bytes -= self.held.pop_last().map_or(0, |(_, event)| bytes_of(&event));
         }
@@ -246,16 +260,7 @@ impl EventAssembly {
     }
 }
 
-/// About how much memory an event takes.
+/// Returns about how many bytes an event takes.
 pub(super) fn bytes_of(event: &Event) -> usize {
     event.channel.len() + event.data.to_raw().as_bytes().len()
 }
-
-/// No event has this number, so that there is always a next one.
-const MAX_SEQ: u64 = u64::MAX;
-/// How many events wait at most.
-const MAX_EVENTS: usize = 1024;
-/// How many bytes they have at most, if they are more than one.
-const MAX_BYTES: usize = 8 * 1024 * 1024;
-/// How many events are asked for at once.
-const MAX_QUESTION: u64 = 500;

@@ -1,3 +1,5 @@
+//! The client's stream of the events of one subscription.
+
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,14 +14,14 @@ use mgp_types::{BoxFuture, Error, Request, Response, RpcService, code};
 use serde::Serialize;
 use tokio::time::Sleep;
 
-use super::inbox::Inbox;
+use super::subscriber::Inbox;
 use super::{EventItem, EventQuestion, Subscriber};
 
-/// The events of one subscription, in order and each once. It is a stream that does not end.
+/// The events of one subscription, in order and each once, as a stream that does not end.
 ///
-/// Events that did not arrive are asked for while the stream is read; when the connection fails, again after a while
-/// that grows, or as soon as there is a [new one](Self::resubscribe). [`unsubscribe`](Self::unsubscribe) ends the
-/// subscription at the server; if the stream is dropped, the [`Subscriber`] ends it once another event arrives.
+/// Missing events are asked for while the stream is read; when the connection fails, again after a time that grows, or
+/// as soon as there is a [new connection](Self::resubscribe). [`unsubscribe`](Self::unsubscribe) ends the subscription
+/// at the server; if the stream is dropped, the [`Subscriber`] ends the subscription once another event arrives.
 #[must_use = "events are only asked for while the stream is read"]
 pub struct Events<S> {
     service: S,
@@ -29,13 +31,15 @@ pub struct Events<S> {
     inbox: Arc<Inbox>,
     asking: Option<(EventQuestion, BoxFuture<'static, Result<Response, Error>>)>,
     poll_every: Option<Duration>,
-    /// When to ask again: after a failure anything, else for what nobody pushes.
+    /// The time to ask again: after a failure for anything, otherwise for events that are not pushed.
     wait: Option<Pin<Box<Sleep>>>,
     failures: u32,
     is_gone: bool,
-    /// The server was asked to end it, and said that it has.
+    /// Set once the server said that it ended the subscription on request.
     is_ended: bool,
 }
+
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
 impl<S: RpcService> Events<S> {
     pub(super) fn new(
@@ -61,19 +65,19 @@ impl<S: RpcService> Events<S> {
         }
     }
 
-    /// Asks for new events in this interval, for a server that has no way to push them.
+    /// Sets the interval in which new events are asked for, for a server that has no way to push them.
     pub fn polled(mut self, every: Duration) -> Self {
         self.poll_every = Some(every);
         self
     }
 
-    /// What the server said when the subscription was opened or resumed: what is subscribed, what is unsupported, and
-    /// which channels there are.
+    /// Returns the answer of the server to the opened or resumed subscription: the subscribed and the unsupported
+    /// channels, and all channels there are.
     pub const fn answer(&self) -> &EventSubscribed {
         &self.answer
     }
 
-    /// What resumes the subscription on another connection, or opens it again if it is gone.
+    /// Returns the request that resumes the subscription on another connection, or opens it again if it is gone.
     pub fn resuming(&self) -> EventSubscribe {
         if self.is_gone {
             return self.wanted.clone();
@@ -82,14 +86,14 @@ impl<S: RpcService> Events<S> {
         self.wanted.clone().resuming(self.answer.subscription_id.clone(), after_seq)
     }
 
-    /// Goes on with another connection, after the one before was lost. If the server does not know the subscription any
-    /// more, another is opened, and the stream says so with [`EventItem::Gone`].
+    /// Goes on with another connection, after the previous one was lost. If the server does not know the subscription
+    /// any more, another is opened, and the stream says so with [`EventItem::Gone`].
     ///
     /// # Errors
-    /// The server refuses, or cannot be reached; what was said so far is still given out.
+    /// The server refuses, or cannot be reached; events that came so far are still given out.
     ///
     /// # Cancel safety
-    /// It can be called again.
+    /// The method can be called again.
     pub async fn resubscribe(&mut self, service: S) -> Result<(), Error> {
         self.service = service;
         let subscriber = self.subscriber.clone();
@@ -105,7 +109,7 @@ impl<S: RpcService> Events<S> {
         Ok(())
     }
 
-    /// Goes on after [`resuming`](Self::resuming) was answered, in whatever way it was asked.
+    /// Goes on after the request of [`resuming`](Self::resuming) was answered, in whatever way it was sent.
     pub fn reopened(&mut self, answer: EventSubscribed) {
         (self.asking, self.wait, self.failures) = (None, None, 0);
         if !self.is_gone && answer.subscription_id == self.answer.subscription_id {
@@ -122,7 +126,7 @@ impl<S: RpcService> Events<S> {
         self.answer = answer;
     }
 
-    /// Ends the subscription. Whether the server still had it.
+    /// Ends the subscription. Returns whether the server still had it.
     ///
     /// # Errors
     /// The server refuses, or cannot be reached.
@@ -133,7 +137,7 @@ impl<S: RpcService> Events<S> {
         Ok(answer.body::<EventUnsubscribed>()?.unsubscribed)
     }
 
-    /// Asks what is to be asked now; whether it is anything.
+    /// Asks the next question, if there is one, and returns whether there was.
     fn begin_to_ask(&mut self, cx: &mut Context<'_>) -> bool {
         let waiting = self.wait.as_mut().is_some_and(|wait| wait.as_mut().poll(cx).is_pending());
         if self.is_gone || (waiting && self.failures > 0) {
@@ -159,7 +163,7 @@ impl<S: RpcService> Events<S> {
                 self.failures = 0;
                 let is_polled = self.poll_every.is_some();
                 self.inbox.with(|assembly| {
-                    // Otherwise what is still to come is on its way.
+                    // Otherwise the events are on their way.
                     if is_polled {
                         assembly.expect(answer.last_seq);
                     }
@@ -168,7 +172,7 @@ impl<S: RpcService> Events<S> {
                 self.wait = self.poll_every.map(|every| Box::pin(tokio::time::sleep(every)));
             }
             Err(error) if error.code() == code::RESOURCE_NOT_FOUND => self.end(),
-            // The server cannot send anything again; some answer unknown methods as if it were the parameters.
+            // The server cannot send events again; some answer an unknown method as if its parameters were wrong.
             Err(error)
                 if matches!(error.code(), code::METHOD_NOT_FOUND | code::INVALID_PARAMS)
                     && self.poll_every.is_none() =>
@@ -184,7 +188,7 @@ impl<S: RpcService> Events<S> {
         }
     }
 
-    /// The server does not know the subscription any more.
+    /// Notes that the server does not know the subscription any more.
     fn end(&mut self) {
         self.subscriber.forget(&self.answer.subscription_id);
         if !std::mem::replace(&mut self.is_gone, true) {
@@ -214,7 +218,7 @@ impl<S: RpcService> Stream for Events<S> {
     }
 }
 
-/// The service is never pinned, and what is pinned is boxed.
+/// The stream is `Unpin` because the service is never pinned, and pinned parts are boxed.
 impl<S> Unpin for Events<S> {}
 
 impl<S> Drop for Events<S> {
@@ -246,5 +250,3 @@ pub(super) async fn ask<S: RpcService, T: Serialize>(
     std::future::poll_fn(|cx| service.poll_ready(cx)).await?;
     service.call(request).await
 }
-
-const FIRST_PAUSE: Duration = Duration::from_secs(1);

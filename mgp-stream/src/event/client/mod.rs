@@ -1,8 +1,7 @@
-//! The client's side: events of any number of subscriptions come in as they come, and go out in order.
+//! The client's side: events of any number of subscriptions come in as they arrive, and go out in order.
 
 mod assembly;
 mod events;
-mod inbox;
 mod subscriber;
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,9 @@
+//! The client's routing of event notifications to the streams that subscribed to them.
+
 use std::collections::{HashMap, VecDeque};
+use std::fmt;
 use std::sync::Arc;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use foldhash::fast::RandomState;
@@ -8,21 +12,21 @@ use mgp_types::{Error, Request, RpcService, Session};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 
-use super::Events;
 use super::assembly::bytes_of;
 use super::events::ask;
-use super::inbox::Inbox;
+use super::{EventAssembly, EventItem, Events};
 use crate::task::Task;
 
 /// Brings events to those who subscribed to them. Clones share their subscriptions.
 ///
-/// Whoever receives notifications gives it those of [`EVENT`](mgp_types::Method::EVENT). Events may overtake the answer
-/// that names their subscription: while somebody subscribes, a bounded number of events of unknown subscriptions waits.
+/// The application gives the subscriber the notifications of [`EVENT`](mgp_types::Method::EVENT). Events may overtake
+/// the answer that names their subscription: while a subscription is being opened, a bounded number of events of
+/// unknown subscriptions waits.
 ///
-/// Nobody has to unsubscribe. A server that still sends events of a stream that was dropped is told, by a task of the
-/// subscriber's, to stop when the next one [arrives](Self::receive); not when the stream is dropped, for its
-/// subscription may go on [elsewhere](Events::resuming) by then, and does not send here any more. A subscription that
-/// has no events costs its server a place, until the session ends and its time is over.
+/// Unsubscribing is optional. A server that still sends events of a dropped stream is told to stop, by a task of the
+/// subscriber, when the next one [arrives](Self::receive); not when the stream is dropped, because the subscription may
+/// go on [elsewhere](Events::resuming) by then, and does not send here any more. A subscription without events takes a
+/// place at its server until the session ends and its time is over.
 #[derive(Debug, Clone, Default)]
 pub struct Subscriber(Arc<Mutex<Routes>>);
 
@@ -32,20 +36,22 @@ struct Routes {
     subscribing: usize,
     early: VecDeque<Event>,
     early_bytes: usize,
-    /// The last subscriptions whose reader went away without ending them.
+    /// The last subscriptions whose stream was dropped without ending them.
     left: VecDeque<SubscriptionId>,
-    /// Tasks that end subscriptions that were left.
+    /// The tasks that end dropped subscriptions.
     ending: Vec<Task>,
 }
 
+/// The number of dropped subscriptions that are remembered.
+const MAX_LEFT: usize = 64;
+
 impl Subscriber {
-    /// A subscriber without subscriptions.
+    /// Creates a subscriber without subscriptions.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes the notification of an event, as it arrived. Where nobody reads the events any more, the subscription is
-    /// ended.
+    /// Takes the notification of an event, as it arrived. A subscription whose stream was dropped is ended.
     pub fn receive(&self, notification: &Request) {
         let event = match notification.body::<Event>() {
             Ok(event) => event,
@@ -63,7 +69,7 @@ impl Subscriber {
         }
     }
 
-    /// Takes an event that arrived. One that nobody subscribed to is dropped.
+    /// Takes an event that arrived. An event of an unknown subscription is dropped.
     pub fn push(&self, event: Event) {
         let mut routes = self.0.lock();
         if let Some(inbox) = routes.inboxes.get(&event.subscription_id) {
@@ -95,7 +101,7 @@ impl Subscriber {
         Ok(self.opened(service, wanted, answer))
     }
 
-    /// The events of a subscription that was opened in another way, like with a request that listens.
+    /// Returns the events of a subscription that was opened in another way, like with a request that listens.
     pub fn opened<S: RpcService>(
         &self,
         service: S,
@@ -106,21 +112,21 @@ impl Subscriber {
         if wanted.subscription_id.as_ref() == Some(&answer.subscription_id)
             && let Some(after_seq) = wanted.after_seq
         {
-            // It was opened before: the server goes on after this event, not after the last one.
+            // The subscription was opened before: the server goes on after this event, not after the last one.
             inbox.with(|assembly| assembly.resume(after_seq, &answer));
         }
         self.route(&answer.subscription_id, &inbox);
         Events::new(service, self.clone(), wanted, answer, inbox)
     }
 
-    /// Keeps events that overtake the name of their subscription, while the returned value is held: for those who open
-    /// one in another way than by [`subscribe`](Self::subscribe).
+    /// Keeps events that overtake the name of their subscription while the returned value is held, for subscriptions
+    /// that are opened in another way than by [`subscribe`](Self::subscribe).
     #[must_use = "early events are kept only while it is held"]
     pub fn expecting(&self) -> impl Drop + Send + use<> {
         self.subscribing()
     }
 
-    /// Brings events of the subscription to `inbox`, first those that came early.
+    /// Routes events of the subscription to `inbox`, first those that came early.
     pub(super) fn route(&self, id: &SubscriptionId, inbox: &Arc<Inbox>) {
         let mut routes = self.0.lock();
         let (own, others) = std::mem::take(&mut routes.early)
@@ -128,7 +134,7 @@ impl Subscriber {
             .partition::<VecDeque<_>, _>(|event| event.subscription_id == *id);
         routes.early_bytes -= own.iter().map(bytes_early).sum::<usize>();
         routes.early = others;
-        // Under the lock, so that no later event comes before them.
+        // The early events are brought under the lock, so that no later event comes before them.
         let reader = own.into_iter().filter_map(|event| inbox.push(event)).last();
         routes.left.retain(|left| left != id);
         let before = routes.inboxes.insert(id.clone(), Arc::clone(inbox));
@@ -144,7 +150,7 @@ impl Subscriber {
         drop(forgotten);
     }
 
-    /// The reader of a subscription goes away without ending it.
+    /// Notes that the stream of a subscription was dropped without ending it.
     pub(super) fn leave(&self, id: &SubscriptionId) {
         let mut routes = self.0.lock();
         let forgotten = routes.inboxes.remove(id);
@@ -156,19 +162,25 @@ impl Subscriber {
         drop(forgotten);
     }
 
-    /// Whether the subscription was left. It is so once.
+    /// Returns whether the stream of the subscription was dropped. The answer is yes once.
     fn is_left(&self, id: &SubscriptionId) -> bool {
         let mut routes = self.0.lock();
         let place = routes.left.iter().position(|left| left == id);
         place.is_some_and(|place| routes.left.remove(place).is_some())
     }
 
-    /// Keeps early events while it lives.
+    /// Returns a guard that keeps early events while it lives.
     pub(super) fn subscribing(&self) -> Subscribing {
         self.0.lock().subscribing += 1;
         Subscribing(self.clone())
     }
 }
+
+/// The bytes of these events at most.
+const MAX_EARLY_BYTES: usize = 1024 * 1024;
+
+/// The number of events that wait for the answer that names their subscription.
+const MAX_EARLY: usize = 256;
 
 impl Routes {
     fn keep_early(&mut self, event: Event) {
@@ -180,7 +192,7 @@ impl Routes {
     }
 }
 
-/// Somebody waits for the name of a subscription.
+/// The guard of a subscription that is being opened; early events are kept meanwhile.
 #[derive(Debug)]
 pub(super) struct Subscribing(Subscriber);
 
@@ -195,26 +207,66 @@ impl Drop for Subscribing {
     }
 }
 
+/// The time that ending a subscription may take.
+const ENDING: Duration = Duration::from_secs(10);
+
 /// Ends a subscription at the server.
 async fn end(id: SubscriptionId, session: Arc<Session>) {
     let Ok(request) = Request::with_body(method::EVENTS_UNSUBSCRIBE, &EventUnsubscribe::new(id)) else {
         return;
     };
     if !matches!(tokio::time::timeout(ENDING, session.outbox.call(request)).await, Ok(Ok(_))) {
-        tracing::debug!("the server did not end a subscription that nobody reads");
+        tracing::debug!("the server did not end a subscription that is not read any more");
     }
 }
 
-/// The name counts here, for it can be any.
+/// Returns the bytes of an early event with its name, which can be of any length.
 fn bytes_early(event: &Event) -> usize {
     bytes_of(event) + event.subscription_id.as_str().len()
 }
 
-/// How many events wait for the answer that names their subscription.
-const MAX_EARLY: usize = 256;
-/// How many bytes they have at most.
-const MAX_EARLY_BYTES: usize = 1024 * 1024;
-/// How many subscriptions are remembered whose reader went away.
-const MAX_LEFT: usize = 64;
-/// How long ending one may take.
-const ENDING: Duration = Duration::from_secs(10);
+/// An assembly shared by the connection that brings events and the stream that reads them.
+pub(super) struct Inbox(Mutex<State>);
+
+struct State {
+    assembly: EventAssembly,
+    reader: Option<Waker>,
+}
+
+impl Inbox {
+    pub(super) fn new(answer: &EventSubscribed) -> Self {
+        Self(Mutex::new(State { assembly: EventAssembly::new(answer), reader: None }))
+    }
+
+    /// Takes an event. Returns the task to wake without a lock: the woken task may be any code, and may read at once.
+    #[must_use = "the reader waits"]
+    pub(super) fn push(&self, event: Event) -> Option<Waker> {
+        let mut state = self.0.lock();
+        state.assembly.push(event);
+        state.reader.take()
+    }
+
+    /// Takes out the next item; if there is none, the reader is woken when one comes.
+    pub(super) fn pop(&self, cx: &Context<'_>) -> Option<EventItem> {
+        let mut state = self.0.lock();
+        let item = state.assembly.pop();
+        if item.is_some() || state.reader.as_ref().is_some_and(|reader| reader.will_wake(cx.waker())) {
+            return item;
+        }
+        let before = state.reader.replace(cx.waker().clone());
+        drop(state);
+        drop(before);
+        None
+    }
+
+    /// Runs `use_it` on the assembly for the reader itself, which needs no waking.
+    pub(super) fn with<R>(&self, use_it: impl FnOnce(&mut EventAssembly) -> R) -> R {
+        use_it(&mut self.0.lock().assembly)
+    }
+}
+
+impl fmt::Debug for Inbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Inbox").field(&self.0.lock().assembly).finish()
+    }
+}

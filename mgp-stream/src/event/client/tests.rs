@@ -1,3 +1,5 @@
+//! Tests of the client's side of events.
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -23,12 +25,12 @@ mod waking;
 
 type Connection = Peer<Gated<EventsGate, Server>>;
 
-/// A server that answers what it was told to, and remembers what it was asked.
+/// A server that answers from a script, and remembers its requests.
 #[derive(Clone, Default)]
 struct Script {
     answers: Arc<Mutex<VecDeque<Result<RawJson, Error>>>>,
     asked: Arc<Mutex<Vec<Request>>>,
-    /// Events that overtake every answer.
+    /// The events that overtake every answer.
     overtaking: Arc<Mutex<Vec<Event>>>,
     to: Subscriber,
 }

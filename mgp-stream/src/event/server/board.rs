@@ -1,3 +1,5 @@
+//! The channels of a publisher, and the subscriptions to them.
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -5,21 +7,21 @@ use mgp_types::mgp::{ChannelName, Event, EventSeverity, SubscriptionId, Timestam
 use mgp_types::{Object, Principal};
 use parking_lot::RwLock;
 
-use super::audience::Spectator;
 use super::feed::Feed;
+use super::gate::Spectator;
 
-/// The channels there are, and who subscribes to them.
+/// The channels, and their subscribers.
 #[derive(Debug, Default)]
 pub(super) struct Board(RwLock<Channels>);
 
 #[derive(Debug, Default)]
 struct Channels {
     subscribers: BTreeMap<ChannelName, Vec<Arc<Feed>>>,
-    /// All subscribers: a channel that is declared later has to find those whose patterns match it.
+    /// The feeds of all subscribers: a channel that is declared later has to find those whose patterns match it.
     feeds: Vec<Arc<Feed>>,
 }
 
-/// An event before it is numbered: what all subscribers share of it.
+/// An event before it is numbered, shared by all subscribers.
 #[derive(Debug)]
 pub(super) struct Published {
     pub(super) channel: ChannelName,
@@ -30,7 +32,7 @@ pub(super) struct Published {
 }
 
 impl Published {
-    /// The event number `seq` of `subscription`.
+    /// Returns the event with number `seq` of `subscription`.
     pub(super) fn to_event(&self, subscription: SubscriptionId, seq: u64) -> Event {
         Event::new(subscription, self.channel.as_str(), self.timestamp, self.data.clone())
             .with_severity(self.severity)
@@ -47,8 +49,8 @@ impl Board {
         });
     }
 
-    /// Gives the event to everybody who wants it and may see it; it is made once, and only if somebody does. Whether there
-    /// is such a channel.
+    /// Gives the event to each subscriber that wants it and may see it. The event is made once, and only if there is
+    /// such a subscriber. Returns whether the channel exists.
     pub(super) fn publish(
         &self,
         channel: &str,
@@ -68,14 +70,14 @@ impl Board {
         true
     }
 
-    /// The names of all channels that somebody may know of.
+    /// Returns the names of all channels that `spectator` may know of.
     pub(super) fn available(&self, spectator: &Spectator) -> Vec<String> {
         let channels = self.0.read();
         let names = channels.subscribers.keys().map(ChannelName::as_str);
         names.filter(|channel| spectator.sees(channel)).map(str::to_owned).collect()
     }
 
-    /// Whether one of the channels is one that `wanted` stands for.
+    /// Returns whether `wanted` holds for one of the channels.
     pub(super) fn has(&self, wanted: impl Fn(&str) -> bool) -> bool {
         self.0.read().subscribers.keys().any(|channel| wanted(channel.as_str()))
     }
@@ -92,7 +94,7 @@ impl Board {
         channels.feeds.push(Arc::clone(feed));
     }
 
-    /// Takes these out, all at once: publishers wait meanwhile.
+    /// Takes these feeds out, all at once: publishers wait meanwhile.
     pub(super) fn close<'a>(&self, closed: impl IntoIterator<Item = &'a Feed>) {
         if closed.into_iter().map(Feed::close).count() == 0 {
             return;

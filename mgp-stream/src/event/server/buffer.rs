@@ -1,3 +1,5 @@
+//! The last events of one subscription, which are also the queue to its client.
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -5,8 +7,8 @@ use mgp_types::mgp::EventGap;
 
 use super::board::Published;
 
-/// The last events of one subscription, numbered from 1 without gaps. It is the queue to the client too: what was not
-/// sent when it leaves the buffer is lost, and the numbers tell.
+/// The last events of one subscription, numbered from 1 without gaps. The buffer is the queue to the client too: an
+/// event that was not sent when it leaves the buffer is lost, and the numbers tell.
 #[derive(Debug)]
 pub(super) struct Buffer {
     events: VecDeque<Arc<Published>>,
@@ -15,7 +17,7 @@ pub(super) struct Buffer {
     bounds: Bounds,
 }
 
-/// How much is kept; the last event always is.
+/// The limits of a buffer; the last event is always kept.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
     pub(super) events: usize,
@@ -38,25 +40,25 @@ impl Buffer {
         }
     }
 
-    /// The number of the last event; 0 if there was none.
+    /// Returns the number of the last event; 0 if there was none.
     pub(super) const fn last_seq(&self) -> u64 {
         self.last_seq
     }
 
-    /// The events after number `seq` that are kept, with their numbers.
+    /// Returns the events after number `seq` that are kept, with their numbers.
     pub(super) fn after(&self, seq: u64) -> impl Iterator<Item = (u64, &Arc<Published>)> {
         let first = self.first_seq();
         let skipped = usize::try_from((seq.saturating_add(1)).saturating_sub(first)).unwrap_or(usize::MAX);
         (first..).zip(&self.events).skip(skipped)
     }
 
-    /// Which events after number `seq` are not kept any more.
+    /// Returns the range of events after number `seq` that are not kept any more.
     pub(super) fn gap_after(&self, seq: u64) -> Option<EventGap> {
         let from = seq.saturating_add(1);
         (from < self.first_seq()).then(|| EventGap { from, to: self.first_seq() - 1 })
     }
 
-    /// The number of the first event that is kept.
+    /// Returns the number of the first event that is kept.
     fn first_seq(&self) -> u64 {
         self.last_seq + 1 - self.events.len() as u64
     }

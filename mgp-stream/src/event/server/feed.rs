@@ -1,30 +1,43 @@
-use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+//! One subscription at the server: its filter and its last events.
 
-use mgp_types::Principal;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+
 use mgp_types::mgp::{
     ChannelPattern, Event, EventFilter, EventGap, EventReplay, EventReplayed, EventSeverity, SubscriptionId,
 };
+use mgp_types::{Method, Object, Outbox, Principal, Request};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use super::audience::Spectator;
 use super::board::Published;
 use super::buffer::{Bounds, Buffer};
+use super::gate::Spectator;
+use super::registry::{Attachment, Registry};
+use crate::owner::SessionKey;
 
-/// One subscription as its publisher sees it: what it wants, and the last events it got.
+/// One subscription as its publisher sees it: its filter, and the last events for it.
 pub(super) struct Feed {
     id: SubscriptionId,
     spectator: Spectator,
     patterns: Vec<ChannelPattern>,
     filter: EventFilter,
     buffer: Mutex<Buffer>,
-    /// Wakes whoever sends the events; there is one at most.
+    /// Wakes the task that sends the events; there is one at most.
     wake: Notify,
-    /// The subscription is over.
+    /// Set once the subscription is over.
     closed: AtomicBool,
 }
+
+/// The bytes of an event beside its data, about.
+const EVENT_BYTES: usize = 256;
+
+/// The bytes of the events in one answer at most, if there is more than one.
+const MAX_REPLAYED_BYTES: usize = 1 << 20;
+
+/// The number of events in one answer at most.
+const MAX_REPLAYED: u64 = 1000;
 
 impl Feed {
     pub(super) fn new(
@@ -50,12 +63,13 @@ impl Feed {
         self.patterns.iter().any(|pattern| pattern.matches(channel))
     }
 
-    /// Events that are not wanted get no number, or their absence would look like a loss.
+    /// Returns whether events of this severity are wanted. Unwanted events get no number, or their absence would look
+    /// like a loss.
     pub(super) fn wants_severity(&self, severity: EventSeverity) -> bool {
         self.filter.includes(severity)
     }
 
-    /// Events that may not be seen get no number either.
+    /// Returns whether the subscriber may see the event. Events that may not be seen get no number either.
     pub(super) fn sees(&self, channel: &str, concerns: impl Fn(Option<&Principal>) -> bool) -> bool {
         self.spectator.sees(channel) && concerns(self.spectator.principal.as_ref())
     }
@@ -81,7 +95,7 @@ impl Feed {
         self.buffer.lock().gap_after(seq)
     }
 
-    /// The first event after number `seq` that is kept; waits for one.
+    /// Waits for the first kept event after number `seq`.
     ///
     /// # Cancel safety
     /// Nothing is taken away, so nothing is lost.
@@ -96,7 +110,7 @@ impl Feed {
         }
     }
 
-    /// Answers a replay. The answer has to fit into a frame of the client, which asks again for what there is more of.
+    /// Answers a replay. The answer has to fit into a frame of the client, which asks again for the rest.
     pub(super) fn replay(&self, asked: &EventReplay) -> EventReplayed {
         let limit = asked.limit.unwrap_or(MAX_REPLAYED).min(MAX_REPLAYED);
         let buffer = self.buffer.lock();
@@ -123,9 +137,45 @@ impl fmt::Debug for Feed {
     }
 }
 
-/// How many events one answer brings at most.
-const MAX_REPLAYED: u64 = 1000;
-/// How large they are together, if they are more than one.
-const MAX_REPLAYED_BYTES: usize = 1 << 20;
-/// About what an event has beside its data.
-const EVENT_BYTES: usize = 256;
+/// The way of events to their client.
+#[derive(Debug)]
+pub(super) enum Way {
+    /// The session, for as long as it lasts.
+    Session(SessionKey),
+    /// The stream of a request that listens.
+    Stream(Outbox),
+}
+
+/// Sends the events of `feed` after number `seq` in order, until the way ends.
+///
+/// The task holds no event but the one that it sends: a task that falls behind goes on with the next kept event, and
+/// the client sees by the numbers which events are missing.
+pub(super) async fn pump(
+    feed: Arc<Feed>,
+    way: Way,
+    mut seq: u64,
+    attachment: Attachment,
+    registry: Weak<Registry>,
+) {
+    loop {
+        let event = feed.next_after(seq).await;
+        seq = event.seq.unwrap_or(seq);
+        let Ok(params) = Object::from_value(&event) else { continue };
+        //= mgp §13.3
+        //# After subscription, the server emits events as notifications
+        let notification = Request::notify(Method::EVENT, params);
+        let sent = match &way {
+            Way::Session(session) => match session.session() {
+                Some(session) => session.outbox.notify(notification).await.is_ok(),
+                None => false,
+            },
+            Way::Stream(outbox) => outbox.notify(notification).await.is_ok(),
+        };
+        if !sent {
+            break;
+        }
+    }
+    if let Some(registry) = registry.upgrade() {
+        registry.detach(&attachment);
+    }
+}

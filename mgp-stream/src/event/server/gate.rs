@@ -1,3 +1,5 @@
+//! The server's gate for subscriptions, in front of the router.
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -7,25 +9,26 @@ use serde::Serialize;
 
 use super::listen::{self, Listening};
 use super::registry::{Caller, Registry};
-use super::{Audience, EventQuotas, Publisher};
+use super::{EventQuotas, Publisher};
 use crate::negotiated;
 
 /// Serves subscriptions to the events of a [`Publisher`]. Clones share them.
 ///
-/// It sits inside of whatever decides who asks and who may, in front of what serves `subscriptions/listen`. It reads
-/// `session`, `principal` and `outbox` of the context and writes `outbox` of a request that listens for events.
-/// Requests that have nothing to do with events pass: it costs them a comparison of names, and no allocation. Methods of
-/// events pass too unless the peer negotiated `events`, so that they are unknown as they are to any MCP server.
+/// The gate sits inside of the layers that authenticate and authorise, in front of the service that serves
+/// `subscriptions/listen`. The gate reads `session`, `principal` and `outbox` of the context and writes `outbox` of a
+/// request that listens for events. Requests that have nothing to do with events pass at the cost of a comparison of
+/// names, without an allocation. Methods of events pass too unless the peer negotiated `events`, so that they are
+/// unknown as they are to any MCP server.
 ///
 /// Where the session has a way to the client, events are pushed on it. Otherwise a client asks for them
 /// (`mgp/events/replay`), or listens: a `subscriptions/listen` whose filter has the member
 /// [`LISTEN_MEMBER`](mgp_types::mgp::EventSubscribe::LISTEN_MEMBER) gets events on its own stream, after the
 /// acknowledgement, which has the answer in a member of the same name.
 ///
-/// Everybody sees all channels, unless [`for_audience`](Self::for_audience) says otherwise.
+/// All clients see all channels, unless [`for_audience`](Self::for_audience) says otherwise.
 ///
-/// A subscription is its owner's: the principal's, or, where nobody says who they are, of who has its name. For others
-/// it does not exist. With the last of the clones all subscriptions and their tasks end.
+/// A subscription belongs to its owner: the principal or, for anonymous clients, any client that knows its name. For
+/// others the subscription does not exist. All subscriptions and their tasks end with the last clone.
 #[derive(Clone)]
 pub struct EventsGate(Arc<Registry>);
 
@@ -40,8 +43,8 @@ impl EventsGate {
         Self(Arc::new(Registry::new(publisher, quotas, Arc::new(|_: Option<&Principal>, _: &str| true))))
     }
 
-    /// The same with subscriptions of its own, in which everybody sees what `audience` says. Channels that somebody does
-    /// not see do not exist there.
+    /// Returns a gate with subscriptions of its own, in which each client sees what `audience` allows. Hidden channels
+    /// do not exist for the client.
     pub fn for_audience(self, audience: impl Audience) -> Self {
         let (publisher, quotas) = (self.0.publisher().clone(), self.0.quotas().clone());
         Self(Arc::new(Registry::new(publisher, quotas, Arc::new(audience))))
@@ -49,7 +52,7 @@ impl EventsGate {
 }
 
 impl Gate for EventsGate {
-    /// Ends the sending of events to a request that listens.
+    /// The value that keeps events flowing to a request that listens; `None` for other requests.
     type Pass = Option<ListeningRequest>;
 
     fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
@@ -67,7 +70,7 @@ impl Gate for EventsGate {
     }
 }
 
-/// A request that listens for events, for as long as this is there.
+/// A request that listens for events; dropping this value ends the sending.
 pub struct ListeningRequest(#[expect(dead_code, reason = "it is held, and not read")] Listening);
 
 impl fmt::Debug for ListeningRequest {
@@ -102,7 +105,45 @@ fn answer(registry: &Arc<Registry>, request: &Request) -> Result<Response, Error
 }
 
 fn written<T: Serialize>(body: &T) -> Result<Response, Error> {
-    RawJson::from_value(body)
-        .map(Response::plain)
-        .map_err(|error| Error::internal("the answer is not JSON").with_source(error))
+    RawJson::from_value(body).map(Response::plain).map_err(|error| {
+        Error::internal("the answer to the subscription cannot be written as JSON").with_source(error)
+    })
+}
+
+/// Decides who may see published events. The decision is made anew for each event, because permissions change while
+/// subscriptions last.
+///
+/// Publishers wait for the decision.
+pub trait Audience: Send + Sync + 'static {
+    /// Returns whether `principal` may know of the channel, and see the events published on it.
+    fn sees(&self, principal: Option<&Principal>, channel: &str) -> bool;
+}
+
+impl<F: Fn(Option<&Principal>, &str) -> bool + Send + Sync + 'static> Audience for F {
+    fn sees(&self, principal: Option<&Principal>, channel: &str) -> bool {
+        self(principal, channel)
+    }
+}
+
+/// A subscriber, and the audience that decides what it sees.
+#[derive(Clone)]
+pub(super) struct Spectator {
+    pub(super) principal: Option<Principal>,
+    audience: Arc<dyn Audience>,
+}
+
+impl Spectator {
+    pub(super) fn new(principal: Option<&Principal>, audience: &Arc<dyn Audience>) -> Self {
+        Self { principal: principal.cloned(), audience: Arc::clone(audience) }
+    }
+
+    pub(super) fn sees(&self, channel: &str) -> bool {
+        self.audience.sees(self.principal.as_ref(), channel)
+    }
+}
+
+impl fmt::Debug for Spectator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Spectator").field(&self.principal).finish()
+    }
 }

@@ -1,21 +1,25 @@
+//! Requests that listen for events (`subscriptions/listen`).
+
 use std::sync::Arc;
 
 use mgp_types::mgp::{EventSubscribe, EventSubscribed};
 use mgp_types::{BoxFuture, Error, Method, Object, Outbox, OutboxPort, RawJson, Request, Response, StreamId};
 use parking_lot::Mutex;
 
-use super::pump::Way;
+use super::feed::Way;
 use super::registry::{Attachment, Caller, Holder, Registry};
 
-/// A request that listens for events. With it their sending ends; the subscription stays and can be resumed.
+/// A request that listens for events. Dropping this value ends the sending; the subscription stays and can be resumed.
 #[derive(Debug)]
 pub(super) struct Listening {
     acknowledgement: Arc<Acknowledgement>,
     is_new: bool,
 }
 
-/// Opens the subscription that a `subscriptions/listen` asks for, if it does, and takes the wish out of the request:
-/// what is served here is nothing to those further in.
+const NOTIFICATIONS: &str = "notifications";
+
+/// Opens the subscription that a `subscriptions/listen` asks for, if it asks for one, and takes the wish out of the
+/// request: inner services do not see it.
 pub(super) fn open(registry: &Arc<Registry>, request: &mut Request) -> Result<Option<Listening>, Error> {
     let Some(mut filter) = request.params.get(NOTIFICATIONS).and_then(|raw| Object::from_raw(&raw).ok())
     else {
@@ -49,7 +53,7 @@ impl Drop for Listening {
         let Acknowledgement { registry, attachment, answer, .. } = &*self.acknowledgement;
         let unacknowledged = answer.lock().take().is_some();
         match attachment {
-            // The client never learned its name.
+            // The client never learned the name of the subscription.
             Some(attachment) if self.is_new && unacknowledged => registry.withdraw(attachment),
             Some(attachment) => registry.detach(attachment),
             None => {}
@@ -57,22 +61,24 @@ impl Drop for Listening {
     }
 }
 
-/// What the acknowledgement of a request that listens has to say of events.
+/// The part of an acknowledgement that is about events.
 #[derive(Debug)]
 struct Acknowledgement {
     registry: Arc<Registry>,
     attachment: Option<Attachment>,
     after_seq: u64,
     outbox: Outbox,
-    /// Taken by the acknowledgement, and by the end of the request: nothing is sent after either.
+    /// The answer, taken by the acknowledgement and by the end of the request: nothing is sent after either.
     answer: Mutex<Option<EventSubscribed>>,
 }
 
 impl Acknowledgement {
-    /// Sends the acknowledgement with the answer in it, and then events: it is the first message of its stream.
+    /// Sends the acknowledgement with the answer in it, and then events: the acknowledgement is the first message of
+    /// its stream.
     async fn send(&self, mut notification: Request, answer: EventSubscribed) -> Result<(), Error> {
-        let written = RawJson::from_value(&answer)
-            .map_err(|error| Error::internal("the answer is not JSON").with_source(error))?;
+        let written = RawJson::from_value(&answer).map_err(|error| {
+            Error::internal("the answer to the subscription cannot be written as JSON").with_source(error)
+        })?;
         let honoured = notification.params.get(NOTIFICATIONS);
         let mut honoured = honoured.and_then(|raw| Object::from_raw(&raw).ok()).unwrap_or_default();
         honoured.set(EventSubscribe::LISTEN_MEMBER, written);
@@ -85,7 +91,7 @@ impl Acknowledgement {
     }
 }
 
-/// The port of a request that listens, which waits for its acknowledgement.
+/// The outbox port of a request that listens, until its acknowledgement was sent.
 struct Acknowledging {
     port: Arc<dyn OutboxPort>,
     acknowledgement: Arc<Acknowledgement>,
@@ -105,5 +111,3 @@ impl OutboxPort for Acknowledging {
         self.port.call(stream, request)
     }
 }
-
-const NOTIFICATIONS: &str = "notifications";

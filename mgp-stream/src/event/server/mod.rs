@@ -1,19 +1,16 @@
-//! The server's side: what is published, who gets it, and how it travels.
+//! The server's side of events: publishing, subscriptions, and the ways to the clients.
 
-mod audience;
 mod board;
 mod buffer;
 mod feed;
 mod gate;
 mod listen;
 mod publisher;
-mod pump;
 mod quotas;
 mod registry;
 #[cfg(test)]
 mod tests;
 
-pub use self::audience::Audience;
-pub use self::gate::{EventsGate, ListeningRequest};
+pub use self::gate::{Audience, EventsGate, ListeningRequest};
 pub use self::publisher::{PublishError, Publisher};
 pub use self::quotas::EventQuotas;

@@ -1,3 +1,5 @@
+//! The publisher of events, which applications hold.
+
 use std::sync::Arc;
 
 use mgp_types::mgp::{ChannelError, ChannelName, EventSeverity, Timestamp};
@@ -5,12 +7,11 @@ use mgp_types::{Object, Principal};
 
 use super::board::{Board, Published};
 
-/// Publishes events: what handlers and applications hold. Clones publish to the same subscribers.
+/// Publishes events; handlers and applications hold it. Clones publish to the same subscribers.
 ///
-/// A channel has to be declared before anything is published on it, for clients are told which channels there are.
-/// Publishing never waits: subscribers that are slow find out which events they missed, and nobody waits for them. It
-/// takes a lock that only opening and closing of subscriptions hold against it, and allocates nothing while nobody
-/// subscribes to the channel.
+/// A channel has to be declared before anything is published on it, because clients are told which channels there are.
+/// Publishing never waits: slow subscribers find out which events they missed. Publishing takes a lock that only
+/// opening and closing of subscriptions hold against it, and allocates nothing while the channel has no subscriber.
 ///
 /// ```
 /// use mgp_stream::event::Publisher;
@@ -26,45 +27,45 @@ use super::board::{Board, Published};
 #[derive(Debug, Clone)]
 pub struct Publisher(Arc<Board>);
 
-/// Why an event was not published.
+/// The reason why an event was not published.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PublishError {
-    /// The application did not declare the channel.
-    #[error("the channel {0:?} is not declared")]
+    /// The application did not declare this channel.
+    #[error("the channel {0:?} is not declared: call `Publisher::declare` first")]
     Undeclared(String),
     /// The data is larger than an event may be.
     #[error("the data of an event has at most {} bytes, not {bytes}", Publisher::MAX_DATA_BYTES)]
     TooLarge {
-        /// How large it is.
+        /// The size of the data in bytes.
         bytes: usize,
     },
 }
 
 impl Publisher {
-    /// How large the data of an event may be: events are news, not contents.
+    /// The size of the data of an event at most, in bytes: events are news, not contents.
     pub const MAX_DATA_BYTES: usize = 64 * 1024;
 
-    /// A publisher with these channels, and no subscribers.
+    /// Creates a publisher with these channels, and no subscribers.
     ///
     /// # Errors
-    /// One of the names is none of a channel.
+    /// One of the names is not a channel name.
     pub fn new<I: IntoIterator<Item: AsRef<str>>>(channels: I) -> Result<Self, ChannelError> {
         let publisher = Self(Arc::default());
         channels.into_iter().try_for_each(|channel| publisher.declare(channel.as_ref()))?;
         Ok(publisher)
     }
 
-    /// Adds a channel. Subscriptions with a pattern that it matches include it from now on.
+    /// Adds a channel. Subscriptions with a matching pattern include the channel from now on.
     ///
     /// # Errors
-    /// The name is none of a channel.
+    /// The name is not a channel name.
     pub fn declare(&self, channel: &str) -> Result<(), ChannelError> {
         self.0.declare(ChannelName::try_from(channel)?);
         Ok(())
     }
 
-    /// Publishes what happened now.
+    /// Publishes an event that happened now.
     ///
     /// # Errors
     /// The channel is not declared, or the data is larger than [`MAX_DATA_BYTES`](Self::MAX_DATA_BYTES).
@@ -72,11 +73,11 @@ impl Publisher {
         self.publish_to(channel, severity, data, |_| true)
     }
 
-    /// Publishes what happened now to those whom it concerns, of all who see the channel. Others cannot tell that there
-    /// was an event.
+    /// Publishes an event that happened now to the subscribers whom it concerns, of all that see the channel. Others
+    /// cannot tell that there was an event.
     ///
     /// # Errors
-    /// As with [`publish`](Self::publish).
+    /// The errors of [`publish`](Self::publish).
     pub fn publish_to(
         &self,
         channel: &str,
@@ -93,7 +94,7 @@ impl Publisher {
             channel: channel.clone(),
             timestamp: Timestamp::now(),
             severity,
-            // It outlives the frame it may have come in.
+            // The event outlives the frame in which its data may have come.
             data: Object::from_raw(&data.detached()).unwrap_or_default(),
             bytes,
         };

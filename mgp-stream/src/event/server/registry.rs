@@ -1,3 +1,5 @@
+//! The table of all subscriptions at the server, with their owners and their ways to the clients.
+
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -12,18 +14,17 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
-use super::audience::Spectator;
-use super::feed::Feed;
-use super::pump::{Way, pump};
+use super::feed::{Feed, Way, pump};
+use super::gate::Spectator;
 use super::{Audience, EventQuotas, Publisher};
 use crate::advice::advised;
 use crate::fresh::fresh_name;
 use crate::owner::SessionKey;
 use crate::task::Task;
 
-/// All subscriptions that were made through one layer: whose they are, and how they are reached.
+/// All subscriptions that were made through one gate, with their owners and their ways to the clients.
 ///
-/// The tasks that send events belong to it; with it they end.
+/// The tasks that send events belong to the registry and end with it.
 pub(super) struct Registry {
     publisher: Publisher,
     quotas: EventQuotas,
@@ -35,7 +36,7 @@ pub(super) struct Registry {
 struct State {
     entries: HashMap<SubscriptionId, Entry, RandomState>,
     attachments: u64,
-    /// Looks for subscriptions that nobody uses; there is one while there are subscriptions.
+    /// The task that removes unused subscriptions; it runs while there are subscriptions.
     sweeper: Option<Task>,
 }
 
@@ -44,46 +45,49 @@ struct Entry {
     feed: Arc<Feed>,
     owner: Option<Principal>,
     holder: Holder,
-    /// Which attachment the current one is: what began or ended late must not touch its successor.
+    /// The number of the current attachment: a late beginning or end must not touch the successor of its attachment.
     attachment: u64,
     pump: Option<Task>,
     used: Instant,
 }
 
-/// Where the events of a subscription go.
+/// The destination of the events of a subscription.
 #[derive(Debug)]
 pub(super) enum Holder {
-    /// Nowhere: they are asked for, or their client is gone and may come back.
+    /// No destination: the events are asked for, or their client is gone and may come back.
     Nobody,
-    /// To a session.
+    /// A session.
     Session(SessionKey),
-    /// To the stream of a request.
+    /// The stream of a request.
     Request,
 }
 
-/// Who asks.
+/// The client that makes a request.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Caller<'a> {
     pub(super) principal: Option<&'a Principal>,
     pub(super) session: &'a Arc<Session>,
 }
 
-/// That a subscription's events go somewhere.
+/// The fact that the events of a subscription go to one destination.
 #[derive(Debug, Clone)]
 pub(super) struct Attachment {
     id: SubscriptionId,
     number: u64,
 }
 
-/// What came of a wish to subscribe.
+/// The outcome of a wish to subscribe.
 #[derive(Debug)]
 pub(super) struct Opened {
     pub(super) answer: EventSubscribed,
-    /// Missing if none of the wanted channels exists: then nothing is kept.
+    /// The attachment; `None` if none of the wanted channels exists, and then nothing is kept.
     pub(super) attachment: Option<Attachment>,
     /// The number of the event after which sending begins.
     pub(super) after_seq: u64,
 }
+
+/// The number that no attachment has.
+const NOT_ATTACHED: u64 = 0;
 
 impl Registry {
     pub(super) fn new(publisher: Publisher, quotas: EventQuotas, audience: Arc<dyn Audience>) -> Self {
@@ -98,8 +102,8 @@ impl Registry {
         &self.publisher
     }
 
-    /// Opens or resumes a subscription, whose events go to the caller's session if that has a way to the client.
-    /// Otherwise they wait to be asked for.
+    /// Opens or resumes a subscription, whose events go to the session of the caller if that has a way to the client.
+    /// Otherwise the events wait to be asked for.
     pub(super) fn subscribe(
         self: &Arc<Self>,
         caller: Caller<'_>,
@@ -115,7 +119,7 @@ impl Registry {
         Ok(opened.answer)
     }
 
-    /// Opens or resumes a subscription without sending anything yet.
+    /// Opens or resumes a subscription without sending events yet.
     pub(super) fn open(
         self: &Arc<Self>,
         caller: Caller<'_>,
@@ -123,10 +127,10 @@ impl Registry {
         holder: Holder,
     ) -> Result<Opened, Error> {
         if asked.channels.len() > self.quotas.channels {
-            return Err(over_quota("too many channels in one subscription"));
+            return Err(over_quota("a subscription asks for too many channels"));
         }
         let runtime = Handle::try_current()
-            .map_err(|error| Error::internal("events need a runtime").with_source(error))?;
+            .map_err(|error| Error::internal("events need an async runtime").with_source(error))?;
         match &asked.subscription_id {
             Some(id) => self.resume(caller, id, asked, holder),
             None => self.open_new(caller, asked, holder, &runtime),
@@ -143,7 +147,8 @@ impl Registry {
         let spectator = Spectator::new(caller.principal, &self.audience);
         let (answer, patterns) = self.choose(&spectator, asked)?;
         if patterns.is_empty() {
-            // The client wanted to know what there is. It gets a name like any other, and nothing is kept under it.
+            // The client wanted to know the channels. The answer has a name like any other, and nothing is kept under
+            // that name.
             return Ok(Opened { answer, attachment: None, after_seq: 0 });
         }
         let now = Instant::now();
@@ -161,7 +166,7 @@ impl Registry {
         Ok(Opened { answer, attachment, after_seq: 0 })
     }
 
-    /// Which of the wanted channels there are, as far as the caller may know.
+    /// Returns which of the wanted channels exist, as far as the caller may know.
     fn choose(
         &self,
         spectator: &Spectator,
@@ -184,8 +189,8 @@ impl Registry {
         Ok((answer, patterns))
     }
 
-    /// Attaches a subscription that there is to somebody else who has proved to be its owner: by being the same
-    /// principal or, where nobody says who they are, by knowing its name.
+    /// Attaches an existing subscription to a caller that has proved to be its owner: by being the same principal or,
+    /// for anonymous clients, by knowing the name.
     fn resume(
         &self,
         caller: Caller<'_>,
@@ -216,25 +221,25 @@ impl Registry {
         Ok(Opened { answer, attachment, after_seq })
     }
 
-    /// Begins to send the events after number `after_seq`, if the attachment is still the current one.
+    /// Starts sending the events after number `after_seq`, if the attachment is still the current one.
     pub(super) fn start(self: &Arc<Self>, attachment: Attachment, after_seq: u64, way: Way) {
         let mut state = self.state.lock();
         let Some(entry) = state.attached(&attachment) else { return };
-        // Whoever opened the subscription made sure that there is a runtime.
+        // Opening a subscription has checked that there is a runtime.
         let Ok(runtime) = Handle::try_current() else { return };
         let feed = Arc::clone(&entry.feed);
         let pump = pump(feed, way, after_seq, attachment, Arc::downgrade(self));
         entry.pump = Some(Task::spawn(&runtime, pump));
     }
 
-    /// The events go nowhere any more; they are kept for a while.
+    /// Detaches the subscription from its destination; events are kept for a while.
     pub(super) fn detach(&self, attachment: &Attachment) {
         if let Some(entry) = self.state.lock().attached(attachment) {
             entry.let_go(Instant::now());
         }
     }
 
-    /// Takes back what was only just opened.
+    /// Takes back a subscription that was only just opened.
     pub(super) fn withdraw(&self, attachment: &Attachment) {
         let mut state = self.state.lock();
         if state.attached(attachment).is_some() {
@@ -250,14 +255,14 @@ impl Registry {
         Ok(feed.replay(asked))
     }
 
-    /// Ends a subscription. Whether there was one that is the caller's.
+    /// Ends a subscription of the caller. Returns whether there was one.
     pub(super) fn unsubscribe(&self, caller: Caller<'_>, id: &SubscriptionId) -> bool {
         let mut state = self.state.lock();
         self.find_held(&mut state, caller, id).is_some() && self.remove(&mut state, id)
     }
 
-    /// The subscription that the caller may use as it is attached now. One that goes to another session of nobody in
-    /// particular is that session's, until it is resumed.
+    /// Returns the subscription that the caller may use as it is attached now. A subscription that goes to another
+    /// session of an anonymous client belongs to that session until it is resumed.
     fn find_held<'a>(
         &self,
         state: &'a mut State,
@@ -268,7 +273,7 @@ impl Registry {
         (entry.owner.is_some() || entry.holder.leaves_to(caller.session)).then_some(entry)
     }
 
-    /// The subscription that may be the caller's. Asking for it is using it.
+    /// Returns the subscription that may belong to the caller. Asking for a subscription counts as use.
     fn find<'a>(
         &self,
         state: &'a mut State,
@@ -284,11 +289,11 @@ impl Registry {
         Some(entry)
     }
 
-    /// Sees to it that the caller may have one subscription more.
+    /// Makes room for one more subscription of the caller.
     ///
     /// A principal that has as many as it may loses the one of its own that it has not used for longest and that goes
-    /// nowhere: whoever connects again and again without resuming is not locked out. Those who are nobody in
-    /// particular are refused, or each could take away what is another's.
+    /// nowhere, so that a client that connects again and again without resuming is not locked out. Anonymous clients
+    /// are refused, or each could take away the subscriptions of others.
     fn make_room(&self, state: &mut State, caller: Caller<'_>, holder: &Holder) -> Result<(), Error> {
         let EventQuotas { per_owner, in_all, .. } = self.quotas;
         if caller.principal.is_none() {
@@ -297,7 +302,7 @@ impl Registry {
             }
             let nobodys = state.entries.values().filter(|entry| entry.owner.is_none()).count();
             if nobodys >= in_all.div_ceil(2) || state.entries.len() >= in_all {
-                return Err(over_quota("too many subscriptions"));
+                return Err(over_quota("too many subscriptions are open"));
             }
             return Ok(());
         }
@@ -307,16 +312,16 @@ impl Registry {
         }
         let idle = own().filter(|(_, entry)| matches!(entry.holder, Holder::Nobody));
         let oldest = idle.min_by_key(|(_, entry)| entry.used).map(|(id, _)| id.clone());
-        let oldest = oldest.ok_or_else(|| over_quota("too many subscriptions"))?;
+        let oldest = oldest.ok_or_else(|| over_quota("too many subscriptions are open"))?;
         self.remove(state, &oldest);
         Ok(())
     }
 
-    /// The session of a client that is nobody in particular owns as many as a principal may.
+    /// Checks that the session of an anonymous client owns no more subscriptions than a principal may.
     fn check_session(&self, state: &State, caller: Caller<'_>) -> Result<(), Error> {
         let held = state.entries.values().filter(|entry| entry.holder.is_session(caller.session));
         if held.count() >= self.quotas.per_owner {
-            return Err(over_quota("too many subscriptions"));
+            return Err(over_quota("too many subscriptions are open"));
         }
         Ok(())
     }
@@ -326,7 +331,7 @@ impl Registry {
         state.sweeper.get_or_insert_with(|| Task::spawn(runtime, sweep_often(registry, every)));
     }
 
-    /// Lets go of sessions that are gone, and forgets subscriptions that nobody has used for long.
+    /// Releases sessions that are gone, and removes subscriptions that were not used for long.
     fn sweep(&self, state: &mut State, now: Instant) {
         for entry in state.entries.values_mut() {
             if matches!(entry.holder, Holder::Session(_)) && !entry.holder.is_open_session() {
@@ -354,7 +359,7 @@ impl fmt::Debug for Registry {
 }
 
 impl Drop for Registry {
-    /// The publisher may outlive the layer.
+    /// The publisher may outlive the registry.
     fn drop(&mut self) {
         let entries = std::mem::take(&mut self.state.get_mut().entries);
         self.publisher.board().close(entries.values().map(|entry| &*entry.feed));
@@ -362,14 +367,14 @@ impl Drop for Registry {
 }
 
 impl State {
-    /// A new attachment of the subscription, in place of the one it had.
+    /// Returns a new attachment of the subscription, in place of the previous one.
     fn attach(&mut self, id: &SubscriptionId) -> Option<Attachment> {
         self.attachments += 1;
         self.entries.get_mut(id)?.attachment = self.attachments;
         Some(Attachment { id: id.clone(), number: self.attachments })
     }
 
-    /// The subscription of this attachment, if it is the current one.
+    /// Returns the subscription of this attachment, if the attachment is the current one.
     fn attached(&mut self, attachment: &Attachment) -> Option<&mut Entry> {
         self.entries.get_mut(&attachment.id).filter(|entry| entry.attachment == attachment.number)
     }
@@ -398,7 +403,7 @@ impl Holder {
         matches!(self, Self::Session(held) if held.is_open())
     }
 
-    /// Whether it does not keep others than `session` from the subscription.
+    /// Returns whether `session` may use the subscription as it is attached.
     fn leaves_to(&self, session: &Arc<Session>) -> bool {
         !self.is_open_session() || self.is_session(session)
     }
@@ -417,7 +422,7 @@ async fn sweep_often(registry: Weak<Registry>, every: Duration) {
     }
 }
 
-/// The same for one that never was and one of somebody else.
+/// Returns the error for a subscription that never was, or belongs to another client.
 fn unknown() -> Error {
     advised(Error::new(code::RESOURCE_NOT_FOUND, "no such subscription"))
 }
@@ -425,6 +430,3 @@ fn unknown() -> Error {
 fn over_quota(message: &'static str) -> Error {
     advised(Error::new(code::QUOTA_EXCEEDED, message))
 }
-
-/// No attachment has this number.
-const NOT_ATTACHED: u64 = 0;

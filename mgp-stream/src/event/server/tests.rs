@@ -1,3 +1,5 @@
+//! Tests of the server's side of events.
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -54,7 +56,7 @@ async fn unsubscribe(client: &mut Client, id: &SubscriptionId) -> bool {
     client.ask::<_, EventUnsubscribed>(method::EVENTS_UNSUBSCRIBE, &asked).await.unwrap().unsubscribed
 }
 
-/// Publishes events numbered like those of somebody who gets all from the beginning.
+/// Publishes events with the numbers that a subscriber sees who gets all from the beginning.
 fn publish(publisher: &Publisher, numbers: std::ops::RangeInclusive<u64>) {
     for number in numbers {
         publisher.publish("system.error", EventSeverity::Error, &data(number)).unwrap();

@@ -1,3 +1,5 @@
+//! Tests of shortened forms.
+
 use serde_json::{Value, json};
 
 use super::*;
@@ -11,7 +13,7 @@ fn shortest(schema: &Value) -> Value {
     forms(schema).pop().unwrap()
 }
 
-/// The first form of which this is true.
+/// Returns the first form for which `is` holds.
 fn first(schema: &Value, is: impl Fn(&Value) -> bool) -> Value {
     forms(schema).into_iter().find(is).unwrap()
 }

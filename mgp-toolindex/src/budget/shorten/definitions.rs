@@ -1,8 +1,10 @@
-use std::collections::HashMap;
+//! The definitions of a schema under `$defs` and `definitions`.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
 use mgp_types::{Object, RawJson};
-
-use super::references::References;
+use serde_json::value::RawValue;
 
 /// The members of the root that hold definitions.
 pub(super) const HOLDERS: [&str; 2] = ["$defs", "definitions"];
@@ -14,19 +16,19 @@ pub(super) struct Definitions {
     places: HashMap<String, usize>,
 }
 
-/// One of them.
+/// A definition of a schema.
 #[derive(Debug, Clone)]
 pub(super) struct Definition {
-    /// The member that holds it.
+    /// The member that holds the definition.
     pub(super) holder: &'static str,
     pub(super) name: String,
     pub(super) schema: RawJson,
-    /// Whether it is referred to from where nothing may become more permissive.
+    /// Set if a place refers to the definition in which nothing may become more permissive.
     pub(super) fixed: bool,
 }
 
 impl Definitions {
-    /// Those of a schema whose compact text and members these are.
+    /// Returns the definitions of a schema, given as compact text and as members.
     pub(super) fn of(text: &[u8], root: &Object) -> Self {
         let mut all = Vec::new();
         for holder in HOLDERS {
@@ -53,7 +55,7 @@ impl Definitions {
         definitions
     }
 
-    /// The schema that a pointer refers to.
+    /// Returns the schema that a pointer refers to.
     pub(super) fn get(&self, pointer: &str) -> Option<&RawJson> {
         Some(&self.all[*self.places.get(pointer)?].schema)
     }
@@ -62,8 +64,8 @@ impl Definitions {
         self.all.iter()
     }
 
-    /// The definitions that are reached from some references, and their places, in order; `read` says to which others each
-    /// refers.
+    /// Returns the definitions that are reached from some references, with their places, in order; `read` returns the
+    /// references of each.
     pub(super) fn reached(
         &self,
         from: &References,
@@ -92,5 +94,92 @@ impl Definitions {
 impl Definition {
     fn pointer(&self) -> String {
         format!("#/{}/{}", self.holder, self.name)
+    }
+}
+
+/// The places to which a schema refers.
+///
+/// References are found in the text, wherever they stand: text that only looks like a reference keeps a definition
+/// without need.
+#[derive(Debug, Clone, Default)]
+pub(super) struct References {
+    /// The pointers, such as `#/$defs/Name`.
+    pointers: HashSet<String>,
+    /// Set if a reference leads to a place that is no definition of the root, or has a form that is not followed here.
+    obscure: bool,
+}
+
+/// The keywords below which more permissive schemas forbid more.
+const FIXING: [&str; 4] = [r#""oneOf":"#, r#""not":"#, r#""if":"#, r#""contains":"#];
+
+/// The keywords that name places, refer to them in another way, or hide such a keyword.
+const OBSCURE: [&str; 9] = [
+    r#""$id":"#,
+    r#""$anchor":"#,
+    r#""$dynamicAnchor":"#,
+    r#""$dynamicRef":"#,
+    r#""$recursiveRef":"#,
+    r"\u0024",
+    r#""$vocabulary":"#,
+    r#""unevaluatedProperties":"#,
+    r#""unevaluatedItems":"#,
+];
+
+const REFERENCE: &str = r#""$ref":""#;
+
+impl References {
+    /// Returns the references in compact text from places in which nothing may become more permissive.
+    pub(super) fn where_fixed(text: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(text);
+        let mut found = Self::default();
+        for keyword in FIXING {
+            for (at, keyword) in text.match_indices(keyword) {
+                let rest = serde_json::Deserializer::from_str(&text[at + keyword.len()..]);
+                if let Some(Ok(value)) = rest.into_iter::<&RawValue>().next() {
+                    found.pointers.extend(Self::in_text(value.get().as_bytes()).pointers);
+                }
+            }
+        }
+        found
+    }
+
+    /// Returns the references in compact text.
+    pub(super) fn in_text(text: &[u8]) -> Self {
+        let mut found = Self::default();
+        let text = String::from_utf8_lossy(text);
+        for (at, _) in text.match_indices(REFERENCE) {
+            let value = &text[at + REFERENCE.len() - 1..];
+            // The text begins with a string; the parts behind it do not matter.
+            let pointer = serde_json::Deserializer::from_str(value).into_iter::<Cow<'_, str>>().next();
+            match pointer {
+                Some(Ok(pointer)) => found.add(&pointer),
+                _ => found.obscure = true,
+            }
+        }
+        found.obscure |= OBSCURE.iter().any(|word| text.contains(word));
+        found
+    }
+
+    /// Returns whether the places of the schema have to stay where they are.
+    pub(super) const fn are_obscure(&self) -> bool {
+        self.obscure
+    }
+
+    /// Returns the pointers to definitions of the root.
+    pub(super) fn pointers(&self) -> impl Iterator<Item = &str> {
+        self.pointers.iter().map(String::as_str)
+    }
+
+    fn add(&mut self, pointer: &str) {
+        if pointer.contains(['%', '~']) {
+            self.obscure = true;
+        }
+        let definition = pointer.strip_prefix("#/").and_then(|path| path.split_once('/'));
+        match definition {
+            Some((holder, name)) if HOLDERS.contains(&holder) && !name.contains('/') => {
+                self.pointers.insert(pointer.into());
+            }
+            _ => self.obscure |= pointer != "#",
+        }
     }
 }

@@ -1,48 +1,45 @@
-//! Shorter JSON Schemas that allow no fewer calls.
+//! JSON Schemas that are shorter and allow no fewer calls.
 
 mod definitions;
 mod outline;
 mod places;
-mod references;
-mod words;
 
 use std::collections::HashMap;
 
 use mgp_types::json::write_string;
 use mgp_types::{Object, RawJson};
 
-use self::definitions::{Definition, Definitions, HOLDERS};
+use self::definitions::{Definition, Definitions, HOLDERS, References};
 use self::outline::Outline;
-use self::places::{Inside, Needed};
-use self::references::References;
-pub(super) use self::words::clip;
+pub(super) use self::places::clip;
+use self::places::{Inside, Needed, is_comment};
 use super::compact;
 
-/// How much goes.
+/// A cut: the parts of a definition that stay.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cut {
-    /// How many characters of the tool's description stay.
+    /// The characters of the tool's description that stay.
     pub(super) tool_words: usize,
-    /// How many characters of the description of a required parameter stay.
+    /// The characters of a required parameter's description that stay.
     pub(super) needed_words: usize,
-    /// The same for an optional one.
+    /// The characters of an optional parameter's description that stay.
     pub(super) optional_words: usize,
-    /// What stays of optional parameters.
+    /// The parts of optional parameters that stay.
     pub(super) optional: Optional,
-    /// How many eighths of the tool's own optional parameters stay, from the front.
+    /// The share of the tool's own optional parameters that stay, in eighths, from the front.
     pub(super) kept_eighths: usize,
-    /// Whether long lists of values stay.
+    /// Set if long lists of values stay.
     pub(super) long_lists: bool,
 }
 
-/// What stays of optional parameters.
+/// The parts of optional parameters that stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Optional {
-    /// All of it.
+    /// All parts.
     Whole,
     /// Type, values and the first words.
     Outline,
-    /// Nothing, also of those within required ones.
+    /// Nothing, also for those within required ones.
     Gone,
 }
 
@@ -64,7 +61,7 @@ impl Schema {
         Self { raw, members, references, definitions }
     }
 
-    /// The schema, as much shorter as the cut says.
+    /// Returns the schema, shortened by the cut.
     pub(super) fn shorten(&self, cut: &Cut) -> RawJson {
         if !self.raw.is_object() {
             return self.raw.clone();
@@ -81,12 +78,12 @@ struct Writer<'a> {
     schema: &'a Schema,
 }
 
-/// Where in the schema something stands.
+/// A place in the schema.
 #[derive(Debug, Clone, Copy)]
 struct Place {
-    /// How many characters of descriptions stay here.
+    /// The characters of descriptions that stay here.
     words: usize,
-    /// Whether nothing may become more permissive here: of alternatives that exclude one another, and below `not`, a
+    /// Set if nothing may become more permissive here: among alternatives that exclude one another, and below `not`, a
     /// more permissive one forbids more.
     fixed: bool,
     depth: usize,
@@ -98,8 +95,11 @@ impl Place {
     }
 }
 
+/// The number of levels that are shortened; deeper ones stay as they are.
+const DEEPEST: usize = 8;
+
 impl Writer<'_> {
-    /// The whole, with those definitions that it refers to.
+    /// Writes the full schema, with the definitions that it refers to.
     fn root(&self, out: &mut Vec<u8>, place: Place) {
         out.push(b'{');
         self.members(out, &self.schema.members, place, true);
@@ -117,7 +117,7 @@ impl Writer<'_> {
         out.push(b'}');
     }
 
-    /// The definitions that are referred to by what is written, or by one another.
+    /// Returns the definitions that the written text refers to, or that refer to one another.
     fn definitions(&self, written: &[u8], place: Place) -> Vec<(&Definition, Vec<u8>)> {
         let write = |one: &Definition| {
             let mut text = Vec::new();
@@ -155,7 +155,7 @@ impl Writer<'_> {
         let properties = self.kept(members, place, is_root);
         for (name, value) in members.iter() {
             let name = &*name;
-            if words::is_comment(name, &value) || (is_root && HOLDERS.contains(&name)) {
+            if is_comment(name, &value) || (is_root && HOLDERS.contains(&name)) {
                 continue;
             }
             match (name, places::inside(name)) {
@@ -175,7 +175,7 @@ impl Writer<'_> {
                     next_member(out, name);
                     self.properties(out, &properties, place);
                 }
-                // A property that goes may still be in a call.
+                // A property that is cut may still be in a call.
                 ("additionalProperties", _) if properties.some_go => {}
                 (_, Inside::Value) => {
                     next_member(out, name);
@@ -258,7 +258,7 @@ impl Writer<'_> {
 struct Properties {
     all: Object,
     needed: Needed,
-    /// So many of the others stay, from the front.
+    /// The number of optional properties that stay, from the front.
     kept_optional: usize,
     some_go: bool,
 }
@@ -280,6 +280,3 @@ fn write_text(out: &mut Vec<u8>, name: &str, text: &str) {
 fn list(raw: &RawJson) -> Vec<RawJson> {
     raw.to().unwrap_or_default()
 }
-
-/// What is deeper stays as it is.
-const DEEPEST: usize = 8;

@@ -1,23 +1,30 @@
+//! Outlines of parameters, without their inner structure.
+
 use mgp_types::{Object, RawJson};
 
 use super::definitions::Definitions;
-use super::words::HEADER;
+use super::places::HEADER;
 use super::{clip, compact, list, next_member, write_text};
 
-/// What stays of a parameter without its inner structure. It allows whatever the parameter's own schema allows.
+/// The part of a parameter that stays without its inner structure. The outline allows all that the parameter's own
+/// schema allows.
 #[derive(Debug, Default)]
 pub(super) struct Outline {
     description: String,
-    /// What is told of a long list of values.
+    /// The note in place of a long list of values.
     note: String,
-    /// Members that are kept as they are.
+    /// The members that are kept unchanged.
     plain: Vec<(&'static str, RawJson)>,
     items: Option<Box<Self>>,
     any_of: Vec<Self>,
 }
 
+const DEEPEST: usize = 2;
+const MOST_ALTERNATIVES: usize = 8;
+const KEPT: [&str; 7] = ["type", "format", "const", "minimum", "maximum", "nullable", HEADER];
+
 impl Outline {
-    /// The outline of a schema; references are followed into the definitions.
+    /// Returns the outline of a schema; references are followed into the definitions.
     pub(super) fn of(schema: &RawJson, definitions: &Definitions) -> Self {
         Self::at(schema, definitions, 0)
     }
@@ -77,7 +84,7 @@ impl Outline {
         outline
     }
 
-    /// Takes over what another schema says that has to be met too.
+    /// Adds the demands of another schema that has to be met too.
     fn add(&mut self, other: Self) {
         if self.description.is_empty() {
             self.description = other.description;
@@ -97,7 +104,7 @@ impl Outline {
     }
 }
 
-/// The schema that a schema refers to, or the only one that it combines.
+/// Returns the schema that a schema refers to, or the only one that it combines.
 fn same_as(members: &Object, definitions: &Definitions) -> Option<RawJson> {
     if let Some(pointer) = members.text("$ref") {
         return definitions.get(&pointer).cloned();
@@ -106,36 +113,33 @@ fn same_as(members: &Object, definitions: &Definitions) -> Option<RawJson> {
     if all.len() == 1 { all.pop() } else { None }
 }
 
-/// Whether a schema lists so many values that they are told by example.
+const FEW_BYTES: usize = 120;
+
+/// The number of values up to which a list is short; a list is also short by its length.
+const FEW_VALUES: usize = 16;
+
+/// Returns whether a schema lists so many values that a note with examples replaces them.
 pub(super) fn is_long(members: &Object) -> bool {
     members.get("enum").is_some_and(|raw| raw.as_bytes().len() > FEW_BYTES && list(&raw).len() > FEW_VALUES)
 }
 
-/// Tells the values of a schema by example, behind its description.
+const EXAMPLES: usize = 6;
+
+/// Returns the note that names some values of a schema.
 pub(super) fn note(members: &Object) -> String {
     let values = members.get("enum").map(|raw| list(&raw)).unwrap_or_default();
     let some: Vec<String> = values.iter().take(EXAMPLES).map(plain).collect();
     format!(" (one of {} values, like {})", values.len(), some.join(", "))
 }
 
-/// Whether all values are strings.
+/// Returns whether all values are strings.
 pub(super) fn all_text(values: &RawJson) -> bool {
     list(values).iter().all(|value| value.as_bytes().first() == Some(&b'"'))
 }
+
+const LONGEST_EXAMPLE: usize = 24;
 
 fn plain(value: &RawJson) -> String {
     let text = value.to_text().unwrap_or_else(|| String::from_utf8_lossy(value.as_bytes()).into_owned());
     clip(&text, LONGEST_EXAMPLE).into_owned()
 }
-
-const KEPT: [&str; 7] = ["type", "format", "const", "minimum", "maximum", "nullable", HEADER];
-
-/// Lists of values that are short in one of these ways stay.
-const FEW_VALUES: usize = 16;
-const FEW_BYTES: usize = 120;
-
-const EXAMPLES: usize = 6;
-const LONGEST_EXAMPLE: usize = 24;
-
-const MOST_ALTERNATIVES: usize = 8;
-const DEEPEST: usize = 2;

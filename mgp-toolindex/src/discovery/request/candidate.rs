@@ -1,3 +1,5 @@
+//! Candidates for a capability, with their fit.
+
 use std::sync::Arc;
 
 use mgp_types::mgp::{Permission, ToolRequirements};
@@ -7,26 +9,30 @@ use super::flow::{Fit, gives, takes};
 use super::kind::Kind;
 use crate::{Found, Search, Tool};
 
-/// A tool that comes into question for a capability.
+/// A tool that may have a capability.
 #[derive(Debug)]
 pub(super) struct Candidate {
     pub(super) tool: Arc<Tool>,
-    /// How well it fits, from 0 to 1, and a little more if its definition speaks of the wanted types.
+    /// The relevance from 0 to 1, and a little more if the definition names the wanted types.
     pub(super) relevance: f32,
     pub(super) standing: Standing,
 }
 
 #[derive(Debug)]
 pub(super) enum Standing {
-    /// It does.
+    /// The tool has the capability.
     Meets,
-    /// It would do, once this is granted.
+    /// The tool has the capability, and these permissions are missing.
     Lacks(Vec<Permission>),
-    /// It does not, and why.
+    /// The tool does not have the capability, for this reason.
     Misses(String),
 }
 
-/// The tools that come into question for a capability, the best in front.
+/// The least relevance of a tool that comes near to a capability, and has it if the tool also fits the whole task. The
+/// task alone proves nothing: a tool that does the rest of it fits it too.
+const NEARLY: f32 = 0.25;
+
+/// Returns the candidates for a capability, the best first.
 pub(super) async fn candidates(asking: &Asking<'_>, capability: &str) -> Vec<Candidate> {
     let capability = capability.replace(['_', '-'], " ");
     let alone = search(asking, &capability).await;
@@ -48,6 +54,13 @@ pub(super) async fn candidates(asking: &Asking<'_>, capability: &str) -> Vec<Can
     candidates
 }
 
+const FOR_STATED_TYPES: f32 = 0.05;
+
+/// The least relevance of a tool that has a capability. For capabilities of a few words any value from a third to two
+/// thirds separates well. For whole sentences a higher value misses more tools, and a lower one accepts more wrong
+/// ones. The tests of needs print the numbers.
+const MET: f32 = 0.33;
+
 fn candidate(asking: &Asking<'_>, tool: Arc<Tool>, alone: f32, together: f32) -> Candidate {
     let ToolRequirements { input_types, output_types, .. } = &asking.wanted.requirements;
     let (taken, given) = (takes(&tool, input_types), gives(&tool, output_types));
@@ -55,19 +68,20 @@ fn candidate(asking: &Asking<'_>, tool: Arc<Tool>, alone: f32, together: f32) ->
     let relevance = alone.max(f32::midpoint(alone, together));
     let bonus = if stated > 0 { FOR_STATED_TYPES } else { 0.0 };
     let standing = if alone < MET && together < MET {
-        Standing::Misses(format!(
-            "it does something else: relevance {relevance:.2}, of {MET} that are needed"
-        ))
+        Standing::Misses(format!("the tool does something else: relevance {relevance:.2}, below {MET}"))
     } else if let Fit::Contradicted(kinds) = taken {
-        Standing::Misses(format!("it takes {}, not {}", names(&kinds), input_types.join(" or ")))
+        Standing::Misses(format!("the tool takes {}, not {}", names(&kinds), input_types.join(" or ")))
     } else if let Fit::Contradicted(kinds) = given {
-        Standing::Misses(format!("it gives {}, not {}", names(&kinds), output_types.join(" or ")))
+        Standing::Misses(format!("the tool returns {}, not {}", names(&kinds), output_types.join(" or ")))
     } else {
         let missing = asking.shared.sights.missing(asking.context, &tool);
         if missing.is_empty() { Standing::Meets } else { Standing::Lacks(missing) }
     };
     Candidate { tool, relevance: relevance + bonus, standing }
 }
+
+/// The number of tools that are considered for a capability.
+const CONSIDERED: usize = 20;
 
 async fn search(asking: &Asking<'_>, text: &str) -> Found {
     let mut search = Search::new(text).limit(CONSIDERED).with_twins();
@@ -77,7 +91,7 @@ async fn search(asking: &Asking<'_>, text: &str) -> Found {
     asking.snapshot.search(&search).await
 }
 
-/// The capability together with what else is known of the task.
+/// Returns the capability together with other facts about the task.
 fn with_terms(asking: &Asking<'_>, capability: &str) -> Option<String> {
     let requirements = &asking.wanted.requirements;
     let terms: Vec<&str> = std::iter::once(asking.wanted.context.as_str())
@@ -91,17 +105,3 @@ fn with_terms(asking: &Asking<'_>, capability: &str) -> Option<String> {
 fn names(kinds: &[Kind]) -> String {
     kinds.iter().map(Kind::to_string).collect::<Vec<_>>().join(" or ")
 }
-
-/// From here on a tool has a capability. Capabilities that are named in a few words are told apart by anything from a
-/// third to two thirds; of whole sentences more would be missed the higher this is, and more met by what does something
-/// else the lower. The tests of needs print how many.
-const MET: f32 = 0.33;
-
-/// From here on a tool comes near to a capability, and has it if it also fits the whole of the task. The task alone proves
-/// nothing: a tool that does the rest of it fits it too.
-const NEARLY: f32 = 0.25;
-
-const FOR_STATED_TYPES: f32 = 0.05;
-
-/// A tool that is not among so many does not meet the capability best.
-const CONSIDERED: usize = 20;

@@ -1,3 +1,5 @@
+//! The choice among candidates.
+
 use std::sync::Arc;
 
 use mgp_types::mgp::{Permission, RiskLevel};
@@ -6,7 +8,7 @@ use super::candidate::{Candidate, Standing};
 use super::{Asking, is_same};
 use crate::Tool;
 
-/// What was chosen for each capability, in their order.
+/// The tools that were chosen for the capabilities, in their order.
 #[derive(Debug, Default)]
 pub(super) struct Choice {
     pub(super) chosen: Vec<(String, Chosen)>,
@@ -16,7 +18,7 @@ pub(super) struct Choice {
 pub(super) enum Chosen {
     Granted(Arc<Tool>),
     Pending(Arc<Tool>, Vec<Permission>),
-    /// No tool has the capability; one came near, perhaps.
+    /// No tool has the capability; a tool may have come near.
     Nothing(Option<Near>),
 }
 
@@ -26,10 +28,16 @@ pub(super) struct Near {
     pub(super) reason: String,
 }
 
+/// The relevance that a callable tool may lack beside one that needs a grant.
+const WORTH_A_GRANT: f32 = 0.25;
+
+/// The difference of relevance up to which tools count as equally good.
+const ALIKE: f32 = 0.1;
+
 impl Choice {
-    /// Chooses among candidates, of which the best stands in front: one that can be called before one that has to be
-    /// granted first, unless that is far better; and among those that fit alike the one whose risk is nearest to the
-    /// preferred one, then one that was chosen already.
+    /// Chooses among candidates, of which the best stands first. A tool that can be called takes precedence over one
+    /// that needs a grant, unless that is far better; of tools that fit alike the one whose risk is nearest to the
+    /// preferred one is chosen, then one that was chosen already.
     pub(super) fn decide(&mut self, asking: &Asking<'_>, capability: &str, candidates: Vec<Candidate>) {
         let preferred = asking.wanted.requirements.preferred_risk_level;
         let meets = self.best(&candidates, preferred, |standing| matches!(standing, Standing::Meets));
@@ -50,7 +58,7 @@ impl Choice {
         self.chosen.push((capability.to_owned(), chosen));
     }
 
-    /// The tools that can be called, each once.
+    /// Returns the tools that can be called, each once.
     pub(super) fn granted(&self) -> Vec<Arc<Tool>> {
         let mut tools: Vec<Arc<Tool>> = Vec::new();
         for (_, chosen) in &self.chosen {
@@ -76,7 +84,7 @@ impl Choice {
             let far = preferred.map_or(0, |preferred| distance(candidate.tool.risk, preferred));
             (far, !self.has(&candidate.tool))
         };
-        // Of those with the same flaws the first stays, which fits best.
+        // Of candidates with the same flaws the first stays, which fits best.
         let mut kept = first;
         for (at, candidate) in alike {
             if flaws(candidate) < flaws(&candidates[kept]) {
@@ -104,9 +112,3 @@ fn nearest(candidates: Vec<Candidate>) -> Option<Near> {
 const fn distance(one: RiskLevel, other: RiskLevel) -> u8 {
     (one as u8).abs_diff(other as u8)
 }
-
-/// Tools whose relevance differs by no more than this are as good as one another.
-const ALIKE: f32 = 0.1;
-
-/// A tool that can be called now may fit worse by so much than one that has to be granted first.
-const WORTH_A_GRANT: f32 = 0.25;

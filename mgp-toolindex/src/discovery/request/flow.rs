@@ -1,22 +1,22 @@
-//! What goes into a tool and what comes out, as far as its definition tells.
+//! Inputs and outputs of tools, as far as their definitions tell them.
 
 use mgp_types::{Object, RawJson};
 
 use super::kind::{Kind, words};
 use crate::Tool;
 
-/// Whether a tool takes, or gives, what is wanted.
+/// The fit of a tool's input or output to the wanted types.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Fit {
-    /// The definition says so.
+    /// The definition names a wanted type.
     Stated,
-    /// The definition does not say, or what is wanted is of no kind that is known here.
+    /// The definition names no type, or the wanted type is unknown here.
     Open,
-    /// The definition says otherwise: it names these kinds only.
+    /// The definition contradicts: it names these kinds only.
     Contradicted(Vec<Kind>),
 }
 
-/// Whether a tool takes one of the wanted types.
+/// Returns whether a tool takes one of the wanted types.
 pub(super) fn takes(tool: &Tool, wanted: &[String]) -> Fit {
     let Some(wanted) = known(wanted) else { return Fit::Open };
     let parameters = tool.members().get("inputSchema").map(|schema| parameters(&schema)).unwrap_or_default();
@@ -31,12 +31,12 @@ pub(super) fn takes(tool: &Tool, wanted: &[String]) -> Fit {
         }
     }
     let fit = judge(named, &wanted, is_open);
-    // The description speaks of what comes out as well, so it decides only what the arguments leave open.
+    // The description speaks of outputs as well, so that it only decides if the arguments are open.
     let described = || Kind::all_in(&tool.description()).iter().any(|kind| wanted.contains(kind));
     if fit == Fit::Open && described() { Fit::Stated } else { fit }
 }
 
-/// Whether a tool gives one of the wanted types.
+/// Returns whether a tool returns one of the wanted types.
 pub(super) fn gives(tool: &Tool, wanted: &[String]) -> Fit {
     let Some(wanted) = known(wanted) else { return Fit::Open };
     let mut named = announced(&tool.description());
@@ -55,7 +55,7 @@ pub(super) fn gives(tool: &Tool, wanted: &[String]) -> Fit {
 
 fn known(wanted: &[String]) -> Option<Vec<Kind>> {
     let kinds: Vec<_> = wanted.iter().map(|wanted| Kind::all_in(wanted)).collect();
-    // Of a type that is not known nobody can say that a tool does not take it.
+    // An unknown type could be any, so that it contradicts nothing.
     (!kinds.is_empty() && kinds.iter().all(|kinds| !kinds.is_empty())).then(|| kinds.concat())
 }
 
@@ -72,8 +72,23 @@ fn judge(mut named: Vec<Kind>, wanted: &[Kind], is_open: bool) -> Fit {
     Fit::Contradicted(named)
 }
 
-/// The kinds that a description says a tool makes: those soon after "returns", "generates" and the like, and that right
-/// after "to" or "into".
+const MAKES: &[&str] = &[
+    "return",
+    "returning",
+    "output",
+    "produce",
+    "producing",
+    "generate",
+    "generating",
+    "render",
+    "rendering",
+    "draw",
+    "yield",
+    "export",
+];
+
+/// Returns the kinds that a description says a tool makes: those soon after "returns", "generates" and similar words,
+/// and that right after "to" or "into".
 fn announced(description: &str) -> Vec<Kind> {
     let mut kinds = Vec::new();
     for sentence in description.split(['.', ';', '\n']) {
@@ -101,67 +116,11 @@ enum Accepts {
     Kinds(Vec<Kind>),
     Numbers,
     Anything,
-    /// It is a setting.
+    /// The argument is a setting.
     Nothing,
 }
 
-impl Parameter {
-    fn accepts(&self) -> Accepts {
-        match self.schema_type.as_str() {
-            "number" | "integer" => return Accepts::Numbers,
-            "boolean" => return Accepts::Nothing,
-            _ => {}
-        }
-        let named = Kind::all_in(&self.name);
-        if !named.is_empty() {
-            return Accepts::Kinds(named);
-        }
-        let described = Kind::all_in(&self.description);
-        if !described.is_empty() {
-            return Accepts::Kinds(described);
-        }
-        let carries =
-            words(&self.name).iter().any(|word| CARRIES.contains(&word.strip_suffix('s').unwrap_or(word)));
-        if carries || self.is_required { Accepts::Anything } else { Accepts::Nothing }
-    }
-}
-
-fn parameters(schema: &RawJson) -> Vec<Parameter> {
-    let Ok(schema) = Object::from_raw(schema) else { return Vec::new() };
-    let required: Vec<String> = schema.get("required").and_then(|raw| raw.to().ok()).unwrap_or_default();
-    let Some(properties) = schema.get("properties").and_then(|raw| Object::from_raw(&raw).ok()) else {
-        return Vec::new();
-    };
-    let read = |(name, raw): (std::borrow::Cow<'_, str>, RawJson)| {
-        let members = Object::from_raw(&raw).unwrap_or_default();
-        let text = |member| members.text(member).unwrap_or_default().into_owned();
-        let media = [text("description"), text("contentMediaType"), text("format")].join(" ");
-        Parameter {
-            is_required: required.iter().any(|required| *required == *name),
-            name: name.into_owned(),
-            description: media,
-            schema_type: text("type"),
-        }
-    };
-    properties.iter().take(MOST_PARAMETERS).map(read).collect()
-}
-
-const MAKES: &[&str] = &[
-    "return",
-    "returning",
-    "output",
-    "produce",
-    "producing",
-    "generate",
-    "generating",
-    "render",
-    "rendering",
-    "draw",
-    "yield",
-    "export",
-];
-
-/// What is called so may be of any kind.
+/// The names of arguments that may be of any kind.
 const CARRIES: &[&str] = &[
     "data",
     "dataset",
@@ -184,7 +143,48 @@ const CARRIES: &[&str] = &[
     "document",
 ];
 
+impl Parameter {
+    fn accepts(&self) -> Accepts {
+        match self.schema_type.as_str() {
+            "number" | "integer" => return Accepts::Numbers,
+            "boolean" => return Accepts::Nothing,
+            _ => {}
+        }
+        let named = Kind::all_in(&self.name);
+        if !named.is_empty() {
+            return Accepts::Kinds(named);
+        }
+        let described = Kind::all_in(&self.description);
+        if !described.is_empty() {
+            return Accepts::Kinds(described);
+        }
+        let carries =
+            words(&self.name).iter().any(|word| CARRIES.contains(&word.strip_suffix('s').unwrap_or(word)));
+        if carries || self.is_required { Accepts::Anything } else { Accepts::Nothing }
+    }
+}
+
 const MOST_PARAMETERS: usize = 64;
+
+fn parameters(schema: &RawJson) -> Vec<Parameter> {
+    let Ok(schema) = Object::from_raw(schema) else { return Vec::new() };
+    let required: Vec<String> = schema.get("required").and_then(|raw| raw.to().ok()).unwrap_or_default();
+    let Some(properties) = schema.get("properties").and_then(|raw| Object::from_raw(&raw).ok()) else {
+        return Vec::new();
+    };
+    let read = |(name, raw): (std::borrow::Cow<'_, str>, RawJson)| {
+        let members = Object::from_raw(&raw).unwrap_or_default();
+        let text = |member| members.text(member).unwrap_or_default().into_owned();
+        let media = [text("description"), text("contentMediaType"), text("format")].join(" ");
+        Parameter {
+            is_required: required.iter().any(|required| *required == *name),
+            name: name.into_owned(),
+            description: media,
+            schema_type: text("type"),
+        }
+    };
+    properties.iter().take(MOST_PARAMETERS).map(read).collect()
+}
 
 #[cfg(test)]
 mod tests {

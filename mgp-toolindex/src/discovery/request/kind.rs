@@ -1,11 +1,13 @@
+//! The kinds of data that tools take and return.
+
 use std::fmt;
 use std::ops::ControlFlow;
 
 use crate::text::lower_words;
 
-/// A kind of data that goes into a tool, or comes out of one.
+/// A kind of data that a tool takes or returns.
 ///
-/// Only kinds that exclude one another are told apart: a word that could mean two things means nothing here.
+/// Only kinds that exclude one another are told apart: a word with two meanings has none here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Kind {
     Text,
@@ -25,58 +27,7 @@ pub(super) enum Kind {
     Archive,
 }
 
-impl Kind {
-    /// The kind that a word names, in lower case.
-    pub(super) fn named(word: &str) -> Option<Self> {
-        let kind = |word| NAMES.iter().find(|(_, names)| names.contains(&word)).map(|(kind, _)| *kind);
-        kind(word).or_else(|| kind(word.strip_suffix('s')?))
-    }
-
-    /// The kinds that a text names.
-    pub(super) fn all_in(text: &str) -> Vec<Self> {
-        let mut kinds: Vec<_> = words(text).iter().filter_map(|word| Self::named(word)).collect();
-        kinds.sort_unstable();
-        kinds.dedup();
-        kinds
-    }
-
-    /// Whether what is of one kind may be given where the other is wanted. In doubt it may.
-    pub(super) fn may_stand_for(self, wanted: Self) -> bool {
-        let both = |one, other| (self, wanted) == (one, other) || (self, wanted) == (other, one);
-        self == wanted
-            || (self == Self::Text && wanted.is_written())
-            || (wanted == Self::Text && self.is_written())
-            || both(Self::Json, Self::Table)
-            || both(Self::Json, Self::Number)
-            || both(Self::Table, Self::Number)
-            || both(Self::Image, Self::Chart)
-            || both(Self::Document, Self::Pdf)
-            || both(Self::Document, Self::Html)
-            || both(Self::Document, Self::Markdown)
-    }
-
-    const fn is_written(self) -> bool {
-        !matches!(self, Self::Pdf | Self::Image | Self::Chart | Self::Audio | Self::Video | Self::Archive)
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(NAMES.iter().find(|(kind, _)| kind == self).map_or("", |(_, names)| names[0]))
-    }
-}
-
-/// The words of a text, in lower case.
-pub(super) fn words(text: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    lower_words(text, |word| {
-        words.push(word.to_owned());
-        ControlFlow::Continue(())
-    });
-    words
-}
-
-/// What each is called; the first is what it is called in answers.
+/// The words for each kind; the first is used in answers.
 const NAMES: &[(Kind, &[&str])] = &[
     (
         Kind::Text,
@@ -130,6 +81,57 @@ const NAMES: &[(Kind, &[&str])] = &[
     (Kind::Video, &["video", "mp4", "mkv", "avi", "webm", "movie"]),
     (Kind::Archive, &["zip", "tar", "gzip", "7z", "tarball"]),
 ];
+
+impl Kind {
+    /// Returns the kind that a word names, in lower case.
+    pub(super) fn named(word: &str) -> Option<Self> {
+        let kind = |word| NAMES.iter().find(|(_, names)| names.contains(&word)).map(|(kind, _)| *kind);
+        kind(word).or_else(|| kind(word.strip_suffix('s')?))
+    }
+
+    /// Returns the kinds that a text names.
+    pub(super) fn all_in(text: &str) -> Vec<Self> {
+        let mut kinds: Vec<_> = words(text).iter().filter_map(|word| Self::named(word)).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        kinds
+    }
+
+    /// Returns whether data of this kind may be given where `wanted` is wanted. Doubts count as yes.
+    pub(super) fn may_stand_for(self, wanted: Self) -> bool {
+        let both = |one, other| (self, wanted) == (one, other) || (self, wanted) == (other, one);
+        self == wanted
+            || (self == Self::Text && wanted.is_written())
+            || (wanted == Self::Text && self.is_written())
+            || both(Self::Json, Self::Table)
+            || both(Self::Json, Self::Number)
+            || both(Self::Table, Self::Number)
+            || both(Self::Image, Self::Chart)
+            || both(Self::Document, Self::Pdf)
+            || both(Self::Document, Self::Html)
+            || both(Self::Document, Self::Markdown)
+    }
+
+    const fn is_written(self) -> bool {
+        !matches!(self, Self::Pdf | Self::Image | Self::Chart | Self::Audio | Self::Video | Self::Archive)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(NAMES.iter().find(|(kind, _)| kind == self).map_or("", |(_, names)| names[0]))
+    }
+}
+
+/// Returns the words of a text, in lower case.
+pub(super) fn words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    lower_words(text, |word| {
+        words.push(word.to_owned());
+        ControlFlow::Continue(())
+    });
+    words
+}
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,4 @@
-//! Mode B (§16.6): tools for what a task turns out to need.
+//! Mode B of discovery (§16.6): tools for the capabilities that a task turns out to need.
 
 mod candidate;
 mod choice;
@@ -12,13 +12,13 @@ use mgp_types::{Context, Error, Object};
 
 use self::candidate::candidates;
 use self::choice::{Choice, Chosen};
-use super::found::loaded;
+use super::answer::loaded;
 use super::params;
 use super::shared::Shared;
 use crate::session::{Loaded, SessionKey};
 use crate::{Sight, Snapshot, Tool};
 
-/// Finds out which capabilities are met, and loads the tools that meet them into the session.
+/// Finds tools for the capabilities, and loads them into the session.
 pub(super) async fn request(
     shared: &Arc<Shared>,
     context: &Context,
@@ -37,7 +37,7 @@ pub(super) async fn request(
     let mut choice = Choice::default();
     for capability in &capabilities {
         choice.decide(&asking, capability, candidates(&asking, capability).await);
-        // Each takes its searches, and others wait for this thread.
+        // Each capability takes some searches, and other tasks wait for this thread.
         tokio::task::yield_now().await;
     }
     let loaded = asking.load(&key, &choice);
@@ -56,12 +56,12 @@ pub(super) async fn request(
         status = %answer.status,
         asked = capabilities.len(),
         loaded = answer.tools_loaded.len(),
-        "tools were asked for"
+        "an agent asked for tools"
     );
     Ok(answer)
 }
 
-/// Whoever names no capability needs one: what it is about to do.
+/// Returns the capabilities of a request. A request that names none needs one: its context.
 fn capabilities(wanted: &RequestTools) -> Vec<String> {
     let mut capabilities: Vec<String> = Vec::new();
     for capability in &wanted.requirements.capabilities {
@@ -75,7 +75,7 @@ fn capabilities(wanted: &RequestTools) -> Vec<String> {
     capabilities
 }
 
-/// A request for tools, and what there is to meet it with.
+/// A request for tools, with the index and settings to meet it.
 struct Asking<'a> {
     shared: &'a Shared,
     context: &'a Context,
@@ -90,7 +90,7 @@ impl Asking<'_> {
         let sessions = &self.shared.sessions;
         self.shared.with_view_of(self.snapshot, self.context, |view| {
             if tools.is_empty() {
-                // Nothing is loaded, and what was found before stays found.
+                // No tool is loaded, and tools that were found before stay found.
                 let state = sessions.state(key, view);
                 let session_tools_count = (state.pinned.len() + state.cached.len()) as u64;
                 return Loaded { session_tools_count, ..Loaded::default() };
@@ -107,7 +107,7 @@ impl Asking<'_> {
             match chosen {
                 Chosen::Granted(tool) if is_loaded(tool) => met += 1,
                 Chosen::Granted(tool) => {
-                    let why = "it would do, but the context budget has no room for it".to_owned();
+                    let why = "the tool fits, but the context budget has no room for it".to_owned();
                     answer.near_misses.push(self.near_miss(capability, tool, why));
                     answer.tools_unavailable.push(capability.clone());
                 }
@@ -142,7 +142,7 @@ impl Asking<'_> {
         answer
     }
 
-    /// The tool as long as the list of the session has it.
+    /// Returns the tool in the length that the list of the session has.
     fn loaded(&self, key: &SessionKey, tool: &Arc<Tool>) -> mgp_types::mgp::FoundTool {
         let sessions = &self.shared.sessions;
         let held =

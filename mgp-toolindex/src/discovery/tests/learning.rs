@@ -1,4 +1,4 @@
-//! What was found and then called is found more easily.
+//! Tests of learning: a tool that was found and then called is found more easily.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What is listed without a search.
+//! Tests of lists without a search.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The four methods, and the tools of the same names.
+//! Tests of the four methods, and of the tools of the same names.
 
 use mgp_types::{Kind, Revision, code};
 use proptest::prelude::*;

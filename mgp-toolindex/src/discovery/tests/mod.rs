@@ -1,3 +1,5 @@
+//! Tests of tool discovery, and the fixtures they share.
+
 mod learning;
 mod listing;
 mod methods;
@@ -16,7 +18,7 @@ use serde_json::Value;
 
 use crate::{Listing, Tool};
 
-/// The tool of this definition in an index.
+/// Returns a tool with this definition in an index.
 pub(super) fn tool_of(definition: &Value) -> Arc<Tool> {
     let raw = RawJson::from_value(definition).unwrap();
     let listing = Listing::read(&raw).unwrap();

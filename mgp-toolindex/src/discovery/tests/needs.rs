@@ -1,4 +1,4 @@
-//! Whether a need is met: tools of many trades, needs that one of them meets, and needs that none does though some tool
+//! Tests of needs: tools of many kinds, needs that one of them meets, and needs that none meets although some tool
 //! shares a word with them.
 
 use std::sync::Arc;
@@ -67,7 +67,7 @@ const NEEDS: &[(&str, Option<&str>)] = &[
     ("stock portfolio optimization", None),
 ];
 
-/// Sees all tools but some.
+/// A policy that hides some tools.
 #[derive(Debug, Default)]
 struct Blind {
     hidden: Mutex<Vec<String>>,
@@ -91,13 +91,13 @@ impl Eyes for Blind {
     }
 }
 
-/// A gateway whose tools have vectors.
+/// Returns a gateway whose tools have vectors.
 async fn world(eyes: &Arc<Blind>, servers: Vec<ServerTools>) -> World {
     let settings = ToolDiscoverySettings::new().eyes(Arc::clone(eyes) as Arc<dyn Eyes>);
     World::of(settings, ToolContextBudget::default(), Arc::new(StaticEmbedder::new()), servers).await
 }
 
-/// The tool that meets a capability, if one does.
+/// Returns the tool that meets a capability, if there is one.
 async fn meets(world: &World, capability: &str) -> Option<String> {
     let params = json!({ "requirements": { "capabilities": [capability] } });
     let answer = world.method(&Peer::mgp(), "mgp/tools/request", params).await.unwrap();
@@ -108,7 +108,7 @@ async fn meets(world: &World, capability: &str) -> Option<String> {
     Some(if name.starts_with(&id) { name.to_owned() } else { id + name })
 }
 
-/// The tools of the folder `data`.
+/// Returns the tools of the folder `data`.
 fn data() -> Vec<ServerTools> {
     let mut servers: Vec<ServerTools> = Vec::new();
     for line in include_str!("../../../data/tools.jsonl").lines() {
@@ -129,7 +129,7 @@ fn trades() -> ServerTools {
     ServerTools::new("trades", TOOLS.iter().map(|(name, says)| tool(name, says, &json!({}))).collect())
 }
 
-/// By words alone, among few tools, and by words and meaning among many.
+/// Searches by words alone among few tools, and by words and meaning among many.
 #[tokio::test]
 async fn needs_are_met_by_the_tools_that_meet_them_and_by_no_others() {
     let few = World::new().await;
@@ -156,8 +156,8 @@ async fn needs_are_met_by_the_tools_that_meet_them_and_by_no_others() {
     }
 }
 
-/// Whole sentences are harder than names of capabilities. Each question is asked twice: with the tools that answer it, and
-/// without them.
+/// Whole sentences are harder than names of capabilities. Each question is asked twice: with the tools that answer it,
+/// and without them.
 #[tokio::test]
 async fn of_sentences_more_are_met_by_the_right_tool_than_by_others_where_it_is_missing() {
     let eyes = Arc::new(Blind::default());

@@ -1,4 +1,4 @@
-//! Mode B.
+//! Tests of requests for tools, mode B.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -96,7 +96,7 @@ async fn a_tool_of_the_wrong_types_is_a_near_miss_and_says_why() {
     assert_eq!(answer.status, ToolRequestStatus::Unavailable);
     let near = &answer.near_misses[0];
     assert_eq!((near.capability.as_str(), near.name.as_str()), ("histogram of an image", "measure_image"));
-    assert_eq!(near.reason, "it takes image, not csv or tabular_data");
+    assert_eq!(near.reason, "the tool takes image, not csv or tabular_data");
 
     for types in [json!([]), json!(["png"]), json!(["hologram"])] {
         let answer = require(&world, wanted(types.clone())).await;
@@ -107,7 +107,7 @@ async fn a_tool_of_the_wrong_types_is_a_near_miss_and_says_why() {
     world.index.settled().await;
     let answer =
         require(&world, json!({ "capabilities": ["narrate a story"], "output_types": ["chart"] })).await;
-    assert_eq!(answer.near_misses[0].reason, "it gives audio, not chart");
+    assert_eq!(answer.near_misses[0].reason, "the tool returns audio, not chart");
 }
 
 // covers: MGP-16.6-07
@@ -117,7 +117,7 @@ async fn among_tools_that_do_the_same_the_one_of_the_preferred_risk_is_taken() {
     let wanted = |risk: &str| json!({ "capabilities": ["compute statistics"], "preferred_risk_level": risk });
     assert_eq!(loaded(&require(&world, wanted("safe")).await), ["analyze_csv"]);
     assert_eq!(loaded(&require(&world, wanted("dangerous")).await), ["rewrite_csv"]);
-    // It is a wish: what is of no such risk is taken where there is nothing else.
+    // The risk is a preference: a tool of another risk is taken where there is no better one.
     let only = json!({ "capabilities": ["shrink image"], "preferred_risk_level": "dangerous" });
     assert_eq!(loaded(&require(&world, only).await), ["shrink_image"]);
 }

@@ -1,4 +1,4 @@
-//! Mode A.
+//! Tests of searches, mode A.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -1,4 +1,4 @@
-//! Peers are told when their list of tools becomes another one.
+//! Tests of notifications about changed lists.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Calls of tools that were found.
+//! Tests of calls of found tools.
 
 use std::sync::atomic::Ordering;
 

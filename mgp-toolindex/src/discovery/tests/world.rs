@@ -1,4 +1,4 @@
-//! A gateway with a few servers, and the peers that ask it.
+//! A gateway with a few servers, and the peers that ask it, for tests.
 
 use std::future::{Future, pending, ready};
 use std::sync::Arc;
@@ -40,7 +40,7 @@ impl World {
         Self::embedded(Arc::new(Mute), settings, budget).await
     }
 
-    /// With an embedder of one's own.
+    /// Creates a gateway with another embedder.
     pub(super) async fn embedded(
         embedder: Arc<dyn Embedder>,
         settings: ToolDiscoverySettings,
@@ -49,7 +49,7 @@ impl World {
         Self::of(settings, budget, embedder, servers()).await
     }
 
-    /// With an embedder and servers of one's own.
+    /// Creates a gateway with another embedder and other servers.
     pub(super) async fn of(
         settings: ToolDiscoverySettings,
         budget: ToolContextBudget,
@@ -71,18 +71,18 @@ impl World {
         self.layer.layer(self.server.clone())
     }
 
-    /// Asks by the method.
+    /// Calls the method.
     pub(super) async fn method(&self, peer: &Peer, method: &str, params: Value) -> Result<Value, Error> {
         let response = self.service().call(peer.request(method, &params)).await?;
         Ok(response.to_raw().to().unwrap())
     }
 
-    /// Asks by the tool, and returns the result of the call.
+    /// Calls the tool, and returns the result of the call.
     pub(super) async fn tool(&self, peer: &Peer, name: &str, arguments: Value) -> Result<Value, Error> {
         self.method(peer, "tools/call", json!({ "name": name, "arguments": arguments })).await
     }
 
-    /// The names in the peer's list of tools.
+    /// Returns the names in the peer's list of tools.
     pub(super) async fn listed(&self, peer: &Peer) -> Vec<String> {
         let list = self.method(peer, "tools/list", json!({})).await.unwrap();
         names(&list["tools"])
@@ -141,7 +141,7 @@ pub(super) fn tool(name: &str, description: &str, properties: &Value) -> Listing
     Listing::read(&RawJson::from_value(&definition).unwrap()).unwrap().risk(RiskLevel::Safe).hints(hints)
 }
 
-/// A tool whose definition takes more than any budget has.
+/// Returns a tool whose definition takes more than any budget has.
 pub(super) fn large(name: &str) -> Listing {
     let long = "Says at length what nobody needs to know for a call. ".repeat(50);
     let properties: serde_json::Map<_, _> =
@@ -154,7 +154,7 @@ pub(super) fn large(name: &str) -> Listing {
     Listing::read(&RawJson::from_value(&definition).unwrap()).unwrap().risk(RiskLevel::Safe)
 }
 
-/// What stands behind the layer: it notes what comes, and does what the name of the tool says.
+/// The service behind the gate: it records requests, and does what the name of the tool says.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Server {
     pub(super) seen: Arc<Mutex<Vec<Request>>>,
@@ -163,7 +163,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Answers everything with this from now on.
+    /// Sets the answer to all further requests.
     pub(super) fn says(&self, result: Value) {
         *self.says.lock() = Some(result);
     }
@@ -203,7 +203,7 @@ impl Service<Request> for Server {
     }
 }
 
-/// Who asks.
+/// A peer that asks the gateway.
 #[derive(Clone)]
 pub(super) struct Peer {
     pub(super) session: Arc<Session>,
@@ -212,12 +212,12 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    /// One that negotiated `tool_discovery` in a session.
+    /// Creates a peer that negotiated `tool_discovery` in a session.
     pub(super) fn mgp() -> Self {
         Self::of(Revision::V2025_11_25, Some(&["tool_discovery"]))
     }
 
-    /// One that knows nothing of MGP.
+    /// Creates a peer that knows nothing of MGP.
     pub(super) fn plain() -> Self {
         Self::of(Revision::V2025_11_25, None)
     }
@@ -235,7 +235,7 @@ impl Peer {
         Self { session: Arc::new(session), principal: None, told }
     }
 
-    /// Says of itself what it is called, which proves nothing.
+    /// Sets the name by which the peer describes itself, which proves nothing.
     pub(super) fn described(mut self, name: &str) -> Self {
         let session = Arc::get_mut(&mut self.session).unwrap();
         session.peer = Some(RawJson::from_value(&name).unwrap());
@@ -277,7 +277,7 @@ impl OutboxPort for Told {
     }
 }
 
-/// Sees all but what belongs to a hidden server, and counts how often it was asked.
+/// A policy that hides the tools of one server, and counts how often it was asked.
 #[derive(Debug, Default)]
 pub(super) struct Policy {
     pub(super) hidden: Mutex<&'static str>,

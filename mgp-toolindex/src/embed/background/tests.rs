@@ -1,3 +1,5 @@
+//! Tests of vectors made in the background.
+
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -127,7 +129,7 @@ async fn a_failure_is_followed_by_other_attempts_with_growing_pauses() {
     running.background.extend([lacking(1, "one")]);
     let made = running.taken.wait_for(1).await;
     assert!(made[&Slot(1)].vector.is_some());
-    // Each attempt but the first is followed by a probe, so five of them fail.
+    // Each attempt but the first is followed by a probe, so that five of them fail.
     assert!(started.elapsed() >= Duration::from_secs(1 + 2 + 4 + 8), "{:?}", started.elapsed());
 }
 

@@ -1,4 +1,4 @@
-//! Embedders that are somewhere else.
+//! Embedders behind a network: MGP or MCP servers, and HTTP services.
 
 #[cfg(feature = "http")]
 mod http;
@@ -14,13 +14,15 @@ pub use self::http::HttpEmbedder;
 pub use self::service::ServiceEmbedder;
 use super::EmbedError;
 
-/// What a service answered to one call.
+/// The answer of a service to one call.
 struct Answer {
     vectors: Vec<Vec<f32>>,
     model: String,
 }
 
-/// Waits for an answer as long as anybody can be expected to.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Waits for an answer up to the time limit.
 async fn in_time<T>(asked: impl Future<Output = Result<T, EmbedError>>) -> Result<T, EmbedError> {
     if Handle::try_current().is_err() {
         return Err(EmbedError::new("an embedding service can be asked only within a tokio runtime"));
@@ -30,7 +32,9 @@ async fn in_time<T>(asked: impl Future<Output = Result<T, EmbedError>>) -> Resul
     tokio::time::timeout(PATIENCE, asked).await.map_err(late)?
 }
 
-/// All texts by as many calls as they need, each of bounded size.
+const MOST_TEXTS: usize = 64;
+
+/// Embeds all texts with as many calls as they need, each of bounded size.
 async fn in_parts<F>(
     mut texts: Vec<String>,
     ask: impl Fn(Vec<String>) -> F,
@@ -46,7 +50,9 @@ where
     Ok(vectors)
 }
 
-/// How long the vectors of an answer to one text are.
+const MOST_NUMBERS: usize = 16_384;
+
+/// Returns the dimension of the vectors in an answer to one text.
 fn dimension(answer: &Answer) -> Result<usize, EmbedError> {
     match &*answer.vectors {
         [vector] if (1..=MOST_NUMBERS).contains(&vector.len()) => Ok(vector.len()),
@@ -55,23 +61,17 @@ fn dimension(answer: &Answer) -> Result<usize, EmbedError> {
     }
 }
 
-/// Vectors of two models cannot be compared, though they may be of one length.
+/// The length of a model's name at most, in bytes.
+const MOST_NAME: usize = 200;
+
+/// Checks the model of an answer: vectors of two models cannot be compared, even if they have one dimension.
 fn same_model(now: &str, first: &str) -> Result<(), EmbedError> {
     if now == first {
         return Ok(());
     }
     let [now, first] = [now, first].map(|model| model.chars().take(MOST_NAME).collect::<String>());
-    Err(EmbedError::new(format!("the embedding service has another model now: {now:?} instead of {first:?}")))
+    Err(EmbedError::new(format!("the model of the embedding service changed from {first:?} to {now:?}")))
 }
 
-const PATIENCE: Duration = Duration::from_secs(30);
-
-const MOST_TEXTS: usize = 64;
-
-const MOST_NUMBERS: usize = 16_384;
-
-/// A longer name is none.
-const MOST_NAME: usize = 200;
-
-/// A text that every model has a vector for.
+/// A text for which every model has a vector.
 const PROBE: &str = "text";

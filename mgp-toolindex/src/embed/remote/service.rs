@@ -1,3 +1,5 @@
+//! Embedding services that are MGP or MCP servers.
+
 use std::fmt;
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -12,14 +14,14 @@ use crate::embed::{EmbedError, Embedder, Purpose, checked};
 
 /// An MGP or MCP server whose tool `embed` turns text into vectors.
 ///
-/// The tool takes `{"texts": [string], "purpose": "query" | "passage"}` and has the structured result
-/// `{"embeddings": [[number]], "model": string, "dimension": integer}`.
+/// The tool takes `{"texts": [string], "purpose": "query" | "passage"}` and has the structured result `{"embeddings":
+/// [[number]], "model": string, "dimension": integer}`.
 pub struct ServiceEmbedder<S> {
     server: Arc<Server<S>>,
 }
 
 struct Server<S> {
-    /// Behind a lock only because a service need not be usable by several threads at once; its clones are used.
+    /// The service, of which clones are used. The lock is there because a service need not be `Sync`.
     service: Mutex<S>,
     id: String,
     model: String,
@@ -27,10 +29,10 @@ struct Server<S> {
 }
 
 impl<S: RpcService> ServiceEmbedder<S> {
-    /// Asks the server which model it has, by embedding a text.
+    /// Asks the server for its model, by embedding a text.
     ///
     /// # Errors
-    /// It has no tool `embed`, or one that does something else, or does not answer.
+    /// The server has no tool `embed`, or one of another kind, or does not answer.
     pub async fn connect(service: S) -> Result<Self, EmbedError> {
         let answer = in_time(ask(service.clone(), vec![PROBE.into()], Purpose::Query)).await?;
         let dimension = dimension(&answer)?;
@@ -91,13 +93,16 @@ struct Embedded {
     dimension: usize,
 }
 
+const TOOL: &str = "embed";
+
 async fn ask(
     mut service: impl RpcService,
     texts: Vec<String>,
     purpose: Purpose,
 ) -> Result<Answer, EmbedError> {
     let asked = Asked { texts, purpose: purpose.as_str() };
-    let arguments = RawJson::from_value(&asked).map_err(|_| EmbedError::new("the texts are not JSON"))?;
+    let arguments =
+        RawJson::from_value(&asked).map_err(|_| EmbedError::new("the texts cannot be written as JSON"))?;
     let params = CallToolParams::new(TOOL).with_arguments(arguments);
     let failed = |error: mgp_types::Error| EmbedError::new(format!("the embedding service: {error}"));
     let request = Request::with_body(Method::TOOLS_CALL, &params).map_err(failed)?;
@@ -114,14 +119,10 @@ async fn ask(
     })?;
     let dimension = embedded.dimension;
     if embedded.embeddings.iter().any(|vector| vector.len() != dimension) {
-        return Err(EmbedError::new(format!(
-            "not all vectors have the {dimension} numbers they are said to have"
-        )));
+        return Err(EmbedError::new(format!("not all vectors have the declared dimension {dimension}")));
     }
     Ok(Answer { vectors: embedded.embeddings, model: embedded.model })
 }
-
-const TOOL: &str = "embed";
 
 #[cfg(test)]
 mod tests {
@@ -159,7 +160,7 @@ mod tests {
         json!({ "content": [], "structuredContent": content })
     }
 
-    /// A vector by the length of each text, and whether it is a query.
+    /// Returns vectors by the length of each text, and whether it is a query.
     fn honest(arguments: &Value) -> Value {
         let number = if arguments["purpose"] == "query" { 1.0 } else { 2.0 };
         let texts = arguments["texts"].as_array().unwrap();

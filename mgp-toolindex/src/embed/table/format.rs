@@ -1,4 +1,4 @@
-//! The file that a table comes in.
+//! The file format of a table of word vectors.
 //!
 //! | bytes | what |
 //! |---|---|
@@ -13,7 +13,7 @@
 //! | members ÷ members of a code, a piece | the codes of its vector |
 //! | the rest | the words: letters shared with the word before, letters of its own, those letters |
 //!
-//! Numbers are little-endian. The words that start words come in ascending order, then those that go on with one.
+//! Numbers are little-endian. The pieces that start words come in ascending order, then those that continue a word.
 
 use std::array;
 
@@ -22,49 +22,59 @@ use sha2::{Digest, Sha256};
 
 use super::pieces::{LONGEST_KNOWN, Pieces};
 
-/// Why bytes are not a table.
+/// The reason why bytes are not a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TableError {
-    /// They start as no table does.
+    /// The bytes do not start as a table does.
     #[error("not a table of word vectors")]
     NotATable,
-    /// They end before or after what they say they hold.
+    /// The length differs from the length that the header tells.
     #[error("the table is {found} bytes long instead of {expected}")]
     Length {
-        /// How long it has to be.
+        /// The length by the header, in bytes.
         expected: usize,
-        /// How long it is.
+        /// The actual length, in bytes.
         found: usize,
     },
-    /// They are not those that were written.
+    /// The hash of the contents does not match.
     #[error("the table was changed after it was written")]
     Changed,
-    /// They were written wrongly.
+    /// The contents are invalid.
     #[error("the table holds {0} that cannot be")]
     Impossible(&'static str),
 }
 
-/// A table as its file says it.
+/// A table as its file holds it.
 #[derive(Debug)]
 pub(super) struct Table {
     pub(super) pieces: Pieces,
-    /// The first digits of the hash of the file: a name that no other table has.
+    /// The hash of the file, which names the table.
     pub(super) digest: [u8; 32],
     pub(super) dimension: usize,
-    /// How many members of a vector a code stands for.
+    /// The number of vector members for which a code stands.
     pub(super) width: usize,
-    /// The length of a vector for what the table does not know.
+    /// The length of a vector for unknown words.
     pub(super) stranger: f32,
-    /// What the codes stand for: `width` members each.
+    /// The members for which the codes stand: `width` each.
     pub(super) codebook: Box<[f32]>,
     pub(super) scales: Box<[f32]>,
-    /// `dimension / width` codes for each piece.
+    /// The codes of all pieces: `dimension / width` for each.
     pub(super) codes: Bytes,
 }
 
+const MAX_PIECES: usize = 1 << 20;
+const MAX_WORDS_BYTES: usize = MAX_PIECES * (2 + LONGEST_KNOWN);
+const MAX_DIMENSION: usize = 1 << 12;
+
+/// The number of codes: a code is a byte.
+pub(super) const CODES: usize = 256;
+
+const HASHED_FROM: usize = 40;
+const MAGIC: [u8; 8] = *b"MGPTABL1";
+
 impl Table {
-    /// Reads a table; what it needs beside the bytes is in proportion to them.
+    /// Reads a table; the memory beside the bytes is in proportion to them.
     pub(super) fn read(file: &Bytes) -> Result<Self, TableError> {
         let mut bytes = Reader { bytes: file, at: 0 };
         if bytes.array::<8>()? != MAGIC {
@@ -100,7 +110,7 @@ impl Table {
     }
 }
 
-/// The words at the end of the file.
+/// Reads the words at the end of the file.
 fn read_words(mut bytes: Reader<'_>, pieces: usize, starting: usize) -> Result<Pieces, TableError> {
     let mut letters = String::new();
     let mut ends = Vec::with_capacity(pieces);
@@ -119,7 +129,7 @@ fn read_words(mut bytes: Reader<'_>, pieces: usize, starting: usize) -> Result<P
             return Err(TableError::Impossible("words out of order"));
         }
         letters.push_str(&word);
-        // Pieces and their letters are few enough for it.
+        // The numbers of pieces and letters are small enough for it.
         ends.push(u32::try_from(letters.len()).map_err(|_| TableError::Impossible("a number of words"))?);
         last = word;
     }
@@ -166,16 +176,9 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// The largest number in a table, so that sums of many and of their squares are finite.
+const LARGEST: f32 = 1e6;
+
 fn finite(number: f32) -> Result<f32, TableError> {
     if number.abs() <= LARGEST { Ok(number) } else { Err(TableError::Impossible("a number")) }
 }
-
-const MAGIC: [u8; 8] = *b"MGPTABL1";
-const HASHED_FROM: usize = 40;
-/// A code is a byte.
-pub(super) const CODES: usize = 256;
-const MAX_PIECES: usize = 1 << 20;
-const MAX_DIMENSION: usize = 1 << 12;
-const MAX_WORDS_BYTES: usize = MAX_PIECES * (2 + LONGEST_KNOWN);
-/// Sums of many such numbers and their squares are still numbers.
-const LARGEST: f32 = 1e6;

@@ -1,4 +1,5 @@
-//! Vectors from a table of words: no model, no download, about a microsecond for a question.
+//! The built-in embedder: vectors from a table of words, without a model or a download, in about a microsecond for a
+//! query.
 
 mod format;
 mod pieces;
@@ -22,12 +23,12 @@ pub use self::format::TableError;
 use self::words::Run;
 use super::{EmbedError, Embedder, Purpose};
 
-/// The embedder that is always there: the vector of a text is the sum of the vectors of its words.
+/// The built-in embedder: the vector of a text is the sum of the vectors of its words.
 ///
-/// The table was fitted so that these sums come near to what a sentence encoder makes of tool descriptions and of
-/// questions for them (`cargo xtask embed`). A word that matters little has a short vector, so nothing has to be
+/// The table was fitted so that these sums come near to the vectors of a sentence encoder for tool descriptions and for
+/// questions about them (`cargo xtask embed`). A word of little meaning has a short vector, so that nothing has to be
 /// known about other texts. Words of other scripts than Latin get vectors that follow from their letters: they are
-/// found by what they share, not by what they mean. A text without a letter or digit has the vector of zeros.
+/// found by shared letters, not by meaning. A text without a letter or digit has the vector of zeros.
 ///
 /// Copies share the table.
 #[derive(Clone)]
@@ -36,8 +37,13 @@ pub struct StaticEmbedder {
     id: Arc<str>,
 }
 
+/// The length of a sum below which its words have cancelled each other, and it has no direction.
+const SHORTEST: f32 = 1e-6;
+
+const BUILT_IN: &[u8] = include_bytes!("../../../table/tools.mgptable");
+
 impl StaticEmbedder {
-    /// The embedder with the table of this crate, which is read once for all of them.
+    /// Creates the embedder with the table of this crate, which is read once for all of them.
     pub fn new() -> Self {
         static SHARED: LazyLock<StaticEmbedder> = LazyLock::new(|| {
             StaticEmbedder::read(&Bytes::from_static(BUILT_IN)).expect("a test reads these very bytes")
@@ -45,11 +51,10 @@ impl StaticEmbedder {
         SHARED.clone()
     }
 
-    /// An embedder with a table of its own, from the bytes of a file that `cargo xtask embed` wrote.
+    /// Creates an embedder with another table, from the bytes of a file that `cargo xtask embed` wrote.
     ///
     /// # Errors
-    ///
-    /// The bytes are no such file, or not all of it, or were changed.
+    /// The bytes are no such file, are incomplete, or were changed.
     pub fn read(file: &Bytes) -> Result<Self, TableError> {
         let table = Table::read(file)?;
         let mut id = String::from("static-");
@@ -59,7 +64,7 @@ impl StaticEmbedder {
         Ok(Self { table: Arc::new(table), id: id.into() })
     }
 
-    /// The vector of a text, of length one; `None` if the text says nothing.
+    /// Returns the vector of a text, of length 1; `None` for a text without meaning.
     pub fn vector(&self, text: &str) -> Option<Vec<f32>> {
         let mut sum = vec![0.0; self.table.dimension];
         self.add_words(&words::fold(text), &mut sum);
@@ -94,7 +99,7 @@ impl StaticEmbedder {
         let Table { dimension, width, codebook, scales, codes, .. } = &*self.table;
         let a_piece = dimension / width;
         let codes = &codes[piece * a_piece..][..a_piece];
-        // With lengths that are known here, the additions become a few instructions.
+        // With lengths that are known here, the additions compile to a few instructions.
         match width {
             2 => add_coded::<2>(codes, codebook, scales[piece], sum),
             3 => add_coded::<3>(codes, codebook, scales[piece], sum),
@@ -129,6 +134,9 @@ impl Default for StaticEmbedder {
     }
 }
 
+/// The share of the meaning of an unknown word that its letters tell.
+const OF_STRANGERS: f32 = 0.25;
+
 impl Embedder for StaticEmbedder {
     fn id(&self) -> &str {
         &self.id
@@ -152,12 +160,13 @@ impl Embedder for StaticEmbedder {
         })
     }
 
-    /// Always has a vector, if only that of zeros.
+    /// Returns the vector of any text, if only that of zeros.
     fn embed_now(&self, text: &str, _purpose: Purpose) -> Option<Vec<f32>> {
         Some(self.vector(text).unwrap_or_else(|| vec![0.0; self.table.dimension]))
     }
 
-    /// Words that are not in the table are likened by their letters, which is what a search by words does better.
+    /// Returns the share of words that are in the table. Other words are compared by their letters, which a search by
+    /// words does better.
     fn grasps(&self, text: &str) -> f32 {
         let (mut known, mut all) = (0_u16, 0_u16);
         for run in words::runs(&words::fold(text)) {
@@ -178,11 +187,3 @@ impl fmt::Debug for StaticEmbedder {
         f.debug_struct("StaticEmbedder").field("id", &self.id).finish_non_exhaustive()
     }
 }
-
-const BUILT_IN: &[u8] = include_bytes!("../../../table/tools.mgptable");
-
-/// So much of what a word means is in its letters.
-const OF_STRANGERS: f32 = 0.25;
-
-/// A sum shorter than this is what is left of words that cancel each other, and points nowhere.
-const SHORTEST: f32 = 1e-6;

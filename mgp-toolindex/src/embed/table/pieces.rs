@@ -1,27 +1,32 @@
-//! The words and parts of words that a table has vectors of.
+//! The words and parts of words for which a table has vectors.
 
 use foldhash::fast::FixedState;
 use std::hash::BuildHasher;
 
 use super::words;
 
-/// Finds the pieces that words are made of.
+/// Finds the pieces of which words consist.
 #[derive(Debug)]
 pub(super) struct Pieces {
     /// All pieces, one behind the other.
     letters: Box<str>,
-    /// Where each piece ends in `letters`.
+    /// The end of each piece in `letters`.
     ends: Box<[u32]>,
-    /// Pieces below this number start words; the others go on with one.
+    /// The number of pieces that start words; the others continue one.
     starting: usize,
-    /// Numbers of pieces by the hash of their letters, with free places between.
+    /// A hash table of piece numbers, with free places between.
     places: Box<[u32]>,
 }
 
+/// The length of a piece at most, in letters.
+pub(super) const LONGEST_KNOWN: usize = 24;
+
+const FREE: u32 = u32::MAX;
+
 impl Pieces {
-    /// An index of pieces, of which the first `starting` start words; `ends` rise to the length of `letters`.
+    /// Creates the index of pieces, of which the first `starting` start words; `ends` rise to the length of `letters`.
     pub(super) fn new(letters: Box<str>, ends: Box<[u32]>, starting: usize) -> Self {
-        // Half of the places stay free, so that what is not there is soon known not to be.
+        // Half of the places stay free, so that a search for an unknown piece ends soon.
         let mut places = vec![FREE; (ends.len() * 2).next_power_of_two().max(2)].into_boxed_slice();
         let mut start = 0;
         for (number, &end) in (0u32..).zip(&ends) {
@@ -39,9 +44,9 @@ impl Pieces {
 
     /// Gives the numbers of a Latin run's pieces to `take`.
     ///
-    /// A run that is known as a whole, such as `GitHub`, is one piece; others fall into their humps, and those into
-    /// the longest pieces there are. What no piece covers is left out, and so are numbers that are not known: their
-    /// digits would say nothing.
+    /// A run that is known as a whole, such as `GitHub`, is one piece; others fall into their humps, and those into the
+    /// longest known pieces. Letters without a piece are left out, and so are unknown numbers: their digits would mean
+    /// nothing.
     pub(super) fn split(&self, run: &str, mut take: impl FnMut(u32)) {
         let mut small = [0; LONGEST_KNOWN];
         if let Some(whole) = lower(run, &mut small)
@@ -101,7 +106,7 @@ impl Pieces {
     }
 }
 
-/// Where in a word a piece stands.
+/// The position of a piece in a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Position {
     Start,
@@ -114,7 +119,7 @@ impl Position {
     }
 }
 
-/// The first place to look for a piece. There is a power of two of places.
+/// Returns the first place to look for a piece. The number of places is a power of two.
 #[expect(clippy::cast_possible_truncation, reason = "any bits of a hash will do")]
 fn slot(piece: &str, position: Position, places: usize) -> usize {
     let seed = match position {
@@ -124,18 +129,13 @@ fn slot(piece: &str, position: Position, places: usize) -> usize {
     FixedState::with_seed(seed).hash_one(piece) as usize & (places - 1)
 }
 
-/// ASCII letters in lower case, unless there are more than fit.
+/// Returns ASCII letters in lower case, unless there are more than fit.
 fn lower<'a>(run: &str, into: &'a mut [u8; LONGEST_KNOWN]) -> Option<&'a str> {
     let into = into.get_mut(..run.len())?;
     into.copy_from_slice(run.as_bytes());
     into.make_ascii_lowercase();
     std::str::from_utf8(into).ok()
 }
-
-const FREE: u32 = u32::MAX;
-
-/// No piece has more letters than this.
-pub(super) const LONGEST_KNOWN: usize = 24;
 
 #[cfg(test)]
 mod tests {

@@ -1,15 +1,21 @@
-//! Vectors for what the table holds no words of: texts in other scripts than Latin.
+//! Vectors for words that the table does not hold, such as those of other scripts than Latin.
 //!
-//! They say nothing of the meaning, but texts that share words or parts of words are near each other, and others are
-//! not: their vectors are signs that follow from their letters.
+//! The vectors express no meaning, but texts that share words or parts of words are near each other, and others are
+//! not: the vectors are signs that follow from the letters.
 
 use super::words::Run;
+
+/// The weight of a single letter beside two.
+const SINGLE_LETTER: f32 = 0.5;
+
+/// The weight of a part of a word beside the word.
+const PART_OF_WORD: f32 = 0.5;
 
 /// Adds the vectors of a run's parts to `sum`.
 pub(super) fn add(run: Run<'_>, norm: f32, sum: &mut [f32]) {
     match run {
         Run::Latin(_) => {}
-        // Words change at their ends: most of what they share is within.
+        // Words change at their ends: most of the shared letters are within.
         Run::Alphabet(word) => {
             let word = word.to_lowercase();
             add_part(&word, norm, sum);
@@ -22,7 +28,7 @@ pub(super) fn add(run: Run<'_>, norm: f32, sum: &mut [f32]) {
     }
 }
 
-/// Adds every part of so many letters.
+/// Adds every part with this number of letters.
 fn add_windows(run: &str, letters: usize, norm: f32, sum: &mut [f32]) {
     let borders = run.char_indices().map(|(at, _)| at).chain(std::iter::once(run.len()));
     for (start, end) in borders.clone().zip(borders.skip(letters)) {
@@ -30,7 +36,13 @@ fn add_windows(run: &str, letters: usize, norm: f32, sum: &mut [f32]) {
     }
 }
 
-/// Adds signs that follow from the letters of a part, of this length together.
+const MIX_STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+const HASH_FACTOR: u64 = 0x0100_0000_01b3;
+
+/// The start value of FNV-1a.
+const HASH_START: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// Adds signs that follow from the letters of a part, of length `norm` together.
 #[expect(clippy::cast_precision_loss, reason = "a vector has fewer members than that")]
 fn add_part(part: &str, norm: f32, sum: &mut [f32]) {
     let step = norm / (sum.len() as f32).sqrt();
@@ -46,20 +58,10 @@ fn add_part(part: &str, norm: f32, sum: &mut [f32]) {
     }
 }
 
-/// SplitMix64: every bit of the result depends on every bit of the state.
+/// Returns a SplitMix64 hash: every bit of the result depends on every bit of the state.
 fn mixed(state: u64) -> u64 {
     let mut bits = state;
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     bits ^ (bits >> 31)
 }
-
-/// FNV-1a.
-const HASH_START: u64 = 0xcbf2_9ce4_8422_2325;
-const HASH_FACTOR: u64 = 0x0100_0000_01b3;
-const MIX_STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-
-/// What a part of a word counts beside the word.
-const PART_OF_WORD: f32 = 0.5;
-/// What a single letter counts beside two.
-const SINGLE_LETTER: f32 = 0.5;

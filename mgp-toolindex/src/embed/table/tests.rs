@@ -1,3 +1,5 @@
+//! Tests of the table.
+
 use bytes::Bytes;
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
@@ -114,7 +116,7 @@ fn a_file_that_is_no_table_is_refused() {
 
 #[test]
 fn sizes_that_cannot_be_are_refused_before_anything_is_made_of_them() {
-    // Pieces, starting, dimension, width.
+    // The numbers are pieces, starting, dimension and width.
     for head in
         [[u32::MAX, 0, 4, 2], [1, 2, 4, 2], [1, 1, 0, 2], [1, 1, 4, 0], [1, 1, 4, 3], [1, 1, 65535, 1]]
     {
@@ -175,7 +177,7 @@ proptest! {
     }
 }
 
-/// A table of so many pieces, all with the same codes.
+/// Returns a table of `head` pieces, all with the same codes.
 fn table(head: [u32; 4], scale: f32, words: &[u8]) -> Bytes {
     let [pieces, _, dimension, width] = head.map(|number| number.min(1000) as usize);
     let mut body = vec![0; 1024 * width];
@@ -187,7 +189,7 @@ fn table(head: [u32; 4], scale: f32, words: &[u8]) -> Bytes {
     sealed(head, 1.0, &body, words.len())
 }
 
-/// A file with a right hash.
+/// Returns a file with a right hash.
 fn sealed([pieces, starting, dimension, width]: [u32; 4], stranger: f32, body: &[u8], words: usize) -> Bytes {
     let mut hashed = [pieces.to_le_bytes(), starting.to_le_bytes()].concat();
     hashed.extend(&dimension.to_le_bytes()[..2]);
@@ -198,17 +200,17 @@ fn sealed([pieces, starting, dimension, width]: [u32; 4], stranger: f32, body: &
     [b"MGPTABL1", &Sha256::digest(&hashed)[..], &hashed].concat().into()
 }
 
-#[test]
-fn the_table_says_what_it_said_when_it_was_built() {
-    let found = GOLDEN.map(|(one, other, _)| likeness(one, other));
-    let same = GOLDEN.iter().zip(found).all(|((_, _, expected), found)| (found - expected).abs() < 1e-4);
-    assert!(same, "{found:?}");
-}
-
-/// They change with the table, and with nothing else.
+/// The expected vectors, which change with the table, and with nothing else.
 const GOLDEN: [(&str, &str, f32); 4] = [
     ("weather in Paris", "get_forecast: Get the weather forecast for a city", 0.676_191),
     ("open an issue on GitHub", "createIssue", 0.437_182),
     ("convert 10 euros to dollars", "currency exchange rates", 0.450_446),
     ("东京的天气", "查询天气", 0.218_228),
 ];
+
+#[test]
+fn the_table_says_what_it_said_when_it_was_built() {
+    let found = GOLDEN.map(|(one, other, _)| likeness(one, other));
+    let same = GOLDEN.iter().zip(found).all(|((_, _, expected), found)| (found - expected).abs() < 1e-4);
+    assert!(same, "{found:?}");
+}

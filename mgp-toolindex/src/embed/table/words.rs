@@ -1,28 +1,31 @@
-//! Where a text falls into words.
+//! The words of a text, for the table.
 
 use std::borrow::Cow;
 
 use unicode_normalization::{UnicodeNormalization, char::decompose_canonical, char::is_combining_mark};
 
-/// A run of letters and digits of one way of writing.
+/// A run of letters and digits of one script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Run<'a> {
-    /// Of the letters and digits that the table knows words of: a to z, in either case, and 0 to 9.
+    /// Letters and digits for which the table has words: a to z, in either case, and 0 to 9.
     Latin(&'a str),
-    /// Of letters between which words are marked by spaces.
+    /// Letters of scripts that separate words by spaces.
     Alphabet(&'a str),
-    /// Of letters that stand for syllables or words, with no spaces between words.
+    /// Letters that stand for syllables or words, without spaces between words.
     Dense(&'a str),
 }
 
-/// The text as the table wants it: one way of writing a letter, none with accents, and not too long.
+/// The number of bytes of a text that are read.
+const MAX_TEXT_BYTES: usize = 16 * 1024;
+
+/// Returns the text in the form of the table: compatible letters unified, without accents, and of bounded length.
 pub(super) fn fold(text: &str) -> Cow<'_, str> {
     let text = bounded(text);
     if text.is_ascii() {
         return Cow::Borrowed(text);
     }
     let mut folded = String::with_capacity(text.len());
-    // A letter can be written as many: what comes of it is bounded like the text itself.
+    // A letter can expand to many: the result is bounded like the text itself.
     for letter in text.nfkc().take(MAX_TEXT_BYTES) {
         match ligature(letter) {
             Some(letters) => folded.push_str(letters),
@@ -37,7 +40,7 @@ pub(super) fn fold(text: &str) -> Cow<'_, str> {
     Cow::Owned(folded)
 }
 
-/// The runs of a folded text, in their order.
+/// Returns the runs of a folded text, in their order.
 pub(super) fn runs(text: &str) -> impl Iterator<Item = Run<'_>> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -54,7 +57,7 @@ pub(super) fn runs(text: &str) -> impl Iterator<Item = Run<'_>> {
     })
 }
 
-/// The parts of a run that is written in humps, such as `readFile` or `PDFReader`.
+/// Returns the parts of a run that is written in humps, such as `readFile` or `PDFReader`.
 pub(super) fn humps(run: &str) -> impl Iterator<Item = &str> {
     let mut rest = run;
     std::iter::from_fn(move || {
@@ -69,7 +72,7 @@ pub(super) fn humps(run: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a new part starts at a capital: behind a small letter or digit, or before a small letter.
+/// Returns whether a new part starts at a capital: behind a small letter or digit, or before a small letter.
 fn starts_hump(run: &[u8], at: usize) -> bool {
     run[at].is_ascii_uppercase()
         && (!run[at - 1].is_ascii_uppercase() || run.get(at + 1).is_some_and(u8::is_ascii_lowercase))
@@ -87,7 +90,7 @@ impl Kind {
         if letter.is_ascii() {
             return letter.is_ascii_alphanumeric().then_some(Self::Latin);
         }
-        // Marks are part of the letters they stand upon, in scripts that have no letter for both.
+        // Marks belong to their letters, in scripts that have no single letter for both.
         if !letter.is_alphanumeric() && !is_combining_mark(letter) {
             return None;
         }
@@ -95,12 +98,12 @@ impl Kind {
     }
 }
 
-/// Latin letters beyond ASCII, and the accents that no such letter has.
+/// Returns whether a letter is Latin beyond ASCII, or an accent of such a letter.
 fn is_latin(letter: char) -> bool {
     matches!(letter, '\u{80}'..='\u{24f}' | '\u{300}'..='\u{36f}' | '\u{1e00}'..='\u{1eff}')
 }
 
-/// How Latin letters that are no accented ones are written in ASCII.
+/// Returns the ASCII form of Latin letters that are not accented ones.
 fn ligature(letter: char) -> Option<&'static str> {
     Some(match letter {
         'ß' => "ss",
@@ -114,7 +117,7 @@ fn ligature(letter: char) -> Option<&'static str> {
     })
 }
 
-/// Thai to Burmese and Khmer; kana, Hangul and Chinese characters.
+/// Returns whether a letter is of Thai to Burmese and Khmer, or is kana, Hangul or a Chinese character.
 fn is_dense(letter: char) -> bool {
     matches!(
         letter,
@@ -128,13 +131,10 @@ fn is_dense(letter: char) -> bool {
     )
 }
 
-/// The first part of the text, up to a length at which its meaning has long been said.
+/// Returns the first part of the text, up to the length that is read.
 fn bounded(text: &str) -> &str {
     &text[..text.floor_char_boundary(MAX_TEXT_BYTES)]
 }
-
-/// More than this of a text is not read.
-const MAX_TEXT_BYTES: usize = 16 * 1024;
 
 #[cfg(test)]
 mod tests {

@@ -1,3 +1,5 @@
+//! Tests with tools that try to be found by every query.
+
 use std::borrow::Cow;
 
 use proptest::prelude::*;
@@ -6,7 +8,7 @@ use super::{best, index, tool};
 use crate::text::Words;
 use crate::tool::{Parameter, ToolText};
 
-/// Honest tools, each with a question that it is for.
+/// Honest tools, each with a question that it answers.
 const HONEST: &[(&str, &str, &str)] = &[
     ("send_email", "Sends an email to one or more people.", "send an email to my boss"),
     ("read_file", "Reads the contents of a file at a given path.", "read the contents of a file"),
@@ -24,7 +26,7 @@ const HONEST: &[(&str, &str, &str)] = &[
     ("resize_image", "Resizes an image to a width and height.", "resize an image"),
 ];
 
-/// No question may find the tool in front of the one that it is for.
+/// Checks that no question finds the hostile tool before the honest one.
 fn assert_harmless(how: &str, hostile: ToolText<'_>) {
     let honest = HONEST.iter().map(|(name, description, _)| tool(name, description));
     let tools: Vec<ToolText<'_>> = honest.chain([hostile]).collect();

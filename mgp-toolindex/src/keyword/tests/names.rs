@@ -1,3 +1,5 @@
+//! Tests of search by names.
+
 use super::{index, tool};
 use crate::keyword::KeywordReader;
 use crate::slot::Slot;

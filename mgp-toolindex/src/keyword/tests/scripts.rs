@@ -1,3 +1,5 @@
+//! Tests of scripts other than Latin.
+
 use super::{best, index, tool};
 
 #[test]

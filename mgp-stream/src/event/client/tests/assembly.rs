@@ -1,3 +1,5 @@
+//! Tests of the order of events.
+
 use mgp_types::mgp::{EventGap, EventReplayed, EventSubscribed, SubscriptionId};
 use proptest::prelude::*;
 
@@ -41,8 +43,11 @@ fn answer(last_seq: Option<u64>) -> EventSubscribed {
     answer
 }
 
+/// The greatest number that an event may have.
+const LAST: u64 = u64::MAX - 1;
+
 proptest! {
-    /// Whatever a server says: what is given out ascends without holes, and asking comes to an end.
+    /// Checks that no server breaks the order: the events given out ascend without holes, and asking comes to an end.
     #[test]
     fn no_server_breaks_the_order(deeds in proptest::collection::vec(deed(), 0..60)) {
         let mut assembly = EventAssembly::new(&answer(Some(0)));
@@ -78,7 +83,7 @@ proptest! {
                 }
                 Deed::Pop(items) => {
                     for item in std::iter::from_fn(|| assembly.pop()).take(usize::from(items)) {
-                        // The numbers of a subscription end with it, and some events come without.
+                        // The numbers of a subscription end with it, and some events come without numbers.
                         if ended {
                             continue;
                         }
@@ -101,6 +106,3 @@ proptest! {
         }
     }
 }
-
-/// The greatest number that an event may have.
-const LAST: u64 = u64::MAX - 1;

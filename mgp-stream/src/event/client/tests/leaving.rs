@@ -1,4 +1,4 @@
-//! Readers that go away.
+//! Tests of streams that are dropped.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::super::{Events, Subscriber};
 use super::{OURS, Script, event, now, numbered, subscribed};
 use crate::doubles::{Port, session, settle, text};
 
-/// A session whose way to the server is `port`.
+/// Returns a session whose outbox is `port`.
 fn through(port: &Arc<Port>) -> Arc<Session> {
     let mut session = session(Revision::V2025_11_25, &["events"]);
     session.outbox = port.outbox();

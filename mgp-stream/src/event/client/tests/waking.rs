@@ -1,3 +1,5 @@
+//! Tests of wakers that use the subscriber at once.
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Wake, Waker};
@@ -8,7 +10,7 @@ use mgp_types::mgp::{EventSubscribed, SubscriptionId};
 use super::super::Subscriber;
 use super::{OURS, Script, event, numbered, subscribed};
 
-/// Uses the subscriber as soon as it is woken, on the thread that wakes it.
+/// A waker that uses the subscriber as soon as it is woken, on the thread that wakes it.
 struct AtOnce {
     subscriber: Subscriber,
     woken: AtomicUsize,
@@ -36,7 +38,7 @@ async fn whoever_is_woken_by_an_event_may_use_the_subscriber_at_once() {
     assert!(events.poll_next_unpin(&mut cx).is_pending());
     let _expecting = script.to.expecting();
     script.to.push(event("t", 1));
-    // What came early is brought while the subscription is entered.
+    // Early events are brought while the subscription is entered.
     events.reopened(EventSubscribed::new(SubscriptionId::new("t")));
     assert_eq!(woken.woken.load(Ordering::Relaxed), 2);
     assert!(events.poll_next_unpin(&mut cx).is_ready());

@@ -1,4 +1,4 @@
-//! Clients that mean no good, or do not care.
+//! Tests with hostile or careless clients.
 
 use std::sync::Arc;
 use std::time::Duration;

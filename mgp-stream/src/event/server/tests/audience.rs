@@ -1,4 +1,4 @@
-//! Who may see what.
+//! Tests of who may see which events.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::event::peer::bare;
 
 type Allowed = Arc<Mutex<HashSet<&'static str>>>;
 
-/// `allowed` see the channel `security.denied`; everybody sees the others.
+/// Returns a gate where `allowed` see the channel `security.denied` and all see the other channels.
 fn guarded(publisher: &Publisher, allowed: &Allowed) -> Gated<EventsGate, crate::doubles::Server> {
     let allowed = Arc::clone(allowed);
     let audience = move |who: Option<&Principal>, channel: &str| {

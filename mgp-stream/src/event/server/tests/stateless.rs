@@ -1,3 +1,5 @@
+//! Tests of clients without a session.
+
 use std::sync::Arc;
 
 use mgp_types::mgp::{Event, EventReplayed, EventSubscribe, EventSubscribed};
@@ -16,7 +18,7 @@ pub(super) fn listen(wish: &EventSubscribe) -> Request {
     Request::call(Method::LISTEN, params)
 }
 
-/// The answer in an acknowledgement, beside what the server honours.
+/// Returns the answer in an acknowledgement, beside the filter that the server honours.
 #[track_caller]
 fn acknowledged(message: &Request) -> EventSubscribed {
     assert_eq!(message.method, Method::ACKNOWLEDGED);

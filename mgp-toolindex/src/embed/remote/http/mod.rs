@@ -1,3 +1,5 @@
+//! Embedding services that speak OpenAI's protocol (feature `http`).
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -20,7 +22,7 @@ use crate::embed::{EmbedError, Embedder, Purpose, checked};
 pub struct HttpEmbedder {
     id: String,
     dimension: usize,
-    /// The model in its own words.
+    /// The name of the model at the service.
     named: String,
     endpoint: Arc<Endpoint>,
 }
@@ -33,14 +35,14 @@ struct Endpoint {
 }
 
 impl HttpEmbedder {
-    /// Embeds a text with `model` at `url`, to see that it can be done.
+    /// Connects to `model` at `url`, and embeds a text as a check.
     ///
     /// Where the path of `url` does not end in `/embeddings`, that is added to it, and `/v1/embeddings` where there is
-    /// none. Texts travel in the clear only to this machine. `token_variable` is the name of the environment variable
-    /// that has the bearer token; if it is not set, no token is sent.
+    /// no path. Texts travel without encryption only to this machine. `token_variable` is the name of the environment
+    /// variable that has the bearer token; if it is not set, no token is sent.
     ///
     /// # Errors
-    /// The URL is none, or neither of HTTPS nor of this machine; or the service does not answer as it should.
+    /// The URL is invalid, or neither of HTTPS nor of this machine; or the service does not answer as it should.
     pub async fn connect(url: &str, model: &str, token_variable: &str) -> Result<Self, EmbedError> {
         let endpoint = Endpoint {
             url: endpoint(url)?,
@@ -100,10 +102,13 @@ struct One {
     embedding: Vec<f32>,
 }
 
+/// The size of an answer at most, in bytes: a few dozen of the longest vectors in use.
+const MOST_BYTES: usize = 16 << 20;
+
 impl Endpoint {
     async fn ask(&self, texts: Vec<String>) -> Result<Answer, EmbedError> {
         let asked = serde_json::to_vec(&Asked { model: &self.model, input: &texts })
-            .map_err(|_| EmbedError::new("the texts are not JSON"))?;
+            .map_err(|_| EmbedError::new("the texts cannot be written as JSON"))?;
         let mut request = Request::new(Full::new(Bytes::from(asked)));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.url.clone();
@@ -154,7 +159,7 @@ fn endpoint(url: &str) -> Result<Uri, EmbedError> {
     let scheme = match parsed.scheme_str() {
         Some("https") => "https",
         Some("http") if is_this_machine(host) => "http",
-        _ => return Err(EmbedError::new("texts are sent by HTTPS, or else to this machine only")),
+        _ => return Err(EmbedError::new("texts are sent by HTTPS only, except to this machine")),
     };
     let path = match parsed.path().trim_end_matches('/') {
         "" => "/v1/embeddings".into(),
@@ -176,8 +181,9 @@ fn authorization(variable: &str) -> Result<Option<HeaderValue>, EmbedError> {
     let Some(token) = std::env::var_os(variable).filter(|token| !token.is_empty()) else { return Ok(None) };
     let header =
         token.to_str().and_then(|token| HeaderValue::from_str(&format!("Bearer {}", token.trim())).ok());
-    let mut header = header
-        .ok_or_else(|| EmbedError::new(format!("what the environment has as {variable} is no token")))?;
+    let mut header = header.ok_or_else(|| {
+        EmbedError::new(format!("the environment variable {variable} holds no valid token"))
+    })?;
     header.set_sensitive(true);
     Ok(Some(header))
 }
@@ -187,7 +193,7 @@ fn client() -> Result<Client<HttpsConnector<HttpConnector>, Full<Bytes>>, EmbedE
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
     let trusted = rustls::RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-    // Named, not left to the default of the process: that one panics where a program has built in two.
+    // The provider is named, because the default of the process panics where a program has built in two.
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -201,9 +207,6 @@ fn client() -> Result<Client<HttpsConnector<HttpConnector>, Full<Bytes>>, EmbedE
         .wrap_connector(tcp);
     Ok(Client::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).build(connector))
 }
-
-/// A few dozen of the longest vectors that there are.
-const MOST_BYTES: usize = 16 << 20;
 
 #[cfg(test)]
 mod tests;

@@ -1,10 +1,12 @@
+//! Tests of embedding over HTTP.
+
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
 use super::*;
 
-/// A server that reads requests one after the other, and answers each by a script: its head and what it asks.
+/// Starts a server that reads requests one after the other, and answers each by a script of status and body.
 async fn serve(answer: impl Fn(&str, Value) -> (u16, String) + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -31,7 +33,7 @@ async fn serve(answer: impl Fn(&str, Value) -> (u16, String) + Send + Sync + 'st
     url
 }
 
-/// A vector by the length of each text, in reverse order.
+/// Returns vectors by the length of each text, in reverse order.
 fn honest(asked: &Value) -> Value {
     let texts = asked["input"].as_array().unwrap().iter().enumerate().rev();
     let data: Vec<_> = texts
@@ -80,7 +82,7 @@ async fn a_service_that_answers_something_else_is_refused() {
         (200, json!({ "data": [] }), "1 texts have 0 vectors"),
         (200, one(json!([])), "a vector has 0 numbers"),
         (200, one(json!([null])), "invalid type"),
-        // How far a number is read depends on how the JSON library was built.
+        // The range of numbers depends on the build of the JSON library.
         (200, one(json!([1e300])), "not finite|out of range"),
         (200, json!({ "data": [{ "index": 1, "embedding": [1] }] }), "numbers its vectors wrongly"),
     ] {

@@ -8,18 +8,18 @@ use super::shorten::{Cut, Optional, Schema, clip};
 /// What a tool says of itself, at one length.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Form<'a> {
+pub(crate) struct Form<'a> {
     /// What it does.
-    pub description: Cow<'a, str>,
+    pub(crate) description: Cow<'a, str>,
     /// What it wants.
-    pub schema: RawJson,
+    pub(crate) schema: RawJson,
     /// Whether it says less than the tool itself does.
-    pub shortened: bool,
+    pub(crate) shortened: bool,
 }
 
 impl<'a> Form<'a> {
     /// All that the tool says.
-    pub fn whole(description: &'a str, schema: &RawJson) -> Self {
+    pub(crate) fn whole(description: &'a str, schema: &RawJson) -> Self {
         Self { description: Cow::Borrowed(description), schema: compact::value(schema), shortened: false }
     }
 
@@ -40,7 +40,7 @@ impl<'a> Form<'a> {
 /// forbids a call that the whole allows: that is why a long list of values becomes a note, and not a shorter list. Of a
 /// schema that refers to places which might go, only comments and words are cut.
 #[derive(Debug, Clone)]
-pub struct Forms<'a> {
+pub(crate) struct Forms<'a> {
     description: &'a str,
     schema: &'a RawJson,
     /// Once a shorter form than the whole is asked for.
@@ -52,7 +52,7 @@ pub struct Forms<'a> {
 
 impl<'a> Forms<'a> {
     /// The forms of this description and this JSON Schema.
-    pub fn of(description: &'a str, schema: &'a RawJson) -> Self {
+    pub(crate) fn of(description: &'a str, schema: &'a RawJson) -> Self {
         let first = match schema.as_bytes().len() {
             length if length > LONGEST_SCHEMA => CUTS.len(),
             length if length > LONG_SCHEMA => HARD,

@@ -12,10 +12,9 @@ mod tokens;
 
 pub use self::definition::Definition;
 pub use self::estimate::Estimate;
-pub(crate) use self::forms::longest;
-pub use self::forms::{Form, Forms};
+pub(crate) use self::forms::{Form, Forms, longest};
 #[cfg(feature = "tiktoken")]
-pub use self::tiktoken::Tiktoken;
+use self::tiktoken::Tiktoken;
 pub use self::tokens::{CountTokens, default_counter};
 
 #[cfg(test)]

@@ -6,11 +6,11 @@ use super::{CountTokens, Estimate};
 ///
 /// The vocabulary is read at the first count and then shared by the whole process.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Tiktoken(());
+pub(crate) struct Tiktoken(());
 
 impl Tiktoken {
     /// Nothing is read yet.
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self(())
     }
 }

@@ -98,7 +98,7 @@ mod tell;
 
 pub use self::creation::CreateTools;
 pub use self::eyes::Eyes;
-pub use self::gate::{DiscoveredCall, ToolDiscoveryGate};
+pub use self::gate::ToolDiscoveryGate;
 pub use self::meta_tool::MetaTools;
 pub(crate) use self::meta_tool::category_tokens;
 pub use self::settings::ToolDiscoverySettings;

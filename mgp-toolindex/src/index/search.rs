@@ -21,7 +21,7 @@ pub struct Search<'a> {
     /// Which tools the asking agent may see; all of them if it is not said.
     pub sight: Option<&'a Sight>,
     /// What was learned from use, for whom it is searched.
-    pub learned: Option<&'a TenantShift>,
+    pub(crate) learned: Option<&'a TenantShift>,
     /// Whether tools that say nearly the same may stand beside one another: to whom one of them is as good as another,
     /// but not all may be called.
     pub(crate) with_twins: bool,
@@ -72,7 +72,7 @@ impl<'a> Search<'a> {
     }
 
     /// Prefers what was of use before.
-    pub const fn learned(mut self, learned: &'a TenantShift) -> Self {
+    pub(crate) const fn learned(mut self, learned: &'a TenantShift) -> Self {
         self.learned = Some(learned);
         self
     }
@@ -86,8 +86,7 @@ pub struct Found {
     pub hits: Vec<Hit>,
     /// How it was searched in fact, where it could not be searched as asked.
     pub fallback: Option<SearchStrategy>,
-    /// What the text means, if that was asked for and could be found out: to be learned from, see
-    /// [`Confirmed`](crate::learn::Confirmed).
+    /// The vector of the text, if it was searched by meaning and the text could be embedded.
     pub meaning: Option<Vec<f32>>,
 }
 

@@ -5,18 +5,16 @@
 //! calls a tool again and again moves it once.
 //!
 //! ```
-//! use mgp_toolindex::learn::{Confirmed, LearnSettings, Learned};
+//! use mgp_toolindex::discovery::ToolDiscoverySettings;
+//! use mgp_toolindex::learn::{LearnSettings, Learned};
+//! use std::sync::Arc;
 //!
-//! let learned = Learned::new(LearnSettings::default(), "static-128");
-//! let (server, tool) = ("files".into(), "grep".into());
-//! let query = [0.6, 0.8];
-//! let confirmed =
-//!     Confirmed { tenant: "acme", session: "1", server: &server, tool: &tool, query: &query, score: 0.4 };
-//! assert!(learned.confirm(&confirmed));
-//!
-//! let shift = learned.shift("acme").unwrap();
-//! let moved = shift.shifts(&query).next().unwrap();
-//! assert!(moved.score(0.4) > 0.4);
+//! let learned = Arc::new(Learned::new(LearnSettings::default(), "static-128"));
+//! let settings = ToolDiscoverySettings::new().learning(Arc::clone(&learned));
+//! // The gate with these settings learns from searches and calls; the state survives a restart.
+//! let restored = Learned::restore(LearnSettings::default(), "static-128", learned.state());
+//! assert_eq!(restored.embedder(), learned.embedder());
+//! # drop(settings);
 //! ```
 
 mod shift;
@@ -31,7 +29,7 @@ use foldhash::quality::RandomState;
 use mgp_types::mgp::{ServerId, ToolName};
 use parking_lot::Mutex;
 
-pub use self::shift::{Shift, TenantShift};
+pub(crate) use self::shift::{Shift, TenantShift};
 pub use self::state::LearnedState;
 use self::uses::Uses;
 
@@ -53,20 +51,19 @@ impl Default for LearnSettings {
 
 /// A call that followed a search: the search had the tool in its answer, and the call succeeded.
 #[derive(Debug, Clone, Copy)]
-#[expect(clippy::exhaustive_structs, reason = "made by whoever sees both the search and the call")]
-pub struct Confirmed<'a> {
+pub(crate) struct Confirmed<'a> {
     /// For whom it is learned.
-    pub tenant: &'a str,
+    pub(crate) tenant: &'a str,
     /// Where it happened. A session has one voice for each tool.
-    pub session: &'a str,
+    pub(crate) session: &'a str,
     /// Whose tool it is.
-    pub server: &'a ServerId,
+    pub(crate) server: &'a ServerId,
     /// The tool that was called.
-    pub tool: &'a ToolName,
+    pub(crate) tool: &'a ToolName,
     /// What was searched for, as a vector.
-    pub query: &'a [f32],
+    pub(crate) query: &'a [f32],
     /// How near the tool was to it by meaning, before any shift.
-    pub score: f32,
+    pub(crate) score: f32,
 }
 
 /// What was learned, for all tenants, with the vectors of one embedder.
@@ -129,7 +126,7 @@ impl Learned {
 
     /// Learns from a call. Says whether it counts: not if the session was heard of this tool before, if the query has
     /// nothing to do with the tool, or if it is no vector at all.
-    pub fn confirm(&self, confirmed: &Confirmed<'_>) -> bool {
+    pub(crate) fn confirm(&self, confirmed: &Confirmed<'_>) -> bool {
         let Some(query) = uses::unit(confirmed.query) else { return false };
         // The comparison is also false for what is no number.
         let related = confirmed.score >= LEAST_SCORE;
@@ -162,7 +159,7 @@ impl Learned {
     }
 
     /// What was learned for a tenant; `None` if that is nothing.
-    pub fn shift(&self, tenant: &str) -> Option<Arc<TenantShift>> {
+    pub(crate) fn shift(&self, tenant: &str) -> Option<Arc<TenantShift>> {
         let tenants = &mut *self.tenants.lock();
         let known = tenants.known.get_mut(tenant)?;
         tenants.clock += 1;
@@ -176,7 +173,7 @@ impl Learned {
     }
 
     /// Forgets what was learned of a tool, for all tenants. A tool whose definition changed may be another one.
-    pub fn forget_tool(&self, server: &ServerId, tool: &ToolName) {
+    pub(crate) fn forget_tool(&self, server: &ServerId, tool: &ToolName) {
         let tool = (server.clone(), tool.clone());
         for tenant in self.tenants.lock().known.values_mut() {
             if tenant.shift.knows(&tool) {

@@ -8,18 +8,18 @@ use super::{Uses, uses};
 
 /// What was learned for one tenant, as it was at one time.
 #[derive(Debug, Clone, Default)]
-pub struct TenantShift {
+pub(crate) struct TenantShift {
     tools: HashMap<(ServerId, ToolName), Arc<Uses>, RandomState>,
 }
 
 /// How much nearer to a query, or farther from it, a tool is by what was learned.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
-pub struct Shift<'a> {
+pub(crate) struct Shift<'a> {
     /// Whose tool it is.
-    pub server: &'a ServerId,
+    pub(crate) server: &'a ServerId,
     /// The tool.
-    pub tool: &'a ToolName,
+    pub(crate) tool: &'a ToolName,
     share: f32,
     likeness: f32,
 }
@@ -27,14 +27,14 @@ pub struct Shift<'a> {
 impl Shift<'_> {
     /// The tool's score for the query, where by its own words it is `score`. As if the tool's vector lay between its
     /// own and the mean of the queries that led to it; but it gains no more than a quarter, and loses next to nothing.
-    pub fn score(&self, score: f32) -> f32 {
+    pub(crate) fn score(&self, score: f32) -> f32 {
         score + (self.share * (self.likeness - score)).clamp(-MOST_LOST, MOST_GAINED)
     }
 }
 
 impl TenantShift {
     /// The tools whose scores for this query change. All others keep theirs.
-    pub fn shifts(&self, query: &[f32]) -> impl Iterator<Item = Shift<'_>> {
+    pub(crate) fn shifts(&self, query: &[f32]) -> impl Iterator<Item = Shift<'_>> {
         let query = uses::unit(query).unwrap_or_default();
         self.tools.iter().filter_map(move |((server, tool), uses)| {
             let centroid = uses.centroid();
@@ -45,13 +45,8 @@ impl TenantShift {
         })
     }
 
-    /// How many tools were learned of.
-    pub fn len(&self) -> usize {
-        self.tools.len()
-    }
-
     /// Whether nothing was learned.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.tools.is_empty()
     }
 

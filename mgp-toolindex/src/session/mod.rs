@@ -20,7 +20,7 @@ use foldhash::fast::RandomState;
 use mgp_types::mgp::{EvictTools, EvictedTools, FoundTool, ToolSession};
 use parking_lot::{Mutex, RwLock};
 
-pub use self::fit::Fitted;
+pub(crate) use self::fit::Fitted;
 pub use self::key::SessionKey;
 pub use self::list::{ListedTool, ToolList};
 pub use self::pins::Pins;
@@ -102,7 +102,7 @@ impl ToolSessions {
     ///
     /// The answer takes its part of the budget until the next one, or until a tool is used or loaded. What was found
     /// can be called in any case: who may call what is not decided here.
-    pub fn fit(
+    pub(crate) fn fit(
         &self,
         key: &SessionKey,
         view: &View<'_>,
@@ -128,13 +128,13 @@ impl ToolSessions {
     }
 
     /// A tool as the session's list has it, if it does.
-    pub fn held(&self, key: &SessionKey, view: &View<'_>, tool: &Tool) -> Option<ListedTool> {
+    pub(crate) fn held(&self, key: &SessionKey, view: &View<'_>, tool: &Tool) -> Option<ListedTool> {
         self.with(key, view, |session| session.held(tool))
     }
 
     /// Whether the list is another one than [`listed`](Self::listed) returned last: then the peer should be told. It is
     /// not while nobody has asked for it.
-    pub fn changed(&self, key: &SessionKey, view: &View<'_>) -> bool {
+    pub(crate) fn changed(&self, key: &SessionKey, view: &View<'_>) -> bool {
         let known = self.sessions.read().contains_key(key);
         known && self.with(key, view, |session| session.changed())
     }
@@ -142,7 +142,7 @@ impl ToolSessions {
     /// Whether something of the list that [`listed`](Self::listed) returned last is not as it was: a tool is gone, not
     /// seen any more or defined otherwise, or others are pinned. What was used since and what made room for it are not
     /// looked at: they can be called whether they are listed or not.
-    pub fn is_outdated(&self, key: &SessionKey, view: &View<'_>) -> bool {
+    pub(crate) fn is_outdated(&self, key: &SessionKey, view: &View<'_>) -> bool {
         let known = self.sessions.read().contains_key(key);
         known && self.with(key, view, |session| session.is_outdated(view))
     }
@@ -152,7 +152,12 @@ impl ToolSessions {
     ///
     /// Servers connect while clients are there already, so that few tools may become many. A session that lists all of
     /// them has a new list with each of them anyway; one that searches keeps to that, whatever goes.
-    pub fn level(&self, key: &SessionKey, view: &View<'_>, choose: impl FnOnce(u32) -> Level) -> Level {
+    pub(crate) fn level(
+        &self,
+        key: &SessionKey,
+        view: &View<'_>,
+        choose: impl FnOnce(u32) -> Level,
+    ) -> Level {
         let (known, pinned_tokens) = self.with(key, view, |session| (session.level, session.pinned_tokens()));
         known.unwrap_or_else(|| {
             let chosen = choose(pinned_tokens);

@@ -11,9 +11,9 @@ use mgp_types::mgp::{Permission, RiskLevel, ServerId, ServerState, ToolName};
 use mgp_types::{Object, RawJson};
 
 pub use self::listing::{Listing, ListingError};
-pub use self::parameters::Parameter;
+pub(crate) use self::parameters::Parameter;
 pub(crate) use self::standing::{Manner, Standing};
-pub use self::text::ToolText;
+pub(crate) use self::text::ToolText;
 use crate::category::CategoryPath;
 use crate::text::Gist;
 

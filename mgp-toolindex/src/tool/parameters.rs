@@ -3,11 +3,11 @@ use mgp_types::{Object, RawJson};
 /// An argument that a tool takes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Parameter {
+pub(crate) struct Parameter {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// What it means; may be empty.
-    pub description: String,
+    pub(crate) description: String,
 }
 
 /// The arguments that a JSON Schema describes, those within others after them.

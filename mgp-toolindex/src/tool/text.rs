@@ -6,23 +6,23 @@ use super::{Listing, Parameter, Server, parameters};
 /// of it is to be believed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct ToolText<'a> {
+pub(crate) struct ToolText<'a> {
     /// The name for programs.
-    pub name: Cow<'a, str>,
+    pub(crate) name: Cow<'a, str>,
     /// The name for people.
-    pub title: Cow<'a, str>,
+    pub(crate) title: Cow<'a, str>,
     /// What it does.
-    pub description: Cow<'a, str>,
+    pub(crate) description: Cow<'a, str>,
     /// What it wants.
-    pub parameters: Vec<Parameter>,
+    pub(crate) parameters: Vec<Parameter>,
     /// The id of its server.
-    pub server: Cow<'a, str>,
+    pub(crate) server: Cow<'a, str>,
     /// What its server is for.
-    pub server_description: Cow<'a, str>,
+    pub(crate) server_description: Cow<'a, str>,
     /// Words it is to be found by.
-    pub keywords: Cow<'a, [String]>,
+    pub(crate) keywords: Cow<'a, [String]>,
     /// Where it belongs.
-    pub categories: Vec<Cow<'a, str>>,
+    pub(crate) categories: Vec<Cow<'a, str>>,
 }
 
 impl<'a> ToolText<'a> {

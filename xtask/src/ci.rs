@@ -18,8 +18,9 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
         let doc = ["doc", "--quiet", "--no-deps", "--workspace"];
         process::run(workspace.cargo().args(doc).env("RUSTDOCFLAGS", "-D warnings"))
     })?;
-    if cfg!(target_os = "linux") {
-        step("public items", || api::run(workspace, &api::Args::check()))?;
+    match api::obstacle()? {
+        None => step("public items", || api::run(workspace, &api::Args::check()))?,
+        Some(obstacle) => println!("    left out  public items: {obstacle}"),
     }
     for (name, arguments) in feature_sets(workspace) {
         step(&name, || process::run(workspace.cargo().args(["check", "--quiet"]).args(&arguments)))?;

@@ -1,5 +1,5 @@
 //! `cargo xtask api`: what each library offers to those who use it, a line for each item, in `api.txt` beside its
-//! manifest, so that a change of it is seen where the change is read. The number of items has an upper bound.
+//! manifest, so that a change of it is seen where the change is read. A library has no more items than its maximum.
 
 mod listing;
 mod rustdoc;
@@ -11,20 +11,20 @@ use anyhow::{Context, Result, bail};
 use crate::{table::Table, workspace::Workspace};
 
 use self::listing::Listing;
-pub(crate) use self::rustdoc::stand_in;
+pub(crate) use self::rustdoc::{obstacle, stand_in};
 
 /// How many public items each library may have: types, traits, functions, macros, constants and modules.
 const MAXIMA: [(&str, usize); 10] = [
-    ("mgp-client-sdk", 9999),
-    ("mgp-discovery", 9999),
-    ("mgp-kernel", 9999),
-    ("mgp-lifecycle", 9999),
-    ("mgp-security", 450),
-    ("mgp-server-sdk", 9999),
-    ("mgp-stream", 9999),
-    ("mgp-toolindex", 220),
-    ("mgp-transport", 9999),
-    ("mgp-types", 9999),
+    ("mgp-client-sdk", 52),
+    ("mgp-discovery", 168),
+    ("mgp-kernel", 14),
+    ("mgp-lifecycle", 58),
+    ("mgp-security", 232),
+    ("mgp-server-sdk", 61),
+    ("mgp-stream", 41),
+    ("mgp-toolindex", 82),
+    ("mgp-transport", 102),
+    ("mgp-types", 490),
 ];
 
 const FILE: &str = "api.txt";
@@ -48,8 +48,8 @@ impl Args {
 
 /// Writes or compares the listing of each library.
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
-    if !cfg!(target_os = "linux") {
-        bail!("{FILE} lists what a library offers on Linux: run `cargo xtask api` there");
+    if let Some(obstacle) = obstacle()? {
+        bail!(obstacle);
     }
     let libraries: Vec<_> = workspace.members().into_iter().filter(|package| package.has_library()).collect();
     if let Some(unknown) =
@@ -69,7 +69,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
         if args.check {
             let committed = fs::read_to_string(&file).unwrap_or_default();
             let differences = listing.differences(&committed);
-            differences.iter().for_each(|line| println!("{name}: {line}"));
+            for line in &differences {
+                println!("{name}: {line}");
+            }
             if !differences.is_empty() {
                 faults.push(format!("{name} differs in {} lines: run `cargo xtask api`", differences.len()));
             }
@@ -116,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_library_without_a_maximum_is_named() {
-        assert_eq!(maximum("mgp-security").expect("it has one"), 450);
+        assert!(maximum("mgp-security").is_ok());
         assert!(maximum("mgp-x").is_err_and(|error| error.to_string().contains("no line for mgp-x")));
     }
 }

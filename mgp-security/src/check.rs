@@ -19,7 +19,7 @@ use mgp_types::{Object, RawJson};
 use serde::{Deserialize, Serialize};
 
 use crate::code_safety::{CodePolicy, scan};
-use crate::definition::{DefinitionKind, Judgement, fingerprint, judge_definition, scan_text};
+use crate::definition::{Definition, DefinitionKind, Judgement, judge_definition, scan_text};
 use crate::tool::Profile;
 use crate::validator::{network, path, sandbox, text};
 use crate::{Finding, Schema};
@@ -204,7 +204,8 @@ fn rug_pull(input: &RawJson) -> Result<(), String> {
     let both = object(input)?;
     let of = |member: &str| -> Result<_, String> {
         let definition = both.get(member).ok_or_else(|| format!("`{member}` is missing"))?;
-        fingerprint(&object(&definition)?).map_err(|error| error.to_string())
+        let definition = Definition::read(DefinitionKind::Tool, &object(&definition)?);
+        definition.map(|definition| definition.digest()).map_err(|error| error.to_string())
     };
     if of("before")? == of("after")? { Ok(()) } else { Err("the definition changed".into()) }
 }

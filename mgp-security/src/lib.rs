@@ -97,6 +97,7 @@ mod secret;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 mod store;
+#[cfg(feature = "validate")]
 mod target;
 #[cfg(feature = "validate")]
 pub mod tool;
@@ -115,10 +116,7 @@ pub use finding::Finding;
     feature = "validate"
 ))]
 pub use gate::GateFuture;
-#[cfg(any(feature = "access", feature = "auth"))]
-pub use listing::ListingFuture;
-pub use reject::{PlainRequest, RejectGate};
+pub use reject::RejectGate;
 #[cfg(feature = "schema")]
 pub use schema::{Schema, SchemaFault, SchemaViolation};
 pub use store::StoreError;
-pub use target::Target;

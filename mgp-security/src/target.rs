@@ -4,11 +4,11 @@ use mgp_types::{Error, Method, Request};
 /// What a request is for: a server, and the tool of it that a `tools/call` names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Target {
+pub(crate) struct Target {
     /// The server.
-    pub server: ServerId,
+    pub(crate) server: ServerId,
     /// The tool; `None` for what is no call of a tool.
-    pub tool: Option<ToolName>,
+    pub(crate) tool: Option<ToolName>,
 }
 
 impl Target {
@@ -18,7 +18,7 @@ impl Target {
     ///
     /// # Errors
     /// Nobody resolved the request and no server is given, or a call names no tool.
-    pub fn of(request: &Request, server: Option<&ServerId>) -> Result<Self, Error> {
+    pub(crate) fn of(request: &Request, server: Option<&ServerId>) -> Result<Self, Error> {
         if let Some(resolved) = &request.context.tool {
             return Ok(Self { server: resolved.server.clone(), tool: Some(resolved.name.clone()) });
         }

@@ -28,8 +28,8 @@
 //!
 //! | module | section | what is in it |
 //! |---|---|---|
-//! | [`index`] | §16.4 | the tools, changed by one writer, read without waiting; searches |
-//! | [`tool`] | §16.4 | tools and servers, as the index is given them and keeps them |
+//! | [`Index`] | §16.4 | the tools, changed by one writer, read without waiting; searches |
+//! | [`Listing`], [`Tool`] | §16.4 | a tool as its server lists it, and as the index keeps it |
 //! | [`embed`] | §16.4 | embedders: a built-in table, sentence encoders, services |
 //! | [`category`] | §16.4 | the hierarchy of categories |
 //! | [`discovery`] | §16.5, §16.6 | searches and requests for tools, as methods and as tools: a layer |
@@ -51,7 +51,7 @@ pub mod category;
 pub mod discovery;
 pub mod embed;
 pub mod eval;
-pub mod index;
+mod index;
 mod keyword;
 pub mod learn;
 pub mod level;
@@ -59,8 +59,8 @@ mod rank;
 pub mod session;
 mod slot;
 mod text;
-pub mod tool;
+mod tool;
 mod vector;
 
 pub use self::index::{Found, Hit, Index, IndexBuilder, Search, SentVectors, Sight, Snapshot};
-pub use self::tool::{Listing, ServerTools, Tool};
+pub use self::tool::{Listing, ListingError, Server, ServerTools, Tool};

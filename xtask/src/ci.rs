@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{fastembed, process, tidy, workspace::Workspace};
+use crate::{api, fastembed, process, tidy, workspace::Workspace};
 
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let started = Instant::now();
@@ -18,6 +18,10 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
         let doc = ["doc", "--quiet", "--no-deps", "--workspace"];
         process::run(workspace.cargo().args(doc).env("RUSTDOCFLAGS", "-D warnings"))
     })?;
+    match api::obstacle()? {
+        None => step("public items", || api::run(workspace, &api::Args::check()))?,
+        Some(obstacle) => println!("    left out  public items: {obstacle}"),
+    }
     for (name, arguments) in feature_sets(workspace) {
         step(&name, || process::run(workspace.cargo().args(["check", "--quiet"]).args(&arguments)))?;
     }

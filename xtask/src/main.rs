@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! cargo xtask ci            what a change must pass
+//! cargo xtask api           the public items of each library, as `api.txt` lists them
 //! cargo xtask tidy          crate graph, docs, file sizes, forbidden words
 //! cargo xtask ledger        which requirements no test covers
 //! cargo xtask conformance   the official MCP conformance suite, server and client
@@ -17,6 +18,7 @@
 #![expect(clippy::print_stdout, reason = "the output of a chore is what it is run for")]
 #![expect(clippy::disallowed_types, reason = "a chore measures the wall clock and has no runtime to pause")]
 
+mod api;
 mod bench;
 mod ci;
 mod conformance;
@@ -51,8 +53,10 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// Format, lints, docs, each feature alone, licences, tidy
+    /// Format, tidy, lints, docs, `api.txt`, each feature alone, licences
     Ci,
+    /// The public items of each library, as `api.txt` lists them
+    Api(api::Args),
     /// Crate graph, crate docs, file sizes, forbidden words
     Tidy,
     /// Requirements of docs/ledger.csv that no test covers
@@ -76,6 +80,9 @@ enum Chore {
 }
 
 fn main() -> ExitCode {
+    if let Some(code) = api::stand_in() {
+        return code;
+    }
     match run(Cli::parse().chore) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -89,6 +96,7 @@ fn run(chore: Chore) -> Result<()> {
     let workspace = Workspace::load()?;
     match chore {
         Chore::Ci => ci::run(&workspace),
+        Chore::Api(args) => api::run(&workspace, &args),
         Chore::Tidy => tidy::run(&workspace),
         Chore::Ledger(args) => ledger::run(&workspace, &args),
         Chore::Conformance(args) => conformance::run(&workspace, &args),

@@ -32,6 +32,13 @@ pub(crate) struct Package {
     pub(crate) manifest_path: PathBuf,
     pub(crate) dependencies: Vec<Dependency>,
     pub(crate) features: BTreeMap<String, Vec<String>>,
+    pub(crate) targets: Vec<Target>,
+}
+
+/// What cargo builds of a crate.
+#[derive(Deserialize)]
+pub(crate) struct Target {
+    kind: Vec<String>,
 }
 
 /// An arrow of the dependency graph, as the manifest declares it.
@@ -148,6 +155,11 @@ impl Package {
     /// The folder that holds the manifest.
     pub(crate) fn folder(&self) -> &Path {
         self.manifest_path.parent().expect("a manifest lies in a folder")
+    }
+
+    /// Whether other crates can depend on it.
+    pub(crate) fn has_library(&self) -> bool {
+        self.targets.iter().any(|target| target.kind.iter().any(|kind| kind == "lib"))
     }
 }
 

@@ -53,14 +53,14 @@ mod tasks;
 pub use self::endings::Endings;
 pub use self::entry::{AccessEntry, StoredEntry};
 pub use self::error::AccessError;
-pub use self::gate::{AccessGate, AccessListing};
+pub use self::gate::AccessGate;
 pub use self::methods::AccessMethodsGate;
 pub use self::policy::{AccessPolicy, AccessPolicyBuilder, Revoked, Verdict};
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::SqliteAccessStore;
 pub use self::store::{AccessStore, MemoryAccessStore};
 pub use self::targets::{KnownTargets, Unmatched};
-pub use self::tasks::{TaskAnswer, TaskOwnersGate};
+pub use self::tasks::TaskOwnersGate;
 
 #[cfg(test)]
 mod tests;

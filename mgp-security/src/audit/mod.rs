@@ -27,7 +27,6 @@ mod tests;
 mod trace;
 
 pub use self::arguments::Arguments;
-pub use self::future::AuditFuture;
 pub use self::layer::AuditLayer;
 #[cfg(feature = "sqlite")]
 pub use self::log::SqliteStore;

@@ -11,10 +11,11 @@ use tower_service::Service;
 
 use super::demand::{Demand, StandIns};
 use super::http::{authenticate, strip};
+use super::listing::ListingFuture;
 use super::scope::KeyScope;
 use super::while_valid::WhileValid;
 use super::{ApiPermission, ApiPermissions, AuthError, Authenticated, KeyRing, SecretKey};
-use crate::{GateFuture, ListingFuture};
+use crate::GateFuture;
 
 /// Lets in only those who prove who they are. Makes [`Auth`] services.
 #[derive(Debug, Clone)]

@@ -35,6 +35,7 @@ mod http;
 mod info;
 mod key;
 mod layer;
+mod listing;
 mod names;
 mod permission;
 mod ring;
@@ -56,7 +57,6 @@ pub use self::scope::KeyScopeGate;
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::SqliteKeyStore;
 pub use self::store::{KeyStore, MemoryKeyStore};
-pub use self::while_valid::WhileValid;
 
 #[cfg(test)]
 mod tests;

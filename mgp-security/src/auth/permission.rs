@@ -38,7 +38,7 @@ impl ApiPermissions {
     }
 
     /// Whether they allow calling `tool` of `server`. A tool without a name is none.
-    pub fn allow_invoking(&self, server: &str, tool: &str) -> bool {
+    pub(crate) fn allow_invoking(&self, server: &str, tool: &str) -> bool {
         let allows =
             |one: &ApiPermission| matches!(one, ApiPermission::ToolInvoke(it) if it.matches(server, tool));
         !tool.is_empty() && self.iter().any(allows)
@@ -58,7 +58,7 @@ impl ApiPermissions {
     }
 
     /// Whether they allow seeing `tool` of `server`.
-    pub fn allow_reading(&self, server: &str, tool: &str) -> bool {
+    pub(crate) fn allow_reading(&self, server: &str, tool: &str) -> bool {
         self.iter().any(|one| match one {
             ApiPermission::ToolsListAll => true,
             ApiPermission::ToolRead(it) => it.matches(server, tool),
@@ -72,7 +72,7 @@ impl ApiPermissions {
     }
 
     /// Whether they allow anything about any tool.
-    pub fn allow_some_tool(&self) -> bool {
+    pub(crate) fn allow_some_tool(&self) -> bool {
         let about_tools = |one: &ApiPermission| {
             matches!(
                 one,

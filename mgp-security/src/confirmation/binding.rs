@@ -19,7 +19,7 @@ impl Binding {
     ///
     /// # Errors
     /// The arguments cannot be brought into one spelling.
-    pub fn new(
+    pub(super) fn new(
         principal: &Principal,
         tool: &ResolvedTool,
         arguments: Option<&RawJson>,

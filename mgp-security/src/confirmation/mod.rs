@@ -10,7 +10,6 @@
 //! | [`ConfirmationGate`] | has calls confirmed |
 //! | [`ConfirmationSettings`] | which |
 //! | [`Tickets`] | confirmations given ahead |
-//! | [`Binding`] | what a confirmation is for |
 
 mod binding;
 mod gate;
@@ -18,7 +17,7 @@ mod rounds;
 mod settings;
 mod tickets;
 
-pub use self::binding::Binding;
+use self::binding::Binding;
 pub use self::gate::ConfirmationGate;
 pub use self::settings::ConfirmationSettings;
 pub use self::tickets::{TicketId, Tickets};

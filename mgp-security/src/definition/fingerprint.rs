@@ -78,14 +78,6 @@ impl Definition {
     }
 }
 
-/// The digest over everything in `tool` that a model reads or that decides about calls.
-///
-/// # Errors
-/// The definition has no name, or no canonical form.
-pub fn fingerprint(tool: &Object) -> Result<Digest, DefinitionError> {
-    Definition::read(DefinitionKind::Tool, tool).map(|definition| definition.digest())
-}
-
 /// Why something is not a definition that can be pinned.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -140,11 +132,11 @@ mod tests {
     fn changed(member: &str, value: &str) -> Digest {
         let mut tool = Object::parse(TOOL).unwrap();
         tool.set(member, RawJson::parse(value.to_owned()).unwrap());
-        fingerprint(&tool).unwrap()
+        Definition::read(DefinitionKind::Tool, &tool).unwrap().digest()
     }
 
     fn unchanged() -> Digest {
-        fingerprint(&Object::parse(TOOL).unwrap()).unwrap()
+        Definition::read(DefinitionKind::Tool, &Object::parse(TOOL).unwrap()).unwrap().digest()
     }
 
     #[test]
@@ -193,7 +185,8 @@ mod tests {
     #[test]
     fn a_definition_without_a_name_is_none() {
         for json in ["{}", r#"{"name":1}"#, r#"{"title":"name"}"#] {
-            assert_eq!(fingerprint(&Object::parse(json).unwrap()), Err(DefinitionError::NoName));
+            let read = Definition::read(DefinitionKind::Tool, &Object::parse(json).unwrap());
+            assert_eq!(read, Err(DefinitionError::NoName));
         }
     }
 }

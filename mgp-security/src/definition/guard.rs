@@ -253,7 +253,7 @@ impl DefinitionGuard {
     ///
     /// # Errors
     /// As [`examine`](Self::examine).
-    pub fn examine_by(
+    pub(crate) fn examine_by(
         &self,
         server: &ServerId,
         kind: DefinitionKind,
@@ -267,7 +267,7 @@ impl DefinitionGuard {
     ///
     /// # Errors
     /// As [`examine`](Self::examine).
-    pub fn examine_more_resources(
+    pub(crate) fn examine_more_resources(
         &self,
         server: &ServerId,
         listed: &[Object],

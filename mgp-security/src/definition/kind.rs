@@ -36,7 +36,7 @@ impl DefinitionKind {
     }
 
     /// Whether definitions of the kind are pinned, so that a change is held back.
-    pub const fn is_pinned(self) -> bool {
+    pub(crate) const fn is_pinned(self) -> bool {
         !matches!(self, Self::Resource)
     }
 
@@ -61,7 +61,7 @@ impl DefinitionKind {
     }
 
     /// Returns the member by which a definition of the kind is named.
-    pub const fn name_member(self) -> &'static str {
+    pub(crate) const fn name_member(self) -> &'static str {
         match self {
             Self::Tool | Self::Prompt => "name",
             Self::Template => "uriTemplate",
@@ -136,7 +136,7 @@ impl DefinitionName {
 
     /// Returns the name as a word of a command, in quotes if a shell would read it as something else. What cannot be seen is
     /// spelled out.
-    pub fn as_argument(&self) -> String {
+    pub(crate) fn as_argument(&self) -> String {
         shell_word(&self.to_string())
     }
 }

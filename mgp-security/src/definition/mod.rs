@@ -25,7 +25,7 @@ mod store;
 
 pub use self::configured::ConfiguredServer;
 pub use self::diff::{Change, Diff};
-pub use self::fingerprint::{Definition, DefinitionError, fingerprint};
+pub use self::fingerprint::{Definition, DefinitionError};
 pub use self::found::{Found, FoundIn};
 pub use self::guard::{Admission, DefinitionGuard, Examined, QuarantineReason};
 pub use self::hold::{Hold, Standing};
@@ -33,12 +33,10 @@ pub use self::holder::{pinned_for, server_of};
 pub use self::kind::{DefinitionKind, DefinitionName, UnknownKind};
 pub use self::layer::{GuardLayer, Guarded};
 pub(crate) use self::names::skeleton;
-pub use self::names::{Names, check_name};
 pub use self::pin::{ApproveError, FirstUse, Pins, Verdict};
 pub use self::remark::{Beside, Remark, RemarkKind, UnknownRemark};
-pub use self::scan::{
-    Judgement, RULES, is_rule, judge_definition, judge_definition_sparing, scan_instructions, scan_text,
-};
+pub use self::scan::{Judgement, RULES, judge_definition, scan_text};
+use self::scan::{is_rule, judge_definition_sparing, scan_instructions};
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::SqlitePins;
 pub use self::store::{MemoryPins, PinState, PinStore, Pinned};

@@ -12,14 +12,14 @@ use crate::Finding;
 
 /// The names that tools have already, so that another server's tool cannot pass for one of them.
 #[derive(Debug, Clone, Default)]
-pub struct Names {
+pub(super) struct Names {
     /// By what is left of a name when everything that people and models overlook is taken away.
     owners: HashMap<Box<str>, (ServerId, ToolName)>,
 }
 
 impl Names {
     /// Notes that `server` has a tool called `tool`. Whoever had the name first keeps it.
-    pub fn insert(&mut self, server: &ServerId, tool: &ToolName) {
+    pub(super) fn insert(&mut self, server: &ServerId, tool: &ToolName) {
         let owner = || (server.clone(), tool.clone());
         self.owners.entry(skeleton(tool.as_str()).into()).or_insert_with(owner);
     }
@@ -40,7 +40,7 @@ impl Names {
 /// # Errors
 /// The name is not one of MCP, is reserved for the kernel (MGP §1.6), or is that of another server's tool or
 /// easily taken for it.
-pub fn check_name(server: &ServerId, tool: &str, others: &Names) -> Result<(), Finding> {
+pub(super) fn check_name(server: &ServerId, tool: &str, others: &Names) -> Result<(), Finding> {
     check_spelling(tool)?;
     match others.of_another(server, tool) {
         None => Ok(()),

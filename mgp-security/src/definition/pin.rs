@@ -121,7 +121,7 @@ impl Pins {
     ///
     /// # Errors
     /// As [`observe`](Self::observe).
-    pub fn observe_by(
+    pub(crate) fn observe_by(
         &self,
         server: &ServerId,
         kind: DefinitionKind,

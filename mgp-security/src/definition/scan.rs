@@ -69,7 +69,7 @@ pub fn judge_definition(
 }
 
 /// Judges as [`judge_definition`] does, by all rules but those that are `spared`: an operator has looked at what they find.
-pub fn judge_definition_sparing(
+pub(crate) fn judge_definition_sparing(
     kind: DefinitionKind,
     listed: &Object,
     is_foreign: &dyn Fn(&str) -> bool,
@@ -86,7 +86,7 @@ pub fn judge_definition_sparing(
 pub const RULES: [&str; 6] = [HIDDEN, REQUEST, EXFILTRATION, ENCODED, CROSS, INVISIBLE];
 
 /// Returns whether an operator can accept what the rule of this name finds.
-pub fn is_rule(name: &str) -> bool {
+pub(crate) fn is_rule(name: &str) -> bool {
     RULES.contains(&name)
 }
 
@@ -94,7 +94,7 @@ pub fn is_rule(name: &str) -> bool {
 ///
 /// # Errors
 /// Something was found; the finding says what.
-pub fn scan_instructions(text: &str) -> Result<(), Finding> {
+pub(crate) fn scan_instructions(text: &str) -> Result<(), Finding> {
     let mut reader = Reader::new(&|_| false, Parameters::of_everything());
     reader.check_text(text, Place::Prose, "")?;
     reader.flagged.map_or(Ok(()), Err)

@@ -21,7 +21,6 @@
 //! | [`PermissionSettings`] | policy and configuration |
 //! | [`GrantBook`], [`GrantStore`] | what operators decided |
 //! | [`Approver`], [`ApprovalWays`], [`PendingApprovals`] | how operators are asked |
-//! | [`ScopeCheck`] | how far a grant reaches |
 //! | [`HeldPermissionsGate`] | the server's side |
 //! | [`AnswersPermissionsGate`] | what a server asks in the middle of a call |
 
@@ -40,16 +39,17 @@ pub(crate) mod testing;
 
 pub use self::approval::{
     ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalReply, ApprovalWays, Approver, AskedOperator,
-    PendingApproval, PendingApprovals, ShownArguments, Subject, Unshowable, Watching,
+    PendingApproval, PendingApprovals, ShownArguments, Subject, Watching,
 };
 pub(crate) use self::approval::{Waits, waits_for_approval};
 pub use self::book::GrantBook;
 pub(crate) use self::book::check_operator;
 pub(crate) use self::gate::GrantedOnce;
-pub use self::gate::{AnswersPermissionsGate, PermissionGate, PermittedCall, Settlement};
+pub use self::gate::{AnswersPermissionsGate, PermissionGate, Settlement};
 pub use self::held::{HandleKey, HeldPermissionsGate, NeededPermissions};
 pub use self::record::{GrantRecord, GrantedTo, Lasts, Terms, Verdict};
-pub use self::scope::{ScopeCheck, ScopeError};
+pub(crate) use self::scope::ScopeCheck;
+pub use self::scope::ScopeError;
 pub use self::settings::{OnRefusal, PermissionSettings};
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::{SqliteGrants, SqliteQuestions};

@@ -24,7 +24,7 @@ pub use self::effective::{describe, effective};
 pub(crate) use self::manner::Manner;
 pub use self::nature::{Nature, Natures};
 pub use self::operation::OperationsGate;
-pub use self::resolve::{Resolve, ResolveFuture, ResolveLayer};
+pub use self::resolve::{Resolve, ResolveLayer};
 pub use self::rules::ToolRules;
 pub(crate) use self::words::words;
 

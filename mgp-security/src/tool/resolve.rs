@@ -15,7 +15,7 @@ use super::effective::{effective, of_name};
 use super::operation::Operations;
 use super::rules::ToolRules;
 use super::{MAX_PAGES, MAX_TOOLS};
-use crate::Target;
+use crate::target::Target;
 
 /// Tells the layers further in which tool a call is for, in front of one server.
 ///

@@ -1,8 +1,8 @@
 //! Validators (MGP §4.5): what the arguments of a call may say.
 //!
 //! [`ValidateGate`] checks each call with the [`Validators`] that the tool's security asks for, of the specification or
-//! of third parties ([`Validator`]). The engines underneath can be used alone: [`sandbox`] for shell commands,
-//! [`network`] for addresses, [`path`] for files, [`readonly`] for what writes, [`text`] for what hides.
+//! of third parties ([`Validator`]). Three of the engines underneath can be used alone: [`sandbox`] for shell commands,
+//! [`network`] for addresses, [`path`] for files.
 
 mod call;
 mod compose;
@@ -11,13 +11,13 @@ mod names;
 pub mod network;
 pub mod path;
 mod prepared;
-pub mod readonly;
+mod readonly;
 mod registry;
 pub mod sandbox;
 mod standard;
 #[cfg(test)]
 mod tests;
-pub mod text;
+pub(crate) mod text;
 mod validate;
 
 pub use self::call::{Argument, Call, Located};
@@ -26,5 +26,5 @@ pub use self::gate::{ArgumentTypes, ValidateGate};
 pub use self::registry::Validators;
 #[cfg(feature = "code-safety")]
 pub use self::standard::Code;
-pub use self::standard::{Network, NoCheck, Paths, Readonly, Sandbox};
+pub use self::standard::{Network, Paths, Readonly, Sandbox};
 pub use self::validate::{Blocked, Validator};

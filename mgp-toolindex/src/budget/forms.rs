@@ -10,13 +10,13 @@ use super::shorten::{Cut, Optional, Schema, clip};
 /// The description and the schema of a tool, at one length.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Form<'a> {
+pub(crate) struct Form<'a> {
     /// The description.
-    pub description: Cow<'a, str>,
+    pub(crate) description: Cow<'a, str>,
     /// The schema of the arguments.
-    pub schema: RawJson,
+    pub(crate) schema: RawJson,
     /// Set if the form is shorter than the tool's own definition.
-    pub shortened: bool,
+    pub(crate) shortened: bool,
 }
 
 /// The bytes of a token on average, at most; longer ones do not occur in definitions.
@@ -24,7 +24,7 @@ const MOST_BYTES_OF_A_TOKEN: usize = 16;
 
 impl<'a> Form<'a> {
     /// Creates the full form.
-    pub fn whole(description: &'a str, schema: &RawJson) -> Self {
+    pub(crate) fn whole(description: &'a str, schema: &RawJson) -> Self {
         Self { description: Cow::Borrowed(description), schema: compact::value(schema), shortened: false }
     }
 
@@ -45,7 +45,7 @@ impl<'a> Form<'a> {
 /// forbids a call that the full one allows: that is why a long list of values becomes a note, and not a shorter list.
 /// Of a schema that refers to places which might be cut, only comments and words are cut.
 #[derive(Debug, Clone)]
-pub struct Forms<'a> {
+pub(crate) struct Forms<'a> {
     description: &'a str,
     schema: &'a RawJson,
     /// The parsed schema, once a shorter form is asked for.
@@ -83,7 +83,7 @@ const CUTS: [Cut; 12] = [
 
 impl<'a> Forms<'a> {
     /// Returns the forms of this description and this JSON Schema.
-    pub fn of(description: &'a str, schema: &'a RawJson) -> Self {
+    pub(crate) fn of(description: &'a str, schema: &'a RawJson) -> Self {
         let first = match schema.as_bytes().len() {
             length if length > LONGEST_SCHEMA => CUTS.len(),
             length if length > LONG_SCHEMA => HARD,

@@ -10,10 +10,9 @@ mod tiktoken;
 mod tokens;
 
 pub use self::definition::Definition;
-pub(crate) use self::forms::longest;
-pub use self::forms::{Form, Forms};
+pub(crate) use self::forms::{Form, Forms, longest};
 #[cfg(feature = "tiktoken")]
-pub use self::tiktoken::Tiktoken;
+use self::tiktoken::Tiktoken;
 pub use self::tokens::{CountTokens, Estimate, default_counter};
 
 #[cfg(test)]

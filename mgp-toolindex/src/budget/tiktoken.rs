@@ -8,11 +8,11 @@ use super::{CountTokens, Estimate};
 ///
 /// The vocabulary is read at the first count and then shared by the whole process.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Tiktoken(());
+pub(crate) struct Tiktoken(());
 
 impl Tiktoken {
     /// Creates a counter, without reading the vocabulary.
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self(())
     }
 }

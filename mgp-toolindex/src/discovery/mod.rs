@@ -92,7 +92,7 @@ mod shared;
 mod tell;
 
 pub use self::eyes::Eyes;
-pub use self::gate::{DiscoveredCall, ToolDiscoveryGate};
+pub use self::gate::ToolDiscoveryGate;
 pub use self::meta_tool::MetaTools;
 pub(crate) use self::meta_tool::category_tokens;
 pub use self::settings::{CreateTools, ToolDiscoverySettings};

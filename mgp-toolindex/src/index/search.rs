@@ -23,7 +23,7 @@ pub struct Search<'a> {
     /// The tools that the agent may see; all if `None`.
     pub sight: Option<&'a Sight>,
     /// The learned shifts of the tenant.
-    pub learned: Option<&'a TenantShift>,
+    pub(crate) learned: Option<&'a TenantShift>,
     /// Set if tools that say nearly the same may stand beside one another, for callers to whom one is as good as
     /// another, but who may not call each.
     pub(crate) with_twins: bool,
@@ -74,7 +74,7 @@ impl<'a> Search<'a> {
     }
 
     /// Prefers tools that were of use before.
-    pub const fn learned(mut self, learned: &'a TenantShift) -> Self {
+    pub(crate) const fn learned(mut self, learned: &'a TenantShift) -> Self {
         self.learned = Some(learned);
         self
     }

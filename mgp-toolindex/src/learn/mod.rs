@@ -5,18 +5,16 @@
 //! tool again and again moves it once.
 //!
 //! ```
-//! use mgp_toolindex::learn::{Confirmed, LearnSettings, Learned};
+//! use mgp_toolindex::discovery::ToolDiscoverySettings;
+//! use mgp_toolindex::learn::{LearnSettings, Learned};
+//! use std::sync::Arc;
 //!
-//! let learned = Learned::new(LearnSettings::default(), "static-128");
-//! let (server, tool) = ("files".into(), "grep".into());
-//! let query = [0.6, 0.8];
-//! let confirmed =
-//!     Confirmed { tenant: "acme", session: "1", server: &server, tool: &tool, query: &query, score: 0.4 };
-//! assert!(learned.confirm(&confirmed));
-//!
-//! let shift = learned.shift("acme").unwrap();
-//! let moved = shift.shifts(&query).next().unwrap();
-//! assert!(moved.score(0.4) > 0.4);
+//! let learned = Arc::new(Learned::new(LearnSettings::default(), "static-128"));
+//! let settings = ToolDiscoverySettings::new().learning(Arc::clone(&learned));
+//! // The gate with these settings learns from searches and calls; the state survives a restart.
+//! let restored = Learned::restore(LearnSettings::default(), "static-128", learned.state());
+//! assert_eq!(restored.embedder(), learned.embedder());
+//! # drop(settings);
 //! ```
 
 mod shift;
@@ -31,7 +29,7 @@ use foldhash::quality::RandomState;
 use mgp_types::mgp::{ServerId, ToolName};
 use parking_lot::Mutex;
 
-pub use self::shift::{Shift, TenantShift};
+pub(crate) use self::shift::{Shift, TenantShift};
 pub use self::state::LearnedState;
 use self::uses::Uses;
 
@@ -54,19 +52,19 @@ impl Default for LearnSettings {
 /// A call that followed a search: the search had the tool in its answer, and the call succeeded.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::exhaustive_structs, reason = "made by whoever sees both the search and the call")]
-pub struct Confirmed<'a> {
+pub(crate) struct Confirmed<'a> {
     /// The tenant that learns.
-    pub tenant: &'a str,
+    pub(crate) tenant: &'a str,
     /// The session of the call. A session has one voice for each tool.
-    pub session: &'a str,
+    pub(crate) session: &'a str,
     /// The server of the tool.
-    pub server: &'a ServerId,
+    pub(crate) server: &'a ServerId,
     /// The tool that was called.
-    pub tool: &'a ToolName,
+    pub(crate) tool: &'a ToolName,
     /// The vector of the query.
-    pub query: &'a [f32],
+    pub(crate) query: &'a [f32],
     /// The likeness of the tool and the query by meaning, before any shift.
-    pub score: f32,
+    pub(crate) score: f32,
 }
 
 /// The learned shifts of all tenants, with the vectors of one embedder.
@@ -134,7 +132,7 @@ impl Learned {
 
     /// Learns from a call. Returns whether the call counts: it does not if the session counted for this tool before, if
     /// the query has nothing to do with the tool, or if the query is no valid vector.
-    pub fn confirm(&self, confirmed: &Confirmed<'_>) -> bool {
+    pub(crate) fn confirm(&self, confirmed: &Confirmed<'_>) -> bool {
         let Some(query) = uses::unit(confirmed.query) else { return false };
         // The comparison is also false for NaN.
         let related = confirmed.score >= LEAST_SCORE;
@@ -167,7 +165,7 @@ impl Learned {
     }
 
     /// Returns the learned shifts of a tenant; `None` if there are none.
-    pub fn shift(&self, tenant: &str) -> Option<Arc<TenantShift>> {
+    pub(crate) fn shift(&self, tenant: &str) -> Option<Arc<TenantShift>> {
         let tenants = &mut *self.tenants.lock();
         let known = tenants.known.get_mut(tenant)?;
         tenants.clock += 1;
@@ -181,7 +179,7 @@ impl Learned {
     }
 
     /// Forgets the shifts of a tool, for all tenants. A tool whose definition changed may be another tool.
-    pub fn forget_tool(&self, server: &ServerId, tool: &ToolName) {
+    pub(crate) fn forget_tool(&self, server: &ServerId, tool: &ToolName) {
         let tool = (server.clone(), tool.clone());
         for tenant in self.tenants.lock().known.values_mut() {
             if tenant.shift.knows(&tool) {

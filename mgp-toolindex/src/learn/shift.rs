@@ -10,18 +10,18 @@ use super::{Uses, uses};
 
 /// The learned shifts of one tenant, at one time.
 #[derive(Debug, Clone, Default)]
-pub struct TenantShift {
+pub(crate) struct TenantShift {
     tools: HashMap<(ServerId, ToolName), Arc<Uses>, RandomState>,
 }
 
 /// The shift of one tool toward a query, or away from it, by learning.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
-pub struct Shift<'a> {
+pub(crate) struct Shift<'a> {
     /// The server of the tool.
-    pub server: &'a ServerId,
+    pub(crate) server: &'a ServerId,
     /// The tool.
-    pub tool: &'a ToolName,
+    pub(crate) tool: &'a ToolName,
     share: f32,
     likeness: f32,
 }
@@ -34,14 +34,14 @@ const MOST_GAINED: f32 = 0.25;
 impl Shift<'_> {
     /// Returns the tool's score for the query, from its own `score`: as if the tool's vector lay between its own and
     /// the mean of the queries that led to it, but gaining no more than a quarter, and losing next to nothing.
-    pub fn score(&self, score: f32) -> f32 {
+    pub(crate) fn score(&self, score: f32) -> f32 {
         score + (self.share * (self.likeness - score)).clamp(-MOST_LOST, MOST_GAINED)
     }
 }
 
 impl TenantShift {
     /// Returns the tools whose scores for this query change. All others keep theirs.
-    pub fn shifts(&self, query: &[f32]) -> impl Iterator<Item = Shift<'_>> {
+    pub(crate) fn shifts(&self, query: &[f32]) -> impl Iterator<Item = Shift<'_>> {
         let query = uses::unit(query).unwrap_or_default();
         self.tools.iter().filter_map(move |((server, tool), uses)| {
             let centroid = uses.centroid();
@@ -58,7 +58,7 @@ impl TenantShift {
     }
 
     /// Returns whether nothing was learned.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.tools.is_empty()
     }
 

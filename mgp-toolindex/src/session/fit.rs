@@ -12,15 +12,15 @@ use crate::budget::{CountTokens, Forms, longest};
 /// The part of an answer that fits into the budget.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
-pub struct Fitted {
+pub(crate) struct Fitted {
     /// The tools, in the order they were given in.
-    pub tools: Vec<FoundTool>,
+    pub(crate) tools: Vec<FoundTool>,
     /// The number of tools without room, even shortened.
-    pub omitted: u64,
+    pub(crate) omitted: u64,
     /// The tokens of the tools, as they stand in the answer.
-    pub tokens: u32,
+    pub(crate) tokens: u32,
     /// The tools of the session that made room.
-    pub evicted: Vec<Arc<Tool>>,
+    pub(crate) evicted: Vec<Arc<Tool>>,
 }
 
 impl SessionTools {

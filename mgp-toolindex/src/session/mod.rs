@@ -23,7 +23,7 @@ mod settings;
 mod tools;
 mod view;
 
-pub use self::fit::Fitted;
+pub(crate) use self::fit::Fitted;
 pub use self::settings::{BudgetError, Pins, SessionKey, SessionSettings};
 pub use self::tools::Loaded;
 pub use self::view::View;
@@ -100,7 +100,7 @@ impl ToolSessions {
     ///
     /// The answer takes its part of the budget until the next one, or until a tool is used or loaded. Found tools can
     /// be called in any case: access is not decided here.
-    pub fn fit(
+    pub(crate) fn fit(
         &self,
         key: &SessionKey,
         view: &View<'_>,
@@ -126,13 +126,13 @@ impl ToolSessions {
     }
 
     /// Returns a tool as it stands in the session's list, if it does.
-    pub fn held(&self, key: &SessionKey, view: &View<'_>, tool: &Tool) -> Option<ListedTool> {
+    pub(crate) fn held(&self, key: &SessionKey, view: &View<'_>, tool: &Tool) -> Option<ListedTool> {
         self.with(key, view, |session| session.held(tool))
     }
 
     /// Returns whether the list differs from the one that [`listed`](Self::listed) returned last: then the peer should
     /// be told. The answer is no while the list was never asked for.
-    pub fn changed(&self, key: &SessionKey, view: &View<'_>) -> bool {
+    pub(crate) fn changed(&self, key: &SessionKey, view: &View<'_>) -> bool {
         let known = self.sessions.read().contains_key(key);
         known && self.with(key, view, |session| session.changed())
     }
@@ -140,7 +140,7 @@ impl ToolSessions {
     /// Returns whether a tool of the list that [`listed`](Self::listed) returned last is gone, not seen any more or
     /// defined otherwise, or others are pinned. Tools that were used since and tools that made room for them do not
     /// count: they can be called whether they are listed or not.
-    pub fn is_outdated(&self, key: &SessionKey, view: &View<'_>) -> bool {
+    pub(crate) fn is_outdated(&self, key: &SessionKey, view: &View<'_>) -> bool {
         let known = self.sessions.read().contains_key(key);
         known && self.with(key, view, |session| session.is_outdated(view))
     }
@@ -150,7 +150,7 @@ impl ToolSessions {
     ///
     /// Servers connect while clients are there already, so that few tools may become many. A session that lists all
     /// tools has a new list with each of them anyway; one that searches keeps to that, even when tools leave.
-    pub fn level(&self, key: &SessionKey, view: &View<'_>, choose: impl FnOnce(u32) -> Level) -> Level {
+    pub(crate) fn level(&self, key: &SessionKey, view: &View<'_>, choose: impl FnOnce(u32) -> Level) -> Level {
         let (known, pinned_tokens) = self.with(key, view, |session| (session.level, session.pinned_tokens()));
         known.unwrap_or_else(|| {
             let chosen = choose(pinned_tokens);

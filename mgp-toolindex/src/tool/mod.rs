@@ -11,7 +11,7 @@ use mgp_types::{Object, RawJson};
 
 pub use self::listing::{Listing, ListingError};
 pub(crate) use self::standing::{Manner, Standing};
-pub use self::text::{Parameter, ToolText};
+pub(crate) use self::text::{Parameter, ToolText};
 use crate::category::CategoryPath;
 use crate::text::Gist;
 

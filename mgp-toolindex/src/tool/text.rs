@@ -10,23 +10,23 @@ use super::{Listing, Server};
 /// trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct ToolText<'a> {
+pub(crate) struct ToolText<'a> {
     /// The name for programs.
-    pub name: Cow<'a, str>,
+    pub(crate) name: Cow<'a, str>,
     /// The name for people.
-    pub title: Cow<'a, str>,
+    pub(crate) title: Cow<'a, str>,
     /// The description.
-    pub description: Cow<'a, str>,
+    pub(crate) description: Cow<'a, str>,
     /// The arguments.
-    pub parameters: Vec<Parameter>,
+    pub(crate) parameters: Vec<Parameter>,
     /// The id of its server.
-    pub server: Cow<'a, str>,
+    pub(crate) server: Cow<'a, str>,
     /// The purpose of its server.
-    pub server_description: Cow<'a, str>,
+    pub(crate) server_description: Cow<'a, str>,
     /// The keywords of the tool.
-    pub keywords: Cow<'a, [String]>,
+    pub(crate) keywords: Cow<'a, [String]>,
     /// The categories of the tool.
-    pub categories: Vec<Cow<'a, str>>,
+    pub(crate) categories: Vec<Cow<'a, str>>,
 }
 
 impl<'a> ToolText<'a> {
@@ -53,11 +53,11 @@ impl<'a> ToolText<'a> {
 /// An argument that a tool takes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Parameter {
+pub(crate) struct Parameter {
     /// The name of the argument.
-    pub name: String,
+    pub(crate) name: String,
     /// The description of the argument; may be empty.
-    pub description: String,
+    pub(crate) description: String,
 }
 
 /// Returns the arguments that a JSON Schema describes, with nested ones after the outer ones.

@@ -117,6 +117,7 @@ mod tests {
             manifest_path: PathBuf::new(),
             dependencies: vec![Dependency { name: to.into(), kind: kind.map(String::from) }],
             features: BTreeMap::new(),
+            targets: Vec::new(),
         };
         arrows(&package).is_empty()
     }

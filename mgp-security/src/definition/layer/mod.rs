@@ -25,8 +25,9 @@ use super::{
     Admission, ConfiguredServer, DefinitionGuard, DefinitionKind, DefinitionName, Hold, QuarantineReason,
     ServerId, Standing, pinned_for, scan_instructions,
 };
+use crate::target::Target;
 use crate::tool::MAX_TOOLS;
-use crate::{Clock, GateFuture, Target, random};
+use crate::{Clock, GateFuture, random};
 
 /// Keeps back what one server lists and nobody has approved. Makes [`Guarded`] services, which share
 /// what they have seen.

@@ -50,7 +50,7 @@ impl Pins {
     }
 
     /// Returns whether the definition that waits under this name came with a change of its server's configuration.
-    pub fn is_reconfigured(&self, server: &ServerId, name: &DefinitionName) -> bool {
+    pub(crate) fn is_reconfigured(&self, server: &ServerId, name: &DefinitionName) -> bool {
         let snapshot = self.snapshot.load();
         let state = snapshot.of(server, name.kind()).and_then(|known| known.get(name.as_str()));
         state.and_then(PinState::pending).is_some_and(|pending| {

@@ -22,7 +22,7 @@ pub use self::elicit::AskedOperator;
 pub(super) use self::elicit::{form, read};
 pub use self::pending::PendingApprovals;
 pub use self::row::{ApprovalId, PendingApproval};
-pub use self::shown::{ShownArguments, Unshowable};
+pub use self::shown::ShownArguments;
 pub(crate) use self::waiting::{Waits, waits_for_approval};
 pub use self::watching::Watching;
 pub use self::ways::ApprovalWays;
@@ -131,7 +131,7 @@ impl ApprovalQuestion {
 
     /// Waits for so long, or less if the caller of `request` wishes so, and tells that caller meanwhile what it waits for.
     #[must_use]
-    pub fn for_call(mut self, request: &Request, patience: Duration) -> Self {
+    pub(crate) fn for_call(mut self, request: &Request, patience: Duration) -> Self {
         let wish = CallWishes::of(&request.params).approval_wait_ms.map(Duration::from_millis);
         self.patience = wish.map_or(patience, |wish| wish.min(patience));
         self.progress_token = request.meta("progressToken");

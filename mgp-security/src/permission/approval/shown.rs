@@ -20,8 +20,7 @@ pub struct ShownArguments {
 
 /// Why arguments cannot be put before a person, who then cannot say yes to them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Unshowable {
+pub(crate) enum Unshowable {
     /// They are nested too deep.
     #[error("its arguments are nested deeper than {MAX_DEPTH} levels, and nobody can be shown that")]
     TooDeep,
@@ -35,7 +34,7 @@ impl ShownArguments {
     ///
     /// # Errors
     /// They are too many for anybody to see what they say.
-    pub fn of(arguments: Option<&RawJson>) -> Result<Self, Unshowable> {
+    pub(crate) fn of(arguments: Option<&RawJson>) -> Result<Self, Unshowable> {
         let Some(arguments) = arguments else {
             return Ok(Self { brief: "{}".into(), whole: None });
         };

@@ -32,7 +32,7 @@ use crate::Finding;
 
 /// A [`Scope`] that is ready to be held against arguments.
 #[derive(Debug, Clone)]
-pub struct ScopeCheck {
+pub(crate) struct ScopeCheck {
     paths: Paths,
     commands: Commands,
     hosts: Hosts,
@@ -57,7 +57,7 @@ impl ScopeCheck {
     ///
     /// # Errors
     /// One of them is malformed; a grant with such a scope must not be made.
-    pub fn new(scope: &Scope) -> Result<Self, ScopeError> {
+    pub(crate) fn new(scope: &Scope) -> Result<Self, ScopeError> {
         Ok(Self {
             paths: Paths::new(&scope.paths, &scope.deny_paths)?,
             commands: Commands::new(&scope.commands, &scope.deny_commands, scope.allow_sudo)?,
@@ -71,7 +71,7 @@ impl ScopeCheck {
     ///
     /// # Errors
     /// It does not, or the arguments do not show whether it does.
-    pub fn check(&self, arguments: Option<&RawJson>) -> Result<(), Finding> {
+    pub(crate) fn check(&self, arguments: Option<&RawJson>) -> Result<(), Finding> {
         let value = match arguments {
             None => serde_json::Value::Null,
             Some(arguments) => arguments

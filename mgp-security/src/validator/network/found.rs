@@ -5,7 +5,7 @@ use crate::Finding;
 use super::{NetworkPolicy, check_address, check_url, target};
 
 /// Decides on every URL and address in free text, like the arguments of a command.
-pub fn check_text(text: &str, policy: &NetworkPolicy) -> Result<(), Finding> {
+pub(crate) fn check_text(text: &str, policy: &NetworkPolicy) -> Result<(), Finding> {
     find_urls(text).try_for_each(|found| {
         if found.contains("://") { check_url(found, policy) } else { check_bare(found, policy) }
     })
@@ -35,7 +35,7 @@ pub(super) fn split_port(word: &str) -> (&str, Option<u16>) {
 /// `localhost` or an address in another spelling where a port or path follows.
 ///
 /// A word of prose is no address: `1.2.3` is a version and `localhost` alone is a word.
-pub fn find_urls(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn find_urls(text: &str) -> impl Iterator<Item = &str> {
     text.split(is_delimiter).flat_map(|word| Parts { rest: word.trim_end_matches(is_trailing) })
 }
 

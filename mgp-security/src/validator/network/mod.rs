@@ -8,10 +8,9 @@
 //! | item | decides |
 //! |---|---|
 //! | [`NetworkPolicy`] | what is let through besides the public network, and what is not |
-//! | [`check_url`], [`check_host`], [`check_address`] | one URL, host or address |
-//! | [`find_urls`], [`check_text`] | URLs and addresses inside other text |
+//! | [`check_url`] | one URL |
 //! | [`GuardedConnector`] | a connection |
-//! | [`Redirects`], [`check_redirect`] | a redirect |
+//! | [`Redirects`] | the redirects of a request |
 
 mod address;
 mod connect;
@@ -31,12 +30,12 @@ use std::net::IpAddr;
 use crate::Finding;
 
 pub use connect::{ConnectError, GuardedConnector, Resolve, SystemResolver};
-pub use found::{check_text, find_urls};
+pub(crate) use found::check_text;
 pub(crate) use nested::{check as check_nested, percent_decoded};
 pub use pattern::{HostPattern, InvalidHostPattern};
 pub use policy::NetworkPolicy;
 pub(crate) use policy::is_network_scheme;
-pub use redirect::{Redirects, check_redirect};
+pub use redirect::Redirects;
 
 /// Decides whether `text` is a URL that a call may go to.
 ///
@@ -57,12 +56,12 @@ pub fn check_url(text: &str, policy: &NetworkPolicy) -> Result<(), Finding> {
 /// Decides whether a call may go to `host`: a name, or an address in any spelling, with a port or without.
 ///
 /// That a name passes says nothing about the addresses it has.
-pub fn check_host(host: &str, policy: &NetworkPolicy) -> Result<(), Finding> {
+pub(crate) fn check_host(host: &str, policy: &NetworkPolicy) -> Result<(), Finding> {
     let (host, port) = found::split_port(host);
     target::parse_host(host, port, policy).map(drop)
 }
 
 /// Decides whether a call may go to `ip`.
-pub fn check_address(ip: IpAddr, policy: &NetworkPolicy) -> Result<(), Finding> {
+fn check_address(ip: IpAddr, policy: &NetworkPolicy) -> Result<(), Finding> {
     policy.judge_address(ip, None)
 }

@@ -38,11 +38,6 @@ impl<'p> Redirects<'p> {
     }
 }
 
-/// Decides on one redirect from the URL `from` to `location`, and returns the whole URL it leads to.
-pub fn check_redirect(from: &str, location: &str, policy: &NetworkPolicy) -> Result<String, Finding> {
-    next(&target::parse(from, policy)?, location, policy).map(String::from)
-}
-
 fn next(from: &Url, location: &str, policy: &NetworkPolicy) -> Result<Url, Finding> {
     target::check_spelling(location)?;
     // Only a location that names no host of its own is joined; joining would repair what ought to be refused.

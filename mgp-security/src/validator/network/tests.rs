@@ -343,7 +343,7 @@ fn loopback_is_let_through_in_all_spellings_and_nothing_else_is() {
 
 #[test]
 fn urls_and_addresses_are_found_in_other_text() {
-    let found = |text| find_urls(text).collect::<Vec<_>>();
+    let found = |text| found::find_urls(text).collect::<Vec<_>>();
     assert_eq!(
         found("curl -s http://127.0.0.1:80/x; echo 'https://a.example/?b=c'."),
         ["http://127.0.0.1:80/x", "https://a.example/?b=c"]
@@ -366,6 +366,10 @@ fn urls_and_addresses_are_found_in_other_text() {
     }
 }
 
+fn redirected(from: &str, location: &str, policy: &NetworkPolicy) -> Result<String, Finding> {
+    Redirects::new(from, policy)?.follow(location).map(String::from)
+}
+
 #[test]
 fn a_redirect_is_a_new_url() {
     let policy = NetworkPolicy::default();
@@ -376,7 +380,7 @@ fn a_redirect_is_a_new_url() {
         ("//example.org/c", "https://example.org/c"),
         ("https://example.org/", "https://example.org/"),
     ] {
-        assert_eq!(check_redirect(from, location, &policy).as_deref(), Ok(to));
+        assert_eq!(redirected(from, location, &policy).as_deref(), Ok(to));
     }
     for (location, expected) in [
         ("http://example.com/", "downgrade"),
@@ -388,9 +392,9 @@ fn a_redirect_is_a_new_url() {
         ("https:/127.0.0.1/", "ambiguous-url"),
         ("/a\r\nb", "ambiguous-url"),
     ] {
-        assert_eq!(check_redirect(from, location, &policy).unwrap_err().rule, expected, "{location:?}");
+        assert_eq!(redirected(from, location, &policy).unwrap_err().rule, expected, "{location:?}");
     }
-    assert!(check_redirect("http://example.com/", "https://example.com/", &policy).is_ok());
+    assert!(redirected("http://example.com/", "https://example.com/", &policy).is_ok());
 }
 
 #[test]
@@ -474,7 +478,7 @@ proptest! {
             let _ = check_url(text, &policy);
             let _ = check_host(text, &policy);
             let _ = check_text(text, &policy);
-            let _ = check_redirect("https://example.com/", text, &policy);
+            let _ = redirected("https://example.com/", text, &policy);
         }
     }
 }

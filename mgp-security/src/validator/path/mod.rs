@@ -1,8 +1,8 @@
 //! Where in the file system a call may reach.
 //!
-//! [`check_text`] reads a path and nothing else: it refuses what leads out of any directory, in every spelling that
-//! some program on the way may decode. [`Roots`] knows the directories that are open, and asks the system where
-//! a path really ends.
+//! The text of a path is refused if it leads out of any directory, in every spelling that some program on the way may
+//! decode. [`Roots`] knows the directories that are open, and asks the system where a path really ends. [`Protected`]
+//! knows the files that no call may touch.
 
 mod argument;
 mod encoding;
@@ -21,20 +21,14 @@ use crate::validator::text;
 
 pub(crate) use argument::{Likeness, access, likeness};
 pub(crate) use encoding::decode;
-pub use protected::{Kind, PathAccess, Protected, Reason};
+pub(crate) use protected::{Kind, Reason};
+pub use protected::{PathAccess, Protected};
 pub use roots::Roots;
 use segments::Spelling;
 
 /// Decides on a path by its text: relative, below the directory it is resolved in, whoever decodes it, and not
 /// [protected](Protected).
-///
-/// ```
-/// use mgp_security::validator::path::check_text;
-///
-/// assert!(check_text("app/[slug]/page.tsx").is_ok());
-/// assert_eq!(check_text("%252e%252e/etc/passwd").unwrap_err().rule, "traversal");
-/// ```
-pub fn check_text(path: &str) -> Result<(), Finding> {
+pub(crate) fn check_text(path: &str) -> Result<(), Finding> {
     check(path, Absolute::Refused)?;
     // What is done with the file is not known, so it may be changed.
     Protected::default().check(path, PathAccess::Write)

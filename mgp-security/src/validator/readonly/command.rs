@@ -8,14 +8,7 @@ use super::{git, sed, writes};
 ///
 /// The words are those that the program gets. A shell's operators must have been taken out before; a program that
 /// starts another one, be it `env`, `xargs` or `sudo`, is none that reads.
-///
-/// ```
-/// use mgp_security::validator::readonly::check_command_reads;
-///
-/// assert!(check_command_reads(&["git", "log", "--oneline"]).is_ok());
-/// assert!(check_command_reads(&["find", ".", "-name", "*.tmp", "-delete"]).is_err());
-/// ```
-pub fn check_command_reads(argv: &[&str]) -> Result<(), Finding> {
+pub(crate) fn check_command_reads(argv: &[&str]) -> Result<(), Finding> {
     let Some((program, arguments)) = argv.split_first() else {
         return Err(writes("there is no command: name a program that reads"));
     };

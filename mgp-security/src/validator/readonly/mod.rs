@@ -25,12 +25,12 @@ mod tests;
 
 use crate::Finding;
 
-pub use command::check_command_reads;
-pub use sql::check_sql;
-pub use tool::check_tool_name;
+pub(crate) use command::check_command_reads;
+pub(crate) use sql::check_sql;
+pub(crate) use tool::check_tool_name;
 
 /// Decides on the method of a request: `GET`, `HEAD` and `OPTIONS` pass.
-pub fn check_http_method(method: &str) -> Result<(), Finding> {
+pub(crate) fn check_http_method(method: &str) -> Result<(), Finding> {
     if ["GET", "HEAD", "OPTIONS"].iter().any(|own| own.eq_ignore_ascii_case(method)) {
         Ok(())
     } else {

@@ -16,14 +16,7 @@ use super::{function, writes};
 /// Which database will read the text is not known, so it is read as each of several would. One of them has to
 /// understand it, and none may see a write in it: a quotation mark that ends a string for one and not for
 /// another hides nothing.
-///
-/// ```
-/// use mgp_security::validator::readonly::check_sql;
-///
-/// assert!(check_sql("WITH a AS (SELECT 1) SELECT * FROM a").is_ok());
-/// assert!(check_sql("WITH a AS (DELETE FROM t RETURNING *) SELECT * FROM a").is_err());
-/// ```
-pub fn check_sql(text: &str) -> Result<(), Finding> {
+pub(crate) fn check_sql(text: &str) -> Result<(), Finding> {
     if text.len() > MAX_BYTES {
         return Err(unreadable());
     }

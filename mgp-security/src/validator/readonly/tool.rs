@@ -10,14 +10,7 @@ use super::writes;
 /// The first verb in the name decides, so `get_updates` reads and `update_get_token` writes; a second one counts
 /// where it is joined to it, as in `get_or_create`. A name without a verb that is known passes only if the server
 /// says that the tool reads. A server's word can refuse any tool, but it does not outweigh a verb of writing.
-///
-/// ```
-/// use mgp_security::validator::readonly::check_tool_name;
-///
-/// assert!(check_tool_name("listDeletedItems", None).is_ok());
-/// assert!(check_tool_name("delete-item", None).is_err());
-/// ```
-pub fn check_tool_name(name: &str, annotations: Option<&ToolAnnotations>) -> Result<(), Finding> {
+pub(crate) fn check_tool_name(name: &str, annotations: Option<&ToolAnnotations>) -> Result<(), Finding> {
     let said = annotations.and_then(|annotations| annotations.read_only_hint);
     let destroys = annotations.and_then(|annotations| annotations.destructive_hint) == Some(true);
     if said == Some(false) || (destroys && said.is_none()) {

@@ -1,6 +1,6 @@
 //! What a shell command may do, decided on its syntax and argument vectors (MGP §4.5, `sandbox`).
 //!
-//! Two questions are asked of two kinds of text. [`check_word`] asks of one argument: can it become more than
+//! Two questions are asked of two kinds of text. `check_word` asks of one argument: can it become more than
 //! data? [`check_command`] asks of a whole command line: what would a shell run, and is that dangerous?
 //!
 //! A command line is read into a small syntax, its words are expanded as a shell does it, wrappers are taken
@@ -44,7 +44,7 @@ use place::Place;
 use value::Flow;
 
 pub(crate) use literal::literal_commands;
-pub use one_word::check_word;
+pub(crate) use one_word::check_word;
 
 /// What a command line may do beyond what is harmless everywhere.
 #[derive(Debug, Clone, Default)]

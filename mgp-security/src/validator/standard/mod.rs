@@ -21,7 +21,7 @@ use super::validate::{Blocked, Validator};
 
 /// `none`: the server looks after itself.
 #[derive(Debug, Clone, Copy)]
-pub struct NoCheck;
+pub(crate) struct NoCheck;
 
 impl Validator for NoCheck {
     fn name(&self) -> &ValidatorName {

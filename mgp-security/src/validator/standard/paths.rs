@@ -33,7 +33,7 @@ impl Paths {
     ///
     /// # Errors
     /// It is protected, or leads outside of the roots.
-    pub fn check_path(&self, path: &str, access: PathAccess) -> Result<(), Finding> {
+    pub(crate) fn check_path(&self, path: &str, access: PathAccess) -> Result<(), Finding> {
         self.protected.check(path, access)?;
         self.roots.as_ref().map_or(Ok(()), |roots| roots.check(path).map(drop))
     }

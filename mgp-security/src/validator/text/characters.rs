@@ -11,7 +11,7 @@ use super::script;
 /// byte order mark at the very beginning.
 ///
 /// Printable ASCII is decided in one pass over the bytes; nothing is ever allocated.
-pub fn check(text: &str) -> Result<(), Finding> {
+pub(crate) fn check(text: &str) -> Result<(), Finding> {
     let Some(first) = text.bytes().position(|byte| !plain(byte)) else {
         return Ok(());
     };

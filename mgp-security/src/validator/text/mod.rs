@@ -18,14 +18,14 @@ use std::borrow::Cow;
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
-pub use characters::check;
-pub use walk::{Part, Place, walk};
+pub(crate) use characters::check;
+pub(crate) use walk::{Part, walk};
 
 /// The text with every compatibility character in its plain spelling: `ｒｍ` becomes `rm`, `①` becomes `1`.
 ///
 /// This is NFKC. It is for comparing and for matching patterns, never for passing on: a tool gets the text as it
 /// was written. Nothing is copied if the text is in that form already, as all ASCII is.
-pub fn fold(text: &str) -> Cow<'_, str> {
+pub(crate) fn fold(text: &str) -> Cow<'_, str> {
     if text.is_ascii() || is_nfkc_quick(text.chars()) == IsNormalized::Yes {
         Cow::Borrowed(text)
     } else {

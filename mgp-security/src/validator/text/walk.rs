@@ -9,20 +9,20 @@ use crate::Finding;
 /// Where in a JSON value a string stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Place<'a> {
+pub(crate) struct Place<'a> {
     /// The JSON pointer of the string; of a member's name, that of the member.
-    pub pointer: &'a str,
+    pub(crate) pointer: &'a str,
     /// The name of the innermost member that the string is or stands in; elements of an array have that of the
     /// array.
-    pub member: Option<&'a str>,
+    pub(crate) member: Option<&'a str>,
     /// Whether the string is a value or the name of a member.
-    pub part: Part,
+    pub(crate) part: Part,
 }
 
 /// What a string is within a JSON value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "JSON has strings in no third place")]
-pub enum Part {
+pub(crate) enum Part {
     /// The name of a member.
     Name,
     /// A value.
@@ -37,7 +37,7 @@ pub enum Part {
 /// # Errors
 /// What `visit` found; or `unreadable-json` if the value nests deeper than the parser's bound or holds a number
 /// that does not fit any type, for what cannot be read cannot be judged.
-pub fn walk(
+pub(crate) fn walk(
     value: &RawJson,
     visit: &mut dyn FnMut(Place<'_>, &str) -> Result<(), Finding>,
 ) -> Result<(), Finding> {

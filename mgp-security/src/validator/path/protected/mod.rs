@@ -1,6 +1,6 @@
 //! Files that no call may touch, wherever the roots are.
 //!
-//! [`Protected::judge`] understands a path in every way that some program may, and holds each against `table`, against the
+//! [`Protected::check`] understands a path in every way that some program may, and holds each against `table`, against the
 //! kernel's own files, and against what the operator let through. Where the paths are of this machine, it asks the system
 //! where they really end.
 
@@ -31,8 +31,7 @@ pub enum PathAccess {
 
 /// What a protected file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Kind {
+pub(crate) enum Kind {
     /// A file of the kernel itself: its state, sockets and configuration.
     Kernel,
     /// A private key.
@@ -65,14 +64,13 @@ pub enum Kind {
 
 /// Why a path is protected.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Reason {
+pub(crate) struct Reason {
     /// What the file is.
-    pub kind: Kind,
+    pub(crate) kind: Kind,
     /// Whether it may be read.
-    pub readable: bool,
+    pub(crate) readable: bool,
     /// The entry that it falls under, in the words that `allow_paths` takes; nothing releases the kernel's own files.
-    pub pattern: Cow<'static, str>,
+    pub(crate) pattern: Cow<'static, str>,
 }
 
 /// What a group forbids.
@@ -89,10 +87,10 @@ enum Forbids {
 /// use mgp_security::validator::path::{PathAccess, Protected};
 ///
 /// let protected = Protected::default();
-/// assert!(protected.judge("~/.ssh/id_ed25519", PathAccess::Read).is_some());
-/// assert!(protected.judge(".bashrc", PathAccess::Write).is_some());
-/// assert!(protected.judge(".bashrc", PathAccess::Read).is_none());
-/// assert!(protected.judge("src/main.rs", PathAccess::Write).is_none());
+/// assert!(protected.check("~/.ssh/id_ed25519", PathAccess::Read).is_err());
+/// assert!(protected.check(".bashrc", PathAccess::Write).is_err());
+/// assert!(protected.check(".bashrc", PathAccess::Read).is_ok());
+/// assert!(protected.check("src/main.rs", PathAccess::Write).is_ok());
 /// ```
 #[derive(Debug, Clone, Default)]
 #[must_use]
@@ -148,7 +146,7 @@ impl Protected {
     /// Returns why `path` is protected against `access`; `None` if it is not.
     ///
     /// `path` may be a pattern of a shell or a `file:` address, too.
-    pub fn judge(&self, path: &str, access: PathAccess) -> Option<Reason> {
+    pub(crate) fn judge(&self, path: &str, access: PathAccess) -> Option<Reason> {
         if path.len() > MAX_BYTES || path.contains('\n') {
             return None;
         }
@@ -206,7 +204,7 @@ impl Protected {
 
 impl Reason {
     /// What the file is, in words for people.
-    pub fn what(&self) -> &'static str {
+    pub(crate) fn what(&self) -> &'static str {
         match self.kind {
             Kind::Kernel => "belongs to the kernel itself",
             Kind::Key => "holds a private key",

@@ -31,7 +31,7 @@ use super::program::{Kind, kind_of};
 use super::{argv, check_visible, fold_dash};
 
 /// Judges one argument value that is going to be a single word of a command: a path, a host, a name, a text.
-pub fn check_word(word: &str) -> Result<(), Finding> {
+pub(crate) fn check_word(word: &str) -> Result<(), Finding> {
     if word.len() > MAX_WORD_BYTES {
         return Err(refuse(REFUSE_COMPLEX));
     }

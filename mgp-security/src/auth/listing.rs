@@ -1,0 +1,114 @@
+//! The future of [`Auth`](super::Auth), which takes out of lists of tools what a key does not allow.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use mgp_types::{CacheScope, Error, Response, Shape};
+use pin_project_lite::pin_project;
+
+use crate::GateFuture;
+use crate::listing::keep_listed;
+
+pin_project! {
+    /// The future of a gate that takes out of a list of tools what the caller may not see.
+    #[must_use = "futures do nothing unless polled"]
+    pub struct ListingFuture<F>
+    where
+        F: Future,
+    {
+        #[pin]
+        gate: GateFuture<F>,
+        answer: Answered,
+    }
+}
+
+/// What becomes of the answer.
+enum Answered {
+    /// It stays as it is.
+    AsItIs,
+    /// It is a list that is the caller's alone, with all its tools.
+    AllListed,
+    /// It is a list, and the caller may see the tools of these names.
+    Listed(Box<dyn Fn(&str) -> bool + Send + Sync>),
+}
+
+impl<F: Future> ListingFuture<F> {
+    /// What the gate says, as it is.
+    pub(super) const fn whole(gate: GateFuture<F>) -> Self {
+        Self { gate, answer: Answered::AsItIs }
+    }
+
+    /// The list that the service further in answers with, with all its tools.
+    pub(super) fn all(future: F) -> Self {
+        Self { gate: GateFuture::passed(future), answer: Answered::AllListed }
+    }
+
+    /// The list that the service further in answers with, without the tools that `may` not be seen.
+    pub(super) fn only(future: F, may: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        Self { gate: GateFuture::passed(future), answer: Answered::Listed(Box::new(may)) }
+    }
+}
+
+impl<F: Future<Output = Result<Response, Error>>> Future for ListingFuture<F> {
+    type Output = Result<Response, Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let outcome = ready!(this.gate.poll(cx));
+        Poll::Ready(match this.answer {
+            Answered::AsItIs => outcome,
+            Answered::AllListed => outcome.and_then(keep_all),
+            Answered::Listed(may) => outcome.and_then(|response| keep_listed(response, &*may)),
+        })
+    }
+}
+
+impl<F: Future> fmt::Debug for ListingFuture<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ListingFuture").field("gate", &self.gate).finish_non_exhaustive()
+    }
+}
+
+/// A result of `tools/list` as it is, but private. One that can hold nothing of the era is not looked into: of thousands of
+/// tools that takes longer than all else.
+///
+/// # Errors
+/// The result is no object, or its `tools` are no list.
+fn keep_all(mut response: Response) -> Result<Response, Error> {
+    if response.context.shape != Shape::Plain || response.context.stamp.is_some() {
+        return keep_listed(response, |_| true);
+    }
+    if let Some(cache) = &mut response.context.cache {
+        cache.scope = CacheScope::Private;
+    }
+    Ok(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::{CacheHint, RawJson};
+
+    use super::*;
+
+    fn list() -> RawJson {
+        RawJson::parse(r#"{"tools":[{"name":"echo"}],"cacheScope":"public"}"#).unwrap()
+    }
+
+    #[test]
+    fn a_list_of_our_own_is_passed_on_as_the_bytes_it_is_and_is_private() {
+        let mut response = Response::plain(RawJson::parse(r#"{"tools":[{"name":"echo"}]}"#).unwrap());
+        response.context.cache = Some(CacheHint { ttl_ms: 1, scope: CacheScope::Public });
+        let bytes = response.result.as_bytes().as_ptr();
+        let kept = keep_all(response).unwrap();
+        assert_eq!(kept.result.as_bytes().as_ptr(), bytes);
+        assert_eq!(kept.context.cache.map(|cache| cache.scope), Some(CacheScope::Private));
+    }
+
+    #[test]
+    fn a_list_that_calls_itself_public_is_private_even_if_all_of_it_is_seen() {
+        let kept = keep_all(Response::new(list())).unwrap();
+        assert_eq!(kept.result.as_bytes(), br#"{"tools":[{"name":"echo"}],"cacheScope":"private"}"#);
+    }
+}

@@ -25,7 +25,7 @@
 //! |---|---|---|
 //! | [`server`] | the server's | answers questions about health, drains, tells of changes (§11.3, §11.4) |
 //! | [`supervise`] | whoever runs servers | connects, restarts by policy, asks for signs of life, restores (§11.2, §11.5) |
-//! | [`call`] | whoever calls servers | deadlines, retries, fallbacks, circuit breakers, limits (§14.6) |
+//! | [`call`] | whoever calls servers | one loop for deadlines, retries, circuit breakers and limits; fallbacks (§14.6) |
 //!
 //! What two of them share is here: the [settings](RestartSettings) of restarts, how a server [ended](Ended), and its
 //! [changes](Changes) of state.

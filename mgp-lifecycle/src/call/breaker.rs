@@ -1,6 +1,5 @@
 //! Calls to a server that fails are not made for a while.
 
-mod future;
 mod layer;
 mod window;
 
@@ -12,8 +11,7 @@ use std::time::Duration;
 
 use self::window::Window;
 
-pub use self::future::BreakerFuture;
-pub use self::layer::{BreakerLayer, BreakerService};
+pub use self::layer::BreakerLayer;
 
 /// When a breaker opens, and how it closes again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,13 +82,13 @@ pub enum BreakerState {
 /// A call that was let through.
 #[derive(Debug)]
 #[must_use = "a breaker has to hear how the call ended"]
-struct Pass {
+pub(super) struct Pass {
     changes: u64,
 }
 
 /// What a call says of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum CallEnd {
+pub(super) enum CallEnd {
     /// It answers.
     Answered,
     /// It fails.
@@ -136,26 +134,34 @@ impl Breaker {
     /// # Errors
     /// It does not; the time is how long to wait.
     fn admit(&mut self, now: Duration) -> Result<Pass, Duration> {
-        if let State::Open { until } = self.state {
-            let wait = until.saturating_sub(now);
-            if !wait.is_zero() {
-                return Err(wait);
-            }
-            self.half_open(now);
+        if let Some(wait) = self.wait(now) {
+            return Err(wait);
         }
-        if let State::HalfOpen { running, answered, until } = self.state
-            && running + answered >= self.settings.probes.get()
-        {
-            let wait = until.saturating_sub(now);
-            if !wait.is_zero() {
-                return Err(wait.min(self.settings.open_for).max(SHORTEST_WAIT));
-            }
+        if self.state() == BreakerState::Open || self.has_all_probes() {
             self.half_open(now);
         }
         if let State::HalfOpen { running, .. } = &mut self.state {
             *running += 1;
         }
         Ok(self.pass())
+    }
+
+    /// Returns how long a call has to wait that comes at `now`; `None` if it is let through.
+    fn wait(&self, now: Duration) -> Option<Duration> {
+        let wait = match self.state {
+            State::Open { until } => until.saturating_sub(now),
+            State::HalfOpen { until, .. } if self.has_all_probes() => {
+                let wait = until.saturating_sub(now);
+                if wait.is_zero() { wait } else { wait.min(self.settings.open_for).max(SHORTEST_WAIT) }
+            }
+            State::Closed { .. } | State::HalfOpen { .. } => Duration::ZERO,
+        };
+        (!wait.is_zero()).then_some(wait)
+    }
+
+    /// Returns whether as many calls try a half-open server as may.
+    const fn has_all_probes(&self) -> bool {
+        matches!(self.state, State::HalfOpen { running, answered, .. } if running + answered >= self.settings.probes.get())
     }
 
     /// Hears how a call ended.

@@ -16,10 +16,6 @@ use tower_service::Service;
 static ALLOC: AllocProfiler = AllocProfiler::system();
 
 fn main() {
-    println!(
-        "the future of a call through all sections has {} bytes",
-        size_of_val(&stack(Echo).call(call()))
-    );
     divan::main();
 }
 

@@ -38,6 +38,10 @@ pub(crate) fn is_open_ended(request: &Request) -> bool {
 
 /// `None` of what starts work, and of whatever is not known.
 fn part(method: &Method) -> Option<Part> {
+    // Most requests are calls of tools.
+    if *method == Method::TOOLS_CALL {
+        return None;
+    }
     let known = PARTS.iter().find(|(name, _)| *name == method.as_str());
     known.map(|(_, part)| *part)
 }

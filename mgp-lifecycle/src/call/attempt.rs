@@ -81,10 +81,10 @@ impl fmt::Debug for ReadsDeadlines {
 /// Progress and chunks are such signs: each gives the attempt a fresh time, up to a maximum in all. The time in which the
 /// server waits for answers to questions of its own does not count.
 ///
-/// Sits within retries, as near to the server as it can. Wraps `context.outbox`, to see what comes about the call; where
+/// Sits within retries, as near to the server as it can. Wraps `context.outbox`, to see messages about the call; where
 /// it is closed, the call gets one that leads nowhere. While the server waits for an answer to a question of its own, it
 /// is not taken for dead. An attempt that took too long is dropped, which takes it back at the server, and ends in 3003.
-/// Passes notifications, and what lasts as long as a subscription or a task; for others it allocates the outbox.
+/// Passes notifications, and calls that last as long as a subscription or a task; for others it allocates the outbox.
 #[derive(Debug, Clone)]
 pub struct AttemptTimeoutLayer(SendingLayer);
 

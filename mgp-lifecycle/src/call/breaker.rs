@@ -51,7 +51,7 @@ impl Default for BreakerSettings {
 
 /// Whether calls are made to a server, by how the last ones ended: a value without a clock.
 ///
-/// It counts calls while it is closed. Once too many of them fail, it is open and lets none through. After a while it is
+/// A closed breaker counts calls. Once too many of them fail, it is open and lets none through. After a while it is
 /// half-open: a few calls are let through, and by them it closes, or opens for longer. If they do not end for as long as
 /// it is open at most, a few others are.
 ///
@@ -86,12 +86,12 @@ pub(super) struct Pass {
     changes: u64,
 }
 
-/// What a call says of the server.
+/// How the end of a call counts for the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CallEnd {
-    /// It answers.
+    /// The server answers.
     Answered,
-    /// It fails.
+    /// The server fails.
     Failed,
     /// Nothing: the call did not reach it, or was given up.
     Unknown,
@@ -132,7 +132,7 @@ impl Breaker {
     /// Lets a call through at `now`, the time since any fixed moment.
     ///
     /// # Errors
-    /// It does not; the time is how long to wait.
+    /// The call is not let through; the error is how long to wait.
     fn admit(&mut self, now: Duration) -> Result<Pass, Duration> {
         if let Some(wait) = self.wait(now) {
             return Err(wait);
@@ -201,7 +201,7 @@ impl Breaker {
         self.change(State::Open { until: now.saturating_add(time) });
     }
 
-    /// Lets a few calls try. One that never ends must not keep others from it for good.
+    /// Lets a few calls try. A call that never ends must not keep others from it for good.
     fn half_open(&mut self, now: Duration) {
         let until = now.saturating_add(self.settings.max_open.max(SHORTEST_WAIT));
         self.change(State::HalfOpen { running: 0, answered: 0, until });
@@ -222,7 +222,7 @@ impl Breaker {
     }
 }
 
-/// What one has to know of a breaker to let a call through while it is closed.
+/// The part of a breaker's state that lets calls through while it is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Sign {
     changes: u64,

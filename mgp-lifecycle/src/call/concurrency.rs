@@ -16,8 +16,8 @@ use crate::refusal::unsent;
 ///
 /// Sits around the attempt's timeout, for the time in line is not the server's. Reads and writes nothing. Calls are let
 /// through in the order in which they began to wait. Beyond the line, and after too long in it, they are refused with
-/// 3001, marked as [`Unsent`](super::Unsent). Notifications, questions about health, what ends work or feeds it, and what
-/// lasts as long as a subscription or a task are never held back and take no place. Allocates for calls that wait.
+/// 3001, marked as [`Unsent`](super::Unsent). Notifications, questions about health, calls that end work or feed it, and
+/// those that last as long as a subscription or a task are never held back and take no place. Allocates for calls that wait.
 /// Dropping the future gives the place back. A layer, its clones, and the services behind them share the limit.
 #[derive(Debug, Clone)]
 pub struct ConcurrencyLayer(Arc<Limit>);
@@ -47,8 +47,8 @@ impl ConcurrencyLayer {
         Self(Arc::new(Limit { places, line, patience, refusal }))
     }
 
-    /// Says this to whoever is refused: what there is too much of, and who can change it. Services that were made before
-    /// say what they did.
+    /// Sets the message of refusals: the limit that is reached, and the setting that raises it. Services that were made
+    /// before keep theirs.
     #[must_use]
     pub fn refusing_with(self, refusal: impl Into<Cow<'static, str>>) -> Self {
         let Limit { places, line, patience, .. } = &*self.0;
@@ -56,7 +56,7 @@ impl ConcurrencyLayer {
         Self(Arc::new(Limit { places, line, patience: *patience, refusal: refusal.into() }))
     }
 
-    /// Takes a place. There is none while somebody waits: what is given back goes to those in line first.
+    /// Takes a place. There is none while somebody waits: places that are given back go to those in line first.
     pub(super) fn try_place(&self) -> Option<Place> {
         Arc::clone(&self.0.places).try_acquire_owned().ok()
     }

@@ -16,7 +16,7 @@ use crate::span::LONGEST;
 
 /// When nobody waits for a call any more: an extension of its request.
 ///
-/// Whoever makes a call may attach one. [`DeadlineLayer`] enforces it and attaches what holds in the end; layers further
+/// Callers may attach one. [`DeadlineLayer`] enforces it and attaches what holds in the end; layers further
 /// in read it, so that no retry begins that could not end in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Deadline(Instant);
@@ -114,7 +114,7 @@ pub(super) enum Term {
 
 impl Term {
     /// Finds out when a call that begins at `now` ends: after `budget`, unless the request says that it ends before. A call
-    /// that lasts as long as a subscription or a task has no budget. What `_mgp.deadline_ms` wishes is taken out of the
+    /// that lasts as long as a subscription or a task has no budget. The wish in `_mgp.deadline_ms` is taken out of the
     /// parameters.
     pub(super) fn begin(budget: Duration, request: &mut Request, now: Instant) -> Option<Self> {
         let budget_end = (!is_open_ended(request)).then(|| now + budget);
@@ -153,11 +153,11 @@ fn take_wish(request: &mut Request) -> Option<Duration> {
 ///
 /// The time in which a server waits for answers to its own questions is not counted, as far as an
 /// [`AttemptTimeoutLayer`](super::AttemptTimeoutLayer) sees them. Less if the request says so, by a [`Deadline`] or by
-/// `_mgp.deadline_ms` in its parameters; never more. What lasts as long as a subscription or a task has only the deadline
-/// that the request itself says.
+/// `_mgp.deadline_ms` in its parameters; never more. A call that lasts as long as a subscription or a task has only
+/// the deadline that the request itself says.
 ///
-/// Sits around retries, and within whatever waits for people. Reads and writes the [`Deadline`] among the request's
-/// extensions, and takes `deadline_ms` out of `_mgp`: what is left is written again for servers that
+/// Sits around retries, and within all layers that wait for people. Reads and writes the [`Deadline`] among the request's
+/// extensions, and takes `deadline_ms` out of `_mgp`: the time that is left is written again for servers that
 /// [read it](SendingLayer::carry_when). A call whose time is over is dropped, which takes it back at the server, and ends in
 /// 3003. Passes notifications.
 #[derive(Debug, Clone)]

@@ -1,4 +1,4 @@
-//! What becomes of calls: limits of number and time, retries, circuit breakers (MGP §14.6).
+//! The sending of calls to servers: limits of number and time, retries, circuit breakers (MGP §14.6).
 //!
 //! A call on its way to a server passes a [`SendingLayer`]: one loop of sections that can be set or left out. Each section is
 //! also a layer of its own, over any [`RpcService`](mgp_types::RpcService), which is the same loop with all others off.
@@ -7,14 +7,13 @@
 //! | section | layer of its own | what it does | why here |
 //! |---|---|---|---|
 //! | | [`FallbackLayer`] | calls the tool that an error names | outside of access control, validators and confirmation, to which the other tool is subject as well |
-//! | [`deadline`](SendingLayer::deadline) | [`DeadlineLayer`] | ends a call when nobody waits for it any more | within whatever waits for people; around all attempts and their pauses |
+//! | [`deadline`](SendingLayer::deadline) | [`DeadlineLayer`] | ends a call when nobody waits for it any more | within all that waits for people; around all attempts and their pauses |
 //! | [`retry`](SendingLayer::retry) | [`RetryLayer`] | makes a call again | around what happens at each attempt; a pause takes no place |
 //! | [`places`](SendingLayer::places) | [`ConcurrencyLayer`] | limits how many calls run at once | the time in line is held neither against the server nor against the attempt |
 //! | [`breaker`](SendingLayer::breaker) | [`BreakerLayer`] | makes no calls to a server that fails | counts each attempt, and sees those that time out; asked once a place is free, and before anybody stands in line |
 //! | [`attempt_timeout`](SendingLayer::attempt_timeout) | [`AttemptTimeoutLayer`] | ends an attempt without a sign of life | as near to the server as can be, where the time that is left is written into the call |
 //!
-//! What others are told is on the request and the error: the [`Deadline`], and the mark [`Unsent`] of a call that was refused
-//! on the way.
+//! The request and the error carry marks for others: the [`Deadline`], and [`Unsent`] for a call that was refused on the way.
 //!
 //! The parts that decide know no clock and no runtime: the budget and the policy of retries, the breaker, the time of a
 //! call and of an attempt. `sending/attempts.rs` puts them together, and `sending/future.rs` is the loop, with one timer.

@@ -1,4 +1,4 @@
-//! What is seen of one call while it is made: signs of life, questions, and what its caller has in hand already.
+//! The monitor of one call: signs of life, questions to its caller, and messages that its caller has in hand already.
 
 use std::fmt;
 use std::future::ready;
@@ -36,7 +36,7 @@ pub(super) struct CallMonitor {
 pub(super) enum Watch {
     /// The outbox stays as it is.
     Nothing,
-    /// The monitor stands in an outbox that is open, and sees what the caller is shown.
+    /// The monitor stands in an outbox that is open, and sees whether the caller is shown something.
     Caller,
     /// The monitor stands in the outbox whether it is open or not, and hears signs of life.
     Server { since: Instant },
@@ -68,7 +68,7 @@ impl CallMonitor {
         monitor
     }
 
-    /// Begins to watch what the caller is shown. An outbox that leads nowhere is not watched, and nothing is allocated.
+    /// Begins to watch whether the caller is shown something. An outbox that leads nowhere is not watched, and nothing is allocated.
     pub(super) fn of_caller(request: &mut Request) -> Option<Arc<Self>> {
         let is_open = request.context.outbox.is_open();
         is_open.then(|| Self::begin(request, Watch::Caller, None))

@@ -21,12 +21,12 @@ use crate::refusal::unsent;
 /// [`Deadline`](crate::call::Deadline): a call that is dropped because of it has failed. A layer, its clones, and the
 /// services behind them share the breaker.
 ///
-/// Only what speaks of the server's health counts as a failure: a lost connection, no answer in time, an answer that is
-/// none, and the codes 2xxx and 5xxx. A call that is not made ends in 5002, with the time to wait, marked as
-/// [`Unsent`](crate::call::Unsent). Notifications, questions about health, what ends work or feeds it, and what lasts as
-/// long as a subscription or a task pass uncounted. Allocates for a refusal. Takes a lock for a moment when a call ends,
-/// and before it begins only if the breaker is not closed. Dropping the future drops the call, which says nothing of the
-/// server otherwise.
+/// Only signs of a sick server count as failures: a lost connection, no answer in time, an answer that is none, and the
+/// codes 2xxx and 5xxx. A call that is not made ends in 5002, with the time to wait, marked as
+/// [`Unsent`](crate::call::Unsent). Notifications, questions about health, calls that end work or feed it, and those that
+/// last as long as a subscription or a task pass uncounted. Allocates for a refusal. Takes a lock for a moment when a call
+/// ends, and before it begins only if the breaker is not closed. Dropping the future drops the call, which says nothing of
+/// the server otherwise.
 #[derive(Debug, Clone)]
 pub struct BreakerLayer(Arc<Shared>);
 
@@ -135,7 +135,7 @@ fn resting(wait: Duration) -> Error {
 }
 
 impl CallEnd {
-    /// Returns what the end of a call says of the server.
+    /// Returns how the end of a call counts for the server.
     pub(in crate::call) fn of(error: Option<&Error>) -> Self {
         let Some(error) = error else { return Self::Answered };
         if Unsent::is_cause_of(error) {

@@ -38,10 +38,10 @@ pub use self::policy::RetryPolicy;
 /// * the caller has seen no part of a result, and was asked nothing;
 /// * the pause ends before the deadline;
 /// * the budget of all calls pays for it;
-/// * the failed attempt is recorded, if there is somebody who records.
+/// * the failed attempt is recorded, if attempts are.
 ///
-/// Each attempt is a copy of the request that shares its bytes, on the same stream: whoever takes the call back finds
-/// the attempt that runs. The last attempt that the policy allows is no copy. Allocates for a call with an open outbox, and
+/// Each attempt is a copy of the request that shares its bytes, on the same stream: a call that is taken back takes
+/// the attempt that runs with it. The last attempt that the policy allows is no copy. Allocates for a call with an open outbox, and
 /// to record. Dropping the future drops the attempt or the pause; there is none after that.
 #[derive(Debug, Clone)]
 pub struct RetryLayer(SendingLayer);
@@ -58,7 +58,7 @@ impl RetryLayer {
         Self(self.0.retry_budget(budget))
     }
 
-    /// Records each attempt that failed and is made again. What cannot be recorded is not made again.
+    /// Records each attempt that failed and is made again. An attempt that cannot be recorded is not made again.
     #[must_use]
     pub fn with_audit(self, port: Arc<dyn AuditPort>) -> Self {
         Self(self.0.audit(port))

@@ -1,4 +1,4 @@
-//! What is decided between the steps of a call.
+//! The decisions between the steps of a call, without its future.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::methods::{is_open_ended, is_vital};
 use crate::refusal::timed_out;
 use crate::span::later;
 
-/// Decides about the attempts at one call: whether one may be made, how long it may take, and what follows it.
+/// Decides about the attempts at one call: whether one may be made, how long it may take, and whether another follows.
 ///
 /// Holds the place and the pass of the attempt that runs. Where it is dropped, the place is given back, and the breaker
 /// hears that the call was given up.
@@ -39,36 +39,54 @@ pub(super) struct Attempts {
     retries: u32,
 }
 
-/// The way to an attempt.
-pub(super) enum Entry {
-    /// The attempt may begin.
-    Open,
-    /// The attempt begins when a place is free, unless the call has left the line by then.
-    Line { place: BoxFuture<'static, Option<Place>>, until: Instant },
-    /// No attempt is made.
-    Refused(Error),
-}
-
-/// The way to the next attempt, which begins when it is due.
-pub(super) enum Retry {
+/// The wait of a call for which no attempt runs.
+pub(super) enum Wait {
+    /// The call stands in line for a place.
+    InLine { place: BoxFuture<'static, Option<Place>>, until: Instant },
+    /// No attempt was made, or it ended here.
+    Ended { error: Option<Error> },
+    /// The failed attempt is recorded, which counts as a part of the pause.
     Recording { record: BoxFuture<'static, Result<(), Error>>, due: Instant },
+    /// The next attempt begins when it is due.
     Pausing { due: Instant },
+    /// The next attempt begins when the service is ready.
+    Readying,
 }
 
-/// The end of a time that a call had.
+impl Wait {
+    pub(super) const fn ended(error: Error) -> Self {
+        Self::Ended { error: Some(error) }
+    }
+}
+
+/// The end of a time limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Alarm {
     /// The present step has taken as long as it may.
     Step,
-    /// The whole call has.
+    /// The whole call has taken as long as it may.
     Deadline,
 }
 
-/// When to look again what time it is.
+/// When a step ends if nothing comes of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StepEnd {
+    /// The step ends with the time limit of the attempt.
+    Attempt,
+    /// The step ends at this moment.
+    At(Instant),
+    /// The step has no end of its own.
+    Open,
+}
+
+/// The state of the time limits at a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Look {
-    At(Instant),
+    /// A time limit has passed.
     Now(Alarm),
+    /// No time limit passes before this moment.
+    At(Instant),
+    /// No time limit is set.
     Never,
 }
 
@@ -124,51 +142,41 @@ impl Attempts {
         }))
     }
 
-    /// Enters an attempt: takes a place and asks the breaker. A call that would stand in line for nothing, because the
-    /// breaker is open, is refused at once.
-    pub(super) fn enter(&mut self) -> Entry {
-        if self.is_counted
-            && let Some(places) = &self.sections.places
-        {
+    /// Enters an attempt: takes a place and asks the breaker. The attempt may begin if there is nothing to wait for. A call
+    /// that would stand in line in vain, because the breaker is open, is refused at once.
+    pub(super) fn enter(&mut self) -> Option<Wait> {
+        if let Some(places) = self.sections.places.as_ref().filter(|_| self.is_counted) {
             self.place = places.try_place();
             if self.place.is_none() {
                 let refusal = self.sections.breaker.as_ref().and_then(BreakerLayer::refusal);
-                let place = match refusal.map_or_else(|| places.stand_in_line(), Err) {
-                    Ok(place) => place,
-                    Err(error) => return Entry::Refused(error),
-                };
-                let now = Instant::now();
-                self.since = Some(now);
-                return Entry::Line { place, until: later(now, places.patience()) };
+                let now = *self.since.insert(Instant::now());
+                let place = refusal.map_or_else(|| places.stand_in_line(), Err);
+                let until = later(now, places.patience());
+                return Some(place.map_or_else(Wait::ended, |place| Wait::InLine { place, until }));
             }
         }
-        match self.admit() {
-            Ok(()) => Entry::Open,
-            Err(error) => Entry::Refused(error),
-        }
-    }
-
-    /// Goes on with the place for which the call stood in line.
-    ///
-    /// # Errors
-    /// There is none, or the server has failed in the meantime.
-    pub(super) fn placed(&mut self, place: Option<Place>) -> Result<(), Error> {
-        if place.is_none()
-            && let Some(places) = &self.sections.places
-        {
-            return Err(places.exhausted());
-        }
-        self.place = place;
         self.admit()
     }
 
-    fn admit(&mut self) -> Result<(), Error> {
-        if self.is_counted
-            && let Some(breaker) = &self.sections.breaker
-        {
-            self.pass = Some(breaker.admit()?);
+    /// Goes on with the place for which the call stood in line, if it came in time.
+    pub(super) fn placed(&mut self, place: Option<Place>) -> Option<Wait> {
+        self.place = place;
+        match &self.sections.places {
+            Some(places) if self.place.is_none() => Some(Wait::ended(places.exhausted())),
+            _ => self.admit(),
         }
-        Ok(())
+    }
+
+    fn admit(&mut self) -> Option<Wait> {
+        let breaker = self.sections.breaker.as_ref().filter(|_| self.is_counted)?;
+        match breaker.admit() {
+            Ok(pass) => self.pass = Some(pass),
+            Err(error) => {
+                self.place = None;
+                return Some(Wait::ended(error));
+            }
+        }
+        None
     }
 
     /// Returns whether another attempt may follow the next one, so that its request is to be kept.
@@ -176,27 +184,27 @@ impl Attempts {
         self.sections.retries.as_ref().is_some_and(|retries| self.retries < retries.policy.max_retries)
     }
 
-    /// Begins an attempt after the call has waited.
+    /// Takes the time of an attempt that begins after the call has waited.
     pub(super) fn resume(&mut self) {
         self.since = self.since.map(|_| Instant::now());
     }
 
-    /// Writes into the request of an attempt what the server is told of its deadline.
-    pub(super) fn address(&self, request: &mut Request) {
+    /// Writes the time that is left into the request of an attempt, for a server that reads it.
+    pub(super) fn carry_deadline(&self, request: &mut Request) {
         if let Some(reader) = &self.sections.reads_deadlines {
             let left = || Some(self.deadline.as_ref()?.left(self.since.unwrap_or_else(Instant::now)));
             reader.carry(left, request);
         }
     }
 
-    /// Returns how a step that ends so stands when it is waited for; `None` if it was looked at before.
+    /// Returns how the time limits stand when a step begins to be waited for; `None` if the step was waited for before.
     pub(super) fn first_look(&mut self, step: StepEnd) -> Option<Look> {
         let is_first = !std::mem::replace(&mut self.has_waited, true);
         // Without a beginning there is nothing that ends.
         is_first.then(|| self.since.map_or(Look::Never, |since| self.look(step, since)))
     }
 
-    /// Returns how a step that ends so stands at `now`. If it is over, the next one begins now.
+    /// Returns how the time limits stand at `now`. If one has passed, the next step begins now.
     pub(super) fn look_again(&mut self, step: StepEnd, now: Instant) -> Look {
         let look = self.look(step, now);
         if matches!(look, Look::Now(_)) {
@@ -223,19 +231,19 @@ impl Attempts {
         }
     }
 
-    /// The step that follows has not been waited for.
+    /// Begins the next step, which has not been waited for.
     pub(super) const fn next_step(&mut self) {
         self.has_waited = false;
     }
 
-    /// Takes the place back and tells the breaker how the attempt ended.
+    /// Gives the place back and tells the breaker how the attempt ended.
     pub(super) fn ended(&mut self, outcome: &Result<Response, Error>) {
         // An answer that was there at once came when the attempt began.
         let now = self.since.filter(|_| !self.has_waited);
         self.settle(CallEnd::of(outcome.as_ref().err()), now);
     }
 
-    /// Ends the call because its time is over: the breaker hears that the attempt failed.
+    /// Ends the call because its time is over; for the breaker its attempt has failed.
     pub(super) fn give_up(&mut self) -> Error {
         self.settle(CallEnd::Failed, None);
         is_over()
@@ -248,13 +256,13 @@ impl Attempts {
         }
     }
 
-    /// Ends an attempt that took as long as it may.
+    /// Returns the error of an attempt that took as long as it may.
     pub(super) fn attempt_timed_out() -> Error {
         timed_out("the server did not answer in time")
     }
 
-    /// Decides what follows an attempt that ended in `error`; `None` if nothing does.
-    pub(super) fn retry(&mut self, error: &Error, request: &Request) -> Option<Retry> {
+    /// Decides whether another attempt follows one that ended in `error`, and returns the wait before it.
+    pub(super) fn retry(&mut self, error: &Error, request: &Request) -> Option<Wait> {
         let retries = self.sections.retries.as_ref()?;
         let now = Instant::now();
         let failed = FailedAttempt {
@@ -274,9 +282,8 @@ impl Attempts {
         });
         (self.retries, self.since) = (retry, Some(now));
         Some(match record {
-            // The record counts as a part of the pause.
-            Some(record) => Retry::Recording { record, due },
-            None => Retry::Pausing { due },
+            Some(record) => Wait::Recording { record, due },
+            None => Wait::Pausing { due },
         })
     }
 }
@@ -289,17 +296,6 @@ impl Drop for Attempts {
             self.settle(if is_late { CallEnd::Failed } else { CallEnd::Unknown }, Some(now));
         }
     }
-}
-
-/// When a step ends if nothing comes of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum StepEnd {
-    /// The step ends with the time limit of the attempt.
-    Attempt,
-    /// The step ends at this moment.
-    At(Instant),
-    /// The step has no end of its own.
-    Open,
 }
 
 /// 3003 for a call that nobody waits for any more.

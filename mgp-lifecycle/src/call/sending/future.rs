@@ -6,12 +6,12 @@ use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use mgp_types::{BoxFuture, Error, Request, Response, RpcService};
+use mgp_types::{Error, Request, Response, RpcService};
 use pin_project_lite::pin_project;
 use tokio::time::{Instant, Sleep, sleep_until};
 use tower_service::Service;
 
-use super::attempts::{Alarm, Attempts, Entry, Look, Retry, StepEnd};
+use super::attempts::{Alarm, Attempts, Look, StepEnd, Wait};
 use crate::call::concurrency::Place;
 
 pin_project! {
@@ -40,11 +40,7 @@ pin_project! {
     #[project = StepProjection]
     enum Step<F> {
         Attempting { #[pin] future: F },
-        InLine { place: BoxFuture<'static, Option<Place>>, until: Instant },
-        Refused { error: Option<Error> },
-        Recording { record: BoxFuture<'static, Result<(), Error>>, due: Instant },
-        Pausing { due: Instant },
-        Readying,
+        Waiting { wait: Wait },
     }
 }
 
@@ -75,27 +71,24 @@ impl<S: RpcService> SendingFuture<S> {
 
     /// A call that is not sent.
     pub(super) const fn refused(error: Error) -> Self {
-        Self::at(Step::Refused { error: Some(error) })
+        Self::at(Step::Waiting { wait: Wait::ended(error) })
     }
 
     /// The first attempt at a call. The service is ready.
     pub(super) fn first(service: &mut S, mut request: Request, mut attempts: Attempts) -> Self {
-        let keeps = attempts.may_come_again();
         let (step, kept) = match attempts.enter() {
-            Entry::Open => {
-                let kept = keeps.then(|| Kept { service: service.clone(), request: request.clone() });
-                attempts.address(&mut request);
+            None => {
+                let may_come_again = attempts.may_come_again();
+                let kept =
+                    may_come_again.then(|| Kept { service: service.clone(), request: request.clone() });
+                attempts.carry_deadline(&mut request);
                 (Step::Attempting { future: service.call(request) }, kept)
             }
-            Entry::Line { place, until } => {
+            Some(wait) => {
                 let clone = service.clone();
                 // The service that is ready waits with the call.
                 let service = mem::replace(service, clone);
-                (Step::InLine { place, until }, Some(Kept { service, request }))
-            }
-            Entry::Refused(error) => {
-                let kept = keeps.then(|| Kept { service: service.clone(), request });
-                (Step::Refused { error: Some(error) }, kept)
+                (Step::Waiting { wait }, Some(Kept { service, request }))
             }
         };
         Self { step, timer: None, attempts: Some(attempts), kept, failed: None }
@@ -126,16 +119,11 @@ impl<S: RpcService> Future for SendingFuture<S> {
                     let retry = this.kept.as_ref().and_then(|kept| attempts.retry(&error, &kept.request));
                     let Some(retry) = retry else { return Poll::Ready(Err(error)) };
                     *this.failed = Some(error);
-                    match retry {
-                        Retry::Recording { record, due } => Step::Recording { record, due },
-                        Retry::Pausing { due } => Step::Pausing { due },
-                    }
+                    Step::Waiting { wait: retry }
                 }
-                Event::Placed(place) => match attempts.placed(place) {
-                    Ok(()) => attempt(this.kept, attempts),
-                    Err(error) => Step::Refused { error: Some(error) },
-                },
-                Event::Recorded(Ok(()), due) => Step::Pausing { due },
+                Event::Placed(place) => attempt(attempts.placed(place), this.kept, attempts),
+                Event::Readied(Ok(())) => attempt(attempts.enter(), this.kept, attempts),
+                Event::Recorded(Ok(()), due) => Step::Waiting { wait: Wait::Pausing { due } },
                 Event::Recorded(Err(cause), _) => {
                     tracing::warn!(
                         code = cause.code(),
@@ -143,21 +131,20 @@ impl<S: RpcService> Future for SendingFuture<S> {
                     );
                     return Poll::Ready(Err(this.failed.take().unwrap_or(cause)));
                 }
-                Event::Readied(Ok(())) => match attempts.enter() {
-                    Entry::Open => attempt(this.kept, attempts),
-                    Entry::Line { place, until } => Step::InLine { place, until },
-                    Entry::Refused(error) => Step::Refused { error: Some(error) },
-                },
                 Event::Readied(Err(cause)) => return Poll::Ready(Err(this.failed.take().unwrap_or(cause))),
                 Event::Rang(Alarm::Deadline) => {
                     // The call is dropped before anybody hears that it is over.
-                    this.step.set(Step::Refused { error: None });
+                    this.step.set(Step::Waiting { wait: Wait::Ended { error: None } });
                     return Poll::Ready(Err(attempts.give_up()));
                 }
                 Event::Rang(Alarm::Step) => match this.step.as_mut().project() {
-                    StepProjection::Pausing { .. } => Step::Readying,
-                    StepProjection::InLine { .. } => Step::Refused { error: attempts.placed(None).err() },
-                    _ => Step::Refused { error: Some(Attempts::attempt_timed_out()) },
+                    StepProjection::Waiting { wait: Wait::Pausing { .. } } => {
+                        Step::Waiting { wait: Wait::Readying }
+                    }
+                    StepProjection::Waiting { .. } => attempt(attempts.placed(None), this.kept, attempts),
+                    StepProjection::Attempting { .. } => {
+                        Step::Waiting { wait: Wait::ended(Attempts::attempt_timed_out()) }
+                    }
                 },
             };
             this.step.set(next);
@@ -172,19 +159,22 @@ fn poll_step<S: RpcService>(
     kept: &mut Option<Kept<S>>,
     cx: &mut Context<'_>,
 ) -> (Poll<Event>, StepEnd) {
-    match step.project() {
-        StepProjection::Attempting { future } => (future.poll(cx).map(Event::Ended), StepEnd::Attempt),
-        StepProjection::InLine { place, until } => {
-            (place.as_mut().poll(cx).map(Event::Placed), StepEnd::At(*until))
+    let wait = match step.project() {
+        StepProjection::Attempting { future } => {
+            return (future.poll(cx).map(Event::Ended), StepEnd::Attempt);
         }
-        StepProjection::Refused { error } => {
+        StepProjection::Waiting { wait } => wait,
+    };
+    match wait {
+        Wait::InLine { place, until } => (place.as_mut().poll(cx).map(Event::Placed), StepEnd::At(*until)),
+        Wait::Ended { error } => {
             (Poll::Ready(Event::Ended(Err(error.take().unwrap_or_else(polled_again)))), StepEnd::Open)
         }
-        StepProjection::Recording { record, due } => {
+        Wait::Recording { record, due } => {
             (record.as_mut().poll(cx).map(|recorded| Event::Recorded(recorded, *due)), StepEnd::Open)
         }
-        StepProjection::Pausing { due } => (Poll::Pending, StepEnd::At(*due)),
-        StepProjection::Readying => {
+        Wait::Pausing { due } => (Poll::Pending, StepEnd::At(*due)),
+        Wait::Readying => {
             let ready =
                 kept.as_mut().map_or(Poll::Ready(Err(polled_again())), |kept| kept.service.poll_ready(cx));
             (ready.map(Event::Readied), StepEnd::Open)
@@ -220,14 +210,22 @@ fn poll_timer(
     }
 }
 
-/// Makes an attempt after the call has waited. The request is copied only if another one may follow.
-fn attempt<S: RpcService>(kept: &mut Option<Kept<S>>, attempts: &mut Attempts) -> Step<S::Future> {
+/// Makes an attempt after the call has waited, if there is nothing more to `wait` for. The request is copied only if another
+/// attempt may follow.
+fn attempt<S: RpcService>(
+    wait: Option<Wait>,
+    kept: &mut Option<Kept<S>>,
+    attempts: &mut Attempts,
+) -> Step<S::Future> {
+    if let Some(wait) = wait {
+        return Step::Waiting { wait };
+    }
     let Some(Kept { mut service, mut request }) = kept.take() else {
-        return Step::Refused { error: Some(polled_again()) };
+        return Step::Waiting { wait: Wait::ended(polled_again()) };
     };
     let copy = attempts.may_come_again().then(|| request.clone());
     attempts.resume();
-    attempts.address(&mut request);
+    attempts.carry_deadline(&mut request);
     let future = service.call(request);
     *kept = copy.map(|request| Kept { service, request });
     Step::Attempting { future }

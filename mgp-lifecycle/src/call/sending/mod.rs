@@ -1,4 +1,4 @@
-//! One sending: a call on its way to a server, with its deadline, retries, breaker, places and time limits in one loop.
+//! The sending of a call to a server, with deadline, retries, places, breaker and time limits in one loop.
 
 mod attempts;
 mod future;
@@ -31,7 +31,7 @@ pub use self::future::SendingFuture;
 ///
 /// A section alone is a layer of its own ([`DeadlineLayer`](super::DeadlineLayer), [`RetryLayer`](super::RetryLayer),
 /// [`BreakerLayer`], [`ConcurrencyLayer`], [`AttemptTimeoutLayer`](super::AttemptTimeoutLayer)), which is this loop with all
-/// others off and says in full what the section does. Makes [`Sending`] services.
+/// others off, with the full description of the section. Makes [`Sending`] services.
 #[derive(Debug, Clone, Default)]
 pub struct SendingLayer(Arc<Sections>);
 
@@ -130,9 +130,9 @@ impl<S> Layer<S> for SendingLayer {
 /// The service of [`SendingLayer`].
 ///
 /// Sits in front of the way to a server, within whatever waits for people. A notification passes untouched. A call that is
-/// answered at once holds no timer, reads the clock once at most, and is answered in the same poll. It allocates its outbox
-/// and its deadline together, where attempts or calls are limited in time or the caller can be shown what cannot be shown
-/// twice. Its request is copied only if a further attempt is possible.
+/// answered at once holds no timer, reads the clock once at most, and is answered in the same poll. Its outbox and its deadline
+/// are one allocation, made where calls or attempts are limited in time, or where retries have to know whether the caller
+/// was shown something. Its request is copied only if a further attempt is possible.
 #[derive(Debug, Clone)]
 pub struct Sending<S> {
     inner: S,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures_core::Stream;
-use mgp_lifecycle::call::{AttemptTimeout, AttemptTimeoutLayer};
+use mgp_lifecycle::call::{AttemptTimeoutLayer, Sending};
 use mgp_stream::call::{Part, StreamReader};
 use mgp_types::mgp::StreamCancelled;
 use mgp_types::{Error, Response, RpcService};
@@ -21,7 +21,7 @@ use crate::client::Shared;
 /// takes the call back.
 #[must_use = "a call goes on only while it is read"]
 pub struct Streamed<S: RpcService, T> {
-    reader: StreamReader<AttemptTimeout<S>>,
+    reader: StreamReader<Sending<S>>,
     read: fn(&Response) -> Result<T, Error>,
     // The handle keeps the connection open if the client is dropped first.
     shared: Arc<Shared>,

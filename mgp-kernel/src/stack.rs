@@ -4,10 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_discovery::registry::{DiscoveryGate, Registry};
-use mgp_lifecycle::call::{
-    AttemptTimeoutLayer, BreakerLayer, BreakerSettings, ConcurrencyLayer, DeadlineLayer, FallbackLayer,
-    RetryLayer, RetryPolicy,
-};
+use mgp_lifecycle::call::{BreakerSettings, ConcurrencyLayer, FallbackLayer, RetryPolicy, SendingLayer};
 use mgp_lifecycle::server::LifeLayer;
 use mgp_security::RejectGate;
 use mgp_security::access::{AccessGate, AccessMethodsGate, TaskOwnersGate};
@@ -175,19 +172,21 @@ impl Back {
         };
         let definitions = definitions.configured(settings::configured_server(&config, server)?);
 
-        // The pause between two tries takes no place, and the time in line is not held against the server.
-        let service = AttemptTimeoutLayer::new(timeout, timeout)
-            .carry_when({
-                let session = session.clone();
-                move || session().is_some_and(|session| session.mgp.is_some())
-            })
+        let reads_deadlines = {
+            let session = session.clone();
+            move || session().is_some_and(|session| session.mgp.is_some())
+        };
+        // Within whatever waits for people. The loop has an order of its own: no pause takes a place, the time in line is not
+        // held against the server, and the breaker sees each try.
+        let service = SendingLayer::new()
+            .deadline(timeout * TRIES)
+            .retry(retries())
+            .audit(parts.port())
+            .places(settings::server_calls_at_once(&config, server))
+            .breaker(BreakerSettings::default())
+            .attempt_timeout(timeout, timeout)
+            .carry_when(reads_deadlines)
             .layer(way);
-        let service = settings::server_calls_at_once(&config, server).layer(service);
-        // It sees each try, and its refusals wait for the next one like any other error.
-        let service = BreakerLayer::new(BreakerSettings::default()).layer(service);
-        let service = RetryLayer::new(retries()).with_audit(parts.port()).layer(service);
-        // Within whatever waits for people, around all tries and the pauses between them.
-        let service = DeadlineLayer::new(timeout * TRIES).layer(service);
         let confirmed = settings::confirmation(&config, server, parts.grants.clone());
         let validators = settings::validators(&config, server, &parts.own_files, parts.catalog.clone())?;
         let of_call = gates![

@@ -25,7 +25,7 @@
 //! |---|---|---|
 //! | [`server`] | server | health, draining, notifications of changes (§11.3, §11.4) |
 //! | [`supervise`] | runner of servers | connecting, restarts by policy, probes, restoring (§11.2, §11.5) |
-//! | [`call`] | caller | deadlines, retries, fallbacks, circuit breakers, limits (§14.6) |
+//! | [`call`] | caller | one loop for deadlines, retries, circuit breakers and limits; fallbacks (§14.6) |
 //!
 //! The crate root holds the types of two modules: the [settings](RestartSettings) of restarts, how a server
 //! [ended](Ended), and its [changes](Changes) of state.

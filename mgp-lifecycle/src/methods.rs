@@ -57,6 +57,10 @@ const PARTS: [(&str, Part); 16] = [
 
 /// Returns the role of a method; `None` for methods that start work, and for unknown ones.
 fn part(method: &Method) -> Option<Part> {
+    // Most requests are calls of tools.
+    if *method == Method::TOOLS_CALL {
+        return None;
+    }
     let known = PARTS.iter().find(|(name, _)| *name == method.as_str());
     known.map(|(_, part)| *part)
 }

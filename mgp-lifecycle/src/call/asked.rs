@@ -1,3 +1,5 @@
+//! The time in which a server waits for others.
+
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -36,16 +38,20 @@ impl Asked {
         }
     }
 
-    /// Whether it waits.
-    pub(super) fn is_open(&self) -> bool {
-        self.0.lock().open > 0
-    }
-
-    /// How long it waited until `now`.
-    pub(super) fn total(&self, now: Instant) -> Duration {
+    /// Returns how long it waited until `now`.
+    pub(super) fn until(&self, now: Instant) -> AskedTime {
         let state = self.0.lock();
-        state.before + state.since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since))
+        let since = state.since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
+        AskedTime { total: state.before + since, is_open: state.open > 0 }
     }
+}
+
+/// The time that an [`Asked`] has counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct AskedTime {
+    pub(super) total: Duration,
+    /// Whether somebody is asked just now.
+    pub(super) is_open: bool,
 }
 
 #[cfg(test)]
@@ -62,14 +68,14 @@ mod tests {
         asked.begin();
         advance(second).await;
         asked.end();
-        assert!(asked.is_open());
+        assert!(asked.until(Instant::now()).is_open);
         advance(second).await;
         asked.end();
-        assert!(!asked.is_open());
+        assert!(!asked.until(Instant::now()).is_open);
         advance(second).await;
-        assert_eq!(asked.total(Instant::now()), second * 3);
+        assert_eq!(asked.until(Instant::now()).total, second * 3);
         asked.begin();
         advance(second).await;
-        assert_eq!(asked.total(Instant::now()), second * 4);
+        assert_eq!(asked.until(Instant::now()).total, second * 4);
     }
 }

@@ -1,6 +1,5 @@
 //! Calls to a server that fails are not made for a while.
 
-mod future;
 mod layer;
 mod window;
 
@@ -12,8 +11,7 @@ use std::time::Duration;
 
 use self::window::Window;
 
-pub use self::future::BreakerFuture;
-pub use self::layer::{BreakerLayer, BreakerService};
+pub use self::layer::BreakerLayer;
 
 /// When a breaker opens, and how it closes again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +51,7 @@ impl Default for BreakerSettings {
 
 /// Whether calls are made to a server, by how the last ones ended: a value without a clock.
 ///
-/// It counts calls while it is closed. Once too many of them fail, it is open and lets none through. After a while it is
+/// A closed breaker counts calls. Once too many of them fail, it is open and lets none through. After a while it is
 /// half-open: a few calls are let through, and by them it closes, or opens for longer. If they do not end for as long as
 /// it is open at most, a few others are.
 ///
@@ -84,16 +82,16 @@ pub enum BreakerState {
 /// A call that was let through.
 #[derive(Debug)]
 #[must_use = "a breaker has to hear how the call ended"]
-struct Pass {
+pub(super) struct Pass {
     changes: u64,
 }
 
-/// What a call says of the server.
+/// How the end of a call counts for the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum CallEnd {
-    /// It answers.
+pub(super) enum CallEnd {
+    /// The server answers.
     Answered,
-    /// It fails.
+    /// The server fails.
     Failed,
     /// Nothing: the call did not reach it, or was given up.
     Unknown,
@@ -134,28 +132,36 @@ impl Breaker {
     /// Lets a call through at `now`, the time since any fixed moment.
     ///
     /// # Errors
-    /// It does not; the time is how long to wait.
+    /// The call is not let through; the error is how long to wait.
     fn admit(&mut self, now: Duration) -> Result<Pass, Duration> {
-        if let State::Open { until } = self.state {
-            let wait = until.saturating_sub(now);
-            if !wait.is_zero() {
-                return Err(wait);
-            }
-            self.half_open(now);
+        if let Some(wait) = self.wait(now) {
+            return Err(wait);
         }
-        if let State::HalfOpen { running, answered, until } = self.state
-            && running + answered >= self.settings.probes.get()
-        {
-            let wait = until.saturating_sub(now);
-            if !wait.is_zero() {
-                return Err(wait.min(self.settings.open_for).max(SHORTEST_WAIT));
-            }
+        if self.state() == BreakerState::Open || self.has_all_probes() {
             self.half_open(now);
         }
         if let State::HalfOpen { running, .. } = &mut self.state {
             *running += 1;
         }
         Ok(self.pass())
+    }
+
+    /// Returns how long a call has to wait that comes at `now`; `None` if it is let through.
+    fn wait(&self, now: Duration) -> Option<Duration> {
+        let wait = match self.state {
+            State::Open { until } => until.saturating_sub(now),
+            State::HalfOpen { until, .. } if self.has_all_probes() => {
+                let wait = until.saturating_sub(now);
+                if wait.is_zero() { wait } else { wait.min(self.settings.open_for).max(SHORTEST_WAIT) }
+            }
+            State::Closed { .. } | State::HalfOpen { .. } => Duration::ZERO,
+        };
+        (!wait.is_zero()).then_some(wait)
+    }
+
+    /// Returns whether as many calls try a half-open server as may.
+    const fn has_all_probes(&self) -> bool {
+        matches!(self.state, State::HalfOpen { running, answered, .. } if running + answered >= self.settings.probes.get())
     }
 
     /// Hears how a call ended.
@@ -195,7 +201,7 @@ impl Breaker {
         self.change(State::Open { until: now.saturating_add(time) });
     }
 
-    /// Lets a few calls try. One that never ends must not keep others from it for good.
+    /// Lets a few calls try. A call that never ends must not keep others from it for good.
     fn half_open(&mut self, now: Duration) {
         let until = now.saturating_add(self.settings.max_open.max(SHORTEST_WAIT));
         self.change(State::HalfOpen { running: 0, answered: 0, until });
@@ -216,7 +222,7 @@ impl Breaker {
     }
 }
 
-/// What one has to know of a breaker to let a call through while it is closed.
+/// The part of a breaker's state that lets calls through while it is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Sign {
     changes: u64,

@@ -1,36 +1,37 @@
+//! How many calls run at once, and how many wait in line.
+
 use std::borrow::Cow;
-use std::fmt;
-use std::future::Future;
-use std::mem;
 use std::num::NonZeroUsize;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use mgp_types::{BoxFuture, Error, Request, Response, RpcService, code};
-use pin_project_lite::pin_project;
+use mgp_types::{BoxFuture, Error, code};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
 use tower_layer::Layer;
-use tower_service::Service;
 
-use crate::methods::{is_open_ended, is_vital};
+use super::sending::{Sending, SendingLayer};
 use crate::refusal::unsent;
 
 /// Lets so many calls go to one upstream at once; the others wait in line, but not many and not for long.
 ///
-/// The [`Concurrency`] services of a layer, and of its clones, share the limit.
+/// Sits around the attempt's timeout, for the time in line is not the server's. Reads and writes nothing. Calls are let
+/// through in the order in which they began to wait. Beyond the line, and after too long in it, they are refused with
+/// 3001, marked as [`Unsent`](super::Unsent). Notifications, questions about health, calls that end work or feed it, and
+/// those that last as long as a subscription or a task are never held back and take no place. Allocates for calls that wait.
+/// Dropping the future gives the place back. A layer, its clones, and the services behind them share the limit.
 #[derive(Debug, Clone)]
-pub struct ConcurrencyLayer(Arc<Places>);
+pub struct ConcurrencyLayer(Arc<Limit>);
 
 #[derive(Debug)]
-struct Places {
-    calls: Arc<Semaphore>,
+struct Limit {
+    places: Arc<Semaphore>,
     line: Arc<Semaphore>,
     patience: Duration,
     refusal: Cow<'static, str>,
 }
+
+/// The place of a call that runs, which is given back when it is dropped.
+pub(super) type Place = OwnedSemaphorePermit;
 
 impl ConcurrencyLayer {
     /// At most `max_calls` at once, with a line in which as many wait for at most ten seconds.
@@ -40,140 +41,62 @@ impl ConcurrencyLayer {
 
     /// At most `max_calls` at once, with a line in which `max_waiting` wait for at most `patience`.
     pub fn with_line(max_calls: NonZeroUsize, max_waiting: usize, patience: Duration) -> Self {
-        let places = |number: usize| Arc::new(Semaphore::new(number.min(Semaphore::MAX_PERMITS)));
-        let (calls, line) = (places(max_calls.get()), places(max_waiting));
+        let semaphore = |number: usize| Arc::new(Semaphore::new(number.min(Semaphore::MAX_PERMITS)));
+        let (places, line) = (semaphore(max_calls.get()), semaphore(max_waiting));
         let refusal = Cow::Borrowed("too many calls to this server at once");
-        Self(Arc::new(Places { calls, line, patience, refusal }))
+        Self(Arc::new(Limit { places, line, patience, refusal }))
     }
 
-    /// Says this to whoever is refused: what there is too much of, and who can change it. Services that were made before
-    /// say what they did.
+    /// Sets the message of refusals: the limit that is reached, and the setting that raises it. Services that were made
+    /// before keep theirs.
     #[must_use]
     pub fn refusing_with(self, refusal: impl Into<Cow<'static, str>>) -> Self {
-        let Places { calls, line, patience, .. } = &*self.0;
-        let (calls, line) = (Arc::clone(calls), Arc::clone(line));
-        Self(Arc::new(Places { calls, line, patience: *patience, refusal: refusal.into() }))
+        let Limit { places, line, patience, .. } = &*self.0;
+        let (places, line) = (Arc::clone(places), Arc::clone(line));
+        Self(Arc::new(Limit { places, line, patience: *patience, refusal: refusal.into() }))
+    }
+
+    /// Takes a place. There is none while somebody waits: places that are given back go to those in line first.
+    pub(super) fn try_place(&self) -> Option<Place> {
+        Arc::clone(&self.0.places).try_acquire_owned().ok()
+    }
+
+    /// Takes a place in line, at whose end is a place.
+    ///
+    /// # Errors
+    /// 3001 if the line is full.
+    pub(super) fn stand_in_line(&self) -> Result<BoxFuture<'static, Option<Place>>, Error> {
+        let in_line = Arc::clone(&self.0.line).try_acquire_owned().map_err(|_| self.exhausted())?;
+        let places = Arc::clone(&self.0.places);
+        Ok(Box::pin(async move {
+            let place = places.acquire_owned().await.ok();
+            drop(in_line);
+            place
+        }))
+    }
+
+    /// Returns how long a call waits in line.
+    pub(super) fn patience(&self) -> Duration {
+        self.0.patience
+    }
+
+    /// 3001 for a call that found no place. There is room in a line that moves long before everybody is gone from it.
+    pub(super) fn exhausted(&self) -> Error {
+        unsent(code::RESOURCE_EXHAUSTED, self.0.refusal.clone(), self.0.patience.min(COME_AGAIN))
+    }
+}
+
+impl From<NonZeroUsize> for ConcurrencyLayer {
+    fn from(max_calls: NonZeroUsize) -> Self {
+        Self::new(max_calls)
     }
 }
 
 impl<S> Layer<S> for ConcurrencyLayer {
-    type Service = Concurrency<S>;
+    type Service = Sending<S>;
 
-    fn layer(&self, inner: S) -> Concurrency<S> {
-        Concurrency { inner, places: Arc::clone(&self.0) }
-    }
-}
-
-/// The service of [`ConcurrencyLayer`].
-///
-/// Sits around the attempt's timeout, for the time in line is not the server's. Reads and writes nothing. Calls are let
-/// through in the order in which they began to wait. Beyond the line, and after too long in it, they are refused with
-/// 3001, marked as [`Unsent`](super::Unsent). Notifications, questions about health, what ends work or feeds it, and what
-/// lasts as long as a subscription or a task are never held back and take no place. Allocates for calls that wait.
-/// Dropping the future gives the place back.
-#[derive(Debug, Clone)]
-pub struct Concurrency<S> {
-    inner: S,
-    places: Arc<Places>,
-}
-
-impl<S: RpcService> Service<Request> for Concurrency<S> {
-    type Response = Response;
-    type Error = Error;
-    type Future = ConcurrencyFuture<S::Future>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
-        if is_vital(&request) || is_open_ended(&request) {
-            return ConcurrencyFuture::running(self.inner.call(request), None);
-        }
-        // It gets none while somebody waits: what is given back goes to those in line first.
-        if let Ok(place) = Arc::clone(&self.places.calls).try_acquire_owned() {
-            return ConcurrencyFuture::running(self.inner.call(request), Some(place));
-        }
-        let Ok(in_line) = Arc::clone(&self.places.line).try_acquire_owned() else {
-            return ConcurrencyFuture { state: State::Refused { places: Arc::clone(&self.places) } };
-        };
-        let clone = self.inner.clone();
-        let service = mem::replace(&mut self.inner, clone);
-        ConcurrencyFuture {
-            state: State::Waiting { future: Box::pin(self.places.wait(in_line, service, request)) },
-        }
-    }
-}
-
-impl Places {
-    fn wait<S: RpcService>(
-        self: &Arc<Self>,
-        in_line: OwnedSemaphorePermit,
-        mut service: S,
-        request: Request,
-    ) -> impl Future<Output = Result<Response, Error>> + Send + use<S> {
-        let places = Arc::clone(self);
-        async move {
-            let place = timeout(places.patience, Arc::clone(&places.calls).acquire_owned()).await;
-            let Ok(Ok(_place)) = place else { return Err(places.exhausted()) };
-            drop(places);
-            drop(in_line);
-            service.call(request).await
-        }
-    }
-
-    /// There is room in a line that moves long before everybody is gone from it.
-    fn exhausted(&self) -> Error {
-        unsent(code::RESOURCE_EXHAUSTED, self.refusal.clone(), self.patience.min(COME_AGAIN))
-    }
-}
-
-pin_project! {
-    /// The future of [`Concurrency`].
-    ///
-    /// # Cancel safety
-    /// Dropping it drops the call and gives its place back.
-    #[must_use = "futures do nothing unless polled"]
-    pub struct ConcurrencyFuture<F> {
-        #[pin]
-        state: State<F>,
-    }
-}
-
-pin_project! {
-    #[project = StateProjection]
-    enum State<F> {
-        Running { #[pin] future: F, place: Option<OwnedSemaphorePermit> },
-        Waiting { future: BoxFuture<'static, Result<Response, Error>> },
-        Refused { places: Arc<Places> },
-    }
-}
-
-impl<F> ConcurrencyFuture<F> {
-    const fn running(future: F, place: Option<OwnedSemaphorePermit>) -> Self {
-        Self { state: State::Running { future, place } }
-    }
-}
-
-impl<F: Future<Output = Result<Response, Error>>> Future for ConcurrencyFuture<F> {
-    type Output = Result<Response, Error>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.project().state.project() {
-            StateProjection::Running { future, place } => {
-                let answer = ready!(future.poll(cx));
-                *place = None;
-                Poll::Ready(answer)
-            }
-            StateProjection::Waiting { future } => future.as_mut().poll(cx),
-            StateProjection::Refused { places } => Poll::Ready(Err(places.exhausted())),
-        }
-    }
-}
-
-impl<F> fmt::Debug for ConcurrencyFuture<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ConcurrencyFuture").finish_non_exhaustive()
+    fn layer(&self, inner: S) -> Sending<S> {
+        SendingLayer::new().places(self.clone()).layer(inner)
     }
 }
 

@@ -1,5 +1,8 @@
+//! Another tool is called where a server names one.
+
 use std::fmt;
 use std::future::Future;
+use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -11,7 +14,7 @@ use tokio::time::Instant;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::kept::Kept;
+use super::monitor::CallMonitor;
 use super::{Deadline, event};
 use crate::span::millis;
 
@@ -101,13 +104,16 @@ impl<S: RpcService> Service<Request> for Fallback<S> {
         self.inner.poll_ready(cx)
     }
 
-    fn call(&mut self, request: Request) -> Self::Future {
+    fn call(&mut self, mut request: Request) -> Self::Future {
         if request.kind == Kind::Notify || request.method != Method::TOOLS_CALL {
             return FallbackFuture { state: State::First { future: self.inner.call(request) }, call: None };
         }
         let began = Instant::now();
-        let (future, kept) = Kept::call(&mut self.inner, request);
-        let call = Call { kept, settings: Arc::clone(&self.settings), began };
+        let monitor = CallMonitor::of_caller(&mut request);
+        let clone = self.inner.clone();
+        let mut service = mem::replace(&mut self.inner, clone);
+        let future = service.call(request.clone());
+        let call = Call { service, request, monitor, settings: Arc::clone(&self.settings), began };
         FallbackFuture { state: State::First { future }, call: Some(call) }
     }
 }
@@ -144,8 +150,11 @@ pin_project! {
     }
 }
 
+/// What it takes to call another tool in the place of the first.
 struct Call<S> {
-    kept: Kept<S>,
+    service: S,
+    request: Request,
+    monitor: Option<Arc<CallMonitor>>,
     settings: Arc<Settings>,
     began: Instant,
 }
@@ -190,13 +199,13 @@ impl<S: RpcService> Future for FallbackFuture<S> {
                 }
                 StateProjection::Readying { other } => {
                     let Some(call) = this.call.as_mut() else { return Poll::Ready(Err(polled_again())) };
-                    let is_ready = ready!(call.kept.service.poll_ready(cx)).is_ok();
+                    let is_ready = ready!(call.service.poll_ready(cx)).is_ok();
                     let Some(other) = other.take() else { return Poll::Ready(Err(polled_again())) };
                     let Other { request, failed } = *other;
                     if !is_ready {
                         return Poll::Ready(Err(failed.error));
                     }
-                    State::Second { future: call.kept.service.call(request), failed: Some(failed) }
+                    State::Second { future: call.service.call(request), failed: Some(failed) }
                 }
                 StateProjection::Second { future, failed } => {
                     let answer = ready!(future.poll(cx));
@@ -236,18 +245,18 @@ impl<S> Call<S> {
         let named = Some(named).filter(|name| is_tool_name(name) && !is_reserved(name)).map(ToolName::new)?;
         let tool = match &self.settings.known_as {
             None => named,
-            Some(known_as) => known_as(&self.kept.request, &named)?,
+            Some(known_as) => known_as(&self.request, &named)?,
         };
-        let is_another = self.kept.request.params.text("name").as_deref() != Some(tool.as_str());
+        let is_another = self.request.params.text("name").as_deref() != Some(tool.as_str());
         (is_another && !is_reserved(tool.as_str())).then_some(tool)
     }
 
     fn request_of(&self, tool: &ToolName) -> Option<Request> {
-        let is_late = Deadline::of(&self.kept.request).is_some_and(|deadline| deadline.left().is_zero());
-        if self.kept.has_shown() || is_late {
+        let is_late = Deadline::of(&self.request).is_some_and(|deadline| deadline.left().is_zero());
+        if self.monitor.as_ref().is_some_and(|monitor| monitor.has_shown()) || is_late {
             return None;
         }
-        let mut request = self.kept.request.clone();
+        let mut request = self.request.clone();
         let context = &mut request.context;
         (context.tool, context.trail, context.input) = (None, None, None);
         request.params.set("name", RawJson::from_value(tool).ok()?);
@@ -274,7 +283,7 @@ impl<S> Call<S> {
     fn record<F>(&self, other: Box<Other>) -> State<F> {
         tracing::debug!(tool = %other.failed.tool, code = other.failed.error.code(), "another tool is called");
         let Some(port) = self.settings.audit.clone() else { return State::Readying { other: Some(other) } };
-        let event = other.failed.event(&self.kept.request);
+        let event = other.failed.event(&self.request);
         State::Recording { record: Box::pin(async move { port.record(event).await }), other: Some(other) }
     }
 }

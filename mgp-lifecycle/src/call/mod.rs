@@ -1,27 +1,28 @@
-//! What becomes of calls: limits of number and time, retries, circuit breakers (MGP §14.6).
+//! The sending of calls to servers: limits of number and time, retries, circuit breakers (MGP §14.6).
 //!
-//! These layers are for whoever calls servers. Each is of use alone, over any [`RpcService`](mgp_types::RpcService);
-//! together they stand in this order, from the caller to the wire:
+//! A call on its way to a server passes a [`SendingLayer`]: one loop of sections that can be set or left out. Each section is
+//! also a layer of its own, over any [`RpcService`](mgp_types::RpcService), which is the same loop with all others off.
+//! From the caller to the wire:
 //!
-//! | layer | what it does | why here |
-//! |---|---|---|
-//! | [`FallbackLayer`] | calls the tool that an error names | outside of access control, validators and confirmation, to which the other tool is subject as well |
-//! | [`DeadlineLayer`] | ends a call when nobody waits for it any more | within whatever waits for people; around all attempts and their pauses |
-//! | [`RetryLayer`] | makes a call again | around what happens at each attempt |
-//! | [`BreakerLayer`] | makes no calls to a server that fails | counts each attempt, and sees those that time out |
-//! | [`ConcurrencyLayer`] | limits how many calls run at once | a pause takes no place, and the time in line is not held against the server |
-//! | [`AttemptTimeoutLayer`] | ends an attempt without a sign of life | as near to the server as can be, where the time that is left is written into the call |
+//! | section | layer of its own | what it does | why here |
+//! |---|---|---|---|
+//! | | [`FallbackLayer`] | calls the tool that an error names | outside of access control, validators and confirmation, to which the other tool is subject as well |
+//! | [`deadline`](SendingLayer::deadline) | [`DeadlineLayer`] | ends a call when nobody waits for it any more | within all that waits for people; around all attempts and their pauses |
+//! | [`retry`](SendingLayer::retry) | [`RetryLayer`] | makes a call again | around what happens at each attempt; a pause takes no place |
+//! | [`places`](SendingLayer::places) | [`ConcurrencyLayer`] | limits how many calls run at once | the time in line is held neither against the server nor against the attempt |
+//! | [`breaker`](SendingLayer::breaker) | [`BreakerLayer`] | makes no calls to a server that fails | counts each attempt, and sees those that time out; asked once a place is free, and before anybody stands in line |
+//! | [`attempt_timeout`](SendingLayer::attempt_timeout) | [`AttemptTimeoutLayer`] | ends an attempt without a sign of life | as near to the server as can be, where the time that is left is written into the call |
 //!
-//! What one layer tells the others is on the request and the error: the [`Deadline`], and the mark [`Unsent`] of a call
-//! that was refused on the way.
+//! The request and the error carry marks for others: the [`Deadline`], and [`Unsent`] for a call that was refused on the way.
+//!
+//! The parts that decide know no clock and no runtime: the budget and the policy of retries, the breaker, the time of a
+//! call and of an attempt. `sending/attempts.rs` puts them together, and `sending/future.rs` is the loop, with one timer.
 //!
 //! ```
 //! use std::num::NonZeroUsize;
 //! use std::time::Duration;
 //!
-//! use mgp_lifecycle::call::{
-//!     AttemptTimeoutLayer, BreakerLayer, ConcurrencyLayer, DeadlineLayer, RetryLayer,
-//! };
+//! use mgp_lifecycle::call::{BreakerSettings, RetryPolicy, SendingLayer};
 //! use mgp_types::mgp::{Recovery, code};
 //! use mgp_types::{Error, Object, Request, Response};
 //! use tower_layer::Layer;
@@ -51,11 +52,13 @@
 //! # runtime.block_on(async {
 //! # let server = BusyOnce::default();
 //! # let seen = server.clone();
-//! let server = AttemptTimeoutLayer::new(Duration::from_secs(30), Duration::from_mins(10)).layer(server);
-//! let server = ConcurrencyLayer::new(NonZeroUsize::MIN.saturating_add(15)).layer(server);
-//! let server = BreakerLayer::default().layer(server);
-//! let server = RetryLayer::default().layer(server);
-//! let mut server = DeadlineLayer::new(Duration::from_mins(15)).layer(server);
+//! let sending = SendingLayer::new()
+//!     .deadline(Duration::from_mins(15))
+//!     .retry(RetryPolicy::default())
+//!     .places(NonZeroUsize::MIN.saturating_add(15))
+//!     .breaker(BreakerSettings::default())
+//!     .attempt_timeout(Duration::from_secs(30), Duration::from_mins(10));
+//! let mut server = sending.layer(server);
 //!
 //! // The server is busy when it is called first, and says so.
 //! let response = server.call(Request::call("tools/call", Object::parse(r#"{"name":"add"}"#)?)).await;
@@ -73,17 +76,18 @@ mod concurrency;
 mod deadline;
 mod event;
 mod fallback;
-mod kept;
+mod monitor;
 mod retry;
-mod witness;
+mod sending;
 
 #[cfg(test)]
 mod tests;
 
-pub use self::attempt::{AttemptFuture, AttemptTimeout, AttemptTimeoutLayer};
-pub use self::breaker::{BreakerFuture, BreakerLayer, BreakerService, BreakerSettings, BreakerState};
-pub use self::concurrency::{Concurrency, ConcurrencyFuture, ConcurrencyLayer};
-pub use self::deadline::{Deadline, DeadlineFuture, DeadlineLayer, DeadlineService};
+pub use self::attempt::AttemptTimeoutLayer;
+pub use self::breaker::{BreakerLayer, BreakerSettings, BreakerState};
+pub use self::concurrency::ConcurrencyLayer;
+pub use self::deadline::{Deadline, DeadlineLayer};
 pub use self::fallback::{Fallback, FallbackFuture, FallbackLayer};
-pub use self::retry::{Retry, RetryBudget, RetryFuture, RetryLayer, RetryPolicy};
+pub use self::retry::{RetryBudget, RetryLayer, RetryPolicy};
+pub use self::sending::{Sending, SendingFuture, SendingLayer};
 pub use crate::refusal::Unsent;

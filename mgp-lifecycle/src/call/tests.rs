@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use mgp_types::mgp::{CallWishes, Recovery};
-use mgp_types::{Error, Object, Request, Response, RpcService};
+use mgp_types::{BoxedService, Error, Object, Request, Response, RpcService};
 use proptest::prelude::*;
 use tokio::time::{Instant, sleep};
 use tower_layer::Layer;
@@ -18,13 +18,29 @@ use crate::doubles::{Answer, Upstream, call_of, millis, peer_error, tool_call};
 
 const PLACES: usize = 3;
 
-fn stack(server: Upstream, budget: RetryBudget) -> impl RpcService {
+/// All sections in one loop.
+fn joined(server: Upstream, budget: RetryBudget) -> BoxedService {
+    let sending = SendingLayer::new()
+        .deadline(millis(400))
+        .retry(RetryPolicy::default())
+        .retry_budget(budget)
+        .breaker(BreakerSettings::default())
+        .places(ConcurrencyLayer::with_line(NonZeroUsize::new(PLACES).unwrap(), 5, millis(100)))
+        .attempt_timeout(millis(50), millis(200))
+        .carry_when(|| true);
+    BoxedService::new(FallbackLayer::new().layer(sending.layer(server)))
+}
+
+/// Each section as a layer of its own.
+fn stacked(server: Upstream, budget: RetryBudget) -> BoxedService {
     let attempt = AttemptTimeoutLayer::new(millis(50), millis(200)).carry_when(|| true).layer(server);
     let limit = ConcurrencyLayer::with_line(NonZeroUsize::new(PLACES).unwrap(), 5, millis(100));
     let breaker = BreakerLayer::default().layer(limit.layer(attempt));
     let retry = RetryLayer::default().with_budget(budget).layer(breaker);
-    FallbackLayer::new().layer(DeadlineLayer::new(millis(400)).layer(retry))
+    BoxedService::new(FallbackLayer::new().layer(DeadlineLayer::new(millis(400)).layer(retry)))
 }
+
+const STACKS: [fn(Upstream, RetryBudget) -> BoxedService; 2] = [joined, stacked];
 
 /// What a server does with one call.
 #[derive(Debug, Clone)]
@@ -67,11 +83,12 @@ async fn done(deed: Deed) -> Answer {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(ProptestConfig::with_cases(512))]
     #[test]
     fn each_call_ends_in_time_whatever_the_server_does(
         deeds in deeds(),
         calls in prop::collection::vec((0u64..300, any::<bool>()), 1..40),
+        stack in prop::sample::select(STACKS.to_vec()),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         let made = calls.len();
@@ -102,47 +119,54 @@ proptest! {
 #[tokio::test(start_paused = true)]
 async fn each_attempt_is_told_what_is_left_then() {
     let error = peer_error(3000, Recovery::default().with_retryable(true).with_retry_after_ms(100));
-    let server = Upstream::failing(&error);
-    let mut request = tool_call();
-    let mut wishes = CallWishes::default();
-    wishes.deadline_ms = Some(250);
-    wishes.write(&mut request.params);
-    let _ = stack(server.clone(), RetryBudget::default()).call(request).await;
-    let told: Vec<_> =
-        server.seen().iter().map(|seen| CallWishes::of(&seen.params).deadline_ms.unwrap()).collect();
-    // The second pause is at least 200 milliseconds long, and at most 150 are left.
-    assert_eq!((told.len(), told[0]), (2, 250), "{told:?}");
-    assert!(told[1] <= 150 && told[1] >= 98, "{told:?}");
+    for stack in STACKS {
+        let server = Upstream::failing(&error);
+        let mut request = tool_call();
+        let mut wishes = CallWishes::default();
+        wishes.deadline_ms = Some(250);
+        wishes.write(&mut request.params);
+        let _ = stack(server.clone(), RetryBudget::default()).call(request).await;
+        let told: Vec<_> =
+            server.seen().iter().map(|seen| CallWishes::of(&seen.params).deadline_ms.unwrap()).collect();
+        // The second pause is at least 200 milliseconds long, and at most 150 are left.
+        assert_eq!((told.len(), told[0]), (2, 250), "{told:?}");
+        assert!(told[1] <= 150 && told[1] >= 98, "{told:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_pause_takes_no_place() {
     let advice = Recovery::default().with_retryable(true).with_retry_after_ms(200).with_max_retries(1);
     let error = peer_error(3000, advice.with_retry_strategy("immediate".into()));
-    let server =
-        Upstream::answering(
-            move |number| if number < PLACES { Err(error.clone()) } else { Ok(Response::empty()) },
-        );
-    let service = stack(server.clone(), RetryBudget::default());
-    let pausing = (0..PLACES).map(|_| service.clone().call(tool_call())).collect::<Vec<_>>();
-    let mut other = service.clone();
-    let other = async move {
-        sleep(millis(10)).await;
-        let began = Instant::now();
-        (other.call(tool_call()).await.is_ok(), began.elapsed())
-    };
-    let (pausing, other) = futures_util::future::join(join_all(pausing), other).await;
-    assert_eq!(other, (true, Duration::ZERO));
-    assert!(pausing.iter().all(Result::is_ok));
+    for stack in STACKS {
+        let error = error.clone();
+        let server =
+            Upstream::answering(
+                move |number| if number < PLACES { Err(error.clone()) } else { Ok(Response::empty()) },
+            );
+        let service = stack(server.clone(), RetryBudget::default());
+        let pausing = (0..PLACES).map(|_| service.clone().call(tool_call())).collect::<Vec<_>>();
+        let mut other = service.clone();
+        let other = async move {
+            sleep(millis(10)).await;
+            let began = Instant::now();
+            (other.call(tool_call()).await.is_ok(), began.elapsed())
+        };
+        let (pausing, other) = futures_util::future::join(join_all(pausing), other).await;
+        assert_eq!(other, (true, Duration::ZERO));
+        assert!(pausing.iter().all(Result::is_ok));
+    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_notification_passes_all_layers_untouched() {
-    let server = Upstream::answering(|_| Ok(Response::empty()));
-    let mut service = stack(server.clone(), RetryBudget::default());
-    service.call(Request::notify("notifications/x", Object::new())).await.unwrap();
-    let seen = server.seen().remove(0);
-    assert!(!seen.context.outbox.is_open() && Deadline::of(&seen).is_none() && seen.params.is_empty());
+    for stack in STACKS {
+        let server = Upstream::answering(|_| Ok(Response::empty()));
+        let mut service = stack(server.clone(), RetryBudget::default());
+        service.call(Request::notify("notifications/x", Object::new())).await.unwrap();
+        let seen = server.seen().remove(0);
+        assert!(!seen.context.outbox.is_open() && Deadline::of(&seen).is_none() && seen.params.is_empty());
+    }
 }
 
 #[test]

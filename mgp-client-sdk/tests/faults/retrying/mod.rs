@@ -8,8 +8,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::time::Duration;
 
 use mgp_lifecycle::call::{
-    AttemptTimeoutLayer, BreakerLayer, BreakerSettings, BreakerState, ConcurrencyLayer, DeadlineLayer,
-    RetryBudget, RetryLayer, RetryPolicy,
+    BreakerLayer, BreakerSettings, BreakerState, RetryBudget, RetryPolicy, SendingLayer,
 };
 use mgp_types::mgp::{EffectiveSecurity, ResolvedTool, RiskLevel};
 use mgp_types::{Error, Object, Request};
@@ -66,15 +65,14 @@ async fn play(plan: &Plan, peer: &std::sync::Arc<Peer>) -> Vec<Seen> {
     settings.open_for = plan.breaker.1;
     let breaker = BreakerLayer::new(settings);
     let (reader, writer) = stage::open(peer, 0);
-    let client = builder()
-        .layer(DeadlineLayer::new(plan.deadline))
-        .layer(RetryLayer::new(policy).with_budget(RetryBudget::new(100, 100)))
-        .layer(breaker.clone())
-        .layer(ConcurrencyLayer::new(NonZeroUsize::new(plan.places).unwrap()))
-        .layer(AttemptTimeoutLayer::new(plan.attempt_timeout, plan.attempt_timeout))
-        .connect_io(reader, writer)
-        .await
-        .unwrap();
+    let sending = SendingLayer::new()
+        .deadline(plan.deadline)
+        .retry(policy)
+        .retry_budget(RetryBudget::new(100, 100))
+        .places(NonZeroUsize::new(plan.places).unwrap())
+        .breaker(breaker.clone())
+        .attempt_timeout(plan.attempt_timeout, plan.attempt_timeout);
+    let client = builder().layer(sending).connect_io(reader, writer).await.unwrap();
     let start = Instant::now();
     let mut calls = JoinSet::new();
     for planned in plan.calls.clone() {

@@ -1,10 +1,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mgp_types::mgp::StreamCancel;
-use mgp_types::{Object, Origin, Outbox, StreamId};
+use mgp_types::{Object, Origin, Outbox, Response, StreamId};
 use tokio::time::sleep;
+use tower_service::Service;
 
 use super::*;
+use crate::call::Deadline;
 use crate::doubles::{Caller, Upstream, millis, tool_call};
 
 /// A server that sends a notification each 80 milliseconds, so many times, and then answers.
@@ -19,7 +21,7 @@ fn telling(method: &'static str, times: u32) -> Upstream {
     })
 }
 
-fn limited(server: Upstream) -> AttemptTimeout<Upstream> {
+fn limited(server: Upstream) -> Sending<Upstream> {
     AttemptTimeoutLayer::new(millis(100), millis(1000)).layer(server)
 }
 

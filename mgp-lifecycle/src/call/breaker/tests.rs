@@ -7,7 +7,6 @@ use tokio::time::{Instant, sleep, timeout};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::future::end_of;
 use super::*;
 use crate::call::{AttemptTimeoutLayer, Deadline, DeadlineLayer, RetryLayer, Unsent};
 use crate::doubles::{Upstream, millis, tool_call};
@@ -121,7 +120,7 @@ fn calls_from_before_decide_nothing() {
 
 #[test]
 fn only_what_speaks_of_the_servers_health_counts() {
-    let peer = |code| end_of(&Error::from_origin(Origin::Peer, code, "no"));
+    let peer = |code| CallEnd::of(Some(&Error::from_origin(Origin::Peer, code, "no")));
     for code in [2000, 2001, 2002, 2050, 5000, 5001, 5002] {
         assert_eq!(peer(code), CallEnd::Failed, "{code}");
     }
@@ -129,12 +128,12 @@ fn only_what_speaks_of_the_servers_health_counts() {
         assert_eq!(peer(code), CallEnd::Answered, "{code}");
     }
     for error in [Error::disconnected("gone"), Error::timeout("late"), Error::misbehaved("what")] {
-        assert_eq!(end_of(&error), CallEnd::Failed, "{error:?}");
+        assert_eq!(CallEnd::of(Some(&error)), CallEnd::Failed, "{error:?}");
     }
     for error in
         [Error::cancelled(), Error::new(5002, "not sent").with_source(Unsent), Error::new(1001, "not here")]
     {
-        assert_eq!(end_of(&error), CallEnd::Unknown, "{error:?}");
+        assert_eq!(CallEnd::of(Some(&error)), CallEnd::Unknown, "{error:?}");
     }
 }
 

@@ -1,7 +1,8 @@
 use futures_util::future::{join, join_all};
-use mgp_types::Object;
+use mgp_types::{Object, Request, Response};
 use proptest::prelude::*;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
+use tower_service::Service;
 
 use super::*;
 use crate::call::Unsent;

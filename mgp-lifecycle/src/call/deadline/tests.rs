@@ -1,10 +1,12 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use mgp_types::{Object, Origin, RawJson};
+use mgp_types::{Object, Origin, RawJson, Response};
 use tokio::time::sleep;
+use tower_service::Service;
 
 use super::*;
 use crate::call::AttemptTimeoutLayer;
+use crate::call::monitor::Watch;
 use crate::doubles::{Caller, Upstream, millis, tool_call};
 
 fn with_params(json: &'static str) -> Request {
@@ -153,11 +155,11 @@ async fn a_caller_that_waits_no_longer_does_not_whoever_is_asked() {
 #[tokio::test(start_paused = true)]
 async fn a_deadline_that_is_read_later_has_moved_with_the_time_that_others_took() {
     let end = Instant::now() + millis(100);
-    let running = Arc::new(Running { budget_end: end, last_moment: None, asked: Asked::default() });
-    let mut request = tool_call();
-    request.extensions.insert_shared(Arc::clone(&running));
+    let mut request = asked(tool_call());
+    let time = CallTime { budget_end: end, last_moment: None };
+    let _monitor = CallMonitor::begin(&mut request, Watch::Caller, Some(time));
     let attached = Attached::to(&request).unwrap();
-    running.asked.begin();
-    tokio::time::advance(millis(150)).await;
-    assert_eq!(attached.deadline().left(), millis(100));
+    let question = request.context.outbox.call(Request::call("elicitation/create", Object::new()));
+    assert!(tokio::time::timeout(millis(150), question).await.is_err());
+    assert_eq!(attached.left(Instant::now()), millis(100));
 }

@@ -42,7 +42,7 @@ impl RetryBudget {
     }
 
     /// Counts a call; its retries are not calls.
-    pub(super) fn earn(&self) {
+    pub(in crate::call) fn earn(&self) {
         let savings = &self.0.savings;
         // A full account is only looked at, so that calls on other processors keep their copy of it.
         if savings.load(Ordering::Relaxed) < MOST_SAVED {

@@ -37,7 +37,8 @@ pub use self::names::{Names, check_name};
 pub use self::pin::{ApproveError, FirstUse, Pins, Verdict};
 pub use self::remark::{Beside, Remark, RemarkKind, UnknownRemark};
 pub use self::scan::{
-    Judgement, RULES, is_rule, judge_definition, judge_definition_sparing, scan_instructions, scan_text,
+    Judgement, RULES, forget_scans, is_rule, judge_definition, judge_definition_sparing, scan_instructions,
+    scan_text,
 };
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::SqlitePins;

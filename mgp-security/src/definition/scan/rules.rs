@@ -6,10 +6,11 @@ use super::atom::{Atom, Atoms, Vocabulary};
 use super::data::{DataFile, Entry, Line, Mistake};
 use super::parameters::Parameters;
 
-/// All rules, in the order in which they are tried, and what they need besides.
+/// All rules, and what they need besides.
 #[derive(Debug)]
 pub(super) struct Rules {
-    rules: Vec<Rule>,
+    /// The rules in the order in which they are tried.
+    in_order: Vec<Rule>,
     /// The atoms that are made of others.
     pub(super) compounds: Vec<Compound>,
     /// What no honest definition has beside an order: something that is to be kept from the user, and files such as private
@@ -123,7 +124,7 @@ impl Rules {
 
     fn of(file: DataFile, vocabulary: &Vocabulary) -> Result<Self, Mistake> {
         let evidence = vocabulary.group("EVIDENCE")?;
-        let mut all = Self { rules: Vec::new(), compounds: Vec::new(), evidence };
+        let mut all = Self { in_order: Vec::new(), compounds: Vec::new(), evidence };
         for section in file.sections()? {
             let heading = section.heading;
             for entry in &section.entries {
@@ -132,7 +133,7 @@ impl Rules {
                 } else {
                     let scope = Scope::named(heading.text)
                         .ok_or_else(|| heading.mistake(format!("no texts are `{}`", heading.text)))?;
-                    all.rules.push(Rule::read(entry, scope, vocabulary)?);
+                    all.in_order.push(Rule::read(entry, scope, vocabulary)?);
                 }
             }
         }
@@ -141,7 +142,7 @@ impl Rules {
 
     /// Returns the rules for texts in a place of a tool.
     pub(super) fn of_place(&self, place: Place, tool: &Parameters) -> impl Iterator<Item = &Rule> {
-        self.rules.iter().filter(move |rule| rule.scope.holds(place, tool))
+        self.in_order.iter().filter(move |rule| rule.scope.holds(place, tool))
     }
 }
 

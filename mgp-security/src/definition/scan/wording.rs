@@ -12,7 +12,7 @@ use crate::definition::fold::Folded;
 
 /// All wordings, and what each stands for.
 pub(super) struct Wordings {
-    wordings: Vec<Wording>,
+    all: Vec<Wording>,
     /// The ends of what forbids the phrase behind it.
     negations: Vec<String>,
     /// What a negation before it forbids.
@@ -48,7 +48,7 @@ impl Wordings {
 
     fn of(file: DataFile, vocabulary: &Vocabulary) -> Result<Self, Mistake> {
         let mut slots = Vec::new();
-        let mut wordings = Vec::new();
+        let mut all = Vec::new();
         let [mut negations, mut before_destination, mut behind_destination] = [const { Vec::new() }; 3];
         for Section { heading, entries } in file.sections()? {
             let texts = entries.iter().map(Entry::joined);
@@ -80,11 +80,11 @@ impl Wordings {
                 let text = if kind == Kind::Order { order(entry)? } else { entry.joined() };
                 let text = slots.iter().fold(text, |text, (slot, words)| text.replace(slot, words));
                 let pattern = Pattern::new(&text).map_err(|error| entry.line.mistake(error.to_string()))?;
-                wordings.push(Wording { kind, atoms: atoms.clone(), pattern });
+                all.push(Wording { kind, atoms: atoms.clone(), pattern });
             }
         }
         let forbiddable = vocabulary.group("FORBIDDABLE")?;
-        Ok(Self { wordings, negations, forbiddable, before_destination, behind_destination })
+        Ok(Self { all, negations, forbiddable, before_destination, behind_destination })
     }
 
     /// Notes the wordings in `folded`.
@@ -93,10 +93,12 @@ impl Wordings {
         let mut note = |atom, Range { start, end }: Range<usize>| {
             hits.push(Hit { atom, start, end, sentence: folded.sentence(start) });
         };
-        for Wording { kind, atoms, pattern } in &self.wordings {
+        for Wording { kind, atoms, pattern } in &self.all {
             if *kind == Kind::Order {
                 for (_, order) in pattern.groups_iter(text) {
-                    atoms.iter().for_each(|atom| note(*atom, order.clone()));
+                    for atom in atoms {
+                        note(*atom, order.clone());
+                    }
                 }
                 continue;
             }
@@ -134,7 +136,7 @@ impl Wordings {
     /// Returns what the wordings stand for.
     #[cfg(test)]
     pub(super) fn atoms(&self) -> impl Iterator<Item = Atom> {
-        self.wordings.iter().flat_map(|wording| wording.atoms.iter().copied())
+        self.all.iter().flat_map(|wording| wording.atoms.iter().copied())
     }
 
     fn is_negated(&self, before: &str) -> bool {

@@ -12,7 +12,9 @@ fn is_found(text: &str, name: &str) -> bool {
     let mut hits = Vec::new();
     wordings.find(&Folded::new(text), &mut hits);
     let mut found = Atoms::default();
-    hits.iter().for_each(|hit| found.insert(hit.atom));
+    for hit in hits {
+        found.insert(hit.atom);
+    }
     vocabulary.names(found).contains(&name)
 }
 

@@ -35,7 +35,7 @@ pub use self::layer::{GuardLayer, Guarded};
 pub(crate) use self::names::skeleton;
 pub use self::pin::{ApproveError, FirstUse, Pins, Verdict};
 pub use self::remark::{Beside, Remark, RemarkKind, UnknownRemark};
-pub use self::scan::{Judgement, RULES, judge_definition, scan_text};
+pub use self::scan::{Judgement, RULES, forget_scans, judge_definition, scan_text};
 use self::scan::{is_rule, judge_definition_sparing, scan_instructions};
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::SqlitePins;

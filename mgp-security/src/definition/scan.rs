@@ -3,37 +3,31 @@
 //! Words alone say little: honest tools say *must*, *never* and *token*, too. So words are first reduced to what
 //! they stand for, in many languages and disguises, and a finding needs several of these atoms close together:
 //! somebody who is to be kept in the dark, a secret that is asked for, an address it goes to.
-
-#![allow(clippy::enum_glob_use, reason = "the tables are made of atoms, and of hardly anything else")]
+//!
+//! Words, wordings and rules are data: `atoms.txt`, `words.txt`, `wordings.txt`, `parameters.txt` and `rules.txt`.
 
 mod atom;
-mod compose;
-mod deeds;
+mod data;
 mod encoded;
+mod engine;
+mod judge;
 mod lexicon;
-mod marks;
 mod parameters;
 mod pattern;
-mod phrases;
 mod rules;
-mod table;
-mod table_definitions;
-mod table_parameters;
-mod table_phrases;
-mod words_en;
-mod words_en_deeds;
-mod words_west;
-mod words_world;
+mod wording;
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use mgp_types::Object;
 
 use self::atom::Hit;
+use self::engine::Engine;
+pub use self::engine::forget_scans;
+use self::judge::Match;
 use self::parameters::Parameters;
-use self::rules::{Match, Place};
-use self::table::{ENCODED, EXFILTRATION, HIDDEN, REQUEST};
-use self::table_definitions::CROSS;
+use self::rules::Place;
 use super::DefinitionKind;
 use super::fold::{Folded, undisguised};
 use super::invisible::{self, Hiding, Tolerance, visible};
@@ -115,6 +109,7 @@ pub fn scan_text(text: &str) -> Result<(), Finding> {
 
 /// Reads the texts of one definition, or a single text. What has to be held ends the reading; what is flagged is noted.
 struct Reader<'a> {
+    engine: Arc<Engine>,
     /// Whether a word is the name of another server's tool.
     is_foreign: &'a dyn Fn(&str) -> bool,
     /// Whether what a rule finds is accepted.
@@ -128,7 +123,14 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(is_foreign: &'a dyn Fn(&str) -> bool, parameters: Parameters) -> Self {
-        Self { is_foreign, spared: &|_| false, parameters, prose: String::new(), flagged: None }
+        Self {
+            engine: Engine::get(),
+            is_foreign,
+            spared: &|_| false,
+            parameters,
+            prose: String::new(),
+            flagged: None,
+        }
     }
 
     fn judgement(self, read: Result<(), Finding>) -> Judgement {
@@ -147,7 +149,7 @@ impl<'a> Reader<'a> {
         if kind == DefinitionKind::Tool {
             check_spelling(&kind.name_in(listed))?;
         }
-        self.parameters = Parameters::of(kind, listed, names(&members));
+        self.parameters = Parameters::of(&self.engine.topics, kind, listed, names(&members));
         for (name, value) in &members {
             // Icons are data that no model reads.
             if name != "icons" {
@@ -268,37 +270,35 @@ impl<'a> Reader<'a> {
         let turned = || {
             encoded::turned(text)
                 .into_iter()
-                .find_map(|reading| self.judge_by(&[lexicon::words], &reading, place, &|_| false))
+                .find_map(|reading| self.judge_by(Engine::find_words, &reading, place, &|_| false))
         };
         let found = decoded.or_else(turned).map(|found| found.disguised("once decoded"));
         self.note(found, pointer)
     }
 
     fn judge(&self, text: &str, place: Place) -> Option<Found> {
-        self.judge_by(FINDERS, text, place, self.spared)
+        self.judge_by(Engine::find, text, place, self.spared)
     }
 
     /// Judges what a text hides by all rules: one that is accepted in plain words is not accepted in others.
     fn judge_disguised(&self, text: &str, place: Place) -> Option<Found> {
-        self.judge_by(FINDERS, text, place, &|_| false)
+        self.judge_by(Engine::find, text, place, &|_| false)
     }
 
-    /// What the rules find in `text` by what `finders` find in it.
+    /// What the rules find in `text` by what `find` notes of it.
     fn judge_by(
         &self,
-        finders: &[Finder],
+        find: fn(&Engine, &Folded, &mut Vec<Hit>),
         text: &str,
         place: Place,
         spared: &dyn Fn(&str) -> bool,
     ) -> Option<Found> {
         let folded = Folded::new(text);
         let mut hits = Vec::new();
-        for find in finders {
-            find(&folded, &mut hits);
-        }
-        self.parameters.find(&folded, &mut hits);
+        find(&self.engine, &folded, &mut hits);
+        self.parameters.find(&self.engine.topics, &folded, &mut hits);
         let Match { rule, start, end, is_hard } =
-            rules::judge(&folded, &mut hits, place, &self.parameters, spared)?;
+            judge::judge(&folded, &mut hits, place, &self.parameters, spared)?;
         let is_hard = is_hard || (rule.name == CROSS && self.names_foreign(&folded.text));
         let end =
             start + folded.text[start..end].char_indices().nth(MAX_EXCERPT).map_or(end - start, |(at, _)| at);
@@ -407,11 +407,11 @@ const LITERALS: &[&str] = &[
     "required",
 ];
 
-/// Notes what it finds in a text.
-type Finder = fn(&Folded, &mut Vec<Hit>);
-
-const FINDERS: &[Finder] = &[lexicon::words, marks::marks, phrases::phrases, deeds::deeds];
-
+const HIDDEN: &str = "hidden-instruction";
+const REQUEST: &str = "secret-request";
+const EXFILTRATION: &str = "exfiltration";
+const ENCODED: &str = "encoded-instruction";
+const CROSS: &str = "cross-tool";
 const INVISIBLE: &str = "invisible-character";
 
 /// Longer names are texts.

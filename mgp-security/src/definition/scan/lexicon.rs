@@ -1,48 +1,21 @@
 //! All words in one automaton.
 
-use std::sync::LazyLock;
-
 use aho_corasick::AhoCorasick;
 
-use super::atom::{Atom, Hit};
-use super::{words_en, words_en_deeds, words_west, words_world};
+use super::atom::{Atom, Atoms, Hit, Vocabulary};
+use super::data::{DataFile, Mistake, Section};
 use crate::definition::fold::Folded;
 
-/// The words in `folded`, in the order of their ends.
-pub(super) fn words(folded: &Folded, hits: &mut Vec<Hit>) {
-    let text = folded.text.as_str();
-    for found in LEXICON.automaton.find_overlapping_iter(text) {
-        let entry = &LEXICON.entries[found.pattern().as_usize()];
-        let (start, end) = (found.start(), found.end());
-        if entry.starts_word && text[..start].ends_with(is_word)
-            || entry.ends_word && text[end..].starts_with(is_word)
-        {
-            continue;
-        }
-        if is_negatable(entry.atom) && is_negated(&text[..start]) {
-            continue;
-        }
-        if matches!(entry.atom, Atom::Private | Atom::Credential) && text[..start].ends_with(" no ") {
-            continue;
-        }
-        hits.push(Hit { atom: entry.atom, start, end, sentence: folded.sentence(start) });
-    }
-    // The prompt of "prompt injection" is no order.
-    let subjects: Vec<_> =
-        hits.iter().filter(|hit| hit.atom == Atom::Discuss).map(|hit| (hit.start, hit.end)).collect();
-    if !subjects.is_empty() {
-        // Both are in the order of their ends, and subjects do not nest but in each other.
-        hits.retain(|hit| {
-            let after = subjects.partition_point(|(_, end)| *end < hit.end);
-            let around = subjects.get(after).is_some_and(|(start, _)| *start <= hit.start);
-            hit.atom == Atom::Discuss || !around
-        });
-    }
-}
-
-struct Lexicon {
+/// The words of all languages, and what each stands for.
+pub(super) struct Lexicon {
     automaton: AhoCorasick,
     entries: Vec<Entry>,
+    /// The words that forbid what the next word would ask for.
+    negations: Vec<&'static str>,
+    /// What a negation before it forbids.
+    negatable: Atoms,
+    /// What there can be none of: "no password".
+    deniable: Atoms,
 }
 
 struct Entry {
@@ -53,32 +26,100 @@ struct Entry {
     ends_word: bool,
 }
 
-static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
-    let mut entries = Vec::new();
-    let mut patterns = Vec::new();
-    let mut add = |atom, pattern: String, stem: bool| {
-        entries.push(Entry {
-            atom,
-            starts_word: pattern.starts_with(is_spaced),
-            ends_word: !stem && pattern.ends_with(is_spaced),
-        });
-        patterns.push(pattern);
-    };
-    for (atom, words) in TABLES.into_iter().flatten() {
-        for word in words.split('|') {
-            let stem = word.strip_suffix('*');
-            let pattern = &Folded::new(stem.unwrap_or(word)).text;
-            if matches!(atom, Atom::SecretFile | Atom::ConfigFile) {
-                let named: Vec<_> =
-                    pattern.split(|it: char| !it.is_alphanumeric()).filter(|it| !it.is_empty()).collect();
-                add(Atom::NamedFile, named.join(" "), false);
+impl Lexicon {
+    /// Reads `words.txt`.
+    pub(super) fn read(vocabulary: &Vocabulary) -> Result<Self, Mistake> {
+        Self::of(WORDS, vocabulary)
+    }
+
+    fn of(file: DataFile, vocabulary: &Vocabulary) -> Result<Self, Mistake> {
+        let spelled = vocabulary.group("SPELLED-OUT")?;
+        let mut negations = Vec::new();
+        let mut entries = Vec::new();
+        let mut patterns = Vec::new();
+        let mut add = |atom, pattern: String, is_stem: bool| {
+            entries.push(Entry {
+                atom,
+                starts_word: pattern.starts_with(is_spaced),
+                ends_word: !is_stem && pattern.ends_with(is_spaced),
+            });
+            patterns.push(pattern);
+        };
+        for Section { heading, entries } in file.sections()? {
+            if heading.text == "NEGATIONS" {
+                negations = entries.iter().map(|entry| entry.line.text).collect();
+                continue;
             }
-            add(*atom, pattern.clone(), stem.is_some());
+            let atom = vocabulary.atom(&heading, heading.text)?;
+            for line in entries.iter().map(|entry| entry.line) {
+                let stem = line.text.strip_suffix('*');
+                let pattern = Folded::new(stem.unwrap_or(line.text)).text;
+                if pattern.is_empty() || pattern.contains('*') {
+                    return Err(line.mistake("a star stands only at the end of a word, for any ending"));
+                }
+                if spelled.contains(atom) {
+                    let parts: Vec<_> = pattern.split(|it: char| !it.is_alphanumeric()).collect();
+                    let name = parts.into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join(" ");
+                    add(Atom::NAMED_FILE, name, false);
+                }
+                add(atom, pattern, stem.is_some());
+            }
+        }
+        let automaton =
+            AhoCorasick::new(&patterns).map_err(|error| file.lacks(&format!("an automaton ({error})")))?;
+        Ok(Self {
+            automaton,
+            entries,
+            negations,
+            negatable: vocabulary.group("NEGATABLE")?,
+            deniable: vocabulary.group("DENIABLE")?,
+        })
+    }
+
+    /// Notes the words in `folded`, in the order of their ends.
+    pub(super) fn find(&self, folded: &Folded, hits: &mut Vec<Hit>) {
+        let text = folded.text.as_str();
+        for found in self.automaton.find_overlapping_iter(text) {
+            let Entry { atom, starts_word, ends_word } = self.entries[found.pattern().as_usize()];
+            let (start, end) = (found.start(), found.end());
+            if starts_word && text[..start].ends_with(is_word)
+                || ends_word && text[end..].starts_with(is_word)
+            {
+                continue;
+            }
+            if self.negatable.contains(atom) && self.is_negated(&text[..start]) {
+                continue;
+            }
+            if self.deniable.contains(atom) && text[..start].ends_with(" no ") {
+                continue;
+            }
+            hits.push(Hit { atom, start, end, sentence: folded.sentence(start) });
+        }
+        // The prompt of "prompt injection" is no order.
+        let subjects: Vec<_> =
+            hits.iter().filter(|hit| hit.atom == Atom::DISCUSS).map(|hit| (hit.start, hit.end)).collect();
+        if !subjects.is_empty() {
+            // Both are in the order of their ends, and subjects do not nest but in each other.
+            hits.retain(|hit| {
+                let after = subjects.partition_point(|(_, end)| *end < hit.end);
+                let around = subjects.get(after).is_some_and(|(start, _)| *start <= hit.start);
+                hit.atom == Atom::DISCUSS || !around
+            });
         }
     }
-    let automaton = AhoCorasick::new(&patterns).expect("some thousand short words make a small automaton");
-    Lexicon { automaton, entries }
-});
+
+    /// Returns what the words stand for.
+    #[cfg(test)]
+    pub(super) fn atoms(&self) -> impl Iterator<Item = Atom> {
+        self.entries.iter().map(|entry| entry.atom)
+    }
+
+    fn is_negated(&self, before: &str) -> bool {
+        let before = before.trim_end_matches(' ');
+        let word = before.rsplit(' ').next().unwrap_or(before);
+        self.negations.contains(&word)
+    }
+}
 
 /// Whether `character` is part of a word, so that another word cannot start or end beside it.
 fn is_word(character: char) -> bool {
@@ -90,87 +131,50 @@ fn is_spaced(character: char) -> bool {
     character.is_alphanumeric() && matches!(character, '\0'..='\u{5FF}' | '\u{1E00}'..='\u{1FFF}')
 }
 
-/// Whether the atom is something to do, which a negation before it forbids instead.
-fn is_negatable(atom: Atom) -> bool {
-    matches!(
-        atom,
-        Atom::Ignore
-            | Atom::IgnoreWeak
-            | Atom::Take
-            | Atom::Give
-            | Atom::GiveWeak
-            | Atom::Reveal
-            | Atom::Run
-            | Atom::Danger
-    )
-}
-
-fn is_negated(before: &str) -> bool {
-    let before = before.trim_end_matches(' ');
-    let word = before.rsplit(' ').next().unwrap_or(before);
-    NEGATIONS.contains(&word)
-}
-
-const TABLES: [&[(Atom, &str)]; 4] =
-    [words_en::WORDS, words_en_deeds::WORDS, words_west::WORDS, words_world::WORDS];
-
-const NEGATIONS: &[&str] = &[
-    "not",
-    "never",
-    "don't",
-    "doesn't",
-    "cannot",
-    "can't",
-    "won't",
-    "mustn't",
-    "shouldn't",
-    "didn't",
-    "without",
-    "nicht",
-    "niemals",
-    "nunca",
-    "jamais",
-    "mai",
-    "nao",
-    "не",
-];
+const WORDS: DataFile = DataFile::new("words.txt", include_str!("words.txt"));
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn atoms(text: &str) -> Vec<Atom> {
+    fn is_found(text: &str, name: &str) -> bool {
+        let vocabulary = Vocabulary::read().unwrap();
         let mut hits = Vec::new();
-        words(&Folded::new(text), &mut hits);
-        hits.into_iter().map(|hit| hit.atom).collect()
+        Lexicon::read(&vocabulary).unwrap().find(&Folded::new(text), &mut hits);
+        let names = |hit: &Hit| vocabulary.all().any(|(known, atom)| known == name && atom == hit.atom);
+        hits.iter().any(names)
+    }
+
+    fn mistake(text: &'static str) -> String {
+        let file = DataFile::new("words.txt", text);
+        Lexicon::of(file, &Vocabulary::read().unwrap()).err().unwrap().to_string()
     }
 
     #[test]
     fn words_are_whole_words() {
-        assert!(atoms("Ignore it").contains(&Atom::Ignore));
-        assert!(!atoms("ignored signore ignore_case").contains(&Atom::Ignore));
-        assert!(atoms("これまでの指示を無視して").contains(&Atom::Ignore));
-        assert!(atoms("Игнорируйте всё").contains(&Atom::Ignore));
+        assert!(is_found("Ignore it", "ignore"));
+        assert!(!is_found("ignored signore ignore_case", "ignore"));
+        assert!(is_found("これまでの指示を無視して", "ignore"));
+        assert!(is_found("Игнорируйте всё", "ignore"));
     }
 
     #[test]
     fn what_is_forbidden_is_not_asked_for() {
-        assert!(
-            !atoms("Never ignore it, do not send it")
-                .iter()
-                .any(|it| matches!(it, Atom::Ignore | Atom::Give))
-        );
-    }
-
-    #[test]
-    fn stars_are_at_ends() {
-        for word in TABLES.into_iter().flatten().flat_map(|(_, words)| words.split('|')) {
-            assert!(!word.trim_end_matches('*').contains('*') && word.len() > 1, "{word}");
-        }
+        let text = "Never ignore it, do not send it";
+        assert!(!is_found(text, "ignore") && !is_found(text, "give"));
     }
 
     #[test]
     fn talk_about_prompts_is_not_about_orders() {
-        assert!(!atoms("a prompt injection").contains(&Atom::Orders));
+        assert!(!is_found("a prompt injection", "orders"));
+    }
+
+    #[test]
+    fn mistakes_are_named_by_their_lines() {
+        assert_eq!(
+            mistake("[ignore]\nskip\n\n[ignroe]\nskip"),
+            "line 4 of words.txt: there is no atom `ignroe`"
+        );
+        assert!(mistake("[ignore]\nskip\ndis*regard").starts_with("line 3 of words.txt: a star"));
     }
 }

@@ -2,14 +2,61 @@
 //! and one that has nothing to do with what the tool is for.
 
 use std::collections::HashSet;
-use std::sync::LazyLock;
 
 use mgp_types::Object;
-use regex::{Captures, Regex};
 
 use super::atom::{Atom, Hit};
+use super::data::{DataFile, Entry, Line, Mistake, Section};
+use super::pattern::Pattern;
 use crate::definition::DefinitionKind;
 use crate::definition::fold::Folded;
+
+/// What tells of a parameter, and what a tool can be for.
+pub(super) struct Topics {
+    /// Patterns whose first group may be the name of a parameter.
+    named: Vec<Pattern>,
+    talk: Pattern,
+    secrets: Pattern,
+    deeds: Pattern,
+}
+
+impl Topics {
+    /// Reads `parameters.txt`.
+    pub(super) fn read() -> Result<Self, Mistake> {
+        Self::of(PARAMETERS)
+    }
+
+    fn of(file: DataFile) -> Result<Self, Mistake> {
+        let mut named = Vec::new();
+        let [mut talk, mut secrets, mut deeds] = [const { None }; 3];
+        for Section { heading, entries } in file.sections()? {
+            let topic = match heading.text {
+                "names of parameters" => {
+                    let patterns = entries.iter().map(|entry| pattern(&entry.line, &entry.joined()));
+                    named = patterns.collect::<Result<_, _>>()?;
+                    continue;
+                }
+                "conversations" => &mut talk,
+                "access" => &mut secrets,
+                "deeds" => &mut deeds,
+                name => return Err(heading.mistake(format!("`{name}` is no topic"))),
+            };
+            let stems = entries.iter().map(Entry::joined).collect::<Vec<_>>().join("|");
+            *topic = Some(pattern(&heading, &format!(r"\b(?:{stems})"))?);
+        }
+        let missing = || file.lacks("a topic");
+        Ok(Self {
+            named,
+            talk: talk.ok_or_else(missing)?,
+            secrets: secrets.ok_or_else(missing)?,
+            deeds: deeds.ok_or_else(missing)?,
+        })
+    }
+}
+
+fn pattern(line: &Line, text: &str) -> Result<Pattern, Mistake> {
+    Pattern::new(text).map_err(|error| line.mistake(error.to_string()))
+}
 
 /// The parameters of a tool, and what it is about.
 #[derive(Debug, Default)]
@@ -25,7 +72,12 @@ pub(super) struct Parameters {
 
 impl Parameters {
     /// Those of `listed`, whose texts are judged by its own name and the start of what it says of itself.
-    pub(super) fn of(kind: DefinitionKind, listed: &Object, names: impl IntoIterator<Item = String>) -> Self {
+    pub(super) fn of(
+        topics: &Topics,
+        kind: DefinitionKind,
+        listed: &Object,
+        names: impl IntoIterator<Item = String>,
+    ) -> Self {
         let names = names.into_iter().map(|name| name.to_lowercase()).collect();
         if matches!(kind, DefinitionKind::Resource | DefinitionKind::Template) {
             // It has no parameters that could ask for anything.
@@ -43,9 +95,9 @@ impl Parameters {
         let terse = first.split_whitespace().count() < MIN_PURPOSE;
         Self {
             names,
-            about_talk: is_prompt || terse || ABOUT_TALK.is_match(&purpose),
-            about_secrets: terse || ABOUT_SECRETS.is_match(&purpose),
-            about_deeds: is_prompt || terse || ABOUT_DEEDS.is_match(&purpose),
+            about_talk: is_prompt || terse || topics.talk.is_match(&purpose),
+            about_secrets: terse || topics.secrets.is_match(&purpose),
+            about_deeds: is_prompt || terse || topics.deeds.is_match(&purpose),
         }
     }
 
@@ -54,64 +106,24 @@ impl Parameters {
         Self { names: HashSet::new(), about_talk: true, about_secrets: true, about_deeds: true }
     }
 
-    /// Where `folded` speaks of one of the parameters as the place for something.
-    pub(super) fn find(&self, folded: &Folded, hits: &mut Vec<Hit>) {
+    /// Notes where `folded` speaks of one of the parameters as the place for something.
+    pub(super) fn find(&self, topics: &Topics, folded: &Folded, hits: &mut Vec<Hit>) {
         if self.names.is_empty() {
             return;
         }
-        for groups in SUBJECT.captures_iter(&folded.text) {
-            self.note(&groups, folded, hits);
-        }
-        for groups in INTO.captures_iter(&folded.text) {
-            self.note(&groups, folded, hits);
-        }
-    }
-
-    fn note(&self, groups: &Captures<'_>, folded: &Folded, hits: &mut Vec<Hit>) {
-        if let (Some(whole), Some(name)) = (groups.get(0), groups.get(1))
-            && self.names.contains(name.as_str())
-        {
-            let (start, end) = (whole.start(), whole.end());
-            let sentence = folded.sentence(start);
-            hits.push(Hit { atom: Atom::Parameter, start, end, sentence });
-            hits.push(Hit { atom: Atom::PropertyRef, start, end, sentence });
+        for pattern in &topics.named {
+            for (whole, name) in pattern.groups_iter(&folded.text) {
+                if self.names.contains(&folded.text[name]) {
+                    let (start, end, sentence) = (whole.start, whole.end, folded.sentence(whole.start));
+                    let atoms = [Atom::PARAMETER, Atom::PROPERTY_REF];
+                    hits.extend(atoms.map(|atom| Hit { atom, start, end, sentence }));
+                }
+            }
         }
     }
 }
 
-fn pattern(text: &str) -> Regex {
-    Regex::new(text).expect("the patterns are compiled in a test")
-}
-
-static INTO: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r#"(?-u:\b)(?:in|into|as|via|through|to|under|using|with|inside|within|als|im|ins|comme|dans|en|como|em|come|nel|в) (?:the |this |its |das |dem |le |el |o |il )?(?:parameter |field |argument |feld |champ |campo )?["'`]?([a-z_][a-z0-9_-]{1,63})"#,
-    )
-});
-
-static SUBJECT: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r#"(?-u:\b)([a-z_][a-z0-9_-]{2,63})["'`]? ?(?:argument |parameter |field )?(?:expects|carries|must (?:be|contain|hold|carry)|has to (?:be|contain|hold|carry)|should (?:contain|hold|carry)|receives|contains|has|holds|needs|:=|=)"#,
-    )
-});
-
-static ABOUT_TALK: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?-u:\b)(?:chat|conversation|dialog|messag|prompt|llm|model|agent|assistant|gpt|claude|gemini|ai(?-u:\b)|memor|thought|think|context|summar|transcri|ticket|support|handoff|hand over|delegat|mail|slack|reason|complet|generat|ask|question|histor|session|eval|feedback|remember|recall|note|log|trace|debug|bot|talk|speech|voice|call|meeting|thread|discuss|translat|moderat|classif|analy|review|instruct|sampl|template|persona|comment)",
-    )
-});
-
-static ABOUT_DEEDS: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?-u:\b)(?:send|mail|email|post|pay|transfer|bank|book|order|buy|purchas|calendar|event|meeting|appointment|delet|remov|cancel|user|admin|account|role|access|permission|invit|schedul|creat|updat|set|chang|modif|edit|writ|add|run|exec|deploy|publish|push|merg|manag|workflow|plan|task|upload|share|move|reset|grant|approv|hotel|flight|travel|shop|cart|checkout|subscri|invoice|stripe|charg|refund|start|stop|install|login|auth|unlock|lock|home|device|control|browser|click|navigat|confirm|ask|agent|chat|play)",
-    )
-});
-
-static ABOUT_SECRETS: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?-u:\b)(?:secret|credential|password|token|key|auth|login|log in|sign|crypt|ssh|vault|wallet|cert|env|config|deploy|connect|account|user|cloud|aws|azure|gcp|s3|git|remote|server|host|container|docker|kube|process|run|exec|shell|command|terminal|file|read|write|director|folder|path|scan|secur|leak|pay|book|order|card|charge|purchase|bank|transfer|transaction|blockchain|nft|eth|bitcoin|solana|coin|crypto|browser|cookie|session|database|sql|proxy|vpn|dns|network|build|install|backup|copy|upload|download|script|code|function|lambda|app|service|api|system|machine|host|hash|identity|iam|role|permission|profile|redact|privacy|pii|mask|reset|webhook|client|registr|publish|release|npm|package|debug|health|status|mcp|sandbox)",
-    )
-});
+const PARAMETERS: DataFile = DataFile::new("parameters.txt", include_str!("parameters.txt"));
 
 /// Fewer words say nothing of what a tool is for.
 const MIN_PURPOSE: usize = 3;
@@ -124,11 +136,22 @@ mod tests {
 
     #[test]
     fn a_parameter_is_known_by_its_name() {
+        let topics = Topics::read().unwrap();
         let tool = Object::parse(r#"{"name":"add","description":"Adds two numbers."}"#).unwrap();
-        let parameters = Parameters::of(DefinitionKind::Tool, &tool, ["Note".to_owned()]);
+        let parameters = Parameters::of(&topics, DefinitionKind::Tool, &tool, ["Note".to_owned()]);
         let mut hits = Vec::new();
-        parameters.find(&Folded::new("put it into `note`, and in noted"), &mut hits);
-        assert_eq!(hits.iter().filter(|hit| hit.atom == Atom::PropertyRef).count(), 1);
+        parameters.find(&topics, &Folded::new("put it into `note`, and in noted"), &mut hits);
+        assert_eq!(hits.iter().filter(|hit| hit.atom == Atom::PROPERTY_REF).count(), 1);
         assert!(!parameters.about_talk && !parameters.about_secrets);
+    }
+
+    #[test]
+    fn mistakes_are_named_by_their_lines() {
+        let mistake = |text| Topics::of(DataFile::new("parameters.txt", text)).err().unwrap().to_string();
+        assert_eq!(
+            mistake("[deeds]\nrun\n[weather]\nrain"),
+            "line 3 of parameters.txt: `weather` is no topic"
+        );
+        assert!(mistake("[names of parameters]\nin (a\n").starts_with("line 2 of parameters.txt"));
     }
 }

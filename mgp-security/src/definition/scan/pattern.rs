@@ -12,10 +12,19 @@ use regex::bytes::Regex;
 pub(super) struct Pattern(Regex);
 
 impl Pattern {
-    /// # Panics
-    /// The pattern is malformed; all of them are compiled in tests.
-    pub(super) fn new(pattern: &str) -> Self {
-        Self(Regex::new(&by_bytes(pattern)).expect("the patterns are compiled in a test"))
+    /// Compiles a pattern in which `\b` is a border of words in ASCII, which keeps texts of other scripts fast, and `BORDER` one
+    /// in any script.
+    ///
+    /// # Errors
+    /// The pattern is malformed.
+    pub(super) fn new(pattern: &str) -> Result<Self, regex::Error> {
+        let pattern = pattern.replace(r"\b", r"(?-u:\b)").replace("BORDER", r"\b");
+        let pattern = by_bytes(&pattern);
+        Regex::new(&pattern).map(Self)
+    }
+
+    pub(super) fn is_match(&self, text: &str) -> bool {
+        self.0.is_match(text.as_bytes())
     }
 
     /// Where `text` matches.
@@ -23,10 +32,14 @@ impl Pattern {
         self.0.find_iter(text.as_bytes()).map(|found| whole(text, found.range()))
     }
 
-    /// Where `text` matches the first group.
-    pub(super) fn groups_iter<'a>(&'a self, text: &'a str) -> impl Iterator<Item = Range<usize>> + 'a {
-        let groups = self.0.captures_iter(text.as_bytes()).filter_map(|groups| groups.get(1));
-        groups.map(|found| whole(text, found.range()))
+    /// Where `text` matches, and where its first group does.
+    pub(super) fn groups_iter<'a>(
+        &'a self,
+        text: &'a str,
+    ) -> impl Iterator<Item = (Range<usize>, Range<usize>)> + 'a {
+        self.0.captures_iter(text.as_bytes()).filter_map(|groups| {
+            Some((whole(text, groups.get(0)?.range()), whole(text, groups.get(1)?.range())))
+        })
     }
 }
 
@@ -85,11 +98,11 @@ mod tests {
 
     #[test]
     fn what_is_found_is_made_of_whole_characters() {
-        let pattern = Pattern::new("a([^.]{1,2})");
+        let pattern = Pattern::new("a([^.]{1,2})").unwrap();
         let text = "aé aéé a語語";
         let found: Vec<_> = pattern.find_iter(text).map(|range| &text[range]).collect();
         assert_eq!(found, ["aé", "aé", "a語"]);
-        let groups: Vec<_> = pattern.groups_iter(text).map(|range| &text[range]).collect();
+        let groups: Vec<_> = pattern.groups_iter(text).map(|(_, range)| &text[range]).collect();
         assert_eq!(groups, ["é", "é", "語"]);
     }
 }

@@ -207,6 +207,26 @@ fn a_flag_can_carry_nothing_away() {
     assert!(found(&schema("boolean")).is_ok());
 }
 
+/// Every finding in the texts at hand: `UPDATE=1` writes them anew, to be reviewed like code.
+#[test]
+fn findings_stay_as_they_are() {
+    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/src/definition/scan/tests/findings.txt");
+    let definitions = malicious::DESCRIPTIONS.iter().map(|it| (*it, found(&described(it))));
+    let texts = malicious::TEXTS.iter().map(|it| (*it, scan_text(it)));
+    let schemas = malicious::SCHEMAS.iter().map(|it| (*it, found(&adding(it))));
+    let mut told = String::new();
+    for (text, found) in definitions.chain(texts).chain(schemas) {
+        let Err(Finding { rule, message, .. }) = found else { continue };
+        writeln!(told, "{}\n  {rule}: {message}", text.escape_debug()).unwrap();
+    }
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(kept, &told).unwrap();
+    }
+    let kept = std::fs::read_to_string(kept).unwrap();
+    let changed: Vec<_> = told.lines().zip(kept.lines()).filter(|(now, before)| now != before).collect();
+    assert!(changed.is_empty() && told.len() == kept.len(), "{changed:#?}");
+}
+
 proptest! {
     #[test]
     fn no_text_makes_the_scan_fail(text: String, description in "(ignore|read|~/.ssh|\u{202e}|<!--|\"|all|previous|i n s|instructions|%69|=| |\n){0,40}") {

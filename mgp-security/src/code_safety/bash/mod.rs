@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::slice;
 
@@ -28,7 +29,7 @@ pub(super) fn check(code: &str, policy: &CodePolicy, findings: &mut Findings) {
         // Where commands begin and end could be anywhere.
         Some(_) => return findings.whole(format!("Code cannot be read as {}", policy.language())),
     }
-    let mut check = Check { code, policy, findings };
+    let mut check = Check { code, policy, findings, judged: HashSet::new() };
     reading.script.walk(&mut |item| match item {
         Item::Pipeline(_) => {}
         Item::Stage(stage) => check.stage(stage),
@@ -44,6 +45,8 @@ struct Check<'c> {
     code: &'c str,
     policy: &'c CodePolicy,
     findings: &'c mut Findings,
+    /// The texts of words that have been judged: scripts name the same things again and again.
+    judged: HashSet<String>,
 }
 
 impl<'c> Check<'c> {
@@ -73,7 +76,11 @@ impl<'c> Check<'c> {
             }
             return;
         }
-        let is_hidden = first.parts.iter().any(|part| matches!(part, Part::Ansi { hidden: true, .. }));
+        let is_hidden = first.parts.iter().any(|part| match part {
+            Part::Ansi { hidden, .. } => *hidden,
+            Part::Bare(text) => text.contains('{') && text.contains(','),
+            _ => false,
+        });
         let name = first.text();
         if is_hidden || name.is_none() {
             // Nobody who reads the code knows what is run.
@@ -140,7 +147,7 @@ impl<'c> Check<'c> {
             }
             "tar" if has_checkpoint(words) => self.findings.pattern(Standard, "tar --checkpoint-action", at),
             "git" if has(&["-c", "--exec-path", "--upload-pack"]) => {
-                self.findings.pattern(Standard, "git -c", at)
+                self.findings.pattern(Standard, "git -c", at);
             }
             "awk" | "gawk" | "mawk"
                 if words
@@ -190,13 +197,19 @@ impl<'c> Check<'c> {
         }
     }
 
-    /// What a word names, as a whole and in each of its parts.
+    /// What a word names, as a whole, in each of its parts, and between the signs of patterns and braces.
     fn word(&mut self, word: &Word) {
         let parts = word.parts.iter().filter_map(|part| text_of(slice::from_ref(part)));
-        for text in word.text().into_iter().chain(parts).chain(defaults(&word.parts)) {
-            if path_text::is_sensitive(&text) || address::is_metadata_url(&text) {
+        let pieces = word.parts.iter().flat_map(|part| match part {
+            Part::Bare(text) => text.split(['[', ']', '{', '}', ',']).map(str::to_owned).collect(),
+            _ => Vec::new(),
+        });
+        for text in word.text().into_iter().chain(parts).chain(pieces).chain(defaults(&word.parts)) {
+            let is_sensitive = || path_text::is_sensitive(&text) || address::is_metadata_url(&text);
+            if !self.judged.contains(&text) && is_sensitive() {
                 self.findings.pattern(Strict, &text, word.span.start);
             }
+            self.judged.insert(text);
         }
     }
 

@@ -94,6 +94,12 @@ mod reject;
 mod schema;
 #[cfg(feature = "permission")]
 mod secret;
+#[cfg(feature = "validate")]
+#[cfg_attr(
+    not(feature = "code-safety"),
+    expect(dead_code, reason = "only code safety asks where something stands")
+)]
+mod shell;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 mod store;

@@ -25,13 +25,12 @@ mod finding;
 mod identifier;
 mod javascript;
 mod language;
-mod module_list;
+mod names;
 mod other;
 mod path_text;
 mod pattern;
 mod policy;
 mod python;
-mod recursion;
 mod scan;
 mod syntax;
 #[cfg(test)]

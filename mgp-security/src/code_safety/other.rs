@@ -2,10 +2,11 @@
 
 use std::sync::LazyLock;
 
-use mgp_types::mgp::SafetyLevel::{Readonly, Standard, Strict};
+use mgp_types::mgp::SafetyLevel::{self, Readonly, Standard, Strict};
 use regex::Regex;
 
 use super::finding::Findings;
+use super::names::Names;
 use super::pattern::{Pattern, Token, find_declared, tokens_of};
 use super::policy::CodePolicy;
 
@@ -13,18 +14,16 @@ use super::policy::CodePolicy;
 pub(super) fn check(code: &str, policy: &CodePolicy, findings: &mut Findings) {
     let (bare, with_texts) = strip(code);
     let tokens: Vec<Token<'_>> = tokens_of(&bare, 0).collect();
-    for (level, patterns) in [(Standard, &*DANGEROUS), (Strict, &*REFLECTION), (Readonly, &*WRITES)] {
-        for pattern in patterns {
-            if let Some(at) = pattern.find(&tokens, "") {
-                findings.pattern(level, pattern.text(), at);
-            }
+    for (level, pattern) in &*PATTERNS {
+        if let Some(at) = pattern.find(&tokens, "") {
+            findings.pattern(*level, pattern.text(), at);
         }
     }
     find_declared(policy.patterns(), &tokens, &with_texts, findings);
     for found in IMPORT.captures_iter(&with_texts) {
         let Some(module) = found.get(1) else { continue };
         let name = module.as_str().trim_end_matches(['.', ':', '/']).replace("::", ".");
-        if policy.refuses_import(&name) || BLOCKED_MODULES.contains(&&*name) {
+        if policy.refuses_import(&name) || BLOCKED_MODULES.contains(&name) {
             findings.import(&name, module.start());
         }
     }
@@ -92,196 +91,32 @@ fn text(rest: &str, quote: char) -> usize {
     0
 }
 
-fn patterns(texts: &[&str]) -> Vec<Pattern> {
-    texts.iter().map(|text| Pattern::new(text)).collect()
+/// The patterns of the lists, and from which level on each is refused.
+static PATTERNS: LazyLock<Vec<(SafetyLevel, Pattern)>> = LazyLock::new(|| {
+    [(Standard, &DANGEROUS), (Strict, &REFLECTION), (Readonly, &WRITES)]
+        .into_iter()
+        .flat_map(|(level, list)| list.iter().map(move |text| (level, Pattern::new(text))))
+        .collect()
+});
+/// Running code that is a text, starting processes, loading libraries.
+static DANGEROUS: Names = list("dangerous");
+/// Reflection and changes of the surroundings.
+static REFLECTION: Names = list("reflection");
+/// Changes of files and databases.
+static WRITES: Names = list("writes");
+/// Modules that start processes, load foreign code or open connections.
+static BLOCKED_MODULES: Names = list("blocked-modules");
+
+const fn list(section: &'static str) -> Names {
+    Names::new(include_str!("other.txt"), section)
 }
 
-/// Running code that is a text, starting processes, loading libraries.
-static DANGEROUS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
-    patterns(&[
-        "eval(",
-        "exec(",
-        "execve(",
-        "execl(",
-        "execlp(",
-        "execv(",
-        "execvp(",
-        "system(",
-        "popen(",
-        "shell_exec(",
-        "passthru(",
-        "proc_open(",
-        "pcntl_exec(",
-        "assert(",
-        "create_function(",
-        "fork(",
-        "vfork(",
-        "posix_spawn(",
-        "dlopen(",
-        "LoadLibrary(",
-        "CreateProcess",
-        "WinExec(",
-        "ShellExecute",
-        "Runtime.getRuntime",
-        "ProcessBuilder",
-        "Process.Start",
-        "Process.spawn",
-        "IO.popen",
-        "Kernel.system",
-        "Kernel.exec",
-        "Open3",
-        "instance_eval",
-        "class_eval",
-        "module_eval",
-        "std::process",
-        "Command::new",
-        "os/exec",
-        "exec.Command",
-        "syscall",
-        "libc::",
-        "asm!",
-        "loadstring(",
-        "load(",
-        "loadfile(",
-        "dofile(",
-        "os.execute",
-        "io.popen",
-        "package.loadlib",
-        "System.load",
-        "System.loadLibrary",
-        "ScriptEngineManager",
-        "DllImport",
-        "Marshal.GetDelegateForFunctionPointer",
-        "Assembly.Load",
-        "unserialize(",
-        "ObjectInputStream",
-        "BinaryFormatter",
-        "Marshal.load",
-        "__import__(",
-        "os.system",
-        "subprocess",
-        "child_process",
-        "NSTask",
-        "do shell script",
-        "xp_cmdshell",
-        "unsafe {",
-        "Unsafe.getUnsafe",
-        "backtick",
-        "ptrace(",
-        "setuid(",
-        "chroot(",
-    ])
-});
-/// Reflection and changes of the surroundings.
-static REFLECTION: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
-    patterns(&[
-        "eval",
-        "send(",
-        "public_send(",
-        "const_get(",
-        "Class.forName",
-        "getDeclaredMethod",
-        "setAccessible",
-        "Method.invoke",
-        "reflect.",
-        "Activator.CreateInstance",
-        "GetMethod(",
-        "mem::transmute",
-        "Unsafe",
-        "System.exit",
-        "getenv(",
-        "putenv(",
-        "ENV[",
-        "socket(",
-        "TcpStream",
-        "net.Dial",
-        "TCPSocket",
-        "fsockopen(",
-        "unlink(",
-        "rmdir(",
-        "call_user_func(",
-        "preg_replace_callback(",
-        "_G[",
-        "setfenv(",
-        "debug.getregistry",
-        "debug.sethook",
-    ])
-});
-static WRITES: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
-    patterns(&[
-        "fwrite(",
-        "file_put_contents(",
-        "fputs(",
-        "File.write",
-        "File.delete",
-        "FileUtils",
-        "File::create",
-        "fs::write",
-        "fs::remove",
-        "OpenOptions",
-        "os.WriteFile",
-        "os.Create",
-        "os.Remove",
-        "ioutil.WriteFile",
-        "FileWriter",
-        "FileOutputStream",
-        "Files.write",
-        "Files.delete",
-        "File.WriteAllText",
-        "File.Delete",
-        "StreamWriter",
-        "ofstream",
-        "remove(",
-        "rename(",
-        "mkdir(",
-        "INSERT INTO",
-        "UPDATE",
-        "DELETE FROM",
-        "DROP",
-        "fopen(",
-        "move_uploaded_file(",
-        "chmod(",
-        "io.open",
-        "os.remove",
-        "os.rename",
-    ])
-});
 /// `import x`, `use x`, `require 'x'`, `#include <x>`, `using x`, at the start of a line or statement.
 static IMPORT: LazyLock<Regex> = LazyLock::new(|| {
     let expression = r#"(?m)(?:^|[;{(=])\s*(?:#\s*include|import(?:\s+static)?|from|use|using|require(?:_once|_relative)?|include(?:_once)?|open|load)\s*[(<"'\s]\s*["'<]?([\w@./:\\-]+)"#;
     Regex::new(expression).expect("the expression is constant")
 });
 const IMPORT_SIGNS: [&str; 3] = ["#include", "# include", "#["];
-const BLOCKED_MODULES: &[&str] = &[
-    "os.exec",
-    "os/exec",
-    "syscall",
-    "unsafe",
-    "plugin",
-    "net",
-    "open3",
-    "socket",
-    "fiddle",
-    "pty",
-    "std.process",
-    "java.lang.reflect",
-    "java.lang.Runtime",
-    "System.Diagnostics",
-    "System.Reflection",
-    "System.Runtime.InteropServices",
-    "dlfcn.h",
-    "unistd.h",
-    "sys/socket.h",
-    "windows.h",
-    "spawn.h",
-    "sys/ptrace.h",
-    "subprocess",
-    "ctypes",
-    "child_process",
-    "shutil",
-    "pickle",
-    "vm",
-];
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,10 @@
+use std::ops::Range;
+
+use mgp_types::mgp::SafetyLevel;
+
 use super::finding::Findings;
 use super::identifier::{plain, split_tokens};
 use super::syntax::Tree;
-
-use mgp_types::mgp::SafetyLevel;
 
 /// A piece of code that a declaration blocks, like `eval(` (§7.3).
 ///
@@ -66,6 +68,18 @@ pub(super) fn tree_tokens(tree: &Tree) -> Vec<Token<'_>> {
         .collect()
 }
 
+/// The code with these bytes blanked out.
+pub(super) fn blanked(code: &str, ranges: impl Iterator<Item = Range<usize>>) -> String {
+    let mut bytes = code.as_bytes().to_vec();
+    for range in ranges {
+        let end = range.end.min(bytes.len());
+        if let Some(blank) = bytes.get_mut(range.start..end) {
+            blank.fill(b' ');
+        }
+    }
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
 /// Records which of the declared `patterns` occur.
 pub(super) fn find_declared(patterns: &[Pattern], tokens: &[Token<'_>], text: &str, findings: &mut Findings) {
     for pattern in patterns {
@@ -76,7 +90,7 @@ pub(super) fn find_declared(patterns: &[Pattern], tokens: &[Token<'_>], text: &s
 }
 
 /// The kinds of leaves, in all grammars, that are no code.
-const IS_TEXT: [&str; 17] = [
+const IS_TEXT: [&str; 14] = [
     "comment",
     "line_continuation",
     "html_comment",
@@ -88,9 +102,6 @@ const IS_TEXT: [&str; 17] = [
     "string_fragment",
     "regex_pattern",
     "jsx_text",
-    "heredoc_body",
-    "raw_string",
-    "ansi_c_string",
     "\"",
     "'",
     "`",

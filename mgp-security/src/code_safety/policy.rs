@@ -1,9 +1,9 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use mgp_types::mgp::{CodeHints, CodeSafety, SafetyLevel};
 
 use super::language::Language;
-use super::module_list::ModuleList;
+use super::names::Names;
 use super::pattern::Pattern;
 use super::{javascript, python};
 
@@ -37,22 +37,21 @@ impl CodePolicy {
         let language =
             declaration.language.as_deref().map_or_else(|| Language::Other("".into()), Language::read);
         let (always_blocked, allowed_unless_declared) = match language {
-            Language::Python => (python::BLOCKED_MODULES, python::ALLOWED_MODULES),
+            Language::Python => (Some(&python::BLOCKED_MODULES), Some(&python::ALLOWED_MODULES)),
             Language::JavaScript | Language::TypeScript => {
-                (javascript::BLOCKED_MODULES, javascript::ALLOWED_MODULES)
+                (Some(&javascript::BLOCKED_MODULES), Some(&javascript::ALLOWED_MODULES))
             }
-            Language::Bash | Language::Other(_) => (&[][..], &[][..]),
+            Language::Bash | Language::Other(_) => (None, None),
         };
         let level = declaration.level;
         let usual_max_bytes = (level >= SafetyLevel::Strict).then_some(DEFAULT_MAX_BYTES);
         let max_bytes = declaration.max_code_size_bytes.or(usual_max_bytes);
         let declared_blocked = ModuleList::new(declaration.blocked_imports.iter().map(|name| &**name));
-        let always_blocked =
-            ModuleList::new(always_blocked.iter().flat_map(|words| words.split_whitespace()));
+        let always_blocked = ModuleList::new(always_blocked.into_iter().flat_map(Names::iter));
         let allowed = match &declaration.allowed_imports {
             Some(names) => ModuleList::new(names.iter().map(|name| &**name)),
             None if level >= SafetyLevel::Strict => {
-                ModuleList::new(allowed_unless_declared.iter().flat_map(|words| words.split_whitespace()))
+                ModuleList::new(allowed_unless_declared.into_iter().flat_map(Names::iter))
             }
             None => ModuleList::default(),
         };
@@ -121,7 +120,7 @@ impl CodePolicy {
     pub(super) fn blocks_import(&self, module: &str) -> bool {
         self.declared_blocked.has(module)
             || (self.always_blocked.has(module)
-                && !python::BLOCKED_IN_PARTS.contains(&module)
+                && !python::BLOCKED_IN_PARTS.contains(module)
                 && !python::EXEMPT_MODULES.iter().any(|exempt| is_within(module, exempt)))
     }
 
@@ -132,6 +131,36 @@ impl CodePolicy {
 
 fn is_within(module: &str, root: &str) -> bool {
     module.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '(']))
+}
+
+/// Names of modules, each standing for everything below it as well: `os` for `os.path`, `fs` for `fs/promises`.
+#[derive(Debug, Clone, Default)]
+struct ModuleList {
+    names: Vec<Box<str>>,
+    index: HashSet<Box<str>>,
+}
+
+impl ModuleList {
+    fn new<'n>(names: impl Iterator<Item = &'n str>) -> Self {
+        let names: Vec<Box<str>> = names.map(|name| plain(name).into()).collect();
+        Self { index: names.iter().cloned().collect(), names }
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(|name| &**name)
+    }
+
+    /// Whether `module` is one of the names or lies below one.
+    fn has(&self, module: &str) -> bool {
+        let module = plain(module);
+        let ends = module.match_indices(['.', '/']).map(|(at, _)| at).chain([module.len()]);
+        ends.into_iter().any(|end| self.index.contains(&module[..end]))
+    }
+}
+
+/// Node spells its own modules with and without a scheme.
+fn plain(module: &str) -> &str {
+    module.trim().trim_start_matches("node:")
 }
 
 /// The limit of strict and readonly for a declaration that names none: more than people write into one file.
@@ -168,5 +197,17 @@ mod tests {
         assert_eq!(limit(r#"{"level":"strict"}"#), Some(100_000));
         assert_eq!(limit(r#"{"level":"readonly","max_code_size_bytes":50000}"#), Some(50_000));
         assert_eq!(limit(r#"{"level":"unrestricted","max_code_size_bytes":5}"#), None);
+    }
+
+    #[test]
+    fn a_name_stands_for_what_is_below_it_and_not_for_longer_names() {
+        let list = ModuleList::new(["code", "fs", "@scope/kit", "urllib.request"].into_iter());
+        for module in ["code", "code.interact", "node:fs", "fs/promises", "@scope/kit/x.js", "urllib.request"]
+        {
+            assert!(list.has(module), "{module}");
+        }
+        for module in ["codecs", "encode", "@scope/other", "urllib", "urllib.parse", ""] {
+            assert!(!list.has(module), "{module}");
+        }
     }
 }

@@ -2,7 +2,7 @@ use mgp_types::mgp::{CodeRejection, SafetyLevel};
 
 use super::finding::Findings;
 use super::language::Language;
-use super::pattern::{find_declared, tree_tokens};
+use super::pattern::{blanked, find_declared, tree_tokens};
 use super::policy::CodePolicy;
 use super::syntax::{Grammar, Tree};
 use super::unfinished::{Marks, closing};
@@ -100,7 +100,10 @@ fn check(code: &str, policy: &CodePolicy, findings: &mut Findings) -> Method {
         Language::Python => python::READINGS,
         Language::JavaScript => javascript::JAVASCRIPT,
         Language::TypeScript => javascript::TYPESCRIPT,
-        Language::Bash => bash::READINGS,
+        Language::Bash => {
+            bash::check(code, policy, findings);
+            return Method::SyntaxTree;
+        }
         Language::Other(_) => {
             other::check(code, policy, findings);
             return Method::Patterns;
@@ -146,24 +149,14 @@ fn check_tree(tree: &Tree, code: &str, policy: &CodePolicy, findings: &mut Findi
     match policy.language() {
         Language::Python => python::check(tree, policy, findings),
         Language::JavaScript | Language::TypeScript => javascript::check(tree, policy, findings),
-        Language::Bash => bash::check(tree, policy, findings),
-        Language::Other(_) => {}
+        Language::Bash | Language::Other(_) => {}
     }
     if !policy.patterns().is_empty() {
-        find_declared(policy.patterns(), &tree_tokens(tree), &without_comments(tree, code), findings);
+        let comments = tree.nodes().filter(|node| node.kind() == "comment");
+        let with_texts =
+            blanked(code, comments.map(|comment| comment.at()..comment.at() + comment.text().len()));
+        find_declared(policy.patterns(), &tree_tokens(tree), &with_texts, findings);
     }
-}
-
-/// The code with every comment blanked out, byte for byte.
-fn without_comments(tree: &Tree, code: &str) -> String {
-    let mut bytes = code.as_bytes().to_vec();
-    for node in tree.nodes().filter(|node| node.kind() == "comment") {
-        let range = node.at()..(node.at() + node.text().len()).min(bytes.len());
-        if let Some(comment) = bytes.get_mut(range) {
-            comment.fill(b' ');
-        }
-    }
-    String::from_utf8(bytes).unwrap_or_default()
 }
 
 /// The deepest nesting that brackets could have, texts and comments included: cheap to tell before parsing.

@@ -11,7 +11,6 @@ pub(super) enum Grammar {
     JavaScript,
     TypeScript,
     Tsx,
-    Bash,
 }
 
 /// A syntax tree as a list of nodes, parents before their children.
@@ -189,7 +188,6 @@ impl Grammar {
             Self::JavaScript => tree_sitter_javascript::LANGUAGE,
             Self::TypeScript => tree_sitter_typescript::LANGUAGE_TYPESCRIPT,
             Self::Tsx => tree_sitter_typescript::LANGUAGE_TSX,
-            Self::Bash => tree_sitter_bash::LANGUAGE,
         };
         let mut parser = Parser::new();
         let language: tree_sitter::Language = language.into();

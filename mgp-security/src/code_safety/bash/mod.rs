@@ -1,121 +1,284 @@
 //! Bash: every command by the name it has after quoting, wherever it stands, and where its output goes.
 
-mod commands;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
+use std::ops::Range;
+use std::slice;
+
 use mgp_types::mgp::SafetyLevel::{Readonly, Standard, Strict};
 
-use self::commands::{DANGEROUS, INTERPRETERS, MUTATING, STRICT, WRAPPERS};
 use super::finding::Findings;
+use super::names::Names;
+use super::pattern::{Token, blanked, find_declared, tokens_of};
 use super::policy::CodePolicy;
-use super::scan::Reading;
-use super::syntax::{Grammar, Node, Tree};
-use super::{address, path_text};
-
-pub(super) const READINGS: &[Reading] = &[(Grammar::Bash, "", "")];
+use super::{address, other, path_text};
+use crate::shell::syntax::{
+    Body, Direction, Item, Part, Redirect, Script, Simple, Span, Stage, Word, text_of,
+};
+use crate::shell::{Flaw, Prose, assignment, read};
 
 /// Records what the code must not do.
-pub(super) fn check(tree: &Tree, policy: &CodePolicy, findings: &mut Findings) {
-    for node in tree.nodes() {
-        match node.kind() {
-            "command" => command(node, policy, findings),
-            "file_redirect" => redirect(node, findings),
-            "function_definition" => fork_bomb(node, findings),
-            "variable_assignment" => steering_variable(node, findings),
-            "word" | "string" | "raw_string" | "concatenation" | "ansi_c_string" => sensitive(node, findings),
-            "while_statement" => endless_loop(node, findings),
+pub(super) fn check(code: &str, policy: &CodePolicy, findings: &mut Findings) {
+    let reading = read(code);
+    match reading.flaw {
+        None => {}
+        // What we cannot read, a shell may: below strict the pieces are checked, from strict on it is refused.
+        Some(Flaw::Grammar) if policy.level() < Strict => other::check(code, policy, findings),
+        // Where commands begin and end could be anywhere.
+        Some(_) => return findings.whole(format!("Code cannot be read as {}", policy.language())),
+    }
+    let mut check = Check { code, policy, findings, judged: HashSet::new() };
+    reading.script.walk(&mut |item| match item {
+        Item::Pipeline(_) => {}
+        Item::Stage(stage) => check.stage(stage),
+        Item::Word(word) => check.word(word),
+    });
+    if !policy.patterns().is_empty() {
+        check.declared(&reading.prose);
+    }
+}
+
+/// One check of one piece of code.
+struct Check<'c> {
+    code: &'c str,
+    policy: &'c CodePolicy,
+    findings: &'c mut Findings,
+    /// The texts of words that have been judged: scripts name the same things again and again.
+    judged: HashSet<String>,
+}
+
+impl<'c> Check<'c> {
+    fn stage(&mut self, stage: &Stage) {
+        let at = stage.span.start;
+        stage.redirects.iter().for_each(|redirect| self.redirect(redirect));
+        match &stage.body {
+            Body::Simple(simple) => self.simple(simple, at),
+            Body::Loop { condition, body } if is_endless(condition, body) => {
+                self.findings.pattern(Strict, "endless loop", at);
+            }
+            Body::Function { name, body } if is_fork_bomb(name, body) => {
+                self.findings.pattern(Standard, "fork bomb", at);
+            }
             _ => {}
         }
     }
-}
 
-fn command(node: Node<'_>, policy: &CodePolicy, findings: &mut Findings) {
-    let Some(name_node) = node.field("name") else { return };
-    let at = node.at();
-    let arguments: Vec<Node<'_>> =
-        node.children().filter(|child| child.field_name() == Some("argument")).collect();
-    let Some(name) = name_node.children().next().and_then(word) else {
-        // What is run is not known before it is run.
-        return findings.pattern(Strict, name_node.text(), at);
-    };
-    let words: Vec<Option<String>> = arguments.iter().map(|argument| word(*argument)).collect();
-    let name = base(&name);
-    if matches!(name, "source" | ".") {
-        let file = words.first().and_then(Option::as_deref).unwrap_or("source");
-        return findings.import(file, at);
-    }
-    if policy.blocks_import(name) {
-        findings.import(name, at);
-    }
-    judge(name, &words, node, findings);
-    if WRAPPERS.contains(&name) {
-        for (index, inner) in words.iter().enumerate() {
-            if let Some(inner) = inner.as_deref().filter(|inner| !inner.starts_with('-')) {
-                judge(base(inner), &words[index + 1..], node, findings);
+    fn simple(&mut self, simple: &Simple, at: usize) {
+        for assignment in &simple.assignments {
+            self.variable(&assignment.name, assignment.value.span.start);
+        }
+        let Some((first, rest)) = simple.words.split_first() else { return };
+        if matches!(first.text().as_deref(), Some("export" | "declare" | "typeset" | "readonly" | "local")) {
+            for assignment in rest.iter().filter_map(assignment) {
+                self.variable(&assignment.name, assignment.value.span.start);
+            }
+            return;
+        }
+        let is_hidden = first.parts.iter().any(|part| match part {
+            Part::Ansi { hidden, .. } => *hidden,
+            Part::Bare(text) => text.contains('{') && text.contains(','),
+            _ => false,
+        });
+        let name = first.text();
+        if is_hidden || name.is_none() {
+            // Nobody who reads the code knows what is run.
+            self.findings.pattern(Strict, self.written(first.span), at);
+        }
+        let Some(name) = name else { return };
+        let words: Vec<Option<String>> = rest.iter().map(Word::text).collect();
+        let name = base(&name);
+        if matches!(name, "source" | ".") {
+            let file = words.first().and_then(Option::as_deref).unwrap_or("source");
+            return self.findings.import(file, at);
+        }
+        if self.policy.blocks_import(name) {
+            self.findings.import(name, at);
+        }
+        self.command(name, &words, at);
+        if WRAPPERS.contains(name) {
+            for (index, inner) in words.iter().enumerate() {
+                if let Some(inner) = inner.as_deref().filter(|inner| !inner.starts_with('-')) {
+                    self.command(base(inner), &words[index + 1..], at);
+                }
             }
         }
     }
-}
 
-fn judge(name: &str, words: &[Option<String>], node: Node<'_>, findings: &mut Findings) {
-    let at = node.at();
-    let has = |wanted: &[&str]| words.iter().flatten().any(|word| wanted.contains(&&**word));
-    let has_flag = |letter: char| {
-        words
+    fn command(&mut self, name: &str, words: &[Option<String>], at: usize) {
+        let has = |wanted: &[&str]| words.iter().flatten().any(|word| wanted.contains(&&**word));
+        let has_flag = |letter: char| {
+            words
+                .iter()
+                .flatten()
+                .any(|word| word.starts_with('-') && !word.starts_with("--") && word.contains(letter))
+        };
+        if DANGEROUS.contains(name) || name.starts_with("mkfs") {
+            self.findings.pattern(Standard, name, at);
+        }
+        if STRICT.contains(name) {
+            self.findings.pattern(Strict, name, at);
+        }
+        // `-c` and its like take code as a text; without a file to read, code comes from the pipe.
+        let takes_text =
+            has_flag('c') || has_flag('e') || has_flag('r') || has(&["-", "-s", "--eval", "--command"]);
+        let reads_pipe =
+            !words.iter().flatten().any(|word| !word.starts_with('-')) && words.iter().all(Option::is_some);
+        if INTERPRETERS.contains(name) && (takes_text || reads_pipe) {
+            self.findings.pattern(Standard, &format!("{name} -c"), at);
+        }
+        let is_recursive = has_flag('r') || has_flag('R') || has(&["--recursive"]);
+        let is_forced = has_flag('f') || has(&["--force", "--no-preserve-root"]);
+        let of_system = words
             .iter()
             .flatten()
-            .any(|word| word.starts_with('-') && !word.starts_with("--") && word.contains(letter))
-    };
-    if DANGEROUS.contains(&name) || name.starts_with("mkfs") {
-        findings.pattern(Standard, name, at);
+            .any(|word| path_text::is_of_system(word) || matches!(&**word, "~" | "*" | "." | ".."));
+        match name {
+            "rm" if is_recursive && (is_forced || of_system) => self.findings.pattern(Standard, "rm -rf", at),
+            "rm" | "mv" | "cp" | "ln" | "tee" | "touch" | "truncate" | "mkdir" | "rmdir" if of_system => {
+                self.findings.pattern(Strict, name, at);
+            }
+            "find" if has(&["-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint"]) => {
+                self.findings.pattern(Standard, "find -exec", at);
+            }
+            "chmod" if has(&["777", "0777", "a+w", "o+w", "u+s", "+s", "4755"]) => {
+                self.findings.pattern(Strict, "chmod", at);
+            }
+            "tar" if has_checkpoint(words) => self.findings.pattern(Standard, "tar --checkpoint-action", at),
+            "git" if has(&["-c", "--exec-path", "--upload-pack"]) => {
+                self.findings.pattern(Standard, "git -c", at);
+            }
+            "awk" | "gawk" | "mawk"
+                if words
+                    .iter()
+                    .flatten()
+                    .any(|word| word.contains("system(") || word.contains("| getline")) =>
+            {
+                self.findings.pattern(Standard, "awk system(", at);
+            }
+            "curl" | "wget" if has_upload(words) => self.findings.pattern(Readonly, name, at),
+            "wget" if !has(&["-O-", "-qO-", "--spider"]) => self.findings.pattern(Readonly, name, at),
+            "sed" | "perl" if has_flag('i') || has(&["--in-place"]) => {
+                self.findings.pattern(Readonly, &format!("{name} -i"), at);
+            }
+            "git" if !words.iter().flatten().next().is_some_and(|verb| GIT_READS.contains(verb)) => {
+                self.findings.pattern(Readonly, "git", at);
+            }
+            name if MUTATING.contains(name) => self.findings.pattern(Readonly, name, at),
+            _ => {}
+        }
     }
-    if STRICT.contains(&name) {
-        findings.pattern(Strict, name, at);
+
+    /// Output to files, and the sockets that Bash has among its paths.
+    fn redirect(&mut self, redirect: &Redirect) {
+        let (is_output, at) =
+            (matches!(redirect.direction, Direction::Out | Direction::Both), redirect.span.start);
+        let target = redirect.target.text();
+        match target.as_deref() {
+            _ if matches!(redirect.direction, Direction::Text | Direction::Document) => {}
+            Some(path) if path.starts_with("/dev/tcp/") || path.starts_with("/dev/udp/") => {
+                self.findings.pattern(Standard, "/dev/tcp", at);
+            }
+            Some("/dev/null" | "/dev/stdout" | "/dev/stderr") => {}
+            Some(path) if is_output && path_text::is_of_system(path) => {
+                self.findings.pattern(Strict, self.written(redirect.span), at);
+            }
+            Some(path) if is_output && path.chars().all(|c| c.is_ascii_digit() || c == '-') => {}
+            _ if is_output => self.findings.pattern(Readonly, self.written(redirect.span), at),
+            _ => {}
+        }
     }
-    // `-c` and its like take code as a text; without a file to read, code comes from the pipe.
-    let takes_text =
-        has_flag('c') || has_flag('e') || has_flag('r') || has(&["-", "-s", "--eval", "--command"]);
-    let reads_pipe =
-        !words.iter().flatten().any(|word| !word.starts_with('-')) && words.iter().all(Option::is_some);
-    if INTERPRETERS.contains(&name) && (takes_text || reads_pipe) {
-        findings.pattern(Standard, &format!("{name} -c"), at);
+
+    /// Variables by which other programs are made to load or run something.
+    fn variable(&mut self, name: &str, at: usize) {
+        if STEERING.contains(name) || name.starts_with("LD_") || name.starts_with("DYLD_") {
+            self.findings.pattern(Strict, name, at);
+        }
     }
-    let is_recursive = has_flag('r') || has_flag('R') || has(&["--recursive"]);
-    let is_forced = has_flag('f') || has(&["--force", "--no-preserve-root"]);
-    let of_system = words
-        .iter()
-        .flatten()
-        .any(|word| path_text::is_of_system(word) || matches!(&**word, "~" | "*" | "." | ".."));
-    match name {
-        "rm" if is_recursive && (is_forced || of_system) => findings.pattern(Standard, "rm -rf", at),
-        "rm" | "mv" | "cp" | "ln" | "tee" | "touch" | "truncate" | "mkdir" | "rmdir" if of_system => {
-            findings.pattern(Strict, name, at);
+
+    /// What a word names, as a whole, in each of its parts, and between the signs of patterns and braces.
+    fn word(&mut self, word: &Word) {
+        let parts = word.parts.iter().filter_map(|part| text_of(slice::from_ref(part)));
+        let pieces = word.parts.iter().flat_map(|part| match part {
+            Part::Bare(text) => text.split(['[', ']', '{', '}', ',']).map(str::to_owned).collect(),
+            _ => Vec::new(),
+        });
+        for text in word.text().into_iter().chain(parts).chain(pieces).chain(defaults(&word.parts)) {
+            let is_sensitive = || path_text::is_sensitive(&text) || address::is_metadata_url(&text);
+            if !self.judged.contains(&text) && is_sensitive() {
+                self.findings.pattern(Strict, &text, word.span.start);
+            }
+            self.judged.insert(text);
         }
-        "find" if has(&["-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint"]) => {
-            findings.pattern(Standard, "find -exec", at);
-        }
-        "chmod" if has(&["777", "0777", "a+w", "o+w", "u+s", "+s", "4755"]) => {
-            findings.pattern(Strict, "chmod", at);
-        }
-        "tar" if has_checkpoint(words) => findings.pattern(Standard, "tar --checkpoint-action", at),
-        "git" if has(&["-c", "--exec-path", "--upload-pack"]) => findings.pattern(Standard, "git -c", at),
-        "awk" | "gawk" | "mawk"
-            if words.iter().flatten().any(|word| word.contains("system(") || word.contains("| getline")) =>
-        {
-            findings.pattern(Standard, "awk system(", at);
-        }
-        "curl" | "wget" if has_upload(words) => findings.pattern(Readonly, name, at),
-        "wget" if !has(&["-O-", "-qO-", "--spider"]) => findings.pattern(Readonly, name, at),
-        "sed" | "perl" if has_flag('i') || has(&["--in-place"]) => {
-            findings.pattern(Readonly, &format!("{name} -i"), at);
-        }
-        "git" if !words.iter().flatten().next().is_some_and(|verb| GIT_READS.contains(&&**verb)) => {
-            findings.pattern(Readonly, "git", at);
-        }
-        name if MUTATING.contains(&name) => findings.pattern(Readonly, name, at),
-        _ => {}
     }
+
+    /// Searches the patterns that the policy declares, with variables as they stand and as the names behind their signs.
+    fn declared(&mut self, prose: &Prose) {
+        let with_texts = blanked(self.code, prose.comments.iter().map(range));
+        let bare = blanked(&with_texts, prose.texts.iter().map(range)).replace('"', " ");
+        let mut at = 0;
+        let apart = bare.split_inclusive('$').flat_map(|piece| {
+            let start = at;
+            at += piece.len();
+            let sign = piece.strip_suffix('$').map(|name| Token { text: "$".into(), at: start + name.len() });
+            tokens_of(piece.trim_end_matches('$'), start).chain(sign)
+        });
+        let apart: Vec<Token<'_>> = apart.collect();
+        let whole: Vec<Token<'_>> = tokens_of(&bare, 0).collect();
+        for tokens in [whole, apart] {
+            find_declared(self.policy.patterns(), &tokens, &with_texts, self.findings);
+        }
+    }
+
+    /// What stands in the code.
+    fn written(&self, span: Span) -> &'c str {
+        self.code.get(span.start..span.end).unwrap_or_default()
+    }
+}
+
+/// A loop whose condition always holds, and which does nothing.
+fn is_endless(condition: &Script, body: &Script) -> bool {
+    let [pipeline] = condition.pipelines.as_slice() else { return false };
+    let [Stage { body: Body::Simple(simple), .. }] = pipeline.stages.as_slice() else { return false };
+    let words: Option<Vec<String>> = simple.words.iter().map(Word::text).collect();
+    words.is_some_and(|words| matches!(&*words.join(" "), "true" | ":" | "[ 1 ]"))
+        && commands(body).iter().all(|name| matches!(name.as_deref(), Some(":" | "true")))
+}
+
+/// A function that starts itself in the background.
+fn is_fork_bomb(name: &str, body: &Script) -> bool {
+    let mut in_background = false;
+    body.walk(&mut |item| in_background |= matches!(item, Item::Pipeline(pipeline) if pipeline.background));
+    in_background && commands(body).iter().any(|called| called.as_deref() == Some(name))
+}
+
+/// The names of all commands in a script, as far as they are known.
+fn commands(script: &Script) -> Vec<Option<String>> {
+    let mut names = Vec::new();
+    script.walk(&mut |item| {
+        if let Item::Stage(Stage { body: Body::Simple(simple), .. }) = item {
+            names.extend(simple.words.first().map(Word::text));
+        }
+    });
+    names
+}
+
+/// The texts that stand in `${name:-text}` and its like.
+fn defaults(parts: &[Part]) -> Vec<String> {
+    let mut texts = Vec::new();
+    for part in parts {
+        match part {
+            Part::Double(inner) => texts.extend(defaults(inner)),
+            Part::Variable { operator: Some(inner), .. } => {
+                let text = text_of(inner);
+                texts.extend(text.map(|text| text.trim_start_matches([':', '-', '=', '+', '?']).to_owned()));
+                texts.extend(defaults(inner));
+            }
+            _ => {}
+        }
+    }
+    texts
 }
 
 fn has_checkpoint(words: &[Option<String>]) -> bool {
@@ -125,125 +288,7 @@ fn has_checkpoint(words: &[Option<String>]) -> bool {
 }
 
 fn has_upload(words: &[Option<String>]) -> bool {
-    words.iter().flatten().any(|word| {
-        [
-            "-d",
-            "--data",
-            "-F",
-            "--form",
-            "-T",
-            "--upload",
-            "-X",
-            "--request",
-            "-o",
-            "-O",
-            "--output",
-            "--remote-name",
-            "--post",
-            "--method",
-        ]
-        .iter()
-        .any(|flag| word.starts_with(flag))
-    })
-}
-
-/// Output to files, and the sockets that Bash has among its paths.
-fn redirect(node: Node<'_>, findings: &mut Findings) {
-    let target = node.field("destination").and_then(word);
-    let is_output = node.children().any(|part| !part.is_named() && part.text().contains('>'));
-    match target.as_deref() {
-        Some(path) if path.starts_with("/dev/tcp/") || path.starts_with("/dev/udp/") => {
-            findings.pattern(Standard, "/dev/tcp", node.at());
-        }
-        Some("/dev/null" | "/dev/stdout" | "/dev/stderr") => {}
-        Some(path) if is_output => {
-            let is_descriptor = path.chars().all(|c| c.is_ascii_digit() || c == '-');
-            if path_text::is_of_system(path) {
-                findings.pattern(Strict, node.text(), node.at());
-            } else if !is_descriptor {
-                findings.pattern(Readonly, node.text(), node.at());
-            }
-        }
-        None if is_output => findings.pattern(Readonly, node.text(), node.at()),
-        _ => {}
-    }
-}
-
-/// A function that starts itself in the background.
-fn fork_bomb(node: Node<'_>, findings: &mut Findings) {
-    let (Some(name), Some(body)) = (node.field("name"), node.field("body")) else { return };
-    let calls_itself =
-        body.descendants().any(|part| part.kind() == "command_name" && part.text() == name.text());
-    let in_background = body.descendants().any(|part| part.kind() == "&");
-    if calls_itself && in_background {
-        findings.pattern(Standard, "fork bomb", node.at());
-    }
-}
-
-fn endless_loop(node: Node<'_>, findings: &mut Findings) {
-    let is_endless = node
-        .field("condition")
-        .is_some_and(|condition| matches!(condition.text().trim_end_matches(';'), "true" | ":" | "[ 1 ]"));
-    let commands = node
-        .field("body")
-        .into_iter()
-        .flat_map(Node::descendants)
-        .filter(|part| part.kind() == "command_name");
-    if is_endless && commands.into_iter().all(|name| matches!(name.text(), ":" | "true")) {
-        findings.pattern(Strict, "endless loop", node.at());
-    }
-}
-
-/// Variables by which other programs are made to load or run something.
-fn steering_variable(node: Node<'_>, findings: &mut Findings) {
-    let name = node.field("name").map(Node::text).unwrap_or_default();
-    let steers = [
-        "LD_",
-        "DYLD_",
-        "BASH_ENV",
-        "ENV",
-        "IFS",
-        "PROMPT_COMMAND",
-        "PATH",
-        "PYTHON",
-        "NODE_OPTIONS",
-        "PERL5",
-        "GIT_SSH",
-    ];
-    if steers.iter().any(|start| if start.ends_with('_') { name.starts_with(start) } else { name == *start })
-    {
-        findings.pattern(Strict, name, node.at());
-    }
-}
-
-fn sensitive(node: Node<'_>, findings: &mut Findings) {
-    if let Some(text) =
-        word(node).filter(|text| path_text::is_sensitive(text) || address::is_metadata_url(text))
-    {
-        findings.pattern(Strict, &text, node.at());
-    }
-}
-
-/// What a word is after quoting, if nothing in it is filled in when it runs.
-fn word(node: Node<'_>) -> Option<String> {
-    match node.kind() {
-        "word" => Some(node.text().replace('\\', "")),
-        "number" => Some(node.text().to_owned()),
-        "raw_string" => Some(node.text().trim_matches('\'').to_owned()),
-        "ansi_c_string" if !node.text().contains('\\') => {
-            Some(node.text().trim_start_matches("$'").trim_end_matches('\'').to_owned())
-        }
-        "string" => {
-            let is_plain = node.named_children().all(|part| part.kind() == "string_content");
-            is_plain.then(|| node.text().trim_matches('"').to_owned())
-        }
-        // One level is what the grammar makes of a word with several quotings.
-        "concatenation" => node
-            .children()
-            .map(|part| if part.kind() == "concatenation" { None } else { word(part) })
-            .collect(),
-        _ => None,
-    }
+    words.iter().flatten().any(|word| UPLOADING.iter().any(|flag| word.starts_with(flag)))
 }
 
 /// The name of a command without the folder it is in.
@@ -251,17 +296,27 @@ fn base(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
-const GIT_READS: &[&str] = &[
-    "log",
-    "show",
-    "diff",
-    "status",
-    "ls-files",
-    "ls-tree",
-    "blame",
-    "rev-parse",
-    "cat-file",
-    "grep",
-    "describe",
-    "shortlog",
-];
+fn range(span: &Span) -> Range<usize> {
+    span.start..span.end
+}
+
+/// Commands that run texts as code, gain rights, open connections, or change the machine.
+static DANGEROUS: Names = list("dangerous");
+/// Commands that give surroundings away or change how later commands run.
+static STRICT: Names = list("strict");
+/// Programs that run code.
+static INTERPRETERS: Names = list("interpreters");
+/// Commands that run the command among their arguments.
+static WRAPPERS: Names = list("wrappers");
+/// Commands that change files, packages or services.
+static MUTATING: Names = list("mutating");
+/// Commands of git that change nothing.
+static GIT_READS: Names = list("git-reads");
+/// Beginnings of options with which `curl` and `wget` send something or write it to a file.
+static UPLOADING: Names = list("uploading");
+/// Variables by which other programs are made to load or run something, beside those of loaders.
+static STEERING: Names = list("steering");
+
+const fn list(section: &'static str) -> Names {
+    Names::new(include_str!("names.txt"), section)
+}

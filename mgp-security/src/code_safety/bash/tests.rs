@@ -41,6 +41,11 @@ fn dangerous_commands_are_found_in_every_spelling() {
             ":(){ :|:& };:",
             "find . -exec id \\;",
             "mkfs.ext4 /dev/sda1",
+            "$'\\x65val' x",
+            "coproc NAME { nc -l 1; }",
+            "case x in $(sudo id)) ;; esac",
+            "echo \"a $(sudo id)\"",
+            "cat <<END\n`sudo id`\nEND",
         ],
     );
 }
@@ -59,6 +64,9 @@ fn what_cannot_be_known_is_refused_at_strict() {
             "echo x > /etc/hosts",
             "env",
             "while true; do :; done",
+            "{rm,-rf,/}",
+            "$'\\x6cs'",
+            "case x in $(su) y) ;; esac",
         ],
     );
 }
@@ -103,4 +111,36 @@ fn readonly_refuses_every_way_to_write() {
             "curl https://example.com",
         ],
     );
+}
+
+#[test]
+fn what_cannot_be_read_is_refused_from_strict_on_and_sooner_where_commands_could_begin_anywhere() {
+    all_refused(SafetyLevel::Strict, &["fi; ls", "ls (x)", "echo 'x"]);
+    all_accepted(SafetyLevel::Standard, &["fi; ls", "ls (x)"]);
+    all_refused(SafetyLevel::Standard, &["fi; sudo id", "echo 'x", "echo $(ls"]);
+}
+
+#[test]
+fn declared_patterns_are_found_in_code_and_not_in_comments_and_texts() {
+    let mut declared = CodeSafety::new(SafetyLevel::Standard).with_language("bash");
+    declared.blocked_patterns = ["rm -v", "SECRET", "| tee", "$HOME"].map(Into::into).into();
+    let policy = CodePolicy::new(&declared);
+    for code in ["rm   -v x", "echo \"$SECRET\"", "x$SECRET", "ls |tee x", "echo \"$(rm -v x)\"", "ls $HOME"]
+    {
+        assert!(scan(code, &policy).is_err(), "accepted: {code}");
+    }
+    for code in ["ls # rm -v", "echo 'rm -v' \"rm -v | tee\"", "cat <<END\nrm -v SECRET\nEND", "echo SECRETS"]
+    {
+        assert!(scan(code, &policy).is_ok(), "refused: {code}");
+    }
+}
+
+#[test]
+fn a_violation_is_told_where_its_command_stands() {
+    let policy = CodePolicy::new(&CodeSafety::new(SafetyLevel::Standard).with_language("bash"));
+    let place =
+        |code| scan(code, &policy).map_err(|r| (r.locations[0].line, r.locations[0].column)).unwrap_err();
+    assert_eq!(place("ls\necho \"a $(sudo id)\""), (2, 11));
+    assert_eq!(place("cat <<END\nx $(sudo id)\nEND"), (2, 5));
+    assert_eq!(place("ls `sudo \\`id\\``"), (1, 4));
 }

@@ -4,10 +4,12 @@ use mgp_types::mgp::SafetyLevel::{Standard, Strict};
 
 use super::Check;
 use super::call::arguments;
-use super::dangerous::{
-    BUILTIN_CLASSES, DANGEROUS_GLOBALS, DANGEROUS_MEMBERS, GLOBAL_OBJECTS, STRICT_GLOBALS, STRICT_MEMBERS,
+use super::names::{
+    BUILTIN_CLASSES, DANGEROUS_GLOBALS, DANGEROUS_MEMBERS, GLOBAL_OBJECTS, PLAIN_CLASSES, STRICT_GLOBALS,
+    STRICT_MEMBERS,
 };
 use crate::code_safety::identifier::plain;
+use crate::code_safety::names::Names;
 use crate::code_safety::syntax::Node;
 
 impl<'t> Check<'_, 't> {
@@ -18,10 +20,10 @@ impl<'t> Check<'_, 't> {
             None => node.field("index").and_then(|index| self.scopes.text(index)),
         };
         let of = if object.kind() == "identifier" { plain(object.text()) } else { "".into() };
-        let is_global = |names: &[&str]| names.contains(&&*of) && !self.scopes.is_declared(&of, object);
+        let is_global = |names: &Names| names.contains(&of) && !self.scopes.is_declared(&of, object);
         // A page keeps its own names in `window`; the others are asked by key only for what must not be named.
         let is_keyed = node.kind() == "subscript_expression" && matches!(&*of, "globalThis" | "global");
-        if is_global(GLOBAL_OBJECTS) && (is_keyed || key.is_none()) {
+        if is_global(&GLOBAL_OBJECTS) && (is_keyed || key.is_none()) {
             self.findings.pattern(Strict, &format!("{of}["), node.at());
         }
         // A function that is called where it is written, without an object, returns the object of all names.
@@ -35,10 +37,10 @@ impl<'t> Check<'_, 't> {
             self.findings.pattern(Strict, "[][", node.at());
         }
         let Some(key) = key else { return };
-        if is_global(GLOBAL_OBJECTS) {
-            let is_inner = STRICT_GLOBALS.contains(&&*key) || matches!(&*key, "process" | "require");
+        if is_global(&GLOBAL_OBJECTS) {
+            let is_inner = STRICT_GLOBALS.contains(&key) || matches!(&*key, "process" | "require");
             let level =
-                if DANGEROUS_GLOBALS.contains(&&*key) { Some(Standard) } else { is_inner.then_some(Strict) };
+                if DANGEROUS_GLOBALS.contains(&key) { Some(Standard) } else { is_inner.then_some(Strict) };
             if let Some(level) = level {
                 self.findings.pattern(level, &key, node.at());
             }
@@ -48,7 +50,7 @@ impl<'t> Check<'_, 't> {
         if key == "binding" && of_process {
             self.findings.pattern(Standard, "process.binding", node.at());
         }
-        if is_global(BUILTIN_CLASSES) {
+        if is_global(&BUILTIN_CLASSES) {
             self.builtin(&of, &key, node);
         }
         if key == "constructor" {
@@ -81,9 +83,9 @@ impl<'t> Check<'_, 't> {
     }
 
     fn key_name(&mut self, key: &str, node: Node<'t>) {
-        if DANGEROUS_MEMBERS.contains(&key) {
+        if DANGEROUS_MEMBERS.contains(key) {
             self.findings.pattern(Standard, key, node.at());
-        } else if STRICT_MEMBERS.contains(&key) {
+        } else if STRICT_MEMBERS.contains(key) {
             self.findings.pattern(Strict, key, node.at());
         }
     }
@@ -100,8 +102,8 @@ impl<'t> Check<'_, 't> {
             "prototype" => {
                 let method = parent.field("property").filter(|_| node.field_name() == Some("object"));
                 let is_set = parent.field_name() == Some("left") || parent.kind() == "assignment_expression";
-                let is_plain = PLAIN_CLASSES.contains(&of)
-                    && method.is_some_and(|method| method.text() != "constructor");
+                let is_plain =
+                    PLAIN_CLASSES.contains(of) && method.is_some_and(|method| method.text() != "constructor");
                 if is_set || !is_plain {
                     self.findings.pattern(Strict, &format!("{of}.prototype"), at);
                 }
@@ -218,8 +220,7 @@ fn is_ordinary(key: &str, object: Node<'_>, node: Node<'_>) -> bool {
                 && prototype.and_then(|of| of.strip_suffix(".prototype").map(str::to_owned)).is_some_and(
                     |class| {
                         class == "new.target"
-                            || (class.chars().all(char::is_alphanumeric)
-                                && !BUILTIN_CLASSES.contains(&&*class))
+                            || (class.chars().all(char::is_alphanumeric) && !BUILTIN_CLASSES.contains(&class))
                     },
                 )
         }),
@@ -232,6 +233,3 @@ fn is_ordinary(key: &str, object: Node<'_>, node: Node<'_>) -> bool {
         _ => false,
     }
 }
-
-/// Whose methods are commonly borrowed: `Object.prototype.hasOwnProperty.call(x, y)`.
-const PLAIN_CLASSES: &[&str] = &["Object", "Array", "String", "Number", "Date", "RegExp"];

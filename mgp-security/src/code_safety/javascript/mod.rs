@@ -2,12 +2,10 @@
 
 mod call;
 mod constant;
-mod dangerous;
 mod effort;
-mod import;
 mod member;
-mod modules;
 mod name;
+mod names;
 mod scope;
 #[cfg(test)]
 mod tests;
@@ -17,13 +15,13 @@ mod write;
 use mgp_types::mgp::SafetyLevel;
 
 use self::scope::Scopes;
+use super::effort::endless_recursion;
 use super::finding::Findings;
 use super::policy::CodePolicy;
-use super::recursion::endless_recursion;
 use super::scan::Reading;
 use super::syntax::{Grammar, Node, Tree};
 
-pub(super) use self::modules::{ALLOWED_MODULES, BLOCKED_MODULES};
+pub(super) use self::names::{ALLOWED_MODULES, BLOCKED_MODULES};
 
 /// As a program, as the method of a class, and as the body of a function or a member of an object; then with types, for
 /// runtimes strip them and people say JavaScript to both.

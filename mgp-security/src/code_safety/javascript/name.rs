@@ -3,15 +3,16 @@
 use mgp_types::mgp::SafetyLevel::{Standard, Strict};
 
 use super::Check;
-use super::dangerous::{DANGEROUS_GLOBALS, PROCESS_MEMBERS, STRICT_GLOBALS};
+use super::names::{DANGEROUS_GLOBALS, PROCESS_MEMBERS, STEERING, STRICT_GLOBALS};
 use crate::code_safety::identifier::plain;
+use crate::code_safety::names::Names;
 use crate::code_safety::syntax::Node;
 
 impl<'t> Check<'_, 't> {
     pub(super) fn name(&mut self, node: Node<'t>) {
         let name = plain(node.text());
-        let is_interesting = DANGEROUS_GLOBALS.contains(&&*name)
-            || STRICT_GLOBALS.contains(&&*name)
+        let is_interesting = DANGEROUS_GLOBALS.contains(&name)
+            || STRICT_GLOBALS.contains(&name)
             || matches!(&*name, "process" | "require" | "module" | "globalThis" | "global");
         if !is_interesting || is_naming(node) || self.scopes.is_declared(&name, node) {
             return;
@@ -19,11 +20,11 @@ impl<'t> Check<'_, 't> {
         let Some(parent) = node.parent() else { return };
         let is_tested = is_tested(node, parent);
         let at = node.at();
-        if DANGEROUS_GLOBALS.contains(&&*name) {
+        if DANGEROUS_GLOBALS.contains(&name) {
             if !is_tested {
                 self.findings.pattern(Standard, &shown(&name), at);
             }
-        } else if STRICT_GLOBALS.contains(&&*name) {
+        } else if STRICT_GLOBALS.contains(&name) {
             if !is_tested {
                 self.findings.pattern(Strict, &name, at);
             }
@@ -39,9 +40,9 @@ fn is_harmless_use(name: &str, node: Node<'_>, parent: Node<'_>) -> bool {
     match name {
         "process" => match member {
             Some(member) => {
-                PROCESS_MEMBERS.contains(&&*member) && (member != "env" || is_single_variable(parent))
+                PROCESS_MEMBERS.contains(&member) && (member != "env" || is_single_variable(parent))
             }
-            None => parent.kind() == "variable_declarator" && takes_only(parent, PROCESS_MEMBERS),
+            None => parent.kind() == "variable_declarator" && takes_only(parent, &PROCESS_MEMBERS),
         },
         "require" => {
             let is_called = parent.kind() == "call_expression" && node.field_name() == Some("function");
@@ -64,8 +65,8 @@ fn is_of_one_name(node: Node<'_>, parent: Node<'_>) -> bool {
     parent.kind() == "arguments"
         && name.is_some_and(|name| {
             name.chars().all(char::is_alphabetic)
-                && !DANGEROUS_GLOBALS.contains(&name)
-                && !STRICT_GLOBALS.contains(&name)
+                && !DANGEROUS_GLOBALS.contains(name)
+                && !STRICT_GLOBALS.contains(name)
                 && !matches!(name, "process" | "require" | "constructor")
         })
 }
@@ -92,14 +93,14 @@ fn is_single_variable(env: Node<'_>) -> bool {
 }
 
 /// Whether a declaration takes an object apart into members of these names only.
-fn takes_only(declarator: Node<'_>, allowed: &[&str]) -> bool {
+fn takes_only(declarator: Node<'_>, allowed: &Names) -> bool {
     let Some(pattern) = declarator.field("name").filter(|name| name.kind() == "object_pattern") else {
         return false;
     };
     pattern.named_children().all(|part| {
         let key = part.field("key").unwrap_or(part);
         let key = plain(key.text());
-        allowed.contains(&&*key) && key != "env"
+        allowed.contains(&key) && key != "env"
     })
 }
 
@@ -143,7 +144,3 @@ fn shown(name: &str) -> String {
         name.to_owned()
     }
 }
-
-/// Beginnings of the names of variables by which other programs are made to load or run something.
-const STEERING: &[&str] =
-    &["NODE_OPTIONS", "NODE_PATH", "LD_", "DYLD_", "PATH", "BASH_ENV", "GIT_", "npm_config_"];

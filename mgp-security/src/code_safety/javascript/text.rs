@@ -6,7 +6,7 @@ use mgp_types::mgp::SafetyLevel::Strict;
 use regex::Regex;
 
 use super::Check;
-use super::dangerous::{DANGEROUS_GLOBALS, DANGEROUS_MEMBERS};
+use super::names::{DANGEROUS_GLOBALS, DANGEROUS_MEMBERS, HIDDEN_WORDS};
 use crate::code_safety::identifier::{plain, split_tokens};
 use crate::code_safety::syntax::Node;
 use crate::code_safety::{address, path_text};
@@ -54,5 +54,3 @@ static SOURCE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^\s*(?:return\s+(?:typeof\s+)?(?:process|this|globalThis|global)\b|javascript:|data:(?:text|application)/javascript)")
         .expect("the expression is constant")
 });
-const HIDDEN_WORDS: &[&str] =
-    &["constructor", "process", "require", "child_process", "prototype", "global", "globalThis", "fs", "vm"];

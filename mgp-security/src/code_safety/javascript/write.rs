@@ -4,6 +4,7 @@ use mgp_types::mgp::SafetyLevel::Readonly;
 
 use super::Check;
 use super::call::arguments;
+use super::names::{CLIENTS, WRITING};
 use crate::code_safety::identifier::plain;
 use crate::code_safety::syntax::Node;
 
@@ -35,7 +36,7 @@ impl<'t> Check<'_, 't> {
                 statement.is_some_and(|statement| is_change(&statement))
             }
             "Function" => false,
-            name => WRITING.contains(&name),
+            name => WRITING.contains(name),
         };
         if writes {
             self.findings.pattern(Readonly, &format!("{name}("), node.at());
@@ -75,57 +76,3 @@ fn is_change(statement: &str) -> bool {
             | "CALL"
     )
 }
-
-const CLIENTS: [&str; 6] = ["axios", "client", "api", "http", "request", "got"];
-
-const WRITING: &[&str] = &[
-    "writeFile",
-    "writeFileSync",
-    "appendFile",
-    "appendFileSync",
-    "createWriteStream",
-    "unlink",
-    "unlinkSync",
-    "rm",
-    "rmSync",
-    "rmdir",
-    "rmdirSync",
-    "mkdir",
-    "mkdirSync",
-    "mkdtemp",
-    "mkdtempSync",
-    "rename",
-    "renameSync",
-    "copyFile",
-    "copyFileSync",
-    "cp",
-    "cpSync",
-    "truncate",
-    "truncateSync",
-    "ftruncate",
-    "chmod",
-    "chmodSync",
-    "chown",
-    "chownSync",
-    "symlink",
-    "symlinkSync",
-    "link",
-    "linkSync",
-    "utimes",
-    "utimesSync",
-    "outputFile",
-    "outputJson",
-    "writeJson",
-    "ensureDir",
-    "emptyDir",
-    "insertOne",
-    "insertMany",
-    "updateOne",
-    "updateMany",
-    "deleteOne",
-    "deleteMany",
-    "bulkWrite",
-    "deleteDatabase",
-    "createObjectStore",
-    "deleteObjectStore",
-];

@@ -3,8 +3,8 @@
 use mgp_types::mgp::SafetyLevel::{Standard, Strict};
 
 use super::Check;
-use super::dangerous::POWERFUL;
 use super::member::is_walk;
+use super::names::{ENDLESS_CONSUMERS, MOVERS, POWERFUL, READABLE, READERS, SET_NEVER};
 use super::resolve::is_namespace;
 use crate::code_safety::identifier::plain;
 use crate::code_safety::path_text;
@@ -22,6 +22,28 @@ impl<'t> Check<'_, 't> {
         }
         if function.kind() == "attribute" {
             self.method(function, node);
+        }
+    }
+
+    /// Calls that switch a protection off: of connections, of templates, of readers of documents.
+    pub(super) fn exposure(&mut self, node: Node<'t>) {
+        let Some(function) = node.field("function") else { return };
+        let paths = self.code.paths(function);
+        for path in paths.iter() {
+            let root = path.split('.').next().unwrap_or(path);
+            let switched = SWITCHES.iter().find(|(of, name, value)| {
+                (*of == root || **of == **path)
+                    && keyword(node, name).is_some_and(|found| found.kind() == *value)
+            });
+            if let Some((_, name, _)) = switched {
+                self.findings.pattern(Strict, &format!("{path}({name}="), node.at());
+            }
+            if root == "urllib" || root == "urllib2" {
+                let url = positional(node).next().and_then(|url| self.code.text(url));
+                if url.is_some_and(|url| url.trim_start().to_lowercase().starts_with("file:")) {
+                    self.findings.pattern(Strict, path, node.at());
+                }
+            }
         }
     }
 
@@ -73,12 +95,12 @@ impl<'t> Check<'_, 't> {
                     self.findings.pattern(Strict, &format!("{name}("), at);
                 }
             }
-            path if MOVERS.contains(&path) && self.is_fixed(node) => {
+            path if MOVERS.contains(path) && self.is_fixed(node) => {
                 self.findings.pattern(Strict, path, at);
             }
             "os.chmod" | "os.fchmod" => self.mode(path, node),
             "builtins.range" | "builtins.bytes" | "builtins.bytearray" => self.size(path, MAX_STEPS, node),
-            path if ENDLESS_CONSUMERS.contains(&path) => self.endless_source(path, node),
+            path if ENDLESS_CONSUMERS.contains(path) => self.endless_source(path, node),
             "sys.path.insert" | "sys.path.append" | "sys.path.extend" => {
                 let is_own = node.text().contains("__file__") || node.text().contains("getcwd");
                 if !is_own
@@ -91,7 +113,7 @@ impl<'t> Check<'_, 't> {
             }
             _ => {}
         }
-        let reads = READERS.contains(&path)
+        let reads = READERS.contains(path)
             || (path.starts_with("os.") && !path.starts_with("os.path."))
             || path.starts_with("shutil.");
         let of_system = positional(node)
@@ -159,14 +181,14 @@ impl<'t> Check<'_, 't> {
             let name = plain(&name);
             let is_read_only = path == "builtins.hasattr";
             let has_default = name == "__class__" && arguments.next().is_some();
-            if !is_read_only && is_walk(&name) && !READABLE.contains(&&*name) && !has_default {
+            if !is_read_only && is_walk(&name) && !READABLE.contains(&name) && !has_default {
                 self.findings.pattern(Standard, &name, node.at());
             }
             return;
         }
         let is_asked =
             name.field("function").is_some_and(|function| self.code.is(function, "builtins.input"));
-        let is_powerful = |path: &str| POWERFUL.contains(&path) || path.starts_with("builtins.__");
+        let is_powerful = |path: &str| POWERFUL.contains(path) || path.starts_with("builtins.__");
         let is_bare = matches!(
             object.kind(),
             "tuple" | "list" | "dictionary" | "string" | "integer" | "none" | "lambda"
@@ -196,7 +218,7 @@ impl<'t> Check<'_, 't> {
         let name = path.strip_prefix("builtins.").unwrap_or(path);
         let of = positional(node).next();
         if let Some(of) = of {
-            if self.code.paths(of).iter().any(|path| POWERFUL.contains(&&**path)) {
+            if self.code.paths(of).iter().any(|path| POWERFUL.contains(path)) {
                 self.findings.pattern(Standard, &format!("{name}("), node.at());
             }
             return;
@@ -319,80 +341,14 @@ fn reaches_out(text: &str) -> bool {
     }) || text.contains("__")
 }
 
-/// What is looked up of types and functions without harm, though it is set by none.
-const READABLE: &[&str] = &[
-    "__mro__",
-    "__bases__",
-    "__code__",
-    "__self__",
-    "__spec__",
-    "__loader__",
-    "__closure__",
-    "__weakref__",
-    "__func__",
-];
-
-/// What reads the file that its first argument names.
-const READERS: &[&str] = &[
-    "builtins.open",
-    "builtins.file",
-    "io.open",
-    "io.FileIO",
-    "codecs.open",
-    "pathlib.Path",
-    "pathlib.PosixPath",
-    "glob.glob",
-    "glob.iglob",
-    "linecache.getline",
-    "linecache.getlines",
-    "fileinput.input",
-    "gzip.open",
-    "bz2.open",
-    "lzma.open",
-    "zipfile.ZipFile",
-    "tarfile.open",
-    "sqlite3.connect",
-    "aiofiles.open",
-    "tokenize.open",
-    "mailbox.mbox",
-    "netrc.netrc",
-    "pandas.read_csv",
-    "readline.read_history_file",
-];
-
-/// What makes files or folders vanish or appear under a name.
-const MOVERS: &[&str] = &[
-    "os.remove",
-    "os.unlink",
-    "os.rmdir",
-    "os.removedirs",
-    "os.rename",
-    "os.renames",
-    "os.replace",
-    "os.link",
-    "os.symlink",
-    "shutil.copy",
-    "shutil.copy2",
-    "shutil.copyfile",
-    "shutil.copytree",
-    "shutil.move",
-];
-
-/// What asks its argument for elements until there are none.
-const ENDLESS_CONSUMERS: &[&str] = &[
-    "builtins.list",
-    "builtins.set",
-    "builtins.dict",
-    "builtins.tuple",
-    "builtins.sorted",
-    "builtins.sum",
-    "builtins.max",
-    "builtins.min",
-];
-
 const MAX_WIDTH: f64 = 1e8;
 const MAX_STEPS: f64 = 1e11;
 
-/// Names that belong to the interpreter or to everyone.
-const SET_NEVER: &[&str] =
-    &["builtins.", "sys.stdin", "sys.path_", "os.", "json.", "subprocess.", "socket.", "ssl."];
+/// A module or function, a named argument, and the kind of the value that takes the protection away.
+const SWITCHES: &[(&str, &str, &str)] = &[
+    ("requests", "verify", "false"),
+    ("httpx", "verify", "false"),
+    ("jinja2", "autoescape", "false"),
+    ("lxml", "resolve_entities", "true"),
+    ("flask.Flask().run", "debug", "true"),
+];

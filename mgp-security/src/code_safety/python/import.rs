@@ -3,8 +3,7 @@
 use mgp_types::mgp::SafetyLevel::Standard;
 
 use super::Check;
-use super::dangerous::DANGEROUS;
-use super::modules::BLOCKED_IN_PARTS;
+use super::names::{BLOCKED_IN_PARTS, DANGEROUS, OWN_MODULES};
 use super::scope::dotted;
 use crate::code_safety::scan::Import;
 use crate::code_safety::syntax::Node;
@@ -59,7 +58,7 @@ impl<'t> Check<'_, 't> {
 
     /// Whether a module is imported of which some parts are blocked, and nothing is taken of it where it is seen.
     fn is_unexplained(&self, module: &str, import: Node<'t>) -> bool {
-        if !BLOCKED_IN_PARTS.contains(&module) {
+        if !BLOCKED_IN_PARTS.contains(module) {
             return false;
         }
         let taken_apart = self.taken_apart.get_or_init(|| {
@@ -77,5 +76,34 @@ impl<'t> Check<'_, 't> {
     fn refuses_all(&self, from: &str, names: &[(String, usize)]) -> bool {
         let refused = |name: &String| self.policy.refuses_import(&format!("{from}.{name}"));
         self.policy.refuses_import(from) && (names.is_empty() || names.iter().any(|(name, _)| refused(name)))
+    }
+}
+
+/// Whether the module is named as people name the parts of their own program, rather than a package that others
+/// install: such a one comes with the code, like a relative import, and holds what its operator put there.
+pub(in crate::code_safety) fn is_own_module(module: &str) -> bool {
+    let root = module.split('.').next().unwrap_or(module);
+    root.split('_').any(|word| word.contains("mcp") || word == "server") || OWN_MODULES.contains(root)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_the_own_program_are_known_by_their_names() {
+        for module in [
+            "utils",
+            "src.tools.search",
+            "config",
+            "paper_mcp_server.client",
+            "weathermcp",
+            "document_server.tools",
+        ] {
+            assert!(is_own_module(module), "{module}");
+        }
+        for module in ["socketlib", "evil", "subprocess", "os", ""] {
+            assert!(!is_own_module(module), "{module}");
+        }
     }
 }

@@ -4,6 +4,7 @@ use mgp_types::mgp::SafetyLevel::{Standard, Strict};
 
 use super::Check;
 use super::call::positional;
+use super::names::{DESCRIPTIONS, INNER, LAUNCHERS, OF_LITERALS, PLAIN_OF_CLASS, TYPE_WALKS, WALKS};
 use crate::code_safety::identifier::plain;
 use crate::code_safety::syntax::Node;
 
@@ -12,15 +13,15 @@ impl<'t> Check<'_, 't> {
         let (Some(object), Some(attribute)) = (node.field("object"), node.field("attribute")) else { return };
         let name = plain(attribute.text());
         let at = attribute.at();
-        if (WALKS.contains(&&*name) && !is_description(&name, node))
+        if (WALKS.contains(&name) && !is_description(&name, node))
             || (name == "__getattribute__" && !is_own_lookup(object))
-            || LAUNCHERS.contains(&&*name)
+            || LAUNCHERS.contains(&name)
             || is_launch(&name, node)
         {
             self.findings.pattern(Standard, &name, at);
-        } else if (INNER.contains(&&*name) && !is_description(&name, node))
-            || (name.starts_with("__") && is_literal(object) && !OF_LITERALS.contains(&&*name))
-            || (TYPE_WALKS.contains(&&*name) && is_type_walk(node, object))
+        } else if (INNER.contains(&name) && !is_description(&name, node))
+            || (name.starts_with("__") && is_literal(object) && !OF_LITERALS.contains(&name))
+            || (TYPE_WALKS.contains(&name) && is_type_walk(node, object))
             || (name == "__class__" && (is_bare_class(node, object) || self.is_given(object)))
         {
             self.findings.pattern(Strict, &name, at);
@@ -35,9 +36,9 @@ impl<'t> Check<'_, 't> {
 
 /// Whether a name is one that leads into the interpreter, for code that has it as a text.
 pub(super) fn is_walk(name: &str) -> bool {
-    WALKS.contains(&name)
-        || INNER.contains(&name)
-        || TYPE_WALKS.contains(&name)
+    WALKS.contains(name)
+        || INNER.contains(name)
+        || TYPE_WALKS.contains(name)
         || matches!(name, "__class__" | "__getattribute__")
 }
 
@@ -58,7 +59,7 @@ fn is_launch(name: &str, node: Node<'_>) -> bool {
 fn is_description(name: &str, node: Node<'_>) -> bool {
     let parent = node.parent().filter(|parent| parent.kind() == "attribute");
     let part = parent.and_then(|parent| parent.field("attribute")).map(Node::text);
-    matches!(name, "__code__" | "f_code") && part.is_some_and(|part| DESCRIPTIONS.contains(&part))
+    matches!(name, "__code__" | "f_code") && part.is_some_and(|part| DESCRIPTIONS.contains(part))
 }
 
 /// Whether the bases of a type are walked to reach a certain one, rather than looked through.
@@ -89,7 +90,7 @@ fn is_bare_class(node: Node<'_>, object: Node<'_>) -> bool {
     match (parent.kind(), node.field_name()) {
         ("attribute", _) => {
             let next = parent.field("attribute").map(|name| plain(name.text()));
-            next.is_some_and(|next| next.starts_with("__") && !PLAIN_OF_CLASS.contains(&&*next))
+            next.is_some_and(|next| next.starts_with("__") && !PLAIN_OF_CLASS.contains(&next))
         }
         ("assignment" | "augmented_assignment", Some("left"))
         | ("subscript", Some("value"))
@@ -121,139 +122,3 @@ fn is_literal(node: Node<'_>) -> bool {
         ),
     }
 }
-
-/// What of a code object says where it is from and what its parameters are.
-const DESCRIPTIONS: &[&str] = &[
-    "co_name",
-    "co_qualname",
-    "co_filename",
-    "co_firstlineno",
-    "co_flags",
-    "co_argcount",
-    "co_posonlyargcount",
-    "co_kwonlyargcount",
-    "co_varnames",
-    "co_nlocals",
-];
-
-/// Methods by which a literal is compared and searched; nobody writes `().__class__` but for what it leads to.
-const OF_LITERALS: &[&str] = &["__contains__", "__eq__", "__ne__", "__getitem__", "__mod__", "__name__"];
-
-/// Frames, code, and what is global to a function.
-const WALKS: &[&str] = &[
-    "__subclasses__",
-    "__globals__",
-    "__builtins__",
-    "__builtin__",
-    "__import__",
-    "__reduce__",
-    "__reduce_ex__",
-    "func_globals",
-    "func_code",
-    "im_func",
-    "im_self",
-    "im_class",
-    "gi_frame",
-    "gi_code",
-    "gi_yieldfrom",
-    "cr_frame",
-    "cr_code",
-    "cr_await",
-    "cr_origin",
-    "ag_frame",
-    "ag_code",
-    "ag_await",
-    "f_back",
-    "f_globals",
-    "f_locals",
-    "f_builtins",
-    "f_code",
-    "f_trace",
-    "tb_frame",
-    "tb_next",
-    "co_code",
-    "__build_class__",
-    "__loader__",
-    "enable_load_extension",
-    "load_extension",
-];
-
-/// What plain code has no use for, though libraries do.
-const INNER: &[&str] = &[
-    "__code__",
-    "__closure__",
-    "cell_contents",
-    "__self__",
-    "__spec__",
-    "__base__",
-    "__weakref__",
-    "__class_getitem__",
-    "_Printer__filenames",
-];
-
-const TYPE_WALKS: &[&str] = &["__mro__", "__bases__", "mro"];
-
-/// What of a class says no more than what it is, or makes an instance.
-const PLAIN_OF_CLASS: &[&str] = &[
-    "__name__",
-    "__qualname__",
-    "__module__",
-    "__doc__",
-    "__init__",
-    "__new__",
-    "__dict__",
-    "__slots__",
-    "__annotations__",
-    "__mro__",
-    "__bases__",
-    "__eq__",
-    "__hash__",
-    "__repr__",
-    "__str__",
-    "__setattr__",
-    "__getattr__",
-];
-
-/// Methods that start a process or load a module, of whatever object.
-const LAUNCHERS: &[&str] = &[
-    "popen",
-    "popen2",
-    "popen3",
-    "popen4",
-    "Popen",
-    "execl",
-    "execle",
-    "execlp",
-    "execlpe",
-    "execv",
-    "execve",
-    "execvp",
-    "execvpe",
-    "spawnl",
-    "spawnle",
-    "spawnlp",
-    "spawnlpe",
-    "spawnv",
-    "spawnve",
-    "spawnvp",
-    "spawnvpe",
-    "posix_spawn",
-    "posix_spawnp",
-    "forkpty",
-    "check_output",
-    "check_call",
-    "getoutput",
-    "getstatusoutput",
-    "create_subprocess_exec",
-    "create_subprocess_shell",
-    "subprocess_exec",
-    "subprocess_shell",
-    "load_module",
-    "exec_module",
-    "import_module",
-    "run_path",
-    "run_module",
-    "exec_command",
-    "CDLL",
-    "LoadLibrary",
-];

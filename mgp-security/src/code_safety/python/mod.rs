@@ -2,12 +2,10 @@
 
 mod call;
 mod constant;
-mod dangerous;
 mod effort;
-mod exposure;
 mod import;
 mod member;
-mod modules;
+mod names;
 mod reference;
 mod resolve;
 mod scope;
@@ -23,15 +21,14 @@ use std::rc::Rc;
 use mgp_types::mgp::SafetyLevel;
 
 use self::resolve::Resolver;
+use super::effort::endless_recursion;
 use super::finding::Findings;
 use super::policy::CodePolicy;
-use super::recursion::endless_recursion;
 use super::scan::Reading;
 use super::syntax::{Grammar, Node, Tree};
 
-pub(super) use self::modules::{
-    ALLOWED_MODULES, BLOCKED_IN_PARTS, BLOCKED_MODULES, EXEMPT_MODULES, is_own as is_own_module,
-};
+pub(super) use self::import::is_own_module;
+pub(super) use self::names::{ALLOWED_MODULES, BLOCKED_IN_PARTS, BLOCKED_MODULES, EXEMPT_MODULES};
 
 /// As a program, as the indented part of one, and as the method of a class.
 pub(super) const READINGS: &[Reading] =

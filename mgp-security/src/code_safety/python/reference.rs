@@ -4,7 +4,7 @@ use mgp_types::mgp::SafetyLevel::{Standard, Strict};
 
 use super::Check;
 use super::call::positional;
-use super::dangerous::{DANGEROUS, HIDDEN_MODULES, POWERFUL, STRICT};
+use super::names::{ACCESSORS, DANGEROUS, HIDDEN_MODULES, POWERFUL, STEERING, STRICT};
 use crate::code_safety::identifier::plain;
 use crate::code_safety::syntax::Node;
 
@@ -23,10 +23,10 @@ impl<'t> Check<'_, 't> {
             self.path(path, node.at());
             self.environment(path, node);
             let is_called = node.field_name() == Some("function");
-            if ACCESSORS.contains(&&**path) && !is_called && !self.is_followed(node) {
+            if ACCESSORS.contains(path) && !is_called && !self.is_followed(node) {
                 self.findings.pattern(Strict, &shown(path), node.at());
             }
-            if POWERFUL.contains(&&**path) && !self.is_followed(node) {
+            if POWERFUL.contains(path) && !self.is_followed(node) {
                 self.findings.pattern(Strict, path, node.at());
             }
         }
@@ -79,9 +79,9 @@ impl<'t> Check<'_, 't> {
         let is_module = |part: &&str| !part.ends_with([')', ']']) && !part.starts_with(char::is_uppercase);
         for part in path.split('.').take_while(is_module).skip(1) {
             let bare = part.trim_start_matches('_');
-            if HIDDEN_MODULES.contains(&part) {
+            if HIDDEN_MODULES.contains(part) {
                 self.findings.pattern(Standard, path, at);
-            } else if part != bare && (HIDDEN_MODULES.contains(&bare) || self.policy.blocks_import(bare)) {
+            } else if part != bare && (HIDDEN_MODULES.contains(bare) || self.policy.blocks_import(bare)) {
                 self.findings.pattern(Strict, path, at);
             }
         }
@@ -234,33 +234,3 @@ fn covers(entry: &str, path: &str) -> bool {
 fn shown(entry: &str) -> String {
     entry.strip_prefix("builtins.").map_or_else(|| entry.to_owned(), |name| format!("{name}("))
 }
-
-/// Builtins whose arguments decide, so that they must be called where they are named.
-const ACCESSORS: [&str; 6] = [
-    "builtins.getattr",
-    "builtins.setattr",
-    "builtins.delattr",
-    "builtins.vars",
-    "builtins.globals",
-    "builtins.locals",
-];
-
-/// Beginnings of the names of variables by which other programs are made to load or run something.
-const STEERING: [&str; 16] = [
-    "LD_",
-    "DYLD_",
-    "PYTHON",
-    "PATH",
-    "BROWSER",
-    "BASH_",
-    "ENV",
-    "IFS",
-    "NODE_",
-    "GIT_",
-    "PERL",
-    "RUBY",
-    "JAVA_",
-    "PROMPT_COMMAND",
-    "EDITOR",
-    "PAGER",
-];

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use super::super::effort::Effort;
 use super::super::identifier::plain;
 use super::super::syntax::{Node, Tree};
-use super::dangerous::{BUILTINS, WELL_KNOWN};
+use super::names::{BUILTINS, WELL_KNOWN};
 use super::scope::{Binding, Scopes};
 
 /// The paths that an expression may have: `os.system` for `o.system` after `import os as o`, and with `()` where
@@ -103,9 +103,9 @@ impl<'t> Resolver<'t> {
                 Binding::Unknown => {}
             }
         }
-        if !is_certain && BUILTINS.contains(&&*name) {
+        if !is_certain && BUILTINS.contains(&name) {
             paths.push(format!("builtins.{name}").into());
-        } else if !is_bound && WELL_KNOWN.contains(&&*name) {
+        } else if !is_bound && WELL_KNOWN.contains(&name) {
             paths.push((&*name).into());
         }
         paths.sort_unstable();
@@ -206,7 +206,7 @@ fn join(path: &str, name: &str) -> Rc<str> {
 
 fn member(path: &str, key: &str) -> Rc<str> {
     match path {
-        "builtins.globals()" | "builtins.locals()" | "builtins.vars()" if BUILTINS.contains(&key) => {
+        "builtins.globals()" | "builtins.locals()" | "builtins.vars()" if BUILTINS.contains(key) => {
             join("builtins", key)
         }
         "sys.modules" | "builtins.globals()" | "builtins.locals()" | "builtins.vars()" => key.into(),

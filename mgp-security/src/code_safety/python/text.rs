@@ -7,6 +7,7 @@ use regex::Regex;
 
 use super::Check;
 use super::member::is_walk;
+use super::names::{DESCRIBING, ENCODINGS, HIDDEN_WORDS};
 use crate::code_safety::identifier::{plain, split_tokens};
 use crate::code_safety::syntax::Node;
 use crate::code_safety::{address, path_text};
@@ -64,7 +65,7 @@ impl<'t> Check<'_, 't> {
     pub(super) fn encoding(&mut self, node: Node<'t>) {
         let Some(name) = ENCODING.captures(node.text()).and_then(|found| found.get(1)) else { return };
         let name = name.as_str().to_lowercase().replace('_', "-");
-        if is_head(node) && !ENCODINGS.contains(&&*name) {
+        if is_head(node) && !ENCODINGS.contains(&name) {
             self.findings.pattern(Standard, &format!("coding: {name}"), node.at());
         }
     }
@@ -75,7 +76,7 @@ impl<'t> Check<'_, 't> {
             let mut names =
                 field.as_str().split(['.', '[', ']']).filter(|name| name.starts_with("__")).peekable();
             let is_plain = std::iter::from_fn(|| names.next().map(|name| (name, names.peek().is_none())))
-                .all(|(name, is_last)| if is_last { NAMES.contains(&name) } else { name == "__class__" });
+                .all(|(name, is_last)| if is_last { DESCRIBING.contains(name) } else { name == "__class__" });
             if !is_plain {
                 self.findings.pattern(Standard, field.as_str(), at);
             }
@@ -110,34 +111,5 @@ fn is_head(node: Node<'_>) -> bool {
 /// A field of a format that reads an attribute or item with a dunder name.
 static FIELD: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\{[^{}!:]*[.\[]_{2,}[^{}!:]*").expect("the expression is constant"));
-/// What a text may say about a class or function.
-const NAMES: [&str; 4] = ["__name__", "__qualname__", "__module__", "__doc__"];
 static ENCODING: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^#.*?coding[:=][ \t]*([-\w.]+)").expect("the expression is constant"));
-const ENCODINGS: [&str; 8] =
-    ["utf-8", "utf8", "utf-8-sig", "ascii", "us-ascii", "latin-1", "latin1", "iso-8859-1"];
-
-/// Words that nobody has a reason to put together from pieces.
-const HIDDEN_WORDS: &[&str] = &[
-    "eval",
-    "exec",
-    "system",
-    "popen",
-    "subprocess",
-    "builtins",
-    "__import__",
-    "__builtins__",
-    "__class__",
-    "__mro__",
-    "__base__",
-    "__bases__",
-    "__init__",
-    "os",
-    "import",
-    "compile",
-    "breakpoint",
-    "pty",
-    "ctypes",
-    "importlib",
-    "import_module",
-];

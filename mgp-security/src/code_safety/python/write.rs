@@ -4,6 +4,7 @@ use mgp_types::mgp::SafetyLevel::Readonly;
 
 use super::Check;
 use super::call::{keyword, positional};
+use super::names::{OPENERS, OS_WRITES, WRITING_METHODS};
 use crate::code_safety::identifier::plain;
 use crate::code_safety::path_text;
 use crate::code_safety::syntax::Node;
@@ -33,7 +34,7 @@ impl<'t> Check<'_, 't> {
             "sqlite3.connect" => positional(node).next().or_else(|| keyword(node, "database")),
             "logging.FileHandler" => positional(node).next().or_else(|| keyword(node, "filename")),
             "logging.basicConfig" => keyword(node, "filename"),
-            _ if OPENERS.contains(&path) && self.opens_for_writing(node) => positional(node).next(),
+            _ if OPENERS.contains(path) && self.opens_for_writing(node) => positional(node).next(),
             _ => None,
         };
         file.and_then(|file| self.code.text(file)).is_some_and(|file| path_text::is_absolute(&file))
@@ -45,12 +46,12 @@ impl<'t> Check<'_, 't> {
     }
 
     fn writes_by_path(&self, path: &str, node: Node<'t>) -> bool {
-        if OPENERS.contains(&path) {
+        if OPENERS.contains(path) {
             return self.opens_for_writing(node);
         }
         let (root, rest) = path.split_once('.').unwrap_or((path, ""));
         match root {
-            "os" => OS_WRITES.contains(&rest),
+            "os" => OS_WRITES.contains(rest),
             "tempfile" => !matches!(rest, "gettempdir" | "gettempprefix" | "gettempdirb"),
             "shutil" => !matches!(rest, "which" | "disk_usage" | "get_terminal_size"),
             "requests" | "httpx" | "aiohttp" | "urllib3"
@@ -96,7 +97,7 @@ impl<'t> Check<'_, 't> {
                 .is_none_or(|text| !is_query(&text)),
             "rename" | "replace" => is_of(&["pathlib."]),
             "dump" => is_of(&["json", "yaml", "pickle", "toml", "plistlib"]),
-            _ => WRITING_METHODS.contains(&name),
+            _ => WRITING_METHODS.contains(name),
         }
     }
 }
@@ -113,109 +114,6 @@ fn is_query(statement: &str) -> bool {
     reads && !rest.contains(';') && !statement.contains(" INTO ")
 }
 
-const OPENERS: &[&str] = &[
-    "builtins.open",
-    "builtins.file",
-    "io.open",
-    "codecs.open",
-    "os.fdopen",
-    "gzip.open",
-    "bz2.open",
-    "lzma.open",
-    "aiofiles.open",
-    "zipfile.ZipFile",
-    "tarfile.open",
-];
-
-const OS_WRITES: &[&str] = &[
-    "mkdir",
-    "makedirs",
-    "remove",
-    "unlink",
-    "rmdir",
-    "removedirs",
-    "rename",
-    "renames",
-    "replace",
-    "link",
-    "symlink",
-    "truncate",
-    "ftruncate",
-    "chmod",
-    "fchmod",
-    "lchmod",
-    "chown",
-    "utime",
-    "write",
-    "writev",
-    "pwrite",
-    "open",
-    "mkfifo",
-    "mknod",
-    "sendfile",
-    "copy_file_range",
-    "setxattr",
-    "removexattr",
-    "putenv",
-    "unsetenv",
-    "environ.update",
-    "environ.setdefault",
-    "environ.pop",
-    "environ.clear",
-    "chdir",
-];
-
 /// What stays within the code, or goes to where its output goes anyway.
 const IN_MEMORY: &[&str] =
     &["io.StringIO()", "io.BytesIO()", "sys.stdout", "sys.stderr", "StringIO()", "BytesIO()"];
-
-const WRITING_METHODS: &[&str] = &[
-    "write_text",
-    "write_bytes",
-    "touch",
-    "mkdir",
-    "rmdir",
-    "unlink",
-    "symlink_to",
-    "hardlink_to",
-    "link_to",
-    "chmod",
-    "lchmod",
-    "writestr",
-    "to_csv",
-    "to_excel",
-    "to_sql",
-    "to_parquet",
-    "to_pickle",
-    "to_hdf",
-    "to_feather",
-    "to_stata",
-    "savefig",
-    "write_csv",
-    "write_parquet",
-    "writerow",
-    "writerows",
-    "writeheader",
-    "commit",
-    "truncate",
-    "sendall",
-    "sendto",
-    "send_message",
-    "sendmail",
-    "rmtree",
-    "makedirs",
-    "extractall",
-    "extract",
-    "backup",
-    "create_function",
-    "setex",
-    "insert_one",
-    "insert_many",
-    "update_one",
-    "update_many",
-    "delete_one",
-    "delete_many",
-    "drop",
-    "drop_table",
-    "bulk_write",
-];

@@ -1,11 +1,12 @@
 //! Expansion of words as a shell does it: braces, variables, substitutions, splitting, patterns.
 
 use crate::Finding;
+use crate::shell::syntax::{Body, Part, Script, Word};
 
 use super::argv::is_shell;
 use super::finding::{REFUSE_OBFUSCATION, REFUSE_UNDECIDABLE, refuse};
 use super::judge::Judge;
-use super::read::syntax::{Body, Part, Script, Word};
+use super::known::is_listed;
 use super::value::{Arg, Flow, HOLE, Marks, Text};
 
 /// One character of a word, with what a shell may still do to it.
@@ -166,7 +167,7 @@ impl Judge<'_> {
             Some(b'+') => out.push(word, value),
             Some(b'[') => out.push(known.as_deref().unwrap_or("\0"), Origin::Value),
             Some(b'#' | b'%') => out.push("\0", value),
-            Some(b':') if WELL_KNOWN.contains(&name) => return Err(refuse(REFUSE_OBFUSCATION)),
+            Some(b':') if is_listed("well-known-variables", name) => return Err(refuse(REFUSE_OBFUSCATION)),
             Some(b'/' | b':') => {
                 if known.is_some() || !self.is_assigned(name) {
                     out.marks.add(Marks::CRAFTED);
@@ -181,7 +182,7 @@ impl Judge<'_> {
         Ok(())
     }
 
-    fn nested(&mut self, script: &super::read::syntax::Script) -> Result<Flow, Finding> {
+    fn nested(&mut self, script: &Script) -> Result<Flow, Finding> {
         self.deeper(|judge| judge.script(script, &Flow::default()))
     }
 }
@@ -332,23 +333,5 @@ fn in_pieces(word: &Word) -> bool {
                     || (letter(last) && after.is_some_and(|(f, _, quoted)| f.is_alphanumeric() && !quoted)))
         })
 }
-
-/// Variables whose single characters nobody needs but who hides something.
-const WELL_KNOWN: [&str; 14] = [
-    "HOME",
-    "PATH",
-    "PWD",
-    "SHELL",
-    "USER",
-    "LOGNAME",
-    "LS_COLORS",
-    "TERM",
-    "IFS",
-    "OLDPWD",
-    "LANG",
-    "HOSTNAME",
-    "PS1",
-    "BASH",
-];
 
 const MAX_BRACE_STEPS: usize = 128;

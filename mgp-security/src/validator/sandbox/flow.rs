@@ -1,10 +1,11 @@
 //! What comes out of a command: its text if it is known, and where it came from.
 
+use crate::shell::{decode_escapes, hides_letters};
+
 use super::argv::{Call, delete, is_shell, kernel};
 use super::judge::{Judge, file_key, program_name};
 use super::known::{Kind, Trait, facts, is_listed};
 use super::place::Place;
-use super::read::{decode_escapes, hides_letters};
 use super::value::{Arg, Flow, HOLE, Marks, Text};
 
 /// What `call` writes to its standard output.
@@ -289,17 +290,7 @@ fn decodes(call: &Call<'_>) -> bool {
 
 /// Programs that print code for the shell they are asked to set up.
 fn sets_up(program: &str, call: &Call<'_>) -> bool {
-    const PROGRAMS: [&str; 8] = [
-        "ssh-agent",
-        "gpg-agent",
-        "dircolors",
-        "lesspipe",
-        "keychain",
-        "resize",
-        "tset",
-        "register-python-argcomplete",
-    ];
-    PROGRAMS.contains(&program) || call.args.iter().any(|arg| is_listed("setup", &arg.text))
+    is_listed("prints-setup", program) || call.args.iter().any(|arg| is_listed("setup", &arg.text))
 }
 
 /// Whether code prints all variables of the environment; one of them by its name is none of them.

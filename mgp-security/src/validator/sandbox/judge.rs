@@ -3,6 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::Finding;
+use crate::shell::syntax::{Assignment, Body, Direction, Part, Pipeline, Script, Simple, Stage, Word};
+use crate::shell::{Flaw, read};
 
 use super::CommandPolicy;
 use super::argv::{self, Call, Files};
@@ -12,8 +14,6 @@ use super::finding::{
 };
 use super::known::{Kind, Reading};
 use super::place::Place;
-use super::read::syntax::{Assignment, Body, Direction, Part, Pipeline, Script, Simple, Stage, Word};
-use super::read::{Flaw, read};
 use super::unwrap::{Inner, inner_commands};
 use super::value::{Arg, Flow, HOLE, Marks, Text};
 use super::{builtin, flow, interpreter, stranger, windows};
@@ -148,8 +148,10 @@ impl<'p> Judge<'p> {
             let target = self.expand_whole(&redirect.target)?;
             match redirect.direction {
                 Direction::Duplicate => {}
-                Direction::Text => input = Flow { text: known(&target), marks: target.marks },
-                Direction::In => {
+                Direction::Text | Direction::Document => {
+                    input = Flow { text: known(&target), marks: target.marks }
+                }
+                Direction::In | Direction::Both => {
                     argv::check_input(&target, &self.files_of(), &stage.body)?;
                     let kept = self.files.get(&file_key(&target.text)).cloned();
                     input = kept.unwrap_or_else(|| {

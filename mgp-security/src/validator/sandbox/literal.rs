@@ -1,10 +1,10 @@
 //! The commands of a line whose every word stands there, for checks that have to know all of them.
 
 use crate::Finding;
+use crate::shell::read;
+use crate::shell::syntax::{Body, Direction, Part, Script, Word};
 
 use super::finding::{REFUSE_UNDECIDABLE, refuse};
-use super::read::read;
-use super::read::syntax::{Body, Direction, Part, Script, Word};
 
 /// The commands of `line`, each as the words that its program gets; patterns of paths stay as they are written.
 ///

@@ -23,8 +23,6 @@ mod one_word;
 mod package;
 mod pattern;
 mod place;
-mod program;
-mod read;
 mod sed;
 mod stranger;
 #[cfg(test)]

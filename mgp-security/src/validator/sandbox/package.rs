@@ -4,7 +4,7 @@ use crate::Finding;
 
 use super::argv::Call;
 use super::finding::{REFUSE_DOWNLOAD, REFUSE_FOREIGN_PACKAGE, refuse};
-use super::known::is_listed;
+use super::known::{holds_listed, is_listed};
 use super::unwrap::is_for_everybody;
 use super::value::{Arg, HOLE, Marks};
 
@@ -25,9 +25,8 @@ pub(super) fn check_system(call: &Call<'_>, package: &Arg) -> Result<(), Finding
     check(call, package)?;
     let text = package.text.trim();
     let lower = text.to_ascii_lowercase();
-    let file = text.starts_with(['.', '/', '~', '\\'])
-        || text.contains(":\\")
-        || PACKAGE_FILES.iter().any(|end| lower.ends_with(end));
+    let file =
+        text.starts_with(['.', '/', '~', '\\']) || text.contains(":\\") || is_listed("package-files", &lower);
     if file && !text.contains(HOLE) { Err(refuse(REFUSE_FOREIGN_PACKAGE)) } else { Ok(()) }
 }
 
@@ -62,19 +61,7 @@ fn is_address(program: &str, package: &str) -> bool {
         let scheme = scheme.rsplit(|c: char| c.is_whitespace() || c == '@').next().unwrap_or("");
         return !matches!(scheme, "oci" | "docker" | "docker-archive" | "file");
     }
-    let hosted = [
-        "git+",
-        "git@",
-        "github:",
-        "gitlab:",
-        "bitbucket:",
-        "gist:",
-        "git:",
-        "http:",
-        "https:",
-        "sourcehut:",
-    ];
-    if hosted.iter().any(|prefix| lower.contains(prefix)) || lower.starts_with("\\\\") {
+    if holds_listed("package-addresses", &lower) || lower.starts_with("\\\\") {
         return true;
     }
     // `owner/name` is a repository to the package managers of JavaScript.
@@ -89,25 +76,3 @@ fn is_address(program: &str, package: &str) -> bool {
 fn is_left_lying(call: &Call<'_>, package: &str) -> bool {
     package.contains('/') && is_for_everybody(call, package)
 }
-
-/// How the files of packages end.
-const PACKAGE_FILES: [&str; 18] = [
-    ".deb",
-    ".rpm",
-    ".apk",
-    ".snap",
-    ".flatpak",
-    ".flatpakref",
-    ".pkg",
-    ".dmg",
-    ".msi",
-    ".msix",
-    ".appx",
-    ".appxbundle",
-    ".xbps",
-    ".ipk",
-    ".txz",
-    ".pkg.tar.zst",
-    ".pkg.tar.xz",
-    ".rb",
-];

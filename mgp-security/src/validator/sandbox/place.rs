@@ -1,6 +1,6 @@
 //! What a path leads to: the system, a device, a secret, a file that runs at the next login.
 
-use super::known::is_listed;
+use super::known::{is_listed, lies_in};
 use super::value::HOLE;
 
 /// An absolute or relative path, without empty, `.` and `..` components, with `~` for the home.
@@ -25,8 +25,8 @@ impl Place {
                 other => parts.push(other),
             }
         }
-        let absolute =
-            joined.starts_with('/') || (climbed && parts.first().is_some_and(|first| TOP.contains(first)));
+        let absolute = joined.starts_with('/')
+            || (climbed && parts.first().is_some_and(|first| is_listed("top", first)));
         let mut place = parts.join("/");
         if absolute {
             place.insert(0, '/');
@@ -52,7 +52,7 @@ impl Place {
     /// The root, a directory right below it, or a whole home: too much for one command.
     pub(super) fn is_vast(&self) -> bool {
         let trimmed = self.0.strip_suffix("/*").unwrap_or(&self.0);
-        let top = trimmed.strip_prefix('/').is_some_and(|rest| rest.is_empty() || TOP.contains(&rest));
+        let top = trimmed.strip_prefix('/').is_some_and(|rest| rest.is_empty() || is_listed("top", rest));
         let drive = trimmed.len() <= 3 && trimmed.as_bytes().get(1) == Some(&b':');
         let home = trimmed.strip_prefix('~').is_some_and(|rest| !rest.contains('/'))
             || ["/home/", "/Users/"]
@@ -71,15 +71,13 @@ impl Place {
         }
         if self.inside("/dev") {
             let name = self.0.strip_prefix("/dev/").unwrap_or("");
-            return !HARMLESS_DEVICES.iter().any(|device| name.starts_with(device));
+            return !is_listed("harmless-devices", name);
         }
         if self.inside("/usr/local") || self.inside("/proc/self/fd") {
             return false;
         }
         let lower = self.0.to_ascii_lowercase();
-        SYSTEM.iter().any(|directory| self.inside(directory))
-            || lower.starts_with("c:/windows")
-            || lower.starts_with("c:/boot")
+        lies_in("system-folders", &self.0) || lower.starts_with("c:/windows") || lower.starts_with("c:/boot")
     }
 
     /// Leads out of the directory it is seen from.
@@ -126,14 +124,13 @@ impl Place {
 
     /// A disk, a partition or the memory itself.
     pub(super) fn is_device(&self) -> bool {
-        let Some(name) = self.0.strip_prefix("/dev/") else { return false };
-        DEVICES.iter().any(|device| name.starts_with(device))
+        self.0.strip_prefix("/dev/").is_some_and(|name| is_listed("disks", name))
     }
 
     /// A file that some program reads and runs later, without being asked.
     pub(super) fn runs_later(&self) -> bool {
         if let Some(rest) = self.0.strip_prefix("~/") {
-            return STARTUP.iter().any(|file| below(rest, file));
+            return lies_in("startup", rest);
         }
         ["/var/spool/cron", "/var/spool/at", "/Library/LaunchDaemons", "/Library/LaunchAgents"]
             .iter()
@@ -148,18 +145,7 @@ impl Place {
 
     /// A log of who came and what they did.
     pub(super) fn is_trail(&self) -> bool {
-        const TRAILS: [&str; 9] = [
-            "auth.log",
-            "syslog",
-            "messages",
-            "secure",
-            "wtmp",
-            "btmp",
-            "lastlog",
-            "audit/audit.log",
-            "kern.log",
-        ];
-        self.is_history() || self.0.strip_prefix("/var/log/").is_some_and(|name| TRAILS.contains(&name))
+        self.is_history() || self.0.strip_prefix("/var/log/").is_some_and(|name| is_listed("trails", name))
     }
 
     fn is_history(&self) -> bool {
@@ -175,7 +161,7 @@ impl Place {
     pub(super) fn is_secret(&self) -> bool {
         let name = self.name();
         let lower = self.0.to_ascii_lowercase();
-        if self.is_history() || SECRET_FILES.iter().any(|file| self.0 == *file) {
+        if self.is_history() || is_listed("secret-files", &self.0) {
             return true;
         }
         if let Some(rest) = self.0.strip_prefix("/proc/")
@@ -184,7 +170,7 @@ impl Place {
             return true;
         }
         if let Some(rest) = self.0.strip_prefix("~/")
-            && SECRET_HOME.iter().any(|file| below(rest, file))
+            && lies_in("secret-home", rest)
         {
             return name.strip_suffix(".pub").is_none()
                 && !matches!(rest, ".ssh/known_hosts" | ".ssh/config" | ".aws/config");
@@ -226,168 +212,5 @@ impl Place {
         &self.0
     }
 }
-
-/// Whether `path` is `entry`, or lies in it if it is a directory.
-fn below(path: &str, entry: &str) -> bool {
-    match entry.strip_suffix('/') {
-        Some(directory) => {
-            path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        }
-        None => path == entry,
-    }
-}
-
-const TOP: [&str; 24] = [
-    "etc",
-    "usr",
-    "bin",
-    "sbin",
-    "lib",
-    "lib32",
-    "lib64",
-    "boot",
-    "dev",
-    "proc",
-    "sys",
-    "var",
-    "root",
-    "home",
-    "opt",
-    "run",
-    "srv",
-    "mnt",
-    "media",
-    "System",
-    "Library",
-    "Applications",
-    "Users",
-    "private",
-];
-
-const SYSTEM: [&str; 17] = [
-    "/selinux",
-    "/etc",
-    "/boot",
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/sys",
-    "/proc",
-    "/System",
-    "/private/etc",
-    "/Library/LaunchDaemons",
-    "/Library/LaunchAgents",
-    "/var/spool/cron",
-    "/var/lib/dpkg",
-];
-
-const HARMLESS_DEVICES: [&str; 14] = [
-    "null",
-    "zero",
-    "stdin",
-    "stdout",
-    "stderr",
-    "tty",
-    "fd/",
-    "shm",
-    "pts",
-    "ttyS",
-    "ttyUSB",
-    "dsp",
-    "clipboard",
-    "full",
-];
-
-const DEVICES: [&str; 21] = [
-    "ada", "sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "rdisk", "dm-", "mapper/", "md", "loop", "mem",
-    "kmem", "port", "block/", "nbd", "ram", "sr", "mtd",
-];
-
-/// Below the home; a slash at the end means everything in it.
-const STARTUP: [&str; 31] = [
-    ".bashrc",
-    ".bash_profile",
-    ".bash_login",
-    ".bash_logout",
-    ".bash_aliases",
-    ".profile",
-    ".zshrc",
-    ".zshenv",
-    ".zprofile",
-    ".zlogin",
-    ".kshrc",
-    ".cshrc",
-    ".tcshrc",
-    ".login",
-    ".xinitrc",
-    ".xsession",
-    ".xprofile",
-    ".inputrc",
-    ".pam_environment",
-    ".ssh/authorized_keys",
-    ".ssh/authorized_keys2",
-    ".ssh/config",
-    ".ssh/rc",
-    ".ssh/environment",
-    ".config/autostart/",
-    ".config/systemd/",
-    ".config/fish/config.fish",
-    ".local/bin/sudo",
-    ".gitconfig",
-    "Library/LaunchAgents/",
-    ".forward",
-];
-
-const SECRET_FILES: [&str; 16] = [
-    "/etc/shadow",
-    "/etc/shadow-",
-    "/etc/gshadow",
-    "/etc/gshadow-",
-    "/etc/sudoers",
-    "/etc/master.passwd",
-    "/etc/security/passwd",
-    "/etc/security/opasswd",
-    "/etc/krb5.keytab",
-    "/etc/ipsec.secrets",
-    "/etc/ppp/chap-secrets",
-    "/etc/kubernetes/admin.conf",
-    "/etc/mysql/debian.cnf",
-    "/var/lib/sss/secrets",
-    "/private/etc/master.passwd",
-    "/dev/mem",
-];
-
-/// Below the home; a slash at the end means everything in it.
-const SECRET_HOME: [&str; 26] = [
-    ".ssh/",
-    ".gnupg/",
-    ".aws/credentials",
-    ".aws/",
-    ".azure/",
-    ".config/gcloud/",
-    ".kube/",
-    ".kube/config",
-    ".docker/config.json",
-    ".netrc",
-    ".pgpass",
-    ".my.cnf",
-    ".git-credentials",
-    ".npmrc",
-    ".pypirc",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".config/gh/hosts.yml",
-    ".config/hub",
-    ".vault-token",
-    ".terraform.d/credentials.tfrc.json",
-    ".password-store/",
-    ".mozilla/firefox/",
-    ".config/google-chrome/",
-    "Library/Keychains/",
-    ".local/share/keyrings/",
-];
 
 const ENV_SAMPLES: [&str; 4] = ["example", "sample", "template", "dist"];

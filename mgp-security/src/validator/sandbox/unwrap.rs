@@ -7,7 +7,7 @@ use super::finding::{
     Danger, REFUSE_DESTRUCTION, REFUSE_DOWNLOAD, REFUSE_EXFILTRATION, REFUSE_OPTION, REFUSE_PRIVILEGE,
     REFUSE_RECURSIVE_DELETE, REFUSE_RUNS_LATER, REFUSE_SECRET, REFUSE_SERVED_FOLDER, refuse,
 };
-use super::known::{Kind, Reading, Trait, facts, holds_listed, is_listed};
+use super::known::{Kind, Reading, Trait, facts, holds_listed, is_listed, lies_in};
 use super::value::{Arg, HOLE, Marks, Text};
 use super::{database, named_program, package};
 
@@ -365,18 +365,7 @@ fn is_foreign_code(call: &Call<'_>, value: &Arg) -> bool {
 pub(super) fn is_for_everybody(call: &Call<'_>, path: &str) -> bool {
     let place = call.place(path);
     let lower = place.as_str().to_ascii_lowercase();
-    let open = [
-        "/tmp",
-        "/var/tmp",
-        "/dev/shm",
-        "~/downloads",
-        "c:/users/public",
-        "c:/temp",
-        "c:/windows/temp",
-        "%temp%",
-    ];
-    open.iter()
-        .any(|open| lower.strip_prefix(open).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+    lies_in("open-folders", &lower)
 }
 
 /// Whether `text` holds a file name with this extension.

@@ -11,6 +11,7 @@ use super::finding::{
     Danger, REFUSE_DEVICE, REFUSE_DOWNLOAD, REFUSE_KILL, REFUSE_LOG, REFUSE_OBFUSCATION, REFUSE_POWER,
     REFUSE_PRIVILEGE, REFUSE_RECURSIVE_DELETE, REFUSE_RUNS_LATER, REFUSE_SECRET, REFUSE_SECURITY, refuse,
 };
+use super::known::is_listed;
 use super::pattern::{pattern, patterns};
 use super::place::Place;
 
@@ -39,7 +40,7 @@ pub(super) fn check_simple(source: &str, policy: &CommandPolicy) -> Result<(), F
         return nested(source, policy);
     }
     // What `rm` means to a shell is judged elsewhere.
-    if name == "rm" || !NAMES.contains(&name) {
+    if name == "rm" || !is_listed("windows-names", name) {
         return Ok(());
     }
     if deletes_tree(source, policy) {
@@ -55,7 +56,7 @@ fn nested(source: &str, policy: &CommandPolicy) -> Result<(), Finding> {
         let rest = source[at + 1..].trim_start();
         let word = rest.split(|c: char| c.is_whitespace() || "\"'&|;()".contains(c)).next().unwrap_or("");
         let lower = word.to_ascii_lowercase();
-        if NAMES.contains(&lower.strip_suffix(".exe").unwrap_or(&lower)) {
+        if is_listed("windows-names", lower.strip_suffix(".exe").unwrap_or(&lower)) {
             let command = rest.split(['|', ';', '&', '"', '\'']).next().unwrap_or(rest);
             if deletes_tree(command, policy) || deletes_tree(rest, policy) {
                 return Err(refuse(REFUSE_RECURSIVE_DELETE));
@@ -110,72 +111,6 @@ fn powershell(source: &str) -> Result<(), Finding> {
     }
     Ok(())
 }
-
-/// Programs and cmdlets that [`RULES`] speak of.
-const NAMES: [&str; 62] = [
-    "get-content",
-    "gc",
-    "del",
-    "erase",
-    "rd",
-    "rmdir",
-    "format",
-    "certutil",
-    "bitsadmin",
-    "reg",
-    "net",
-    "net1",
-    "vssadmin",
-    "wmic",
-    "bcdedit",
-    "schtasks",
-    "sc",
-    "cipher",
-    "mshta",
-    "regsvr32",
-    "rundll32",
-    "cscript",
-    "wscript",
-    "msiexec",
-    "remove-item",
-    "ri",
-    "rm",
-    "format-volume",
-    "clear-disk",
-    "stop-computer",
-    "restart-computer",
-    "set-executionpolicy",
-    "set-mppreference",
-    "add-mppreference",
-    "diskpart",
-    "takeown",
-    "icacls",
-    "cacls",
-    "netsh",
-    "wevtutil",
-    "clear-eventlog",
-    "remove-itemproperty",
-    "shutdown",
-    "iex",
-    "invoke-expression",
-    "installutil",
-    "odbcconf",
-    "wbadmin",
-    "fsutil",
-    "taskkill",
-    "new-localuser",
-    "add-localgroupmember",
-    "register-scheduledtask",
-    "new-service",
-    "invoke-command",
-    "start-process",
-    "new-object",
-    "copy",
-    "type",
-    "esentutl",
-    "ntdsutil",
-    "procdump",
-];
 
 /// Patterns over one command, each with what it is.
 static RULES: [(&str, Danger); 31] = [

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use crate::Finding;
 
 use super::super::finding::{REFUSE_EXFILTRATION, REFUSE_REVERSE_SHELL, REFUSE_UNDECIDABLE, refuse};
-use super::super::known::{Trait, facts, is_listed};
+use super::super::known::{Trait, facts, holds_listed, is_listed};
 use super::super::value::{Arg, HOLE, Marks};
 use super::Call;
 
@@ -24,19 +24,7 @@ pub(super) fn is_client(program: &str) -> bool {
 
 /// `/dev/tcp/host/port` and the addresses of awk.
 pub(in super::super) fn is_network_device(text: &str) -> bool {
-    [
-        "/dev/tcp/",
-        "/dev/udp/",
-        "/inet/tcp/",
-        "/inet/udp/",
-        "/inet4/",
-        "/inet6/",
-        "zsh/net/",
-        "gopher://",
-        "dict://",
-    ]
-    .iter()
-    .any(|device| text.contains(device))
+    holds_listed("network-devices", text)
 }
 
 /// Whether `text` names a metadata service; a bare host counts where a host is expected.
@@ -56,7 +44,7 @@ pub(in super::super) fn address_of_metadata(text: &str, bare: bool) -> bool {
         return end.parse::<Ipv6Addr>().is_ok_and(|address| is_metadata(IpAddr::V6(address)));
     }
     let host = authority.split(':').next().unwrap_or("").trim_end_matches('.');
-    METADATA_NAMES.contains(&host)
+    is_listed("metadata-names", host)
         || ["169-254-169-254", "a9fea9fe"].iter().any(|spelled| host.contains(spelled))
         || legacy_address(host).is_some_and(|address| is_metadata(IpAddr::V4(address)))
 }
@@ -247,20 +235,7 @@ fn carries_out(call: &Call<'_>) -> Result<(), Finding> {
 
 /// Data in the names that are asked for.
 fn resolves_data(call: &Call<'_>) -> Result<(), Finding> {
-    let resolver = matches!(
-        call.program,
-        "host"
-            | "dig"
-            | "nslookup"
-            | "drill"
-            | "ping"
-            | "ping6"
-            | "getent"
-            | "resolvectl"
-            | "traceroute"
-            | "resolve-dnsname"
-    );
-    if !resolver {
+    if !is_listed("resolvers", call.program) {
         return Ok(());
     }
     let label = |arg: &&Arg| {
@@ -275,12 +250,3 @@ fn resolves_data(call: &Call<'_>) -> Result<(), Finding> {
     }
     Ok(())
 }
-
-const METADATA_NAMES: [&str; 6] = [
-    "metadata.google.internal",
-    "metadata.goog",
-    "instance-data",
-    "instance-data.ec2.internal",
-    "metadata.tencentyun.com",
-    "metadata.azure.internal",
-];

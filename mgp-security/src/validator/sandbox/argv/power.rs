@@ -3,6 +3,7 @@
 use crate::Finding;
 
 use super::super::finding::{REFUSE_KILL, REFUSE_LOG, REFUSE_POWER, REFUSE_SECURITY, refuse};
+use super::super::known::is_listed;
 use super::super::value::Marks;
 use super::Call;
 
@@ -32,7 +33,7 @@ fn stops_machine(call: &Call<'_>) -> bool {
         }
         "init" | "telinit" => matches!(call.verb(), "0" | "6" | "1" | "s" | "S"),
         "systemctl" | "loginctl" => {
-            call.verb() == "isolate" && call.args.iter().any(|arg| STOP_TARGETS.contains(&arg.text.as_str()))
+            call.verb() == "isolate" && call.args.iter().any(|arg| is_listed("stop-targets", &arg.text))
         }
         "busctl" | "dbus-send" | "gdbus" => {
             call.args.iter().any(|arg| arg.text.contains("PowerOff") || arg.text.ends_with("Reboot"))
@@ -47,24 +48,6 @@ fn stops_machine(call: &Call<'_>) -> bool {
 fn stops_all(call: &Call<'_>) -> bool {
     match call.program {
         "kill" => {
-            const HARMLESS: [&str; 16] = [
-                "-0",
-                "-HUP",
-                "-SIGHUP",
-                "-1",
-                "-USR1",
-                "-SIGUSR1",
-                "-10",
-                "-USR2",
-                "-SIGUSR2",
-                "-12",
-                "-CHLD",
-                "-SIGCHLD",
-                "-17",
-                "-WINCH",
-                "-SIGWINCH",
-                "-28",
-            ];
             let mut numbers = call.args.iter().map(|arg| arg.text.as_str());
             if call.args.iter().any(|arg| arg.marks.has(Marks::EVERYTHING)) {
                 return true;
@@ -72,7 +55,7 @@ fn stops_all(call: &Call<'_>) -> bool {
             let listing = call.has("-l") || call.has("-L");
             let all = call.args.iter().skip(1).any(|arg| arg.text == "-1")
                 || (call.verb() == "1"
-                    && !call.args.first().is_some_and(|arg| HARMLESS.contains(&arg.text.as_str())));
+                    && !call.args.first().is_some_and(|arg| is_listed("harmless-signals", &arg.text)));
             !listing && (all || (call.args.len() == 1 && numbers.next() == Some("-1")))
         }
         "pkill" | "killall" | "skill" => {
@@ -102,12 +85,12 @@ fn lowers_guard(call: &Call<'_>) -> bool {
             any(&["stop", "disable", "mask", "kill", "unload"])
                 && call.args.iter().any(|arg| {
                     let unit = arg.text.strip_suffix(".service").unwrap_or(&arg.text);
-                    GUARDS.contains(&unit)
+                    is_listed("guards", unit)
                 })
         }
         "sysctl" => call.args.iter().any(|arg| {
             let Some((key, _)) = arg.text.split_once('=') else { return false };
-            GUARDING_KEYS.iter().any(|guarding| key.replace('/', ".").starts_with(guarding))
+            is_listed("guarding-keys", &key.replace('/', "."))
         }),
         _ => false,
     }
@@ -133,45 +116,3 @@ fn wipes_records(call: &Call<'_>) -> bool {
         _ => false,
     }
 }
-
-const STOP_TARGETS: [&str; 6] = [
-    "poweroff.target",
-    "reboot.target",
-    "halt.target",
-    "rescue.target",
-    "emergency.target",
-    "shutdown.target",
-];
-
-const GUARDS: [&str; 16] = [
-    "mgp",
-    "firewalld",
-    "ufw",
-    "iptables",
-    "nftables",
-    "apparmor",
-    "auditd",
-    "selinux",
-    "fail2ban",
-    "falcon-sensor",
-    "clamav-daemon",
-    "clamav",
-    "crowdsec",
-    "osqueryd",
-    "wazuh-agent",
-    "rsyslog",
-];
-
-const GUARDING_KEYS: [&str; 11] = [
-    "kernel.randomize_va_space",
-    "kernel.yama",
-    "kernel.kptr_restrict",
-    "kernel.dmesg_restrict",
-    "kernel.core_pattern",
-    "kernel.modprobe",
-    "kernel.sysrq",
-    "kernel.unprivileged",
-    "kernel.perf_event_paranoid",
-    "fs.suid_dumpable",
-    "fs.protected",
-];

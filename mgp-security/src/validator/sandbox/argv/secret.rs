@@ -1,13 +1,13 @@
 //! Reading: passwords, keys and tokens.
 
 use crate::Finding;
+use crate::shell::syntax::Body;
 
 use super::super::finding::{
     REFUSE_DECISION, REFUSE_OBFUSCATION, REFUSE_REVERSE_SHELL, REFUSE_SECRET, REFUSE_UNDECIDABLE, refuse,
 };
 use super::super::known::{Facts, Kind, Reading, Trait};
 use super::super::place::Place;
-use super::super::read::syntax::Body;
 use super::super::value::{Arg, HOLE, Marks};
 use super::{Call, Files, is_network_device, kernel};
 

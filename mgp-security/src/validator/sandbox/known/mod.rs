@@ -7,4 +7,4 @@ mod reading;
 mod table;
 
 pub(super) use reading::{Reading, begins_command};
-pub(super) use table::{Facts, Kind, Trait, facts, holds_listed, is_listed, told};
+pub(super) use table::{Facts, Kind, Trait, facts, holds_listed, is_listed, lies_in, told};

@@ -50,114 +50,135 @@ pub(super) enum Takes {
     Refused(Danger),
 }
 
-/// What a value or an operand is to the program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum Kind {
-    /// Neither a file nor a command: a name, a number, a pattern.
-    Text,
-    /// A file whose contents are read and come out somewhere.
-    File,
-    /// A file that is used and not shown: a key to log in with, settings.
-    Used,
-    /// A file that is written.
-    Out,
-    /// A command line for a shell.
-    Command,
-    /// `|command`, or a file that is written.
-    Pipe,
-    /// `exec=command`, or an action of another kind.
-    Action,
-    /// Code of a scripting language.
-    Code,
-    /// A file of code, which runs.
-    Script,
-    /// The language of an editor, a pager or a client, in which `!` or `shell` runs a command.
-    Escapes,
-    /// A library, a plug-in or settings that hold code.
-    Library,
-    /// `key=value` in which some keys run commands.
-    Setting,
-    /// What is installed: a name, or an address, or a file.
-    Package,
-    /// Where packages come from.
-    Index,
-    /// What a package manager of the system installs: a name, never a file.
-    SystemPackage,
-    /// A module of Go with its version, or a folder of the working directory.
-    Module,
-    /// A socket of the service that the program talks to.
-    Socket,
-    /// A folder that is opened to the network.
-    Shared,
-    /// A folder of this machine that a container gets: `source:target`, or `type=bind,source=source`.
-    Mount,
-    /// What is deleted, which has to be written out.
-    Named,
-    /// The method of a request to a service.
-    Method,
-    /// What is deleted, unless its name says that it is for tests.
-    Database,
-    /// One program that does a part of the work: an editor, a pager, a compiler.
-    Program,
-    /// The form in which secrets come out, or only their names.
-    Contents,
-    /// Groups that a user enters.
-    Groups,
-    /// What is deleted of a bucket.
-    Bucket,
-    /// A file that the desktop opens, or the program it opens it with.
-    Opened,
-    /// With this option the program changes nothing.
-    Asks,
-    /// Everything that follows the option is a command.
-    Rest,
-    /// The option stands alone.
-    Flag,
+/// An enum whose variants have names in the table.
+macro_rules! named {
+    ($(#[$about:meta])* enum $Enum:ident { $($(#[$doc:meta])* $name:literal => $Variant:ident,)* }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(in super::super) enum $Enum {
+            $($(#[$doc])* $Variant,)*
+        }
+
+        impl $Enum {
+            fn named(name: &str) -> Option<Self> {
+                Some(match name {
+                    $($name => Self::$Variant,)*
+                    _ => return None,
+                })
+            }
+        }
+    };
 }
 
-/// What else is known of a program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u32)]
-pub(in super::super) enum Trait {
-    /// It looks at names and properties of files, never at what they hold.
-    Looks = 1,
-    /// Its operands are texts, whatever they look like.
-    Texts = 1 << 1,
-    /// It shows the files among its operands, and has no other operands.
-    Shows = 1 << 2,
-    /// It talks to other machines.
-    Client = 1 << 3,
-    /// It tells facts about this machine and who uses it.
-    Tells = 1 << 4,
-    /// `NAME=value` before the inner command are variables of it.
-    Assigns = 1 << 5,
-    /// Its name begins no text but a command.
-    Name = 1 << 6,
-    /// Its name is a word of English that makes little sense without arguments.
-    Word = 1 << 7,
-    /// Its name is a word of English, or short, and the program runs without arguments too.
-    Alone = 1 << 8,
-    /// It is a shell.
-    Shell = 1 << 9,
-    /// It changes what the operators of the kernel decide.
-    Decides = 1 << 10,
-    /// It ends processes by their names.
-    Ends = 1 << 11,
-    /// A shell without commands is what it is there for.
-    Enters = 1 << 12,
-    /// Its options hold whole commands on purpose.
-    Commands = 1 << 13,
-    /// The inner command is a package that is fetched first.
-    Fetches = 1 << 14,
-    /// It joins its input and output to a connection as they are.
-    Raw = 1 << 15,
-    /// It is a client of a database, and its commands are statements.
-    Sql = 1 << 16,
+named! {
+    /// What a value or an operand is to the program.
+    enum Kind {
+        /// Neither a file nor a command: a name, a number, a pattern.
+        "text" => Text,
+        /// A file whose contents are read and come out somewhere.
+        "file" => File,
+        /// A file that is used and not shown: a key to log in with, settings.
+        "used" => Used,
+        /// A file that is written.
+        "out" => Out,
+        /// A command line for a shell.
+        "cmd" => Command,
+        /// `|command`, or a file that is written.
+        "pipe" => Pipe,
+        /// `exec=command`, or an action of another kind.
+        "action" => Action,
+        /// Code of a scripting language.
+        "code" => Code,
+        /// A file of code, which runs.
+        "script" => Script,
+        /// The language of an editor, a pager or a client, in which `!` or `shell` runs a command.
+        "escapes" => Escapes,
+        /// A library, a plug-in or settings that hold code.
+        "lib" => Library,
+        /// `key=value` in which some keys run commands.
+        "setting" => Setting,
+        /// What is installed: a name, or an address, or a file.
+        "package" => Package,
+        /// Where packages come from.
+        "index" => Index,
+        /// What a package manager of the system installs: a name, never a file.
+        "system-package" => SystemPackage,
+        /// A module of Go with its version, or a folder of the working directory.
+        "module" => Module,
+        /// A socket of the service that the program talks to.
+        "socket" => Socket,
+        /// A folder that is opened to the network.
+        "shared" => Shared,
+        /// A folder of this machine that a container gets: `source:target`, or `type=bind,source=source`.
+        "mount" => Mount,
+        /// What is deleted, which has to be written out.
+        "named" => Named,
+        /// The method of a request to a service.
+        "method" => Method,
+        /// What is deleted, unless its name says that it is for tests.
+        "database" => Database,
+        /// One program that does a part of the work: an editor, a pager, a compiler.
+        "program" => Program,
+        /// The form in which secrets come out, or only their names.
+        "contents" => Contents,
+        /// Groups that a user enters.
+        "groups" => Groups,
+        /// What is deleted of a bucket.
+        "bucket" => Bucket,
+        /// A file that the desktop opens, or the program it opens it with.
+        "opened" => Opened,
+        /// With this option the program changes nothing.
+        "asks" => Asks,
+        /// Everything that follows the option is a command.
+        "rest" => Rest,
+        /// The option stands alone.
+        "flag" => Flag,
+    }
+}
+
+named! {
+    /// What else is known of a program.
+    enum Trait {
+        /// It looks at names and properties of files, never at what they hold.
+        "looks" => Looks,
+        /// Its operands are texts, whatever they look like.
+        "texts" => Texts,
+        /// It shows the files among its operands, and has no other operands.
+        "shows" => Shows,
+        /// It talks to other machines.
+        "client" => Client,
+        /// It tells facts about this machine and who uses it.
+        "tells" => Tells,
+        /// `NAME=value` before the inner command are variables of it.
+        "assigns" => Assigns,
+        /// Its name begins no text but a command.
+        "name" => Name,
+        /// Its name is a word of English that makes little sense without arguments.
+        "word" => Word,
+        /// Its name is a word of English, or short, and the program runs without arguments too.
+        "alone" => Alone,
+        /// It is a shell.
+        "is-shell" => Shell,
+        /// It changes what the operators of the kernel decide.
+        "decides" => Decides,
+        /// It ends processes by their names.
+        "ends" => Ends,
+        /// A shell without commands is what it is there for.
+        "enters" => Enters,
+        /// Its options hold whole commands on purpose.
+        "commands" => Commands,
+        /// The inner command is a package that is fetched first.
+        "fetches" => Fetches,
+        /// It joins its input and output to a connection as they are.
+        "raw" => Raw,
+        /// It is a client of a database, and its commands are statements.
+        "sql" => Sql,
+    }
 }
 
 impl Facts {
     pub(in super::super) const fn has(&self, one: Trait) -> bool {
-        self.traits & one as u32 != 0
+        self.traits & (1 << one as u32) != 0
     }
 
     /// The subcommands that `word` names, in small letters where no other spelling is known; those by a pattern come
@@ -198,7 +219,7 @@ impl Facts {
                 self.options.insert(name, refused);
             }
         } else if let Some((names, kind)) = fact.rsplit_once('=') {
-            let kind = kind_named(kind)?;
+            let kind = Kind::named(kind)?;
             match names {
                 // That files are read says less than what else is known.
                 "all" if kind == Kind::File && self.every.is_some() => {}
@@ -211,7 +232,7 @@ impl Facts {
         } else if let Some(runs) = runs_named(fact) {
             self.runs = Some(runs);
         } else {
-            self.traits |= trait_named(fact)? as u32;
+            self.traits |= 1 << Trait::named(fact)? as u32;
         }
         Some(())
     }
@@ -229,65 +250,6 @@ fn runs_named(fact: &str) -> Option<Runs> {
     })
 }
 
-fn kind_named(name: &str) -> Option<Kind> {
-    Some(match name {
-        "text" => Kind::Text,
-        "file" => Kind::File,
-        "used" => Kind::Used,
-        "out" => Kind::Out,
-        "cmd" => Kind::Command,
-        "pipe" => Kind::Pipe,
-        "action" => Kind::Action,
-        "code" => Kind::Code,
-        "script" => Kind::Script,
-        "escapes" => Kind::Escapes,
-        "lib" => Kind::Library,
-        "setting" => Kind::Setting,
-        "package" => Kind::Package,
-        "index" => Kind::Index,
-        "system-package" => Kind::SystemPackage,
-        "module" => Kind::Module,
-        "shared" => Kind::Shared,
-        "mount" => Kind::Mount,
-        "named" => Kind::Named,
-        "method" => Kind::Method,
-        "database" => Kind::Database,
-        "program" => Kind::Program,
-        "contents" => Kind::Contents,
-        "groups" => Kind::Groups,
-        "bucket" => Kind::Bucket,
-        "opened" => Kind::Opened,
-        "asks" => Kind::Asks,
-        "socket" => Kind::Socket,
-        "rest" => Kind::Rest,
-        "flag" => Kind::Flag,
-        _ => return None,
-    })
-}
-
-fn trait_named(name: &str) -> Option<Trait> {
-    Some(match name {
-        "looks" => Trait::Looks,
-        "texts" => Trait::Texts,
-        "shows" => Trait::Shows,
-        "client" => Trait::Client,
-        "tells" => Trait::Tells,
-        "assigns" => Trait::Assigns,
-        "name" => Trait::Name,
-        "word" => Trait::Word,
-        "alone" => Trait::Alone,
-        "is-shell" => Trait::Shell,
-        "decides" => Trait::Decides,
-        "ends" => Trait::Ends,
-        "enters" => Trait::Enters,
-        "commands" => Trait::Commands,
-        "fetches" => Trait::Fetches,
-        "raw" => Trait::Raw,
-        "sql" => Trait::Sql,
-        _ => return None,
-    })
-}
-
 /// Returns what is known of `program`, a name in lower case without directories; a version may follow it.
 pub(in super::super) fn facts(program: &str) -> Option<&'static Facts> {
     TABLE.programs.get(program).or_else(|| {
@@ -299,6 +261,11 @@ pub(in super::super) fn facts(program: &str) -> Option<&'static Facts> {
 /// Whether `word` is in the list `name` of the table, whose words may be patterns.
 pub(in super::super) fn is_listed(name: &str, word: &str) -> bool {
     TABLE.lists.get(name).is_some_and(|list| list.words.contains(word) || list.fits(word))
+}
+
+/// Whether `path` is in the list `name`, or lies below a folder that is.
+pub(in super::super) fn lies_in(name: &str, path: &str) -> bool {
+    path.match_indices('/').map(|(at, _)| &path[..at]).chain([path]).any(|part| is_listed(name, part))
 }
 
 /// Whether a word of the list `name` stands somewhere in `text`.

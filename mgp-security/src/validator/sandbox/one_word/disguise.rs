@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::super::pattern::pattern;
-use super::super::program::kind_of;
+use super::evidence::kind_of;
 
 /// Whether `text` begins with the name of a program in pieces: `w\hoami`, `c""at`, `cat$u`, `/bin/c?t -x`.
 pub(super) fn begins_disguised(text: &str) -> bool {

@@ -1,6 +1,6 @@
 //! How a text looks like a command and not like prose.
 
-use super::super::program::{Kind, kind_of};
+use super::super::known::{Trait, facts, is_listed};
 
 /// How sure it must be that a text is a command and no prose.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -11,6 +11,33 @@ pub(super) enum Evidence {
     Some,
     /// Any name needs such arguments.
     Strong,
+}
+
+/// Whether the name of a program can be mistaken for something else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// No other text begins with it.
+    Name,
+    /// It is a word of English that makes little sense without arguments.
+    Word,
+    /// It is a word of English, or a short name, that runs alone too.
+    Both,
+}
+
+/// What `name`, with or without directories, is the name of.
+pub(super) fn kind_of(name: &str) -> Option<Kind> {
+    let name = name.rsplit(['/', '\\']).next().unwrap_or("");
+    if name.len() > MAX_NAME {
+        return None;
+    }
+    let lower = name.to_ascii_lowercase();
+    let facts = facts(lower.strip_suffix(".exe").unwrap_or(&lower))?;
+    // With a version behind it, it is a word no more.
+    if lower.ends_with(|c: char| c.is_ascii_digit()) && facts.has(Trait::Word) {
+        return Some(Kind::Name);
+    }
+    let kinds = [(Trait::Alone, Kind::Both), (Trait::Word, Kind::Word), (Trait::Name, Kind::Name)];
+    kinds.into_iter().find(|(name, _)| facts.has(*name)).map(|(_, kind)| kind)
 }
 
 pub(super) fn is_command(text: &str, evidence: Evidence) -> bool {
@@ -73,7 +100,7 @@ pub(super) fn has_arguments(rest: &str, kind: Kind) -> bool {
         .next()
         .unwrap_or("")
         .trim_end_matches([';', '|', '&', '#', '\'', '"', '`', ')']);
-    let subcommand = SUBCOMMANDS.contains(&first) && rest.len() < MAX_SUBCOMMAND;
+    let subcommand = is_listed("net-subcommands", first) && rest.len() < MAX_SUBCOMMAND;
     subcommand
         || rest.contains('>')
         || first.starts_with(['-', '/', '$', '%', '<', '>', '~', '\'', '"', '*', '?', '`', '\\'])
@@ -91,22 +118,6 @@ pub(super) fn first_name(text: &str) -> &str {
     &text[..end]
 }
 
-/// What follows `net`, `reg`, `sc` and their like in a short line.
-const SUBCOMMANDS: [&str; 14] = [
-    "user",
-    "view",
-    "share",
-    "localgroup",
-    "accounts",
-    "query",
-    "add",
-    "use",
-    "session",
-    "config",
-    "statistics",
-    "process",
-    "os",
-    "interface",
-];
-
 const MAX_SUBCOMMAND: usize = 60;
+
+const MAX_NAME: usize = 24;

@@ -21,12 +21,11 @@ use crate::Finding;
 
 use decode::{decode, hides_line_end};
 use disguise::{begins_disguised, is_cut_for_windows, is_formula, is_ready_to_run};
-use evidence::{Evidence, first_name, has_arguments, is_command};
+use evidence::{Evidence, Kind, first_name, has_arguments, is_command, kind_of};
 
 use super::finding::{Danger, REFUSE_COMPLEX, REFUSE_METADATA, REFUSE_SECRET, refuse};
 use super::pattern::pattern;
 use super::place::Place;
-use super::program::{Kind, kind_of};
 
 use super::{argv, check_visible, fold_dash};
 

@@ -3,6 +3,7 @@
 use crate::Finding;
 
 use super::super::finding::{REFUSE_OPTION, refuse};
+use super::super::known::is_listed;
 use super::super::place::Place;
 
 /// Refuses a value that a program would take for such an option.
@@ -11,7 +12,8 @@ pub(super) fn check(text: &str) -> Result<(), Finding> {
         return Ok(());
     }
     let lower = text.to_ascii_lowercase();
-    if OPTIONS.iter().any(|option| lower.starts_with(option)) {
+    let spaced = ["-exec ", "-execdir "].iter().any(|option| lower.starts_with(option));
+    if spaced || is_listed("running-options", &lower.replacen("-o ", "-o", 1)) {
         return Err(refuse(REFUSE_OPTION));
     }
     if text.starts_with('-')
@@ -37,51 +39,5 @@ fn is_sensitive(path: &str) -> bool {
     let place = Place::new(path, "");
     place.is_vast() || place.is_secret() || place.is_accounts()
 }
-
-/// In lower case, each where an argument begins.
-const OPTIONS: [&str; 42] = [
-    "-oproxycommand",
-    "-o proxycommand",
-    "-olocalcommand",
-    "-o localcommand",
-    "-opermitlocalcommand",
-    "-oknownhostscommand",
-    "--upload-pack",
-    "--receive-pack",
-    "--exec",
-    "--execute",
-    "--checkpoint-action",
-    "--to-command",
-    "--use-compress-program",
-    "--rsh",
-    "--rsync-path",
-    "--gpu-launcher",
-    "--renderer-cmd-prefix",
-    "--utility-cmd-prefix",
-    "--browser-subprocess-path",
-    "--use-askpass",
-    "--open-files-in-pager",
-    "--ssh-command",
-    "--eval",
-    "--pre-command",
-    "--post-command",
-    "--info-script",
-    "--unzip-command",
-    "--pager=",
-    "--rcfile",
-    "--init-file",
-    "--lua-exec",
-    "--sh-exec",
-    "--config-env",
-    "--post-file",
-    "--body-file",
-    "--upload-file",
-    "--checkpoint=",
-    "-exec ",
-    "-execdir ",
-    "--config=core.",
-    "--config=alias.",
-    "-ccore.",
-];
 
 const SHELLS: [&str; 6] = ["sh", "bash", "dash", "zsh", "ksh", "cmd.exe"];

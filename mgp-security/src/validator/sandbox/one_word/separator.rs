@@ -8,9 +8,8 @@ use crate::Finding;
 
 use super::super::finding::{Danger, refuse};
 use super::super::pattern::pattern;
-use super::super::program::kind_of;
 use super::disguise::begins_disguised;
-use super::evidence::{Evidence, first_name, is_command};
+use super::evidence::{Evidence, first_name, is_command, kind_of};
 
 /// `;`, `|`, `&` and line ends, with a command behind them.
 pub(super) fn check(text: &str) -> Result<(), Finding> {

@@ -2,8 +2,9 @@
 
 use tree_sitter::{Node, Parser};
 
-use super::super::read::read;
-use super::super::read::syntax::{Body, Part, Script, Stage, Word};
+use crate::shell::read;
+use crate::shell::syntax::{Body, Item, Part, Stage};
+
 use super::rows;
 
 #[test]
@@ -21,7 +22,14 @@ fn no_command_that_another_grammar_sees_is_overlooked() {
         let mut theirs = Vec::new();
         names(tree.root_node(), &command, &mut theirs);
         let mut ours = Vec::new();
-        script(&read(&command).script, &mut ours);
+        let reading = read(&command);
+        reading.script.walk(&mut |item| {
+            if let Item::Stage(Stage { body: Body::Simple(simple), .. }) = item
+                && let Some([Part::Bare(name)]) = simple.words.first().map(|word| word.parts.as_slice())
+            {
+                ours.push(name.clone());
+            }
+        });
         for name in &theirs {
             // To us these are words of the language and no commands.
             assert!(
@@ -44,51 +52,5 @@ fn names(node: Node<'_>, text: &str, out: &mut Vec<String>) {
     let mut cursor = node.walk();
     for child in node.children(&mut cursor) {
         names(child, text, out);
-    }
-}
-
-fn script(script_: &Script, out: &mut Vec<String>) {
-    script_.pipelines.iter().flat_map(|pipeline| &pipeline.stages).for_each(|one| stage(one, out));
-}
-
-fn stage(stage: &Stage, out: &mut Vec<String>) {
-    stage.redirects.iter().for_each(|redirect| word(&redirect.target, out));
-    match &stage.body {
-        Body::Simple(simple) => {
-            if let Some([Part::Bare(name)]) = simple.words.first().map(|word| word.parts.as_slice()) {
-                out.push(name.clone());
-            }
-            simple.assignments.iter().for_each(|assignment| word(&assignment.value, out));
-            simple.words.iter().for_each(|one| word(one, out));
-        }
-        Body::Group(scripts) => scripts.iter().for_each(|one| script(one, out)),
-        Body::For { values, body, .. } => {
-            for value in values {
-                word(value, out);
-            }
-            script(body, out);
-        }
-        Body::Loop { condition, body } => {
-            script(condition, out);
-            script(body, out);
-        }
-        Body::Function { body, .. } => script(body, out),
-    }
-}
-
-fn word(word: &Word, out: &mut Vec<String>) {
-    parts(&word.parts, out);
-}
-
-fn parts(all: &[Part], out: &mut Vec<String>) {
-    for part in all {
-        match part {
-            Part::Double(inner) | Part::Arithmetic(inner) | Part::Variable { operator: Some(inner), .. } => {
-                parts(inner, out);
-            }
-            Part::Command(inner) | Part::Process(inner) => script(inner, out),
-            Part::Array(words) => words.iter().for_each(|one| word(one, out)),
-            _ => {}
-        }
     }
 }

@@ -11,7 +11,7 @@ impl Parser<'_> {
             && let Some(length) = arithmetic_length(&rest[2..])
         {
             self.at += length + 4;
-            return Some(self.evaluated(&rest[2..length + 2]));
+            return Some(self.evaluated(length));
         }
         if self.take("(") {
             let inner = self.list(&Until::PAREN);
@@ -36,6 +36,7 @@ impl Parser<'_> {
     /// Reads the body of a function whose name has just been read.
     pub(super) fn function_body(&mut self) -> Script {
         self.lines();
+        let start = self.at;
         self.depth += 1;
         let body = if self.depth > MAX_DEPTH { None } else { self.compound() };
         self.depth -= 1;
@@ -43,7 +44,7 @@ impl Parser<'_> {
             self.flawed(Flaw::Grammar);
             Body::Group(Vec::new())
         });
-        one(body)
+        self.one(start, body)
     }
 
     fn expect(&mut self, closer: &str) {
@@ -79,9 +80,10 @@ impl Parser<'_> {
         if self.rest().starts_with("((")
             && let Some(length) = arithmetic_length(&self.rest()[2..])
         {
-            let head = &self.rest()[2..length + 2];
+            let start = self.at;
             self.at += length + 4;
-            let condition = one(self.evaluated(head));
+            let head = self.evaluated(length);
+            let condition = self.one(start, head);
             self.lines();
             self.take(";");
             return Body::Loop { condition, body: self.loop_body() };
@@ -115,8 +117,10 @@ impl Parser<'_> {
     fn loop_body(&mut self) -> Script {
         self.lines();
         if self.reserved() == "{" {
+            let start = self.at;
             self.at += 1;
-            return one(self.group());
+            let group = self.group();
+            return self.one(start, group);
         }
         if self.reserved() == "do" {
             self.at += 2;
@@ -130,33 +134,30 @@ impl Parser<'_> {
 
     fn case(&mut self) -> Body {
         self.blanks();
-        let subject = self.word();
+        let start = self.at;
+        let mut words = vec![self.made(":"), self.word()];
         self.lines();
         if self.reserved() == "in" {
             self.at += 2;
         } else {
             self.flawed(Flaw::Grammar);
         }
-        let simple = Simple {
-            words: vec![Word { parts: vec![Part::Bare(":".into())] }, subject],
-            ..Simple::default()
-        };
-        let mut scripts = vec![one(Body::Simple(simple))];
+        let mut scripts = Vec::new();
         loop {
             self.lines();
             if self.reserved() == "esac" {
                 self.at += 4;
-                return Body::Group(scripts);
+                break;
             }
             if self.peek().is_none() {
                 self.flawed(Flaw::Grammar);
-                return Body::Group(scripts);
+                break;
             }
             self.take("(");
             loop {
                 self.blanks();
                 let before = self.at;
-                self.word();
+                words.push(self.word());
                 self.blanks();
                 if !self.take("|") && self.at == before {
                     break;
@@ -173,6 +174,11 @@ impl Parser<'_> {
                 self.at += self.rest().chars().next().map_or(0, char::len_utf8);
             }
         }
+        // Patterns are filled in, too.
+        words.retain(|word| !word.parts.is_empty());
+        let patterns = self.one(start, Body::Simple(Simple { words, ..Simple::default() }));
+        scripts.insert(0, patterns);
+        Body::Group(scripts)
     }
 
     fn function(&mut self) -> Body {
@@ -191,8 +197,7 @@ impl Parser<'_> {
     /// `&&`, `||`, `|` and a line end, and writes to what stands behind `>`; so both are judged, too, where they are
     /// written out. Behind `;` and `&`, and without an end, only such a shell takes it.
     fn test(&mut self) -> Body {
-        let opened = Word { parts: vec![Part::Bare("[[".into())] };
-        let mut commands = vec![command(opened)];
+        let mut commands = vec![command(self.made("[["))];
         let (mut begins, mut written) = (false, false);
         loop {
             self.blanks();
@@ -226,10 +231,12 @@ impl Parser<'_> {
                     let is_written_out = is_written_out(&word);
                     if begins && is_written_out {
                         commands.push(command(word));
-                    } else if let Some(Stage { body: Body::Simple(simple), redirects }) = commands.last_mut()
+                    } else if let Some(Stage { body: Body::Simple(simple), redirects, .. }) =
+                        commands.last_mut()
                     {
                         if written && is_written_out {
-                            redirects.push(Redirect { direction: Direction::Out, target: word.clone() });
+                            let (target, span) = (word.clone(), word.span);
+                            redirects.push(Redirect { direction: Direction::Out, target, span });
                         }
                         simple.words.push(word);
                     }
@@ -241,18 +248,31 @@ impl Parser<'_> {
         Body::Group(vec![Script { pipelines: pipelines.collect() }])
     }
 
-    /// `(( .. ))`: nothing runs but what is substituted in it.
-    fn evaluated(&mut self, expression: &str) -> Body {
-        let parts = self.substituted(expression);
-        let words =
-            vec![Word { parts: vec![Part::Bare(":".into())] }, Word { parts: vec![Part::Double(parts)] }];
+    /// `(( .. ))`, of which `length` bytes and the end have just been passed: nothing runs but what is substituted.
+    fn evaluated(&mut self, length: usize) -> Body {
+        let (start, end) = (self.at - length - 2, self.at - 2);
+        let parts = vec![Part::Double(self.substituted(start, end))];
+        let words = vec![self.made(":"), Word { parts, span: self.span(start, end) }];
         Body::Simple(Simple { words, ..Simple::default() })
+    }
+
+    /// A word that stands for the syntax that has just been read.
+    fn made(&self, text: &str) -> Word {
+        Word { parts: vec![Part::Bare(text.to_owned())], span: self.span(self.at, self.at) }
+    }
+
+    /// The script of `body` alone, which was read since `start`.
+    fn one(&self, start: usize, body: Body) -> Script {
+        let stage = Stage { body, redirects: Vec::new(), span: self.span(start, self.at) };
+        Script { pipelines: vec![Pipeline { stages: vec![stage], background: false }] }
     }
 }
 
 /// A command of one word so far.
 fn command(word: Word) -> Stage {
-    Stage { body: Body::Simple(Simple { words: vec![word], ..Simple::default() }), redirects: Vec::new() }
+    let span = word.span;
+    let simple = Simple { words: vec![word], ..Simple::default() };
+    Stage { body: Body::Simple(simple), redirects: Vec::new(), span }
 }
 
 /// Whether the word begins with text, and not with what a variable or a command stands for.
@@ -278,9 +298,4 @@ pub(super) fn arithmetic_length(text: &str) -> Option<usize> {
         }
     }
     None
-}
-
-fn one(body: Body) -> Script {
-    let stage = Stage { body, redirects: Vec::new() };
-    Script { pipelines: vec![Pipeline { stages: vec![stage], background: false }] }
 }

@@ -1,4 +1,4 @@
-//! Reads command lines: from text to [`syntax`].
+//! Reads shell text, from a line to a script, into a [`syntax`] that the validators and code safety judge.
 //!
 //! The reader is our own and total: every text has a reading, and what a shell would call a syntax error is
 //! marked, not guessed at. All parts of a marked reading are still there to be judged.
@@ -10,4 +10,4 @@ pub(crate) mod syntax;
 mod word;
 
 pub(crate) use escape::{decode_escapes, hides_letters};
-pub(crate) use parser::{Flaw, read};
+pub(crate) use parser::{Flaw, Prose, assignment, read};

@@ -1,13 +1,24 @@
 //! Lists, pipelines, simple commands and redirections.
 
-use super::syntax::{Assignment, Body, Direction, Part, Pipeline, Redirect, Script, Simple, Stage, Word};
+use super::syntax::{
+    Assignment, Body, Direction, Part, Pipeline, Redirect, Script, Simple, Span, Stage, Word,
+};
 
 /// What a text says as a command line.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Reading {
     pub(crate) script: Script,
+    pub(crate) prose: Prose,
     /// What is wrong with the text as a command line, if anything.
     pub(crate) flaw: Option<Flaw>,
+}
+
+/// The places of a text that are no code; none within backticks is noted.
+#[derive(Debug, Default)]
+pub(crate) struct Prose {
+    pub(crate) comments: Vec<Span>,
+    /// What stands in quotes, and bodies of here-documents in which nothing is filled in.
+    pub(crate) texts: Vec<Span>,
 }
 
 /// In what way a text is no command line.
@@ -21,9 +32,17 @@ pub(crate) enum Flaw {
 
 /// Reads `text` as a command line.
 pub(crate) fn read(text: &str) -> Reading {
-    let mut parser = Parser::new(text, 0);
+    let mut parser = Parser {
+        text,
+        at: 0,
+        depth: 0,
+        flaw: None,
+        heredoc: None,
+        origin: Origin::Slice(0),
+        prose: Prose::default(),
+    };
     let script = parser.list(&Until::END);
-    Reading { script, flaw: parser.flaw }
+    Reading { script, prose: parser.prose, flaw: parser.flaw }
 }
 
 pub(super) struct Parser<'s> {
@@ -33,6 +52,17 @@ pub(super) struct Parser<'s> {
     pub(super) flaw: Option<Flaw>,
     /// The line end before the bodies of here-documents, and where the text goes on after them.
     heredoc: Option<(usize, usize)>,
+    origin: Origin,
+    pub(super) prose: Prose,
+}
+
+/// What the text of a parser is of the whole text.
+#[derive(Clone, Copy)]
+pub(super) enum Origin {
+    /// A piece that begins at this byte.
+    Slice(usize),
+    /// A copy, without what was escaped, of what stands here.
+    Copy(Span),
 }
 
 /// Where a list ends: before one of these words, or before `)`.
@@ -51,8 +81,42 @@ impl Until {
 }
 
 impl<'s> Parser<'s> {
-    pub(super) const fn new(text: &'s str, depth: usize) -> Self {
-        Self { text, at: 0, depth, flaw: None, heredoc: None }
+    /// Reads `text`, which is a part of this one or was made of one.
+    pub(super) fn within<T>(
+        &mut self,
+        text: &str,
+        origin: Origin,
+        read: impl FnOnce(&mut Parser<'_>) -> T,
+    ) -> T {
+        let prose = std::mem::take(&mut self.prose);
+        let mut inner =
+            Parser { text, at: 0, depth: self.depth + 1, flaw: self.flaw, heredoc: None, origin, prose };
+        let out = read(&mut inner);
+        (self.flaw, self.prose) = (inner.flaw, inner.prose);
+        out
+    }
+
+    /// What a text is that begins at this byte.
+    pub(super) const fn origin_of(&self, start: usize) -> Origin {
+        match self.origin {
+            Origin::Slice(base) => Origin::Slice(base + start),
+            copy @ Origin::Copy(_) => copy,
+        }
+    }
+
+    /// The place of these bytes in the whole text.
+    pub(super) const fn span(&self, start: usize, end: usize) -> Span {
+        match self.origin {
+            Origin::Slice(base) => Span { start: base + start, end: base + end },
+            Origin::Copy(span) => span,
+        }
+    }
+
+    /// Notes that these bytes are text and no code.
+    pub(super) fn note_text(&mut self, start: usize, end: usize) {
+        if matches!(self.origin, Origin::Slice(_)) {
+            self.prose.texts.push(self.span(start, end));
+        }
     }
 
     pub(super) fn rest(&self) -> &'s str {
@@ -82,7 +146,11 @@ impl<'s> Parser<'s> {
                 Some(b' ' | b'\t' | b'\r') => self.at += 1,
                 Some(b'\\') if self.rest().starts_with("\\\n") => self.at += 2,
                 Some(b'#') => {
+                    let start = self.at;
                     self.at += self.rest().find('\n').unwrap_or_else(|| self.rest().len());
+                    if matches!(self.origin, Origin::Slice(_)) {
+                        self.prose.comments.push(self.span(start, self.at));
+                    }
                 }
                 _ => return,
             }
@@ -189,11 +257,15 @@ impl<'s> Parser<'s> {
         let mut pipeline = Pipeline::default();
         loop {
             self.lines();
-            if matches!(self.reserved(), "!" | "time" | "coproc") {
-                pipeline.background |= self.reserved() == "coproc";
-                self.at += self.reserved().len();
+            let word = self.reserved();
+            if matches!(word, "!" | "time" | "coproc") {
+                self.at += word.len();
                 self.blanks();
                 self.take("-p ");
+                if word == "coproc" {
+                    pipeline.background = true;
+                    self.coprocess_name();
+                }
                 continue;
             }
             let stage = self.stage();
@@ -207,7 +279,17 @@ impl<'s> Parser<'s> {
         }
     }
 
+    /// Skips the name in `coproc NAME { .. }`.
+    fn coprocess_name(&mut self) {
+        let name = self.reserved();
+        let after = self.rest()[name.len()..].trim_start_matches([' ', '\t']);
+        if is_name(name) && ["{ ", "{\n", "{\t", "("].iter().any(|sign| after.starts_with(sign)) {
+            self.at += name.len();
+        }
+    }
+
     fn stage(&mut self) -> Stage {
+        let start = self.at;
         if let Some(body) = self.compound() {
             let mut redirects = Vec::new();
             loop {
@@ -215,7 +297,7 @@ impl<'s> Parser<'s> {
                 let Some(redirect) = self.redirect() else { break };
                 redirects.push(redirect);
             }
-            return Stage { body, redirects };
+            return Stage { body, redirects, span: self.span(start, self.at) };
         }
         self.simple()
     }
@@ -236,7 +318,8 @@ impl<'s> Parser<'s> {
                 Some(b'(') => {
                     if let Some(name) = self.function_name(&simple) {
                         let body = self.function_body();
-                        return Stage { body: Body::Function { name, body }, redirects };
+                        let span = self.span(start, self.at);
+                        return Stage { body: Body::Function { name, body }, redirects, span };
                     }
                     // No shell takes a parenthesis here; what is in it is judged all the same.
                     self.flawed(Flaw::Grammar);
@@ -258,12 +341,13 @@ impl<'s> Parser<'s> {
             }
         }
         self.text.get(start..self.at).unwrap_or("").clone_into(&mut simple.source);
+        let span = self.span(start, self.at);
+        let whole = Stage { body: Body::Simple(simple), redirects, span };
         if odd.is_empty() {
-            return Stage { body: Body::Simple(simple), redirects };
+            return whole;
         }
-        let whole = Stage { body: Body::Simple(simple), redirects };
         odd.insert(0, Script { pipelines: vec![Pipeline { stages: vec![whole], background: false }] });
-        Stage { body: Body::Group(odd), redirects: Vec::new() }
+        Stage { body: Body::Group(odd), redirects: Vec::new(), span }
     }
 
     fn function_name(&mut self, simple: &Simple) -> Option<String> {
@@ -276,6 +360,7 @@ impl<'s> Parser<'s> {
     }
 
     fn redirect(&mut self) -> Option<Redirect> {
+        let start = self.at;
         let rest = self.rest();
         let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let named = rest.strip_prefix('{').and_then(|inner| inner.find('}')).map_or(0, |end| end + 2);
@@ -289,7 +374,8 @@ impl<'s> Parser<'s> {
         }
         self.at += descriptor + length;
         if sign.starts_with("<<") && !sign.starts_with("<<<") {
-            return Some(Redirect { direction: Direction::Text, target: self.here_document() });
+            let target = self.here_document();
+            return Some(Redirect { direction, target, span: self.span(start, self.at) });
         }
         self.blanks();
         let before = self.at;
@@ -308,7 +394,7 @@ impl<'s> Parser<'s> {
             (Direction::Duplicate, _) => Direction::In,
             (direction, _) => direction,
         };
-        Some(Redirect { direction, target })
+        Some(Redirect { direction, target, span: self.span(start, self.at) })
     }
 
     /// Reads the delimiter that stands here and the body that begins after the line.
@@ -358,22 +444,25 @@ impl<'s> Parser<'s> {
             at += line.len();
         }
         self.heredoc = Some((line_end, resume));
-        let body = &self.text[start..body_end];
-        let part = if quoted { Part::Single(body.to_owned()) } else { Part::Double(self.substituted(body)) };
-        Word { parts: vec![part] }
+        let part = if quoted {
+            Part::Single(self.text[start..body_end].to_owned())
+        } else {
+            Part::Double(self.substituted(start, body_end))
+        };
+        if !matches!(&part, Part::Double(inner) if inner.iter().any(|part| !matches!(part, Part::Bare(_)))) {
+            self.note_text(start, body_end);
+        }
+        Word { parts: vec![part], span: self.span(start, body_end) }
     }
 }
 
 /// `name=value`, `name+=value` and `name[index]=value`.
-fn assignment(word: &Word) -> Option<Assignment> {
+pub(crate) fn assignment(word: &Word) -> Option<Assignment> {
     let Some(Part::Bare(first)) = word.parts.first() else { return None };
     let (left, right) = first.split_once('=')?;
     let name = left.trim_end_matches('+');
     let name = name.split_once('[').map_or(name, |(name, _)| name);
-    if name.is_empty()
-        || name.starts_with(|c: char| c.is_ascii_digit())
-        || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-    {
+    if !is_name(name) {
         return None;
     }
     let mut parts = word.parts.clone();
@@ -382,20 +471,26 @@ fn assignment(word: &Word) -> Option<Assignment> {
     } else {
         parts[0] = Part::Bare(right.to_owned());
     }
-    Some(Assignment { name: name.to_owned(), value: Word { parts } })
+    Some(Assignment { name: name.to_owned(), value: Word { parts, span: word.span } })
+}
+
+fn is_name(text: &str) -> bool {
+    !text.starts_with(|c: char| c.is_ascii_digit())
+        && !text.is_empty()
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
 /// Longest first, since the first that fits is taken.
 const REDIRECTS: [(&str, Direction); 13] = [
     ("<<<", Direction::Text),
-    ("<<", Direction::Text),
+    ("<<", Direction::Document),
     ("&>>", Direction::Out),
     ("&>", Direction::Out),
     (">>", Direction::Out),
     (">|", Direction::Out),
     (">&", Direction::Duplicate),
     ("<&", Direction::Duplicate),
-    ("<>", Direction::In),
+    ("<>", Direction::Both),
     ("<(", Direction::In),
     (">(", Direction::Out),
     ("<", Direction::In),

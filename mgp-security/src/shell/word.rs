@@ -2,12 +2,13 @@
 
 use super::compound::arithmetic_length;
 use super::escape::{decode_escapes, hides_letters};
-use super::parser::{Flaw, MAX_DEPTH, Parser, Until};
+use super::parser::{Flaw, MAX_DEPTH, Origin, Parser, Until};
 use super::syntax::{Part, Word};
 
 impl Parser<'_> {
     /// Reads the word that begins here; it is empty if none does.
     pub(super) fn word(&mut self) -> Word {
+        let start = self.at;
         let mut word = Word::default();
         let mut bare = String::new();
         while let Some(byte) = self.peek() {
@@ -70,19 +71,18 @@ impl Parser<'_> {
             }
         }
         flush(&mut bare, &mut word.parts);
+        word.span = self.span(start, self.at);
         word
     }
 
-    /// Reads `text` as if it stood in double quotes that nothing ends.
-    pub(super) fn substituted(&mut self, text: &str) -> Vec<Part> {
+    /// Reads these bytes as if they stood in double quotes that nothing ends.
+    pub(super) fn substituted(&mut self, start: usize, end: usize) -> Vec<Part> {
         if self.depth >= MAX_DEPTH {
             self.flawed(Flaw::Open);
             return Vec::new();
         }
-        let mut parser = Parser::new(text, self.depth + 1);
-        let parts = parser.quoted(None);
-        self.flaw = self.flaw.max(parser.flaw);
-        parts
+        let origin = self.origin_of(start);
+        self.within(&self.text[start..end], origin, |inner| inner.quoted(None))
     }
 
     fn array(&mut self) -> Vec<Word> {
@@ -135,6 +135,7 @@ impl Parser<'_> {
             self.at = self.text.len();
             return rest.to_owned();
         }
+        self.note_text(self.at, self.at + end);
         self.at += end + 1;
         rest[..end].to_owned()
     }
@@ -154,6 +155,7 @@ impl Parser<'_> {
                 self.at += 1;
                 break;
             }
+            let before = self.at;
             match byte {
                 b'\\' => {
                     let next = self.rest()[1..].chars().next();
@@ -168,6 +170,7 @@ impl Parser<'_> {
                 b'$' | b'`' => {
                     flush(&mut bare, &mut parts);
                     parts.push(self.substitution(true));
+                    continue;
                 }
                 _ => {
                     let rest = self.rest();
@@ -175,6 +178,9 @@ impl Parser<'_> {
                     bare.push_str(&rest[..end]);
                     self.at += end;
                 }
+            }
+            if close.is_some() {
+                self.note_text(before, self.at);
             }
         }
         flush(&mut bare, &mut parts);
@@ -190,8 +196,9 @@ impl Parser<'_> {
         if rest.starts_with("((")
             && let Some(length) = arithmetic_length(&rest[2..])
         {
+            let start = self.at + 3;
             self.at += length + 5;
-            return Part::Arithmetic(self.substituted(&rest[2..length + 2]));
+            return Part::Arithmetic(self.substituted(start, start + length));
         }
         match rest.as_bytes().first() {
             Some(b'(') => {
@@ -237,6 +244,7 @@ impl Parser<'_> {
     }
 
     fn backticks(&mut self) -> Part {
+        let start = self.at - 1;
         let rest = self.rest();
         let mut inner = String::new();
         let mut chars = rest.char_indices();
@@ -244,10 +252,7 @@ impl Parser<'_> {
             match c {
                 '`' => {
                     self.at += at + 1;
-                    let mut parser = Parser::new(&inner, self.depth + 1);
-                    let script = parser.list(&Until::END);
-                    self.flaw = self.flaw.max(parser.flaw);
-                    return Part::Command(script);
+                    return self.copied(start, &inner);
                 }
                 '\\' => match chars.next() {
                     Some((_, c @ ('`' | '$' | '\\'))) => inner.push(c),
@@ -259,8 +264,13 @@ impl Parser<'_> {
         }
         self.flawed(Flaw::Open);
         self.at = self.text.len();
-        let mut parser = Parser::new(&inner, self.depth + 1);
-        Part::Command(parser.list(&Until::END))
+        self.copied(start, &inner)
+    }
+
+    /// The list `inner`, which was made of what stands since `start`.
+    fn copied(&mut self, start: usize, inner: &str) -> Part {
+        let origin = Origin::Copy(self.span(start, self.at));
+        Part::Command(self.within(inner, origin, |inner| inner.list(&Until::END)))
     }
 
     /// What stands behind `${`.

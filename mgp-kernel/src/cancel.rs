@@ -9,21 +9,21 @@ use mgp_types::{BoxFuture, Object, Outbox, Request, Response, Session};
 use tokio::time::timeout;
 use tower_service::Service;
 
-use crate::parts::Parts;
+use crate::fleet::Fleet;
 
 /// Asks the servers of a kernel to stop calls, where they have agreed to be asked.
-pub(crate) struct CancelAtServers(Arc<Parts>);
+pub(crate) struct CancelAtServers(Arc<Fleet>);
 
 impl CancelAtServers {
-    pub(crate) fn new(parts: &Arc<Parts>) -> Self {
-        Self(Arc::clone(parts))
+    pub(crate) fn new(fleet: &Arc<Fleet>) -> Self {
+        Self(Arc::clone(fleet))
     }
 }
 
 impl CancelsUpstream for CancelAtServers {
     fn cancel(&self, request: Request) -> BoxFuture<'static, Option<Response>> {
         let stream = request.context.outbox.stream();
-        let carrying = self.0.fleet.all().into_iter().find_map(|upstream| upstream.carrying(stream));
+        let carrying = self.0.all().into_iter().find_map(|upstream| upstream.carrying(stream));
         let Some(client) =
             carrying.filter(|client| client.session().is_some_and(|session| streams(&session)))
         else {

@@ -10,8 +10,8 @@ use mgp_types::mgp::{
 };
 use mgp_types::{Error, Flow, Gate, Object, Principal, PrincipalKind, Request, Response, code};
 
-use crate::operator::random;
-use crate::parts::Parts;
+use crate::record::{AuditTrail, random};
+use crate::running::RunningConfig;
 
 /// The key of `_meta` under which a client names the agent in whose name it calls.
 const AGENT_META: &str = "dev.cloto/mgp/agent";
@@ -26,7 +26,10 @@ const AGENT_META: &str = "dev.cloto/mgp/agent";
 ///
 /// Costs a look at `_meta`; allocates for claims only. Nobody further in, and no server, sees the claim.
 #[derive(Clone)]
-pub(crate) struct DelegationGate(pub(crate) Arc<Parts>);
+pub(crate) struct DelegationGate {
+    pub(crate) config: Arc<RunningConfig>,
+    pub(crate) audit: Arc<AuditTrail>,
+}
 
 impl Gate for DelegationGate {
     type Pass = ();
@@ -49,8 +52,8 @@ impl Gate for DelegationGate {
             request.context.principal = Some(speaker);
             return Flow::Pass(());
         }
-        if !may_speak(&self.0.config.load().agents, &speaker, &claimed) {
-            return Flow::answer_later(refuse(Arc::clone(&self.0), trace, speaker, claimed));
+        if !may_speak(&self.config.load().agents, &speaker, &claimed) {
+            return Flow::answer_later(refuse(Arc::clone(&self.audit), trace, speaker, claimed));
         }
         request.context.principal = Some(Principal::of(PrincipalKind::Delegated, claimed));
         request.context.speaker = Some(speaker);
@@ -83,13 +86,13 @@ fn may_speak(agents: &[AgentSettings], speaker: &Principal, agent: &str) -> bool
 }
 
 async fn refuse(
-    parts: Arc<Parts>,
+    audit: Arc<AuditTrail>,
     trace: TraceId,
     speaker: Principal,
     claimed: String,
 ) -> Result<Response, Error> {
     let event = AuditEvent::new(
-        parts.clock.now(),
+        audit.clock.now(),
         trace,
         EventType::PermissionDenied,
         Actor::of(&speaker),
@@ -97,7 +100,7 @@ async fn refuse(
         Outcome::Blocked,
     );
     tracing::warn!(?speaker, "somebody claimed to speak for an agent for which it may not");
-    parts.audit.record(event.with_detail("claimed_agent", &claimed)).await?;
+    audit.log.record(event.with_detail("claimed_agent", &claimed)).await?;
     Err(Error::new(
         code::PERMISSION_DENIED,
         "the caller may not speak for this agent; an operator can allow it by `speaks_for` in mgp.toml",

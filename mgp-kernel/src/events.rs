@@ -1,13 +1,17 @@
-//! Who sees which events: those of a server are for whoever may use it, by the policy that calls are held to.
+//! The kernel's own events, and those of servers on channels under their names.
 
-use std::sync::{Arc, Weak};
+mod audience;
 
-use mgp_stream::event::{Audience, PublishError};
+use std::sync::Arc;
+
+use mgp_security::access::AccessPolicy;
+use mgp_stream::event::{PublishError, Publisher};
 use mgp_types::mgp::{EventSeverity, LifecycleChange};
 use mgp_types::{Object, Principal, Role};
 
-use crate::parts::Parts;
-use crate::upstream::{Line, Upstream};
+pub(crate) use self::audience::audience;
+use crate::fleet::FleetBooks;
+use crate::upstream::Line;
 
 /// The channels that the kernel itself publishes to (§13.5); those of servers come as they are declared, with the server
 /// in front.
@@ -15,64 +19,54 @@ pub(crate) const CHANNELS: [&str; 5] = ["audit", LIFECYCLE, "permissions", "secu
 
 const LIFECYCLE: &str = "lifecycle";
 
-/// Who may know of which channels.
-pub(crate) fn audience(parts: &Arc<Parts>) -> impl Audience + use<> {
-    Channels(Arc::downgrade(parts))
+/// Publishes what happens at servers, each event for those whom it concerns.
+pub(crate) struct ServerEvents {
+    publisher: Publisher,
+    access: AccessPolicy,
+    books: Arc<FleetBooks>,
 }
 
-/// Publishers know their audience, and are parts of the kernel.
-struct Channels(Weak<Parts>);
+impl ServerEvents {
+    pub(crate) fn new(publisher: Publisher, access: AccessPolicy, books: Arc<FleetBooks>) -> Self {
+        Self { publisher, access, books }
+    }
 
-impl Audience for Channels {
-    fn sees(&self, principal: Option<&Principal>, channel: &str) -> bool {
-        let (Some(parts), Some(principal)) = (self.0.upgrade(), principal) else { return false };
-        match channel {
-            // What is published there is for those whom it concerns.
-            LIFECYCLE | "tools" => true,
-            // What all others did and were refused.
-            "audit" | "permissions" | "security" => is_operator(principal),
-            _ => owner(&parts, channel).is_some_and(|server| {
-                server.admits(principal) && parts.access.reaches(&principal.access_id(), server.id().as_str())
-            }),
+    pub(crate) fn publisher(&self) -> &Publisher {
+        &self.publisher
+    }
+
+    /// Tells of a server's life: operators, and the agents that may use it.
+    pub(crate) fn tell_lifecycle(&self, from: &Line, severity: EventSeverity, change: &LifecycleChange) {
+        let told = Object::from_value(change).map(|data| {
+            let concerns = |who: &Principal| is_operator(who) || self.uses(from, who);
+            self.publisher.publish_to(LIFECYCLE, severity, &data, |who| who.is_some_and(concerns))
+        });
+        if !matches!(told, Ok(Ok(()))) {
+            tracing::debug!(server = %from.server, "a change is not told");
         }
     }
-}
 
-/// Tells of a server's life: operators, and the agents that may use it.
-pub(crate) fn tell_lifecycle(parts: &Parts, from: &Line, severity: EventSeverity, change: &LifecycleChange) {
-    let told = Object::from_value(change).map(|data| {
-        let concerns = |who: &Principal| is_operator(who) || uses(parts, from, who);
-        parts.events.publish_to(LIFECYCLE, severity, &data, |who| who.is_some_and(concerns))
-    });
-    if !matches!(told, Ok(Ok(()))) {
-        tracing::debug!(server = %from.server, "a change is not told");
+    /// Tells what a server tells on `channel`, which has its name in front.
+    pub(crate) fn tell_of_server(
+        &self,
+        from: &Line,
+        channel: &str,
+        severity: EventSeverity,
+        data: &Object,
+    ) -> Result<(), PublishError> {
+        let concerns = |who: Option<&Principal>| who.is_some_and(|who| self.uses(from, who));
+        self.publisher.publish_to(channel, severity, data, concerns)
     }
-}
 
-/// Tells what a server tells on `channel`, which has its name in front.
-pub(crate) fn tell_of_server(
-    parts: &Parts,
-    from: &Line,
-    channel: &str,
-    severity: EventSeverity,
-    data: &Object,
-) -> Result<(), PublishError> {
-    parts.events.publish_to(channel, severity, data, |who| who.is_some_and(|who| uses(parts, from, who)))
-}
+    /// The channel of a server, under its name; `None` if it would be another server's.
+    pub(crate) fn channel_of(&self, from: &Line, channel: &str) -> Option<String> {
+        let channel = format!("{}.{channel}", from.server);
+        self.books.owner_of_channel(&channel).is_some_and(|owner| owner == from.server).then_some(channel)
+    }
 
-/// The channel of a server, under its name; `None` if it would be another server's.
-pub(crate) fn channel_of(parts: &Parts, from: &Line, channel: &str) -> Option<String> {
-    let channel = format!("{}.{channel}", from.server);
-    owner(parts, &channel).is_some_and(|owner| *owner.id() == from.server).then_some(channel)
-}
-
-/// The server that a channel is of. Their ids may have dots in them; the longest is meant.
-fn owner(parts: &Parts, channel: &str) -> Option<Arc<Upstream>> {
-    channel.rmatch_indices('.').find_map(|(at, _)| parts.fleet.get(&channel[..at]))
-}
-
-fn uses(parts: &Parts, from: &Line, agent: &Principal) -> bool {
-    from.is_for(agent) && parts.access.reaches(&agent.access_id(), from.server.as_str())
+    fn uses(&self, from: &Line, agent: &Principal) -> bool {
+        from.is_for(agent) && self.access.reaches(&agent.access_id(), from.server.as_str())
+    }
 }
 
 fn is_operator(principal: &Principal) -> bool {

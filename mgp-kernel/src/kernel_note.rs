@@ -11,7 +11,7 @@ use mgp_types::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::operator::random;
+use crate::record::random;
 
 /// What clients compare before they share a kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

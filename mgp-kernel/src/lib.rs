@@ -23,6 +23,7 @@
 
 mod asking;
 mod cancel;
+mod catalog;
 mod changes;
 #[cfg(unix)]
 pub mod cli;
@@ -39,19 +40,21 @@ mod http;
 mod kernel;
 #[cfg(unix)]
 mod kernel_note;
+mod lifecycle;
 mod marked;
 mod meter;
 mod methods;
 mod operator;
-mod parts;
 mod paths;
 mod peer;
+mod policies;
 mod record;
 mod registration;
 mod reload;
 mod resolve;
 mod router;
 mod rules;
+mod running;
 mod seen_ends;
 mod serve;
 mod settings;

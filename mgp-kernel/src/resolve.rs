@@ -3,6 +3,7 @@ use std::task;
 use std::time::Duration;
 
 use mgp_discovery::config::model::ListLevel;
+use mgp_lifecycle::server::Life;
 use mgp_security::GateFuture;
 use mgp_types::mgp::{ResolvedTool, method};
 use mgp_types::{Context, Error, Method, Principal, RawJson, Request, Response, RpcService};
@@ -10,19 +11,33 @@ use tokio::time::{Instant, timeout_at};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::parts::Parts;
-use crate::router::Sight;
+use crate::fleet::Fleet;
+use crate::router::{Sight, Visibility};
+use crate::running::RunningConfig;
 use crate::upstream::{Share, Start, WaitingCall};
 
 /// Says which tool of which server a call is for, by the catalog. Makes [`Resolve`] services.
 #[derive(Clone)]
-pub(crate) struct ResolveLayer(pub(crate) Arc<Parts>);
+pub(crate) struct ResolveLayer(Arc<Resolver>);
+
+/// What a tool is found by, and how long is waited for one.
+struct Resolver {
+    visibility: Arc<Visibility>,
+    config: Arc<RunningConfig>,
+    life: Life,
+}
+
+impl ResolveLayer {
+    pub(crate) fn new(visibility: Arc<Visibility>, config: Arc<RunningConfig>, life: Life) -> Self {
+        Self(Arc::new(Resolver { visibility, config, life }))
+    }
+}
 
 impl<S> Layer<S> for ResolveLayer {
     type Service = Resolve<S>;
 
     fn layer(&self, inner: S) -> Resolve<S> {
-        Resolve { inner, parts: Arc::clone(&self.0) }
+        Resolve { inner, resolver: Arc::clone(&self.0) }
     }
 }
 
@@ -41,7 +56,7 @@ impl<S> Layer<S> for ResolveLayer {
 #[derive(Clone)]
 pub(crate) struct Resolve<S> {
     inner: S,
-    parts: Arc<Parts>,
+    resolver: Arc<Resolver>,
 }
 
 impl<S: RpcService<Future: 'static>> Service<Request> for Resolve<S> {
@@ -54,11 +69,11 @@ impl<S: RpcService<Future: 'static>> Service<Request> for Resolve<S> {
     }
 
     fn call(&mut self, mut request: Request) -> Self::Future {
-        let Some(wanted) = wanted(&self.parts, &mut request) else {
+        let Some(wanted) = wanted(&self.resolver, &mut request) else {
             return GateFuture::passed(self.inner.call(request));
         };
         let is_call = request.method == Method::TOOLS_CALL;
-        let parts = Arc::clone(&self.parts);
+        let visibility = Arc::clone(&self.resolver.visibility);
         if let Wanted::Tool { start, name } = wanted {
             // The one that was asked whether it is ready is the one that is called.
             let next = self.inner.clone();
@@ -68,14 +83,14 @@ impl<S: RpcService<Future: 'static>> Service<Request> for Resolve<S> {
                 // The definition may be another one than that of the last start, or there is no such tool any more.
                 request.params.set("name", name);
                 request.context.tool = None;
-                resolve(&parts, &mut request, Missing::Sent);
+                resolve(&visibility, &mut request, Missing::Sent);
                 ready.call(request).await
             });
         }
-        let starts = starts(&self.parts, &wanted, request.context.principal.as_ref());
+        let starts = starts(&self.resolver, &wanted, request.context.principal.as_ref());
         if starts.is_empty() {
             if is_call {
-                resolve(&self.parts, &mut request, Missing::Sent);
+                resolve(&visibility, &mut request, Missing::Sent);
             }
             return GateFuture::passed(self.inner.call(request));
         }
@@ -87,7 +102,7 @@ impl<S: RpcService<Future: 'static>> Service<Request> for Resolve<S> {
                 let _ = timeout_at(until, start.over()).await;
             }
             if is_call {
-                resolve(&parts, &mut request, Missing::Sent);
+                resolve(&visibility, &mut request, Missing::Sent);
             }
             ready.call(request).await
         })
@@ -115,11 +130,12 @@ enum Missing {
 }
 
 /// What the request waits for, if servers are starting that may have it. Notes the tool that is called, if it is known.
-fn wanted(parts: &Parts, request: &mut Request) -> Option<Wanted> {
+fn wanted(resolver: &Resolver, request: &mut Request) -> Option<Wanted> {
+    let visibility = &*resolver.visibility;
     if request.method == Method::TOOLS_CALL {
         let called = request.params.get("name")?;
-        if resolve(parts, request, Missing::Awaited) {
-            let start = start_of_tool(parts, request)?;
+        if resolve(visibility, request, Missing::Awaited) {
+            let start = start_of_tool(visibility, request)?;
             return Some(Wanted::Tool { start, name: called.detached() });
         }
         let name = request.params.text("name")?;
@@ -128,44 +144,45 @@ fn wanted(parts: &Parts, request: &mut Request) -> Option<Wanted> {
             Some(method) => searches(method).then_some(Wanted::All),
         };
     }
-    if let Some(is_known) = is_known(parts, request) {
+    if let Some(is_known) = is_known(visibility, request) {
         return (!is_known).then_some(Wanted::Name);
     }
     if request.method == Method::TOOLS_LIST {
-        return Some(Wanted::Tools(parts.config.load().tools.level));
+        return Some(Wanted::Tools(resolver.config.load().tools.level));
     }
     let is_list = LISTS.contains(&request.method) || searches(request.method.as_str());
     is_list.then_some(Wanted::All)
 }
 
 /// The start of the server whose tool is called, if that is not over and the caller may call the tool.
-fn start_of_tool(parts: &Parts, request: &Request) -> Option<Start> {
+fn start_of_tool(visibility: &Visibility, request: &Request) -> Option<Start> {
     let tool = request.context.tool.as_ref()?;
     let caller = request.context.principal.as_ref()?;
-    let start = parts.fleet.get(tool.server.as_str())?.begun(caller)?;
-    Sight::of(parts, &request.context).ok()?.tool(&tool.server, &tool.name).then_some(start)
+    let start = visibility.fleet.get(tool.server.as_str())?.begun(caller)?;
+    Sight::of(visibility, &request.context).ok()?.tool(&tool.server, &tool.name).then_some(start)
 }
 
 /// Whether the caller sees no tool yet, and a server is being connected to that may have some for it. Its own connections
 /// begin.
-pub(crate) fn awaits_first_tools(parts: &Parts, context: &Context) -> bool {
+pub(crate) fn awaits_first_tools(visibility: &Visibility, context: &Context) -> bool {
     let Some(caller) = &context.principal else { return false };
-    let begun = parts.fleet.all().iter().filter(|upstream| upstream.begun(caller).is_some()).count();
-    begun > 0 && Sight::of(parts, context).is_ok_and(|sight| sight.has_no_tool())
+    let begun = visibility.fleet.all().iter().filter(|upstream| upstream.begun(caller).is_some()).count();
+    begun > 0 && Sight::of(visibility, context).is_ok_and(|sight| sight.has_no_tool())
 }
 
 /// The servers that are being connected to for the first time, and how long they are waited for. The caller's own
 /// connections begin.
-fn starts(parts: &Parts, wanted: &Wanted, caller: Option<&Principal>) -> Vec<(Start, Instant)> {
+fn starts(resolver: &Resolver, wanted: &Wanted, caller: Option<&Principal>) -> Vec<(Start, Instant)> {
     let Some(caller) = caller else { return Vec::new() };
     let now = Instant::now();
-    let sight = Sight::of_agent(parts, caller);
+    let visibility = &*resolver.visibility;
+    let sight = Sight::of_agent(visibility, caller);
     let can_search = matches!(wanted, Wanted::Tools(level) if *level != ListLevel::L0);
     let has_enough = can_search && !sight.has_no_tool();
-    let all = parts.fleet.all();
+    let all = visibility.fleet.all();
     let starts = all.iter().filter_map(|upstream| {
         let start = upstream.begun(caller)?;
-        let since = if upstream.is_by_agent() { start.age() } else { parts.life.uptime() };
+        let since = if upstream.is_by_agent() { start.age() } else { resolver.life.uptime() };
         let patience = match wanted {
             Wanted::Tool { .. } | Wanted::Name => OF_CALLS,
             Wanted::Tools(_) if has_enough || !sight.names_of_tools(upstream.id()).is_empty() => {
@@ -181,9 +198,9 @@ fn starts(parts: &Parts, wanted: &Wanted, caller: Option<&Principal>) -> Vec<(St
 }
 
 /// Whether the caller can have the prompt or the resource that is asked for; `None` for other requests.
-fn is_known(parts: &Parts, request: &Request) -> Option<bool> {
-    let sight = Sight::of(parts, &request.context).ok()?;
-    let snapshot = parts.catalog.read();
+fn is_known(visibility: &Visibility, request: &Request) -> Option<bool> {
+    let sight = Sight::of(visibility, &request.context).ok()?;
+    let snapshot = visibility.catalog.read();
     if request.method == Method::PROMPTS_GET {
         Some(sight.prompt(&snapshot, &request.params.text("name")?).is_some())
     } else if request.method == Method::RESOURCES_READ {
@@ -198,11 +215,13 @@ fn searches(method: &str) -> bool {
 }
 
 /// Notes the tool that is called, if it is known.
-fn resolve(parts: &Parts, request: &mut Request, missing: Missing) -> bool {
-    let snapshot = parts.catalog.snapshot();
+fn resolve(visibility: &Visibility, request: &mut Request, missing: Missing) -> bool {
+    let snapshot = visibility.catalog.snapshot();
     let Some(name) = request.params.text("name") else { return false };
     let Some(tool) = snapshot.called(&name) else { return false };
-    let Some(resolved) = of_caller(parts, &tool.resolved, request.context.principal.as_ref(), missing) else {
+    let Some(resolved) =
+        of_caller(&visibility.fleet, &tool.resolved, request.context.principal.as_ref(), missing)
+    else {
         return false;
     };
     let is_renamed = resolved.name.as_str() != name;
@@ -220,12 +239,12 @@ fn resolve(parts: &Parts, request: &mut Request, missing: Missing) -> bool {
 
 /// The tool as the caller's connection lists it.
 fn of_caller(
-    parts: &Parts,
+    fleet: &Fleet,
     tool: &Arc<ResolvedTool>,
     caller: Option<&Principal>,
     missing: Missing,
 ) -> Option<Arc<ResolvedTool>> {
-    match parts.fleet.share(tool.server.as_str(), caller?) {
+    match fleet.share(tool.server.as_str(), caller?) {
         Share::Own(own) => {
             let tool = own.tool(tool.server.as_str(), tool.name.as_str())?;
             Some(Arc::clone(&tool.resolved))

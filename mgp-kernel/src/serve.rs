@@ -16,7 +16,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
 use crate::kernel_note::KernelNote;
-use crate::operator::status::ServedKernel;
+use crate::lifecycle::ServedKernel;
 #[cfg(unix)]
 use crate::operator::{
     agents, control,
@@ -91,9 +91,7 @@ pub(crate) async fn serve(
         Some(address) => Some(TcpListener::bind(address).await.map_err(unheard(address.to_string()))?),
     };
     // Whoever is told that the kernel listens may look at it.
-    if let Err(error) =
-        KernelNote::of_this_process(&kernel.parts().config.load()).write(&kernel.parts().state)
-    {
+    if let Err(error) = KernelNote::of_this_process(&kernel.config().load()).write(kernel.config().state()) {
         tracing::warn!(%error, "clients that join cannot see which kernel this is");
     }
     listening(http.as_ref().and_then(|socket| socket.local_addr().ok()));
@@ -123,17 +121,17 @@ pub(crate) async fn serve(
         let served = serve_stdio(kernel.clone(), serving.agent, stopped.clone(), serving.drain);
         clients.spawn(async move { served.await.map(|()| then) });
     }
-    let parts = kernel.parts();
+    let (lifecycle, changes) = (kernel.lifecycle(), kernel.changes());
     let served = Arc::new(ServedKernel {
-        since: parts.clock.now(),
+        since: kernel.audit().clock.now(),
         linger: serving.linger,
         files: serving.files,
         stop: Notify::new(),
     });
-    let served = parts.served.get_or_init(|| served);
+    let served = lifecycle.served.get_or_init(|| served);
     let unused = async {
         match serving.linger {
-            Some(linger) => parts.visitors.gone_for(linger, || parts.changes.has_listeners()).await,
+            Some(linger) => lifecycle.visitors.gone_for(linger, || changes.has_listeners()).await,
             None => std::future::pending().await,
         }
     };
@@ -154,7 +152,7 @@ pub(crate) async fn serve(
         }
     }
     tracing::info!("the kernel stops");
-    KernelNote::remove(&parts.state);
+    KernelNote::remove(kernel.config().state());
     kernel.stop_waiting();
     let _ = stopping.send(true);
     let drained = async {
@@ -167,8 +165,8 @@ pub(crate) async fn serve(
     operators.shutdown().await;
     clients.shutdown().await;
     sharers.shutdown().await;
-    let _ = kernel.parts().audit.flush().await;
-    let _ = kernel.parts().keys.note_uses_now().await;
+    let _ = kernel.audit().log.flush().await;
+    let _ = kernel.policies().keys.note_uses_now().await;
     Ok(())
 }
 
@@ -183,11 +181,11 @@ async fn serve_stdio(
         let kernel = kernel.clone();
         move || {
             if let Some(client) = Lineage::of(std::process::id()).as_ref().and_then(speaker) {
-                kernel.parts().proofs.clients.note(client);
+                kernel.policies().proofs.clients.note(client);
             }
         }
     });
-    let limits = kernel.parts().connection_limits();
+    let limits = kernel.config().connection_limits();
     let (_, connection) = connect(input, output, &kernel.accept(client), limits);
     if let Err(error) = carry(connection, told(stopped), drain).await {
         tracing::debug!(%error, "the client on standard input and output was lost");

@@ -6,7 +6,6 @@ use mgp_types::{Error, Method, Object, Principal, RawJson, Request, Response, Se
 use parking_lot::Mutex;
 
 use super::Changes;
-use crate::parts::Parts;
 use crate::router::every::{ask, has};
 use crate::upstream::Line;
 
@@ -28,7 +27,7 @@ impl Levels {
 
 /// Answers `logging/setLevel`: the session hears from now on what is at least as severe, and each server that it reaches
 /// is asked for what any session wants to hear.
-pub(crate) async fn set_level(parts: Arc<Parts>, request: Request) -> Result<Response, Error> {
+pub(crate) async fn set_level(changes: Arc<Changes>, request: Request) -> Result<Response, Error> {
     let level = request.params.text("level").and_then(|level| Severity::named(&level));
     let level = level.ok_or_else(|| {
         Error::invalid_params(
@@ -36,22 +35,22 @@ pub(crate) async fn set_level(parts: Arc<Parts>, request: Request) -> Result<Res
         )
     })?;
     request.context.session()?.set_log_level(Some(level));
-    parts.changes.open(&request.context);
-    tell_levels(&parts).await;
+    changes.open(&request.context);
+    tell_levels(&changes).await;
     Ok(Response::empty())
 }
 
 /// Asks servers for the level that is wanted of them now, as far as they were not.
-pub(super) async fn tell_levels(parts: &Parts) {
+pub(super) async fn tell_levels(changes: &Changes) {
     let mut wanted = Vec::new();
-    for upstream in parts.fleet.all() {
+    for upstream in changes.fleet.all() {
         for (line, session, capabilities) in upstream.lines() {
             // A server without sessions is told the level with each request.
             if session.revision.is_stateless() || !has(&capabilities, &["logging"]) {
                 continue;
             }
-            let Some((level, principal)) = parts.changes.most_verbose(&line) else { continue };
-            if parts.changes.levels.is_news(&line, level) {
+            let Some((level, principal)) = changes.most_verbose(&line) else { continue };
+            if changes.levels.is_news(&line, level) {
                 let mut params = Object::new();
                 params.set("level", RawJson::from_value(level.as_str()).unwrap_or_else(|_| RawJson::null()));
                 let mut request = Request::call(Method::SET_LEVEL, params);
@@ -62,7 +61,7 @@ pub(super) async fn tell_levels(parts: &Parts) {
     }
     for (line, outcome) in ask(wanted).await {
         if let Err(error) = outcome {
-            parts.changes.levels.forget(&line);
+            changes.levels.forget(&line);
             tracing::debug!(server = %line, %error, "a server did not take a level of logging");
         }
     }

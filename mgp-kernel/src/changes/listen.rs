@@ -21,14 +21,17 @@ use super::mailbox::News;
 use super::tasks::name;
 use super::watch::{PAUSE, Resource};
 use super::{Changes, MOST_REQUESTS, MOST_SUBSCRIPTIONS, line};
-use crate::parts::Parts;
-use crate::router::Sight;
+use crate::router::{Sight, Visibility};
 use crate::upstream::Line;
 
 /// Serves `subscriptions/listen`: says what is honoured, then tells of changes until the request is dropped
 /// or the kernel ends it.
-pub(crate) async fn listen(parts: Arc<Parts>, request: Request) -> Result<Response, Error> {
-    let sight = Sight::of(&parts, &request.context)?;
+pub(crate) async fn listen(
+    changes: Arc<Changes>,
+    visibility: Arc<Visibility>,
+    request: Request,
+) -> Result<Response, Error> {
+    let sight = Sight::of(&visibility, &request.context)?;
     let params: SubscriptionsListenParams = request.body()?;
     let asked = params.notifications;
     let mut honoured = SubscriptionFilter::new();
@@ -43,17 +46,17 @@ pub(crate) async fn listen(parts: Arc<Parts>, request: Request) -> Result<Respon
     };
     if let Some(mut uris) = asked.resource_subscriptions {
         uris.truncate(MOST_SUBSCRIPTIONS);
-        watch_all(&parts, &sight, &request.context, &uris, &mut wanted).await;
+        watch_all(&changes, &sight, &request.context, &uris, &mut wanted).await;
         uris.retain(|uri| wanted.uris.values().any(|wish| *wish.shown == **uri));
         honoured.resource_subscriptions = Some(uris);
     }
     // Listening starts before the acknowledgement, so that no change after it is missed.
     let listener = Arc::new(Listener::request(sight.principal().clone(), wanted));
-    parts.changes.add(&listener)?;
+    changes.add(&listener)?;
     // They end with the request.
     let mut relayed = JoinSet::new();
     if let Some(tasks) = asked.task_ids {
-        honoured.task_ids = Some(relay_tasks(&parts, &listener, &request.context, tasks, &mut relayed)?);
+        honoured.task_ids = Some(relay_tasks(&changes, &listener, &request.context, tasks, &mut relayed)?);
     }
     let outbox = request.context.outbox;
     let acknowledged = Object::from_value(&SubscriptionsAcknowledgedParams::new(honoured))
@@ -87,13 +90,13 @@ impl Changes {
 
 /// Has servers tell of the resources that the caller may see; of those that take too long it is not told.
 async fn watch_all(
-    parts: &Arc<Parts>,
+    changes: &Arc<Changes>,
     sight: &Sight<'_>,
     context: &Context,
     uris: &[String],
     wanted: &mut Wanted,
 ) {
-    let snapshot = parts.catalog.snapshot();
+    let snapshot = sight.catalog().snapshot();
     let deadline = Instant::now() + LONGEST;
     let mut asked = JoinSet::new();
     let mut take = |outcome: Option<Result<Option<(Resource, Wish)>, _>>| {
@@ -108,11 +111,11 @@ async fn watch_all(
         if asked.len() >= AT_ONCE {
             take(asked.join_next().await);
         }
-        let (parts, context, principal) = (Arc::clone(parts), context.clone(), sight.principal().clone());
-        let Ok(line) = line(&parts, owner.server, &context) else { continue };
+        let (changes, context, principal) = (Arc::clone(changes), context.clone(), sight.principal().clone());
+        let Ok(line) = line(&changes.fleet, owner.server, &context) else { continue };
         let (own, shown): (Arc<str>, Arc<str>) = (owner.uri.into(), shown.as_str().into());
         asked.spawn(async move {
-            let watch = parts.changes.watches.watch(&parts, &line, &own, &context);
+            let watch = changes.watches.watch(&changes, &line, &own, &context);
             match timeout_at(deadline, watch).await {
                 Ok(Ok(watch)) => Some(((line, own), Wish { shown, principal, _watch: watch })),
                 Ok(Err(error)) => {
@@ -130,7 +133,7 @@ async fn watch_all(
 
 /// Has servers tell of the caller's tasks. Only one without sessions can; which it is of the others is to be asked.
 fn relay_tasks(
-    parts: &Arc<Parts>,
+    changes: &Arc<Changes>,
     listener: &Arc<Listener>,
     context: &Context,
     tasks: Vec<String>,
@@ -139,7 +142,7 @@ fn relay_tasks(
     declares_tasks(context.session()?)?;
     let mut by_server: BTreeMap<ServerId, (Vec<String>, Vec<String>)> = BTreeMap::new();
     for shown in tasks.into_iter().take(MOST_SUBSCRIPTIONS) {
-        if let Some(place) = parts.changes.tasks.find(&listener.principal, &shown) {
+        if let Some(place) = changes.tasks.find(&listener.principal, &shown) {
             let (all_shown, all_own) = by_server.entry(place.server).or_default();
             all_shown.push(shown);
             all_own.push(place.own.to_string());
@@ -147,7 +150,7 @@ fn relay_tasks(
     }
     let mut honoured = Vec::new();
     for (server, (shown, own)) in by_server {
-        let Some(upstream) = parts.fleet.get(server.as_str()) else { continue };
+        let Some(upstream) = changes.fleet.get(server.as_str()) else { continue };
         let line = upstream.line(&listener.principal);
         let session = upstream.session_on(&line);
         if !session.is_some_and(|session| session.revision.is_stateless()) {
@@ -159,13 +162,13 @@ fn relay_tasks(
         let mut request = Request::with_body(Method::LISTEN, &SubscriptionsListenParams::new(filter))?;
         request.context = context.clone();
         let relay = Relay {
-            parts: Arc::clone(parts),
+            changes: Arc::clone(changes),
             listener: Arc::downgrade(listener),
             line: line.clone(),
             going: Mutex::new(going),
             over: Notify::new(),
         };
-        relayed.spawn(relay_on(request, Arc::new(relay), parts.changes.relayed(line)));
+        relayed.spawn(relay_on(request, Arc::new(relay), changes.relayed(line)));
     }
     Ok(honoured)
 }
@@ -174,7 +177,7 @@ fn relay_tasks(
 /// is in use meanwhile.
 async fn relay_on(request: Request, relay: Arc<Relay>, line: Arc<Line>) {
     let server = &line.server;
-    while let Some(upstream) = relay.parts.fleet.get(server.as_str()) {
+    while let Some(upstream) = relay.changes.fleet.get(server.as_str()) {
         let mut request = request.clone();
         request.context.outbox = Outbox::new(Arc::clone(&relay) as _, StreamId::fresh());
         let mut service = upstream.service();
@@ -195,7 +198,7 @@ async fn relay_on(request: Request, relay: Arc<Relay>, line: Arc<Line>) {
 
 /// Passes on what a server tells of tasks.
 struct Relay {
-    parts: Arc<Parts>,
+    changes: Arc<Changes>,
     listener: Weak<Listener>,
     line: Line,
     /// The server's ids of those that were not heard to have ended.
@@ -223,10 +226,10 @@ impl OutboxPort for Relay {
             && let Some(listener) = self.listener.upgrade()
         {
             let server = &self.line.server;
-            if let Some(upstream) = self.parts.fleet.get(server.as_str()) {
+            if let Some(upstream) = self.changes.fleet.get(server.as_str()) {
                 upstream.hear_of_task(&self.line, &notification.params);
             }
-            let changes = &self.parts.changes;
+            let changes = &self.changes;
             let shown = notification.params.text("taskId").and_then(|own| {
                 let shown = changes.tasks.shown(&listener.principal, server, &own);
                 shown.filter(|shown| **shown != *own)

@@ -32,7 +32,7 @@ use self::listener::{Listener, Wish};
 use self::mailbox::News;
 use self::tasks::TaskBook;
 use self::watch::{Resource, Watches};
-use crate::parts::Parts;
+use crate::fleet::Fleet;
 use crate::upstream::Line;
 
 pub(crate) use self::access::{TellAccessGate, tell_endings};
@@ -43,6 +43,7 @@ pub(crate) use self::told::Teller;
 /// Everybody who is told of changes, and what servers were asked to tell.
 pub(crate) struct Changes {
     access: AccessPolicy,
+    fleet: Arc<Fleet>,
     /// Sessions by address, which stays theirs for as long as the weak reference is kept.
     sessions: Mutex<HashMap<usize, Arc<Listener>, RandomState>>,
     /// Requests that listen.
@@ -62,10 +63,11 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
-    /// Nobody is told so far. What somebody may see is decided by `access`.
-    pub(crate) fn new(access: AccessPolicy) -> Self {
+    /// Nobody is told so far of what servers of the `fleet` say. What somebody may see is decided by `access`.
+    pub(crate) fn new(access: AccessPolicy, fleet: Arc<Fleet>) -> Self {
         Self {
             access,
+            fleet,
             sessions: Mutex::default(),
             requests: Mutex::default(),
             listing: Mutex::default(),
@@ -79,12 +81,16 @@ impl Changes {
         }
     }
 
+    pub(crate) fn fleet(&self) -> &Arc<Fleet> {
+        &self.fleet
+    }
+
     /// Has `tools` told as well that tools changed.
     pub(crate) fn also_tell(&self, tools: ToolDiscoveryGate) {
         self.tools.store(Some(Arc::new(tools)));
     }
 
-    /// Lets go of what [tells](Self::also_tell) as well: it knows the kernel's parts, and these know of it.
+    /// Lets go of what [tells](Self::also_tell) as well, which knows the servers.
     pub(crate) fn abandon(&self) {
         self.tools.store(None);
     }
@@ -232,32 +238,31 @@ impl Changes {
 /// # Errors
 /// The server does not tell of it, or the session has as many subscriptions as it may.
 pub(crate) async fn subscribe(
-    parts: &Arc<Parts>,
+    changes: &Arc<Changes>,
     context: &Context,
     server: &ServerId,
     own: &str,
     shown: &str,
 ) -> Result<(), Error> {
-    let changes = &parts.changes;
     let session = context.session()?;
     changes.open(context);
-    let line = line(parts, server, context)?;
-    let watch = changes.watches.watch(parts, &line, own, context).await?;
+    let line = line(&changes.fleet, server, context)?;
+    let watch = changes.watches.watch(changes, &line, own, context).await?;
     let principal = context.principal.clone().ok_or_else(|| Error::internal("nobody asks"))?;
     changes.wish(session, (line, own.into()), Wish { shown: shown.into(), principal, _watch: watch })
 }
 
 /// The connection on which whoever sent a request is told of what `server` has.
-fn line(parts: &Parts, server: &ServerId, context: &Context) -> Result<Line, Error> {
+fn line(fleet: &Fleet, server: &ServerId, context: &Context) -> Result<Line, Error> {
     let principal = context.principal.as_ref().ok_or_else(|| Error::internal("nobody asks"))?;
-    let upstream = parts.fleet.get(server.as_str());
+    let upstream = fleet.get(server.as_str());
     let upstream = upstream.ok_or_else(|| Error::disconnected(format!("the server {server} is gone")))?;
     Ok(upstream.line(principal))
 }
 
 /// Ends [`subscribe`].
-pub(crate) fn unsubscribe(parts: &Parts, context: &Context, shown: &str) {
-    let Some(listener) = context.session.as_ref().and_then(|session| parts.changes.session(session)) else {
+pub(crate) fn unsubscribe(changes: &Changes, context: &Context, shown: &str) {
+    let Some(listener) = context.session.as_ref().and_then(|session| changes.session(session)) else {
         return;
     };
     let ended = listener.edit(|wanted| {

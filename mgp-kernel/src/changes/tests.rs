@@ -95,7 +95,7 @@ async fn a_connection_is_not_kept_for_a_session_that_is_gone() {
     let server = scene.server("a");
     scene.resource("a", "file:///a");
     let [gone, stays] = [Peer::begin(&scene, "some").await, Peer::begin(&scene, "some").await];
-    let changes = &scene.parts.changes;
+    let changes = &scene.changes;
     for peer in [&gone, &stays] {
         peer.call(&scene, "resources/subscribe", r#"{"uri":"file:///a"}"#).await.unwrap();
     }
@@ -177,7 +177,7 @@ async fn a_request_that_listens_is_answered_when_the_kernel_ends() {
     let request = peer.request("subscriptions/listen", r#"{"notifications":{}}"#);
     let listening = tokio::spawn(tower_service::Service::call(&mut router, request));
     assert_eq!(peer.told().await.method, Method::ACKNOWLEDGED);
-    scene.parts.changes.end();
+    scene.changes.end();
     assert_eq!(listening.await.unwrap().unwrap().result.as_bytes(), b"{}");
 }
 
@@ -264,7 +264,7 @@ async fn a_connection_on_which_somebody_hears_of_a_task_is_in_use() {
     server.answers(r#"{"resultType":"task","taskId":"t"}"#);
     let peer = Peer::stateless("some");
     peer.call_tool(&scene, &tool, r#"{"name":"run"}"#).await;
-    let in_use = || scene.parts.changes.watches_on(&whole(&"a".into()));
+    let in_use = || scene.changes.watches_on(&whole(&"a".into()));
     assert!(!in_use());
     let request = peer.request("subscriptions/listen", r#"{"notifications":{"taskIds":["t"]}}"#);
     let mut router = scene.router.clone();
@@ -349,8 +349,8 @@ async fn an_agent_hears_when_it_may_use_something_else_and_nobody_else_does() {
     for peer in [&one, &other] {
         peer.call(&scene, "tools/list", "{}").await.unwrap();
     }
-    let service = AccessMethodsGate::new(scene.parts.access.clone()).layer(scene.router.clone());
-    let mut service = super::TellAccessGate(scene.parts.changes.clone()).layer(service);
+    let service = AccessMethodsGate::new(scene.policies.access.clone()).layer(scene.router.clone());
+    let mut service = super::TellAccessGate(scene.changes.clone()).layer(service);
     let mut change = async |by: &str, name: &str, entry: &str| {
         let params =
             format!(r#"{{"name":"{name}","arguments":{{"agent_id":"one","server_id":"a",{entry}}}}}"#);
@@ -397,8 +397,8 @@ async fn a_server_that_is_gone_is_told_to_those_who_might_use_it() {
     scene.tool("a", "x");
     let some = Peer::begin(&scene, "some").await;
     some.call(&scene, "tools/list", "{}").await.unwrap();
-    let nothing = scene.parts.fleet.prepare(&scene.parts, &[], false).unwrap();
-    scene.parts.fleet.install(&scene.parts, nothing);
+    let nothing = scene.fleet.prepare(&[], false).unwrap();
+    scene.fleet.install(nothing);
     assert_eq!(some.told().await.method, Method::TOOLS_CHANGED);
     let listed = some.call(&scene, "tools/list", "{}").await.unwrap();
     assert_eq!(crate::router::scene::text(&listed), r#"{"tools":[]}"#);
@@ -412,8 +412,8 @@ async fn what_a_changed_server_had_is_told_to_be_gone_before_it_is_there_again()
     let some = Peer::begin(&scene, "some").await;
     some.call(&scene, "tools/list", "{}").await.unwrap();
     let other = serde_json::from_str(r#"{"id":"a","command":"/nowhere/at/all"}"#).unwrap();
-    let other = scene.parts.fleet.prepare(&scene.parts, &[other], false).unwrap();
-    assert_eq!(scene.parts.fleet.install(&scene.parts, other).changed, ["a".into()]);
+    let other = scene.fleet.prepare(&[other], false).unwrap();
+    assert_eq!(scene.fleet.install(other).changed, ["a".into()]);
     assert_eq!(some.told().await.method, Method::TOOLS_CHANGED);
 }
 

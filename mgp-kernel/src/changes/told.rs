@@ -11,33 +11,31 @@ use super::mailbox::News;
 use super::tasks::name;
 use super::watch::{Resource, ask_again};
 use super::{Changes, push};
-use crate::fleet::Fleet;
-use crate::parts::Parts;
 use crate::upstream::{Line, Told, What};
 
-/// Has the clients of the kernel told what its servers say.
-pub(crate) struct Teller(Weak<Parts>);
+/// Has the clients of the kernel told what its servers say. The servers know it, so it does not keep what it tells.
+pub(crate) struct Teller(Weak<Changes>);
 
 impl Teller {
-    pub(crate) fn new(parts: &Arc<Parts>) -> Self {
-        Self(Arc::downgrade(parts))
+    pub(crate) fn new(changes: &Weak<Changes>) -> Self {
+        Self(Weak::clone(changes))
     }
 
-    fn with(&self, tell: impl FnOnce(&Parts)) {
-        if let Some(parts) = self.0.upgrade() {
-            tell(&parts);
+    fn with(&self, tell: impl FnOnce(&Changes)) {
+        if let Some(changes) = self.0.upgrade() {
+            tell(&changes);
         }
     }
 }
 
 impl Told for Teller {
     fn connected(&self, line: &Line, is_new: bool) {
-        let Some(parts) = self.0.upgrade() else { return };
+        let Some(changes) = self.0.upgrade() else { return };
         // Who may use it may be others than before, with the same tools.
-        parts.changes.revision.fetch_add(1, Ordering::AcqRel);
-        parts.changes.levels.forget(line);
-        let (errand, line) = (Arc::clone(&parts), line.clone());
-        parts.changes.run(async move {
+        changes.revision.fetch_add(1, Ordering::AcqRel);
+        changes.levels.forget(line);
+        let (errand, line) = (Arc::clone(&changes), line.clone());
+        changes.run(async move {
             tell_levels(&errand).await;
             if is_new {
                 ask_again(&errand, &line).await;
@@ -46,31 +44,39 @@ impl Told for Teller {
     }
 
     fn ended(&self, line: &Line) {
-        self.with(|parts| parts.changes.levels.forget(line));
+        self.with(|changes| changes.levels.forget(line));
     }
 
     fn log(&self, from: &Line, message: Request) {
-        self.with(|parts| parts.changes.log(from, &message));
+        self.with(|changes| changes.log(from, &message));
     }
 
     fn changed(&self, line: &Line, what: What) {
-        self.with(|parts| parts.changes.changed(&parts.fleet, line, what));
+        self.with(|changes| changes.changed(line, what));
     }
 
     fn updated(&self, from: &Line, uri: &str) {
-        self.with(|parts| parts.changes.updated(from, uri));
+        self.with(|changes| changes.updated(from, uri));
     }
 
     fn task(&self, from: &Line, status: Request) {
-        self.with(|parts| parts.changes.task(from, &status));
+        self.with(|changes| changes.task(from, &status));
     }
 
     fn one(&self, session: &Arc<Session>, message: Request) {
-        self.with(|parts| parts.changes.one(session, message));
+        self.with(|changes| changes.one(session, message));
+    }
+
+    fn is_watched(&self, line: &Line) -> bool {
+        self.0.upgrade().is_some_and(|changes| changes.watches_on(line))
+    }
+
+    fn forget_gone(&self) {
+        self.with(Changes::forget_gone);
     }
 
     fn only_client(&self, from: &Line) -> Option<Arc<Session>> {
-        self.0.upgrade()?.changes.only_client(from)
+        self.0.upgrade()?.only_client(from)
     }
 }
 
@@ -89,15 +95,15 @@ impl Changes {
     }
 
     /// One of a server's lists changed.
-    pub(crate) fn changed(&self, fleet: &Fleet, line: &Line, what: What) {
+    fn changed(&self, line: &Line, what: What) {
         self.revision.fetch_add(1, Ordering::AcqRel);
         if what == What::Tools {
             self.tell_tools();
         }
         // While servers start, each brings a list of its own.
-        let pause = if fleet.is_starting() { STARTING_PAUSE } else { PAUSE };
+        let pause = if self.fleet.is_starting() { STARTING_PAUSE } else { PAUSE };
         // Of a server that is gone it is not known any more whom it let in.
-        let upstream = fleet.get(line.server.as_str());
+        let upstream = self.fleet.get(line.server.as_str());
         let admits = |agent: &Principal| upstream.as_ref().is_none_or(|upstream| upstream.admits(agent));
         let reaching = self.reaching(line);
         for listener in reaching.into_iter().filter(|listener| admits(&listener.principal)) {

@@ -17,7 +17,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use tower_service::Service;
 
-use crate::parts::Parts;
+use super::Changes;
 use crate::upstream::{Line, Upstream};
 
 /// What servers tell of because somebody wants to know.
@@ -29,7 +29,7 @@ pub(super) type Resource = (Line, Arc<str>);
 
 /// A resource that its server tells of: asked for once, however many want to know, and taken back when nobody does.
 pub(crate) struct Watch {
-    parts: Weak<Parts>,
+    changes: Weak<Changes>,
     line: Line,
     uri: Arc<str>,
     /// In whose name the server was asked, and how.
@@ -53,17 +53,17 @@ impl Watches {
     /// Dropping the future lets somebody else who waits for the same ask.
     pub(super) async fn watch(
         &self,
-        parts: &Arc<Parts>,
+        changes: &Arc<Changes>,
         line: &Line,
         uri: &str,
         by: &Context,
     ) -> Result<Arc<Watch>, Error> {
-        let watch = self.of(parts, line, uri);
-        watch.asked.get_or_try_init(|| watch.ask(parts, by)).await?;
+        let watch = self.of(changes, line, uri);
+        watch.asked.get_or_try_init(|| watch.ask(changes, by)).await?;
         Ok(watch)
     }
 
-    fn of(&self, parts: &Arc<Parts>, line: &Line, uri: &str) -> Arc<Watch> {
+    fn of(&self, changes: &Arc<Changes>, line: &Line, uri: &str) -> Arc<Watch> {
         let uri: Arc<str> = uri.into();
         let key = (line.clone(), Arc::clone(&uri));
         let mut watches = self.0.lock();
@@ -73,8 +73,12 @@ impl Watches {
         if watches.len() >= LOOK_AT {
             watches.retain(|_, watch| watch.strong_count() > 0);
         }
-        let watch =
-            Arc::new(Watch { parts: Arc::downgrade(parts), line: line.clone(), uri, asked: OnceCell::new() });
+        let watch = Arc::new(Watch {
+            changes: Arc::downgrade(changes),
+            line: line.clone(),
+            uri,
+            asked: OnceCell::new(),
+        });
         watches.insert(key, Arc::downgrade(&watch));
         watch
     }
@@ -93,14 +97,14 @@ impl Watches {
 }
 
 impl Watch {
-    async fn ask(&self, parts: &Arc<Parts>, by: &Context) -> Result<(Principal, Asked), Error> {
+    async fn ask(&self, changes: &Changes, by: &Context) -> Result<(Principal, Asked), Error> {
         let principal = by.principal.clone().ok_or_else(|| Error::internal("nobody asks"))?;
         let server = &self.line.server;
-        let upstream = parts.fleet.get(server.as_str()).ok_or_else(|| gone(server))?;
+        let upstream = changes.fleet.get(server.as_str()).ok_or_else(|| gone(server))?;
         let session = upstream.session_on(&self.line);
         let is_stateless = session.is_some_and(|session| session.revision.is_stateless());
         if is_stateless {
-            let listening = Listening::begin(&self.parts, &self.line, &self.uri, &principal).await?;
+            let listening = Listening::begin(&self.changes, &self.line, &self.uri, &principal).await?;
             return Ok((principal, Asked::Stateless { _listening: listening }));
         }
         self.subscribe(&upstream, by.clone()).await?;
@@ -119,11 +123,11 @@ impl Watch {
 }
 
 /// Has a connection that is new told of what is watched on it, in the names of those who want to know and may.
-pub(super) async fn ask_again(parts: &Parts, line: &Line) {
-    for watch in parts.changes.watches.on(line) {
+pub(super) async fn ask_again(changes: &Changes, line: &Line) {
+    for watch in changes.watches.on(line) {
         let Some((_, Asked::Session)) = watch.asked.get() else { continue };
-        let Some(upstream) = parts.fleet.get(line.server.as_str()) else { return };
-        let Some(principal) = parts.changes.holder(&watch.resource()) else { continue };
+        let Some(upstream) = changes.fleet.get(line.server.as_str()) else { return };
+        let Some(principal) = changes.holder(&watch.resource()) else { continue };
         let asked = watch.subscribe(&upstream, in_the_name_of(principal));
         if let Err(error) = timeout(LONGEST, asked).await.unwrap_or_else(|_| Err(late(&line.server))) {
             tracing::debug!(server = %line, %error, "a server does not tell of a resource any more");
@@ -134,20 +138,25 @@ pub(super) async fn ask_again(parts: &Parts, line: &Line) {
 impl Drop for Watch {
     fn drop(&mut self) {
         let Some((principal, Asked::Session)) = self.asked.take() else { return };
-        let Some(parts) = self.parts.upgrade() else { return };
+        let Some(changes) = self.changes.upgrade() else { return };
         let (line, uri) = (self.line.clone(), Arc::clone(&self.uri));
-        let changes = Arc::clone(&parts.changes);
+        let errand = Arc::clone(&changes);
         changes.run(async move {
-            if let Err(error) = take_back(&parts, &line, &uri, principal).await {
+            if let Err(error) = take_back(&errand, &line, &uri, principal).await {
                 tracing::debug!(server = %line, %error, "a server tells of a resource that nobody asks for");
             }
         });
     }
 }
 
-async fn take_back(parts: &Parts, line: &Line, uri: &Arc<str>, principal: Principal) -> Result<(), Error> {
+async fn take_back(
+    changes: &Changes,
+    line: &Line,
+    uri: &Arc<str>,
+    principal: Principal,
+) -> Result<(), Error> {
     let server = &line.server;
-    let Some(upstream) = parts.fleet.get(server.as_str()) else { return Ok(()) };
+    let Some(upstream) = changes.fleet.get(server.as_str()) else { return Ok(()) };
     // An agent's own connection need not begin to be asked for nothing.
     if line.agent.is_some() && upstream.session_on(line).is_none() {
         return Ok(());
@@ -157,7 +166,7 @@ async fn take_back(parts: &Parts, line: &Line, uri: &Arc<str>, principal: Princi
     request.context = in_the_name_of(principal);
     timeout(LONGEST, Service::call(&mut service, request)).await.map_err(|_| late(server))??;
     // Somebody may have come to want it meanwhile, and the server may have heard of the two in either order.
-    let held = parts.changes.watches.held(line, uri);
+    let held = changes.watches.held(line, uri);
     if let Some((principal, _)) = held.as_ref().and_then(|watch| watch.asked.get()) {
         let mut request = Request::with_body(Method::RESOURCES_SUBSCRIBE, &SubscribeParams::new(&**uri))?;
         request.context = in_the_name_of(principal.clone());
@@ -171,7 +180,7 @@ struct Listening(JoinHandle<()>);
 
 impl Listening {
     async fn begin(
-        parts: &Weak<Parts>,
+        changes: &Weak<Changes>,
         line: &Line,
         uri: &Arc<str>,
         principal: &Principal,
@@ -179,7 +188,7 @@ impl Listening {
         let server = &line.server;
         let (first, told) = oneshot::channel();
         let resource = (line.clone(), Arc::clone(uri));
-        let hearing = Hearing { parts: Weak::clone(parts), resource, first: Mutex::new(Some(first)) };
+        let hearing = Hearing { changes: Weak::clone(changes), resource, first: Mutex::new(Some(first)) };
         let listening = Self(tokio::spawn(listen(Arc::new(hearing), principal.clone())));
         match timeout(LONGEST, told).await {
             Ok(Ok(outcome)) => outcome.map(|()| listening),
@@ -201,9 +210,9 @@ async fn listen(hearing: Arc<Hearing>, principal: Principal) {
     let (Line { server, .. }, uri) = &hearing.resource;
     let mut asks = Some(principal);
     loop {
-        let Some(known) = hearing.parts.upgrade() else { return };
+        let Some(known) = hearing.changes.upgrade() else { return };
         let Some(upstream) = known.fleet.get(server.as_str()) else { return };
-        let Some(principal) = asks.take().or_else(|| known.changes.holder(&hearing.resource)) else {
+        let Some(principal) = asks.take().or_else(|| known.holder(&hearing.resource)) else {
             drop((known, upstream));
             sleep(PAUSE).await;
             continue;
@@ -231,7 +240,7 @@ async fn listen(hearing: Arc<Hearing>, principal: Principal) {
 
 /// Hears what a server tells a request that listens.
 struct Hearing {
-    parts: Weak<Parts>,
+    changes: Weak<Changes>,
     resource: Resource,
     /// Told once whether the server tells of it.
     first: Mutex<Option<oneshot::Sender<Result<(), Error>>>>,
@@ -261,9 +270,9 @@ impl OutboxPort for Hearing {
             self.begins(if Self::is_honoured(&notification) { Ok(()) } else { Err(silent(server)) });
         } else if notification.method == Method::RESOURCE_UPDATED
             && let Some(uri) = notification.params.text("uri")
-            && let Some(parts) = self.parts.upgrade()
+            && let Some(changes) = self.changes.upgrade()
         {
-            parts.changes.updated(&self.resource.0, &uri);
+            changes.updated(&self.resource.0, &uri);
         }
         Box::pin(std::future::ready(Ok(())))
     }

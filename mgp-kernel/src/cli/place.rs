@@ -9,8 +9,8 @@ use mgp_discovery::config::{
     ConfigFile, FolderFile, FolderTrust, Loaded, Locations, ProcessEnvironment, ServerFault,
 };
 
-use super::args::Global;
 use super::exit::Failure;
+use super::global::Global;
 use super::log::Verbosity;
 use super::output::Output;
 use crate::operator::socket;

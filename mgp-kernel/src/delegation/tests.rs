@@ -11,6 +11,10 @@ const CONFIG: &str = r#"{"access":{"default":"opt-in"},"agents":[
     {"id":"operator:root","speaks_for":["helper"]},
     {"id":"plain"}]}"#;
 
+fn gate(scene: &Scene) -> DelegationGate {
+    DelegationGate { config: Arc::clone(&scene.config), audit: Arc::clone(&scene.audit) }
+}
+
 fn request(by: &Principal, meta: &str) -> Request {
     let params = format!(r#"{{"name":"x","agent_id":"helper","_meta":{meta}}}"#);
     let mut request = Request::call(Method::TOOLS_CALL, Object::parse(params).unwrap());
@@ -25,7 +29,7 @@ fn claiming(by: &Principal, agent: &str) -> Request {
 /// Whoever the server behind takes for the caller, and what it got.
 async fn arrived(scene: &Scene, request: Request) -> Result<Request, Error> {
     let server = Server::default();
-    let answer = DelegationGate(Arc::clone(&scene.parts)).layer(server.clone()).call(request).await;
+    let answer = gate(&scene).layer(server.clone()).call(request).await;
     let asked = server.asked();
     assert_eq!(asked.len(), usize::from(answer.is_ok()), "what is refused arrives nowhere");
     answer.map(|_| asked.into_iter().next().unwrap())
@@ -73,9 +77,9 @@ async fn anybody_else_is_refused_and_that_is_recorded_in_its_own_name() {
         let refused = arrived(&scene, claiming(&Principal::new(speaker), agent)).await.unwrap_err();
         assert_eq!(refused.code(), code::PERMISSION_DENIED, "{speaker} {agent}");
     }
-    scene.parts.audit.flush().await.unwrap();
-    assert_eq!(scene.parts.audit.head().seq, attacks.len() as u64);
-    let mut told = scene.parts.audit.subscribe(0);
+    scene.audit.log.flush().await.unwrap();
+    assert_eq!(scene.audit.log.head().seq, attacks.len() as u64);
+    let mut told = scene.audit.log.subscribe(0);
     let first = told.next().await.unwrap().unwrap().remove(0).to_notification();
     let first = String::from_utf8(first.params.to_raw().as_bytes().to_vec()).unwrap();
     assert!(first.contains("PERMISSION_DENIED") && first.contains(r#""plain""#), "{first}");
@@ -133,20 +137,20 @@ async fn access_is_asked_about_in_the_name_of_the_agent_that_is_spoken_for() {
     let by = got.context.principal.unwrap();
     let of_helper: AccessQuery =
         RawJson::parse(r#"{"agent_id":"helper","server_id":"files"}"#).unwrap().to().unwrap();
-    let state = scene.parts.access.query(&by, &of_helper).unwrap();
+    let state = scene.policies.access.query(&by, &of_helper).unwrap();
     assert_eq!((state.permission, state.source), (AccessPermission::Allow, AccessSource::ServerGrant));
-    assert!(scene.parts.access.query(&Principal::new("bridge"), &of_helper).is_err());
+    assert!(scene.policies.access.query(&Principal::new("bridge"), &of_helper).is_err());
 }
 
 #[tokio::test]
 async fn the_record_of_a_call_names_the_agent_and_beside_it_who_spoke() {
     let scene = Scene::with(CONFIG).await;
-    let recording = mgp_security::audit::AuditLayer::new(scene.parts.audit.clone());
+    let recording = mgp_security::audit::AuditLayer::new(scene.audit.log.clone());
     let service = recording.layer(Server::default());
-    let mut service = DelegationGate(Arc::clone(&scene.parts)).layer(service);
+    let mut service = gate(&scene).layer(service);
     service.call(claiming(&Principal::new("bridge"), "helper")).await.unwrap();
-    scene.parts.audit.flush().await.unwrap();
-    let event = scene.parts.audit.subscribe(0).next().await.unwrap().unwrap().remove(0).to_notification();
+    scene.audit.log.flush().await.unwrap();
+    let event = scene.audit.log.subscribe(0).next().await.unwrap().unwrap().remove(0).to_notification();
     let event: serde_json::Value = serde_json::from_slice(event.params.to_raw().as_bytes()).unwrap();
     assert_eq!(event["actor"]["id"], "helper");
     assert_eq!(event["details"]["spoken_by"], "bridge");

@@ -5,14 +5,14 @@ use mgp_types::mgp::{
 use mgp_types::{Gate, Gated, Method, Object, Principal, Request};
 use tower_service::Service;
 
-use super::{audience, channel_of, tell_lifecycle, tell_of_server};
+use super::audience;
 use crate::router::Router;
 use crate::router::scene::{GRANTED, Peer, Scene};
 use crate::upstream::Line;
 
 fn front(scene: &Scene) -> Gated<EventsGate, Router> {
-    EventsGate::new(scene.parts.events.clone())
-        .for_audience(audience(&scene.parts))
+    EventsGate::new(scene.support.events.publisher().clone())
+        .for_audience(audience(scene.policies.access.clone(), &scene.fleet))
         .layer(scene.router.clone())
 }
 
@@ -40,16 +40,16 @@ fn failed(scene: &Scene, server: &str, agent: Option<&str>) {
     let change =
         LifecycleChange::new(server.clone(), ServerState::Connected, ServerState::Error, Timestamp::EPOCH);
     let from = line(&server, agent);
-    tell_lifecycle(&scene.parts, &from, EventSeverity::Error, &change);
+    scene.support.events.tell_lifecycle(&from, EventSeverity::Error, &change);
 }
 
 /// Has a server tell something on a channel of its own.
 fn tell(scene: &Scene, server: &str, agent: Option<&str>, channel: &str) {
     let server = server.into();
     let from = line(&server, agent);
-    let channel = channel_of(&scene.parts, &from, channel).unwrap();
-    scene.parts.events.declare(&channel).unwrap();
-    tell_of_server(&scene.parts, &from, &channel, EventSeverity::Info, &Object::new()).unwrap();
+    let channel = scene.support.events.channel_of(&from, channel).unwrap();
+    scene.support.events.publisher().declare(&channel).unwrap();
+    scene.support.events.tell_of_server(&from, &channel, EventSeverity::Info, &Object::new()).unwrap();
 }
 
 #[tokio::test]
@@ -118,7 +118,7 @@ async fn a_server_publishes_on_no_channel_of_another() {
         scene.server(server);
     }
     let (a, b) = ("a".into(), "a.b".into());
-    let on = |server, channel: &str| channel_of(&scene.parts, &line(server, None), channel);
+    let on = |server, channel: &str| scene.support.events.channel_of(&line(server, None), channel);
     assert_eq!(on(&a, "c").as_deref(), Some("a.c"));
     assert_eq!(on(&b, "c").as_deref(), Some("a.b.c"));
     assert_eq!(on(&a, "b.c"), None);

@@ -1,14 +1,23 @@
 use mgp_lifecycle::call::FallbackLayer;
+use mgp_lifecycle::server::Life;
 use tower_layer::Layer as _;
 use tower_service::Service as _;
+
+use mgp_discovery::config::model::ServerConfig;
+use mgp_lifecycle::call::Unsent;
+use mgp_types::mgp::Recovery;
+use mgp_types::{Error, Gate as _, Origin, Response, code};
 
 use super::*;
 use crate::resolve::ResolveLayer;
 use crate::router::scene::{Peer, Scene, Server};
+use crate::upstream::FallbackToolGate;
 
 /// The way of a call as far as it matters here.
 async fn called(scene: &Scene, fallback: FallbackLayer, name: &str) -> Result<Response, Error> {
-    let service = ResolveLayer(Arc::clone(&scene.parts)).layer(scene.router.clone());
+    let service =
+        ResolveLayer::new(Arc::clone(&scene.visibility), Arc::clone(&scene.config), Life::new("mgp".into()))
+            .layer(scene.router.clone());
     let peer = Peer::begin(scene, "one").await;
     let params = format!(r#"{{"name":"{name}","arguments":{{"q":1}}}}"#);
     let mut request = peer.request("tools/call", &params);
@@ -16,11 +25,15 @@ async fn called(scene: &Scene, fallback: FallbackLayer, name: &str) -> Result<Re
     fallback.layer(service).call(request).await
 }
 
+fn named(scene: &Scene) -> FallbackLayer {
+    layer(scene.catalog.clone(), Arc::clone(&scene.fleet), scene.audit.port())
+}
+
 fn two_servers(scene: &Scene) -> (Server, Server) {
     let servers = (scene.server("web"), scene.server("local"));
     scene.tool("local", "search");
     let tools = ["search", "cached"].map(|name| scene.tool("web", name));
-    scene.parts.catalog.put_server("web".into(), tools.into()).unwrap();
+    scene.catalog.put_server("web".into(), tools.into()).unwrap();
     servers
 }
 
@@ -34,13 +47,13 @@ async fn a_server_names_its_own_tools_and_nobody_elses() {
     let scene = Scene::open().await;
     let (web, local) = two_servers(&scene);
     web.refuses(naming_another("cached"));
-    assert!(called(&scene, layer(&scene.parts), "web.search").await.is_err());
+    assert!(called(&scene, named(&scene), "web.search").await.is_err());
     let names: Vec<_> =
         web.asked().iter().map(|asked| asked.params.text("name").unwrap().into_owned()).collect();
     assert_eq!(names, ["search", "cached"]);
     for other in ["local.search", "local", "nothing"] {
         web.refuses(naming_another(other));
-        assert!(called(&scene, layer(&scene.parts), "web.search").await.is_err());
+        assert!(called(&scene, named(&scene), "web.search").await.is_err());
         assert_eq!((web.asked().len(), local.asked().len()), (1, 0), "{other}");
     }
 }

@@ -1,18 +1,17 @@
 //! All servers that the kernel has to do with.
 
+mod books;
 mod callbacks;
 mod near;
 mod owners;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use foldhash::fast::RandomState;
 use mgp_discovery::config::model::ServerConfig;
-use mgp_security::access::TaskOwnersGate;
 use mgp_types::Principal;
 use mgp_types::mgp::{ServerId, ShutdownReason};
 use parking_lot::Mutex;
@@ -20,28 +19,23 @@ use tokio::sync::oneshot;
 use tokio::sync::oneshot::error::TryRecvError;
 use tokio::task::JoinSet;
 
+pub(crate) use self::books::FleetBooks;
 use self::callbacks::Callbacks;
-use self::owners::Owners;
 use crate::StartError;
-use crate::parts::Parts;
-use crate::upstream::{Line, OfServer, ServerView, Share, Upstream, What};
+use crate::upstream::{Line, ServerSupport, ServerView, Share, Upstream, What};
 
 type Servers = BTreeMap<ServerId, Arc<Upstream>>;
 
 /// The servers, as a snapshot: readers never wait.
-#[derive(Default)]
 pub(crate) struct Fleet {
+    support: Arc<ServerSupport>,
     servers: ArcSwap<Servers>,
     /// Held by whoever makes the next snapshot.
     change: Mutex<()>,
-    /// Grows with each change of the servers, and of what of their lists is whose.
-    revision: AtomicU64,
-    /// Held by whoever changes what servers offer, so that nothing is offered by one that is gone.
-    publishing: Mutex<()>,
-    callbacks: Mutex<Callbacks>,
+    /// Held from the wish for other servers to the change, so that of two who want it at once the later one has the later wish.
+    turn: tokio::sync::Mutex<()>,
     /// Servers that were registered while the kernel runs, beside those of the configuration.
     registered: Mutex<BTreeMap<ServerId, ServerConfig>>,
-    task_owners: Owners,
     /// What brings servers up and down.
     moves: Mutex<JoinSet<()>>,
     /// The end of the last move of each id, which is told by dropping the other half.
@@ -71,6 +65,29 @@ pub(crate) struct Prepared {
 }
 
 impl Fleet {
+    /// A fleet without servers; those that come are made with `support`.
+    pub(crate) fn new(support: Arc<ServerSupport>) -> Self {
+        Self {
+            support,
+            servers: ArcSwap::default(),
+            change: Mutex::default(),
+            turn: tokio::sync::Mutex::default(),
+            registered: Mutex::default(),
+            moves: Mutex::default(),
+            turns: Mutex::default(),
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn support(&self) -> &Arc<ServerSupport> {
+        &self.support
+    }
+
+    /// Waits for the turn to make the fleet another one.
+    pub(crate) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.turn.lock().await
+    }
+
     pub(crate) fn get(&self, server: &str) -> Option<Arc<Upstream>> {
         self.servers.load().get(server).cloned()
     }
@@ -96,17 +113,7 @@ impl Fleet {
 
     /// The callbacks of all servers, on their way to clients.
     pub(crate) fn callbacks(&self) -> &Mutex<Callbacks> {
-        &self.callbacks
-    }
-
-    /// Whose the tasks are that were begun on `line`, however often that was connected anew, with the server at `place`.
-    pub(crate) fn task_owners(&self, line: &Line, place: &str) -> TaskOwnersGate {
-        self.task_owners.of(line, place)
-    }
-
-    /// Keeps them from the first connection on.
-    pub(crate) fn keep_task_owners(&self, line: &Line, place: &str, tasks: &TaskOwnersGate) {
-        self.task_owners.keep(line, place, tasks);
+        self.support.books.callbacks()
     }
 
     /// Whether this agent reaches the server at all.
@@ -128,26 +135,7 @@ impl Fleet {
 
     /// A number that is another one after each change of the servers, and of what of their lists is whose.
     pub(crate) fn revision(&self) -> u64 {
-        self.revision.load(Ordering::Acquire)
-    }
-
-    /// Changes what `server` offers, if it is still the one `of_server` belongs to.
-    pub(crate) fn publish<T>(
-        &self,
-        server: &ServerId,
-        of_server: &OfServer,
-        change: impl FnOnce() -> T,
-    ) -> Option<T> {
-        let _turn = self.publishing.lock();
-        if !self.servers.load().get(server).is_some_and(|upstream| upstream.is_of(of_server)) {
-            return None;
-        }
-        Some(change())
-    }
-
-    /// What of a server's lists is whose has changed.
-    pub(crate) fn shares_changed(&self) {
-        self.revision.fetch_add(1, Ordering::AcqRel);
+        self.support.books.revision()
     }
 
     /// What the fleet is to become by `wanted`, if nobody else makes it something else meanwhile. Servers about which
@@ -155,12 +143,7 @@ impl Fleet {
     ///
     /// # Errors
     /// The configuration asks for something that there is not.
-    pub(crate) fn prepare(
-        &self,
-        parts: &Arc<Parts>,
-        wanted: &[ServerConfig],
-        all: bool,
-    ) -> Result<Prepared, StartError> {
+    pub(crate) fn prepare(&self, wanted: &[ServerConfig], all: bool) -> Result<Prepared, StartError> {
         let mut gone = Servers::clone(&self.servers.load());
         let (mut next, mut beginning) = (Servers::new(), Vec::new());
         let registered = self.registered.lock().clone();
@@ -175,7 +158,7 @@ impl Fleet {
                 next.insert(id, Arc::clone(same));
                 continue;
             }
-            let upstream = Arc::new(Upstream::new(parts, config.clone())?);
+            let upstream = Arc::new(Upstream::new(&self.support, config.clone())?);
             next.insert(id, Arc::clone(&upstream));
             beginning.push((before, upstream));
         }
@@ -183,30 +166,30 @@ impl Fleet {
     }
 
     /// Makes the fleet what was prepared. Waits for none of its servers.
-    pub(crate) fn install(&self, parts: &Arc<Parts>, prepared: Prepared) -> Applied {
+    pub(crate) fn install(&self, prepared: Prepared) -> Applied {
         let Prepared { next, beginning, gone } = prepared;
         let _change = self.change.lock();
         let mut applied = Applied { removed: gone.keys().cloned().collect(), ..Applied::default() };
         let mut emptied = Vec::new();
-        let publishing = self.publishing.lock();
-        self.servers.store(Arc::new(next));
-        for (before, upstream) in &beginning {
-            // What it was is judged by what it was, and may have been one agent's alone: whoever calls a tool waits until it
-            // is known what it is now.
-            if before.is_some() && parts.catalog.remove_server(upstream.id()) {
-                emptied.push(upstream.id().clone());
+        self.support.books.unpublished(|| {
+            self.set_servers(next);
+            for (before, upstream) in &beginning {
+                // What it was is judged by what it was, and may have been one agent's alone: whoever calls a tool waits until
+                // it is known what it is now.
+                if before.is_some() && self.support.tools.catalog.remove_server(upstream.id()) {
+                    emptied.push(upstream.id().clone());
+                }
             }
-        }
-        self.shares_changed();
-        drop(publishing);
+            self.support.books.shares_changed();
+        });
         for (before, upstream) in beginning {
             let list = if before.is_some() { &mut applied.changed } else { &mut applied.added };
             list.push(upstream.id().clone());
             self.begin(before, upstream);
         }
-        self.tell_gone(parts, emptied);
+        self.tell_gone(emptied);
         for gone in gone.into_values() {
-            self.end(parts, gone);
+            self.end(gone);
         }
         applied
     }
@@ -215,18 +198,18 @@ impl Fleet {
     ///
     /// # Errors
     /// The server cannot be as it is described.
-    pub(crate) fn admit(&self, parts: &Arc<Parts>, server: ServerConfig) -> Result<Applied, StartError> {
+    pub(crate) fn admit(&self, server: ServerConfig) -> Result<Applied, StartError> {
         self.registered.lock().insert(ServerId::from(server.id.as_str()), server);
-        Ok(self.install(parts, self.prepare(parts, &parts.config.load().servers, false)?))
+        Ok(self.install(self.prepare(&self.support.config.load().servers, false)?))
     }
 
     /// Lets go of a server that was registered.
     ///
     /// # Errors
     /// The configuration asks for something that there is not.
-    pub(crate) fn dismiss(&self, parts: &Arc<Parts>, server: &ServerId) -> Result<Applied, StartError> {
+    pub(crate) fn dismiss(&self, server: &ServerId) -> Result<Applied, StartError> {
         self.registered.lock().remove(server);
-        Ok(self.install(parts, self.prepare(parts, &parts.config.load().servers, false)?))
+        Ok(self.install(self.prepare(&self.support.config.load().servers, false)?))
     }
 
     /// Stops all servers, each with so long to finish its calls, and forgets them.
@@ -249,8 +232,15 @@ impl Fleet {
 
     fn take(&self) -> Vec<Arc<Upstream>> {
         let _change = self.change.lock();
-        let servers = self.servers.swap(Arc::default());
+        let servers = self.servers.load_full();
+        self.set_servers(Servers::new());
         servers.values().cloned().collect()
+    }
+
+    fn set_servers(&self, servers: Servers) {
+        let current = servers.values().map(|server| (server.id().clone(), server.of_server().clone()));
+        self.support.books.replace(current.collect());
+        self.servers.store(Arc::new(servers));
     }
 
     /// Starts a server, after those of its id have let go of what both may need.
@@ -276,16 +266,15 @@ impl Fleet {
     }
 
     /// Ends a server; what it offered goes at once.
-    fn end(&self, parts: &Arc<Parts>, server: Arc<Upstream>) {
+    fn end(&self, server: Arc<Upstream>) {
         let id = server.id().clone();
-        let publishing = self.publishing.lock();
-        let had_something = parts.catalog.remove_server(&id);
-        drop(publishing);
-        self.task_owners.end_of_server(&id);
+        let ServerSupport { books, tools, .. } = &*self.support;
+        let had_something = books.unpublished(|| tools.catalog.remove_server(&id));
+        books.forget_tasks(&id);
         if had_something {
-            self.tell_gone(parts, vec![id.clone()]);
+            self.tell_gone(vec![id.clone()]);
         }
-        let index = parts.index.clone();
+        let index = tools.index.clone();
         server.close();
         self.go_in_turn(id.clone(), async move {
             index.remove_server(id).await;
@@ -294,12 +283,12 @@ impl Fleet {
     }
 
     /// Has clients told that what these servers offered is not offered any more.
-    fn tell_gone(&self, parts: &Arc<Parts>, servers: Vec<ServerId>) {
-        let parts = Arc::clone(parts);
+    fn tell_gone(&self, servers: Vec<ServerId>) {
+        let told = Arc::clone(&self.support.told);
         self.go(async move {
             for line in servers.into_iter().map(Line::shared) {
                 for what in [What::Tools, What::Prompts, What::Resources] {
-                    parts.changes.changed(&parts.fleet, &line, what);
+                    told.changed(&line, what);
                 }
             }
         });
@@ -331,10 +320,11 @@ impl Fleet {
 
     /// Adds a server that is none.
     #[cfg(test)]
-    pub(crate) fn put(&self, upstream: Upstream) {
+    pub(crate) fn put(&self, id: &str, fake: crate::upstream::fake::Fake) {
+        let upstream = Upstream::fake(&self.support, id, fake);
         let mut servers = Servers::clone(&self.servers.load());
         servers.insert(upstream.id().clone(), Arc::new(upstream));
-        self.servers.store(Arc::new(servers));
+        self.set_servers(servers);
     }
 }
 

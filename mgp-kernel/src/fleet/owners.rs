@@ -1,6 +1,7 @@
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
+use mgp_discovery::config::model::ServerConfig;
 use mgp_security::access::TaskOwnersGate;
 use mgp_types::mgp::ServerId;
 use parking_lot::Mutex;
@@ -38,6 +39,11 @@ impl Owners {
     pub(super) fn end_of_server(&self, server: &ServerId) {
         self.0.lock().retain(|line, _| line.server != *server);
     }
+}
+
+/// Returns where a server is that nobody starts, and that goes on without us.
+pub(super) fn place(server: &ServerConfig) -> Option<&str> {
+    server.url.as_deref().or(server.socket.as_deref())
 }
 
 /// Of more lines than so many those without tasks are not kept.

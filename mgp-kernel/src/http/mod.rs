@@ -17,6 +17,7 @@ use tower_layer::Stack;
 use self::foreign::OwnUserLayer;
 use self::paths::PathsLayer;
 pub(crate) use self::repeated::RepeatedHeadersGate;
+use crate::meter::exposition;
 use crate::{Kernel, settings};
 
 impl Kernel {
@@ -34,10 +35,10 @@ impl Kernel {
         socket: TcpListener,
         stop: impl Future<Output = ()> + Send,
     ) -> io::Result<()> {
-        let parts = self.parts();
-        let config = parts.config.load_full();
+        let (running, keys) = (self.config(), &self.policies().keys);
+        let config = running.load_full();
         let required = config.listen.keys_required() || !socket.local_addr()?.ip().is_loopback();
-        let ring = parts.keys.clone();
+        let ring = keys.clone();
         let guard = HttpAuthLayer::new(ring.clone());
         let (auth, guard) = if required {
             (AuthLayer::http(ring), guard)
@@ -46,7 +47,7 @@ impl Kernel {
             (AuthLayer::http_or(ring, Principal::of(PrincipalKind::KeylessClient, agent)), guard.optional())
         };
         let mut http =
-            settings::connections(&config, HttpConfig::default().limits(parts.connection_limits()))
+            settings::connections(&config, HttpConfig::default().limits(running.connection_limits()))
                 .shutdown_grace(settings::drain(&config));
         for host in &config.listen.allowed_hosts {
             http = http.allow_host(host.as_str());
@@ -59,13 +60,17 @@ impl Kernel {
         }
         // Health is asked for by those who have no key, the figures are not.
         let beside = Arc::new(http.clone());
-        let layer = Stack::new(PathsLayer::metrics(parts.clone(), beside.clone()), guard);
+        let (fleet, index) = (self.fleet().clone(), self.tools().index.clone());
+        let (policies, audit) = (self.policies().clone(), self.audit().clone());
+        let figures = move || exposition(&fleet, &index, &policies.pending, &audit.log);
+        let layer = Stack::new(PathsLayer::metrics(beside.clone(), running.clone(), figures), guard);
         let layer = Stack::new(layer, OwnUserLayer);
-        let layer = Stack::new(layer, PathsLayer::health(parts.clone(), beside));
+        let layer =
+            Stack::new(layer, PathsLayer::health(beside, self.fleet().clone(), self.lifecycle().clone()));
         let serving = serve_layered_until(socket, self.accept_by(&auth), http, layer, stop);
         tokio::select! {
             served = serving => served,
-            never = parts.keys.end_expired(|| settings::revoked_calls(&parts.config.load())) => match never {},
+            never = keys.end_expired(|| settings::revoked_calls(&running.load())) => match never {},
         }
     }
 }

@@ -12,18 +12,19 @@ use pin_project_lite::pin_project;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::parts::Parts;
+use crate::fleet::Fleet;
+use crate::lifecycle::Lifecycle;
+use crate::running::RunningConfig;
 
 /// Answers `GET` at paths beside the protocol's, but not to web pages from elsewhere. Makes [`Paths`] services.
 #[derive(Clone)]
 pub(super) struct PathsLayer {
-    parts: Arc<Parts>,
     http: Arc<HttpConfig>,
-    find: Find,
+    find: Arc<Find>,
 }
 
 /// What is at a path, if anything is.
-type Find = fn(&Parts, path: &str) -> Option<Page>;
+type Find = dyn Fn(&str) -> Option<Page> + Send + Sync;
 
 /// What is told at a path.
 struct Page {
@@ -34,23 +35,32 @@ struct Page {
 
 impl PathsLayer {
     /// `/healthz`: whether this process answers; `/readyz`: whether it takes calls, and how many servers are connected.
-    pub(super) fn health(parts: Arc<Parts>, http: Arc<HttpConfig>) -> Self {
-        Self { parts, http, find: health }
+    pub(super) fn health(http: Arc<HttpConfig>, fleet: Arc<Fleet>, lifecycle: Arc<Lifecycle>) -> Self {
+        Self { http, find: Arc::new(move |path| health(&fleet, &lifecycle, path)) }
     }
 
-    /// `/metrics`, in the text format of Prometheus.
-    pub(super) fn metrics(parts: Arc<Parts>, http: Arc<HttpConfig>) -> Self {
-        Self { parts, http, find: metrics }
+    /// `/metrics`, as `text` writes them in the text format of Prometheus.
+    pub(super) fn metrics(
+        http: Arc<HttpConfig>,
+        config: Arc<RunningConfig>,
+        text: impl Fn() -> String + Send + Sync + 'static,
+    ) -> Self {
+        let find = move |path: &str| {
+            let served = path == "/metrics" && config.load().telemetry.metrics;
+            let content_type = "text/plain; version=0.0.4; charset=utf-8";
+            served.then(|| Page { status: StatusCode::OK, content_type, text: text() })
+        };
+        Self { http, find: Arc::new(find) }
     }
 }
 
-fn health(parts: &Parts, path: &str) -> Option<Page> {
+fn health(fleet: &Fleet, lifecycle: &Lifecycle, path: &str) -> Option<Page> {
     let (status, text) = match path {
         "/healthz" => (StatusCode::OK, r#"{"status":"ok"}"#.to_owned()),
         "/readyz" => {
-            let servers = parts.fleet.all();
+            let servers = fleet.all();
             let connected = servers.iter().filter(|server| server.state() == ServerState::Connected).count();
-            let (status, word) = if parts.is_stopping() {
+            let (status, word) = if lifecycle.is_stopping() {
                 (StatusCode::SERVICE_UNAVAILABLE, "draining")
             } else {
                 (StatusCode::OK, "ready")
@@ -61,15 +71,6 @@ fn health(parts: &Parts, path: &str) -> Option<Page> {
         _ => return None,
     };
     Some(Page { status, content_type: "application/json", text })
-}
-
-fn metrics(parts: &Parts, path: &str) -> Option<Page> {
-    let served = path == "/metrics" && parts.config.load().telemetry.metrics;
-    served.then(|| Page {
-        status: StatusCode::OK,
-        content_type: "text/plain; version=0.0.4; charset=utf-8",
-        text: crate::meter::exposition(parts),
-    })
 }
 
 impl Page {
@@ -119,9 +120,9 @@ where
     }
 
     fn call(&mut self, request: http::Request<B>) -> Self::Future {
-        let PathsLayer { parts, http, find } = &self.paths;
+        let PathsLayer { http, find } = &self.paths;
         if request.method() == Method::GET
-            && let Some(page) = find(parts, request.uri().path())
+            && let Some(page) = find(request.uri().path())
         {
             let answers = http.answers_beside(request.headers(), request.uri());
             return PathsFuture::Page { page: Some(if answers { page } else { Page::refused() }) };

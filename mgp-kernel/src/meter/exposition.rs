@@ -1,11 +1,15 @@
 use std::fmt::Write as _;
 
+use mgp_security::audit::AuditLog;
+use mgp_security::permission::PendingApprovals;
+use mgp_toolindex::Index;
+
 use super::{BOUNDS, Reading};
-use crate::parts::Parts;
+use crate::fleet::Fleet;
 
 /// All counts in the text format of Prometheus.
-pub(crate) fn exposition(parts: &Parts) -> String {
-    let servers = parts.fleet.all();
+pub(crate) fn exposition(fleet: &Fleet, index: &Index, pending: &PendingApprovals, log: &AuditLog) -> String {
+    let servers = fleet.all();
     let readings: Vec<_> =
         servers.iter().map(|server| (label(server.id().as_str()), server.meter().read())).collect();
     let mut out = String::new();
@@ -27,11 +31,11 @@ pub(crate) fn exposition(parts: &Parts) -> String {
         writeln(&mut out, format_args!("mgp_server_state{{server=\"{name}\",state=\"{state}\"}} 1"));
     }
     family(&mut out, "mgp_tools", "gauge", "Tools in the catalog.");
-    writeln(&mut out, format_args!("mgp_tools {}", parts.index.snapshot().len()));
+    writeln(&mut out, format_args!("mgp_tools {}", index.snapshot().len()));
     family(&mut out, "mgp_approvals_waiting", "gauge", "Questions that wait for a human.");
-    writeln(&mut out, format_args!("mgp_approvals_waiting {}", parts.pending.list().len()));
+    writeln(&mut out, format_args!("mgp_approvals_waiting {}", pending.list().len()));
     family(&mut out, "mgp_audit_events_total", "counter", "Events in the record.");
-    writeln(&mut out, format_args!("mgp_audit_events_total {}", parts.audit.head().seq));
+    writeln(&mut out, format_args!("mgp_audit_events_total {}", log.head().seq));
     out
 }
 

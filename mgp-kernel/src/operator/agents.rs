@@ -41,14 +41,14 @@ pub(crate) async fn serve(
         let (kernel, agent, stopped) = (kernel.clone(), agent.clone(), stopped.clone());
         clients.spawn(async move {
             let _place = place;
-            let _visit = kernel.parts().visitors.client(agent.clone(), shown(&process));
+            let _visit = kernel.lifecycle().visitors.client(agent.clone(), shown(&process));
             let mark = if is_attended(&kernel, &process) { Mark::Nothing } else { Mark::Unattended };
             let accept = kernel.accept_marked(agent, mark);
             let reader = FirstByte::new(reader, {
                 let kernel = kernel.clone();
                 move || note(&kernel, process)
             });
-            let (_, connection) = connect(reader, writer, &accept, kernel.parts().connection_limits());
+            let (_, connection) = connect(reader, writer, &accept, kernel.config().connection_limits());
             if let Err(error) = carry(connection, told(stopped), drain).await {
                 tracing::debug!(%error, "a client at the socket is gone");
             }
@@ -62,7 +62,7 @@ pub(crate) async fn serve(
 /// kernel's questions wait for an operator.
 fn is_attended(kernel: &Kernel, process: &PeerProcess) -> bool {
     match process {
-        PeerProcess::Known(lineage) => kernel.parts().proofs.clients.above(lineage).is_none(),
+        PeerProcess::Known(lineage) => kernel.policies().proofs.clients.above(lineage).is_none(),
         PeerProcess::Unknown => false,
     }
 }
@@ -78,7 +78,7 @@ fn shown(process: &PeerProcess) -> Option<(u32, Box<str>)> {
 /// Notes who has begun to speak: the process at the socket, and the one that started it to be its client.
 fn note(kernel: &Kernel, process: PeerProcess) {
     let PeerProcess::Known(lineage) = process else { return };
-    let clients = &kernel.parts().proofs.clients;
+    let clients = &kernel.policies().proofs.clients;
     if let Some(client) = speaker(&lineage) {
         clients.note(client);
     }

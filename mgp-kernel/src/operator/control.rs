@@ -30,14 +30,14 @@ pub(crate) async fn serve(socket: UserSocket, kernel: Kernel) {
         let kernel = kernel.clone();
         connections.spawn(async move {
             let _place = place;
-            let _visit = kernel.parts().visitors.command();
+            let _visit = kernel.lifecycle().visitors.command();
             let connection = Arc::new(OperatorConnection::at_socket(match user {
                 // An agent of theirs may be connected in any way, so only the passphrase tells.
                 Peer::Member(_) => PeerProcess::Unknown,
                 Peer::Owner(_) | Peer::Root => process,
             }));
             let accept = kernel.accept_marked(operator(user), Mark::Operator(connection));
-            let (_, connection) = connect(reader, writer, &accept, kernel.parts().connection_limits());
+            let (_, connection) = connect(reader, writer, &accept, kernel.config().connection_limits());
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "a connection at the socket ended");
             }

@@ -14,10 +14,10 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tower_service::Service;
 
-use super::gate::random;
 use super::socket::Arrived;
 use crate::kernel::Kernel;
 use crate::peer::{PeerProcess, Process, ProcessId};
+use crate::record::random;
 
 /// Turns descendants of the kernel away at one of its sockets.
 ///
@@ -60,7 +60,7 @@ impl DescendantGate {
     }
 
     async fn record(&self, process: &PeerProcess) {
-        let parts = self.kernel.parts();
+        let audit = self.kernel.audit();
         let PeerProcess::Known(lineage) = process else { return };
         let process = lineage.process();
         tracing::warn!(
@@ -70,7 +70,7 @@ impl DescendantGate {
             "a process that the kernel or one of its servers started was refused at a socket of the kernel"
         );
         let event = AuditEvent::new(
-            parts.clock.now(),
+            audit.clock.now(),
             TraceId::from_random(random()),
             EventType::PermissionDenied,
             Actor::new(ActorType::Server, format!("process {}", process.id.pid)),
@@ -81,7 +81,7 @@ impl DescendantGate {
             .with_detail("reason", "descends from the kernel")
             .with_detail("socket", self.socket)
             .with_detail("program", &process.name);
-        if let Err(error) = parts.audit.record(event).await {
+        if let Err(error) = audit.log.record(event).await {
             tracing::error!(%error, "a refusal is not recorded");
         }
     }

@@ -6,6 +6,7 @@
 pub(crate) mod access;
 #[cfg(unix)]
 pub(crate) mod agents;
+mod asked;
 pub(crate) mod audit;
 pub(crate) mod config;
 #[cfg(unix)]
@@ -28,7 +29,7 @@ pub(crate) mod stats;
 pub(crate) mod status;
 pub(crate) mod tools;
 
-pub(crate) use self::gate::{OperatorGate, random};
+pub(crate) use self::gate::{Operated, OperatorGate};
 
 /// The names of the methods.
 pub(crate) mod method {

@@ -1,5 +1,6 @@
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
+use mgp_discovery::Config;
 use mgp_discovery::registry::{Registry, Terms};
 use mgp_security::code_safety::{CodePolicy, scan};
 use mgp_toolindex::discovery::CreateTools;
@@ -11,7 +12,8 @@ use mgp_types::mgp::{
 use mgp_types::{BoxFuture, Context, Error, Method, Object, Principal, RawJson};
 
 use super::scripts;
-use crate::parts::Parts;
+use crate::record::{AuditTrail, random};
+use crate::running::RunningConfig;
 
 /// Has tools made for what no tool can do (§16.6): the client's model is asked for the code, the code is held to the
 /// strictest level, and what passes is registered as a sandboxed server of the session.
@@ -19,13 +21,14 @@ use crate::parts::Parts;
 /// It is off unless the configuration turns it on, and only for agents that are permitted `code_execution` while the
 /// policy is `auto_approve`; what they may register is decided by the rules of registration like anything else.
 pub(crate) struct Creator {
-    parts: Weak<Parts>,
+    config: Arc<RunningConfig>,
+    audit: Arc<AuditTrail>,
     registry: Registry,
 }
 
 impl Creator {
-    pub(crate) fn new(parts: &Arc<Parts>, registry: Registry) -> Self {
-        Self { parts: Arc::downgrade(parts), registry }
+    pub(crate) fn new(config: Arc<RunningConfig>, audit: Arc<AuditTrail>, registry: Registry) -> Self {
+        Self { config, audit, registry }
     }
 
     /// # Errors
@@ -36,8 +39,7 @@ impl Creator {
         request: &RequestTools,
         wanted: &[String],
     ) -> Result<(), Error> {
-        let parts = self.parts.upgrade().ok_or_else(|| Error::disconnected("the kernel stops"))?;
-        let agent = permitted(&parts, context)?;
+        let agent = permitted(&self.config.load(), context)?;
         crate::check_confinement().map_err(|why| {
             Error::invalid_request(format!("no tool is made where none can be confined: {why}"))
         })?;
@@ -47,11 +49,11 @@ impl Creator {
         declaration.language = Some("python".into());
         let script = format!("import json\n{code}\n{HARNESS}");
         if let Err(rejection) = scan(&script, &CodePolicy::new(&declaration)) {
-            tell(&parts, &agent, EventType::CodeRejected, Outcome::Blocked, &rejection.reason).await?;
+            tell(&self.audit, &agent, EventType::CodeRejected, Outcome::Blocked, &rejection.reason).await?;
             return Err(Error::invalid_params(format!("the code is refused: {}", rejection.reason)));
         }
         let id = scripts::fresh_id();
-        let path = scripts::write(&parts.state, &id, script).await;
+        let path = scripts::write(self.config.state(), &id, script).await;
         let path = path.map_err(|error| Error::internal("the tool cannot be kept").with_source(error))?;
         let mut server =
             RegisterServer::new(id.clone(), "python3", vec!["-I".into(), path.display().to_string()]);
@@ -61,12 +63,12 @@ impl Creator {
         let terms = Terms::for_session(session.as_str()).approved_by("auto_approve");
         let registered = self.registry.register(&agent, context.trace, server, terms).await;
         if let Err(error) = registered {
-            scripts::remove(&parts.state, &id).await;
+            scripts::remove(self.config.state(), &id).await;
             return Err(Error::invalid_params(error.to_string()));
         }
         self.end_with(context, session);
         let made = EventType::Custom("TOOL_CREATED_DYNAMIC".into());
-        tell(&parts, &agent, made, Outcome::Success, id.as_str()).await
+        tell(&self.audit, &agent, made, Outcome::Success, id.as_str()).await
     }
 
     /// The server goes with the session that it was made for. Where there are no sessions it goes with the kernel.
@@ -106,8 +108,7 @@ impl CreateTools for Creator {
 }
 
 /// The agent, if it may have tools made.
-fn permitted(parts: &Parts, context: &Context) -> Result<Principal, Error> {
-    let config = parts.config.load();
+fn permitted(config: &Config, context: &Context) -> Result<Principal, Error> {
     let agent = context.principal.clone().ok_or_else(|| Error::invalid_request("nobody asks"))?;
     let of_agent = config.agents.iter().find(|known| Some(known.id.as_str()) == agent.agent_name());
     let may = of_agent.is_some_and(|known| known.permissions.contains(&Permission::CodeExecution));
@@ -162,21 +163,21 @@ fn session(context: &Context) -> String {
 }
 
 async fn tell(
-    parts: &Parts,
+    audit: &AuditTrail,
     agent: &Principal,
     what: EventType,
     outcome: Outcome,
     detail: &str,
 ) -> Result<(), Error> {
     let event = AuditEvent::new(
-        parts.clock.now(),
-        TraceId::from_random(crate::operator::random()),
+        audit.clock.now(),
+        TraceId::from_random(random()),
         what,
         Actor::of(agent),
         AuditTarget::new(None, None),
         outcome,
     );
-    parts.port().record(event.with_detail("created", detail)).await
+    audit.log.record(event.with_detail("created", detail)).await
 }
 
 const INSTRUCTION: &str = "\

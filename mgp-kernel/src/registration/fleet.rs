@@ -8,54 +8,66 @@ use mgp_types::mgp::{Permission, ServerId, ServerStatus};
 use mgp_types::{BoxFuture, Context, Error, Principal, Role};
 
 use super::scripts;
-use crate::parts::Parts;
-use crate::router::Sight;
+use crate::fleet::Fleet as RunningFleet;
+use crate::router::{Sight, Visibility};
+use crate::running::RunningConfig;
 use crate::upstream::Upstream;
 
 /// The servers of the kernel, as the registry sees them.
-pub(super) struct Running(Weak<Parts>);
+///
+/// The servers know the registry, so it does not keep them.
+pub(super) struct Running {
+    config: Arc<RunningConfig>,
+    visibility: Weak<Visibility>,
+}
 
 impl Running {
-    pub(super) fn new(parts: &Arc<Parts>) -> Self {
-        Self(Arc::downgrade(parts))
+    pub(super) fn new(config: &Arc<RunningConfig>, visibility: &Arc<Visibility>) -> Self {
+        Self { config: Arc::clone(config), visibility: Arc::downgrade(visibility) }
     }
 
-    fn parts(&self) -> Result<Arc<Parts>, Error> {
-        self.0.upgrade().ok_or_else(|| Error::disconnected("the kernel stops"))
+    fn fleet(&self) -> Result<Arc<RunningFleet>, Error> {
+        let visibility = self.visibility.upgrade();
+        visibility
+            .map(|visibility| Arc::clone(&visibility.fleet))
+            .ok_or_else(|| Error::disconnected("the kernel stops"))
     }
 }
 
 impl Fleet for Running {
     fn servers(&self, context: &Context) -> Vec<ServerView> {
-        let (Some(parts), Some(caller)) = (self.0.upgrade(), &context.principal) else { return Vec::new() };
+        let (Some(visibility), Some(caller)) = (self.visibility.upgrade(), &context.principal) else {
+            return Vec::new();
+        };
         let reaches = |server: &Arc<Upstream>| {
             caller.role() == Role::Operator
-                || (server.admits(caller) && parts.access.reaches(&caller.access_id(), server.id().as_str()))
+                || (server.admits(caller)
+                    && visibility.access.reaches(&caller.access_id(), server.id().as_str()))
         };
-        let servers = parts.fleet.all();
-        servers.iter().filter(|server| reaches(server)).map(|server| view(&parts, server, caller)).collect()
+        let servers = visibility.fleet.all();
+        servers
+            .iter()
+            .filter(|server| reaches(server))
+            .map(|server| view(&visibility, server, caller))
+            .collect()
     }
 
     fn start(&self, server: Arc<Registered>) -> BoxFuture<'_, Result<(), Error>> {
         Box::pin(async move {
-            let parts = self.parts()?;
-            let _turn = parts.reload.turn().await;
-            parts
-                .fleet
-                .admit(&parts, config(&server))
-                .map(drop)
-                .map_err(|error| Error::internal(error.to_string()))
+            let fleet = self.fleet()?;
+            let _turn = fleet.turn().await;
+            fleet.admit(config(&server)).map(drop).map_err(|error| Error::internal(error.to_string()))
         })
     }
 
     fn stop<'a>(&'a self, server: &'a ServerId) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
-            let parts = self.parts()?;
-            let turn = parts.reload.turn().await;
-            let dismissed = parts.fleet.dismiss(&parts, server);
+            let fleet = self.fleet()?;
+            let turn = fleet.turn().await;
+            let dismissed = fleet.dismiss(server);
             dismissed.map_err(|error| Error::internal(error.to_string()))?;
             drop(turn);
-            scripts::remove(&parts.state, server).await;
+            scripts::remove(self.config.state(), server).await;
             Ok(())
         })
     }
@@ -66,7 +78,7 @@ impl Fleet for Running {
 }
 
 /// The server as `caller` may see it: an agent's is what its own connection leads to.
-fn view(parts: &Parts, server: &Upstream, caller: &Principal) -> ServerView {
+fn view(visibility: &Visibility, server: &Upstream, caller: &Principal) -> ServerView {
     let is_operator = caller.role() == Role::Operator;
     let session = if is_operator { server.session() } else { server.session_on(&server.line(caller)) };
     let config = server.config();
@@ -81,10 +93,14 @@ fn view(parts: &Parts, server: &Upstream, caller: &Principal) -> ServerView {
     let required = declared.map(|mgp| mgp.permissions_required.as_slice()).unwrap_or_default();
     view.permissions = required.iter().map(|name| Permission::read(name)).collect();
     view.tools = if is_operator {
-        let snapshot = parts.catalog.snapshot();
+        let snapshot = visibility.catalog.snapshot();
         snapshot.of_server(server.id().as_str()).iter().map(|tool| tool.resolved.name.to_string()).collect()
     } else {
-        Sight::of_agent(parts, caller).names_of_tools(server.id()).iter().map(ToString::to_string).collect()
+        Sight::of_agent(visibility, caller)
+            .names_of_tools(server.id())
+            .iter()
+            .map(ToString::to_string)
+            .collect()
     };
     view
 }

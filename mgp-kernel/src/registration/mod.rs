@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use mgp_discovery::Config;
 use mgp_discovery::registry::{RegistrationPolicy, Registry, SqliteRegistryStore};
+use mgp_types::mgp::AuditPort;
 
 pub(crate) use self::copy::{CodeCopy, remove_copies};
 pub(crate) use self::creation::Creator;
@@ -19,18 +20,23 @@ use self::fleet::Running;
 use self::inspector::StrictInspector;
 pub(crate) use self::scripts::remove_left_over;
 use crate::StartError;
-use crate::parts::Parts;
+use crate::router::Visibility;
+use crate::running::RunningConfig;
 
 /// Opens what was registered. Nothing of it is started yet.
-pub(crate) fn open(parts: &Arc<Parts>) -> Result<Registry, StartError> {
-    let path = parts.state.join("registry.db");
+pub(crate) fn open(
+    config: &Arc<RunningConfig>,
+    visibility: &Arc<Visibility>,
+    audit: Arc<dyn AuditPort>,
+) -> Result<Registry, StartError> {
+    let path = config.state().join("registry.db");
     let wrong = |error: &dyn std::fmt::Display| StartError::Config(format!("{}: {error}", path.display()));
     let store = SqliteRegistryStore::open(&path).map_err(|error| wrong(&error))?;
-    Registry::builder(Arc::new(Running::new(parts)))
-        .policy(policy(&parts.config.load()))
+    Registry::builder(Arc::new(Running::new(config, visibility)))
+        .policy(policy(&config.load()))
         .inspector(Arc::new(StrictInspector))
         .store(Arc::new(store))
-        .audit(parts.port())
+        .audit(audit)
         .build()
         .map_err(|error| wrong(&error))
 }

@@ -9,7 +9,7 @@ use mgp_types::mgp::ServerId;
 
 /// The id of a server that is made.
 pub(super) fn fresh_id() -> ServerId {
-    let number = mgp_types::mgp::TraceId::from_random(crate::operator::random());
+    let number = mgp_types::mgp::TraceId::from_random(crate::record::random());
     ServerId::from(format!("{MADE}{number}").as_str())
 }
 

@@ -6,29 +6,31 @@ use std::time::Duration;
 use foldhash::fast::RandomState;
 use mgp_discovery::config::model::ServerConfig;
 use mgp_security::access::AccessGate;
-use mgp_types::mgp::ShutdownReason;
+use mgp_types::mgp::{ServerState, ShutdownReason};
 use mgp_types::{BoxFuture, Error, Gate, Principal, Request, Response, code, gates};
 use parking_lot::Mutex;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tower_service::Service;
 
+use super::fallback_tool::FallbackToolGate;
 use super::instance::Instance;
 use super::line::Line;
 use super::of_server::OfServer;
 use super::offered::Share;
+use super::support::ServerSupport;
 use crate::StartError;
 use crate::erased::Erased;
-use crate::fallback::FallbackToolGate;
 use crate::meter::MeterGate;
-use crate::parts::Parts;
 
 /// A server to which agents have connections of their own, each with the credentials of that agent and no other's.
 ///
 /// A connection begins when its agent first comes, and ends when the agent has not called for a while. Where agents are
 /// configured nobody else has one.
 pub(super) struct Agents {
-    parts: Arc<Parts>,
+    support: Arc<ServerSupport>,
+    /// For connections, which are told how all of them do.
+    own: Weak<Self>,
     config: Arc<ServerConfig>,
     of_server: OfServer,
     connections: Mutex<Connections>,
@@ -60,17 +62,22 @@ struct Connection {
 }
 
 impl Agents {
-    pub(super) fn new(parts: &Arc<Parts>, config: &Arc<ServerConfig>, of_server: &OfServer) -> Arc<Self> {
+    pub(super) fn new(
+        support: &Arc<ServerSupport>,
+        config: &Arc<ServerConfig>,
+        of_server: &OfServer,
+    ) -> Arc<Self> {
         Arc::new_cyclic(|agents| {
             let mut sweeper = JoinSet::new();
             sweeper.spawn(sweep(Weak::clone(agents)));
             let refusing = gates![
                 FallbackToolGate::new(config),
                 MeterGate(of_server.meter.clone()),
-                AccessGate::new(parts.access.clone()).for_server(config.id.as_str().into()),
+                AccessGate::new(support.policies.access.clone()).for_server(config.id.as_str().into()),
             ];
             Self {
-                parts: Arc::clone(parts),
+                support: Arc::clone(support),
+                own: Weak::clone(agents),
                 config: Arc::clone(config),
                 of_server: of_server.clone(),
                 connections: Mutex::default(),
@@ -88,7 +95,7 @@ impl Agents {
 
     /// Whether this agent may have a connection, and anything that it may use it for.
     pub(super) fn reaches(&self, agent: &Principal) -> bool {
-        self.admits(agent) && self.parts.access.reaches(&agent.access_id(), &self.config.id)
+        self.admits(agent) && self.support.policies.access.reaches(&agent.access_id(), &self.config.id)
     }
 
     /// What of the server's lists is this agent's.
@@ -177,20 +184,28 @@ impl Agents {
         while stopping.join_next().await.is_some() {}
     }
 
+    /// How the server does now: the connection that does best counts.
+    fn state(&self) -> ServerState {
+        let states = self.all().into_iter().map(|instance| instance.supervised.state());
+        states.max_by_key(|state| *state == ServerState::Connected).unwrap_or(ServerState::Registered)
+    }
+
     fn begin(&self, agent: &Principal) -> Result<Instance, StartError> {
         let line = Line::of_agent(self.config.id.as_str().into(), agent);
-        Instance::new(&self.parts, &self.config, line, &self.of_server)
+        let own = Weak::clone(&self.own);
+        let by_all = Box::new(move || Some(own.upgrade()?.state()));
+        Instance::new(&self.support, &self.config, line, &self.of_server, Some(by_all))
     }
 
     /// Takes out the connections that nobody used for a while.
     fn idle(&self) -> Vec<Arc<Instance>> {
-        self.parts.changes.forget_gone();
+        self.support.told.forget_gone();
         let mut connections = self.connections.lock();
         let idle = |connection: &Connection| {
             connection.used_at.elapsed() >= IDLE
                 && connection.instance.supervised.in_flight() == 0
                 && !connection.instance.has_unfinished_tasks()
-                && !self.parts.changes.watches_on(&connection.instance.shared.line)
+                && !self.support.told.is_watched(&connection.instance.shared.line)
         };
         let ended = connections.by_agent.extract_if(|_, connection| idle(connection));
         ended.map(|(_, connection)| connection.instance).collect()
@@ -273,7 +288,7 @@ mod tests {
         let scene = Scene::open().await;
         let server = r#"{"id":"mail","url":"http://127.0.0.1:9/mcp","sharing":"agent"}"#;
         let config = Arc::new(serde_json::from_str(server).unwrap());
-        let agents = Agents::new(&scene.parts, &config, &OfServer::default());
+        let agents = Agents::new(&scene.support, &config, &OfServer::default());
         let [ada, bob] = ["ada", "bob"].map(Peer::stateless);
         let connections = [&ada, &bob].map(|peer| agents.connection(&peer.principal).unwrap());
         let remote = scene.server("remote");
@@ -306,19 +321,19 @@ mod tests {
         let server =
             r#"{"id":"mail","command":"/nowhere/at/all","sharing":"agent","restart_policy":"never"}"#;
         let server = serde_json::from_str(server).unwrap();
-        let prepared = scene.parts.fleet.prepare(&scene.parts, &[server], false).unwrap();
-        scene.parts.fleet.install(&scene.parts, prepared);
+        let prepared = scene.fleet.prepare(&[server], false).unwrap();
+        scene.fleet.install(prepared);
         let of_bob = calling("bob");
         let asked = Object::parse(r#"{"callback_id":"1","type":"confirmation","message":"?"}"#).unwrap();
         let passed = {
             let way = ("mail".into(), Erased::new(NoConnection));
-            let mut callbacks = scene.parts.fleet.callbacks().lock();
+            let mut callbacks = scene.fleet.callbacks().lock();
             callbacks.pass_on((&way.0, way.1), &of_bob, &asked, Instant::now()).unwrap()
         };
 
-        let upstream = scene.parts.fleet.get("mail").unwrap();
+        let upstream = scene.fleet.get("mail").unwrap();
         let start = upstream.begun(&Principal::new("ada")).unwrap();
         start.over().await;
-        assert!(scene.parts.fleet.callbacks().lock().answered(&of_bob, &passed).is_some());
+        assert!(scene.fleet.callbacks().lock().answered(&of_bob, &passed).is_some());
     }
 }

@@ -6,24 +6,24 @@ use mgp_types::mgp::ServerId;
 use mgp_types::{BoxFuture, Context, Error, Principal, PrincipalKind};
 use tokio::sync::watch;
 
-use crate::parts::Parts;
+use super::support::ServerSupport;
 
 /// Who asks humans, in the order that [`ApprovalWays`] keeps to: the one in front of the client that calls, if the
 /// configuration says that there is one; then operators. Counts in `asked` how often.
-pub(super) fn of(parts: &Arc<Parts>, asked: &watch::Sender<u64>) -> Arc<dyn Approver> {
-    let known = Arc::downgrade(parts);
+pub(super) fn of(support: &ServerSupport, asked: &watch::Sender<u64>) -> Arc<dyn Approver> {
+    let config = Arc::clone(&support.config);
     let person = move |context: &Context| {
         // What came by a way that a program may have opened is never answered there in place of a human.
         if context.unattended {
             return None;
         }
-        let parts = known.upgrade()?;
         // The question goes to the client whose connection it is, for whomever that speaks.
         let client = context.speaker.as_ref().or(context.principal.as_ref())?;
-        let is_there = has_person(&parts.config.load().agents, client);
+        let is_there = has_person(&config.load().agents, client);
         is_there.then(|| Principal::of(PrincipalKind::Person, client.as_str()))
     };
-    let inner = ApprovalWays::new(Arc::new(person), parts.pending.clone(), parts.clock.clone());
+    let inner =
+        ApprovalWays::new(Arc::new(person), support.policies.pending.clone(), support.audit.clock.clone());
     Arc::new(Counted { inner, asked: asked.clone() })
 }
 

@@ -39,7 +39,7 @@ pub(super) async fn forward(shared: Arc<Shared>, session: Arc<Session>) {
         tracing::debug!(server = %shared.server, "a sandboxed server is not told what is recorded");
         return;
     }
-    shared.audited.tell(&shared.parts.audit, &session).await;
+    shared.audited.tell(&shared.support.audit.log, &session).await;
 }
 
 const PAUSE: Duration = Duration::from_secs(1);

@@ -10,13 +10,12 @@ use mgp_discovery::registry::ApprovedCode;
 use mgp_security::permission::Terms;
 use mgp_transport::child::ChildCommand;
 use mgp_types::Error;
-use mgp_types::mgp::{Permission, ServerId};
+use mgp_types::mgp::Permission;
 use tempfile::TempDir;
 
 use super::environment;
 use super::shared::Shared;
 use crate::confine::{Confined, Launch, launch, opened};
-use crate::parts::Parts;
 use crate::registration::CodeCopy;
 use crate::settings;
 
@@ -91,7 +90,7 @@ fn prepare(
 ) -> Result<ProgramStart, String> {
     let mut copy = None;
     if let Some(ApprovedCode { code, argument, .. }) = code {
-        let made = CodeCopy::new(&shared.parts.state, &code);
+        let made = CodeCopy::new(shared.support.config.state(), &code);
         let made = made.map_err(|error| format!("its code cannot be copied: {error}"))?;
         let script = program.args.get_mut(argument).ok_or("its script is none of its arguments")?;
         *script = made.script().display().to_string().into();
@@ -100,7 +99,7 @@ fn prepare(
     let confinement =
         shared.config.is_confined().then(|| confinement(shared, &program, copy.as_ref())).transpose();
     let confinement = confinement.map_err(|why| format!("it is to be confined, and {why}"))?;
-    let inherited = environment::inherited(&shared.parts.config.load(), shared.server.as_str());
+    let inherited = environment::inherited(&shared.support.config.load(), shared.server.as_str());
     Ok(ProgramStart { program, inherited, code: copy, confinement })
 }
 
@@ -110,7 +109,7 @@ fn confinement(
     code: Option<&CodeCopy>,
 ) -> Result<(Launch, TempDir), String> {
     let unusable = |error: std::io::Error| format!("it has no folder of its own: {error}");
-    let folder = scratch(&shared.parts.state);
+    let folder = scratch(shared.support.config.state());
     std::fs::create_dir_all(&folder).map_err(unusable)?;
     let scratch = tempfile::Builder::new().prefix("server-").tempdir_in(&folder).map_err(unusable)?;
     let here = std::env::current_dir().map_err(unusable)?;
@@ -124,10 +123,10 @@ fn confinement(
         args: &args,
         folder: &program.cwd.as_ref().map_or_else(|| here.clone(), |folder| here.join(folder.expose())),
         path: path.as_deref().unwrap_or_default(),
-        granted: &granted(&shared.parts, &shared.server, shared)?,
+        granted: &granted(shared)?,
         scratch: scratch.path(),
         code: code.map(CodeCopy::folder),
-        state: &shared.parts.state,
+        state: shared.support.config.state(),
         home: home.as_deref(),
     };
     let (file, confinement) = opened(&confined)?;
@@ -136,21 +135,22 @@ fn confinement(
 
 /// What the server is permitted now of what a confinement can hold. A policy that approves everything approves what the
 /// server asked for, not all there is.
-fn granted(parts: &Parts, server: &ServerId, shared: &Shared) -> Result<Vec<(Permission, Terms)>, String> {
-    let config = parts.config.load();
+fn granted(shared: &Shared) -> Result<Vec<(Permission, Terms)>, String> {
+    let (server, grants) = (&shared.server, &shared.support.policies.grants);
+    let config = shared.support.config.load();
     let settings = settings::permissions(&config, server.as_str()).map_err(|error| error.to_string())?;
     let declared = shared.config.mgp.as_ref().map(|mgp| mgp.permissions_required.as_slice());
     let mut named: Vec<Permission> =
         declared.unwrap_or_default().iter().map(|name| Permission::read(name)).collect();
     named.extend(shared.config.security.permissions.iter().cloned());
-    named.extend(parts.grants.records(server).into_iter().map(|record| record.permission));
+    named.extend(grants.records(server).into_iter().map(|record| record.permission));
     let rules = config.permissions.grants.iter();
     let of_server = rules.filter(|rule| rule.server.as_deref().is_none_or(|of| of == server.as_str()));
     named.extend(of_server.map(|rule| rule.permission.clone()));
     let held = HELD.into_iter().filter(|permission| named.contains(permission));
     Ok(held
         .filter_map(|permission| {
-            let terms = parts.grants.terms(&settings, server, &permission)?;
+            let terms = grants.terms(&settings, server, &permission)?;
             Some((permission, terms))
         })
         .collect())

@@ -21,7 +21,6 @@ use super::shared::Shared;
 use crate::asking::PassOnLayer;
 use crate::erased::Erased;
 use crate::settings;
-use crate::stack::place;
 
 /// Connects to the server once, in the way that is configured.
 ///
@@ -30,7 +29,7 @@ use crate::stack::place;
 pub(super) async fn connect(shared: Arc<Shared>) -> Result<Client<Erased>, Error> {
     let config = &shared.config;
     let Some(back) = shared.back.get() else { return Err(Error::internal("the server has no way yet")) };
-    let name = shared.parts.config.load().kernel.name.clone().unwrap_or_else(|| "mgp".into());
+    let name = shared.support.config.load().kernel.name.clone().unwrap_or_else(|| "mgp".into());
     let declared = |json: &'static str| RawJson::from_written(json.into());
     let builder = Client::builder(name, env!("CARGO_PKG_VERSION"))
         .mgp(Offer::new(ExtensionSet::standard()))
@@ -46,14 +45,13 @@ pub(super) async fn connect(shared: Arc<Shared>) -> Result<Client<Erased>, Error
         .inbound_layer(InboundLayer::new(&shared))
         .inbound_layer(PassOnLayer::new(shared.calls.clone(), shared.elicitations.clone()));
     // Whoever registered a script may have written another one since the last start.
-    let code = match shared.parts.registry.get() {
+    let code = match shared.support.registry.get() {
         Some(registry) => registry.check_code(&shared.server).await?,
         None => None,
     };
-    match place(config) {
-        Some(place) => shared.parts.fleet.keep_task_owners(&shared.line, place, &back.tasks),
+    if !shared.support.books.keep_task_owners(&shared.line, config, &back.tasks) {
         // A program that ended took its tasks with it, and the next one may begin to count anew.
-        None => back.tasks.forget_all(),
+        back.tasks.forget_all();
     }
     // The store of secrets may be a keyring that answers late.
     let of = Arc::clone(&shared);
@@ -91,8 +89,8 @@ pub(super) fn startup_timeout(config: &ServerConfig) -> Duration {
 
 /// A message has to be read before it can be said that its result is too long.
 fn limits(shared: &Shared) -> ConnectionLimits {
-    let mut limits = shared.parts.connection_limits();
-    let most = settings::max_result_bytes(&shared.parts.config.load(), &shared.config);
+    let mut limits = shared.support.config.connection_limits();
+    let most = settings::max_result_bytes(&shared.support.config.load(), &shared.config);
     let needed = most.saturating_add(AROUND_A_RESULT);
     limits.max_frame_bytes = limits.max_frame_bytes.max(needed);
     limits

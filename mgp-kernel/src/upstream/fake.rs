@@ -5,9 +5,8 @@ use mgp_discovery::config::model::ServerConfig;
 use mgp_types::{Object, Session};
 
 use super::of_server::OfServer;
-use super::{Connections, Upstream};
+use super::{Connections, ServerSupport, Upstream};
 use crate::erased::Erased;
-use crate::parts::Parts;
 
 /// A server that is connected and lies within the test.
 pub(crate) struct Fake {
@@ -19,8 +18,8 @@ pub(crate) struct Fake {
 
 impl Upstream {
     /// The server `id`, with nothing in front of it.
-    pub(crate) fn fake(parts: &Arc<Parts>, id: &str, fake: Fake) -> Self {
-        let loaded = parts.config.load();
+    pub(crate) fn fake(support: &ServerSupport, id: &str, fake: Fake) -> Self {
+        let loaded = support.config.load();
         let mut config = ServerConfig::default();
         config.id = id.into();
         // A test says in its configuration what is different.
@@ -29,7 +28,7 @@ impl Upstream {
         Self {
             id: id.into(),
             config,
-            parts: Arc::clone(parts),
+            catalog: support.tools.catalog.clone(),
             of_server: OfServer::default(),
             is_over: AtomicBool::new(false),
             connections: Connections::Fake(fake),

@@ -11,7 +11,7 @@ use tower_service::Service;
 
 use super::reports::Reports;
 use crate::changes::tasks::begun;
-use crate::parts::Parts;
+use crate::fleet::FleetBooks;
 
 /// The innermost service of the way to a server: has the server report progress under a number of ours, as callers may
 /// choose the same.
@@ -19,15 +19,15 @@ use crate::parts::Parts;
 /// Sits directly in front of what carries calls. Reads `context.outbox`, and replaces `_meta.progressToken`. A call
 /// without one takes no lock and allocates nothing.
 #[derive(Clone)]
-pub(super) struct Forward<S> {
+pub(crate) struct Forward<S> {
     inner: S,
     reports: Reports,
-    parts: Arc<Parts>,
+    books: Arc<FleetBooks>,
 }
 
 impl<S> Forward<S> {
-    pub(super) fn new(inner: S, reports: Reports, parts: Arc<Parts>) -> Self {
-        Self { inner, reports, parts }
+    pub(super) fn new(inner: S, reports: Reports, books: Arc<FleetBooks>) -> Self {
+        Self { inner, reports, books }
     }
 
     /// Names the call to the server, if its caller wants to hear of progress.
@@ -59,7 +59,7 @@ impl<S: RpcService> Service<Request> for Forward<S> {
                 tells: Tells::of(&request, number, &self.reports),
                 stream: request.context.outbox.stream(),
                 reports: self.reports.clone(),
-                parts: Arc::clone(&self.parts),
+                books: Arc::clone(&self.books),
             }
         });
         ForwardFuture { inner: self.inner.call(request), in_work }
@@ -72,7 +72,7 @@ struct InWork {
     tells: Tells,
     stream: StreamId,
     reports: Reports,
-    parts: Arc<Parts>,
+    books: Arc<FleetBooks>,
 }
 
 /// What the answer to a call tells of a task whose progress somebody hears of.
@@ -136,7 +136,7 @@ impl Drop for InWork {
             self.reports.leave(number);
         }
         if self.reports.end(self.stream) {
-            let ways = self.parts.fleet.callbacks().lock().end_of_call(self.stream);
+            let ways = self.books.callbacks().lock().end_of_call(self.stream);
             // Not under the lock: a connection may end with its way.
             drop(ways);
         }
@@ -145,7 +145,7 @@ impl Drop for InWork {
 
 pin_project! {
     /// The answer of [`Forward`].
-    pub(super) struct ForwardFuture<F> {
+    pub(crate) struct ForwardFuture<F> {
         #[pin]
         inner: F,
         // Over with the future, however it ends.

@@ -14,10 +14,9 @@ use tower_service::Service;
 use super::changed::Changed;
 use super::line::Line;
 use super::reports::Reports;
-use super::told::{Told, What};
+use super::support::ServerSupport;
+use super::told::What;
 use crate::asking::{About, Callers, CallsInWork, Elicitations, declared};
-use crate::events;
-use crate::parts::Parts;
 use crate::settings;
 
 /// Brings what one server says unasked to whom it concerns. Makes [`Inbound`] services.
@@ -27,7 +26,7 @@ pub(super) struct InboundLayer(Arc<Shared>);
 struct Shared {
     server: ServerId,
     line: Line,
-    parts: Arc<Parts>,
+    support: Arc<ServerSupport>,
     passed: PassedMethods,
     calls: CallsInWork,
     elicitations: Elicitations,
@@ -43,7 +42,7 @@ impl InboundLayer {
         Self(Arc::new(Shared {
             server: shared.server.clone(),
             line: shared.line.clone(),
-            parts: Arc::clone(&shared.parts),
+            support: Arc::clone(&shared.support),
             // What cannot be read was refused when the connection was made.
             passed: settings::passed_methods(&shared.config.pass_methods).unwrap_or_default(),
             calls: shared.calls.clone(),
@@ -104,7 +103,7 @@ impl<S: RpcService<Future: 'static>> Service<Request> for Inbound<S> {
             method::CALLBACK_REQUEST => shared.call_back(request),
             "notifications/resources/updated" => {
                 if let Some(uri) = request.params.text("uri") {
-                    shared.parts.told().updated(&shared.line, &uri);
+                    shared.support.told.updated(&shared.line, &uri);
                 }
                 Box::pin(self.inner.call(request))
             }
@@ -128,7 +127,7 @@ impl<S: RpcService<Future: 'static>> Service<Request> for Inbound<S> {
                 shared.reports.tasks().hear(&request.params);
                 shared.tasks.hear(&request.params);
                 let status = Request::notify(request.method.clone(), request.params.clone());
-                shared.parts.told().task(&shared.line, status);
+                shared.support.told.task(&shared.line, status);
                 Box::pin(self.inner.call(request))
             }
             "notifications/elicitation/complete" => {
@@ -178,7 +177,7 @@ impl Shared {
 
     /// A question that no call can be the reason for goes to the only client that it can be for, if that can be asked it.
     async fn ask_anybody(self: Arc<Self>, question: Request) -> Result<Response, Error> {
-        let refusal = match self.parts.told().only_client(&self.line) {
+        let refusal = match self.support.told.only_client(&self.line) {
             Some(client) => match declared::this(&client, &question).await {
                 Ok(()) => {
                     self.elicitations.note(&question, &client);
@@ -200,7 +199,7 @@ impl Shared {
         let id = notification.params.text("elicitationId");
         if let Some(session) = id.and_then(|id| self.elicitations.session(&id)) {
             let message = Request::notify(notification.method.clone(), notification.params.clone());
-            self.parts.told().one(&session, message);
+            self.support.told.one(&session, message);
         }
     }
 
@@ -215,7 +214,7 @@ impl Shared {
         }
         if let Some((session, token)) = self.reports.tasks().reported(number) {
             report.params.set("progressToken", token);
-            self.parts.told().one(&session, Request::notify(report.method, report.params));
+            self.support.told.one(&session, Request::notify(report.method, report.params));
         }
         done()
     }
@@ -227,7 +226,7 @@ impl Shared {
             (About::This(call), _) => *call,
             (_, Callers::One(mut calls)) => calls.swap_remove(0),
             (_, Callers::Nobody) => {
-                self.parts.told().log(&self.line, Request::notify(message.method, message.params));
+                self.support.told.log(&self.line, Request::notify(message.method, message.params));
                 return done();
             }
             (_, Callers::Several) => {
@@ -255,7 +254,7 @@ impl Shared {
             return done();
         };
         self.reports.call_back(stream);
-        let mut callbacks = self.parts.fleet.callbacks().lock();
+        let mut callbacks = self.support.books.callbacks().lock();
         let passed = callbacks.pass_on((&self.server, way), &call, &request.params, Instant::now());
         let over = callbacks.over();
         drop(callbacks);
@@ -283,13 +282,13 @@ impl Shared {
             // It tells of itself, whatever it says.
             data.set("server_id", server);
         }
-        let Some(channel) = events::channel_of(&self.parts, &self.line, channel) else {
+        let Some(channel) = self.support.events.channel_of(&self.line, channel) else {
             return tracing::debug!(server = %self.server, channel, "an event is dropped: the channel is another's");
         };
-        if let Err(error) = self.changed.declare(&self.parts.events, &channel) {
+        if let Err(error) = self.changed.declare(self.support.events.publisher(), &channel) {
             return tracing::debug!(server = %self.server, %error, "an event is dropped");
         }
-        let told = events::tell_of_server(&self.parts, &self.line, &channel, severity, &data);
+        let told = self.support.events.tell_of_server(&self.line, &channel, severity, &data);
         if let Err(error) = told {
             tracing::debug!(server = %self.server, %error, "an event is dropped");
         }

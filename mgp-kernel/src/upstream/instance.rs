@@ -15,21 +15,19 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tower_layer::Layer;
 
+use super::back::{Current, Kept};
 use super::changed::{Changed, Lists};
 use super::connect::{connect, startup_timeout};
 use super::forward::Forward;
 use super::line::Line;
 use super::of_server::OfServer;
 use super::reports::Reports;
-use super::shared::{Current, Kept, Shared};
+use super::shared::{Shared, StateByAll};
 use super::start::{Patient, Start};
-use super::told::Told;
+use super::support::ServerSupport;
 use super::{approver, audit};
 use crate::StartError;
 use crate::asking::{CallsInWork, Elicitations};
-use crate::events;
-use crate::parts::Parts;
-use crate::stack::Back;
 
 /// One connection to a server, kept alive. Dropping it ends the connection, and the process behind it, at once.
 pub(super) struct Instance {
@@ -45,10 +43,11 @@ impl Instance {
     /// # Errors
     /// The configuration asks for something that there is not.
     pub(super) fn new(
-        parts: &Arc<Parts>,
+        support: &Arc<ServerSupport>,
         config: &Arc<ServerConfig>,
         line: Line,
         of_server: &OfServer,
+        by_all: Option<StateByAll>,
     ) -> Result<Self, StartError> {
         let current = Current::default();
         let start_of = line.server.clone();
@@ -56,7 +55,7 @@ impl Instance {
             server: line.server.clone(),
             line,
             config: Arc::clone(config),
-            parts: Arc::clone(parts),
+            support: Arc::clone(support),
             calls: CallsInWork::default(),
             elicitations: Elicitations::default(),
             reports: Reports::default(),
@@ -64,6 +63,7 @@ impl Instance {
             lists: Arc::default(),
             is_over: AtomicBool::new(false),
             of_server: of_server.clone(),
+            by_all,
             start: Start::new(start_of, startup_timeout(config)),
             current: Arc::clone(&current),
             back: OnceLock::new(),
@@ -81,11 +81,10 @@ impl Instance {
             pid: Arc::default(),
         });
         let supervised = supervised(&shared);
-        let session = move || current.load().as_ref().and_then(|client| client.session());
-        let way = Forward::new(supervised.gate(), shared.reports.clone(), Arc::clone(parts));
+        let way = Forward::new(supervised.gate(), shared.reports.clone(), Arc::clone(&support.books));
         let way = shared.calls.layer().layer(way);
-        let approver = approver::of(parts, &shared.asked);
-        let back = Back::new(parts, config, &shared.line, approver, session, way, &of_server.meter)?;
+        let approver = approver::of(support, &shared.asked);
+        let back = (support.stack)(support, config, &shared.line, approver, current, way, &of_server.meter)?;
         let service = Patient::new(back.service.clone(), shared.start.clone());
         // It is set here only.
         let _ = shared.back.set(back);
@@ -132,7 +131,7 @@ impl Instance {
 }
 
 impl Drop for Instance {
-    /// What is done beside the connection knows what its parts share, and would keep all of it.
+    /// What is done beside the connection knows what the connection shares, and would keep all of it.
     fn drop(&mut self) {
         self.shared.beside.lock().abort_all();
     }
@@ -159,7 +158,7 @@ fn supervised(shared: &Arc<Shared>) -> Supervised<Kept> {
     let supervisor = supervisor
         .with_restarts(restarts(config))
         .with_limits(limits)
-        .with_audit(shared.parts.port())
+        .with_audit(shared.support.audit.port())
         .with_restore(move |client| {
             let shared = Arc::clone(&restoring);
             async move {
@@ -274,14 +273,15 @@ impl Shared {
     /// Has the tools found only while the server can be called: as this connection now does, or of several the best.
     pub(super) async fn tell_state(&self, state: ServerState) {
         let _turn = self.of_server.indexed.lock().await;
-        let state = if self.line.agent.is_none() {
-            state
-        } else {
-            let upstream = self.parts.fleet.get(self.server.as_str());
-            let Some(upstream) = upstream.filter(|upstream| upstream.is_of(&self.of_server)) else { return };
-            upstream.state()
+        let state = match &self.by_all {
+            None => state,
+            Some(_) if !self.support.books.is_current(&self.server, &self.of_server) => return,
+            Some(by_all) => {
+                let Some(state) = by_all() else { return };
+                state
+            }
         };
-        self.parts.index.set_state(self.server.clone(), state).await;
+        self.support.tools.index.set_state(self.server.clone(), state).await;
     }
 
     /// Tells everybody how the server does now. `is_so_still` unless it does otherwise by now.
@@ -292,7 +292,7 @@ impl Shared {
                 let is_new = self.connects.fetch_add(1, Ordering::Relaxed) == 0;
                 *self.connected_at.lock() = Some(Instant::now());
                 *self.last_error.lock() = None;
-                self.parts.told().connected(&self.line, is_new);
+                self.support.told.connected(&self.line, is_new);
             }
             ServerState::Error | ServerState::Disconnected | ServerState::Restarting => {
                 *self.connected_at.lock() = None;
@@ -310,7 +310,7 @@ impl Shared {
         }
         self.tell_state(state).await;
         let severity = if state == ServerState::Error { EventSeverity::Error } else { EventSeverity::Info };
-        events::tell_lifecycle(&self.parts, &self.line, severity, &change);
+        self.support.events.tell_lifecycle(&self.line, severity, &change);
     }
 }
 

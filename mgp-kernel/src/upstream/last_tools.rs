@@ -2,7 +2,6 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::{NewFile, Readers};
@@ -14,7 +13,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::publish::{index_tools, resolved};
 use super::shares_connection;
-use crate::parts::Parts;
+use crate::catalog::ToolCatalog;
+use crate::running::RunningConfig;
 
 /// The last list of one server, as its file holds it.
 #[derive(Debug, Serialize, Deserialize)]
@@ -32,18 +32,18 @@ struct LastTools {
 ///
 /// A definition counts only if it is the one that is approved now, and this version of the program judged it. Servers to
 /// which agents have connections of their own are left out: what one agent was listed says nothing of another's.
-pub(crate) async fn list_last_tools(parts: &Arc<Parts>) {
-    let config = parts.config.load_full();
+pub(crate) async fn list_last_tools(running: &RunningConfig, pins: &Pins, listed: &ToolCatalog) {
+    let config = running.load_full();
     for server in config.servers.iter().filter(|server| server.enabled && shares_connection(server)) {
         let id = ServerId::from(server.id.as_str());
-        let Some(definitions) = read(&parts.state, server, parts.definitions.pins()) else { continue };
+        let Some(definitions) = read(running.state(), server, pins) else { continue };
         let tools = resolved(server, &id, definitions);
-        match parts.catalog.put_server(id.clone(), tools) {
-            Ok(_) => index_tools(parts, &id, server.description.clone()).await,
+        match listed.catalog.put_server(id.clone(), tools) {
+            Ok(_) => index_tools(listed, &id, server.description.clone()).await,
             Err(error) => tracing::warn!(server = %id, %error, "the tools of the last start are not listed"),
         }
     }
-    parts.index.settled().await;
+    listed.index.settled().await;
 }
 
 /// Keeps the definitions of tools that `server` lists and that were admitted. Writes nothing if they are kept already.

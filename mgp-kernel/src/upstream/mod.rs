@@ -3,12 +3,14 @@
 mod agents;
 mod approver;
 mod audit;
+mod back;
 mod changed;
 mod confined;
 mod connect;
 mod environment;
 #[cfg(test)]
 pub(crate) mod fake;
+mod fallback_tool;
 mod forward;
 mod inbound;
 mod instance;
@@ -22,6 +24,7 @@ mod reports;
 mod shared;
 mod size;
 mod start;
+mod support;
 mod task_progress;
 mod told;
 mod view;
@@ -31,6 +34,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use mgp_discovery::catalog::Catalog;
 use mgp_discovery::config::model::{ServerConfig, Sharing};
 use mgp_security::definition::DefinitionKind;
 use mgp_types::mgp::{ServerId, ServerState, ShutdownReason};
@@ -38,8 +42,11 @@ use mgp_types::{BoxFuture, Error, Object, Principal, Request, Response, Session,
 use tower_service::Service;
 
 use self::agents::{Agents, ByAgent};
+use self::back::Kept;
+pub(crate) use self::back::{Back, BareWay, Current};
 pub(crate) use self::confined::clear_scratch;
 pub(crate) use self::environment::is_needed;
+pub(crate) use self::fallback_tool::FallbackToolGate;
 use self::instance::Instance;
 pub(crate) use self::last_tools::list_last_tools;
 pub(crate) use self::line::Line;
@@ -48,17 +55,17 @@ pub(crate) use self::offered::Share;
 pub(crate) use self::size::ResultSizeGate;
 use self::start::Patient;
 pub(crate) use self::start::{Start, WaitingCall};
+pub(crate) use self::support::ServerSupport;
 pub(crate) use self::told::{Told, What};
 pub use self::view::{MgpView, ServerView};
 use crate::StartError;
 use crate::meter::Meter;
-use crate::parts::Parts;
 
 /// A server of the kernel's, connected or not. Dropping it ends all its connections at once.
 pub(crate) struct Upstream {
     id: ServerId,
     config: Arc<ServerConfig>,
-    parts: Arc<Parts>,
+    catalog: Catalog,
     of_server: OfServer,
     /// Whether it has ended for good.
     is_over: AtomicBool,
@@ -78,17 +85,17 @@ impl Upstream {
     ///
     /// # Errors
     /// The configuration asks for something that there is not.
-    pub(crate) fn new(parts: &Arc<Parts>, config: ServerConfig) -> Result<Self, StartError> {
+    pub(crate) fn new(support: &Arc<ServerSupport>, config: ServerConfig) -> Result<Self, StartError> {
         let config = Arc::new(config);
         let id = ServerId::from(config.id.as_str());
         let of_server = OfServer::default();
         let connections = if shares_connection(&config) {
-            Connections::Shared(Instance::new(parts, &config, Line::shared(id.clone()), &of_server)?)
+            Connections::Shared(Instance::new(support, &config, Line::shared(id.clone()), &of_server, None)?)
         } else {
-            Connections::ByAgent(Agents::new(parts, &config, &of_server))
+            Connections::ByAgent(Agents::new(support, &config, &of_server))
         };
-        let parts = Arc::clone(parts);
-        Ok(Self { id, config, parts, of_server, is_over: AtomicBool::new(false), connections })
+        let catalog = support.tools.catalog.clone();
+        Ok(Self { id, config, catalog, of_server, is_over: AtomicBool::new(false), connections })
     }
 
     /// Connects to it, and goes on doing so. One that agents have connections of their own to waits for them, and one that
@@ -209,9 +216,8 @@ impl Upstream {
         matches!(self.connections, Connections::ByAgent(_))
     }
 
-    /// Whether it is the one that `of_server` belongs to.
-    pub(crate) fn is_of(&self, of_server: &OfServer) -> bool {
-        self.of_server.is(of_server)
+    pub(crate) fn of_server(&self) -> &OfServer {
+        &self.of_server
     }
 
     pub(crate) fn id(&self) -> &ServerId {
@@ -289,13 +295,13 @@ impl Upstream {
     }
 
     /// The connection that carries the call with `stream` now, past all that lies in front.
-    pub(crate) fn carrying(&self, stream: StreamId) -> Option<Arc<shared::Kept>> {
+    pub(crate) fn carrying(&self, stream: StreamId) -> Option<Arc<Kept>> {
         let mut instances = self.instances().into_iter();
         instances.find(|instance| instance.get().shared.calls.has(stream))?.get().client()
     }
 
     /// The client of it, past all that lies in front; of several connections any that is up.
-    pub(crate) fn client(&self) -> Option<Arc<shared::Kept>> {
+    pub(crate) fn client(&self) -> Option<Arc<Kept>> {
         self.up().find_map(|instance| instance.get().client())
     }
 
@@ -345,7 +351,7 @@ impl Upstream {
         let agent = shared.and_then(|shared| shared.line.agent.as_ref());
         let tools = match agent {
             Some(agent) => self.of_server.offered.of(agent),
-            None => Some(self.parts.catalog.snapshot()),
+            None => Some(self.catalog.snapshot()),
         };
         let session = instance.and_then(Instance::session);
         let mgp = session.and_then(|session| {
@@ -414,7 +420,7 @@ impl Held<'_> {
         }
     }
 
-    fn supervised(&self) -> &mgp_client_sdk::Supervised<shared::Kept> {
+    fn supervised(&self) -> &mgp_client_sdk::Supervised<Kept> {
         &self.get().supervised
     }
 }

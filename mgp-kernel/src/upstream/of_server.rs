@@ -25,7 +25,7 @@ pub(super) struct Indexed {
 
 impl OfServer {
     /// Whether the two are of the same server, between two changes of its configuration.
-    pub(super) fn is(&self, other: &Self) -> bool {
+    pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.indexed, &other.indexed)
     }
 }

@@ -17,8 +17,8 @@ use super::last_tools;
 use super::of_server::Indexed;
 use super::offered::Listed;
 use super::shared::{About, Shared};
-use super::told::{Told, What};
-use crate::parts::Parts;
+use super::told::What;
+use crate::catalog::ToolCatalog;
 use crate::settings;
 
 impl Shared {
@@ -92,14 +92,14 @@ impl Shared {
         }
         if is_other {
             // Whoever is told asks at once, and what it is listed follows from the index, too.
-            self.parts.index.settled().await;
-            self.parts.told().changed(&self.line, What::Tools);
+            self.support.tools.index.settled().await;
+            self.support.told.changed(&self.line, What::Tools);
         }
     }
 
     /// Keeps the list for the next start of the kernel.
     async fn keep(&self, definitions: &[Object]) {
-        let (state, config) = (self.parts.state.clone(), Arc::clone(&self.config));
+        let (state, config) = (self.support.config.state().to_owned(), Arc::clone(&self.config));
         let definitions = definitions.to_vec();
         let kept = tokio::task::spawn_blocking(move || last_tools::keep(&state, &config, &definitions));
         if let Ok(Err(error)) = kept.await {
@@ -128,28 +128,28 @@ impl Shared {
     /// Has the tools found that the connections to the server list, all together.
     async fn index(&self, indexed: &Indexed) {
         let description = self.config.description.clone().or_else(|| indexed.description.clone());
-        index_tools(&self.parts, &self.server, description).await;
+        index_tools(&self.support.tools, &self.server, description).await;
     }
 
     /// Puts what is listed where those find it whom it is for, and tells them.
     fn offer(&self, listed: Listed) {
         let what = listed.what();
         if self.put(listed) {
-            self.parts.told().changed(&self.line, what);
+            self.support.told.changed(&self.line, what);
         }
     }
 
     /// Puts what is listed where those find it whom it is for. Returns whether that is something else than before.
     fn put(&self, listed: Listed) -> bool {
-        let (catalog, offered) = (&self.parts.catalog, &self.of_server.offered);
-        let outcome = self.parts.fleet.publish(&self.server, &self.of_server, || match &self.line.agent {
+        let (catalog, offered) = (&self.support.tools.catalog, &self.of_server.offered);
+        let outcome = self.support.books.publish(&self.server, &self.of_server, || match &self.line.agent {
             None => listed.put(catalog, self.server.clone()),
             Some(agent) => {
                 let is_other =
                     !self.is_over.load(Ordering::Acquire) && listed.put(&self.lists, self.server.clone())?;
                 if is_other {
                     offered.put(agent, &self.lists);
-                    self.parts.fleet.shares_changed();
+                    self.support.books.shares_changed();
                 }
                 catalog.put_shares(&self.server, &offered.all())?;
                 Ok(is_other)
@@ -171,16 +171,17 @@ impl Shared {
         // What it still lists is dropped.
         self.is_over.store(true, Ordering::Release);
         let offered = &self.of_server.offered;
-        let ended = self.parts.fleet.publish(&self.server, &self.of_server, || {
+        let ended = self.support.books.publish(&self.server, &self.of_server, || {
             let was_last = offered.end(agent, &self.lists);
-            self.parts.fleet.shares_changed();
-            was_last && self.parts.catalog.put_shares(&self.server, &offered.all()).unwrap_or_default()
+            self.support.books.shares_changed();
+            was_last
+                && self.support.tools.catalog.put_shares(&self.server, &offered.all()).unwrap_or_default()
         });
         if ended == Some(true) {
             self.index(&*self.of_server.indexed.lock().await).await;
         }
         self.tell_state(ServerState::Disconnected).await;
-        self.parts.told().ended(&self.line);
+        self.support.told.ended(&self.line);
     }
 
     /// All of a list that may be shown, which is empty if the server has none; `None` if it cannot be had.
@@ -222,8 +223,8 @@ pub(super) fn resolved(
 }
 
 /// Has the tools found that the catalog has of `server`.
-pub(super) async fn index_tools(parts: &Parts, server: &ServerId, description: Option<String>) {
-    let snapshot = parts.catalog.snapshot();
+pub(super) async fn index_tools(listed: &ToolCatalog, server: &ServerId, description: Option<String>) {
+    let snapshot = listed.catalog.snapshot();
     let listings = snapshot.of_server(server.as_str()).iter().filter_map(|tool| {
         let ResolvedTool { definition, security, .. } = &*tool.resolved;
         let listing = Listing::read(&definition.to_raw()).ok()?;
@@ -234,7 +235,7 @@ pub(super) async fn index_tools(parts: &Parts, server: &ServerId, description: O
     if let Some(description) = description {
         tools = tools.description(description);
     }
-    parts.index.put_server(tools).await;
+    listed.index.put_server(tools).await;
 }
 
 /// All that the server lists of `kind` and that may be shown; nothing, if it has no such list.

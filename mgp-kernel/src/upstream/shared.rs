@@ -1,41 +1,32 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, OnceLock};
 
-use arc_swap::ArcSwapOption;
-use mgp_client_sdk::{Client, Standing};
 use mgp_discovery::catalog::Catalog;
 use mgp_discovery::config::model::ServerConfig;
 use mgp_types::Error;
-use mgp_types::mgp::ServerId;
+use mgp_types::mgp::{ServerId, ServerState};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::audit;
+use super::back::{Back, Current};
 use super::changed::{Changed, Lists};
 use super::confined::ProgramStart;
 use super::line::Line;
 use super::of_server::OfServer;
 use super::reports::Reports;
 use super::start::Start;
+use super::support::ServerSupport;
 use crate::asking::{CallsInWork, Elicitations};
-use crate::erased::Erased;
-use crate::parts::Parts;
-use crate::stack::Back;
 
-/// The client of a server that is kept alive.
-pub(super) type Kept = Client<Standing<Erased>>;
-
-/// The incarnation of a server that was connected last.
-pub(super) type Current = Arc<ArcSwapOption<Kept>>;
-
-/// What the parts of one connection to a server share.
+/// What all that serves one connection to a server shares.
 pub(super) struct Shared {
     pub(super) server: ServerId,
     pub(super) line: Line,
     pub(super) config: Arc<ServerConfig>,
-    pub(super) parts: Arc<Parts>,
+    pub(super) support: Arc<ServerSupport>,
     pub(super) calls: CallsInWork,
     pub(super) elicitations: Elicitations,
     pub(super) reports: Reports,
@@ -45,6 +36,8 @@ pub(super) struct Shared {
     /// Whether it has ended for good, so that nothing of what it lists counts.
     pub(super) is_over: AtomicBool,
     pub(super) of_server: OfServer,
+    /// How the server does by all its connections, if it has one for each agent.
+    pub(super) by_all: Option<StateByAll>,
     pub(super) start: Start,
     pub(super) current: Current,
     /// What lies in front of the server. It leads to the supervisor, so it comes after it, and before the first connect.
@@ -70,6 +63,9 @@ pub(super) struct Shared {
     /// The number of the process; 0 if there is none.
     pub(super) pid: Arc<AtomicU32>,
 }
+
+/// Tells how a server does by all its connections; `None` once it is gone.
+pub(super) type StateByAll = Box<dyn Fn() -> Option<ServerState> + Send + Sync>;
 
 /// What a server says of itself that may reach a model.
 #[derive(Default)]

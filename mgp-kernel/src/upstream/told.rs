@@ -53,6 +53,15 @@ pub(crate) trait Told: Send + Sync + 'static {
         tracing::debug!(server = %from.server, uri, "a resource changed");
     }
 
+    /// Says whether a client wants to be told of a resource or a task on this connection.
+    fn is_watched(&self, line: &Line) -> bool {
+        tracing::debug!(server = %line.server, "nobody wants to be told");
+        false
+    }
+
+    /// Lets go of what sessions wanted that are gone.
+    fn forget_gone(&self) {}
+
     /// The one client that the server can have a question for; `None` if there are more or none.
     fn only_client(&self, from: &Line) -> Option<Arc<Session>> {
         tracing::debug!(server = %from.server, "there is no client to ask");

@@ -44,13 +44,13 @@ impl Connection {
     fn of(scene: &Scene, agent: Option<&str>) -> Self {
         let server = scene.server("a");
         let reports = Reports::default();
-        let way = Forward::new(server.clone(), reports.clone(), Arc::clone(&scene.parts));
+        let way = Forward::new(server.clone(), reports.clone(), Arc::clone(&scene.support.books));
         let (calls, elicitations) = (CallsInWork::default(), Elicitations::default());
         let layer = InboundLayer(Arc::new(Shared {
             server: "a".into(),
             line: agent
                 .map_or_else(|| "a".into(), |agent| Line::of_agent("a".into(), &Principal::new(agent))),
-            parts: Arc::clone(&scene.parts),
+            support: Arc::clone(&scene.support),
             passed: PassedMethods::of(
                 ["vendor/ask", "notifications/vendor/told"].map(|it| it.parse().unwrap()),
             ),
@@ -213,7 +213,7 @@ async fn what_a_server_sends_is_on_its_own_channels_whatever_it_is_called() {
     let scene = Scene::open().await;
     let some = Peer::speaking(&scene, Principal::new("some")).await;
     let mut connection = Connection::shared(&scene);
-    let mut events = EventsGate::new(scene.parts.events.clone()).layer(scene.router.clone());
+    let mut events = EventsGate::new(scene.support.events.publisher().clone()).layer(scene.router.clone());
     events.call(some.request("mgp/events/subscribe", r#"{"channels":["*"]}"#)).await.unwrap();
     let forged = r#"{"server_id":"bank","new_state":"error","actor":{"type":"agent","id":"bob"}}"#;
     connection.say("notifications/mgp.lifecycle", forged).await;

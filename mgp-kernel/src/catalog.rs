@@ -16,7 +16,7 @@ use crate::{StartError, settings};
 pub(crate) struct ToolCatalog {
     pub(crate) catalog: Catalog,
     pub(crate) index: Index,
-    /// What searches learned from use, if they are to.
+    /// The results that searches learned from use; `None` where they are not to learn.
     pub(crate) learned: Option<Arc<Learned>>,
 }
 

@@ -9,7 +9,7 @@ use mgp_stream::event::{PublishError, Publisher};
 use mgp_types::mgp::{EventSeverity, LifecycleChange};
 use mgp_types::{Object, Principal, Role};
 
-pub(crate) use self::audience::audience;
+pub(crate) use self::audience::ChannelAudience;
 use crate::fleet::FleetBooks;
 use crate::upstream::Line;
 

@@ -18,7 +18,7 @@ use crate::record::AuditTrail;
 use crate::running::RunningConfig;
 use crate::settings;
 
-/// What operators and the configuration decided, and what they have yet to decide.
+/// The decisions of operators and of the configuration, and the questions that are open.
 pub(crate) struct Policies {
     pub(crate) access: AccessPolicy,
     /// How often clients may ask, and what they have asked so far.

@@ -22,7 +22,7 @@ pub(crate) struct AuditTrail {
     pub(crate) log: AuditLog,
     /// The ends that the record had.
     pub(crate) ends: SeenEnds,
-    /// What of the arguments of calls is recorded.
+    /// How the arguments of calls are recorded.
     pub(crate) arguments: Arguments,
     pub(crate) clock: Clock,
 }

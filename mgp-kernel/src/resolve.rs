@@ -20,7 +20,7 @@ use crate::upstream::{Share, Start, WaitingCall};
 #[derive(Clone)]
 pub(crate) struct ResolveLayer(Arc<Resolver>);
 
-/// What a tool is found by, and how long is waited for one.
+/// The sections by which a tool is found, and by which the wait for it is bounded.
 struct Resolver {
     visibility: Arc<Visibility>,
     config: Arc<RunningConfig>,

@@ -22,7 +22,7 @@ use mgp_security::permission::{Approver, PermissionGate};
 use mgp_security::tool::OperationsGate;
 use mgp_security::validator::ValidateGate;
 use mgp_stream::call::StreamLayer;
-use mgp_stream::event::EventsGate;
+use mgp_stream::event::{EventsGate, Publisher};
 use mgp_toolindex::discovery::ToolDiscoveryGate;
 use mgp_types::{Gate, gates};
 use tower_layer::Layer;
@@ -32,6 +32,7 @@ use crate::asking::AskingLayer;
 use crate::changes::TellAccessGate;
 use crate::delegation::DelegationGate;
 use crate::erased::Erased;
+use crate::events::ChannelAudience;
 use crate::http::RepeatedHeadersGate;
 use crate::meter::{Meter, MeterGate};
 use crate::methods::{MethodsAsToolsGate, OwnPermissionsGate, ServerHealthGate};
@@ -56,7 +57,8 @@ pub(crate) struct Front {
     pub(crate) permissions: OwnPermissionsGate,
     pub(crate) health: ServerHealthGate,
     pub(crate) life: LifeLayer,
-    pub(crate) events: EventsGate,
+    pub(crate) events: Publisher,
+    pub(crate) audience: ChannelAudience,
     pub(crate) servers: DiscoveryGate,
     pub(crate) tell_access: TellAccessGate,
     pub(crate) access: AccessMethodsGate,
@@ -73,7 +75,7 @@ impl Front {
     /// What answers one connection whose client is let in by `auth`. From the inside out:
     pub(crate) fn service(&self, auth: &AuthLayer) -> Erased {
         let own_methods = gates![
-            self.events.clone(),
+            EventsGate::new(self.events.clone()).for_audience(self.audience.clone()),
             self.servers.clone(),
             self.tell_access.clone(),
             self.access.clone(),

@@ -13,13 +13,13 @@ use super::quota::Quota;
 use super::result::input_required;
 use super::ticket::{Ticket, Tickets};
 
-/// What the services of one layer share. With the last of them all parked calls end.
+/// The limits, tickets and parked calls that the services of one layer share. With the last of them all parked calls end.
 pub(crate) struct Desk {
     pub(super) limits: AskingLimits,
     pub(super) quota: Arc<Quota>,
     pub(super) tickets: Tickets,
     pub(super) table: Table,
-    /// Who records what became of calls whose clients did not come back.
+    /// Records what became of calls whose clients did not come back.
     pub(super) audit: Option<AuditLayer>,
 }
 

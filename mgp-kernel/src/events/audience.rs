@@ -10,18 +10,22 @@ use super::{LIFECYCLE, is_operator};
 use crate::fleet::Fleet;
 use crate::upstream::Upstream;
 
-/// Returns who may know of which channels.
-pub(crate) fn audience(access: AccessPolicy, fleet: &Arc<Fleet>) -> impl Audience + use<> {
-    Channels { access, fleet: Arc::downgrade(fleet) }
-}
-
-/// Publishers know their audience, and servers of the fleet know the publisher.
-struct Channels {
+/// Says who may know of which channels.
+///
+/// Publishers know their audience, and servers of the fleet know the publisher, so it does not keep the fleet.
+#[derive(Clone)]
+pub(crate) struct ChannelAudience {
     access: AccessPolicy,
     fleet: Weak<Fleet>,
 }
 
-impl Audience for Channels {
+impl ChannelAudience {
+    pub(crate) fn new(access: AccessPolicy, fleet: &Arc<Fleet>) -> Self {
+        Self { access, fleet: Arc::downgrade(fleet) }
+    }
+}
+
+impl Audience for ChannelAudience {
     fn sees(&self, principal: Option<&Principal>, channel: &str) -> bool {
         let (Some(fleet), Some(principal)) = (self.fleet.upgrade(), principal) else { return false };
         match channel {

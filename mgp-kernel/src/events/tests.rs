@@ -5,14 +5,14 @@ use mgp_types::mgp::{
 use mgp_types::{Gate, Gated, Method, Object, Principal, Request};
 use tower_service::Service;
 
-use super::audience;
+use super::ChannelAudience;
 use crate::router::Router;
 use crate::router::scene::{GRANTED, Peer, Scene};
 use crate::upstream::Line;
 
 fn front(scene: &Scene) -> Gated<EventsGate, Router> {
     EventsGate::new(scene.support.events.publisher().clone())
-        .for_audience(audience(scene.policies.access.clone(), &scene.fleet))
+        .for_audience(ChannelAudience::new(scene.policies.access.clone(), &scene.fleet))
         .layer(scene.router.clone())
 }
 

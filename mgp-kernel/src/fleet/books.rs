@@ -1,3 +1,5 @@
+//! The notes that a fleet and the connections of its servers share; neither has to know the other for them.
+
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,12 +13,12 @@ use super::callbacks::Callbacks;
 use super::owners::{Owners, place};
 use crate::upstream::{Line, OfServer};
 
-/// What a fleet and the connections of its servers note together.
+/// The notes that a fleet and the connections of its servers share.
 #[derive(Default)]
 pub(crate) struct FleetBooks {
     /// The servers there are now.
     current: ArcSwap<BTreeMap<ServerId, OfServer>>,
-    /// Held while it changes what servers offer, so that nothing is offered by one that is gone.
+    /// Held while servers come to offer something else, so that nothing is offered by one that is gone.
     publishing: Mutex<()>,
     /// Grows with each change of the servers, and of what of their lists is whose.
     revision: AtomicU64,
@@ -68,18 +70,19 @@ impl FleetBooks {
         channel.rmatch_indices('.').find_map(|(at, _)| Some(current.get_key_value(&channel[..at])?.0.clone()))
     }
 
-    /// The callbacks of all servers, on their way to clients.
+    /// Returns the callbacks of all servers, on their way to clients.
     pub(crate) fn callbacks(&self) -> &Mutex<Callbacks> {
         &self.callbacks
     }
 
-    /// Whose the tasks are that were begun on `line`, however often that was connected anew; those of a program that
-    /// the kernel starts end with it.
+    /// Returns the owners of the tasks that were begun on `line`, however often that was connected anew; none for a program that
+    /// the kernel starts, whose tasks end with it.
     pub(crate) fn task_owners(&self, line: &Line, server: &ServerConfig) -> TaskOwnersGate {
         place(server).map(|place| self.task_owners.of(line, place)).unwrap_or_default()
     }
 
-    /// Keeps them from the first connection on. Returns whether they outlive the connection.
+    /// Keeps the owners of the tasks of `line` from its first connection on. Returns false for a program that the kernel
+    /// starts, whose tasks end with it.
     pub(crate) fn keep_task_owners(
         &self,
         line: &Line,

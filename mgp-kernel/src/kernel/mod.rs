@@ -13,7 +13,6 @@ use mgp_security::access::AccessMethodsGate;
 use mgp_security::audit::AuditLayer;
 use mgp_security::auth::AuthLayer;
 use mgp_stream::call::StreamLayer;
-use mgp_stream::event::EventsGate;
 use mgp_toolindex::discovery::ToolDiscoveryGate;
 use mgp_transport::Accept;
 use mgp_transport::era::{ServerEra, ServerIdentity};
@@ -29,7 +28,7 @@ use crate::catalog::ToolCatalog;
 use crate::changes::{Changes, TellAccessGate, tell_endings};
 use crate::delegation::DelegationGate;
 use crate::erased::Erased;
-use crate::events::audience;
+use crate::events::ChannelAudience;
 use crate::fleet::Fleet;
 use crate::lifecycle::Lifecycle;
 use crate::marked::{Mark, Marked};
@@ -105,7 +104,7 @@ impl Kernel {
         telemetry::check(&config.telemetry)?;
         let name = config.kernel.name.clone().unwrap_or_else(|| "mgp".into());
         let sections = Sections::open(config, state, files).await?;
-        let Sections { config, policies, audit, changes, fleet, .. } = &sections;
+        let Sections { config, policies, audit, changes, .. } = &sections;
         // Nobody is let in before they hold.
         let rules = Rules::of(&config.load(), audit.clock.now())?;
         rules.hold(&policies.access, changes, &audit.clock).await?;
@@ -120,17 +119,18 @@ impl Kernel {
         beside.spawn(tell_endings(Arc::clone(changes), policies.access.clone()));
         beside.spawn(audit.ends.clone().keep(audit.log.heads()));
         beside.spawn(record::forget(&config.load(), audit.log.clone()));
+        let kernel = Self(Arc::new(Inner { sections, front, identity: Arc::new(identity), _beside: beside }));
+        let Sections { config, policies, tools, fleet, lifecycle, .. } = &kernel.0.sections;
         upstream::clear_scratch(config.state()).await;
         registration::remove_copies(config.state()).await;
         let servers = fleet.prepare(&config.load_full().servers, false)?;
-        upstream::list_last_tools(config, policies.definitions.pins(), &sections.tools).await;
+        upstream::list_last_tools(config, policies.definitions.pins(), tools).await;
         fleet.install(servers);
         registration::remove_left_over(config.state(), &registry).await;
         // A life that begins can always go on to these.
-        let life = &sections.lifecycle.life;
-        let begun = life.starting().and_then(|()| life.ready());
+        let begun = lifecycle.life.starting().and_then(|()| lifecycle.life.ready());
         debug_assert!(begun.is_ok(), "{begun:?}");
-        Ok(Self(Arc::new(Inner { sections, front, identity: Arc::new(identity), _beside: beside })))
+        Ok(kernel)
     }
 
     /// Takes a new configuration. Servers about which it says nothing new are left alone; all of them are connected to
@@ -292,7 +292,8 @@ fn front(sections: &Sections, tools: ToolDiscoveryGate, registry: Registry) -> F
             fleet: Arc::clone(fleet),
         },
         life: LifeLayer::new(life),
-        events: EventsGate::new(sections.events.clone()).for_audience(audience(access.clone(), fleet)),
+        events: sections.events.clone(),
+        audience: ChannelAudience::new(access.clone(), fleet),
         servers: DiscoveryGate::new(registry),
         tell_access: TellAccessGate(Arc::clone(changes)),
         access: AccessMethodsGate::new(access).known_targets(Arc::new(sections.targets.clone())),

@@ -11,7 +11,7 @@ use mgp_types::{Context, Error, Principal};
 use crate::fleet::Fleet;
 use crate::upstream::{Share, Upstream};
 
-/// What servers offer, and what decides which caller sees it.
+/// The tools, prompts and resources of all servers, and the policies by which callers see them.
 pub(crate) struct Visibility {
     pub(crate) catalog: Catalog,
     pub(crate) access: AccessPolicy,

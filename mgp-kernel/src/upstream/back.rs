@@ -1,3 +1,5 @@
+//! The way to one server, from what lies in front of it to the connection; `stack.rs` says in which order.
+
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
@@ -20,13 +22,13 @@ pub(crate) type Current = Arc<ArcSwapOption<Kept>>;
 /// The way to whatever incarnation of a server is connected, with nothing in front of it that decides.
 pub(crate) type BareWay = InWork<Forward<StateGate<Kept>>>;
 
-/// What lies in front of one server, made once for all its incarnations.
+/// The layers in front of one server, made once for all its incarnations.
 pub(crate) struct Back {
     pub(crate) service: Erased,
-    /// Who decides what the server may do: it negotiates with each incarnation.
+    /// Decides what the server may do, and negotiates that with each incarnation.
     pub(crate) permissions: PermissionGate,
-    /// Who looks at the definitions of its tools, and is told when they change.
+    /// Looks at the definitions of its tools, and is told when they change.
     pub(crate) definitions: GuardLayer,
-    /// Who knows whose the tasks are, and is told how they do.
+    /// Knows the owners of its tasks, and is told how those do.
     pub(crate) tasks: TaskOwnersGate,
 }

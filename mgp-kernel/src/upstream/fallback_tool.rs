@@ -1,3 +1,5 @@
+//! The tool that the configuration names for a call that failed.
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -21,7 +21,7 @@ use super::start::Start;
 use super::support::ServerSupport;
 use crate::asking::{CallsInWork, Elicitations};
 
-/// What all that serves one connection to a server shares.
+/// The state of one connection to a server, which all that serves it shares.
 pub(super) struct Shared {
     pub(super) server: ServerId,
     pub(super) line: Line,

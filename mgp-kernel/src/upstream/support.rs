@@ -1,3 +1,5 @@
+//! The sections of the kernel that connections to its servers are made with.
+
 use std::sync::{Arc, OnceLock};
 
 use mgp_discovery::config::model::ServerConfig;
@@ -16,7 +18,7 @@ use crate::policies::Policies;
 use crate::record::AuditTrail;
 use crate::running::RunningConfig;
 
-/// The sections of the kernel that connections to its servers are made with.
+/// The sections of the kernel that all connections to its servers use.
 pub(crate) struct ServerSupport {
     pub(crate) config: Arc<RunningConfig>,
     pub(crate) policies: Arc<Policies>,
@@ -32,7 +34,7 @@ pub(crate) struct ServerSupport {
     pub(crate) stack: Stack,
 }
 
-/// Puts what lies in front of a server around the bare way to it.
+/// Puts the layers of the stack around the bare way to a server.
 pub(crate) type Stack = fn(
     &ServerSupport,
     &ServerConfig,

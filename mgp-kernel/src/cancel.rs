@@ -9,7 +9,7 @@ use mgp_types::{BoxFuture, Object, Outbox, Request, Response, Session};
 use tokio::time::timeout;
 use tower_service::Service;
 
-use crate::fleet::Fleet;
+use crate::servers::fleet::Fleet;
 
 /// Asks the servers of a kernel to stop calls, where they have agreed to be asked.
 pub(crate) struct CancelAtServers(Arc<Fleet>);

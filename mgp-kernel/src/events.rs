@@ -10,8 +10,8 @@ use mgp_types::mgp::{EventSeverity, LifecycleChange};
 use mgp_types::{Object, Principal, Role};
 
 pub(crate) use self::audience::ChannelAudience;
-use crate::fleet::FleetBooks;
-use crate::upstream::Line;
+use crate::servers::fleet::FleetBooks;
+use crate::servers::upstream::Line;
 
 /// The channels that the kernel itself publishes to (§13.5); those of servers come as they are declared, with the server
 /// in front.

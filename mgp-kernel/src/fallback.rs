@@ -7,7 +7,7 @@ use mgp_lifecycle::call::FallbackLayer;
 use mgp_types::Request;
 use mgp_types::mgp::{AuditPort, ToolName};
 
-use crate::fleet::Fleet;
+use crate::servers::fleet::Fleet;
 
 /// Calls the tool that the configuration, or else the error, names where a call has failed.
 ///

@@ -9,11 +9,11 @@ use mgp_discovery::registry::Registry;
 use mgp_security::Clock;
 
 use crate::changes::Changes;
-use crate::fleet::Fleet;
 use crate::policies::Policies;
-use crate::registration;
 use crate::rules::Rules;
 use crate::running::RunningConfig;
+use crate::servers::fleet::Fleet;
+use crate::servers::registration;
 use crate::targets::{AccessTargets, warn_of_unmatched};
 use crate::{Applied, StartError, settings};
 

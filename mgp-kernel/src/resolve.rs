@@ -11,10 +11,10 @@ use tokio::time::{Instant, timeout_at};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::fleet::Fleet;
 use crate::router::{Sight, Visibility};
 use crate::running::RunningConfig;
-use crate::upstream::{Share, Start, WaitingCall};
+use crate::servers::fleet::Fleet;
+use crate::servers::upstream::{Share, Start, WaitingCall};
 
 /// Says which tool of which server a call is for, by the catalog. Makes [`Resolve`] services.
 #[derive(Clone)]

@@ -39,7 +39,9 @@ use crate::methods::{MethodsAsToolsGate, OwnPermissionsGate, ServerHealthGate};
 use crate::operator::OperatorGate;
 use crate::resolve::ResolveLayer;
 use crate::router::Router;
-use crate::upstream::{Back, BareWay, Current, FallbackToolGate, Line, ResultSizeGate, ServerSupport};
+use crate::servers::upstream::{
+    Back, BareWay, Current, FallbackToolGate, Line, ResultSizeGate, ServerSupport,
+};
 use crate::{settings, telemetry};
 
 /// The layers between a client and the router, made once; their services share what they know.

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use super::Changes;
 use crate::router::every::{ask, has};
-use crate::upstream::Line;
+use crate::servers::upstream::Line;
 
 /// How much was asked to be logged on each connection.
 #[derive(Default)]

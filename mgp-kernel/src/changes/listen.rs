@@ -22,7 +22,7 @@ use super::tasks::name;
 use super::watch::{PAUSE, Resource};
 use super::{Changes, MOST_REQUESTS, MOST_SUBSCRIPTIONS, line};
 use crate::router::{Sight, Visibility};
-use crate::upstream::Line;
+use crate::servers::upstream::Line;
 
 /// Serves `subscriptions/listen`: says what is honoured, then tells of changes until the request is dropped
 /// or the kernel ends it.

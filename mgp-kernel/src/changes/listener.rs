@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 
 use super::mailbox::{Mailbox, News};
 use super::watch::{Resource, Watch};
-use crate::upstream::{Line, What};
+use crate::servers::upstream::{Line, What};
 
 /// Somebody who is told of changes: a session, or a request that listens.
 pub(super) struct Listener {

@@ -5,7 +5,7 @@ use mgp_types::{Method, Object, RawJson, Request};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use crate::upstream::What;
+use crate::servers::upstream::What;
 
 /// What one listener has still to be told.
 ///

@@ -32,8 +32,8 @@ use self::listener::{Listener, Wish};
 use self::mailbox::News;
 use self::tasks::TaskBook;
 use self::watch::{Resource, Watches};
-use crate::fleet::Fleet;
-use crate::upstream::Line;
+use crate::servers::fleet::Fleet;
+use crate::servers::upstream::Line;
 
 pub(crate) use self::access::{TellAccessGate, tell_endings};
 pub(crate) use self::levels::set_level;

@@ -4,7 +4,7 @@ use mgp_types::mgp::ServerId;
 use mgp_types::{Method, Object, Request, Revision};
 
 use crate::router::scene::{GRANTED, Peer, Scene, until};
-use crate::upstream::{Line, What};
+use crate::servers::upstream::{Line, What};
 
 /// What comes on a connection that all agents share.
 fn whole(server: &ServerId) -> Line {

@@ -11,7 +11,7 @@ use super::mailbox::News;
 use super::tasks::name;
 use super::watch::{Resource, ask_again};
 use super::{Changes, push};
-use crate::upstream::{Line, Told, What};
+use crate::servers::upstream::{Line, Told, What};
 
 /// Has the clients of the kernel told what its servers say. The servers know it, so it does not keep what it tells.
 pub(crate) struct Teller(Weak<Changes>);

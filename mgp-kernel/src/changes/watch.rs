@@ -18,7 +18,7 @@ use tokio::time::{sleep, timeout};
 use tower_service::Service;
 
 use super::Changes;
-use crate::upstream::{Line, Upstream};
+use crate::servers::upstream::{Line, Upstream};
 
 /// What servers tell of because somebody wants to know.
 #[derive(Default)]

@@ -7,8 +7,8 @@ use mgp_stream::event::Audience;
 use mgp_types::Principal;
 
 use super::{LIFECYCLE, is_operator};
-use crate::fleet::Fleet;
-use crate::upstream::Upstream;
+use crate::servers::fleet::Fleet;
+use crate::servers::upstream::Upstream;
 
 /// Says who may know of which channels.
 ///

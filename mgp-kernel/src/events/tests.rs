@@ -8,7 +8,7 @@ use tower_service::Service;
 use super::ChannelAudience;
 use crate::router::Router;
 use crate::router::scene::{GRANTED, Peer, Scene};
-use crate::upstream::Line;
+use crate::servers::upstream::Line;
 
 fn front(scene: &Scene) -> Gated<EventsGate, Router> {
     EventsGate::new(scene.support.events.publisher().clone())

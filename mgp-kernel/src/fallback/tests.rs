@@ -11,7 +11,7 @@ use mgp_types::{Error, Gate as _, Origin, Response, code};
 use super::*;
 use crate::resolve::ResolveLayer;
 use crate::router::scene::{Peer, Scene, Server};
-use crate::upstream::FallbackToolGate;
+use crate::servers::upstream::FallbackToolGate;
 
 /// The way of a call as far as it matters here.
 async fn called(scene: &Scene, fallback: FallbackLayer, name: &str) -> Result<Response, Error> {

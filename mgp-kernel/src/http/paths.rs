@@ -12,9 +12,9 @@ use pin_project_lite::pin_project;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::fleet::Fleet;
 use crate::lifecycle::Lifecycle;
 use crate::running::RunningConfig;
+use crate::servers::fleet::Fleet;
 
 /// Answers `GET` at paths beside the protocol's, but not to web pages from elsewhere. Makes [`Paths`] services.
 #[derive(Clone)]

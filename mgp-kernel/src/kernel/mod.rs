@@ -29,21 +29,22 @@ use crate::changes::{Changes, TellAccessGate, tell_endings};
 use crate::delegation::DelegationGate;
 use crate::erased::Erased;
 use crate::events::ChannelAudience;
-use crate::fleet::Fleet;
 use crate::lifecycle::Lifecycle;
 use crate::marked::{Mark, Marked};
 use crate::methods::{OwnPermissionsGate, ServerHealthGate};
 use crate::operator::{Operated, OperatorGate};
 use crate::policies::Policies;
 use crate::record::AuditTrail;
-use crate::registration::{self, Creator};
 use crate::reload::Reload;
 use crate::resolve::{ResolveLayer, awaits_first_tools};
 use crate::router::{CatalogEyes, Router};
 use crate::rules::Rules;
 use crate::running::RunningConfig;
+use crate::servers::fleet::Fleet;
+use crate::servers::registration::{self, Creator};
+use crate::servers::upstream;
 use crate::stack::Front;
-use crate::{Applied, ServerView, StartError, fallback, record, settings, telemetry, upstream};
+use crate::{Applied, ServerView, StartError, fallback, record, settings, telemetry};
 
 /// One server between any client and any number of servers. Cheap to clone.
 #[derive(Clone)]

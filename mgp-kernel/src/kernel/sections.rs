@@ -13,15 +13,15 @@ use crate::StartError;
 use crate::catalog::ToolCatalog;
 use crate::changes::{Changes, Teller};
 use crate::events::{CHANNELS, ServerEvents};
-use crate::fleet::{Fleet, FleetBooks};
 use crate::lifecycle::Lifecycle;
 use crate::policies::Policies;
 use crate::record::AuditTrail;
 use crate::reload::Reload;
 use crate::router::Visibility;
 use crate::running::RunningConfig;
+use crate::servers::fleet::{Fleet, FleetBooks};
+use crate::servers::upstream::{Back, ServerSupport, Told};
 use crate::targets::AccessTargets;
-use crate::upstream::{Back, ServerSupport, Told};
 
 /// The sections of one kernel. Only the kernel holds all of them; each layer, method and server is given those that it uses.
 pub(crate) struct Sections {

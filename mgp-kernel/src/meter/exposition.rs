@@ -5,7 +5,7 @@ use mgp_security::permission::PendingApprovals;
 use mgp_toolindex::Index;
 
 use super::{BOUNDS, Reading};
-use crate::fleet::Fleet;
+use crate::servers::fleet::Fleet;
 
 /// All counts in the text format of Prometheus.
 pub(crate) fn exposition(fleet: &Fleet, index: &Index, pending: &PendingApprovals, log: &AuditLog) -> String {

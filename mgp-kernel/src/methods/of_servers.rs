@@ -9,10 +9,10 @@ use mgp_types::mgp::{
 use mgp_types::{Error, Flow, Gate, Kind, Request, Response, Role, code};
 use serde::Serialize;
 
-use crate::fleet::Fleet;
 use crate::lifecycle::KERNEL;
 use crate::running::RunningConfig;
-use crate::upstream::Upstream;
+use crate::servers::fleet::Fleet;
+use crate::servers::upstream::Upstream;
 
 /// Serves the methods of §11 for the servers of the kernel, where `server_id` names one.
 ///

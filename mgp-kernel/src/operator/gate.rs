@@ -16,12 +16,12 @@ use super::{
     tools,
 };
 use crate::catalog::ToolCatalog;
-use crate::fleet::Fleet;
 use crate::lifecycle::Lifecycle;
 use crate::policies::Policies;
 use crate::record::{AuditTrail, random};
 use crate::reload::Reload;
 use crate::running::RunningConfig;
+use crate::servers::fleet::Fleet;
 use crate::targets::{AccessTargets, unmatched_rules};
 
 /// Serves the methods under `kernel/` to operators.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::asked::Asked;
 use super::page::Page;
 use super::standing::ShownStanding;
-use crate::fleet::Fleet;
+use crate::servers::fleet::Fleet;
 
 /// Asks for pins: all, or those of a server, or those that wait.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

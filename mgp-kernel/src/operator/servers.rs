@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use super::asked::Asked;
 use super::standing::Counts;
-use crate::fleet::Fleet;
-use crate::upstream::Upstream;
+use crate::servers::fleet::Fleet;
+use crate::servers::upstream::Upstream;
 
 /// All servers, by id.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use super::servers::Calls;
 use crate::catalog::ToolCatalog;
-use crate::fleet::Fleet;
 use crate::record::AuditTrail;
+use crate::servers::fleet::Fleet;
 use crate::{StartError, settings};
 
 /// Numbers about the kernel.
@@ -66,7 +66,7 @@ pub(super) fn stats(
     let tokens = Tokens::count(config, &tools.index.snapshot())
         .map_err(|error| Error::internal("the lists of tools cannot be counted").with_source(error))?;
     let servers = fleet.all();
-    let calls = |server: &crate::upstream::Upstream| ServerCalls {
+    let calls = |server: &crate::servers::upstream::Upstream| ServerCalls {
         server_id: server.id().clone(),
         calls: Calls::of(server),
     };

@@ -9,7 +9,7 @@ use mgp_types::{BoxFuture, Error, Object, Principal, Request, Response};
 use tower_service::Service;
 
 use crate::changes::Changes;
-use crate::fleet::Fleet;
+use crate::servers::fleet::Fleet;
 
 type Outcome = Result<Response, Error>;
 

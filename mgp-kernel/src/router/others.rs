@@ -10,7 +10,7 @@ use super::forward::{RouterFuture, to_server};
 use super::missing::near;
 use super::{Sight, Visibility};
 use crate::changes::Changes;
-use crate::upstream::Upstream;
+use crate::servers::upstream::Upstream;
 
 /// The key of `_meta` under which a client names the server that a request is for.
 pub(super) const SERVER_META: &str = "dev.cloto/mgp/server";

@@ -24,14 +24,14 @@ use tower_service::Service;
 use super::{Router, Visibility};
 use crate::changes::{Changes, Teller};
 use crate::erased::Erased;
-use crate::fleet::Fleet;
 use crate::kernel::Sections;
 use crate::policies::Policies;
 use crate::record::AuditTrail;
 use crate::reload::Reload;
 use crate::running::RunningConfig;
-use crate::upstream::fake::Fake;
-use crate::upstream::{ServerSupport, Told};
+use crate::servers::fleet::Fleet;
+use crate::servers::upstream::fake::Fake;
+use crate::servers::upstream::{ServerSupport, Told};
 
 /// Agents have what they were granted.
 pub(crate) const GRANTED: &str = r#"{"access":{"default":"opt-in"}}"#;

@@ -8,8 +8,8 @@ use mgp_security::definition::{DefinitionGuard, DefinitionKind, DefinitionName, 
 use mgp_types::mgp::{ServerId, ToolName};
 use mgp_types::{Context, Error, Principal};
 
-use crate::fleet::Fleet;
-use crate::upstream::{Share, Upstream};
+use crate::servers::fleet::Fleet;
+use crate::servers::upstream::{Share, Upstream};
 
 /// The tools, prompts and resources of all servers, and the policies by which callers see them.
 pub(crate) struct Visibility {

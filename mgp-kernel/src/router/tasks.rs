@@ -10,7 +10,7 @@ use super::forward::{RouterFuture, to_server};
 use super::{Sight, Visibility};
 use crate::changes::tasks::{self, Place};
 use crate::changes::{Changes, declares_tasks};
-use crate::upstream::Upstream;
+use crate::servers::upstream::Upstream;
 
 /// What is about one task.
 pub(super) fn one(visibility: &Visibility, changes: &Changes, mut request: Request) -> RouterFuture {

@@ -7,7 +7,7 @@ use mgp_types::{Method, Object, Principal, Request};
 
 use super::{log, whole};
 use crate::router::scene::{GRANTED, Peer, Scene};
-use crate::upstream::Line;
+use crate::servers::upstream::Line;
 
 /// What comes on a connection of this agent's own.
 fn of(server: &ServerId, agent: &str) -> Line {

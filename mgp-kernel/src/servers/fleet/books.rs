@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 
 use super::callbacks::Callbacks;
 use super::owners::{Owners, place};
-use crate::upstream::{Line, OfServer};
+use crate::servers::upstream::{Line, OfServer};
 
 /// The notes that a fleet and the connections of its servers share.
 #[derive(Default)]

@@ -15,8 +15,8 @@ use tempfile::TempDir;
 
 use super::environment;
 use super::shared::Shared;
-use crate::confine::{Confined, Launch, launch, opened};
-use crate::registration::CodeCopy;
+use crate::servers::confine::{Confined, Launch, launch, opened};
+use crate::servers::registration::CodeCopy;
 use crate::settings;
 
 /// What a server is started with, with every reference resolved.

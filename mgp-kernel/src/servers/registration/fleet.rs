@@ -8,10 +8,10 @@ use mgp_types::mgp::{Permission, ServerId, ServerStatus};
 use mgp_types::{BoxFuture, Context, Error, Principal, Role};
 
 use super::scripts;
-use crate::fleet::Fleet as RunningFleet;
 use crate::router::{Sight, Visibility};
 use crate::running::RunningConfig;
-use crate::upstream::Upstream;
+use crate::servers::fleet::Fleet as RunningFleet;
+use crate::servers::upstream::Upstream;
 
 /// The servers of the kernel, as the registry sees them.
 ///

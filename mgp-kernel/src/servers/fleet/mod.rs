@@ -22,7 +22,7 @@ use tokio::task::JoinSet;
 pub(crate) use self::books::FleetBooks;
 use self::callbacks::Callbacks;
 use crate::StartError;
-use crate::upstream::{Line, ServerSupport, ServerView, Share, Upstream, What};
+use crate::servers::upstream::{Line, ServerSupport, ServerView, Share, Upstream, What};
 
 type Servers = BTreeMap<ServerId, Arc<Upstream>>;
 
@@ -320,7 +320,7 @@ impl Fleet {
 
     /// Adds a server that is none.
     #[cfg(test)]
-    pub(crate) fn put(&self, id: &str, fake: crate::upstream::fake::Fake) {
+    pub(crate) fn put(&self, id: &str, fake: crate::servers::upstream::fake::Fake) {
         let upstream = Upstream::fake(&self.support, id, fake);
         let mut servers = Servers::clone(&self.servers.load());
         servers.insert(upstream.id().clone(), Arc::new(upstream));

@@ -12,11 +12,11 @@ use super::told::Told;
 use crate::StartError;
 use crate::catalog::ToolCatalog;
 use crate::events::ServerEvents;
-use crate::fleet::FleetBooks;
 use crate::meter::Meter;
 use crate::policies::Policies;
 use crate::record::AuditTrail;
 use crate::running::RunningConfig;
+use crate::servers::fleet::FleetBooks;
 
 /// The sections of the kernel that all connections to its servers use.
 pub(crate) struct ServerSupport {

@@ -11,7 +11,7 @@ use tower_service::Service;
 
 use super::reports::Reports;
 use crate::changes::tasks::begun;
-use crate::fleet::FleetBooks;
+use crate::servers::fleet::FleetBooks;
 
 /// The innermost service of the way to a server: has the server report progress under a number of ours, as callers may
 /// choose the same.

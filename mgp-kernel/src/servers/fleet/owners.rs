@@ -6,7 +6,7 @@ use mgp_security::access::TaskOwnersGate;
 use mgp_types::mgp::ServerId;
 use parking_lot::Mutex;
 
-use crate::upstream::Line;
+use crate::servers::upstream::Line;
 
 /// Whose the tasks are that may outlive the connections on which they were begun.
 #[derive(Default)]

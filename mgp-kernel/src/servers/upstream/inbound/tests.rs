@@ -12,10 +12,10 @@ use tower_service::Service;
 use super::{Inbound, InboundLayer, Shared};
 use crate::asking::{CallsInWork, Elicitations, PassOn, PassOnLayer};
 use crate::router::scene::{Answering, GRANTED, Peer, Scene, Server};
-use crate::upstream::Line;
-use crate::upstream::changed::Changed;
-use crate::upstream::forward::Forward;
-use crate::upstream::reports::Reports;
+use crate::servers::upstream::Line;
+use crate::servers::upstream::changed::Changed;
+use crate::servers::upstream::forward::Forward;
+use crate::servers::upstream::reports::Reports;
 
 /// Never answers calls; takes notifications.
 const SILENT: Answering = Answering(|request| {

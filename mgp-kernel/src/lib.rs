@@ -24,7 +24,6 @@
 mod asking;
 mod cancel;
 mod catalog;
-mod changes;
 #[cfg(unix)]
 pub mod cli;
 mod delegation;
@@ -32,7 +31,6 @@ mod delegation;
 pub mod demo;
 mod erased;
 mod error;
-mod events;
 mod fallback;
 mod http;
 mod kernel;
@@ -42,6 +40,7 @@ mod lifecycle;
 mod marked;
 mod meter;
 mod methods;
+mod notify;
 mod operator;
 mod paths;
 mod peer;

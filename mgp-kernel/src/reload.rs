@@ -8,7 +8,7 @@ use mgp_discovery::config::Changes as ConfigChanges;
 use mgp_discovery::registry::Registry;
 use mgp_security::Clock;
 
-use crate::changes::Changes;
+use crate::notify::changes::Changes;
 use crate::policies::Policies;
 use crate::rules::Rules;
 use crate::running::RunningConfig;

@@ -13,7 +13,7 @@ use mgp_types::mgp::{
 use mgp_types::{Principal, PrincipalKind};
 
 use crate::StartError;
-use crate::changes::Changes;
+use crate::notify::changes::Changes;
 
 /// Rules that can become entries, and what holds where there is none.
 pub(crate) struct Rules {

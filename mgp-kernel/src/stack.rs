@@ -29,13 +29,13 @@ use tower_layer::Layer;
 
 use crate::StartError;
 use crate::asking::AskingLayer;
-use crate::changes::TellAccessGate;
 use crate::delegation::DelegationGate;
 use crate::erased::Erased;
-use crate::events::ChannelAudience;
 use crate::http::RepeatedHeadersGate;
 use crate::meter::{Meter, MeterGate};
 use crate::methods::{MethodsAsToolsGate, OwnPermissionsGate, ServerHealthGate};
+use crate::notify::changes::TellAccessGate;
+use crate::notify::events::ChannelAudience;
 use crate::operator::OperatorGate;
 use crate::resolve::ResolveLayer;
 use crate::router::Router;

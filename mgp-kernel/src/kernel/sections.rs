@@ -11,9 +11,9 @@ use mgp_stream::event::Publisher;
 
 use crate::StartError;
 use crate::catalog::ToolCatalog;
-use crate::changes::{Changes, Teller};
-use crate::events::{CHANNELS, ServerEvents};
 use crate::lifecycle::Lifecycle;
+use crate::notify::changes::{Changes, Teller};
+use crate::notify::events::{CHANNELS, ServerEvents};
 use crate::policies::Policies;
 use crate::record::AuditTrail;
 use crate::reload::Reload;

@@ -9,7 +9,7 @@ use mgp_types::{CacheHint, CacheScope, Context, Error, Object, RawJson, Request,
 use serde::Serialize;
 
 use super::{Sight, Visibility};
-use crate::changes::Changes;
+use crate::notify::changes::Changes;
 use crate::running::RunningConfig;
 
 /// The answer to `server/discover`, which becomes that of `initialize` too.

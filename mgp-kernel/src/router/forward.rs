@@ -8,7 +8,7 @@ use mgp_types::mgp::{ResolvedTool, ServerId};
 use mgp_types::{BoxFuture, Error, Object, Principal, Request, Response};
 use tower_service::Service;
 
-use crate::changes::Changes;
+use crate::notify::changes::Changes;
 use crate::servers::fleet::Fleet;
 
 type Outcome = Result<Response, Error>;

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 
 use super::sight::Seen;
 use super::{Sight, Visibility};
-use crate::changes::Changes;
+use crate::notify::changes::Changes;
 use crate::running::RunningConfig;
 
 /// The lists that callers were given last: as bytes, until something else is to be seen.

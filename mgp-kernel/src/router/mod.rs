@@ -21,7 +21,7 @@ pub(crate) use self::eyes::CatalogEyes;
 use self::forward::{RouterFuture, to_tool};
 use self::listed::{List, Lists};
 pub(crate) use self::sight::{Sight, Visibility};
-use crate::changes::{self, Changes};
+use crate::notify::changes::{self, Changes};
 use crate::running::RunningConfig;
 
 /// The innermost service of the front. Clones share what they know.

@@ -9,7 +9,7 @@ use mgp_types::{Error, Object, RawJson, Request, Response, code};
 use super::forward::{RouterFuture, to_server};
 use super::missing::{held_by_name, held_by_uri, near, not_found, unknown};
 use super::{Sight, Visibility};
-use crate::changes::{Changes, subscribe, unsubscribe};
+use crate::notify::changes::{Changes, subscribe, unsubscribe};
 use crate::running::RunningConfig;
 
 /// `prompts/get`.

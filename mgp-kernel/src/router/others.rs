@@ -9,7 +9,7 @@ use super::every::{ask, to};
 use super::forward::{RouterFuture, to_server};
 use super::missing::near;
 use super::{Sight, Visibility};
-use crate::changes::Changes;
+use crate::notify::changes::Changes;
 use crate::servers::upstream::Upstream;
 
 /// The key of `_meta` under which a client names the server that a request is for.

@@ -22,9 +22,9 @@ use tokio::sync::Notify;
 use tower_service::Service;
 
 use super::{Router, Visibility};
-use crate::changes::{Changes, Teller};
 use crate::erased::Erased;
 use crate::kernel::Sections;
+use crate::notify::changes::{Changes, Teller};
 use crate::policies::Policies;
 use crate::record::AuditTrail;
 use crate::reload::Reload;

@@ -8,8 +8,8 @@ use mgp_types::{Error, Object, Principal, RawJson, Request, Response};
 use super::every::{ask, has, to};
 use super::forward::{RouterFuture, to_server};
 use super::{Sight, Visibility};
-use crate::changes::tasks::{self, Place};
-use crate::changes::{Changes, declares_tasks};
+use crate::notify::changes::tasks::{self, Place};
+use crate::notify::changes::{Changes, declares_tasks};
 use crate::servers::upstream::Upstream;
 
 /// What is about one task.

@@ -10,7 +10,7 @@ use pin_project_lite::pin_project;
 use tower_service::Service;
 
 use super::reports::Reports;
-use crate::changes::tasks::begun;
+use crate::notify::changes::tasks::begun;
 use crate::servers::fleet::FleetBooks;
 
 /// The innermost service of the way to a server: has the server report progress under a number of ours, as callers may

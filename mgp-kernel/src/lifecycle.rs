@@ -9,7 +9,7 @@ use mgp_lifecycle::server::Life;
 use mgp_types::mgp::{ServerId, Timestamp};
 use tokio::sync::Notify;
 
-use crate::visitors::Visitors;
+use crate::listen::visitors::Visitors;
 
 /// The kernel's own server id; no server of its may have it.
 pub(crate) const KERNEL: &str = "mgp";

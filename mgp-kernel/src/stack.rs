@@ -31,7 +31,7 @@ use crate::StartError;
 use crate::asking::AskingLayer;
 use crate::delegation::DelegationGate;
 use crate::erased::Erased;
-use crate::http::RepeatedHeadersGate;
+use crate::listen::http::RepeatedHeadersGate;
 use crate::meter::{Meter, MeterGate};
 use crate::methods::{MethodsAsToolsGate, OwnPermissionsGate, ServerHealthGate};
 use crate::notify::changes::TellAccessGate;

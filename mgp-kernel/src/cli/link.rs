@@ -18,10 +18,11 @@ use super::proof;
 use crate::StartError;
 use crate::catalog::ToolCatalog;
 use crate::kernel::Kernel;
+use crate::listen::socket;
 use crate::marked::Mark;
+use crate::operator::method;
 use crate::operator::proof::OperatorConnection;
 use crate::operator::servers::{ServerRow, Servers};
-use crate::operator::{method, socket};
 
 /// A kernel that a command talks to.
 pub(super) struct Link {

@@ -13,7 +13,7 @@ use super::exit::Failure;
 use super::global::Global;
 use super::log::Verbosity;
 use super::output::Output;
-use crate::operator::socket;
+use crate::listen::socket;
 
 /// Where the configuration, the state and the socket of the kernel are that a command is about.
 #[derive(Debug, Clone)]

@@ -19,9 +19,9 @@ use super::link::not_started;
 use super::output::Output;
 use super::pipe;
 use super::place::{Configured, Place};
-use crate::operator::socket::{Operators, Sharers, agents_path};
-use crate::peer::{adopt_orphans, reap_adopted};
-use crate::serve::{Serving, Then, serve};
+use crate::listen::peer::{adopt_orphans, reap_adopted};
+use crate::listen::serve::{Serving, Then, serve};
+use crate::listen::socket::{Operators, Sharers, agents_path};
 use crate::settings::{self, LOCAL_AGENT};
 use crate::{Kernel, StartError};
 

@@ -15,14 +15,13 @@ use tokio::net::TcpListener;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
-use crate::kernel_note::KernelNote;
 use crate::lifecycle::ServedKernel;
 #[cfg(unix)]
-use crate::operator::{
-    agents, control,
-    socket::{Operators, UserSocket},
-};
-use crate::peer::{FirstByte, Lineage, speaker};
+use crate::listen::agents;
+use crate::listen::control;
+use crate::listen::kernel_note::KernelNote;
+use crate::listen::peer::{FirstByte, Lineage, speaker};
+use crate::listen::socket::{Operators, UserSocket};
 use crate::{Kernel, StartError};
 
 /// Where a kernel serves.

@@ -16,7 +16,7 @@ use tower_service::Service;
 
 use super::socket::Arrived;
 use crate::kernel::Kernel;
-use crate::peer::{PeerProcess, Process, ProcessId};
+use crate::listen::peer::{PeerProcess, Process, ProcessId};
 use crate::record::random;
 
 /// Turns descendants of the kernel away at one of its sockets.

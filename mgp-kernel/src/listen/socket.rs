@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
-use crate::peer::PeerProcess;
+use crate::listen::peer::PeerProcess;
 
 /// A socket of the kernel's. Whoever connects is let in if the system says that it is the same user, or root; nobody else
 /// gets an answer. The file is for this user only, in a folder that is, too.

@@ -8,11 +8,11 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::descendants::DescendantGate;
-use super::proof::OperatorConnection;
 use super::socket::{Arrived, Peer, UserSocket, user_name};
 use crate::kernel::Kernel;
+use crate::listen::peer::PeerProcess;
 use crate::marked::Mark;
-use crate::peer::PeerProcess;
+use crate::operator::proof::OperatorConnection;
 
 /// Answers whoever is let in, as operators, until the future is dropped; then all connections are closed.
 pub(crate) async fn serve(socket: UserSocket, kernel: Kernel) {

@@ -22,21 +22,16 @@
 //! ```
 
 mod asking;
-mod cancel;
+mod call;
 mod catalog;
 #[cfg(unix)]
 pub mod cli;
-mod delegation;
 #[cfg(unix)]
 pub mod demo;
-mod erased;
 mod error;
-mod fallback;
 mod kernel;
 mod lifecycle;
 mod listen;
-mod marked;
-mod meter;
 mod methods;
 mod notify;
 mod operator;
@@ -44,7 +39,6 @@ mod paths;
 mod policies;
 mod record;
 mod reload;
-mod resolve;
 mod router;
 mod rules;
 mod running;

@@ -29,15 +29,15 @@ use tower_layer::Layer;
 
 use crate::StartError;
 use crate::asking::AskingLayer;
-use crate::delegation::DelegationGate;
-use crate::erased::Erased;
+use crate::call::delegation::DelegationGate;
+use crate::call::erased::Erased;
+use crate::call::meter::{Meter, MeterGate};
+use crate::call::resolve::ResolveLayer;
 use crate::listen::http::RepeatedHeadersGate;
-use crate::meter::{Meter, MeterGate};
 use crate::methods::{MethodsAsToolsGate, OwnPermissionsGate, ServerHealthGate};
 use crate::notify::changes::TellAccessGate;
 use crate::notify::events::ChannelAudience;
 use crate::operator::OperatorGate;
-use crate::resolve::ResolveLayer;
 use crate::router::Router;
 use crate::servers::upstream::{
     Back, BareWay, Current, FallbackToolGate, Line, ResultSizeGate, ServerSupport,

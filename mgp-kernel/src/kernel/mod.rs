@@ -23,12 +23,14 @@ use tokio::task::JoinSet;
 
 pub(crate) use self::sections::Sections;
 use crate::asking::AskingLayer;
-use crate::cancel::CancelAtServers;
+use crate::call::cancel::CancelAtServers;
+use crate::call::delegation::DelegationGate;
+use crate::call::erased::Erased;
+use crate::call::fallback;
+use crate::call::marked::{Mark, Marked};
+use crate::call::resolve::{ResolveLayer, awaits_first_tools};
 use crate::catalog::ToolCatalog;
-use crate::delegation::DelegationGate;
-use crate::erased::Erased;
 use crate::lifecycle::Lifecycle;
-use crate::marked::{Mark, Marked};
 use crate::methods::{OwnPermissionsGate, ServerHealthGate};
 use crate::notify::changes::{Changes, TellAccessGate, tell_endings};
 use crate::notify::events::ChannelAudience;
@@ -36,7 +38,6 @@ use crate::operator::{Operated, OperatorGate};
 use crate::policies::Policies;
 use crate::record::AuditTrail;
 use crate::reload::Reload;
-use crate::resolve::{ResolveLayer, awaits_first_tools};
 use crate::router::{CatalogEyes, Router};
 use crate::rules::Rules;
 use crate::running::RunningConfig;
@@ -44,7 +45,7 @@ use crate::servers::fleet::Fleet;
 use crate::servers::registration::{self, Creator};
 use crate::servers::upstream;
 use crate::stack::Front;
-use crate::{Applied, ServerView, StartError, fallback, record, settings, telemetry};
+use crate::{Applied, ServerView, StartError, record, settings, telemetry};
 
 /// One server between any client and any number of servers. Cheap to clone.
 #[derive(Clone)]

@@ -10,10 +10,10 @@ use tokio::task::JoinSet;
 
 use super::descendants::DescendantGate;
 use super::socket::{Arrived, UserSocket};
+use crate::call::marked::Mark;
 use crate::kernel::Kernel;
 use crate::listen::peer::{FirstByte, PeerProcess, speaker};
 use crate::listen::serve::{carry, told};
-use crate::marked::Mark;
 
 /// Answers whoever is let in as the clients of one `agent`, never as operators, until `stopped` says so. Then nobody is
 /// let in any more; the calls of those who were have `drain` to end, and then the future does.

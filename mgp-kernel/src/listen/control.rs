@@ -9,9 +9,9 @@ use tokio::task::JoinSet;
 
 use super::descendants::DescendantGate;
 use super::socket::{Arrived, Peer, UserSocket, user_name};
+use crate::call::marked::Mark;
 use crate::kernel::Kernel;
 use crate::listen::peer::PeerProcess;
-use crate::marked::Mark;
 use crate::operator::proof::OperatorConnection;
 
 /// Answers whoever is let in, as operators, until the future is dropped; then all connections are closed.

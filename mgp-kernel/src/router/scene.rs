@@ -22,7 +22,7 @@ use tokio::sync::Notify;
 use tower_service::Service;
 
 use super::{Router, Visibility};
-use crate::erased::Erased;
+use crate::call::erased::Erased;
 use crate::kernel::Sections;
 use crate::notify::changes::{Changes, Teller};
 use crate::policies::Policies;

@@ -5,7 +5,7 @@ use mgp_types::{Error, Method, Object, Origin, RawJson, Request, code};
 
 use super::others::SERVER_META;
 use super::scene::{GRANTED, Peer, Scene, text};
-use crate::erased::Erased;
+use crate::call::erased::Erased;
 use crate::servers::upstream::Line;
 
 fn members(list: &str, member: &str) -> Vec<String> {

@@ -17,7 +17,7 @@ use tower_layer::Stack;
 use self::foreign::OwnUserLayer;
 use self::paths::PathsLayer;
 pub(crate) use self::repeated::RepeatedHeadersGate;
-use crate::meter::exposition;
+use crate::call::meter::exposition;
 use crate::{Kernel, settings};
 
 impl Kernel {

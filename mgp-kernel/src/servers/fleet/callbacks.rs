@@ -6,7 +6,7 @@ use mgp_types::mgp::ServerId;
 use mgp_types::{Context, Error, Params, StreamId};
 use tokio::time::Instant;
 
-use crate::erased::Erased;
+use crate::call::erased::Erased;
 
 /// The callbacks of all servers, on their way to clients, and the way back of their answers: to the connection that asked,
 /// which may be that of a server that is being replaced or removed.

@@ -20,8 +20,8 @@ use super::of_server::OfServer;
 use super::offered::Share;
 use super::support::ServerSupport;
 use crate::StartError;
-use crate::erased::Erased;
-use crate::meter::MeterGate;
+use crate::call::erased::Erased;
+use crate::call::meter::MeterGate;
 
 /// A server to which agents have connections of their own, each with the credentials of that agent and no other's.
 ///

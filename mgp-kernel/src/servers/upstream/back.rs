@@ -11,7 +11,7 @@ use mgp_security::permission::PermissionGate;
 
 use super::forward::Forward;
 use crate::asking::InWork;
-use crate::erased::Erased;
+use crate::call::erased::Erased;
 
 /// The client of a server that is kept alive.
 pub(crate) type Kept = Client<Standing<Erased>>;

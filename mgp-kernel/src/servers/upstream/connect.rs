@@ -19,7 +19,7 @@ use super::confined::{self, Program};
 use super::inbound::InboundLayer;
 use super::shared::Shared;
 use crate::asking::PassOnLayer;
-use crate::erased::Erased;
+use crate::call::erased::Erased;
 use crate::settings;
 
 /// Connects to the server once, in the way that is configured.

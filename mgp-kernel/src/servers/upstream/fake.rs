@@ -6,7 +6,7 @@ use mgp_types::{Object, Session};
 
 use super::of_server::OfServer;
 use super::{Connections, ServerSupport, Upstream};
-use crate::erased::Erased;
+use crate::call::erased::Erased;
 
 /// A server that is connected and lies within the test.
 pub(crate) struct Fake {

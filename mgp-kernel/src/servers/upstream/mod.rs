@@ -59,7 +59,7 @@ pub(crate) use self::support::ServerSupport;
 pub(crate) use self::told::{Told, What};
 pub use self::view::{MgpView, ServerView};
 use crate::StartError;
-use crate::meter::Meter;
+use crate::call::meter::Meter;
 
 /// A server of the kernel's, connected or not. Dropping it ends all its connections at once.
 pub(crate) struct Upstream {
@@ -434,7 +434,7 @@ enum Way {
     Shared(Patient),
     ByAgent(ByAgent),
     #[cfg(test)]
-    Fake(crate::erased::Erased),
+    Fake(crate::call::erased::Erased),
 }
 
 impl Service<Request> for UpstreamService {

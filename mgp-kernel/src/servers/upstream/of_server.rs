@@ -4,7 +4,7 @@ use tokio::sync::Mutex;
 
 use super::log::ServerLog;
 use super::offered::Offered;
-use crate::meter::Meter;
+use crate::call::meter::Meter;
 
 /// What all connections to one server have in common. Clones are the same.
 #[derive(Clone, Default)]

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
 use tower_service::Service;
 
-use crate::erased::Erased;
+use crate::call::erased::Erased;
 
 /// Whether a server is still being connected to for the first time. Clones are the same.
 #[derive(Clone)]

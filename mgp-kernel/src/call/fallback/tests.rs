@@ -9,7 +9,7 @@ use mgp_types::mgp::Recovery;
 use mgp_types::{Error, Gate as _, Origin, Response, code};
 
 use super::*;
-use crate::resolve::ResolveLayer;
+use crate::call::resolve::ResolveLayer;
 use crate::router::scene::{Peer, Scene, Server};
 use crate::servers::upstream::FallbackToolGate;
 

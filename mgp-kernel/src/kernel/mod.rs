@@ -34,7 +34,7 @@ use crate::lifecycle::Lifecycle;
 use crate::methods::{OwnPermissionsGate, ServerHealthGate};
 use crate::notify::changes::{Changes, TellAccessGate, tell_endings};
 use crate::notify::events::ChannelAudience;
-use crate::operator::{Operated, OperatorGate};
+use crate::operator::{OperatorGate, OperatorSections};
 use crate::policies::Policies;
 use crate::record::AuditTrail;
 use crate::reload::Reload;
@@ -266,7 +266,7 @@ fn front(sections: &Sections, tools: ToolDiscoveryGate, registry: Registry) -> F
     let (access, catalog) = (policies.access.clone(), sections.tools.catalog.clone());
     let recording =
         AuditLayer::new(audit.log.clone()).arguments(audit.arguments.clone()).clock(audit.clock.clone());
-    let operated = Operated {
+    let operated = OperatorSections {
         config: Arc::clone(config),
         policies: Arc::clone(policies),
         audit: Arc::clone(audit),

@@ -33,10 +33,10 @@ use crate::targets::{AccessTargets, unmatched_rules};
 /// methods exists (-32601), so that nothing is learned from how they refuse. What only reads never waits; what changes
 /// something is recorded before it is done. Everything else passes untouched.
 #[derive(Clone)]
-pub(crate) struct OperatorGate(pub(crate) Arc<Operated>);
+pub(crate) struct OperatorGate(pub(crate) Arc<OperatorSections>);
 
 /// The sections of the kernel that operators look after; each method is given those that it is about.
-pub(crate) struct Operated {
+pub(crate) struct OperatorSections {
     pub(crate) config: Arc<RunningConfig>,
     pub(crate) policies: Arc<Policies>,
     pub(crate) audit: Arc<AuditTrail>,
@@ -76,9 +76,10 @@ impl Gate for OperatorGate {
     }
 }
 
-async fn answer(kernel: Arc<Operated>, asked: Asked, request: Request) -> Result<Response, Error> {
+async fn answer(kernel: Arc<OperatorSections>, asked: Asked, request: Request) -> Result<Response, Error> {
     let (asked, request) = (&asked, &request);
-    let Operated { config, policies, audit, tools, targets, fleet, registry, reload, lifecycle } = &*kernel;
+    let OperatorSections { config, policies, audit, tools, targets, fleet, registry, reload, lifecycle } =
+        &*kernel;
     let Policies { access, grants, pending, definitions, keys, proofs, .. } = &**policies;
     let shown_servers = || servers::list(&config.load(), definitions, fleet);
     let status = || status::status(lifecycle, config.state(), shown_servers());

@@ -21,7 +21,7 @@ pub(crate) mod stats;
 pub(crate) mod status;
 pub(crate) mod tools;
 
-pub(crate) use self::gate::{Operated, OperatorGate};
+pub(crate) use self::gate::{OperatorGate, OperatorSections};
 
 /// The names of the methods.
 pub(crate) mod method {

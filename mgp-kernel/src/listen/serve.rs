@@ -15,13 +15,14 @@ use tokio::net::TcpListener;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
-use crate::lifecycle::ServedKernel;
+use super::kernel_note::KernelNote;
+use super::peer::{FirstByte, Lineage, speaker};
 #[cfg(unix)]
-use crate::listen::agents;
-use crate::listen::control;
-use crate::listen::kernel_note::KernelNote;
-use crate::listen::peer::{FirstByte, Lineage, speaker};
-use crate::listen::socket::{Operators, UserSocket};
+use super::{
+    agents, control,
+    socket::{Operators, UserSocket},
+};
+use crate::lifecycle::ServedKernel;
 use crate::{Kernel, StartError};
 
 /// Where a kernel serves.

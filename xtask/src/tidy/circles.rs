@@ -23,7 +23,7 @@ pub(super) fn faults(workspace: &Workspace) -> Result<Vec<String>> {
     for file in workspace.files()? {
         let name = file.to_string_lossy().replace('\\', "/");
         if let Some((of, place)) = name.split_once("/src/")
-            && name.ends_with(".rs")
+            && file.extension().is_some_and(|extension| extension == "rs")
             && !of.contains('/')
             && let Ok(text) = fs::read_to_string(workspace.root.join(&file))
         {

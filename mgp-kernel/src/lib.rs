@@ -22,48 +22,36 @@
 //! ```
 
 mod asking;
-mod cancel;
-mod changes;
+mod call;
+mod catalog;
 #[cfg(unix)]
 pub mod cli;
-mod confine;
-mod delegation;
 #[cfg(unix)]
 pub mod demo;
-mod erased;
 mod error;
-mod events;
-mod fallback;
-mod fleet;
-mod http;
 mod kernel;
-#[cfg(unix)]
-mod kernel_note;
-mod marked;
-mod meter;
+mod lifecycle;
+mod listen;
 mod methods;
+mod notify;
 mod operator;
-mod parts;
 mod paths;
-mod peer;
+mod policies;
 mod record;
-mod registration;
 mod reload;
-mod resolve;
 mod router;
 mod rules;
+mod running;
 mod seen_ends;
-mod serve;
+mod servers;
 mod settings;
 mod stack;
 mod targets;
 mod telemetry;
-mod upstream;
-mod visitors;
 
-pub use self::confine::{check_confinement, set_confinement_launcher};
 pub use self::error::StartError;
-pub use self::fleet::Applied;
 pub use self::kernel::Kernel;
+pub use self::servers::confine::{check_confinement, set_confinement_launcher};
+pub use self::servers::fleet::Applied;
+pub use self::servers::upstream::{MgpView, ServerView};
 pub use self::telemetry::Telemetry;
-pub use self::upstream::{MgpView, ServerView};

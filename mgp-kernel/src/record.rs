@@ -1,6 +1,7 @@
 //! The record of calls, and what of their arguments goes into it.
 
 use std::fs::{self, OpenOptions};
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,13 +9,40 @@ use std::time::Duration;
 
 use mgp_discovery::Config;
 use mgp_discovery::config::model::{AuditArguments, AuditDurability};
+use mgp_security::Clock;
 use mgp_security::audit::{Arguments, AuditLog, ChainKey, Durability, Redaction, Retention, SqliteStore};
+use mgp_types::mgp::AuditPort;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::StartError;
+use crate::seen_ends::SeenEnds;
+
+/// The record of what was done and decided, and the clock by which it is written.
+pub(crate) struct AuditTrail {
+    pub(crate) log: AuditLog,
+    /// The ends that the record had.
+    pub(crate) ends: SeenEnds,
+    /// How the arguments of calls are recorded.
+    pub(crate) arguments: Arguments,
+    pub(crate) clock: Clock,
+}
+
+impl AuditTrail {
+    /// Opens the record that the configuration names.
+    pub(crate) fn open(config: &Config, state: &Path) -> Result<Self, StartError> {
+        let log = open(config, state)?;
+        let ends = SeenEnds::open(config, state, &log);
+        let arguments = arguments(config, state)?;
+        Ok(Self { log, ends, arguments, clock: Clock::system() })
+    }
+
+    pub(crate) fn port(&self) -> Arc<dyn AuditPort> {
+        Arc::new(self.log.clone())
+    }
+}
 
 /// Opens the record that the configuration names.
-pub(crate) fn open(config: &Config, state: &Path) -> Result<AuditLog, StartError> {
+fn open(config: &Config, state: &Path) -> Result<AuditLog, StartError> {
     let path = config.audit.path.as_ref().map_or_else(|| state.join("audit.db"), PathBuf::from);
     let store = SqliteStore::open(&path).map_err(|error| StartError::Kept { path, error })?;
     let durability = match config.audit.durability {
@@ -46,7 +74,7 @@ pub(crate) fn forget(config: &Config, log: AuditLog) -> impl Future<Output = ()>
 }
 
 /// What of the arguments of calls is recorded.
-pub(crate) fn arguments(config: &Config, state: &Path) -> Result<Arguments, StartError> {
+fn arguments(config: &Config, state: &Path) -> Result<Arguments, StartError> {
     Ok(match config.audit.arguments {
         AuditArguments::Digest => Arguments::Digest(digest_key(state)?),
         AuditArguments::Redacted => Arguments::Redacted(Arc::new(Redaction::new())),
@@ -98,6 +126,15 @@ fn read(text: &str) -> Option<[u8; 32]> {
         *byte = u8::try_from(digit(high)? << 4 | digit(low)?).ok()?;
     }
     Some(key)
+}
+
+/// Returns an id for a chain that begins here. It is no secret: it only has to differ from others.
+pub(crate) fn random() -> [u8; 16] {
+    let hash = || RandomState::new().hash_one(()).to_be_bytes();
+    let mut bytes = [0; 16];
+    bytes[..8].copy_from_slice(&hash());
+    bytes[8..].copy_from_slice(&hash());
+    bytes
 }
 
 const KEY_FILE: &str = "arguments.key";

@@ -4,21 +4,30 @@ use std::future::Future;
 use std::sync::{Arc, OnceLock};
 
 use mgp_discovery::Config;
-use mgp_discovery::config::Changes;
+use mgp_discovery::config::Changes as ConfigChanges;
+use mgp_discovery::registry::Registry;
+use mgp_security::Clock;
 
-use crate::parts::Parts;
-use crate::registration;
+use crate::notify::changes::Changes;
+use crate::policies::Policies;
 use crate::rules::Rules;
-use crate::targets::warn_of_unmatched;
+use crate::running::RunningConfig;
+use crate::servers::fleet::Fleet;
+use crate::servers::registration;
+use crate::targets::{AccessTargets, warn_of_unmatched};
 use crate::{Applied, StartError, settings};
 
-/// Where the configuration is read anew, if it came from somewhere, and whose turn it is to take it.
-#[derive(Default)]
+/// Takes other configurations, each as a whole or not at all.
 pub(crate) struct Reload {
+    config: Arc<RunningConfig>,
+    policies: Arc<Policies>,
+    clock: Clock,
+    targets: AccessTargets,
+    fleet: Arc<Fleet>,
+    changes: Arc<Changes>,
+    registry: Arc<OnceLock<Registry>>,
+    /// Where the configuration is read anew, if it came from somewhere.
     source: OnceLock<Source>,
-    /// Held from reading to applying, so that of two who want it at once the later one has the later text; and by whoever
-    /// makes the fleet another one in another way.
-    turn: tokio::sync::Mutex<()>,
 }
 
 type Source = Box<dyn Fn() -> Result<Config, String> + Send + Sync>;
@@ -38,57 +47,70 @@ pub(crate) enum ReloadError {
 }
 
 impl Reload {
+    pub(crate) fn new(
+        targets: AccessTargets,
+        policies: Arc<Policies>,
+        clock: Clock,
+        changes: Arc<Changes>,
+        registry: Arc<OnceLock<Registry>>,
+    ) -> Self {
+        let (config, fleet) = (Arc::clone(&targets.config), Arc::clone(&targets.visibility.fleet));
+        Self { config, policies, clock, targets, fleet, changes, registry, source: OnceLock::new() }
+    }
+
     /// Says where the configuration is read anew. The first to say so is believed.
     pub(crate) fn read_from(&self, source: impl Fn() -> Result<Config, String> + Send + Sync + 'static) {
         let _ = self.source.set(Box::new(source));
     }
 
-    /// Waits for the turn to make the fleet another one.
-    pub(crate) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
-        self.turn.lock().await
-    }
-}
-
-impl Parts {
     /// Reads the configuration anew, and takes it.
     pub(crate) async fn reread(self: &Arc<Self>) -> Result<Applied, ReloadError> {
-        let parts = Arc::clone(self);
+        let this = Arc::clone(self);
         whole(async move {
-            let _turn = parts.reload.turn().await;
-            let source = parts.reload.source.get().ok_or(ReloadError::NoSource)?;
-            Ok(parts.take(source().map_err(ReloadError::Broken)?).await?)
+            // Held from reading to applying.
+            let _turn = this.fleet.turn().await;
+            let source = this.source.get().ok_or(ReloadError::NoSource)?;
+            Ok(this.take(source().map_err(ReloadError::Broken)?).await?)
         })
         .await
     }
 
     /// Takes a new configuration; if it asks for something that there is not, everything stays as it was.
     pub(crate) async fn reconfigure(self: &Arc<Self>, config: Config) -> Result<Applied, StartError> {
-        let parts = Arc::clone(self);
+        let this = Arc::clone(self);
         whole(async move {
-            let _turn = parts.reload.turn().await;
-            parts.take(config).await
+            let _turn = this.fleet.turn().await;
+            this.take(config).await
         })
         .await
     }
 
-    async fn take(self: &Arc<Self>, wanted: Config) -> Result<Applied, StartError> {
+    /// Logs the rules of the configuration that stand for nothing.
+    pub(crate) fn warn_of_unmatched(&self) {
+        warn_of_unmatched(&self.targets, &self.policies.keys, self.clock.now());
+    }
+
+    async fn take(&self, wanted: Config) -> Result<Applied, StartError> {
         let old = self.config.load_full();
         let config = takeable(wanted.clone(), &old);
-        let rules = Rules::of(self, &config)?;
+        let rules = Rules::of(&config, self.clock.now())?;
         let all = old.permissions != config.permissions
             || old.confirmation != config.confirmation
             || old.validators != config.validators;
-        let needs_restart = Changes::between(&config, &wanted).settings_changed;
+        let needs_restart = ConfigChanges::between(&config, &wanted).settings_changed;
         self.config.store(Arc::new(config));
         let config = self.config.load();
         // Before there is a new server that somebody may not use, and not before it is known that there can be one.
-        let taken = match self.fleet.prepare(self, &config.servers, all) {
-            Ok(prepared) => rules.hold(self).await.map(|()| self.fleet.install(self, prepared)),
+        let taken = match self.fleet.prepare(&config.servers, all) {
+            Ok(prepared) => {
+                let held = rules.hold(&self.policies.access, &self.changes, &self.clock).await;
+                held.map(|()| self.fleet.install(prepared))
+            }
             Err(error) => Err(error),
         };
         match taken {
             Ok(applied) => {
-                self.limit.set(settings::agent_limits(&config));
+                self.policies.limit.set(settings::agent_limits(&config));
                 if let Some(registry) = self.registry.get() {
                     registry.set_policy(registration::policy(&config));
                 }
@@ -98,7 +120,7 @@ impl Parts {
                         "some of what changed stays as it was until the kernel is started anew"
                     );
                 }
-                warn_of_unmatched(self);
+                self.warn_of_unmatched();
                 Ok(Applied { needs_restart, ..applied })
             }
             Err(error) => {
@@ -152,14 +174,14 @@ mod tests {
     async fn what_cannot_be_taken_leaves_what_operators_said_as_it_was() {
         let scene = Scene::with(r#"{"access":{"default":"opt-out"}}"#).await;
         let denied = AccessGrant::of_server("one".into(), "files".into(), AccessPermission::Deny);
-        scene.parts.access.grant(&Principal::operator("root"), None, denied).await.unwrap();
+        scene.policies.access.grant(&Principal::operator("root"), None, denied).await.unwrap();
         let rule = r#"{"agent":"one","server":"files","permission":"allow"}"#;
         let servers = r#"{"id":"a","command":"x"},{"id":"a","command":"y"}"#;
         let wanted =
             format!(r#"{{"access":{{"default":"opt-out","rules":[{rule}]}},"servers":[{servers}]}}"#);
-        let refused = scene.parts.reconfigure(serde_json::from_str(&wanted).unwrap()).await;
+        let refused = scene.reload.reconfigure(serde_json::from_str(&wanted).unwrap()).await;
         assert!(refused.unwrap_err().to_string().contains("two servers"));
-        assert!(!scene.parts.access.decide("one", "files", None).allows());
-        assert_eq!(scene.parts.access.entries()[0].entry.granted_by, "root");
+        assert!(!scene.policies.access.decide("one", "files", None).allows());
+        assert_eq!(scene.policies.access.entries()[0].entry.granted_by, "root");
     }
 }

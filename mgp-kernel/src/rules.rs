@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use mgp_discovery::Config;
 use mgp_discovery::config::model::RuleSource;
-use mgp_security::StoreError;
-use mgp_security::access::{AccessEntry, AccessError, StoredEntry};
+use mgp_security::access::{AccessEntry, AccessError, AccessPolicy, StoredEntry};
+use mgp_security::{Clock, StoreError};
 use mgp_types::mgp::{
-    AccessGrant, AccessPermission, AccessRevoke, AgentId, DefaultPolicy, Glob, ServerId, ToolName,
+    AccessGrant, AccessPermission, AccessRevoke, AgentId, DefaultPolicy, Glob, ServerId, Timestamp, ToolName,
 };
 use mgp_types::{Principal, PrincipalKind};
 
 use crate::StartError;
-use crate::parts::Parts;
+use crate::notify::changes::Changes;
 
 /// Rules that can become entries, and what holds where there is none.
 pub(crate) struct Rules {
@@ -36,7 +36,7 @@ impl Rules {
     ///
     /// # Errors
     /// One of them names nobody or nothing, or two say the opposite of the same.
-    pub(crate) fn of(parts: &Parts, config: &Config) -> Result<Self, StartError> {
+    pub(crate) fn of(config: &Config, now: Timestamp) -> Result<Self, StartError> {
         let mut rules = BTreeMap::new();
         for (index, rule) in config.access.rules.iter().enumerate() {
             let wrong = |what: String| StartError::Config(format!("`access.rules`, {}: {what}", index + 1));
@@ -45,7 +45,7 @@ impl Rules {
                 ServerId::from(rule.server.as_str()),
                 rule.tool.as_deref().map(ToolName::from),
             );
-            let entry = AccessEntry::new(&by(), grant(&key, rule.permission), parts.clock.now())
+            let entry = AccessEntry::new(&by(), grant(&key, rule.permission), now)
                 .map_err(|error| wrong(error.to_string()))?;
             let key = (entry.agent_id, entry.server_id, entry.tool_name);
             let rule = Rule { permission: rule.permission, source: rule.source };
@@ -63,37 +63,47 @@ impl Rules {
     ///
     /// # Errors
     /// A change could not be recorded or stored; those before it are made.
-    pub(crate) async fn hold(&self, parts: &Parts) -> Result<(), StartError> {
+    pub(crate) async fn hold(
+        &self,
+        access: &AccessPolicy,
+        changes: &Changes,
+        clock: &Clock,
+    ) -> Result<(), StartError> {
         if self.default == DefaultPolicy::OptIn {
-            self.hold_default(parts).await?;
+            self.hold_default(access, changes).await?;
         }
-        self.hold_entries(parts).await?;
-        self.hold_default(parts).await
+        self.hold_entries(access, changes, clock).await?;
+        self.hold_default(access, changes).await
     }
 
-    async fn hold_default(&self, parts: &Parts) -> Result<(), StartError> {
-        if parts.access.default_policy() == self.default {
+    async fn hold_default(&self, access: &AccessPolicy, changes: &Changes) -> Result<(), StartError> {
+        if access.default_policy() == self.default {
             return Ok(());
         }
-        parts.access.set_default_policy(&by(), None, self.default).await.map_err(unmade)?;
-        parts.changes.all_may_use_other_servers();
+        access.set_default_policy(&by(), None, self.default).await.map_err(unmade)?;
+        changes.all_may_use_other_servers();
         Ok(())
     }
 
-    async fn hold_entries(&self, parts: &Parts) -> Result<(), StartError> {
-        let entries = parts.access.entries();
+    async fn hold_entries(
+        &self,
+        access: &AccessPolicy,
+        changes: &Changes,
+        clock: &Clock,
+    ) -> Result<(), StartError> {
+        let entries = access.entries();
         let made_here = entries.iter().filter(|stored| stored.entry.granted_by == CONFIGURATION);
         for stored in made_here {
             let key = key(stored);
             if !self.entries.contains_key(&key) {
-                parts.access.revoke(&by(), None, revoke(key.clone())).await.map_err(unmade)?;
-                parts.changes.may_use_other_servers(&key.0);
+                access.revoke(&by(), None, revoke(key.clone())).await.map_err(unmade)?;
+                changes.may_use_other_servers(&key.0);
             }
         }
         let entries: BTreeMap<Key, _> = entries.iter().map(|stored| (key(stored), stored)).collect();
         for (key, Rule { permission, source }) in &self.entries {
             let before = entries.get(key).map(|stored| &stored.entry);
-            if *source == RuleSource::Folder && yields(key, *permission, entries.values(), parts) {
+            if *source == RuleSource::Folder && yields(key, *permission, entries.values(), clock.now()) {
                 let (agent, server) = (&key.0, &key.1);
                 tracing::warn!(%agent, %server, "an operator's entry goes before a rule of this folder's `mgp.toml`");
                 continue;
@@ -110,8 +120,8 @@ impl Rules {
                 let (agent, server, by) = (&other.agent_id, &other.server_id, &other.granted_by);
                 tracing::warn!(%agent, %server, by, "a rule of `mgp.toml` takes the place of an operator's entry");
             }
-            parts.access.grant(&by(), None, grant(key, *permission)).await.map_err(unmade)?;
-            parts.changes.may_use_other_servers(&key.0);
+            access.grant(&by(), None, grant(key, *permission)).await.map_err(unmade)?;
+            changes.may_use_other_servers(&key.0);
         }
         Ok(())
     }
@@ -124,9 +134,8 @@ fn yields<'a>(
     (agent, server, tool): &Key,
     permission: AccessPermission,
     mut entries: impl Iterator<Item = &'a &'a Arc<StoredEntry>>,
-    parts: &Parts,
+    now: Timestamp,
 ) -> bool {
-    let now = parts.clock.now();
     entries.any(|stored| {
         let entry = &stored.entry;
         let is_operators = entry.granted_by != CONFIGURATION && entry.expires_at.is_none_or(|end| now < end);
@@ -187,16 +196,22 @@ mod tests {
     const WHOLE: &str = r#"{"agent":"one","server":"files","permission":"allow"}"#;
     const NO_WIPE: &str = r#"{"agent":"one","server":"files","tool":"wipe","permission":"deny"}"#;
 
+    async fn take(scene: &Scene, config: &Config) {
+        let clock = &scene.audit.clock;
+        let rules = Rules::of(config, clock.now()).unwrap();
+        rules.hold(&scene.policies.access, &scene.changes, clock).await.unwrap();
+    }
+
     async fn hold(scene: &Scene, rules: &str) {
-        Rules::of(&scene.parts, &config(rules)).unwrap().hold(&scene.parts).await.unwrap();
+        take(scene, &config(rules)).await;
     }
 
     fn may(scene: &Scene, tool: &str) -> bool {
-        scene.parts.access.decide("one", "files", Some(tool)).allows()
+        scene.policies.access.decide("one", "files", Some(tool)).allows()
     }
 
     fn entries(scene: &Scene) -> Vec<(u64, String)> {
-        let entries = scene.parts.access.entries().into_iter();
+        let entries = scene.policies.access.entries().into_iter();
         entries.map(|stored| (stored.id, stored.entry.granted_by.clone())).collect()
     }
 
@@ -206,16 +221,16 @@ mod tests {
         assert!(!may(&scene, "read"));
         hold(&scene, &format!("{WHOLE},{NO_WIPE}")).await;
         assert!(may(&scene, "read") && !may(&scene, "wipe"));
-        let (before, revision) = (entries(&scene), scene.parts.access.revision());
+        let (before, revision) = (entries(&scene), scene.policies.access.revision());
         assert!(before.len() == 2 && before.iter().all(|(_, by)| by == "mgp.toml"));
         let recorded = async || {
-            scene.parts.audit.flush().await.unwrap();
-            scene.parts.audit.head().seq
+            scene.audit.log.flush().await.unwrap();
+            scene.audit.log.head().seq
         };
         let seq = recorded().await;
         assert!(seq >= 2, "each was recorded");
         hold(&scene, &format!("{NO_WIPE},{WHOLE}")).await;
-        assert_eq!((entries(&scene), scene.parts.access.revision()), (before, revision));
+        assert_eq!((entries(&scene), scene.policies.access.revision()), (before, revision));
         assert_eq!(recorded().await, seq);
     }
 
@@ -224,9 +239,9 @@ mod tests {
         let scene = Scene::with(r#"{"access":{"default":"opt-out"}}"#).await;
         assert!(may(&scene, "read"));
         hold(&scene, NO_WIPE).await;
-        assert!(!may(&scene, "read") && !scene.parts.access.reaches("two", "files"));
+        assert!(!may(&scene, "read") && !scene.policies.access.reaches("two", "files"));
         let open = serde_json::from_str(r#"{"access":{"default":"opt-out"}}"#).unwrap();
-        Rules::of(&scene.parts, &open).unwrap().hold(&scene.parts).await.unwrap();
+        take(&scene, &open).await;
         assert!(may(&scene, "read") && may(&scene, "wipe"));
     }
 
@@ -239,7 +254,7 @@ mod tests {
         assert!(may(&scene, "wipe"));
         hold(&scene, "").await;
         assert!(!may(&scene, "read"));
-        assert!(scene.parts.access.decide("two", "files", None).allows());
+        assert!(scene.policies.access.decide("two", "files", None).allows());
         assert_eq!(entries(&scene).into_iter().map(|(_, by)| by).collect::<Vec<_>>(), ["root"]);
     }
 
@@ -259,7 +274,10 @@ mod tests {
     async fn a_rule_that_says_nothing_or_the_opposite_of_another_is_refused_and_named() {
         let scene = Scene::with(r#"{"access":{"default":"opt-in"}}"#).await;
         let refused = |rules: &str| {
-            Rules::of(&scene.parts, &config(rules)).err().map(|error| error.to_string()).unwrap_or_default()
+            Rules::of(&config(rules), scene.audit.clock.now())
+                .err()
+                .map(|error| error.to_string())
+                .unwrap_or_default()
         };
         let nobody = refused(&format!("{WHOLE},{}", WHOLE.replace("one", "")));
         assert!(nobody.starts_with("`access.rules`, 2: `agent_id`"), "{nobody}");

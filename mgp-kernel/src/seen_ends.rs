@@ -6,10 +6,37 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mgp_discovery::{Config, NewFile, Readers};
-use mgp_security::audit::{AuditLog, Filter, Head, LogReader, Query};
+use mgp_security::audit::{AuditLog, Digest, Filter, Head, LogReader, Query};
+use mgp_types::Error;
+use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
-use crate::operator::audit::LogEnd;
+/// The end of the record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct LogEnd {
+    pub(crate) seq: u64,
+    pub(crate) hash: String,
+}
+
+impl LogEnd {
+    pub(crate) fn of(head: Head) -> Self {
+        Self { seq: head.seq, hash: head.hash.to_string() }
+    }
+
+    pub(crate) fn read(&self) -> Result<Head, Error> {
+        let mut bytes = [0; 32];
+        let digits = self.hash.as_bytes();
+        let wrong = || Error::invalid_params("a hash has 64 hexadecimal digits, as `audit verify` prints it");
+        if digits.len() != 64 {
+            return Err(wrong());
+        }
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks(2)) {
+            let pair = std::str::from_utf8(pair).map_err(|_| wrong())?;
+            *byte = u8::from_str_radix(pair, 16).map_err(|_| wrong())?;
+        }
+        Ok(Head::new(self.seq, Digest::from_bytes(bytes)))
+    }
+}
 
 /// Where ends of the record are kept. Clones are the same place.
 #[derive(Debug, Clone)]
@@ -108,3 +135,18 @@ fn add(file: &Path, line: &str) -> io::Result<()> {
 }
 
 const PAUSE: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_log_is_read_as_it_is_written() {
+        let head = Head::new(7, Digest::from_bytes([0xab; 32]));
+        let end = LogEnd::of(head);
+        assert_eq!(end.read().unwrap(), head);
+        for hash in ["", "ab", &"zz".repeat(32), &"é".repeat(32)] {
+            assert!(LogEnd { seq: 7, hash: hash.to_owned() }.read().is_err(), "{hash}");
+        }
+    }
+}

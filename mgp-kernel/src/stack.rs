@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_discovery::registry::{DiscoveryGate, Registry};
+use mgp_discovery::catalog::Catalog;
+use mgp_discovery::config::model::ServerConfig;
+use mgp_discovery::registry::DiscoveryGate;
 use mgp_lifecycle::call::{BreakerSettings, ConcurrencyLayer, FallbackLayer, RetryPolicy, SendingLayer};
 use mgp_lifecycle::server::LifeLayer;
 use mgp_security::RejectGate;
-use mgp_security::access::{AccessGate, AccessMethodsGate, TaskOwnersGate};
+use mgp_security::access::{AccessGate, AccessMethodsGate};
 use mgp_security::audit::{AuditLayer, TraceIdGate};
 use mgp_security::auth::{AuthLayer, KeyScopeGate};
 use mgp_security::confirmation::ConfirmationGate;
@@ -17,66 +19,53 @@ use mgp_security::permission::{Approver, PermissionGate};
 use mgp_security::tool::OperationsGate;
 use mgp_security::validator::ValidateGate;
 use mgp_stream::call::StreamLayer;
-use mgp_stream::event::EventsGate;
+use mgp_stream::event::{EventsGate, Publisher};
 use mgp_toolindex::discovery::ToolDiscoveryGate;
-use mgp_types::{Gate, RpcService, gates};
+use mgp_types::{Gate, gates};
 use tower_layer::Layer;
-
-use mgp_discovery::config::model::ServerConfig;
 
 use crate::StartError;
 use crate::asking::AskingLayer;
-use crate::cancel::CancelAtServers;
-use crate::changes::TellAccessGate;
-use crate::delegation::DelegationGate;
-use crate::erased::Erased;
-use crate::events;
-use crate::fallback::{self, FallbackToolGate};
-use crate::http::RepeatedHeadersGate;
-use crate::meter::{Meter, MeterGate};
+use crate::call::delegation::DelegationGate;
+use crate::call::erased::Erased;
+use crate::call::meter::{Meter, MeterGate};
+use crate::call::resolve::ResolveLayer;
+use crate::listen::http::RepeatedHeadersGate;
 use crate::methods::{MethodsAsToolsGate, OwnPermissionsGate, ServerHealthGate};
+use crate::notify::changes::TellAccessGate;
+use crate::notify::events::ChannelAudience;
 use crate::operator::OperatorGate;
-use crate::parts::Parts;
-use crate::resolve::ResolveLayer;
 use crate::router::Router;
-use crate::targets::AccessTargets;
-use crate::upstream::{Line, ResultSizeGate};
+use crate::servers::upstream::{
+    Back, BareWay, Current, FallbackToolGate, Line, ResultSizeGate, ServerSupport,
+};
 use crate::{settings, telemetry};
 
 /// The layers between a client and the router, made once; their services share what they know.
 pub(crate) struct Front {
-    parts: Arc<Parts>,
-    audit: AuditLayer,
-    fallback: FallbackLayer,
-    asking: AskingLayer,
-    cancelling: StreamLayer,
-    at_once: ConcurrencyLayer,
-    tools: ToolDiscoveryGate,
-    servers: DiscoveryGate,
-    permissions: OwnPermissionsGate,
-    router: Router,
+    pub(crate) catalog: Catalog,
+    pub(crate) delegation: DelegationGate,
+    pub(crate) fallback: FallbackLayer,
+    pub(crate) audit: AuditLayer,
+    pub(crate) cancelling: StreamLayer,
+    pub(crate) asking: AskingLayer,
+    pub(crate) resolve: ResolveLayer,
+    pub(crate) limit: LimitGate,
+    pub(crate) operators: OperatorGate,
+    pub(crate) at_once: ConcurrencyLayer,
+    pub(crate) permissions: OwnPermissionsGate,
+    pub(crate) health: ServerHealthGate,
+    pub(crate) life: LifeLayer,
+    pub(crate) events: Publisher,
+    pub(crate) audience: ChannelAudience,
+    pub(crate) servers: DiscoveryGate,
+    pub(crate) tell_access: TellAccessGate,
+    pub(crate) access: AccessMethodsGate,
+    pub(crate) tools: ToolDiscoveryGate,
+    pub(crate) router: Router,
 }
 
 impl Front {
-    pub(crate) fn new(parts: &Arc<Parts>, tools: ToolDiscoveryGate, registry: Registry) -> Self {
-        let config = parts.config.load();
-        let audit = AuditLayer::new(parts.audit.clone())
-            .arguments(parts.arguments.clone())
-            .clock(parts.clock.clone());
-        Self {
-            asking: AskingLayer::new(settings::asking(&config), Some(audit.clone())),
-            audit,
-            cancelling: StreamLayer::relaying(CancelAtServers::new(parts)),
-            fallback: fallback::layer(parts),
-            at_once: settings::calls_at_once(&config),
-            tools,
-            servers: DiscoveryGate::new(registry),
-            permissions: OwnPermissionsGate::new(parts),
-            router: Router::new(Arc::clone(parts)),
-            parts: Arc::clone(parts),
-        }
-    }
-
     /// No call waits any longer for a client that is away.
     pub(crate) fn stop_asking(&self) {
         self.asking.close();
@@ -84,31 +73,29 @@ impl Front {
 
     /// What answers one connection whose client is let in by `auth`. From the inside out:
     pub(crate) fn service(&self, auth: &AuthLayer) -> Erased {
-        let parts = &self.parts;
-        let targets = Arc::new(AccessTargets(Arc::clone(parts)));
         let own_methods = gates![
-            EventsGate::new(parts.events.clone()).for_audience(events::audience(parts)),
+            EventsGate::new(self.events.clone()).for_audience(self.audience.clone()),
             self.servers.clone(),
-            TellAccessGate(Arc::clone(&parts.changes)),
-            AccessMethodsGate::new(parts.access.clone()).known_targets(targets),
+            self.tell_access.clone(),
+            self.access.clone(),
             // What a model is given of the tools. What it finds is decided by the same policy as what it may call.
             self.tools.clone(),
         ];
         let service = own_methods.layer(self.router.clone());
         // Health is answered whatever the load, and nothing new begins while the kernel drains.
-        let service = LifeLayer::new(parts.life.clone()).layer(service);
-        let service = gates![self.permissions.clone(), ServerHealthGate(Arc::clone(parts))].layer(service);
+        let service = self.life.layer(service);
+        let service = gates![self.permissions.clone(), self.health.clone()].layer(service);
         // Whatever ends work or tells of health passes, also where it is called as a tool, and so do operators.
         let service = self.at_once.layer(service);
         let known = gates![
             KeyScopeGate::new(),
-            parts.limit.clone(),
+            self.limit.clone(),
             // For operators only, also while the kernel drains; to all others there is no such thing.
-            OperatorGate(Arc::clone(parts)),
+            self.operators.clone(),
             MethodsAsToolsGate::default(),
         ];
         // From here on it is known which tool a call is for.
-        let service = ResolveLayer(Arc::clone(parts)).layer(known.layer(service));
+        let service = self.resolve.layer(known.layer(service));
         // A call that waited for an answer goes on where it was, and passes nothing of the above again.
         let service = self.asking.layer(service);
         // A client stops its call wherever that is, also where the call waits for a person or in line.
@@ -118,11 +105,11 @@ impl Front {
         // The other tool is held to the same rules and recorded like one that was asked for.
         let service = self.fallback.layer(service);
         // Whoever is spoken for is who calls, for everybody further in.
-        let service = gates![RejectGate::new(), DelegationGate(Arc::clone(parts))].layer(service);
+        let service = gates![RejectGate::new(), self.delegation.clone()].layer(service);
         // Nothing is done for somebody unknown, and nothing recorded without a name.
-        let parts = Arc::clone(&self.parts);
+        let catalog = self.catalog.clone();
         let auth = auth.clone().methods_as_tools().resolved_behind(move |name| {
-            let snapshot = parts.catalog.read();
+            let snapshot = catalog.read();
             let tool = &snapshot.called(name)?.resolved;
             Some((tool.server.clone(), tool.name.clone()))
         });
@@ -132,40 +119,30 @@ impl Front {
     }
 }
 
-/// What lies in front of one server, made once for all its incarnations.
-pub(crate) struct Back {
-    pub(crate) service: Erased,
-    /// Who decides what the server may do: it negotiates with each incarnation.
-    pub(crate) permissions: PermissionGate,
-    /// Who looks at the definitions of its tools, and is told when they change.
-    pub(crate) definitions: GuardLayer,
-    /// Who knows whose the tasks are, and is told how they do.
-    pub(crate) tasks: TaskOwnersGate,
-}
-
 impl Back {
-    /// Puts the layers around `way`, which leads to whatever incarnation of `line` is connected. `session` knows what was
-    /// agreed with it.
-    pub(crate) fn new<S: RpcService<Future: 'static> + Sync>(
-        parts: &Arc<Parts>,
+    /// Puts the layers around `way`, which leads to whatever incarnation of `line` is connected; `current` is the one.
+    pub(crate) fn new(
+        support: &ServerSupport,
         server: &ServerConfig,
         line: &Line,
         approver: Arc<dyn Approver>,
-        session: impl Fn() -> Option<Arc<mgp_types::Session>> + Clone + Send + Sync + 'static,
-        way: S,
+        current: Current,
+        way: BareWay,
         meter: &Meter,
     ) -> Result<Self, StartError> {
-        let config = parts.config.load();
+        let ServerSupport { policies, audit, tools, books, .. } = support;
+        let config = support.config.load();
+        let session = move || current.load().as_ref().and_then(|client| client.session());
         let id = line.server.clone();
         let limits = &server.limits;
         let timeout = Duration::from_millis(limits.timeout_ms.unwrap_or(TIMEOUT_MS));
         let permissions = PermissionGate::new(
             id.clone(),
             settings::permissions(&config, &server.id)?,
-            parts.grants.clone(),
+            policies.grants.clone(),
         )
         .with_approver(Arc::clone(&approver));
-        let (guard, port, clock) = (Arc::clone(&parts.definitions), parts.port(), parts.clock.clone());
+        let (guard, port, clock) = (Arc::clone(&policies.definitions), audit.port(), audit.clock.clone());
         let definitions = match &line.agent {
             None => GuardLayer::new(id.clone(), guard, port, clock),
             Some(agent) => GuardLayer::of_agent(id.clone(), &agent.access_id(), guard, port, clock),
@@ -181,14 +158,14 @@ impl Back {
         let service = SendingLayer::new()
             .deadline(timeout * TRIES)
             .retry(retries())
-            .audit(parts.port())
+            .audit(audit.port())
             .places(settings::server_calls_at_once(&config, server))
             .breaker(BreakerSettings::default())
             .attempt_timeout(timeout, timeout)
             .carry_when(reads_deadlines)
             .layer(way);
-        let confirmed = settings::confirmation(&config, server, parts.grants.clone());
-        let validators = settings::validators(&config, server, &parts.own_files, parts.catalog.clone())?;
+        let confirmed = settings::confirmation(&config, server, policies.grants.clone());
+        let validators = settings::validators(&config, server, &policies.own_files, tools.catalog.clone())?;
         let of_call = gates![
             RepeatedHeadersGate,
             ValidateGate::new(validators).argument_types(settings::argument_types(&config)),
@@ -203,13 +180,13 @@ impl Back {
         let passed = settings::passed_methods(&server.pass_methods)?;
         let safe = settings::passed_methods(&server.safe_methods)?;
         // A program that ends takes its tasks with it; with other servers they outlive the connection.
-        let tasks = place(server).map(|place| parts.fleet.task_owners(line, place)).unwrap_or_default();
+        let tasks = books.task_owners(line, server);
         let of_server = gates![
             FallbackToolGate::new(server),
             // All that a caller waits for counts.
             MeterGate(meter.clone()),
             // Whoever may not call a tool learns nothing from how its arguments are judged.
-            AccessGate::new(parts.access.clone()).for_server(id.clone()),
+            AccessGate::new(policies.access.clone()).for_server(id.clone()),
             // What is refused to one agent uses up nothing of what others share.
             LimitGate::new(settings::server_limits(server)),
             tasks.clone(),
@@ -220,11 +197,6 @@ impl Back {
         let service = of_server.layer(service);
         Ok(Self { service: Erased::new(service), permissions, definitions, tasks })
     }
-}
-
-/// Where a server is that nobody starts, and that goes on without us.
-pub(crate) fn place(server: &ServerConfig) -> Option<&str> {
-    server.url.as_deref().or(server.socket.as_deref())
 }
 
 /// A caller is better told when to come again than kept waiting for long.

@@ -5,16 +5,18 @@ use std::sync::Arc;
 
 use mgp_discovery::config::nearest;
 use mgp_security::access::{KnownTargets, Unmatched};
-use mgp_security::auth::ApiPermission;
+use mgp_security::auth::{ApiPermission, KeyRing};
 use mgp_security::definition::{DefinitionKind, server_of};
+use mgp_security::permission::GrantBook;
 use mgp_types::mgp::{
-    AccessPermission, Glob, Permission, ServerId, ServerState, ToolName, ToolPattern, method,
+    AccessPermission, Glob, Permission, ServerId, ServerState, Timestamp, ToolName, ToolPattern, method,
 };
 use mgp_types::{Error, RawJson};
 use serde::{Deserialize, Serialize};
 
-use crate::parts::Parts;
+use crate::router::Visibility;
 use crate::rules::CONFIGURATION;
+use crate::running::RunningConfig;
 
 /// The servers there are, and the tools that they are known to have. A server whose tools nobody has seen may have any.
 #[derive(Debug, Default)]
@@ -45,15 +47,15 @@ pub(crate) struct UnmatchedRules {
 }
 
 /// Looks at every rule that holds.
-pub(crate) fn unmatched_rules(parts: &Parts) -> UnmatchedRules {
-    let (targets, now) = (Targets::of(parts), parts.clock.now());
+pub(crate) fn unmatched_rules(of: &AccessTargets, keys: &KeyRing, now: Timestamp) -> UnmatchedRules {
+    let targets = of.known();
     let mut rules = Vec::new();
     let mut look = |rule: String, outcome: Result<(), Unmatched>, is_configured: bool| {
         if let Err(unmatched) = outcome {
             rules.push(UnmatchedRule { rule, told: unmatched.to_string(), is_configured });
         }
     };
-    for stored in parts.access.entries() {
+    for stored in of.visibility.access.entries() {
         let entry = &stored.entry;
         if entry.expires_at.is_some_and(|end| end <= now) {
             continue;
@@ -64,13 +66,13 @@ pub(crate) fn unmatched_rules(parts: &Parts) -> UnmatchedRules {
         let rule = format!("access: {verb} {} {what}", entry.agent_id);
         look(rule, targets.check_entry(server, tool), entry.granted_by == CONFIGURATION);
     }
-    for grant in &parts.config.load().permissions.grants {
+    for grant in &of.config.load().permissions.grants {
         if let Some(server) = &grant.server {
             let rule = format!("permissions.grants: {} for {server}", grant.permission);
             look(rule, targets.check_server(server), true);
         }
     }
-    for key in parts.keys.keys() {
+    for key in keys.keys() {
         let is_over = key.expires_at.is_some_and(|end| end <= now);
         for permission in key.permissions.iter().filter(|_| !is_over) {
             if let ApiPermission::ToolInvoke(tools) | ApiPermission::ToolRead(tools) = permission {
@@ -82,85 +84,39 @@ pub(crate) fn unmatched_rules(parts: &Parts) -> UnmatchedRules {
     UnmatchedRules { rules }
 }
 
-/// Looks whether a permission is a standard one, or one that some server is known to need.
-///
-/// A server that is not connected may need more than it is known to; then only what reads like a known name is taken for a
-/// misspelling of that.
-pub(crate) fn check_permission(
-    parts: &Parts,
-    server: &ServerId,
-    permission: &Permission,
-) -> Result<(), Error> {
-    let config = parts.config.load();
-    let mut known: BTreeSet<String> =
-        Permission::STANDARD.iter().map(|one| one.as_str().to_owned()).collect();
-    for server in &config.servers {
-        known.extend(server.security.permissions.iter().map(|one| one.as_str().to_owned()));
-        known.extend(server.mgp.iter().flat_map(|mgp| &mgp.permissions_required).cloned());
-    }
-    known.extend(config.permissions.grants.iter().map(|grant| grant.permission.as_str().to_owned()));
-    known.extend(parts.grants.waiting().into_iter().map(|(_, one)| one.as_str().to_owned()));
-    known.extend(parts.grants.all_records().into_iter().map(|record| record.permission.as_str().to_owned()));
-    let named = permission.as_str();
-    if known.contains(named) {
-        return Ok(());
-    }
-    let meant = nearest(named, known.iter().map(String::as_str));
-    let is_connected = || {
-        let view = parts.fleet.views().into_iter().find(|view| view.id == *server);
-        view.is_some_and(|view| view.state == ServerState::Connected)
-    };
-    if meant.is_none() && !is_connected() {
-        return Ok(());
-    }
-    let reason = format!("no server needs a permission `{named}`, so this would stand for nothing");
-    let data = serde_json::json!({
-        "reason": reason,
-        "did_you_mean": meant.map(|permission| serde_json::json!({"permission": permission})),
-        "known": known,
-    });
-    let advice = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
-    let error = Error::invalid_params(format!("{reason}{advice} (`force` makes it all the same)"));
-    Err(match RawJson::from_value(&data) {
-        Ok(data) => error.with_data(data),
-        Err(_) => error,
-    })
-}
-
 /// Logs the rules of the configuration that stand for nothing.
-pub(crate) fn warn_of_unmatched(parts: &Parts) {
-    let rules = unmatched_rules(parts).rules.into_iter();
+pub(crate) fn warn_of_unmatched(of: &AccessTargets, keys: &KeyRing, now: Timestamp) {
+    let rules = unmatched_rules(of, keys, now).rules.into_iter();
     for UnmatchedRule { rule, told, .. } in rules.filter(|rule| rule.is_configured) {
         tracing::warn!(rule, told, "a rule of the configuration stands for nothing");
     }
 }
 
 /// Asks the kernel what there is, whenever an entry of access is to be made.
-pub(crate) struct AccessTargets(pub(crate) Arc<Parts>);
-
-impl KnownTargets for AccessTargets {
-    fn check(&self, server: &str, tool: Option<&str>) -> Result<(), Unmatched> {
-        Targets::of(&self.0).check_entry(server, tool)
-    }
+#[derive(Clone)]
+pub(crate) struct AccessTargets {
+    pub(crate) config: Arc<RunningConfig>,
+    pub(crate) visibility: Arc<Visibility>,
 }
 
-impl Targets {
+impl AccessTargets {
     /// Returns what is configured, registered, listed or pinned.
-    pub(crate) fn of(parts: &Parts) -> Self {
-        let mut targets = Self::default();
-        for server in &parts.config.load().servers {
+    pub(crate) fn known(&self) -> Targets {
+        let Visibility { fleet, catalog, definitions, .. } = &*self.visibility;
+        let mut targets = Targets::default();
+        for server in &self.config.load().servers {
             let tools = targets.servers.entry(server.id.clone()).or_default();
             // A tool that is switched off is listed nowhere, and a rule may name it.
             let off = server.tools.iter().filter(|(name, rule)| !rule.enabled && !name.contains('*'));
             tools.names.extend(off.map(|(name, _)| name.clone()));
         }
-        for view in parts.fleet.views() {
+        for view in fleet.views() {
             targets.servers.entry(view.id.to_string()).or_default();
         }
-        for tool in parts.catalog.snapshot().tools() {
+        for tool in catalog.snapshot().tools() {
             targets.listed(tool.resolved.server.as_str(), tool.resolved.name.as_str());
         }
-        for pinned in parts.definitions.pins().all() {
+        for pinned in definitions.pins().all() {
             // Of a server that is no more, what it once listed is no reason to take a rule for one that stands for something.
             let (server, name) = (server_of(&pinned.server), pinned.name());
             if name.kind() == DefinitionKind::Tool && targets.servers.contains_key(server) {
@@ -170,6 +126,60 @@ impl Targets {
         targets
     }
 
+    /// Looks whether a permission is a standard one, or one that some server is known to need.
+    ///
+    /// A server that is not connected may need more than it is known to; then only what reads like a known name is taken for a
+    /// misspelling of that.
+    pub(crate) fn check_permission(
+        &self,
+        grants: &GrantBook,
+        server: &ServerId,
+        permission: &Permission,
+    ) -> Result<(), Error> {
+        let config = self.config.load();
+        let mut known: BTreeSet<String> =
+            Permission::STANDARD.iter().map(|one| one.as_str().to_owned()).collect();
+        for server in &config.servers {
+            known.extend(server.security.permissions.iter().map(|one| one.as_str().to_owned()));
+            known.extend(server.mgp.iter().flat_map(|mgp| &mgp.permissions_required).cloned());
+        }
+        known.extend(config.permissions.grants.iter().map(|grant| grant.permission.as_str().to_owned()));
+        known.extend(grants.waiting().into_iter().map(|(_, one)| one.as_str().to_owned()));
+        known.extend(grants.all_records().into_iter().map(|record| record.permission.as_str().to_owned()));
+        let named = permission.as_str();
+        if known.contains(named) {
+            return Ok(());
+        }
+        let meant = nearest(named, known.iter().map(String::as_str));
+        let is_connected = || {
+            let view = self.visibility.fleet.views().into_iter().find(|view| view.id == *server);
+            view.is_some_and(|view| view.state == ServerState::Connected)
+        };
+        if meant.is_none() && !is_connected() {
+            return Ok(());
+        }
+        let reason = format!("no server needs a permission `{named}`, so this would stand for nothing");
+        let data = serde_json::json!({
+            "reason": reason,
+            "did_you_mean": meant.map(|permission| serde_json::json!({"permission": permission})),
+            "known": known,
+        });
+        let advice = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
+        let error = Error::invalid_params(format!("{reason}{advice} (`force` makes it all the same)"));
+        Err(match RawJson::from_value(&data) {
+            Ok(data) => error.with_data(data),
+            Err(_) => error,
+        })
+    }
+}
+
+impl KnownTargets for AccessTargets {
+    fn check(&self, server: &str, tool: Option<&str>) -> Result<(), Unmatched> {
+        self.known().check_entry(server, tool)
+    }
+}
+
+impl Targets {
     fn listed(&mut self, server: &str, tool: &str) {
         let tools = self.servers.entry(server.to_owned()).or_default();
         tools.are_known = true;

@@ -10,11 +10,11 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::Desk;
 use super::port::Port;
 use super::quota::{Place, Quota};
 use super::result::Asked;
 use super::round::Round;
+use super::table::Desk;
 use super::unattended::Unattended;
 
 /// What one call and its client say to each other, over the rounds of the client.

@@ -6,8 +6,8 @@ use std::task::{Context, Poll};
 use mgp_types::{Error, Response};
 use tokio::time::{Instant, Sleep};
 
-use super::Desk;
 use super::conversation::{Conversation, Standing};
+use super::table::Desk;
 
 /// A call that may ask. Dropping it ends its questions.
 pub(super) struct Call<F> {

@@ -9,13 +9,11 @@ use mgp_types::mgp::Trail;
 use mgp_types::{Error, Outbox, Request, Response};
 use pin_project_lite::pin_project;
 
-use super::Desk;
-use super::conversation::{Conversation, Questions};
+use super::conversation::Conversation;
 use super::driver::Call;
-use super::result::input_required;
-use super::table::park;
+use super::table::{Desk, park};
 use super::ticket::Ticket;
-use super::unattended::Unattended;
+use super::unattended::{Unattended, follow};
 
 pin_project! {
     /// The answer of [`Asking`](super::Asking).
@@ -151,33 +149,5 @@ impl Drop for Resumed {
         if !self.is_answered {
             self.desk.table.end(self.ticket.call);
         }
-    }
-}
-
-impl Desk {
-    /// The result that asks the client, who can come back with `ticket`.
-    fn ask(&self, ticket: Ticket, asked: &Questions) -> Result<Response, Error> {
-        let state = self.tickets.seal(ticket, self.limits.ttl);
-        // A question that cannot be written will never be answered.
-        input_required(&asked.questions, &state).inspect_err(|_| self.table.end(ticket.call))
-    }
-}
-
-/// Notes on the trail of a round what was found out about its call, so that the record of each round has it.
-pub(super) fn follow(known: &Trail, own: &Trail) {
-    if let Some((server, tool)) = known.target() {
-        own.note_target(server, tool);
-    }
-    if let Some(risk) = known.risk() {
-        own.note_risk(risk);
-    }
-    if !known.validators().is_empty() {
-        own.note_validators(known.validators());
-    }
-    if let Some(refusal) = known.refusal() {
-        own.note_refusal(refusal.clone());
-    }
-    if let Some(approver) = known.approved_by() {
-        own.note_approved_by(approver);
     }
 }

@@ -43,28 +43,18 @@ use self::conversation::Conversation;
 use self::driver::Call;
 pub(crate) use self::elicitations::Elicitations;
 use self::future::{AskingFuture, Resumed, Started, Subject};
-pub(crate) use self::in_work::CallsInWork;
+pub(crate) use self::in_work::{CallsInWork, InWork};
 pub(crate) use self::limits::AskingLimits;
 #[cfg(test)]
 pub(crate) use self::pass_on::PassOn;
 pub(crate) use self::pass_on::PassOnLayer;
 use self::quota::Quota;
-use self::table::Table;
+use self::table::{Desk, Table};
 use self::ticket::Tickets;
 
 /// Makes [`Asking`] services that share the calls they have parked.
 #[derive(Clone)]
 pub(crate) struct AskingLayer(Arc<Desk>);
-
-/// What the services of one layer share. With the last of them all parked calls end.
-pub(crate) struct Desk {
-    limits: AskingLimits,
-    quota: Arc<Quota>,
-    tickets: Tickets,
-    table: Table,
-    /// Who records what became of calls whose clients did not come back.
-    audit: Option<AuditLayer>,
-}
 
 impl AskingLayer {
     /// Parks no more calls than `limits` allows. What became of those whose clients do not come back is recorded by `audit`,

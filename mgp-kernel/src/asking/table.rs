@@ -1,12 +1,36 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use mgp_security::audit::AuditLayer;
+use mgp_types::{Error, Response};
 use parking_lot::Mutex;
 use tokio::task::AbortHandle;
 
-use super::Desk;
-use super::conversation::{Conversation, Standing};
+use super::conversation::{Conversation, Questions, Standing};
 use super::driver::{Call, Driver};
+use super::limits::AskingLimits;
+use super::quota::Quota;
+use super::result::input_required;
+use super::ticket::{Ticket, Tickets};
+
+/// The limits, tickets and parked calls that the services of one layer share. With the last of them all parked calls end.
+pub(crate) struct Desk {
+    pub(super) limits: AskingLimits,
+    pub(super) quota: Arc<Quota>,
+    pub(super) tickets: Tickets,
+    pub(super) table: Table,
+    /// Records what became of calls whose clients did not come back.
+    pub(super) audit: Option<AuditLayer>,
+}
+
+impl Desk {
+    /// The result that asks the client, who can come back with `ticket`.
+    pub(super) fn ask(&self, ticket: Ticket, asked: &Questions) -> Result<Response, Error> {
+        let state = self.tickets.seal(ticket, self.limits.ttl);
+        // A question that cannot be written will never be answered.
+        input_required(&asked.questions, &state).inspect_err(|_| self.table.end(ticket.call))
+    }
+}
 
 /// The parked calls. It owns their tasks: a call that is taken out, or dropped with the table, ends.
 #[derive(Default)]
@@ -59,7 +83,7 @@ impl Table {
 /// Keeps a call that has asked, and goes on with it. Returns its number.
 pub(super) fn park<F>(desk: &Arc<Desk>, call: Call<F>) -> u64
 where
-    F: Future<Output = Result<mgp_types::Response, mgp_types::Error>> + Send + 'static,
+    F: Future<Output = Result<Response, Error>> + Send + 'static,
 {
     let conversation = Arc::clone(call.conversation());
     let mut parked = desk.table.0.lock();

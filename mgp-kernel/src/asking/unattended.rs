@@ -9,8 +9,6 @@ use tokio::runtime::Handle;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::future::follow;
-
 /// Records what became of a parked call whose client did not come back: no round of it does.
 pub(super) struct Unattended {
     audit: AuditLayer,
@@ -67,5 +65,24 @@ impl Service<Request> for Over {
             Some(outcome) => Box::pin(ready(outcome)),
             None => Box::pin(pending()),
         }
+    }
+}
+
+/// Notes on the trail of a round what was found out about its call, so that the record of each round has it.
+pub(super) fn follow(known: &Trail, own: &Trail) {
+    if let Some((server, tool)) = known.target() {
+        own.note_target(server, tool);
+    }
+    if let Some(risk) = known.risk() {
+        own.note_risk(risk);
+    }
+    if !known.validators().is_empty() {
+        own.note_validators(known.validators());
+    }
+    if let Some(refusal) = known.refusal() {
+        own.note_refusal(refusal.clone());
+    }
+    if let Some(approver) = known.approved_by() {
+        own.note_approved_by(approver);
     }
 }

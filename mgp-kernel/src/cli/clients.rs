@@ -11,7 +11,7 @@ use mgp_discovery::clients::{
 };
 
 use super::exit::Failure;
-use crate::parts::KERNEL;
+use crate::lifecycle::KERNEL;
 
 /// Where clients keep their files here.
 pub(super) struct Machine {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::exit::{Exit, Failure};
-use crate::confine::become_program;
+use crate::servers::confine::become_program;
 
 #[derive(Debug, Args)]
 pub(super) struct Confine {

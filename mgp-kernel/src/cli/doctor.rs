@@ -14,7 +14,6 @@ use super::pins::pins;
 use super::place::Place;
 use super::server_commands::last_lines;
 use super::variables::{Sign, Surroundings, missed};
-use crate::confine::support;
 use crate::operator::audit::{VerifiedLog, VerifyLog};
 use crate::operator::keys::{Keys, ListKeys};
 use crate::operator::method;
@@ -22,8 +21,9 @@ use crate::operator::page::Page;
 use crate::operator::permissions::{Pending, Question, Undecided};
 use crate::operator::pins::PinRow;
 use crate::operator::servers::{ServerLog, ServerRow, Servers};
+use crate::servers::confine::support;
+use crate::servers::upstream::is_needed;
 use crate::targets::UnmatchedRules;
-use crate::upstream::is_needed;
 
 /// What was looked at, and whether all of it is in order.
 #[derive(Debug, Serialize)]

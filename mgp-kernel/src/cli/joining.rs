@@ -13,8 +13,8 @@ use super::held::{Held, INSTEAD};
 use super::link::not_started;
 use super::output::Output;
 use crate::Kernel;
-use crate::kernel_note::KernelNote;
-use crate::operator::socket;
+use crate::listen::kernel_note::KernelNote;
+use crate::listen::socket;
 
 /// The kernel that a client is to have: of one state there is one at a time.
 pub(super) enum Started {

@@ -16,12 +16,13 @@ use super::output::{Output, printable};
 use super::place::{Configured, Place};
 use super::proof;
 use crate::StartError;
+use crate::call::marked::Mark;
+use crate::catalog::ToolCatalog;
 use crate::kernel::Kernel;
-use crate::marked::Mark;
+use crate::listen::socket;
+use crate::operator::method;
 use crate::operator::proof::OperatorConnection;
 use crate::operator::servers::{ServerRow, Servers};
-use crate::operator::{method, socket};
-use crate::parts::Parts;
 
 /// A kernel that a command talks to.
 pub(super) struct Link {
@@ -57,7 +58,7 @@ impl Link {
                 Err(error) => return Err(not_started(&error)),
             }
         };
-        let parts = Arc::clone(kernel.parts());
+        let tools = kernel.tools().clone();
         let mark = Mark::Operator(Arc::new(OperatorConnection::in_process()));
         let client = builder().in_process(kernel.accept_marked(socket::oneself(), mark)).await?;
         let link = Self { client, running: false, own: Some(kernel) };
@@ -66,7 +67,7 @@ impl Link {
             let settled = link.settled(&output).await;
             output.waiting("");
             settled?;
-            searchable(&parts).await;
+            searchable(&tools).await;
         }
         Ok(link)
     }
@@ -141,7 +142,7 @@ impl Link {
         if let Some(kernel) = self.own {
             kernel.shutdown(ShutdownReason::KernelShutdown, GRACE).await;
             // What was recorded has to be there when the command has ended.
-            let _ = kernel.parts().audit.flush().await;
+            let _ = kernel.audit().log.flush().await;
         }
     }
 }
@@ -155,13 +156,13 @@ fn waiting_for(waiting: &[&ServerRow], all: usize, since: Duration) -> String {
 }
 
 /// Waits until what is listed is found, too: the index follows the catalog.
-async fn searchable(parts: &Parts) {
+async fn searchable(tools: &ToolCatalog) {
     let end = Instant::now() + INDEX_PATIENCE;
-    while parts.index.snapshot().len() < parts.catalog.snapshot().tools().len() && Instant::now() < end {
+    while tools.index.snapshot().len() < tools.catalog.snapshot().tools().len() && Instant::now() < end {
         sleep(LOOK_EVERY).await;
     }
     // Where meanings take longer, words have to do.
-    let _ = timeout_at(end, parts.index.embedded()).await;
+    let _ = timeout_at(end, tools.index.embedded()).await;
 }
 
 async fn reach(configured: &Configured) -> Result<Option<Client<PlainStack<Wire>>>, Failure> {

@@ -23,6 +23,7 @@ mod demo;
 mod doctor;
 mod exit;
 mod export;
+mod global;
 mod held;
 mod import;
 mod init;

@@ -6,8 +6,8 @@ use serde::Serialize;
 use tokio::io::Interest;
 use tokio::net::unix::pipe;
 
-use super::args::{ColorChoice, Global};
 use super::exit::Failure;
+use super::global::{ColorChoice, Global};
 use super::table::Table;
 
 /// Where a command prints to, and how.

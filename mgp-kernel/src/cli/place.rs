@@ -9,11 +9,11 @@ use mgp_discovery::config::{
     ConfigFile, FolderFile, FolderTrust, Loaded, Locations, ProcessEnvironment, ServerFault,
 };
 
-use super::args::Global;
 use super::exit::Failure;
+use super::global::Global;
 use super::log::Verbosity;
 use super::output::Output;
-use crate::operator::socket;
+use crate::listen::socket;
 
 /// Where the configuration, the state and the socket of the kernel are that a command is about.
 #[derive(Debug, Clone)]

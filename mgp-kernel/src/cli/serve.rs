@@ -19,10 +19,9 @@ use super::link::not_started;
 use super::output::Output;
 use super::pipe;
 use super::place::{Configured, Place};
-use crate::operator::socket::{Operators, Sharers, agents_path};
-use crate::parts::Parts;
-use crate::peer::{adopt_orphans, reap_adopted};
-use crate::serve::{Serving, Then, serve};
+use crate::listen::peer::{adopt_orphans, reap_adopted};
+use crate::listen::serve::{Serving, Then, serve};
+use crate::listen::socket::{Operators, Sharers, agents_path};
 use crate::settings::{self, LOCAL_AGENT};
 use crate::{Kernel, StartError};
 
@@ -137,7 +136,7 @@ async fn serve_as_asked(place: &Place, output: &Output, args: Serve) -> Result<E
     if let Some(address) = http
         && !address.ip().to_canonical().is_loopback()
     {
-        for lacking in lacking_beyond(kernel.parts(), address) {
+        for lacking in lacking_beyond(&kernel, address) {
             output.warning(&lacking);
         }
     }
@@ -177,7 +176,7 @@ async fn serve_as_asked(place: &Place, output: &Output, args: Serve) -> Result<E
 
 /// Has the kernel read its configuration anew from the same place. The address from the command line stays.
 fn reread_from(kernel: &Kernel, place: Place, http_asked_for: Option<String>) {
-    kernel.parts().reload.read_from(move || {
+    kernel.reloads().read_from(move || {
         let Configured { mut config, untrusted, .. } =
             place.read().map_err(|failure| failure.message().to_owned())?;
         if let Some(untrusted) = untrusted {
@@ -189,18 +188,18 @@ fn reread_from(kernel: &Kernel, place: Place, http_asked_for: Option<String>) {
 }
 
 /// What keeps every client off this machine out, each with the command or the key that changes it.
-fn lacking_beyond(parts: &Parts, address: SocketAddr) -> Vec<String> {
-    let (config, now) = (parts.config.load(), parts.clock.now());
+fn lacking_beyond(kernel: &Kernel, address: SocketAddr) -> Vec<String> {
+    let (config, policies, now) = (kernel.config().load(), kernel.policies(), kernel.audit().clock.now());
     let mut lacking = Vec::new();
     let is_valid = |key: &KeyInfo| key.expires_at.is_none_or(|end| end > now);
-    if !parts.keys.keys().iter().any(is_valid) {
+    if !policies.keys.keys().iter().any(is_valid) {
         lacking.push(format!(
             "no client can connect at {address}, because keys are required there and none has been issued: run \
              `mgp keys new AGENT --allow list --allow 'call:*'`, and give the client the key that it prints"
         ));
     }
     let grants =
-        parts.access.entries().iter().any(|stored| stored.entry.permission == AccessPermission::Allow);
+        policies.access.entries().iter().any(|stored| stored.entry.permission == AccessPermission::Allow);
     if config.default_policy() == DefaultPolicy::OptIn && !grants {
         lacking.push(
             "no agent may use any server until it is granted: run `mgp access grant AGENT SERVER`, or set \
@@ -307,7 +306,7 @@ fn versions(files: &[PathBuf]) -> Vec<Option<(SystemTime, u64)>> {
 
 /// What is wrong with the new configuration is told, and the old one stays.
 async fn reload(kernel: &Kernel) {
-    match kernel.parts().reread().await {
+    match kernel.reloads().reread().await {
         Ok(applied) => {
             tracing::info!(
                 added = applied.added.len(),
@@ -317,7 +316,7 @@ async fn reload(kernel: &Kernel) {
             );
             if !applied.needs_restart.is_empty() {
                 // One in the background is replaced as soon as that disturbs nobody.
-                kernel.parts().visitors.set_outdated();
+                kernel.lifecycle().visitors.set_outdated();
             }
         }
         Err(error) => tracing::error!(%error, "the configuration stays as it was"),

@@ -10,10 +10,11 @@ use super::exit::{Exit, Failure};
 use super::link::{Link, Need};
 use super::output::{Output, Reader, printable};
 use super::place::Place;
+use crate::listen::socket;
 use crate::operator::config::Reloaded;
+use crate::operator::method;
 use crate::operator::servers::{LogLines, NamedServer, ServerLog, ServerMoved};
 use crate::operator::status::KernelStatus;
-use crate::operator::{method, socket};
 
 #[derive(Debug, Args)]
 pub(super) struct Logs {

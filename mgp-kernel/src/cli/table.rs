@@ -68,7 +68,7 @@ fn line<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::args::{ColorChoice, Global};
+    use crate::cli::global::{ColorChoice, Global};
 
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {

@@ -16,7 +16,8 @@ use tokio::time::{Instant, sleep};
 
 use super::account::Told;
 use super::{config, servers};
-use crate::operator::{method, permissions, socket};
+use crate::listen::socket;
+use crate::operator::{method, permissions};
 use crate::{Kernel, ServerView};
 
 /// What takes part.

@@ -2,14 +2,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_lifecycle::supervise::{Beat, ProbeMethod, probe};
+use mgp_security::access::AccessPolicy;
 use mgp_types::mgp::{
     HealthPong, HealthReport, HealthStatus, ServerState, Shutdown, ShutdownAnswer, Timestamp, method,
 };
 use mgp_types::{Error, Flow, Gate, Kind, Request, Response, Role, code};
 use serde::Serialize;
 
-use crate::parts::{KERNEL, Parts};
-use crate::upstream::Upstream;
+use crate::lifecycle::KERNEL;
+use crate::running::RunningConfig;
+use crate::servers::fleet::Fleet;
+use crate::servers::upstream::Upstream;
 
 /// Serves the methods of §11 for the servers of the kernel, where `server_id` names one.
 ///
@@ -18,7 +21,11 @@ use crate::upstream::Upstream;
 /// agent learns nothing of a server that it does not reach in any case. Without `server_id` they are about the kernel
 /// and go on, like everything else.
 #[derive(Clone)]
-pub(crate) struct ServerHealthGate(pub(crate) Arc<Parts>);
+pub(crate) struct ServerHealthGate {
+    pub(crate) config: Arc<RunningConfig>,
+    pub(crate) access: AccessPolicy,
+    pub(crate) fleet: Arc<Fleet>,
+}
 
 impl Gate for ServerHealthGate {
     type Pass = ();
@@ -37,16 +44,15 @@ impl Gate for ServerHealthGate {
 
 impl ServerHealthGate {
     fn server(&self, request: &Request, server: &str) -> Result<Arc<Upstream>, Error> {
-        let parts = &self.0;
         let caller = request.context.principal.as_ref();
         let caller = caller.ok_or_else(|| Error::new(code::AUTH_REQUIRED, "who calls is not known"))?;
         let is_operator = caller.role() == Role::Operator;
-        if !is_operator && !parts.config.load().kernel.agents_manage {
+        if !is_operator && !self.config.load().kernel.agents_manage {
             return Err(Error::new(code::PERMISSION_DENIED, "only operators may look after servers"));
         }
         let reaches = is_operator
-            || (parts.access.reaches(&caller.access_id(), server) && parts.fleet.admits(server, caller));
-        let found = parts.fleet.get(server).filter(|_| reaches);
+            || (self.access.reaches(&caller.access_id(), server) && self.fleet.admits(server, caller));
+        let found = self.fleet.get(server).filter(|_| reaches);
         found.ok_or_else(|| Error::invalid_params(format!("there is no server `{server}`")))
     }
 }

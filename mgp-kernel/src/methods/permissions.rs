@@ -1,10 +1,11 @@
 use std::sync::Arc;
 
-use mgp_security::permission::{GrantRecord, HandleKey, HeldPermissionsGate, Verdict};
+use mgp_security::Clock;
+use mgp_security::permission::{GrantBook, GrantRecord, HandleKey, HeldPermissionsGate, Verdict};
 use mgp_types::mgp::{Decision, Grant, Permission, PermissionResponse, ServerId, method};
 use mgp_types::{Error, Flow, Gate, Request, Response};
 
-use crate::parts::{KERNEL, Parts};
+use crate::lifecycle::KERNEL;
 
 /// Answers clients that settle permissions with the kernel as they would with any server (§3.4–§3.6).
 ///
@@ -15,15 +16,48 @@ use crate::parts::{KERNEL, Parts};
 /// Everything else passes untouched.
 #[derive(Clone)]
 pub(crate) struct OwnPermissionsGate {
-    parts: Arc<Parts>,
+    grants: GrantBook,
+    clock: Clock,
     held: HeldPermissionsGate,
 }
 
 impl OwnPermissionsGate {
-    pub(crate) fn new(parts: &Arc<Parts>) -> Self {
+    pub(crate) fn new(grants: GrantBook, clock: Clock) -> Self {
         // The kernel needs nothing of its clients: what its servers need is decided by its own operators.
-        let held = HeldPermissionsGate::new(Arc::new(|_| Arc::default()), parts.clock.clone());
-        Self { parts: Arc::clone(parts), held: held.with_handles(HandleKey::random()) }
+        let held = HeldPermissionsGate::new(Arc::new(|_| Arc::default()), clock.clone());
+        Self { grants, clock, held: held.with_handles(HandleKey::random()) }
+    }
+
+    /// What the client is answered, with what the kernel's operators decided.
+    fn decided(&self, answer: &Response) -> Result<Response, Error> {
+        let mut told: PermissionResponse =
+            answer.to_raw().to().map_err(|error| Error::internal("the answer is none").with_source(error))?;
+        let kernel = ServerId::from(KERNEL);
+        let records = self.grants.records(&kernel);
+        for (name, grant) in &mut told.grants {
+            let permission = Permission::read(name);
+            let Some(record) =
+                records.iter().find(|record| record.agent.is_none() && record.permission == permission)
+            else {
+                continue;
+            };
+            let GrantRecord { verdict, approver, .. } = record;
+            match verdict {
+                Verdict::Denied { until } if until.is_some_and(|end| end <= self.clock.now()) => continue,
+                Verdict::Denied { .. } => *grant = Grant::new(Decision::Denied),
+                Verdict::Approved(terms)
+                    if grant.decision == Decision::Deferred
+                        && self.grants.is_granted(&kernel, &permission) =>
+                {
+                    *grant = Grant::new(Decision::Approved);
+                    grant.scope = terms.scope.as_deref().cloned();
+                    told.expires_at = told.expires_at.into_iter().chain(terms.expires_at).min();
+                }
+                Verdict::Approved(_) => continue,
+            }
+            told.approved_by = Some(approver.to_string());
+        }
+        Response::with_body(&told)
     }
 }
 
@@ -33,44 +67,13 @@ impl Gate for OwnPermissionsGate {
     fn enter(&self, request: &mut Request) -> Flow {
         match request.method.as_str() {
             method::PERMISSION_REQUEST | method::PERMISSION_AWAIT => match self.held.enter(request) {
-                Flow::Answer(answer) => Flow::Answer(answer.and_then(|answer| decided(&self.parts, &answer))),
+                Flow::Answer(answer) => Flow::Answer(answer.and_then(|answer| self.decided(&answer))),
                 flow => flow,
             },
             method::PERMISSION_RESPONSE | method::PERMISSION_GRANT => self.held.enter(request),
             _ => Flow::Pass(()),
         }
     }
-}
-
-/// What the client is answered, with what the kernel's operators decided.
-fn decided(parts: &Parts, answer: &Response) -> Result<Response, Error> {
-    let mut told: PermissionResponse =
-        answer.to_raw().to().map_err(|error| Error::internal("the answer is none").with_source(error))?;
-    let kernel = ServerId::from(KERNEL);
-    let records = parts.grants.records(&kernel);
-    for (name, grant) in &mut told.grants {
-        let permission = Permission::read(name);
-        let Some(record) =
-            records.iter().find(|record| record.agent.is_none() && record.permission == permission)
-        else {
-            continue;
-        };
-        let GrantRecord { verdict, approver, .. } = record;
-        match verdict {
-            Verdict::Denied { until } if until.is_some_and(|end| end <= parts.clock.now()) => continue,
-            Verdict::Denied { .. } => *grant = Grant::new(Decision::Denied),
-            Verdict::Approved(terms)
-                if grant.decision == Decision::Deferred && parts.grants.is_granted(&kernel, &permission) =>
-            {
-                *grant = Grant::new(Decision::Approved);
-                grant.scope = terms.scope.as_deref().cloned();
-                told.expires_at = told.expires_at.into_iter().chain(terms.expires_at).min();
-            }
-            Verdict::Approved(_) => continue,
-        }
-        told.approved_by = Some(approver.to_string());
-    }
-    Response::with_body(&told)
 }
 
 #[cfg(test)]
@@ -106,10 +109,14 @@ mod tests {
     }
 
     // covers: MGP-3.4-02, MGP-3.6-01..03
+    fn gate(scene: &Scene) -> OwnPermissionsGate {
+        OwnPermissionsGate::new(scene.policies.grants.clone(), scene.audit.clock.clone())
+    }
+
     #[tokio::test]
     async fn what_nobody_decided_is_deferred_and_what_the_client_tells_is_kept_for_its_session() {
         let scene = Scene::open().await;
-        let mut service = OwnPermissionsGate::new(&scene.parts).layer(Server::default());
+        let mut service = gate(&scene).layer(Server::default());
         let (one, other) = (session(Revision::V2025_11_25, true), session(Revision::V2025_11_25, true));
         let answer = text(&call(&mut service, &one, "mgp/permission/request", ASKED).await.unwrap());
         assert_eq!(
@@ -133,9 +140,9 @@ mod tests {
     #[tokio::test]
     async fn what_an_operator_decided_about_the_kernel_is_answered_and_a_denial_outweighs_the_client() {
         let scene = Scene::open().await;
-        let mut service = OwnPermissionsGate::new(&scene.parts).layer(Server::default());
+        let mut service = gate(&scene).layer(Server::default());
         let (root, kernel) = (Principal::operator("root"), ServerId::from(KERNEL));
-        let grants = &scene.parts.grants;
+        let grants = &scene.policies.grants;
         grants.grant(&root, &kernel, &Permission::Camera, Terms::default()).await.unwrap();
         grants.revoke(&root, &kernel, &Permission::ShellExecute).await.unwrap();
         let one = session(Revision::V2025_11_25, true);
@@ -154,7 +161,7 @@ mod tests {
     #[tokio::test]
     async fn a_client_without_sessions_gets_a_handle_that_is_worth_nothing_to_others() {
         let scene = Scene::open().await;
-        let mut service = OwnPermissionsGate::new(&scene.parts).layer(Server::default());
+        let mut service = gate(&scene).layer(Server::default());
         let stateless = session(Revision::V2026_07_28, true);
         let told = r#"{"request_id":"perm-1","grants":{"camera":"approved"}}"#;
         let answer = call(&mut service, &stateless, "mgp/permission/response", told).await.unwrap();
@@ -169,7 +176,7 @@ mod tests {
     #[tokio::test]
     async fn without_the_extension_there_are_no_such_methods_and_there_is_the_tool() {
         let scene = Scene::open().await;
-        let service = OwnPermissionsGate::new(&scene.parts).layer(Server::default());
+        let service = gate(&scene).layer(Server::default());
         let mut service = MethodsAsToolsGate::default().layer(service);
         let plain = session(Revision::V2025_11_25, false);
         let refused = call(&mut service, &plain, "mgp/permission/request", ASKED).await.unwrap_err();
@@ -183,7 +190,7 @@ mod tests {
     async fn what_is_malformed_is_refused_and_what_is_about_something_else_passes() {
         let scene = Scene::open().await;
         let server = Server::default();
-        let mut service = OwnPermissionsGate::new(&scene.parts).layer(server.clone());
+        let mut service = gate(&scene).layer(server.clone());
         let one = session(Revision::V2025_11_25, true);
         let many: Vec<_> = (0..1000).map(|number| format!("com.example.p{number}")).collect();
         let many = serde_json::json!({"request_id": "x", "permissions": many, "policy": "interactive"});

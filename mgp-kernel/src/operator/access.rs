@@ -1,10 +1,10 @@
 //! Who may use what: the whole list. Single entries are asked for and changed by the methods of §5.4.
 
+use mgp_security::access::AccessPolicy;
 use mgp_types::mgp::{AccessPermission, AgentId, EntryType, Glob, ServerId, Timestamp, ToolName};
 use serde::{Deserialize, Serialize};
 
 use super::page::Page;
-use crate::parts::Parts;
 
 /// Asks for entries: all, or those of an agent, about a server or both. Entries whose servers are a pattern are about each
 /// server that it stands for.
@@ -44,7 +44,7 @@ pub(crate) struct AccessRow {
     pub(crate) expires_at: Option<Timestamp>,
 }
 
-pub(super) fn list(parts: &Parts, asked: &ListAccess) -> AccessEntries {
+pub(super) fn list(access: &AccessPolicy, asked: &ListAccess) -> AccessEntries {
     let is_about = |row: &AccessRow, server: &ServerId| {
         *server == row.server_id || Glob::new(row.server_id.as_str()).matches(server.as_str())
     };
@@ -52,7 +52,7 @@ pub(super) fn list(parts: &Parts, asked: &ListAccess) -> AccessEntries {
         asked.agent_id.as_ref().is_none_or(|agent| *agent == row.agent_id)
             && asked.server_id.as_ref().is_none_or(|server| is_about(row, server))
     };
-    let rows = parts.access.entries().into_iter().map(|stored| {
+    let rows = access.entries().into_iter().map(|stored| {
         let entry = &stored.entry;
         AccessRow {
             id: stored.id,
@@ -68,6 +68,6 @@ pub(super) fn list(parts: &Parts, asked: &ListAccess) -> AccessEntries {
         }
     });
     let (entries, next_offset) = asked.page.of(rows.filter(of));
-    let default_policy = parts.access.default_policy().to_string();
+    let default_policy = access.default_policy().to_string();
     AccessEntries { entries, default_policy, next_offset }
 }

@@ -1,14 +1,13 @@
 //! The record: searched, verified and written out, a page at a time.
 
 use mgp_security::StoreError;
-use mgp_security::audit::{
-    Digest, Entry, ExportError, Filter, Flaw, Head, LogReader, Order, Query, VerifyError,
-};
+use mgp_security::audit::{Entry, ExportError, Filter, Flaw, LogReader, Order, Query, VerifyError};
 use mgp_types::mgp::{AgentId, EventType, Outcome, ServerId, Timestamp, TraceId};
 use mgp_types::{Error, RawJson};
 use serde::{Deserialize, Serialize};
 
-use crate::parts::Parts;
+use crate::record::AuditTrail;
+pub(crate) use crate::seen_ends::LogEnd;
 
 /// Which events are asked for; all, if nothing is said.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -70,13 +69,6 @@ pub(crate) struct VerifyLog {
     pub(crate) known: Vec<LogEnd>,
 }
 
-/// The end of the record.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct LogEnd {
-    pub(crate) seq: u64,
-    pub(crate) hash: String,
-}
-
 /// Whether the record is as it was written.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct VerifiedLog {
@@ -127,18 +119,18 @@ pub(crate) struct ExportPage {
     pub(crate) next_behind: Option<u64>,
 }
 
-pub(super) async fn head(parts: &Parts) -> Result<LogEnd, Error> {
-    parts.audit.flush().await?;
-    Ok(LogEnd::of(parts.audit.head()))
+pub(super) async fn head(audit: &AuditTrail) -> Result<LogEnd, Error> {
+    audit.log.flush().await?;
+    Ok(LogEnd::of(audit.log.head()))
 }
 
-pub(super) async fn query(parts: &Parts, asked: QueryEvents) -> Result<EventPage, Error> {
+pub(super) async fn query(audit: &AuditTrail, asked: QueryEvents) -> Result<EventPage, Error> {
     let limit = limit(asked.limit);
     let mut query = Query::new(asked.events.filter());
     query.order = if asked.oldest_first { Order::OldestFirst } else { Order::NewestFirst };
     query.behind = asked.behind;
     query.limit = limit;
-    let found = reading(parts, move |reader| reader.query(&query)).await?.map_err(unreadable)?;
+    let found = reading(audit, move |reader| reader.query(&query)).await?.map_err(unreadable)?;
     let next_behind = (found.len() == limit).then(|| found.last().map(|last| last.seq)).flatten();
     let events = found.into_iter().map(|entry| EventRow {
         seq: entry.seq,
@@ -148,16 +140,16 @@ pub(super) async fn query(parts: &Parts, asked: QueryEvents) -> Result<EventPage
     Ok(EventPage { events: events.collect(), next_behind })
 }
 
-pub(super) async fn verify(parts: &Parts, asked: VerifyLog) -> Result<VerifiedLog, Error> {
+pub(super) async fn verify(audit: &AuditTrail, asked: VerifyLog) -> Result<VerifiedLog, Error> {
     if asked.known.len() > MOST_KNOWN {
         return Err(Error::invalid_params(format!(
             "at most {MOST_KNOWN} ends can be held against the record"
         )));
     }
     let mut known = asked.known.iter().map(LogEnd::read).collect::<Result<Vec<_>, _>>()?;
-    known.extend(parts.seen_ends.known());
+    known.extend(audit.ends.known());
     let ends: Vec<u64> = known.iter().map(|end| end.seq).collect();
-    match reading(parts, move |reader| reader.verify(&known)).await? {
+    match reading(audit, move |reader| reader.verify(&known)).await? {
         Ok(verified) => Ok(VerifiedLog {
             intact: true,
             events: Some(verified.events),
@@ -166,7 +158,7 @@ pub(super) async fn verify(parts: &Parts, asked: VerifyLog) -> Result<VerifiedLo
             flaw: None,
         }),
         Err(VerifyError::Changed { seq, flaw: Flaw::End }) if ends.contains(&seq) => {
-            let now = parts.audit.head().seq;
+            let now = audit.log.head().seq;
             let flaw = if seq > now {
                 format!("cut: the last known event was {seq}, the record ends at {now}")
             } else {
@@ -192,9 +184,9 @@ pub(super) async fn verify(parts: &Parts, asked: VerifyLog) -> Result<VerifiedLo
     }
 }
 
-pub(super) async fn export(parts: &Parts, asked: ExportEvents) -> Result<ExportPage, Error> {
+pub(super) async fn export(audit: &AuditTrail, asked: ExportEvents) -> Result<ExportPage, Error> {
     let query = Query::after(asked.events.filter(), asked.behind, EXPORTED_AT_ONCE);
-    let found = reading(parts, move |reader| reader.query(&query)).await?.map_err(unreadable)?;
+    let found = reading(audit, move |reader| reader.query(&query)).await?.map_err(unreadable)?;
     let mut bytes = Vec::new();
     if asked.format == ExportFormat::Csv && asked.behind == 0 {
         bytes.extend_from_slice(Entry::CSV_HEADINGS);
@@ -216,11 +208,11 @@ pub(super) async fn export(parts: &Parts, asked: ExportEvents) -> Result<ExportP
 
 /// Reads on a thread that may wait for the medium, after everything that was recorded before.
 async fn reading<T: Send + 'static>(
-    parts: &Parts,
+    audit: &AuditTrail,
     read: impl FnOnce(&LogReader) -> T + Send + 'static,
 ) -> Result<T, Error> {
-    parts.audit.flush().await?;
-    let reader = parts.audit.reader();
+    audit.log.flush().await?;
+    let reader = audit.log.reader();
     let done = tokio::task::spawn_blocking(move || read(&reader)).await;
     done.map_err(|panic| Error::internal("the record could not be read").with_source(panic))
 }
@@ -247,41 +239,6 @@ impl Events {
     }
 }
 
-impl LogEnd {
-    pub(crate) fn of(head: Head) -> Self {
-        Self { seq: head.seq, hash: head.hash.to_string() }
-    }
-
-    pub(crate) fn read(&self) -> Result<Head, Error> {
-        let mut bytes = [0; 32];
-        let digits = self.hash.as_bytes();
-        let wrong = || Error::invalid_params("a hash has 64 hexadecimal digits, as `audit verify` prints it");
-        if digits.len() != 64 {
-            return Err(wrong());
-        }
-        for (byte, pair) in bytes.iter_mut().zip(digits.chunks(2)) {
-            let pair = std::str::from_utf8(pair).map_err(|_| wrong())?;
-            *byte = u8::from_str_radix(pair, 16).map_err(|_| wrong())?;
-        }
-        Ok(Head::new(self.seq, Digest::from_bytes(bytes)))
-    }
-}
-
 const MOST_KNOWN: usize = 1_000;
 /// A page of an export stays well under what a message may have, even if each event is as long as one can be.
 const EXPORTED_AT_ONCE: usize = 100;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_end_of_a_log_is_read_as_it_is_written() {
-        let head = Head::new(7, Digest::from_bytes([0xab; 32]));
-        let end = LogEnd::of(head);
-        assert_eq!(end.read().unwrap(), head);
-        for hash in ["", "ab", &"zz".repeat(32), &"é".repeat(32)] {
-            assert!(LogEnd { seq: 7, hash: hash.to_owned() }.read().is_err(), "{hash}");
-        }
-    }
-}

@@ -1,13 +1,17 @@
 //! What the kernel runs with.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use mgp_discovery::clients::{args_without_secrets, without_secrets};
 use mgp_types::mgp::{AuditTarget, ServerId};
 use mgp_types::{Error, code};
 use serde::{Deserialize, Serialize};
 
-use super::gate::Asked;
+use super::asked::Asked;
 use crate::Applied;
-use crate::parts::Parts;
+use crate::reload::Reload;
+use crate::running::RunningConfig;
 
 /// The configuration as it is in effect, and where things are kept.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -30,22 +34,22 @@ pub(crate) struct Reloaded {
 }
 
 /// Reads the configuration anew. What is wrong with it is told, and the old one stays.
-pub(super) async fn reload(asked: &Asked) -> Result<Reloaded, Error> {
-    let state = asked.parts.state.display().to_string();
+pub(super) async fn reload(asked: &Asked, state: &Path, reload: &Arc<Reload>) -> Result<Reloaded, Error> {
+    let state = state.display().to_string();
     let target = AuditTarget::new(None, None);
     asked.record("dev.cloto.mgp.config_reloaded", target, &[("state", &state)]).await?;
-    let applied = asked.parts.reread().await;
+    let applied = reload.reread().await;
     let applied = applied.map_err(|error| Error::new(code::INVALID_PARAMS, error.to_string()))?;
     let Applied { added, changed, removed, needs_restart } = applied;
     let needs_restart = needs_restart.into_iter().map(str::to_owned).collect();
     Ok(Reloaded { added, changed, removed, needs_restart })
 }
 
-pub(super) fn show(parts: &Parts) -> Result<ShownConfig, Error> {
-    let mut config = serde_json::to_value(&**parts.config.load())
+pub(super) fn show(config: &RunningConfig) -> Result<ShownConfig, Error> {
+    let mut shown = serde_json::to_value(&**config.load())
         .map_err(|error| Error::internal("the configuration cannot be written").with_source(error))?;
-    hide(&mut config);
-    Ok(ShownConfig { state: parts.state.display().to_string(), config })
+    hide(&mut shown);
+    Ok(ShownConfig { state: config.state().display().to_string(), config: shown })
 }
 
 /// Takes values out that may be secrets, wherever they stand.

@@ -1,6 +1,6 @@
-use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
+use mgp_discovery::registry::Registry;
 use mgp_security::audit::trace_of;
 use mgp_types::mgp::{
     Actor, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, TraceId, method as name,
@@ -9,13 +9,20 @@ use mgp_types::{Error, Flow, Gate, Kind, Principal, Request, Response, Role};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::asked::Asked;
 use super::proof::OperatorConnection;
 use super::{
     access, audit, config, keys, method, operators, permissions, pins, registrations, servers, stats, status,
     tools,
 };
-use crate::parts::Parts;
-use crate::targets::unmatched_rules;
+use crate::catalog::ToolCatalog;
+use crate::lifecycle::Lifecycle;
+use crate::policies::Policies;
+use crate::record::{AuditTrail, random};
+use crate::reload::Reload;
+use crate::running::RunningConfig;
+use crate::servers::fleet::Fleet;
+use crate::targets::{AccessTargets, unmatched_rules};
 
 /// Serves the methods under `kernel/` to operators.
 ///
@@ -26,7 +33,20 @@ use crate::targets::unmatched_rules;
 /// methods exists (-32601), so that nothing is learned from how they refuse. What only reads never waits; what changes
 /// something is recorded before it is done. Everything else passes untouched.
 #[derive(Clone)]
-pub(crate) struct OperatorGate(pub(crate) Arc<Parts>);
+pub(crate) struct OperatorGate(pub(crate) Arc<OperatorSections>);
+
+/// The sections of the kernel that operators look after; each method is given those that it is about.
+pub(crate) struct OperatorSections {
+    pub(crate) config: Arc<RunningConfig>,
+    pub(crate) policies: Arc<Policies>,
+    pub(crate) audit: Arc<AuditTrail>,
+    pub(crate) tools: ToolCatalog,
+    pub(crate) targets: AccessTargets,
+    pub(crate) fleet: Arc<Fleet>,
+    pub(crate) registry: Registry,
+    pub(crate) reload: Arc<Reload>,
+    pub(crate) lifecycle: Arc<Lifecycle>,
+}
 
 impl Gate for OperatorGate {
     type Pass = ();
@@ -35,10 +55,10 @@ impl Gate for OperatorGate {
         let connection = request.extensions.get_shared::<OperatorConnection>();
         if let Some(connection) = &connection
             && !needs_no_proof(request)
-            && let Err(error) = self.0.proofs.admit(connection)
+            && let Err(error) = self.0.policies.proofs.admit(connection)
         {
             return match request.context.principal.clone() {
-                Some(by) => Flow::answer_later(refuse(Arc::clone(&self.0), request.take(), by, error)),
+                Some(by) => Flow::answer_later(refuse(Arc::clone(&self.0.audit), request.take(), by, error)),
                 None => Flow::refuse(error),
             };
         }
@@ -47,85 +67,93 @@ impl Gate for OperatorGate {
         }
         match &request.context.principal {
             Some(by) if by.role() == Role::Operator => {
-                let parts = Arc::clone(&self.0);
-                let asked = Asked { parts, by: by.clone(), trace: trace_of(request), connection };
-                Flow::answer_later(answer(asked, request.take()))
+                let (audit, trace) = (Arc::clone(&self.0.audit), trace_of(request));
+                let asked = Asked { audit, by: by.clone(), trace, connection };
+                Flow::answer_later(answer(Arc::clone(&self.0), asked, request.take()))
             }
             _ => Flow::refuse(Error::method_not_found(&request.method)),
         }
     }
 }
 
-/// Who asks, and in which chain of requests; for what is recorded.
-pub(super) struct Asked {
-    pub(super) parts: Arc<Parts>,
-    pub(super) by: Principal,
-    pub(super) trace: Option<TraceId>,
-    /// The connection, where it may have to prove that a person is there.
-    pub(super) connection: Option<Arc<OperatorConnection>>,
-}
-
-impl Asked {
-    /// Records what is about to be done, of which the sections record nothing themselves.
-    pub(super) async fn record(
-        &self,
-        what: &str,
-        target: AuditTarget,
-        details: &[(&str, &str)],
-    ) -> Result<(), Error> {
-        let trace = self.trace.unwrap_or_else(|| TraceId::from_random(random()));
-        let actor = Actor::of(&self.by);
-        let (now, kind) = (self.parts.clock.now(), EventType::read(what));
-        let event = AuditEvent::new(now, trace, kind, actor, target, Outcome::Success);
-        let event = details.iter().fold(event, |event, (name, value)| event.with_detail(name, *value));
-        self.parts.audit.record(event).await
-    }
-}
-
-async fn answer(asked: Asked, request: Request) -> Result<Response, Error> {
-    let (parts, request) = (&*asked.parts, &request);
+async fn answer(kernel: Arc<OperatorSections>, asked: Asked, request: Request) -> Result<Response, Error> {
+    let (asked, request) = (&asked, &request);
+    let OperatorSections { config, policies, audit, tools, targets, fleet, registry, reload, lifecycle } =
+        &*kernel;
+    let Policies { access, grants, pending, definitions, keys, proofs, .. } = &**policies;
+    let shown_servers = || servers::list(&config.load(), definitions, fleet);
+    let status = || status::status(lifecycle, config.state(), shown_servers());
     match request.method.as_str() {
-        method::ACCESS_LIST => reply(&access::list(parts, &read(request)?)),
-        method::AUDIT_EXPORT => reply(&audit::export(parts, read(request)?).await?),
-        method::AUDIT_HEAD => reply(&audit::head(parts).await?),
-        method::AUDIT_QUERY => reply(&audit::query(parts, read(request)?).await?),
-        method::AUDIT_VERIFY => reply(&audit::verify(parts, read(request)?).await?),
-        method::CONFIG_RELOAD => reply(&config::reload(&asked).await?),
-        method::CONFIG_SHOW => reply(&config::show(parts)?),
-        method::CONFIG_UNMATCHED => reply(&unmatched_rules(parts)),
-        method::KERNEL_STATUS => reply(&status::status(parts)?),
-        method::KERNEL_STOP => reply(&status::stop(&asked).await?),
-        method::KEYS_LIST => reply(&keys::list(parts, &read(request)?)),
-        method::KEYS_NEW => reply(&keys::issue(&asked, read(request)?).await?),
-        method::KEYS_REVOKE => reply(&keys::revoke(&asked, &read(request)?).await?),
-        method::OPERATORS_PASSPHRASE => reply(&operators::set_passphrase(&asked, read(request)?).await?),
-        method::OPERATORS_PROVE => reply(&operators::prove(&asked, read(request)?).await?),
+        method::ACCESS_LIST => reply(&access::list(access, &read(request)?)),
+        method::AUDIT_EXPORT => reply(&audit::export(audit, read(request)?).await?),
+        method::AUDIT_HEAD => reply(&audit::head(audit).await?),
+        method::AUDIT_QUERY => reply(&audit::query(audit, read(request)?).await?),
+        method::AUDIT_VERIFY => reply(&audit::verify(audit, read(request)?).await?),
+        method::CONFIG_RELOAD => reply(&config::reload(asked, config.state(), reload).await?),
+        method::CONFIG_SHOW => reply(&config::show(config)?),
+        method::CONFIG_UNMATCHED => reply(&unmatched_rules(targets, keys, audit.clock.now())),
+        method::KERNEL_STATUS => reply(&status()?),
+        method::KERNEL_STOP => {
+            let status = status()?;
+            status::stop(asked, lifecycle).await?;
+            reply(&status)
+        }
+        method::KEYS_LIST => reply(&keys::list(keys, audit.clock.now(), &read(request)?)),
+        method::KEYS_NEW => reply(&keys::issue(asked, keys, targets, read(request)?).await?),
+        method::KEYS_REVOKE => reply(&keys::revoke(asked, keys, config, &read(request)?).await?),
+        method::OPERATORS_PASSPHRASE => {
+            reply(&operators::set_passphrase(asked, proofs, read(request)?).await?)
+        }
+        method::OPERATORS_PROVE => reply(&operators::prove(asked, proofs, read(request)?).await?),
         // Whoever asks to be admitted and has come this far is.
-        method::OPERATORS_ADMIT | method::OPERATORS_STANDING => reply(&operators::standing(&asked)),
-        method::OPERATORS_TOKEN => reply(&operators::new_token(&asked, read(request)?).await?),
-        method::PERMISSIONS_APPROVE => reply(&permissions::approve(&asked, read(request)?).await?),
-        method::PERMISSIONS_DENY => reply(&permissions::deny(&asked, read(request)?).await?),
-        method::PERMISSIONS_GRANT => reply(&permissions::grant(&asked, read(request)?).await?),
-        method::PERMISSIONS_LIST => reply(&permissions::list(parts, &read(request)?)),
-        method::PERMISSIONS_PENDING => reply(&permissions::pending(parts)),
-        method::PERMISSIONS_RESET => reply(&permissions::reset(&asked, read(request)?).await?),
-        method::PERMISSIONS_REVOKE => reply(&permissions::revoke(&asked, &read(request)?).await?),
-        method::PERMISSIONS_SHOW => reply(&permissions::show(parts, &read(request)?)?),
-        method::PERMISSIONS_WATCH => reply(&permissions::watch(parts, &read(request)?).await),
-        method::PINS_APPROVE => reply(&pins::approve(&asked, read(request)?).await?),
-        method::PINS_DIFF => reply(&pins::diff(parts, &read(request)?)?),
-        method::PINS_LIST => reply(&pins::list(parts, &read(request)?)),
-        method::REGISTRATIONS_APPROVE => reply(&registrations::approve(&asked, &read(request)?).await?),
-        method::REGISTRATIONS_DENY => reply(&registrations::deny(&asked, read(request)?).await?),
-        method::REGISTRATIONS_KEEP => reply(&registrations::keep(&asked, read(request)?).await?),
-        method::REGISTRATIONS_LIST => reply(&registrations::list(parts, &read(request)?)?),
-        method::SERVERS => reply(&servers::list(parts)),
-        method::SERVER_LOGS => reply(&servers::logs(parts, &read(request)?)?),
-        method::SERVER_RESTART => reply(&servers::restart(&asked, read(request)?).await?),
-        method::SERVER_START => reply(&servers::start(&asked, read(request)?).await?),
-        method::SERVER_STOP => reply(&servers::stop(&asked, read(request)?).await?),
-        method::STATS => reply(&stats::stats(parts)?),
-        method::TOOLS => reply(&tools::list(parts, &read(request)?)),
+        method::OPERATORS_ADMIT | method::OPERATORS_STANDING => reply(&operators::standing(asked, proofs)),
+        method::OPERATORS_TOKEN => reply(&operators::new_token(asked, proofs, read(request)?).await?),
+        method::PERMISSIONS_APPROVE => {
+            reply(&permissions::approve(asked, pending, registry, read(request)?).await?)
+        }
+        method::PERMISSIONS_DENY => {
+            reply(&permissions::deny(asked, pending, registry, read(request)?).await?)
+        }
+        method::PERMISSIONS_GRANT => {
+            reply(&permissions::grant(asked, grants, targets, read(request)?).await?)
+        }
+        method::PERMISSIONS_LIST => reply(&permissions::list(grants, &read(request)?)),
+        method::PERMISSIONS_PENDING => reply(&permissions::pending(grants, pending, registry)),
+        method::PERMISSIONS_RESET => {
+            reply(&permissions::reset(asked, grants, pending, read(request)?).await?)
+        }
+        method::PERMISSIONS_REVOKE => {
+            reply(&permissions::revoke(asked, grants, targets, &read(request)?).await?)
+        }
+        method::PERMISSIONS_SHOW => reply(&permissions::show(pending, registry, &read(request)?)?),
+        method::PERMISSIONS_WATCH => {
+            reply(&permissions::watch(grants, pending, registry, &read(request)?).await)
+        }
+        method::PINS_APPROVE => reply(&pins::approve(asked, definitions, fleet, read(request)?).await?),
+        method::PINS_DIFF => reply(&pins::diff(definitions, &read(request)?)?),
+        method::PINS_LIST => reply(&pins::list(definitions, &read(request)?)),
+        method::REGISTRATIONS_APPROVE => {
+            reply(&registrations::approve(asked, registry, &read(request)?).await?)
+        }
+        method::REGISTRATIONS_DENY => reply(&registrations::deny(asked, registry, read(request)?).await?),
+        method::REGISTRATIONS_KEEP => reply(&registrations::keep(asked, registry, read(request)?).await?),
+        method::REGISTRATIONS_LIST => reply(&registrations::list(registry, &read(request)?)),
+        method::SERVERS => reply(&shown_servers()),
+        method::SERVER_LOGS => reply(&servers::logs(&config.load(), definitions, fleet, &read(request)?)?),
+        method::SERVER_RESTART => {
+            reply(&servers::restart(asked, &config.load_full(), fleet, read(request)?).await?)
+        }
+        method::SERVER_START => {
+            reply(&servers::start(asked, &config.load_full(), fleet, read(request)?).await?)
+        }
+        method::SERVER_STOP => {
+            reply(&servers::stop(asked, &config.load_full(), fleet, read(request)?).await?)
+        }
+        method::STATS => {
+            let uptime = lifecycle.life.uptime();
+            reply(&stats::stats(&config.load(), tools, fleet, uptime, audit, pending)?)
+        }
+        method::TOOLS => reply(&tools::list(&tools.catalog, definitions, &read(request)?)),
         _ => Err(Error::method_not_found(&request.method)),
     }
 }
@@ -139,10 +167,15 @@ fn needs_no_proof(request: &Request) -> bool {
     WITHOUT_PROOF.contains(&method)
 }
 
-async fn refuse(parts: Arc<Parts>, request: Request, by: Principal, error: Error) -> Result<Response, Error> {
+async fn refuse(
+    audit: Arc<AuditTrail>,
+    request: Request,
+    by: Principal,
+    error: Error,
+) -> Result<Response, Error> {
     let trace = trace_of(&request).unwrap_or_else(|| TraceId::from_random(random()));
     let event = AuditEvent::new(
-        parts.clock.now(),
+        audit.clock.now(),
         trace,
         EventType::PermissionDenied,
         Actor::of(&by),
@@ -152,7 +185,7 @@ async fn refuse(parts: Arc<Parts>, request: Request, by: Principal, error: Error
     let event =
         event.with_detail("reason", "no proof of a person").with_detail("method", request.method.as_str());
     tracing::warn!(method = %request.method, "a connection that did not prove that a person is there was refused");
-    parts.audit.record(event).await?;
+    audit.log.record(event).await?;
     Err(error)
 }
 
@@ -162,15 +195,6 @@ fn read<T: DeserializeOwned>(request: &Request) -> Result<T, Error> {
 
 fn reply<T: Serialize>(result: &T) -> Result<Response, Error> {
     Response::with_body(result)
-}
-
-/// An id for a chain that begins here. It is no secret: it only has to differ from others.
-pub(crate) fn random() -> [u8; 16] {
-    let hash = || RandomState::new().hash_one(()).to_be_bytes();
-    let mut bytes = [0; 16];
-    bytes[..8].copy_from_slice(&hash());
-    bytes[8..].copy_from_slice(&hash());
-    bytes
 }
 
 const PREFIX: &str = "kernel/";

@@ -3,17 +3,17 @@
 use std::num::NonZeroU32;
 
 use mgp_discovery::config::nearest;
-use mgp_security::auth::{ApiPermission, KeyId, KeyInfo, KeyRequest, reserved_owner};
+use mgp_security::auth::{ApiPermission, KeyId, KeyInfo, KeyRequest, KeyRing, reserved_owner};
 use mgp_security::limit::Rates;
 use mgp_types::mgp::{AuditTarget, Timestamp, ToolPatternError};
 use mgp_types::{Error, Principal, Role, RunningCalls};
 use serde::{Deserialize, Serialize};
 
-use super::gate::Asked;
+use super::asked::Asked;
 use super::page::Page;
-use crate::parts::Parts;
+use crate::running::RunningConfig;
 use crate::settings;
-use crate::targets::Targets;
+use crate::targets::AccessTargets;
 
 /// Asks for a new key.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -95,7 +95,12 @@ pub(crate) struct RevokedKey {
     pub(crate) revoked: bool,
 }
 
-pub(super) async fn issue(asked: &Asked, wanted: NewKey) -> Result<IssuedKey, Error> {
+pub(super) async fn issue(
+    asked: &Asked,
+    keys: &KeyRing,
+    targets: &AccessTargets,
+    wanted: NewKey,
+) -> Result<IssuedKey, Error> {
     bounded("owner", &wanted.owner, 1, MAX_NAME)?;
     if let Some(why) = reserved_owner(&wanted.owner) {
         return Err(Error::invalid_params(format!(
@@ -108,7 +113,7 @@ pub(super) async fn issue(asked: &Asked, wanted: NewKey) -> Result<IssuedKey, Er
         return Err(Error::invalid_params(format!("a key has at most {MAX_PERMISSIONS} permissions")));
     }
     if !wanted.force {
-        let targets = Targets::of(&asked.parts);
+        let targets = targets.known();
         for permission in &wanted.permissions {
             if let ApiPermission::ToolInvoke(tools) | ApiPermission::ToolRead(tools) = permission {
                 targets.check_pattern(tools)?;
@@ -130,13 +135,12 @@ pub(super) async fn issue(asked: &Asked, wanted: NewKey) -> Result<IssuedKey, Er
     // A key that works and of which nothing is recorded must not be.
     let detail = ("owner", wanted.owner.as_str());
     asked.record("dev.cloto.mgp.key_issued", AuditTarget::new(None, None), &[detail]).await?;
-    let (info, secret) = asked.parts.keys.issue(request).await?;
-    Ok(IssuedKey { secret: secret.expose().to_owned(), key: Key::of(info, asked.parts.clock.now()) })
+    let (info, secret) = keys.issue(request).await?;
+    Ok(IssuedKey { secret: secret.expose().to_owned(), key: Key::of(info, asked.audit.clock.now()) })
 }
 
-pub(super) fn list(parts: &Parts, asked: &ListKeys) -> Keys {
-    let now = parts.clock.now();
-    let mut keys = parts.keys.keys();
+pub(super) fn list(keys: &KeyRing, now: Timestamp, asked: &ListKeys) -> Keys {
+    let mut keys = keys.keys();
     keys.sort_by_key(|key| (key.created_at, key.id));
     let keys = keys.into_iter().map(|key| Key::of(key, now));
     let (keys, next_offset) =
@@ -144,17 +148,22 @@ pub(super) fn list(parts: &Parts, asked: &ListKeys) -> Keys {
     Keys { keys, next_offset }
 }
 
-pub(super) async fn revoke(asked: &Asked, key: &RevokeKey) -> Result<RevokedKey, Error> {
+pub(super) async fn revoke(
+    asked: &Asked,
+    keys: &KeyRing,
+    config: &RunningConfig,
+    key: &RevokeKey,
+) -> Result<RevokedKey, Error> {
     let id = KeyId::read(&key.id).ok_or_else(|| {
         Error::invalid_params("`id` is not that of a key: 16 hexadecimal digits, as `keys list` shows")
     })?;
     let detail = ("key", key.id.as_str());
     asked.record("dev.cloto.mgp.key_revoked", AuditTarget::new(None, None), &[detail]).await?;
-    let calls = match settings::revoked_calls(&asked.parts.config.load()) {
+    let calls = match settings::revoked_calls(&config.load()) {
         _ if key.let_calls_finish => RunningCalls::Finish,
         configured => configured,
     };
-    Ok(RevokedKey { revoked: asked.parts.keys.revoke(id, calls).await? })
+    Ok(RevokedKey { revoked: keys.revoke(id, calls).await? })
 }
 
 impl Key {

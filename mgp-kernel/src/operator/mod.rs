@@ -4,14 +4,9 @@
 //! is one of the results here. Each group is a file, with the bodies of its methods and what answers them.
 
 pub(crate) mod access;
-#[cfg(unix)]
-pub(crate) mod agents;
+mod asked;
 pub(crate) mod audit;
 pub(crate) mod config;
-#[cfg(unix)]
-pub(crate) mod control;
-#[cfg(unix)]
-mod descendants;
 mod gate;
 pub(crate) mod keys;
 pub(crate) mod operators;
@@ -21,14 +16,12 @@ pub(crate) mod pins;
 pub(crate) mod proof;
 pub(crate) mod registrations;
 pub(crate) mod servers;
-#[cfg(unix)]
-pub(crate) mod socket;
 pub(crate) mod standing;
 pub(crate) mod stats;
 pub(crate) mod status;
 pub(crate) mod tools;
 
-pub(crate) use self::gate::{OperatorGate, random};
+pub(crate) use self::gate::{OperatorGate, OperatorSections};
 
 /// The names of the methods.
 pub(crate) mod method {

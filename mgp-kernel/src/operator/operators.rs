@@ -4,8 +4,8 @@ use mgp_types::Error;
 use mgp_types::mgp::{AuditTarget, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::gate::Asked;
-use super::proof::Proof;
+use super::asked::Asked;
+use super::proof::{Proof, Proofs};
 
 /// Whether a connection may decide.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -60,13 +60,12 @@ pub(crate) struct IssuedToken {
     pub(crate) expires_at: Timestamp,
 }
 
-pub(super) fn standing(asked: &Asked) -> Standing {
-    let proofs = &asked.parts.proofs;
+pub(super) fn standing(asked: &Asked, proofs: &Proofs) -> Standing {
     let needs_proof = asked.connection.as_ref().is_some_and(|connection| proofs.admit(connection).is_err());
     Standing { passphrase_set: proofs.is_passphrase_set(), needs_proof }
 }
 
-pub(super) async fn prove(asked: &Asked, proof: Prove) -> Result<Proved, Error> {
+pub(super) async fn prove(asked: &Asked, proofs: &Proofs, proof: Prove) -> Result<Proved, Error> {
     // Whoever brings a key has proved with it who they are.
     let Some(connection) = &asked.connection else { return Ok(Proved { proved: true }) };
     let proof = match (proof.passphrase, proof.token) {
@@ -74,25 +73,33 @@ pub(super) async fn prove(asked: &Asked, proof: Prove) -> Result<Proved, Error> 
         (None, Some(token)) => Proof::Token(token),
         _ => return Err(Error::invalid_params("a proof has either a `passphrase` or a `token`")),
     };
-    let proved = asked.parts.proofs.prove(connection, proof).await;
+    let proved = proofs.prove(connection, proof).await;
     let what =
         if proved.is_ok() { "dev.cloto.mgp.operator_proved" } else { "dev.cloto.mgp.operator_not_proved" };
     asked.record(what, nothing(), &[]).await?;
     proved.map(|()| Proved { proved: true })
 }
 
-pub(super) async fn set_passphrase(asked: &Asked, wanted: SetPassphrase) -> Result<PassphraseSet, Error> {
+pub(super) async fn set_passphrase(
+    asked: &Asked,
+    proofs: &Proofs,
+    wanted: SetPassphrase,
+) -> Result<PassphraseSet, Error> {
     asked.record("dev.cloto.mgp.operator_passphrase_asked", nothing(), &[]).await?;
     let connection = asked.connection.as_deref();
-    asked.parts.proofs.set_passphrase(connection, wanted.old, wanted.new).await?;
+    proofs.set_passphrase(connection, wanted.old, wanted.new).await?;
     asked.record("dev.cloto.mgp.operator_passphrase_set", nothing(), &[]).await?;
     Ok(PassphraseSet { set: true })
 }
 
-pub(super) async fn new_token(asked: &Asked, wanted: NewToken) -> Result<IssuedToken, Error> {
+pub(super) async fn new_token(
+    asked: &Asked,
+    proofs: &Proofs,
+    wanted: NewToken,
+) -> Result<IssuedToken, Error> {
     let until = wanted.expires_at.to_string();
     asked.record("dev.cloto.mgp.operator_token_asked", nothing(), &[("until", &until)]).await?;
-    let token = asked.parts.proofs.new_token(wanted.passphrase, wanted.expires_at).await?;
+    let token = proofs.new_token(wanted.passphrase, wanted.expires_at).await?;
     Ok(IssuedToken { token, expires_at: wanted.expires_at })
 }
 

@@ -2,18 +2,19 @@
 
 use std::time::Duration;
 
+use mgp_discovery::registry::Registry;
 use mgp_security::permission::{
-    ApprovalAnswer, ApprovalId, GrantRecord, GrantedTo, Lasts, PendingApproval, Subject, Terms, Verdict,
+    ApprovalAnswer, ApprovalId, GrantBook, GrantRecord, GrantedTo, Lasts, PendingApproval, PendingApprovals,
+    Subject, Terms, Verdict,
 };
 use mgp_types::Error;
 use mgp_types::mgp::{AgentId, Decision, Permission, RiskLevel, Scope, ServerId, Timestamp, ToolName, code};
 use serde::{Deserialize, Serialize};
 
-use super::gate::Asked;
+use super::asked::Asked;
 use super::page::Page;
 use super::registrations;
-use crate::parts::Parts;
-use crate::targets::{Targets, check_permission};
+use crate::targets::AccessTargets;
 
 /// What waits for an operator.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -204,22 +205,26 @@ pub(crate) struct GrantRow {
     pub(crate) expires_at: Option<Timestamp>,
 }
 
-pub(super) fn pending(parts: &Parts) -> Pending {
-    let undecided = parts.grants.waiting().into_iter().map(|(server_id, permission)| Undecided {
+pub(super) fn pending(grants: &GrantBook, pending: &PendingApprovals, registry: &Registry) -> Pending {
+    let undecided = grants.waiting().into_iter().map(|(server_id, permission)| Undecided {
         risk: permission.risk(),
         server_id,
         permission,
     });
-    let questions = parts.pending.list().into_iter().map(Question::of);
+    let questions = pending.list().into_iter().map(Question::of);
     Pending {
-        questions: questions.chain(registrations::questions(parts)).collect(),
+        questions: questions.chain(registrations::questions(registry)).collect(),
         undecided: undecided.collect(),
     }
 }
 
-pub(super) fn show(parts: &Parts, asked: &ShowQuestion) -> Result<ShownQuestion, Error> {
-    let Some(open) = parts.pending.find(&ApprovalId::from(asked.id.as_str())) else {
-        if let Some(question) = registrations::questions(parts).find(|question| question.id == asked.id) {
+pub(super) fn show(
+    pending: &PendingApprovals,
+    registry: &Registry,
+    asked: &ShowQuestion,
+) -> Result<ShownQuestion, Error> {
+    let Some(open) = pending.find(&ApprovalId::from(asked.id.as_str())) else {
+        if let Some(question) = registrations::questions(registry).find(|question| question.id == asked.id) {
             return Ok(ShownQuestion { question, arguments: None });
         }
         return Err(Error::new(code::RESOURCE_NOT_FOUND, "there is no such question, or not any more"));
@@ -230,18 +235,27 @@ pub(super) fn show(parts: &Parts, asked: &ShowQuestion) -> Result<ShownQuestion,
 
 /// Answers when there is a question that is not known, and after a while in any case. While somebody waits here, calls wait
 /// longer for their answers.
-pub(super) async fn watch(parts: &Parts, asked: &Watch) -> Pending {
-    let _watching = parts.pending.watch();
-    let mut count = parts.pending.count();
+pub(super) async fn watch(
+    grants: &GrantBook,
+    open: &PendingApprovals,
+    registry: &Registry,
+    asked: &Watch,
+) -> Pending {
+    let _watching = open.watch();
+    let mut count = open.count();
     let is_new = |open: &PendingApproval| !asked.known.iter().any(|known| known == open.id.as_str());
-    let unknown =
-        async { while !parts.pending.list().iter().any(is_new) && count.changed().await.is_ok() {} };
+    let unknown = async { while !open.list().iter().any(is_new) && count.changed().await.is_ok() {} };
     // Whoever goes on watching asks again; one that is gone is noticed by that.
     let _ = tokio::time::timeout(LONGEST_WATCH, unknown).await;
-    pending(parts)
+    pending(grants, open, registry)
 }
 
-pub(super) async fn approve(asked: &Asked, answer: Approve) -> Result<Decided, Error> {
+pub(super) async fn approve(
+    asked: &Asked,
+    pending: &PendingApprovals,
+    registry: &Registry,
+    answer: Approve,
+) -> Result<Decided, Error> {
     let lasts = match (answer.lasts, answer.expires_at) {
         (Some(lasts), _) => lasts,
         (None, Some(_)) => Lasts::Always,
@@ -249,68 +263,93 @@ pub(super) async fn approve(asked: &Asked, answer: Approve) -> Result<Decided, E
     };
     let terms = terms(answer.scope, answer.expires_at).lasting(lasts);
     let yes = ApprovalAnswer::new(asked.by.clone(), Decision::Approved).with_terms(terms);
-    decide(asked, &answer.id, &yes.granted_to(answer.granted_to)).await
+    decide(asked, pending, registry, &answer.id, &yes.granted_to(answer.granted_to)).await
 }
 
-pub(super) async fn deny(asked: &Asked, answer: Deny) -> Result<Decided, Error> {
+pub(super) async fn deny(
+    asked: &Asked,
+    pending: &PendingApprovals,
+    registry: &Registry,
+    answer: Deny,
+) -> Result<Decided, Error> {
     let no = ApprovalAnswer::new(asked.by.clone(), Decision::Denied);
-    decide(asked, &answer.id, &no.with_terms(terms(None, answer.expires_at))).await
+    decide(asked, pending, registry, &answer.id, &no.with_terms(terms(None, answer.expires_at))).await
 }
 
-pub(super) async fn reset(asked: &Asked, reset: Reset) -> Result<WasReset, Error> {
+pub(super) async fn reset(
+    asked: &Asked,
+    grants: &GrantBook,
+    pending: &PendingApprovals,
+    reset: Reset,
+) -> Result<WasReset, Error> {
     let was_there = match &reset.permission {
         Some(permission) => {
             let server = ServerId::from(reset.what.as_str());
-            asked.parts.grants.reset(&asked.by, reset.agent_id, &server, permission).await?
+            grants.reset(&asked.by, reset.agent_id, &server, permission).await?
         }
-        None => asked.parts.pending.forget(&asked.by, &ApprovalId::from(reset.what.as_str())).await?,
+        None => pending.forget(&asked.by, &ApprovalId::from(reset.what.as_str())).await?,
     };
     Ok(WasReset { reset: was_there })
 }
 
-pub(super) async fn grant(asked: &Asked, grant: Grant) -> Result<Decided, Error> {
+pub(super) async fn grant(
+    asked: &Asked,
+    grants: &GrantBook,
+    targets: &AccessTargets,
+    grant: Grant,
+) -> Result<Decided, Error> {
     if !grant.force {
-        Targets::of(&asked.parts).check_server(grant.server_id.as_str())?;
-        check_permission(&asked.parts, &grant.server_id, &grant.permission)?;
+        targets.known().check_server(grant.server_id.as_str())?;
+        targets.check_permission(grants, &grant.server_id, &grant.permission)?;
     }
     let terms = terms(grant.scope, grant.expires_at);
     let (by, agent) = (&asked.by, grant.agent_id);
-    asked.parts.grants.grant_for(by, agent, &grant.server_id, &grant.permission, terms).await?;
+    grants.grant_for(by, agent, &grant.server_id, &grant.permission, terms).await?;
     Ok(Decided { decision: Decision::Approved })
 }
 
-pub(super) async fn revoke(asked: &Asked, revoke: &Revoke) -> Result<Decided, Error> {
+pub(super) async fn revoke(
+    asked: &Asked,
+    grants: &GrantBook,
+    targets: &AccessTargets,
+    revoke: &Revoke,
+) -> Result<Decided, Error> {
     // What was granted to a server that is gone is taken back like anything else.
-    let is_granted =
-        || asked.parts.grants.all_records().iter().any(|record| record.server == revoke.server_id);
+    let is_granted = || grants.all_records().iter().any(|record| record.server == revoke.server_id);
     if !revoke.force && !is_granted() {
-        Targets::of(&asked.parts).check_server(revoke.server_id.as_str())?;
+        targets.known().check_server(revoke.server_id.as_str())?;
     }
     if !revoke.force {
-        check_permission(&asked.parts, &revoke.server_id, &revoke.permission)?;
+        targets.check_permission(grants, &revoke.server_id, &revoke.permission)?;
     }
     let (by, agent) = (&asked.by, revoke.agent_id.clone());
-    asked.parts.grants.revoke_for(by, agent, &revoke.server_id, &revoke.permission).await?;
+    grants.revoke_for(by, agent, &revoke.server_id, &revoke.permission).await?;
     Ok(Decided { decision: Decision::Denied })
 }
 
-pub(super) fn list(parts: &Parts, asked: &ListGrants) -> Grants {
+pub(super) fn list(grants: &GrantBook, asked: &ListGrants) -> Grants {
     let about = |record: &GrantRecord| asked.server_id.as_ref().is_none_or(|server| *server == record.server);
-    let records = parts.grants.all_records().into_iter().filter(about);
+    let records = grants.all_records().into_iter().filter(about);
     let (grants, next_offset) = asked.page.of(records.map(GrantRow::of));
     Grants { grants, next_offset }
 }
 
-async fn decide(asked: &Asked, id: &str, answer: &ApprovalAnswer) -> Result<Decided, Error> {
-    if registrations::questions(&asked.parts).any(|question| question.id == id) {
+async fn decide(
+    asked: &Asked,
+    pending: &PendingApprovals,
+    registry: &Registry,
+    id: &str,
+    answer: &ApprovalAnswer,
+) -> Result<Decided, Error> {
+    if registrations::questions(registry).any(|question| question.id == id) {
         let named = registrations::NamedRegistration { server_id: id.into() };
         match answer.decision {
-            Decision::Approved => drop(registrations::approve(asked, &named).await?),
-            _ => drop(registrations::deny(asked, named).await?),
+            Decision::Approved => drop(registrations::approve(asked, registry, &named).await?),
+            _ => drop(registrations::deny(asked, registry, named).await?),
         }
         return Ok(Decided { decision: answer.decision });
     }
-    asked.parts.pending.decide(&asked.by, &ApprovalId::from(id), answer).await?;
+    pending.decide(&asked.by, &ApprovalId::from(id), answer).await?;
     Ok(Decided { decision: answer.decision })
 }
 

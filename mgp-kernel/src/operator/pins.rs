@@ -1,16 +1,18 @@
 //! The definitions that may be used, those that wait for approval, and those that are refused.
 
+use std::sync::Arc;
+
 use mgp_security::definition::{
-    ApproveError, Definition, DefinitionName, Diff, FoundIn, PinState, server_of,
+    ApproveError, Definition, DefinitionGuard, DefinitionName, Diff, FoundIn, PinState, server_of,
 };
 use mgp_types::mgp::{AuditTarget, ServerId, ToolName};
 use mgp_types::{Error, RawJson, code};
 use serde::{Deserialize, Serialize};
 
-use super::gate::Asked;
+use super::asked::Asked;
 use super::page::Page;
 use super::standing::ShownStanding;
-use crate::parts::Parts;
+use crate::servers::fleet::Fleet;
 
 /// Asks for pins: all, or those of a server, or those that wait.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -122,7 +124,7 @@ pub(crate) struct ApprovedPin {
     pub(crate) digest: String,
 }
 
-pub(super) fn list(parts: &Parts, asked: &ListPins) -> PinList {
+pub(super) fn list(definitions: &DefinitionGuard, asked: &ListPins) -> PinList {
     let wanted = |row: &PinRow| {
         asked
             .server_id
@@ -130,21 +132,20 @@ pub(super) fn list(parts: &Parts, asked: &ListPins) -> PinList {
             .is_none_or(|server| *server == row.server_id || server.as_str() == server_of(&row.server_id))
             && (!asked.waiting || row.standing.is_some())
     };
-    let definitions = &parts.definitions;
     let pinned = definitions.pins().all().into_iter();
     let mut named: Vec<_> = pinned.map(|pinned| (pinned.server.clone(), pinned.name().clone())).collect();
     named.extend(definitions.found().into_iter().map(|found| (found.server, found.name)));
     named.sort();
     named.dedup();
-    let rows = named.into_iter().map(|(server, name)| PinRow::of(parts, server, name));
+    let rows = named.into_iter().map(|(server, name)| PinRow::of(definitions, server, name));
     let (pins, next_offset) = asked.page.of(rows.filter(wanted));
     PinList { pins, next_offset }
 }
 
-pub(super) fn diff(parts: &Parts, named: &PinnedName) -> Result<PinDiff, Error> {
+pub(super) fn diff(definitions: &DefinitionGuard, named: &PinnedName) -> Result<PinDiff, Error> {
     let (server, name) = (&named.server_id, &named.name);
-    let found = parts.definitions.found_in(server, name);
-    let state = match parts.definitions.pins().state(server, name) {
+    let found = definitions.found_in(server, name);
+    let state = match definitions.pins().state(server, name) {
         None if found.is_none() => return Err(unknown(server, name)),
         state => state,
     };
@@ -160,7 +161,7 @@ pub(super) fn diff(parts: &Parts, named: &PinnedName) -> Result<PinDiff, Error> 
         before: change.before,
         after: change.after,
     });
-    let PinRow { state, refused, standing, .. } = PinRow::of(parts, server.clone(), name.clone());
+    let PinRow { state, refused, standing, .. } = PinRow::of(definitions, server.clone(), name.clone());
     Ok(PinDiff {
         server_id: server.clone(),
         name: name.clone(),
@@ -174,9 +175,13 @@ pub(super) fn diff(parts: &Parts, named: &PinnedName) -> Result<PinDiff, Error> 
     })
 }
 
-pub(super) async fn approve(asked: &Asked, approve: ApprovePin) -> Result<ApprovedPin, Error> {
+pub(super) async fn approve(
+    asked: &Asked,
+    definitions: &Arc<DefinitionGuard>,
+    fleet: &Fleet,
+    approve: ApprovePin,
+) -> Result<ApprovedPin, Error> {
     let (server, name) = (&approve.server_id, &approve.name);
-    let definitions = &asked.parts.definitions;
     let found = definitions.found_in(server, name);
     let waiting = match (&found, definitions.pins().state(server, name)) {
         (Some(found), _) if found.is_held && found.definition.is_none() => {
@@ -215,9 +220,9 @@ pub(super) async fn approve(asked: &Asked, approve: ApprovePin) -> Result<Approv
         details.push(("despite", &despite));
     }
     asked.record("dev.cloto.mgp.definition_approved", target, &details).await?;
-    let upstream = asked.parts.fleet.get(server_of(server));
+    let upstream = fleet.get(server_of(server));
     let kind = name.kind();
-    let (definitions, server, name) = (definitions.clone(), server.clone(), name.clone());
+    let (definitions, server, name) = (Arc::clone(definitions), server.clone(), name.clone());
     let approved = tokio::task::spawn_blocking(move || {
         let despite: Vec<_> = approve.despite.iter().map(String::as_str).collect();
         definitions.approve(&server, &name, digest, &despite)
@@ -249,9 +254,9 @@ fn unknown(server: &ServerId, name: &DefinitionName) -> Error {
 }
 
 impl PinRow {
-    fn of(parts: &Parts, server: ServerId, name: DefinitionName) -> Self {
-        let held = parts.definitions.found_in(&server, &name).filter(|found| found.is_held);
-        let state = parts.definitions.pins().state(&server, &name);
+    fn of(definitions: &DefinitionGuard, server: ServerId, name: DefinitionName) -> Self {
+        let held = definitions.found_in(&server, &name).filter(|found| found.is_held);
+        let state = definitions.pins().state(&server, &name);
         let approved = state.as_ref().and_then(PinState::approved);
         let digest = |definition: &Definition| definition.digest().to_string();
         Self {
@@ -267,7 +272,7 @@ impl PinRow {
                 None => state.as_ref().and_then(PinState::pending).map(digest),
             },
             refused: held.map(|held| held.told()),
-            standing: ShownStanding::of(parts, &server, &name),
+            standing: ShownStanding::of(definitions, &server, &name),
             server_id: server,
             name,
         }

@@ -8,10 +8,9 @@ use mgp_types::Error;
 use mgp_types::mgp::{Permission, RiskLevel, ServerId, ServerStatus, Timestamp, TrustLevel};
 use serde::{Deserialize, Serialize};
 
-use super::gate::Asked;
+use super::asked::Asked;
 use super::page::Page;
 use super::permissions::Question;
-use crate::parts::Parts;
 
 /// Asks for registered servers: all, or those that wait.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -97,17 +96,16 @@ pub(crate) struct ApprovedRegistration {
     pub(crate) message: Option<String>,
 }
 
-pub(super) fn list(parts: &Parts, asked: &ListRegistrations) -> Result<Registrations, Error> {
-    let all = registry(parts)?.registered();
+pub(super) fn list(registry: &Registry, asked: &ListRegistrations) -> Registrations {
+    let all = registry.registered();
     let wanted = all.iter().filter(|server| !asked.waiting || !server.is_approved());
     let (registrations, next_offset) = asked.page.of(wanted.map(|server| RegistrationRow::of(server)));
-    Ok(Registrations { registrations, next_offset })
+    Registrations { registrations, next_offset }
 }
 
 /// Returns the registered servers that wait for approval, each as a question whose id is that of the server.
-pub(super) fn questions(parts: &Parts) -> impl Iterator<Item = Question> {
-    let all = parts.registry.get().map(Registry::registered).unwrap_or_default();
-    all.into_iter().filter(|server| !server.is_approved()).map(|server| {
+pub(super) fn questions(registry: &Registry) -> impl Iterator<Item = Question> {
+    registry.registered().into_iter().filter(|server| !server.is_approved()).map(|server| {
         let row = RegistrationRow::of(&server);
         let message = format!(
             "`{}` registered the server `{}`, which runs `{}`. Start it? Its files are shown by `mgp registrations list \
@@ -133,25 +131,33 @@ pub(super) fn questions(parts: &Parts) -> impl Iterator<Item = Question> {
     })
 }
 
-pub(super) async fn approve(asked: &Asked, named: &NamedRegistration) -> Result<ApprovedRegistration, Error> {
-    let told = registry(&asked.parts)?.approve(&asked.by, asked.trace, &named.server_id).await?;
+pub(super) async fn approve(
+    asked: &Asked,
+    registry: &Registry,
+    named: &NamedRegistration,
+) -> Result<ApprovedRegistration, Error> {
+    let told = registry.approve(&asked.by, asked.trace, &named.server_id).await?;
     Ok(ApprovedRegistration { status: told.status, message: told.message })
 }
 
 /// Answers with what is no more.
-pub(super) async fn deny(asked: &Asked, named: NamedRegistration) -> Result<NamedRegistration, Error> {
-    registry(&asked.parts)?.deny(&asked.by, asked.trace, &named.server_id).await?;
+pub(super) async fn deny(
+    asked: &Asked,
+    registry: &Registry,
+    named: NamedRegistration,
+) -> Result<NamedRegistration, Error> {
+    registry.deny(&asked.by, asked.trace, &named.server_id).await?;
     Ok(named)
 }
 
 /// Answers with what stays.
-pub(super) async fn keep(asked: &Asked, named: NamedRegistration) -> Result<NamedRegistration, Error> {
-    registry(&asked.parts)?.keep(&asked.by, asked.trace, &named.server_id).await?;
+pub(super) async fn keep(
+    asked: &Asked,
+    registry: &Registry,
+    named: NamedRegistration,
+) -> Result<NamedRegistration, Error> {
+    registry.keep(&asked.by, asked.trace, &named.server_id).await?;
     Ok(named)
-}
-
-fn registry(parts: &Parts) -> Result<&Registry, Error> {
-    parts.registry.get().ok_or_else(|| Error::internal("the kernel has not begun"))
 }
 
 impl RegistrationRow {

@@ -3,16 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use mgp_discovery::Config;
 use mgp_discovery::config::ProcessEnvironment;
 use mgp_discovery::config::model::ServerConfig;
+use mgp_security::definition::DefinitionGuard;
 use mgp_types::mgp::{AuditTarget, ServerId, ServerState, ShutdownReason};
 use mgp_types::{Error, code};
 use serde::{Deserialize, Serialize};
 
-use super::gate::Asked;
+use super::asked::Asked;
 use super::standing::Counts;
-use crate::parts::Parts;
-use crate::upstream::Upstream;
+use crate::servers::fleet::Fleet;
+use crate::servers::upstream::Upstream;
 
 /// All servers, by id.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -104,11 +106,10 @@ pub(crate) struct ServerLog {
     pub(crate) reason: Option<String>,
 }
 
-pub(super) fn list(parts: &Parts) -> Servers {
-    let config = parts.config.load();
+pub(super) fn list(config: &Config, definitions: &DefinitionGuard, fleet: &Fleet) -> Servers {
     let of = |id: &ServerId| config.servers.iter().find(|server| server.id == id.as_str());
-    let counts = Counts::of(parts);
-    let running = parts.fleet.views().into_iter().map(|view| {
+    let counts = Counts::of(definitions);
+    let running = fleet.views().into_iter().map(|view| {
         let configured = of(&view.id);
         let (held, flagged) = counts.of_server(&view.id, view.agent.as_deref());
         ServerRow {
@@ -126,7 +127,7 @@ pub(super) fn list(parts: &Parts) -> Servers {
             restarts: view.restarts,
             pid: view.pid,
             uptime_secs: view.uptime.map(|uptime| uptime.as_secs()),
-            calls: parts.fleet.get(view.id.as_str()).map(|server| Calls::of(&server)).unwrap_or_default(),
+            calls: fleet.get(view.id.as_str()).map(|server| Calls::of(&server)).unwrap_or_default(),
             id: view.id,
         }
     });
@@ -160,29 +161,55 @@ pub(super) fn list(parts: &Parts) -> Servers {
     Servers { servers }
 }
 
-pub(super) async fn restart(asked: &Asked, named: NamedServer) -> Result<ServerMoved, Error> {
-    let server = recorded(asked, &named, "dev.cloto.mgp.server_restarted").await?;
+pub(super) async fn restart(
+    asked: &Asked,
+    config: &Config,
+    fleet: &Fleet,
+    named: NamedServer,
+) -> Result<ServerMoved, Error> {
+    let server =
+        recorded(asked, known(config, fleet, &named.server_id)?, &named, "dev.cloto.mgp.server_restarted")
+            .await?;
     server.restart(ShutdownReason::OperatorRequest).await?;
     Ok(ServerMoved { state: server.state() })
 }
 
-pub(super) async fn start(asked: &Asked, named: NamedServer) -> Result<ServerMoved, Error> {
-    let server = recorded(asked, &named, "dev.cloto.mgp.server_started").await?;
+pub(super) async fn start(
+    asked: &Asked,
+    config: &Config,
+    fleet: &Fleet,
+    named: NamedServer,
+) -> Result<ServerMoved, Error> {
+    let server =
+        recorded(asked, known(config, fleet, &named.server_id)?, &named, "dev.cloto.mgp.server_started")
+            .await?;
     server.start();
     Ok(ServerMoved { state: server.state() })
 }
 
-pub(super) async fn stop(asked: &Asked, named: NamedServer) -> Result<ServerMoved, Error> {
-    let server = recorded(asked, &named, "dev.cloto.mgp.server_stopped").await?;
+pub(super) async fn stop(
+    asked: &Asked,
+    config: &Config,
+    fleet: &Fleet,
+    named: NamedServer,
+) -> Result<ServerMoved, Error> {
+    let server =
+        recorded(asked, known(config, fleet, &named.server_id)?, &named, "dev.cloto.mgp.server_stopped")
+            .await?;
     server.stop(ShutdownReason::OperatorRequest, DRAIN).await;
     Ok(ServerMoved { state: server.state() })
 }
 
-pub(super) fn logs(parts: &Parts, asked: &LogLines) -> Result<ServerLog, Error> {
-    let server = known(parts, &asked.server_id)?;
+pub(super) fn logs(
+    config: &Config,
+    definitions: &DefinitionGuard,
+    fleet: &Fleet,
+    asked: &LogLines,
+) -> Result<ServerLog, Error> {
+    let server = known(config, fleet, &asked.server_id)?;
     let lines = server.log(asked.lines.min(MOST_LINES) as usize);
     let (mut state, mut reason) = (None, None);
-    for row in list(parts).servers.into_iter().filter(|row| row.id == asked.server_id) {
+    for row in list(config, definitions, fleet).servers.into_iter().filter(|row| row.id == asked.server_id) {
         state = Some(row.state);
         reason = reason.or(row.fault).or(row.last_error);
     }
@@ -190,21 +217,25 @@ pub(super) fn logs(parts: &Parts, asked: &LogLines) -> Result<ServerLog, Error> 
 }
 
 /// The server, after it was recorded what is about to be done with it.
-async fn recorded(asked: &Asked, named: &NamedServer, what: &str) -> Result<Arc<Upstream>, Error> {
-    let server = known(&asked.parts, &named.server_id)?;
+async fn recorded(
+    asked: &Asked,
+    server: Arc<Upstream>,
+    named: &NamedServer,
+    what: &str,
+) -> Result<Arc<Upstream>, Error> {
     let target = AuditTarget::new(Some(named.server_id.clone()), None);
     asked.record(what, target, &[("state", server.state().as_str())]).await?;
     Ok(server)
 }
 
-fn known(parts: &Parts, id: &ServerId) -> Result<Arc<Upstream>, Error> {
-    parts.fleet.get(id.as_str()).ok_or_else(|| {
-        if parts.config.load().servers.iter().any(|server| server.id == id.as_str() && !server.enabled) {
+fn known(config: &Config, fleet: &Fleet, id: &ServerId) -> Result<Arc<Upstream>, Error> {
+    fleet.get(id.as_str()).ok_or_else(|| {
+        if config.servers.iter().any(|server| server.id == id.as_str() && !server.enabled) {
             let message =
                 format!("the server `{id}` is switched off; `enabled = true` in its configuration starts it");
             return Error::new(code::INVALID_PARAMS, message);
         }
-        let near: Vec<_> = parts.fleet.near(id.as_str()).iter().map(ToString::to_string).collect();
+        let near: Vec<_> = fleet.near(id.as_str()).iter().map(ToString::to_string).collect();
         let message = if near.is_empty() {
             format!("there is no server `{id}`; `mgp servers` shows those there are")
         } else {

@@ -1,12 +1,10 @@
 //! Definitions that are held or flagged, in the words that all commands show.
 
 use mgp_security::definition::{
-    DefinitionKind, DefinitionName, FoundIn, Hold, Standing, pinned_for, server_of,
+    DefinitionGuard, DefinitionKind, DefinitionName, FoundIn, Hold, Standing, pinned_for, server_of,
 };
 use mgp_types::mgp::{NameStyle, ServerId, ToolName};
 use serde::{Deserialize, Serialize};
-
-use crate::parts::Parts;
 
 /// How a definition stands that is held or flagged.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -44,9 +42,13 @@ pub(crate) struct HeldTool {
 
 impl ShownStanding {
     /// How the definition called `name` stands; `None` if it is simply used, or not known.
-    pub(super) fn of(parts: &Parts, holder: &ServerId, name: &DefinitionName) -> Option<Self> {
-        let found = parts.definitions.found_in(holder, name);
-        let standing = match parts.definitions.hold(holder, name) {
+    pub(super) fn of(
+        definitions: &DefinitionGuard,
+        holder: &ServerId,
+        name: &DefinitionName,
+    ) -> Option<Self> {
+        let found = definitions.found_in(holder, name);
+        let standing = match definitions.hold(holder, name) {
             Some(Hold::Unlisted) => return None,
             Some(hold) => Standing::Held(hold),
             None => Standing::Flagged(found.as_ref()?.rule()),
@@ -78,8 +80,12 @@ impl ShownStanding {
 }
 
 /// The tools that are held: all, those of a server, or those that are meant by a name.
-pub(super) fn held_tools(parts: &Parts, server: Option<&ServerId>, meant: Option<&str>) -> Vec<HeldTool> {
-    let held = parts.definitions.held(DefinitionKind::Tool).into_iter();
+pub(super) fn held_tools(
+    definitions: &DefinitionGuard,
+    server: Option<&ServerId>,
+    meant: Option<&str>,
+) -> Vec<HeldTool> {
+    let held = definitions.held(DefinitionKind::Tool).into_iter();
     let held = held.filter(|(holder, name)| {
         let (of, own) = (server_of(holder), name.as_str());
         server.is_none_or(|server| server.as_str() == of)
@@ -89,7 +95,7 @@ pub(super) fn held_tools(parts: &Parts, server: Option<&ServerId>, meant: Option
         Some(HeldTool {
             name: NameStyle::DOTS.write(server_of(&holder), name.as_str()),
             tool_name: name.as_str().into(),
-            standing: ShownStanding::of(parts, &holder, &name)?,
+            standing: ShownStanding::of(definitions, &holder, &name)?,
             server_id: holder,
         })
     })
@@ -103,8 +109,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    pub(super) fn of(parts: &Parts) -> Self {
-        let definitions = &parts.definitions;
+    pub(super) fn of(definitions: &DefinitionGuard) -> Self {
         let held = DefinitionKind::ALL.into_iter().flat_map(|kind| definitions.held(kind));
         let flagged = definitions
             .found()

@@ -1,6 +1,9 @@
 //! What the kernel has done and saved, in numbers.
 
+use std::time::Duration;
+
 use mgp_discovery::Config;
+use mgp_security::permission::PendingApprovals;
 use mgp_toolindex::Snapshot;
 use mgp_toolindex::level::{Level, Sizes};
 use mgp_toolindex::session::{SessionKey, View};
@@ -9,7 +12,9 @@ use mgp_types::mgp::ServerId;
 use serde::{Deserialize, Serialize};
 
 use super::servers::Calls;
-use crate::parts::Parts;
+use crate::catalog::ToolCatalog;
+use crate::record::AuditTrail;
+use crate::servers::fleet::Fleet;
 use crate::{StartError, settings};
 
 /// Numbers about the kernel.
@@ -50,25 +55,32 @@ struct Tokens {
     listed: u64,
 }
 
-pub(super) fn stats(parts: &Parts) -> Result<Stats, Error> {
-    let tokens = Tokens::count(&parts.config.load(), &parts.index.snapshot())
+pub(super) fn stats(
+    config: &Config,
+    tools: &ToolCatalog,
+    fleet: &Fleet,
+    uptime: Duration,
+    audit: &AuditTrail,
+    pending: &PendingApprovals,
+) -> Result<Stats, Error> {
+    let tokens = Tokens::count(config, &tools.index.snapshot())
         .map_err(|error| Error::internal("the lists of tools cannot be counted").with_source(error))?;
-    let servers = parts.fleet.all();
-    let calls = |server: &crate::upstream::Upstream| ServerCalls {
+    let servers = fleet.all();
+    let calls = |server: &crate::servers::upstream::Upstream| ServerCalls {
         server_id: server.id().clone(),
         calls: Calls::of(server),
     };
     Ok(Stats {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        uptime_secs: parts.life.uptime().as_secs(),
+        uptime_secs: uptime.as_secs(),
         servers: servers.len() as u64,
-        tools: parts.catalog.snapshot().tools().len() as u64,
+        tools: tools.catalog.snapshot().tools().len() as u64,
         tool_tokens: tokens.all,
         level: tokens.level,
         listed_tokens: tokens.listed,
         saved_tokens: tokens.all.saturating_sub(tokens.listed),
-        audit_events: parts.audit.head().seq,
-        pending: parts.pending.list().len() as u64,
+        audit_events: audit.log.head().seq,
+        pending: pending.list().len() as u64,
         calls: servers.iter().map(|server| calls(server)).collect(),
     })
 }

@@ -1,29 +1,15 @@
 //! How a kernel that runs does as a process: since when, for whom, and when it ends.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use mgp_types::Error;
 use mgp_types::mgp::{AuditTarget, Timestamp};
 use serde::{Deserialize, Serialize};
-use tokio::sync::Notify;
 
-use super::gate::Asked;
-use super::servers::{self, ServerRow};
-use crate::parts::Parts;
-
-/// How the kernel was started, which it knows once it serves.
-#[derive(Debug)]
-pub(crate) struct ServedKernel {
-    pub(crate) since: Timestamp,
-    /// How long it goes on without anybody connected; `None` for one that does not end by itself.
-    pub(crate) linger: Option<Duration>,
-    /// The files of its configuration.
-    pub(crate) files: Vec<PathBuf>,
-    /// Told when an operator wants it to end.
-    pub(crate) stop: Notify,
-}
+use super::asked::Asked;
+use super::servers::{ServerRow, Servers};
+use crate::lifecycle::{Lifecycle, ServedKernel};
 
 /// What is told of a kernel that runs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -54,9 +40,9 @@ pub(crate) struct ConnectedClient {
     pub(crate) connected_secs: u64,
 }
 
-pub(super) fn status(parts: &Parts) -> Result<KernelStatus, Error> {
-    let served = served(parts)?;
-    let clients = parts.visitors.clients().into_iter().map(|client| {
+pub(super) fn status(lifecycle: &Lifecycle, state: &Path, servers: Servers) -> Result<KernelStatus, Error> {
+    let served = served(lifecycle)?;
+    let clients = lifecycle.visitors.clients().into_iter().map(|client| {
         let (pid, program) = client.process.map(|(pid, program)| (pid, program.into_string())).unzip();
         ConnectedClient {
             agent_id: client.agent.access_id().into_owned(),
@@ -71,22 +57,21 @@ pub(super) fn status(parts: &Parts) -> Result<KernelStatus, Error> {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         since: served.since,
         files: served.files.clone(),
-        state: parts.state.clone(),
+        state: state.to_owned(),
         linger_secs: served.linger.map(|linger| linger.as_secs()),
         clients: clients.collect(),
-        servers: servers::list(parts).servers,
+        servers: servers.servers,
     })
 }
 
 /// Has the kernel end once calls in work have, as a signal does.
-pub(super) async fn stop(asked: &Asked) -> Result<KernelStatus, Error> {
-    let status = status(&asked.parts)?;
+pub(super) async fn stop(asked: &Asked, lifecycle: &Lifecycle) -> Result<(), Error> {
     asked.record("dev.cloto.mgp.kernel_stopped", AuditTarget::new(None, None), &[]).await?;
-    served(&asked.parts)?.stop.notify_one();
-    Ok(status)
+    served(lifecycle)?.stop.notify_one();
+    Ok(())
 }
 
-fn served(parts: &Parts) -> Result<Arc<ServedKernel>, Error> {
-    let served = parts.served.get().cloned();
+fn served(lifecycle: &Lifecycle) -> Result<Arc<ServedKernel>, Error> {
+    let served = lifecycle.served.get().cloned();
     served.ok_or_else(|| Error::invalid_request("this kernel is the command's own, and ends with it"))
 }

@@ -1,13 +1,13 @@
 //! All tools, with their definitions as their servers wrote them; what a model is shown of them is another list.
 
-use mgp_security::definition::{DefinitionKind, DefinitionName, server_of};
+use mgp_discovery::catalog::Catalog;
+use mgp_security::definition::{DefinitionGuard, DefinitionKind, DefinitionName, server_of};
 use mgp_types::RawJson;
 use mgp_types::mgp::{NameStyle, ResolvedTool, RiskLevel, ServerId, ToolName};
 use serde::{Deserialize, Serialize};
 
 use super::page::Page;
 use super::standing::{HeldTool, ShownStanding, held_tools};
-use crate::parts::Parts;
 
 /// Asks for tools: all, those of a server, or one by the name that clients call it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -51,8 +51,8 @@ pub(crate) struct ToolRow {
     pub(crate) definition: RawJson,
 }
 
-pub(super) fn list(parts: &Parts, asked: &ListTools) -> ToolPage {
-    let snapshot = parts.catalog.snapshot();
+pub(super) fn list(catalog: &Catalog, definitions: &DefinitionGuard, asked: &ListTools) -> ToolPage {
+    let snapshot = catalog.snapshot();
     let row = |tool: &std::sync::Arc<mgp_discovery::catalog::CatalogTool>| {
         let resolved = &tool.resolved;
         ToolRow {
@@ -60,12 +60,12 @@ pub(super) fn list(parts: &Parts, asked: &ListTools) -> ToolPage {
             server_id: resolved.server.clone(),
             tool_name: resolved.name.clone(),
             risk: resolved.security.risk,
-            admitted: parts.definitions.is_admitted_anywhere(
+            admitted: definitions.is_admitted_anywhere(
                 &resolved.server,
                 DefinitionKind::Tool,
                 resolved.name.as_str(),
             ),
-            standing: standing(parts, resolved),
+            standing: standing(definitions, resolved),
             definition: tool.definition(NameStyle::DOTS),
         }
     };
@@ -74,7 +74,7 @@ pub(super) fn list(parts: &Parts, asked: &ListTools) -> ToolPage {
         let near = if tools.is_empty() { snapshot.near(name, |_| true) } else { Vec::new() };
         return ToolPage {
             tools,
-            held: held_tools(parts, None, Some(name)),
+            held: held_tools(definitions, None, Some(name)),
             near: near.iter().map(|tool| tool.shown.to_string()).collect(),
             next_offset: None,
         };
@@ -83,16 +83,19 @@ pub(super) fn list(parts: &Parts, asked: &ListTools) -> ToolPage {
         asked.server_id.as_ref().is_none_or(|server| *server == tool.resolved.server)
     };
     let (tools, next_offset) = asked.page.of(snapshot.tools().iter().filter(of).map(row));
-    let held =
-        if asked.page.offset == 0 { held_tools(parts, asked.server_id.as_ref(), None) } else { Vec::new() };
+    let held = if asked.page.offset == 0 {
+        held_tools(definitions, asked.server_id.as_ref(), None)
+    } else {
+        Vec::new()
+    };
     ToolPage { tools, held, near: Vec::new(), next_offset }
 }
 
 /// How the definition of a tool stands on any connection to its server, if it is held or flagged there.
-fn standing(parts: &Parts, tool: &ResolvedTool) -> Option<ShownStanding> {
+fn standing(definitions: &DefinitionGuard, tool: &ResolvedTool) -> Option<ShownStanding> {
     let name = DefinitionName::new(DefinitionKind::Tool, tool.name.as_str());
-    let found = parts.definitions.found().into_iter();
+    let found = definitions.found().into_iter();
     let mut holders =
         found.filter(|found| found.name == name && server_of(&found.server) == tool.server.as_str());
-    ShownStanding::of(parts, &holders.next()?.server, &name)
+    ShownStanding::of(definitions, &holders.next()?.server, &name)
 }

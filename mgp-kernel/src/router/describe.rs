@@ -4,21 +4,27 @@ use mgp_types::mcp::{
     ForRevision, ListCapability, Map, Marker, ResourcesCapability, ServerCapabilities, ServerTaskRequests,
     ServerTasksCapability, ToolTaskRequests,
 };
-use mgp_types::mgp;
+use mgp_types::mgp::{self, NameStyle};
 use mgp_types::{CacheHint, CacheScope, Context, Error, Object, RawJson, Request, Response, Revision};
 use serde::Serialize;
 
-use super::Sight;
-use crate::parts::Parts;
+use super::{Sight, Visibility};
+use crate::notify::changes::Changes;
+use crate::running::RunningConfig;
 
 /// The answer to `server/discover`, which becomes that of `initialize` too.
-pub(super) fn describe(parts: &Parts, request: &Request) -> Result<Response, Error> {
-    let sight = Sight::of(parts, &request.context)?;
-    parts.changes.open(&request.context);
+pub(super) fn describe(
+    visibility: &Visibility,
+    config: &RunningConfig,
+    changes: &Changes,
+    request: &Request,
+) -> Result<Response, Error> {
+    let sight = Sight::of(visibility, &request.context)?;
+    changes.open(&request.context);
     let revision = request.context.session()?.revision;
     let described = Described {
         capabilities: capabilities(&sight, revision),
-        instructions: instructions(parts, &sight, &request.context),
+        instructions: instructions(&sight, config.names(&request.context), &request.context),
     };
     let mut response = RawJson::from_value(&described)
         .map(Response::plain)
@@ -93,8 +99,7 @@ fn add(to: &mut Map<RawJson>, name: &str, value: &RawJson) {
 }
 
 /// How to use the kernel, and what its servers say about themselves, in the order of their ids.
-fn instructions(parts: &Parts, sight: &Sight<'_>, context: &Context) -> String {
-    let names = parts.names(context);
+fn instructions(sight: &Sight<'_>, names: NameStyle, context: &Context) -> String {
     let tool = names.write("SERVER", "TOOL");
     let discover = names.write_method(mgp::method::TOOLS_DISCOVER, context);
     let mut all = format!(

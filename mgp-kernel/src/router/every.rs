@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tower_service::Service;
 
-use crate::upstream::{Upstream, UpstreamService};
+use crate::servers::upstream::{Upstream, UpstreamService};
 
 /// Sends each request its way, under what it is known by, and waits for all answers, of each server no longer than ten seconds.
 ///

@@ -8,7 +8,8 @@ use mgp_types::mgp::{ResolvedTool, ServerId};
 use mgp_types::{BoxFuture, Error, Object, Principal, Request, Response};
 use tower_service::Service;
 
-use crate::parts::Parts;
+use crate::notify::changes::Changes;
+use crate::servers::fleet::Fleet;
 
 type Outcome = Result<Response, Error>;
 
@@ -19,7 +20,7 @@ pub(crate) enum RouterFuture {
     /// A call that may come to be a task.
     Beginning {
         future: BoxFuture<'static, Outcome>,
-        parts: Arc<Parts>,
+        changes: Arc<Changes>,
         tool: Arc<ResolvedTool>,
         caller: Principal,
     },
@@ -42,10 +43,10 @@ impl Future for RouterFuture {
         match &mut *self {
             Self::Done(outcome) => outcome.take().map_or(Poll::Pending, Poll::Ready),
             Self::Running(future) => future.as_mut().poll(cx),
-            Self::Beginning { future, parts, tool, caller } => {
+            Self::Beginning { future, changes, tool, caller } => {
                 let mut outcome = ready!(future.as_mut().poll(cx));
                 if let Ok(response) = &mut outcome {
-                    parts.changes.tasks.learn(caller, &tool.server, response);
+                    changes.tasks.learn(caller, &tool.server, response);
                 }
                 Poll::Ready(outcome)
             }
@@ -54,19 +55,24 @@ impl Future for RouterFuture {
 }
 
 /// Sends a call to the server that has the tool.
-pub(super) fn to_tool(parts: &Arc<Parts>, tool: &Arc<ResolvedTool>, request: Request) -> RouterFuture {
+pub(super) fn to_tool(
+    fleet: &Fleet,
+    changes: &Arc<Changes>,
+    tool: &Arc<ResolvedTool>,
+    request: Request,
+) -> RouterFuture {
     let caller = request.context.principal.clone().filter(|_| may_become_task(&request));
-    match (to_server(parts, &tool.server, request), caller) {
+    match (to_server(fleet, &tool.server, request), caller) {
         (RouterFuture::Running(future), Some(caller)) => {
-            RouterFuture::Beginning { future, parts: Arc::clone(parts), tool: Arc::clone(tool), caller }
+            RouterFuture::Beginning { future, changes: Arc::clone(changes), tool: Arc::clone(tool), caller }
         }
         (future, _) => future,
     }
 }
 
 /// Sends a request the way to one server.
-pub(super) fn to_server(parts: &Arc<Parts>, server: &ServerId, request: Request) -> RouterFuture {
-    let Some(upstream) = parts.fleet.get(server.as_str()) else {
+pub(super) fn to_server(fleet: &Fleet, server: &ServerId, request: Request) -> RouterFuture {
+    let Some(upstream) = fleet.get(server.as_str()) else {
         return RouterFuture::done(Err(Error::disconnected(format!("the server {server} is gone"))));
     };
     let mut service = upstream.service();
@@ -75,8 +81,8 @@ pub(super) fn to_server(parts: &Arc<Parts>, server: &ServerId, request: Request)
 }
 
 /// Sends the answer to a callback to the connection on which it was asked.
-pub(super) fn callback(parts: &Arc<Parts>, mut request: Request) -> RouterFuture {
-    let answered = parts.fleet.callbacks().lock().answered(&request.context, &request.params);
+pub(super) fn callback(fleet: &Fleet, mut request: Request) -> RouterFuture {
+    let answered = fleet.callbacks().lock().answered(&request.context, &request.params);
     let Some((mut way, params)) = answered else {
         let message = "the callback is not known; it was answered before, its call is over, or it was for somebody else";
         return RouterFuture::done(Err(Error::invalid_params(message)));

@@ -6,9 +6,10 @@ use mgp_types::mgp::NameStyle;
 use mgp_types::{CacheHint, CacheScope, Error, Principal, RawJson, Request, Response};
 use parking_lot::Mutex;
 
-use super::Sight;
 use super::sight::Seen;
-use crate::parts::Parts;
+use super::{Sight, Visibility};
+use crate::notify::changes::Changes;
+use crate::running::RunningConfig;
 
 /// The lists that callers were given last: as bytes, until something else is to be seen.
 #[derive(Default)]
@@ -39,34 +40,49 @@ struct State {
 
 impl Lists {
     /// All that the caller may use, on one page.
-    pub(super) fn answer(&self, parts: &Parts, list: List, request: &Request) -> Result<Response, Error> {
+    pub(super) fn answer(
+        &self,
+        visibility: &Visibility,
+        config: &RunningConfig,
+        changes: &Changes,
+        list: List,
+        request: &Request,
+    ) -> Result<Response, Error> {
         if request.params.bytes("cursor").is_some_and(|cursor| cursor != b"null") {
             return Err(Error::invalid_params(
                 "`cursor` is none of ours: all there is stands on the first page",
             ));
         }
-        let sight = Sight::of(parts, &request.context)?;
-        parts.changes.ready(&request.context);
+        let sight = Sight::of(visibility, &request.context)?;
+        changes.ready(&request.context);
         if list == List::Tools {
-            parts.changes.lists_tools(&request.context);
+            changes.lists_tools(&request.context);
         }
-        let mut response = Response::plain(self.list(parts, list, &sight, parts.names(&request.context)));
+        // Read before the catalog: a change in between is seen by whoever asks next.
+        let (access, changes) = (visibility.access.revision(), changes.revision());
+        let fleet = visibility.fleet.revision();
+        let snapshot = visibility.catalog.snapshot();
+        let of = State { catalog: snapshot.generation(), access, changes, fleet };
+        let names = config.names(&request.context);
+        let mut response = Response::plain(self.list(&snapshot, of, list, &sight, names));
         // Another caller may see something else.
         response.context.cache = Some(CacheHint { ttl_ms: FRESH_MS, scope: CacheScope::Private });
         Ok(response)
     }
 
-    fn list(&self, parts: &Parts, list: List, sight: &Sight<'_>, names: NameStyle) -> RawJson {
-        // Read before the catalog: a change in between is seen by whoever asks next.
-        let (access, changes) = (parts.access.revision(), parts.changes.revision());
-        let fleet = parts.fleet.revision();
-        let snapshot = parts.catalog.snapshot();
-        let of = State { catalog: snapshot.generation(), access, changes, fleet };
+    fn list(
+        &self,
+        snapshot: &CatalogSnapshot,
+        of: State,
+        list: List,
+        sight: &Sight<'_>,
+        names: NameStyle,
+    ) -> RawJson {
         let key = (sight.principal().clone(), list, names);
         if let Some(given) = self.0.lock().get(&key).filter(|given| given.of == of) {
             return given.list.clone();
         }
-        let written = write(&snapshot, list, sight, names);
+        let written = write(snapshot, list, sight, names);
         let mut lists = self.0.lock();
         if lists.len() >= MOST_LISTS {
             lists.clear();

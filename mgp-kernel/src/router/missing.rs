@@ -1,27 +1,27 @@
 //! What is answered to a caller that names what it is not offered: it is held back, or it is not there.
 
-use mgp_security::definition::{DefinitionKind, server_of};
+use mgp_security::definition::{DefinitionGuard, DefinitionKind, server_of};
 use mgp_types::mgp::NameStyle;
 use mgp_types::{Error, Request, code};
 
-use super::Sight;
-use crate::parts::Parts;
+use super::{Sight, Visibility};
+use crate::running::RunningConfig;
 
 /// Returns why the caller cannot call the tool that it names: its definition is held back, or nobody has such a tool.
-pub(super) fn tool(parts: &Parts, request: &Request) -> Error {
+pub(super) fn tool(visibility: &Visibility, config: &RunningConfig, request: &Request) -> Error {
     let Some(name) = request.params.text("name") else {
         return Error::invalid_params("`name` is missing: it says which tool to call");
     };
-    let sight = match Sight::of(parts, &request.context) {
+    let sight = match Sight::of(visibility, &request.context) {
         Ok(sight) => sight,
         Err(error) => return error,
     };
-    if let Some(held) = held_by_name(parts, &sight, request, DefinitionKind::Tool, &name) {
+    if let Some(held) = held_by_name(&visibility.definitions, &sight, request, DefinitionKind::Tool, &name) {
         return held;
     }
-    let snapshot = parts.catalog.snapshot();
+    let snapshot = visibility.catalog.snapshot();
     let near = snapshot.near(&name, |tool| sight.tool(&tool.resolved.server, &tool.resolved.name));
-    let style = parts.names(&request.context);
+    let style = config.names(&request.context);
     let names: Vec<_> = near
         .iter()
         .map(|tool| style.write(tool.resolved.server.as_str(), tool.resolved.name.as_str()))
@@ -33,13 +33,12 @@ pub(super) fn tool(parts: &Parts, request: &Request) -> Error {
 /// Returns why the caller cannot have the tool, prompt or template that it means by `named`, if the definition of one that it
 /// may use is held back.
 pub(super) fn held_by_name(
-    parts: &Parts,
+    definitions: &DefinitionGuard,
     sight: &Sight<'_>,
     request: &Request,
     kind: DefinitionKind,
     named: &str,
 ) -> Option<Error> {
-    let definitions = &parts.definitions;
     let held = definitions.held(kind).into_iter().find(|(holder, name)| {
         let own = name.as_str();
         let is_meant = own == named
@@ -56,10 +55,15 @@ pub(super) fn held_by_name(
 
 /// Returns why the caller cannot read the resource `uri`, if its definition or that of its template is held back at a server that
 /// the caller may use.
-pub(super) fn held_by_uri(parts: &Parts, sight: &Sight<'_>, request: &Request, uri: &str) -> Option<Error> {
+pub(super) fn held_by_uri(
+    definitions: &DefinitionGuard,
+    sight: &Sight<'_>,
+    request: &Request,
+    uri: &str,
+) -> Option<Error> {
     sight.servers().find_map(|upstream| {
         let holder = sight.holder(upstream.id().as_str());
-        let (name, hold) = parts.definitions.hold_of_uri(&holder, uri)?;
+        let (name, hold) = definitions.hold_of_uri(&holder, uri)?;
         sight.concerns(&holder, &name).then(|| hold.refusal(&holder, &name, &request.context))
     })
 }

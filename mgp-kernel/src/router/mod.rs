@@ -20,9 +20,9 @@ use tower_service::Service;
 pub(crate) use self::eyes::CatalogEyes;
 use self::forward::{RouterFuture, to_tool};
 use self::listed::{List, Lists};
-pub(crate) use self::sight::Sight;
-use crate::changes;
-use crate::parts::Parts;
+pub(crate) use self::sight::{Sight, Visibility};
+use crate::notify::changes::{self, Changes};
+use crate::running::RunningConfig;
 
 /// The innermost service of the front. Clones share what they know.
 ///
@@ -30,40 +30,61 @@ use crate::parts::Parts;
 /// what is asked for; what the server answers comes back as it is, errors included. What is for all servers is put
 /// together here. Nothing is held between requests but lists, and where tasks are.
 #[derive(Clone)]
-pub(crate) struct Router {
-    parts: Arc<Parts>,
-    lists: Arc<Lists>,
+pub(crate) struct Router(Arc<Routes>);
+
+struct Routes {
+    visibility: Arc<Visibility>,
+    config: Arc<RunningConfig>,
+    changes: Arc<Changes>,
+    lists: Lists,
 }
 
 impl Router {
-    pub(crate) fn new(parts: Arc<Parts>) -> Self {
-        Self { parts, lists: Arc::default() }
+    pub(crate) fn new(
+        visibility: Arc<Visibility>,
+        config: Arc<RunningConfig>,
+        changes: Arc<Changes>,
+    ) -> Self {
+        Self(Arc::new(Routes { visibility, config, changes, lists: Lists::default() }))
     }
 
     fn answer(&self, request: Request) -> RouterFuture {
-        let parts = &self.parts;
-        let list = |list| RouterFuture::done(self.lists.answer(parts, list, &request));
+        let Routes { visibility, config, changes, lists } = &*self.0;
+        let list = |list| RouterFuture::done(lists.answer(visibility, config, changes, list, &request));
         match request.method.as_str() {
-            "server/discover" => RouterFuture::done(describe::describe(parts, &request)),
+            "server/discover" => {
+                RouterFuture::done(describe::describe(visibility, config, changes, &request))
+            }
             "tools/list" => list(List::Tools),
-            "mgp/callback/respond" => forward::callback(parts, request),
+            "mgp/callback/respond" => forward::callback(&visibility.fleet, request),
             "prompts/list" => list(List::Prompts),
             "resources/list" => list(List::Resources),
             "resources/templates/list" => list(List::Templates),
-            "prompts/get" => named::prompt(parts, request),
-            "resources/read" => named::read(parts, request),
-            "completion/complete" => named::complete(parts, request),
-            "resources/subscribe" => RouterFuture::of(named::subscribed(Arc::clone(parts), request)),
-            "resources/unsubscribe" => RouterFuture::done(named::unsubscribed(parts, &request)),
-            "subscriptions/listen" => RouterFuture::of(changes::listen(Arc::clone(parts), request)),
-            "logging/setLevel" => RouterFuture::of(changes::set_level(Arc::clone(parts), request)),
-            "tasks/list" => RouterFuture::of(tasks::list(Arc::clone(parts), request)),
-            "tasks/get" | "tasks/result" | "tasks/update" | "tasks/cancel" => tasks::one(parts, request),
+            "prompts/get" => named::prompt(visibility, config, request),
+            "resources/read" => named::read(visibility, request),
+            "completion/complete" => named::complete(visibility, config, request),
+            "resources/subscribe" => {
+                let (visibility, changes) = (Arc::clone(visibility), Arc::clone(changes));
+                RouterFuture::of(named::subscribed(visibility, changes, request))
+            }
+            "resources/unsubscribe" => RouterFuture::done(named::unsubscribed(changes, &request)),
+            "subscriptions/listen" => {
+                let (visibility, changes) = (Arc::clone(visibility), Arc::clone(changes));
+                RouterFuture::of(changes::listen(changes, visibility, request))
+            }
+            "logging/setLevel" => RouterFuture::of(changes::set_level(Arc::clone(changes), request)),
+            "tasks/list" => {
+                let (visibility, changes) = (Arc::clone(visibility), Arc::clone(changes));
+                RouterFuture::of(tasks::list(visibility, changes, request))
+            }
+            "tasks/get" | "tasks/result" | "tasks/update" | "tasks/cancel" => {
+                tasks::one(visibility, changes, request)
+            }
             // What has a row in the table of methods and came this far is nothing that a client asks a kernel.
             _ if MethodRule::of(&request).is_some() => {
                 RouterFuture::done(Err(Error::method_not_found(&request.method)))
             }
-            _ => others::call(parts, request),
+            _ => others::call(visibility, request),
         }
     }
 }
@@ -79,14 +100,14 @@ impl Service<Request> for Router {
 
     fn call(&mut self, request: Request) -> RouterFuture {
         if request.kind == Kind::Notify {
-            return others::notified(&self.parts, request);
+            return others::notified(&self.0.visibility, &self.0.changes, request);
         }
         if request.method != Method::TOOLS_CALL {
             return self.answer(request);
         }
         match request.context.tool.clone() {
-            Some(tool) => to_tool(&self.parts, &tool, request),
-            None => RouterFuture::done(Err(missing::tool(&self.parts, &request))),
+            Some(tool) => to_tool(&self.0.visibility.fleet, &self.0.changes, &tool, request),
+            None => RouterFuture::done(Err(missing::tool(&self.0.visibility, &self.0.config, &request))),
         }
     }
 }

@@ -6,70 +6,78 @@ use mgp_security::definition::DefinitionKind;
 use mgp_types::mgp::ServerId;
 use mgp_types::{Error, Object, RawJson, Request, Response, code};
 
-use super::Sight;
 use super::forward::{RouterFuture, to_server};
 use super::missing::{held_by_name, held_by_uri, near, not_found, unknown};
-use crate::changes::{subscribe, unsubscribe};
-use crate::parts::Parts;
+use super::{Sight, Visibility};
+use crate::notify::changes::{Changes, subscribe, unsubscribe};
+use crate::running::RunningConfig;
 
 /// `prompts/get`.
-pub(super) fn prompt(parts: &Arc<Parts>, mut request: Request) -> RouterFuture {
+pub(super) fn prompt(visibility: &Visibility, config: &RunningConfig, mut request: Request) -> RouterFuture {
     let owner = request
         .params
         .text("name")
         .ok_or_else(|| Error::invalid_params("`name` is missing: it says which prompt to get"))
-        .and_then(|name| prompt_owner(parts, &request, &name));
+        .and_then(|name| prompt_owner(visibility, config, &request, &name));
     match owner {
         Ok((server, name)) => {
             rename(&mut request.params, "name", &name);
-            to_server(parts, &server, request)
+            to_server(&visibility.fleet, &server, request)
         }
         Err(error) => RouterFuture::done(Err(error)),
     }
 }
 
 /// `resources/read`.
-pub(super) fn read(parts: &Arc<Parts>, mut request: Request) -> RouterFuture {
-    match uri(&request).and_then(|uri| resource_owner(parts, &request, &uri)) {
+pub(super) fn read(visibility: &Visibility, mut request: Request) -> RouterFuture {
+    match uri(&request).and_then(|uri| resource_owner(visibility, &request, &uri)) {
         Ok((server, uri)) => {
             rename(&mut request.params, "uri", &uri);
-            to_server(parts, &server, request)
+            to_server(&visibility.fleet, &server, request)
         }
         Err(error) => RouterFuture::done(Err(error)),
     }
 }
 
 /// `completion/complete`.
-pub(super) fn complete(parts: &Arc<Parts>, mut request: Request) -> RouterFuture {
-    match completed(parts, &request) {
+pub(super) fn complete(
+    visibility: &Visibility,
+    config: &RunningConfig,
+    mut request: Request,
+) -> RouterFuture {
+    match completed(visibility, config, &request) {
         Ok((server, member, mut reference, own)) => {
             if rename(&mut reference, member, &own) {
                 request.params.set("ref", reference.to_raw());
             }
-            to_server(parts, &server, request)
+            to_server(&visibility.fleet, &server, request)
         }
         Err(error) => RouterFuture::done(Err(error)),
     }
 }
 
 /// `resources/subscribe`.
-pub(super) async fn subscribed(parts: Arc<Parts>, request: Request) -> Result<Response, Error> {
+pub(super) async fn subscribed(
+    visibility: Arc<Visibility>,
+    changes: Arc<Changes>,
+    request: Request,
+) -> Result<Response, Error> {
     let shown = uri(&request)?;
-    let (server, own) = resource_owner(&parts, &request, &shown)?;
-    subscribe(&parts, &request.context, &server, &own, &shown).await?;
+    let (server, own) = resource_owner(&visibility, &request, &shown)?;
+    subscribe(&changes, &request.context, &server, &own, &shown).await?;
     Ok(Response::empty())
 }
 
 /// `resources/unsubscribe`. What was not subscribed to is not told of either.
-pub(super) fn unsubscribed(parts: &Parts, request: &Request) -> Result<Response, Error> {
-    unsubscribe(parts, &request.context, &uri(request)?);
+pub(super) fn unsubscribed(changes: &Changes, request: &Request) -> Result<Response, Error> {
+    unsubscribe(changes, &request.context, &uri(request)?);
     Ok(Response::empty())
 }
 
 type Completed = (ServerId, &'static str, Object, Arc<str>);
 
 /// Whose argument is completed: the server, the member of the reference that names it, and what it is there.
-fn completed(parts: &Parts, request: &Request) -> Result<Completed, Error> {
+fn completed(visibility: &Visibility, config: &RunningConfig, request: &Request) -> Result<Completed, Error> {
     let wrong = || {
         Error::invalid_params(
             r#"`ref` is {"type":"ref/prompt","name":…} or {"type":"ref/resource","uri":…}: it says whose argument to complete"#,
@@ -81,11 +89,11 @@ fn completed(parts: &Parts, request: &Request) -> Result<Completed, Error> {
     let (member, (server, own)) = match &*kind {
         "ref/prompt" => {
             let name = reference.text("name").ok_or_else(wrong)?;
-            ("name", prompt_owner(parts, request, &name)?)
+            ("name", prompt_owner(visibility, config, request, &name)?)
         }
         "ref/resource" => {
             let uri = reference.text("uri").ok_or_else(wrong)?;
-            ("uri", template_owner(parts, request, &uri)?)
+            ("uri", template_owner(visibility, request, &uri)?)
         }
         _ => return Err(wrong()),
     };
@@ -93,30 +101,39 @@ fn completed(parts: &Parts, request: &Request) -> Result<Completed, Error> {
     Ok((server, member, reference, own))
 }
 
-fn prompt_owner(parts: &Parts, request: &Request, name: &str) -> Result<(ServerId, Arc<str>), Error> {
-    let sight = Sight::of(parts, &request.context)?;
-    let snapshot = parts.catalog.read();
+fn prompt_owner(
+    visibility: &Visibility,
+    config: &RunningConfig,
+    request: &Request,
+    name: &str,
+) -> Result<(ServerId, Arc<str>), Error> {
+    let sight = Sight::of(visibility, &request.context)?;
+    let snapshot = visibility.catalog.read();
     if let Some(prompt) = sight.prompt(&snapshot, name) {
         return Ok((prompt.server.clone(), Arc::clone(&prompt.name)));
     }
-    if let Some(held) = held_by_name(parts, &sight, request, DefinitionKind::Prompt, name) {
+    if let Some(held) = held_by_name(&visibility.definitions, &sight, request, DefinitionKind::Prompt, name) {
         return Err(held);
     }
     let visible = sight.prompts(&snapshot).items;
-    let names = parts.names(&request.context);
+    let names = config.names(&request.context);
     let shown: Vec<_> =
         visible.iter().map(|prompt| names.write(prompt.server.as_str(), &prompt.name)).collect();
     let near = near(name, shown.iter().map(String::as_str));
     Err(unknown("prompt", name, "prompts/list", &near, code::INVALID_PARAMS))
 }
 
-fn resource_owner(parts: &Parts, request: &Request, uri: &str) -> Result<(ServerId, Arc<str>), Error> {
-    let sight = Sight::of(parts, &request.context)?;
-    let snapshot = parts.catalog.read();
+fn resource_owner(
+    visibility: &Visibility,
+    request: &Request,
+    uri: &str,
+) -> Result<(ServerId, Arc<str>), Error> {
+    let sight = Sight::of(visibility, &request.context)?;
+    let snapshot = visibility.catalog.read();
     if let Some(owner) = sight.resource_owner(&snapshot, uri) {
         return Ok((owner.server.clone(), owner.uri.into()));
     }
-    if let Some(held) = held_by_uri(parts, &sight, request, uri) {
+    if let Some(held) = held_by_uri(&visibility.definitions, &sight, request, uri) {
         return Err(held);
     }
     let visible = sight.resources(&snapshot).items;
@@ -124,17 +141,22 @@ fn resource_owner(parts: &Parts, request: &Request, uri: &str) -> Result<(Server
     Err(unknown("resource", uri, "resources/list", &near, not_found(request)))
 }
 
-fn template_owner(parts: &Parts, request: &Request, uri: &str) -> Result<(ServerId, Arc<str>), Error> {
-    let sight = Sight::of(parts, &request.context)?;
-    let snapshot = parts.catalog.read();
+fn template_owner(
+    visibility: &Visibility,
+    request: &Request,
+    uri: &str,
+) -> Result<(ServerId, Arc<str>), Error> {
+    let sight = Sight::of(visibility, &request.context)?;
+    let snapshot = visibility.catalog.read();
     if let Some(owner) = sight.template_owner(&snapshot, uri) {
         return Ok((owner.server.clone(), owner.uri.into()));
     }
     drop(snapshot);
-    if let Some(held) = held_by_name(parts, &sight, request, DefinitionKind::Template, uri) {
+    if let Some(held) = held_by_name(&visibility.definitions, &sight, request, DefinitionKind::Template, uri)
+    {
         return Err(held);
     }
-    resource_owner(parts, request, uri)
+    resource_owner(visibility, request, uri)
 }
 
 fn uri(request: &Request) -> Result<String, Error> {

@@ -5,23 +5,23 @@ use std::sync::Arc;
 use mgp_types::mgp::Refusal;
 use mgp_types::{Error, Kind, Method, MethodRule, Object, PassedMethods, Request, Response, Sender, code};
 
-use super::Sight;
 use super::every::{ask, to};
 use super::forward::{RouterFuture, to_server};
 use super::missing::near;
-use crate::parts::Parts;
-use crate::upstream::Upstream;
+use super::{Sight, Visibility};
+use crate::notify::changes::Changes;
+use crate::servers::upstream::Upstream;
 
 /// The key of `_meta` under which a client names the server that a request is for.
 pub(super) const SERVER_META: &str = "dev.cloto/mgp/server";
 
 /// A method that the table of methods does not have, for the server that the request names, or for the only one that its
 /// operator has it passed to.
-pub(super) fn call(parts: &Arc<Parts>, mut request: Request) -> RouterFuture {
-    match server(parts, &request) {
+pub(super) fn call(visibility: &Visibility, mut request: Request) -> RouterFuture {
+    match server(visibility, &request) {
         Ok(upstream) => {
             forget_name(&mut request);
-            to_server(parts, upstream.id(), request)
+            to_server(&visibility.fleet, upstream.id(), request)
         }
         Err(error) => {
             if let Some(trail) = &request.context.trail {
@@ -33,9 +33,9 @@ pub(super) fn call(parts: &Arc<Parts>, mut request: Request) -> RouterFuture {
 }
 
 /// A notification of a client's.
-pub(super) fn notified(parts: &Arc<Parts>, request: Request) -> RouterFuture {
+pub(super) fn notified(visibility: &Arc<Visibility>, changes: &Changes, request: Request) -> RouterFuture {
     match request.method.as_str() {
-        "notifications/initialized" => parts.changes.ready(&request.context),
+        "notifications/initialized" => changes.ready(&request.context),
         // They are the connection's: it knows the call that they are about, or there is none.
         "notifications/cancelled" | "notifications/progress" => {}
         "tools/call" => {
@@ -44,7 +44,7 @@ pub(super) fn notified(parts: &Arc<Parts>, request: Request) -> RouterFuture {
                 "a tool is called by a request, with an `id`",
             )));
         }
-        name if is_for_servers(name) => return RouterFuture::of(tell_all(Arc::clone(parts), request)),
+        name if is_for_servers(name) => return RouterFuture::of(tell_all(Arc::clone(visibility), request)),
         // What asks for something and expects no answer gets none.
         _ => tracing::debug!("ignoring a notification that is for no server"),
     }
@@ -52,10 +52,10 @@ pub(super) fn notified(parts: &Arc<Parts>, request: Request) -> RouterFuture {
 }
 
 /// Passes a notification on to the servers that it can concern.
-async fn tell_all(parts: Arc<Parts>, mut request: Request) -> Result<Response, Error> {
+async fn tell_all(visibility: Arc<Visibility>, mut request: Request) -> Result<Response, Error> {
     let named = name(&request);
     forget_name(&mut request);
-    let sight = Sight::of(&parts, &request.context)?;
+    let sight = Sight::of(&visibility, &request.context)?;
     let concerns = |upstream: &Arc<Upstream>| {
         let line = upstream.line(sight.principal());
         let Some(session) = upstream.session_on(&line) else { return false };
@@ -91,8 +91,8 @@ fn passes(upstream: &Upstream, method: &Method) -> bool {
     PassedMethods::of(patterns).has(method.as_str())
 }
 
-fn server(parts: &Parts, request: &Request) -> Result<Arc<Upstream>, Error> {
-    let sight = Sight::of(parts, &request.context)?;
+fn server(visibility: &Visibility, request: &Request) -> Result<Arc<Upstream>, Error> {
+    let sight = Sight::of(visibility, &request.context)?;
     // Whoever reaches a server as a whole learns here whether it is there.
     let all: Vec<_> = sight.servers().collect();
     let mut passing: Vec<_> =

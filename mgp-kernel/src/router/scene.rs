@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mgp_discovery::Config;
+use mgp_discovery::catalog::Catalog;
 use mgp_security::definition::DefinitionKind;
 use mgp_types::mgp::{
     AccessGrant, AccessPermission, EffectiveSecurity, ExtensionSet, Negotiated, Offer, ResolvedTool,
@@ -20,19 +21,32 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tower_service::Service;
 
-use super::Router;
-use crate::changes::Teller;
-use crate::erased::Erased;
-use crate::parts::Parts;
-use crate::upstream::fake::Fake;
-use crate::upstream::{Told, Upstream};
+use super::{Router, Visibility};
+use crate::call::erased::Erased;
+use crate::kernel::Sections;
+use crate::notify::changes::{Changes, Teller};
+use crate::policies::Policies;
+use crate::record::AuditTrail;
+use crate::reload::Reload;
+use crate::running::RunningConfig;
+use crate::servers::fleet::Fleet;
+use crate::servers::upstream::fake::Fake;
+use crate::servers::upstream::{ServerSupport, Told};
 
 /// Agents have what they were granted.
 pub(crate) const GRANTED: &str = r#"{"access":{"default":"opt-in"}}"#;
 
 /// Servers behind a router.
 pub(crate) struct Scene {
-    pub(crate) parts: Arc<Parts>,
+    pub(crate) config: Arc<RunningConfig>,
+    pub(crate) policies: Arc<Policies>,
+    pub(crate) audit: Arc<AuditTrail>,
+    pub(crate) catalog: Catalog,
+    pub(crate) fleet: Arc<Fleet>,
+    pub(crate) support: Arc<ServerSupport>,
+    pub(crate) changes: Arc<Changes>,
+    pub(crate) visibility: Arc<Visibility>,
+    pub(crate) reload: Arc<Reload>,
     pub(crate) router: Router,
     pub(crate) told: Arc<dyn Told>,
     _state: tempfile::TempDir,
@@ -47,14 +61,30 @@ impl Scene {
     pub(crate) async fn with(config: &str) -> Self {
         let state = tempfile::tempdir().unwrap();
         let config: Config = serde_json::from_str(config).unwrap();
-        let parts = Parts::open(config, state.path().join("state"), Vec::new()).await.unwrap();
-        let told: Arc<dyn Told> = Arc::new(Teller::new(&parts));
-        Self { router: Router::new(Arc::clone(&parts)), parts, told, _state: state }
+        let sections = Sections::open(config, state.path().join("state"), Vec::new()).await.unwrap();
+        let Sections { config, policies, audit, tools, fleet, changes, visibility, reload, .. } = sections;
+        let told: Arc<dyn Told> = Arc::new(Teller::new(&Arc::downgrade(&changes)));
+        let router = Router::new(Arc::clone(&visibility), Arc::clone(&config), Arc::clone(&changes));
+        let (catalog, support) = (tools.catalog, Arc::clone(fleet.support()));
+        Self {
+            config,
+            policies,
+            audit,
+            catalog,
+            fleet,
+            support,
+            changes,
+            visibility,
+            reload,
+            router,
+            told,
+            _state: state,
+        }
     }
 
     pub(crate) async fn grant(&self, agent: &str, server: &str) {
         let grant = AccessGrant::of_server(agent.into(), server.into(), AccessPermission::Allow);
-        self.parts.access.grant(&Principal::operator("root"), None, grant).await.unwrap();
+        self.policies.access.grant(&Principal::operator("root"), None, grant).await.unwrap();
     }
 
     pub(crate) fn server(&self, id: &str) -> Server {
@@ -74,7 +104,7 @@ impl Scene {
             capabilities: Object::parse(capabilities).unwrap(),
             instructions: Some(format!("Use {id} well.").into()),
         };
-        self.parts.fleet.put(Upstream::fake(&self.parts, id, fake));
+        self.fleet.put(id, fake);
         server
     }
 
@@ -83,20 +113,23 @@ impl Scene {
         let definition = Object::parse(definition).unwrap();
         let security = EffectiveSecurity::new(RiskLevel::Safe);
         let id = server.into();
-        self.parts.definitions.examine(&id, DefinitionKind::Tool, std::slice::from_ref(&definition)).unwrap();
+        self.policies
+            .definitions
+            .examine(&id, DefinitionKind::Tool, std::slice::from_ref(&definition))
+            .unwrap();
         let tool = ResolvedTool::new(id, name.into(), definition, security);
-        self.parts.catalog.put_server(server.into(), vec![Arc::clone(&tool)]).unwrap();
+        self.catalog.put_server(server.into(), vec![Arc::clone(&tool)]).unwrap();
         tool
     }
 
     pub(crate) fn resource(&self, server: &str, uri: &str) {
         let definition = Object::parse(format!(r#"{{"uri":"{uri}","name":"it"}}"#)).unwrap();
-        self.parts.catalog.put_resources(server.into(), vec![definition]).unwrap();
+        self.catalog.put_resources(server.into(), vec![definition]).unwrap();
     }
 
     pub(crate) fn prompt(&self, server: &str, name: &str) {
         let definition = Object::parse(format!(r#"{{"name":"{name}"}}"#)).unwrap();
-        self.parts.catalog.put_prompts(server.into(), vec![definition]).unwrap();
+        self.catalog.put_prompts(server.into(), vec![definition]).unwrap();
     }
 }
 

@@ -1,19 +1,28 @@
 use std::sync::Arc;
 
 use mgp_discovery::catalog::{
-    CatalogPrompt, CatalogResource, CatalogSnapshot, CatalogTemplate, CatalogTool, ResourceOwner,
+    Catalog, CatalogPrompt, CatalogResource, CatalogSnapshot, CatalogTemplate, CatalogTool, ResourceOwner,
 };
-use mgp_security::definition::{DefinitionKind, DefinitionName, server_of};
+use mgp_security::access::AccessPolicy;
+use mgp_security::definition::{DefinitionGuard, DefinitionKind, DefinitionName, server_of};
 use mgp_types::mgp::{ServerId, ToolName};
 use mgp_types::{Context, Error, Principal};
 
-use crate::parts::Parts;
-use crate::upstream::{Share, Upstream};
+use crate::servers::fleet::Fleet;
+use crate::servers::upstream::{Share, Upstream};
+
+/// The tools, prompts and resources of all servers, and the policies by which callers see them.
+pub(crate) struct Visibility {
+    pub(crate) catalog: Catalog,
+    pub(crate) access: AccessPolicy,
+    pub(crate) definitions: Arc<DefinitionGuard>,
+    pub(crate) fleet: Arc<Fleet>,
+}
 
 /// What a caller may see: what it may use, by the policy that its calls are held to; and of a server to which agents have
 /// connections of their own, what the caller's lists.
 pub(crate) struct Sight<'a> {
-    parts: &'a Parts,
+    visibility: &'a Visibility,
     principal: Principal,
 }
 
@@ -29,18 +38,22 @@ impl<'a> Sight<'a> {
     ///
     /// # Errors
     /// Nobody is known to have sent it.
-    pub(crate) fn of(parts: &'a Parts, context: &Context) -> Result<Self, Error> {
+    pub(crate) fn of(visibility: &'a Visibility, context: &Context) -> Result<Self, Error> {
         let principal = context.principal.as_ref().ok_or_else(|| Error::internal("nobody calls"))?;
-        Ok(Self::of_agent(parts, principal))
+        Ok(Self::of_agent(visibility, principal))
     }
 
     /// What this agent may see.
-    pub(crate) fn of_agent(parts: &'a Parts, agent: &Principal) -> Self {
-        Self { parts, principal: agent.clone() }
+    pub(crate) fn of_agent(visibility: &'a Visibility, agent: &Principal) -> Self {
+        Self { visibility, principal: agent.clone() }
     }
 
     pub(crate) fn principal(&self) -> &Principal {
         &self.principal
+    }
+
+    pub(crate) fn catalog(&self) -> &Catalog {
+        &self.visibility.catalog
     }
 
     pub(crate) fn tool(&self, server: &ServerId, name: &ToolName) -> bool {
@@ -54,7 +67,7 @@ impl<'a> Sight<'a> {
 
     /// Whether there is no tool that the caller may call.
     pub(crate) fn has_no_tool(&self) -> bool {
-        let snapshot = self.parts.catalog.snapshot();
+        let snapshot = self.visibility.catalog.snapshot();
         let mut tools = snapshot.tools().iter().map(|tool| &tool.resolved);
         !tools.any(|tool| self.tool(&tool.server, &tool.name))
     }
@@ -62,7 +75,7 @@ impl<'a> Sight<'a> {
     /// The names of the tools of `server` that the caller may call.
     pub(crate) fn names_of_tools(&self, server: &ServerId) -> Vec<ToolName> {
         let lists = match self.share(server) {
-            Share::Everything => self.parts.catalog.snapshot(),
+            Share::Everything => self.visibility.catalog.snapshot(),
             Share::Own(own) => own,
             Share::Coming | Share::Nothing => return Vec::new(),
         };
@@ -127,10 +140,10 @@ impl<'a> Sight<'a> {
     /// The servers of which the caller may use anything.
     pub(super) fn servers(&self) -> impl Iterator<Item = Arc<Upstream>> {
         let reaches = |upstream: &Arc<Upstream>| {
-            self.parts.access.reaches(&self.principal.access_id(), upstream.id().as_str())
+            self.visibility.access.reaches(&self.principal.access_id(), upstream.id().as_str())
                 && upstream.admits(&self.principal)
         };
-        self.parts.fleet.all().into_iter().filter(reaches)
+        self.visibility.fleet.all().into_iter().filter(reaches)
     }
 
     fn owns(&self, server: &ServerId, is_own: impl FnOnce(&CatalogSnapshot) -> bool) -> bool {
@@ -143,18 +156,21 @@ impl<'a> Sight<'a> {
     }
 
     fn share(&self, server: &ServerId) -> Share {
-        self.parts.fleet.share(server.as_str(), &self.principal)
+        self.visibility.fleet.share(server.as_str(), &self.principal)
     }
 
     fn may_call(&self, server: &ServerId, name: &ToolName) -> bool {
-        self.parts.access.decide(&self.principal.access_id(), server.as_str(), Some(name.as_str())).allows()
+        self.visibility
+            .access
+            .decide(&self.principal.access_id(), server.as_str(), Some(name.as_str()))
+            .allows()
             && self.is_admitted(server, name)
     }
 
     /// Whether the definition of the tool is approved on the connection that the caller uses.
     fn is_admitted(&self, server: &ServerId, name: &ToolName) -> bool {
-        let (definitions, kind) = (&self.parts.definitions, DefinitionKind::Tool);
-        match self.parts.fleet.holder(server.as_str(), &self.principal) {
+        let (definitions, kind) = (&self.visibility.definitions, DefinitionKind::Tool);
+        match self.visibility.fleet.holder(server.as_str(), &self.principal) {
             Some(holder) => definitions.is_admitted(&holder, kind, name.as_str()),
             None => definitions.is_admitted(server, kind, name.as_str()),
         }
@@ -164,18 +180,18 @@ impl<'a> Sight<'a> {
     pub(super) fn concerns(&self, holder: &ServerId, name: &DefinitionName) -> bool {
         let server = server_of(holder);
         let tool = (name.kind() == DefinitionKind::Tool).then(|| name.as_str());
-        self.parts.access.decide(&self.principal.access_id(), server, tool).allows()
+        self.visibility.access.decide(&self.principal.access_id(), server, tool).allows()
             && self.holder(server) == *holder
     }
 
     /// Under which id the definitions are pinned that `server` lists for the caller.
     pub(super) fn holder(&self, server: &str) -> ServerId {
-        self.parts.fleet.holder(server, &self.principal).unwrap_or_else(|| server.into())
+        self.visibility.fleet.holder(server, &self.principal).unwrap_or_else(|| server.into())
     }
 
     /// Whether the caller may use the server as a whole, its prompts and resources included.
     fn may_use(&self, server: &ServerId) -> bool {
-        self.parts.access.decide(&self.principal.access_id(), server.as_str(), None).allows()
+        self.visibility.access.decide(&self.principal.access_id(), server.as_str(), None).allows()
     }
 
     /// What of `all`, which comes server by server, the caller sees; where it has a connection of its own, what `own`

@@ -5,25 +5,24 @@ use std::sync::Arc;
 use mgp_types::mgp::ServerId;
 use mgp_types::{Error, Object, Principal, RawJson, Request, Response};
 
-use super::Sight;
 use super::every::{ask, has, to};
 use super::forward::{RouterFuture, to_server};
-use crate::changes::declares_tasks;
-use crate::changes::tasks::{self, Place};
-use crate::parts::Parts;
-use crate::upstream::Upstream;
+use super::{Sight, Visibility};
+use crate::notify::changes::tasks::{self, Place};
+use crate::notify::changes::{Changes, declares_tasks};
+use crate::servers::upstream::Upstream;
 
 /// What is about one task.
-pub(super) fn one(parts: &Arc<Parts>, mut request: Request) -> RouterFuture {
-    let (shown, place) = match find(parts, &request) {
+pub(super) fn one(visibility: &Visibility, changes: &Changes, mut request: Request) -> RouterFuture {
+    let (shown, place) = match find(visibility, changes, &request) {
         Ok(found) => found,
         Err(error) => return RouterFuture::done(Err(error)),
     };
     if shown == *place.own {
-        return to_server(parts, &place.server, request);
+        return to_server(&visibility.fleet, &place.server, request);
     }
     tasks::name(&mut request.params, &place.own);
-    let answer = to_server(parts, &place.server, request);
+    let answer = to_server(&visibility.fleet, &place.server, request);
     RouterFuture::of(async move {
         let mut response = answer.await?;
         tasks::rename(&mut response, &shown);
@@ -32,11 +31,15 @@ pub(super) fn one(parts: &Arc<Parts>, mut request: Request) -> RouterFuture {
 }
 
 /// `tasks/list`: the caller's tasks of all servers, on one page.
-pub(super) async fn list(parts: Arc<Parts>, mut request: Request) -> Result<Response, Error> {
+pub(super) async fn list(
+    visibility: Arc<Visibility>,
+    changes: Arc<Changes>,
+    mut request: Request,
+) -> Result<Response, Error> {
     if request.params.bytes("cursor").is_some_and(|cursor| cursor != b"null") {
         return Err(Error::invalid_params("`cursor` is none of ours: all there is stands on the first page"));
     }
-    let sight = Sight::of(&parts, &request.context)?;
+    let sight = Sight::of(&visibility, &request.context)?;
     request.params.remove("cursor");
     let has_list =
         |upstream: &Arc<Upstream>| has(&upstream.capabilities(sight.principal()), &["tasks", "list"]);
@@ -64,7 +67,7 @@ pub(super) async fn list(parts: Arc<Parts>, mut request: Request) -> Result<Resp
                 if out.len() > empty {
                     out.push(b',');
                 }
-                out.extend_from_slice(as_told(&parts, sight.principal(), upstream.id(), task).as_bytes());
+                out.extend_from_slice(as_told(&changes, sight.principal(), upstream.id(), task).as_bytes());
             }
             let next = page.get("nextCursor").filter(|cursor| !cursor.is_null());
             next.map(|cursor| request.params.set("cursor", cursor)).is_some()
@@ -75,10 +78,10 @@ pub(super) async fn list(parts: Arc<Parts>, mut request: Request) -> Result<Resp
 }
 
 /// A task of a list, by the id by which its caller knows it.
-fn as_told(parts: &Parts, caller: &Principal, server: &ServerId, task: RawJson) -> RawJson {
+fn as_told(changes: &Changes, caller: &Principal, server: &ServerId, task: RawJson) -> RawJson {
     let Ok(mut object) = Object::from_raw(&task) else { return task };
     let Some(own) = object.text("taskId") else { return task };
-    match parts.changes.tasks.shown(caller, server, &own) {
+    match changes.tasks.shown(caller, server, &own) {
         Some(shown) if *shown != *own => {
             drop(own);
             tasks::name(&mut object, &shown);
@@ -89,8 +92,8 @@ fn as_told(parts: &Parts, caller: &Principal, server: &ServerId, task: RawJson) 
 }
 
 /// The id that the request says, and where that task is.
-fn find(parts: &Parts, request: &Request) -> Result<(String, Place), Error> {
-    let sight = Sight::of(parts, &request.context)?;
+fn find(visibility: &Visibility, changes: &Changes, request: &Request) -> Result<(String, Place), Error> {
+    let sight = Sight::of(visibility, &request.context)?;
     let session = request.context.session()?;
     if session.revision.is_stateless() {
         declares_tasks(session)?;
@@ -99,7 +102,7 @@ fn find(parts: &Parts, request: &Request) -> Result<(String, Place), Error> {
         .params
         .text("taskId")
         .ok_or_else(|| Error::invalid_params("`taskId` is missing: it says which task is meant"))?;
-    match parts.changes.tasks.find(sight.principal(), &task) {
+    match changes.tasks.find(sight.principal(), &task) {
         Some(place) => Ok((task.into_owned(), place)),
         None => Err(Error::invalid_params(format!("there is no task `{task}` of yours"))),
     }

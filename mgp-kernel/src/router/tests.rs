@@ -5,8 +5,8 @@ use mgp_types::{Error, Method, Object, Origin, RawJson, Request, code};
 
 use super::others::SERVER_META;
 use super::scene::{GRANTED, Peer, Scene, text};
-use crate::erased::Erased;
-use crate::upstream::Line;
+use crate::call::erased::Erased;
+use crate::servers::upstream::Line;
 
 fn members(list: &str, member: &str) -> Vec<String> {
     let list: serde_json::Value = serde_json::from_str(list).unwrap();
@@ -67,7 +67,7 @@ async fn who_sees_all_tools_shares_the_bytes_of_the_catalog() {
     scene.tool("b", "write");
     let peer = Peer::stateless("some");
     let list = peer.call(&scene, "tools/list", "{}").await.unwrap();
-    let shared = scene.parts.catalog.snapshot().tool_list(mgp_types::mgp::NameStyle::UNDERSCORES);
+    let shared = scene.catalog.snapshot().tool_list(mgp_types::mgp::NameStyle::UNDERSCORES);
     assert_eq!(list.result.as_bytes().as_ptr(), shared.as_bytes().as_ptr());
     assert!(text(&list).contains(r#""x":1.50"#), "definitions keep their bytes");
     let hint = list.context.cache.unwrap();
@@ -140,7 +140,7 @@ async fn a_resource_is_read_at_the_first_server_that_has_it_among_those_that_the
     for (server, template) in [("a", "by-id://users/{id}"), ("b", "by-id://{table}/{id}")] {
         scene.resource(server, "file:///both");
         let definition = Object::parse(format!(r#"{{"uriTemplate":"{template}","name":"it"}}"#)).unwrap();
-        scene.parts.catalog.put_templates(server.into(), vec![definition]).unwrap();
+        scene.catalog.put_templates(server.into(), vec![definition]).unwrap();
         scene.grant("all", server).await;
     }
     scene.grant("some", "b").await;
@@ -310,7 +310,7 @@ async fn a_callback_is_answered_where_it_was_asked_whatever_became_of_the_server
     let call = peer.request("tools/call", "{}").context;
     let asked = Object::parse(r#"{"callback_id":"1","type":"confirmation","message":"?"}"#).unwrap();
     let way = Erased::new(asks.clone());
-    let callbacks = scene.parts.fleet.callbacks();
+    let callbacks = scene.fleet.callbacks();
     let now = tokio::time::Instant::now();
     let passed = callbacks.lock().pass_on((&"a".into(), way), &call, &asked, now).unwrap();
     let answer = String::from_utf8(passed.to_raw().as_bytes().to_vec()).unwrap();
@@ -322,8 +322,8 @@ async fn a_callback_is_answered_where_it_was_asked_whatever_became_of_the_server
         peer.call(&scene, "mgp/callback/respond", &answer).await.unwrap();
         let answered = asks.asked().remove(0);
         assert_eq!(answered.params.text("callback_id").as_deref(), Some("1"));
-        let nothing = scene.parts.fleet.prepare(&scene.parts, &[], false).unwrap();
-        scene.parts.fleet.install(&scene.parts, nothing);
+        let nothing = scene.fleet.prepare(&[], false).unwrap();
+        scene.fleet.install(nothing);
     }
     assert!(successor.asked().is_empty());
     let _ = callbacks.lock().end_of_call(call.outbox.stream());

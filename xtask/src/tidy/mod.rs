@@ -1,5 +1,6 @@
 //! `cargo xtask tidy`: what the compiler does not check. It reports every fault it finds, not only the first.
 
+mod circles;
 mod crates;
 mod modules;
 mod sources;
@@ -10,6 +11,7 @@ use crate::workspace::Workspace;
 
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let mut faults = crates::faults(workspace)?;
+    faults.extend(circles::faults(workspace)?);
     faults.extend(modules::faults(workspace)?);
     faults.extend(sources::faults(workspace)?);
     for fault in &faults {

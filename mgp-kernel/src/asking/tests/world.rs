@@ -19,7 +19,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::asking::{Asking, AskingLayer, AskingLimits, CallsInWork, Elicitations, PassOnLayer};
-use crate::erased::Erased;
+use crate::call::erased::Erased;
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Name {

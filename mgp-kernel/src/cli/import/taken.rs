@@ -7,7 +7,7 @@ use mgp_discovery::config::{ConfigFile, EditError, Environment};
 use mgp_discovery::secrets::Secrets;
 use serde::Serialize;
 
-use crate::parts::KERNEL;
+use crate::lifecycle::KERNEL;
 
 /// What became of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -14,7 +14,7 @@ use self::unit::{Account, Manager, Unit, UnitFile};
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::place::Place;
-use crate::operator::socket;
+use crate::listen::socket;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Service {

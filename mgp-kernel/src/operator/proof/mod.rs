@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 
 use self::secrets::Secrets;
 use crate::StartError;
-use crate::peer::{ConnectedClients, Lineage, PeerProcess, Process, ProcessId};
+use crate::listen::peer::{ConnectedClients, Lineage, PeerProcess, Process, ProcessId};
 
 /// A connection of an operator, and whether a person has proved to be there.
 #[derive(Debug)]

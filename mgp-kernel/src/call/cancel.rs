@@ -1,0 +1,58 @@
+//! How a call that its client stops with `mgp/stream/cancel` is stopped at its server.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mgp_stream::call::CancelsUpstream;
+use mgp_types::mgp::Extension;
+use mgp_types::{BoxFuture, Object, Outbox, Request, Response, Session};
+use tokio::time::timeout;
+use tower_service::Service;
+
+use crate::servers::fleet::Fleet;
+
+/// Asks the servers of a kernel to stop calls, where they have agreed to be asked.
+pub(crate) struct CancelAtServers(Arc<Fleet>);
+
+impl CancelAtServers {
+    pub(crate) fn new(fleet: &Arc<Fleet>) -> Self {
+        Self(Arc::clone(fleet))
+    }
+}
+
+impl CancelsUpstream for CancelAtServers {
+    fn cancel(&self, request: Request) -> BoxFuture<'static, Option<Response>> {
+        let stream = request.context.outbox.stream();
+        let carrying = self.0.all().into_iter().find_map(|upstream| upstream.carrying(stream));
+        let Some(client) =
+            carrying.filter(|client| client.session().is_some_and(|session| streams(&session)))
+        else {
+            return Box::pin(std::future::ready(None));
+        };
+        Box::pin(async move {
+            // It is about a call of the kernel's own by now, which the connection names to the server.
+            let mut at_server = Request::call(request.method, request.params);
+            at_server.context.outbox = Outbox::on(stream);
+            let mut service = client.get_ref().clone();
+            match timeout(PATIENCE, service.call(at_server)).await {
+                Ok(Ok(response)) => is_cancelled(&response).then_some(response),
+                Ok(Err(error)) => {
+                    tracing::debug!(%error, "a server does not stop a call");
+                    None
+                }
+                Err(_) => None,
+            }
+        })
+    }
+}
+
+fn streams(session: &Session) -> bool {
+    session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Streaming))
+}
+
+fn is_cancelled(response: &Response) -> bool {
+    Object::from_raw(&response.to_raw()).is_ok_and(|result| result.bytes("cancelled") == Some(b"true"))
+}
+
+/// How long a server has to stop a call before the call is taken back from it.
+const PATIENCE: Duration = Duration::from_secs(5);

@@ -1,0 +1,113 @@
+//! Agents in whose name somebody else calls.
+
+use std::sync::Arc;
+
+use mgp_discovery::config::model::AgentSettings;
+use mgp_security::audit::trace_of;
+use mgp_security::auth::reserved_owner;
+use mgp_types::mgp::{
+    Actor, AgentPattern, AuditEvent, AuditPort as _, AuditTarget, EventType, Outcome, TraceId,
+};
+use mgp_types::{Error, Flow, Gate, Object, Principal, PrincipalKind, Request, Response, code};
+
+use crate::record::{AuditTrail, random};
+use crate::running::RunningConfig;
+
+/// The key of `_meta` under which a client names the agent in whose name it calls.
+const AGENT_META: &str = "dev.cloto/mgp/agent";
+
+/// Takes requests to come from the agent that they name, where the configuration lets their sender speak for it.
+///
+/// Sits directly behind whatever authenticates, and outside of the record, in which the agent is the actor and the speaker
+/// stands beside it. Reads `context.principal` and `_meta`; writes both, `context.speaker`, and
+/// `context.trace`. Whoever claims an agent
+/// for which it may not speak gets 1000, which is recorded in its own name. An agent that is claimed is never more than an
+/// agent, whoever speaks for it. Parameters of a method that name agents are no claims.
+///
+/// Costs a look at `_meta`; allocates for claims only. Nobody further in, and no server, sees the claim.
+#[derive(Clone)]
+pub(crate) struct DelegationGate {
+    pub(crate) config: Arc<RunningConfig>,
+    pub(crate) audit: Arc<AuditTrail>,
+}
+
+impl Gate for DelegationGate {
+    type Pass = ();
+
+    fn enter(&self, request: &mut Request) -> Flow {
+        // It is what authenticates that says who speaks, and nobody else.
+        request.context.speaker = None;
+        // Whatever comes of the request stands in one chain, another tool in place of one that failed as well.
+        let trace = trace_of(request).unwrap_or_else(|| TraceId::from_random(random()));
+        request.context.trace = Some(trace);
+        let claimed = match take_claim(request) {
+            Ok(None) => return Flow::Pass(()),
+            Ok(Some(claimed)) => claimed,
+            Err(error) => return Flow::refuse(error),
+        };
+        let Some(speaker) = request.context.principal.take() else {
+            return Flow::refuse(Error::new(code::AUTH_REQUIRED, "who calls is not known"));
+        };
+        if claimed == speaker.as_str() {
+            request.context.principal = Some(speaker);
+            return Flow::Pass(());
+        }
+        if !may_speak(&self.config.load().agents, &speaker, &claimed) {
+            return Flow::answer_later(refuse(Arc::clone(&self.audit), trace, speaker, claimed));
+        }
+        request.context.principal = Some(Principal::of(PrincipalKind::Delegated, claimed));
+        request.context.speaker = Some(speaker);
+        Flow::Pass(())
+    }
+}
+
+/// The agent that the request claims, which it claims no longer.
+fn take_claim(request: &mut Request) -> Result<Option<String>, Error> {
+    let Some(mut meta) = request.params.get("_meta").and_then(|meta| Object::from_raw(&meta).ok()) else {
+        return Ok(None);
+    };
+    let Some(claim) = meta.remove(AGENT_META) else { return Ok(None) };
+    let claimed = claim.to_text().filter(|agent| (1..=MAX_NAME_BYTES).contains(&agent.len()));
+    let Some(claimed) = claimed else {
+        return Err(Error::invalid_params(format!(
+            "`{AGENT_META}` in `_meta` has to be the id of an agent, a string of 1 to {MAX_NAME_BYTES} bytes"
+        )));
+    };
+    request.params.set("_meta", meta.to_raw());
+    Ok(Some(claimed))
+}
+
+/// Whether the configuration lets `speaker` call in the name of `agent`. Nobody speaks for who is no agent of the
+/// configuration's, such as the local client, whatever pattern is written.
+fn may_speak(agents: &[AgentSettings], speaker: &Principal, agent: &str) -> bool {
+    let fits = |pattern: &String| AgentPattern::new(pattern).matches(agent);
+    reserved_owner(agent).is_none()
+        && agents.iter().any(|known| known.id == speaker.access_id() && known.speaks_for.iter().any(fits))
+}
+
+async fn refuse(
+    audit: Arc<AuditTrail>,
+    trace: TraceId,
+    speaker: Principal,
+    claimed: String,
+) -> Result<Response, Error> {
+    let event = AuditEvent::new(
+        audit.clock.now(),
+        trace,
+        EventType::PermissionDenied,
+        Actor::of(&speaker),
+        AuditTarget::new(None, None),
+        Outcome::Blocked,
+    );
+    tracing::warn!(?speaker, "somebody claimed to speak for an agent for which it may not");
+    audit.log.record(event.with_detail("claimed_agent", &claimed)).await?;
+    Err(Error::new(
+        code::PERMISSION_DENIED,
+        "the caller may not speak for this agent; an operator can allow it by `speaks_for` in mgp.toml",
+    ))
+}
+
+const MAX_NAME_BYTES: usize = 512;
+
+#[cfg(test)]
+mod tests;

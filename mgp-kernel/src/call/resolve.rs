@@ -1,0 +1,267 @@
+use std::sync::Arc;
+use std::task;
+use std::time::Duration;
+
+use mgp_discovery::config::model::ListLevel;
+use mgp_lifecycle::server::Life;
+use mgp_security::GateFuture;
+use mgp_types::mgp::{ResolvedTool, method};
+use mgp_types::{Context, Error, Method, Principal, RawJson, Request, Response, RpcService};
+use tokio::time::{Instant, timeout_at};
+use tower_layer::Layer;
+use tower_service::Service;
+
+use crate::router::{Sight, Visibility};
+use crate::running::RunningConfig;
+use crate::servers::fleet::Fleet;
+use crate::servers::upstream::{Share, Start, WaitingCall};
+
+/// Says which tool of which server a call is for, by the catalog. Makes [`Resolve`] services.
+#[derive(Clone)]
+pub(crate) struct ResolveLayer(Arc<Resolver>);
+
+/// The sections by which a tool is found, and by which the wait for it is bounded.
+struct Resolver {
+    visibility: Arc<Visibility>,
+    config: Arc<RunningConfig>,
+    life: Life,
+}
+
+impl ResolveLayer {
+    pub(crate) fn new(visibility: Arc<Visibility>, config: Arc<RunningConfig>, life: Life) -> Self {
+        Self(Arc::new(Resolver { visibility, config, life }))
+    }
+}
+
+impl<S> Layer<S> for ResolveLayer {
+    type Service = Resolve<S>;
+
+    fn layer(&self, inner: S) -> Resolve<S> {
+        Resolve { inner, resolver: Arc::clone(&self.0) }
+    }
+}
+
+/// The service of [`ResolveLayer`].
+///
+/// Sits behind whatever records, and in front of all that looks at the tool of a call. Writes `context.tool`, the trail,
+/// and the name by which the server knows the tool in place of the one that the client called. The tool is read from the
+/// body and from nowhere else; where the caller has a connection of its own, it is that one's. A name that the catalog does
+/// not know passes: it may be one of the kernel's own tools.
+///
+/// Only while servers are being connected to for the first time, requests wait. A call of a tool that is known from the last
+/// start waits for its server, and then is for the tool as that lists it now. A call of another tool waits a little, as does
+/// a request for a prompt or a resource that is not there yet, and so do searches and lists right after the kernel's start:
+/// many clients ask as soon as they are answered, and only once. A list of tools waits a moment, and only where it would
+/// be empty. All of these have the caller's own connections begin, and wait for them likewise.
+#[derive(Clone)]
+pub(crate) struct Resolve<S> {
+    inner: S,
+    resolver: Arc<Resolver>,
+}
+
+impl<S: RpcService<Future: 'static>> Service<Request> for Resolve<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = GateFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut task::Context<'_>) -> task::Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request) -> Self::Future {
+        let Some(wanted) = wanted(&self.resolver, &mut request) else {
+            return GateFuture::passed(self.inner.call(request));
+        };
+        let is_call = request.method == Method::TOOLS_CALL;
+        let visibility = Arc::clone(&self.resolver.visibility);
+        if let Wanted::Tool { start, name } = wanted {
+            // The one that was asked whether it is ready is the one that is called.
+            let next = self.inner.clone();
+            let mut ready = std::mem::replace(&mut self.inner, next);
+            return GateFuture::waiting(async move {
+                start.awaited_by(&WaitingCall::of(&request)).await;
+                // The definition may be another one than that of the last start, or there is no such tool any more.
+                request.params.set("name", name);
+                request.context.tool = None;
+                resolve(&visibility, &mut request, Missing::Sent);
+                ready.call(request).await
+            });
+        }
+        let starts = starts(&self.resolver, &wanted, request.context.principal.as_ref());
+        if starts.is_empty() {
+            if is_call {
+                resolve(&visibility, &mut request, Missing::Sent);
+            }
+            return GateFuture::passed(self.inner.call(request));
+        }
+        let next = self.inner.clone();
+        let mut ready = std::mem::replace(&mut self.inner, next);
+        GateFuture::waiting(async move {
+            for (start, until) in starts {
+                // Whoever has waited long enough is told what there is by then.
+                let _ = timeout_at(until, start.over()).await;
+            }
+            if is_call {
+                resolve(&visibility, &mut request, Missing::Sent);
+            }
+            ready.call(request).await
+        })
+    }
+}
+
+/// What a request cannot do without.
+enum Wanted {
+    /// The server of a tool that is known from its last start. The tool was called by `name`.
+    Tool { start: Start, name: RawJson },
+    /// Something by a name that is not known so far.
+    Name,
+    /// All there is.
+    All,
+    /// The tools: all of them, or any if the rest can be found by a search.
+    Tools(ListLevel),
+}
+
+/// What is done with a call of a tool that the caller's own connection has not listed yet.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Missing {
+    Awaited,
+    /// The connection says what is the matter.
+    Sent,
+}
+
+/// What the request waits for, if servers are starting that may have it. Notes the tool that is called, if it is known.
+fn wanted(resolver: &Resolver, request: &mut Request) -> Option<Wanted> {
+    let visibility = &*resolver.visibility;
+    if request.method == Method::TOOLS_CALL {
+        let called = request.params.get("name")?;
+        if resolve(visibility, request, Missing::Awaited) {
+            let start = start_of_tool(visibility, request)?;
+            return Some(Wanted::Tool { start, name: called.detached() });
+        }
+        let name = request.params.text("name")?;
+        return match method::of_tool(&name) {
+            None => Some(Wanted::Name),
+            Some(method) => searches(method).then_some(Wanted::All),
+        };
+    }
+    if let Some(is_known) = is_known(visibility, request) {
+        return (!is_known).then_some(Wanted::Name);
+    }
+    if request.method == Method::TOOLS_LIST {
+        return Some(Wanted::Tools(resolver.config.load().tools.level));
+    }
+    let is_list = LISTS.contains(&request.method) || searches(request.method.as_str());
+    is_list.then_some(Wanted::All)
+}
+
+/// The start of the server whose tool is called, if that is not over and the caller may call the tool.
+fn start_of_tool(visibility: &Visibility, request: &Request) -> Option<Start> {
+    let tool = request.context.tool.as_ref()?;
+    let caller = request.context.principal.as_ref()?;
+    let start = visibility.fleet.get(tool.server.as_str())?.begun(caller)?;
+    Sight::of(visibility, &request.context).ok()?.tool(&tool.server, &tool.name).then_some(start)
+}
+
+/// Whether the caller sees no tool yet, and a server is being connected to that may have some for it. Its own connections
+/// begin.
+pub(crate) fn awaits_first_tools(visibility: &Visibility, context: &Context) -> bool {
+    let Some(caller) = &context.principal else { return false };
+    let begun = visibility.fleet.all().iter().filter(|upstream| upstream.begun(caller).is_some()).count();
+    begun > 0 && Sight::of(visibility, context).is_ok_and(|sight| sight.has_no_tool())
+}
+
+/// The servers that are being connected to for the first time, and how long they are waited for. The caller's own
+/// connections begin.
+fn starts(resolver: &Resolver, wanted: &Wanted, caller: Option<&Principal>) -> Vec<(Start, Instant)> {
+    let Some(caller) = caller else { return Vec::new() };
+    let now = Instant::now();
+    let visibility = &*resolver.visibility;
+    let sight = Sight::of_agent(visibility, caller);
+    let can_search = matches!(wanted, Wanted::Tools(level) if *level != ListLevel::L0);
+    let has_enough = can_search && !sight.has_no_tool();
+    let all = visibility.fleet.all();
+    let starts = all.iter().filter_map(|upstream| {
+        let start = upstream.begun(caller)?;
+        let since = if upstream.is_by_agent() { start.age() } else { resolver.life.uptime() };
+        let patience = match wanted {
+            Wanted::Tool { .. } | Wanted::Name => OF_CALLS,
+            Wanted::Tools(_) if has_enough || !sight.names_of_tools(upstream.id()).is_empty() => {
+                Duration::ZERO
+            }
+            Wanted::Tools(_) if can_search => OF_FIRST_TOOLS.saturating_sub(since),
+            // A server that never answers must not hold up every list.
+            Wanted::All | Wanted::Tools(_) => OF_LISTS.saturating_sub(since),
+        };
+        (!patience.is_zero()).then(|| (start, now + patience))
+    });
+    starts.collect()
+}
+
+/// Whether the caller can have the prompt or the resource that is asked for; `None` for other requests.
+fn is_known(visibility: &Visibility, request: &Request) -> Option<bool> {
+    let sight = Sight::of(visibility, &request.context).ok()?;
+    let snapshot = visibility.catalog.read();
+    if request.method == Method::PROMPTS_GET {
+        Some(sight.prompt(&snapshot, &request.params.text("name")?).is_some())
+    } else if request.method == Method::RESOURCES_READ {
+        Some(sight.resource_owner(&snapshot, &request.params.text("uri")?).is_some())
+    } else {
+        None
+    }
+}
+
+fn searches(method: &str) -> bool {
+    method == method::TOOLS_DISCOVER || method == method::TOOLS_REQUEST
+}
+
+/// Notes the tool that is called, if it is known.
+fn resolve(visibility: &Visibility, request: &mut Request, missing: Missing) -> bool {
+    let snapshot = visibility.catalog.snapshot();
+    let Some(name) = request.params.text("name") else { return false };
+    let Some(tool) = snapshot.called(&name) else { return false };
+    let Some(resolved) =
+        of_caller(&visibility.fleet, &tool.resolved, request.context.principal.as_ref(), missing)
+    else {
+        return false;
+    };
+    let is_renamed = resolved.name.as_str() != name;
+    drop(name);
+    if is_renamed {
+        request.params.set("name", RawJson::from_text(resolved.name.as_str()));
+    }
+    if let Some(trail) = &request.context.trail {
+        trail.note_target(&resolved.server, Some(&resolved.name));
+        trail.note_risk(resolved.security.risk);
+    }
+    request.context.tool = Some(resolved);
+    true
+}
+
+/// The tool as the caller's connection lists it.
+fn of_caller(
+    fleet: &Fleet,
+    tool: &Arc<ResolvedTool>,
+    caller: Option<&Principal>,
+    missing: Missing,
+) -> Option<Arc<ResolvedTool>> {
+    match fleet.share(tool.server.as_str(), caller?) {
+        Share::Own(own) => {
+            let tool = own.tool(tool.server.as_str(), tool.name.as_str())?;
+            Some(Arc::clone(&tool.resolved))
+        }
+        Share::Coming if missing == Missing::Awaited => None,
+        // Whoever does not reach it is refused further in, and told why.
+        Share::Everything | Share::Coming | Share::Nothing => Some(Arc::clone(tool)),
+    }
+}
+
+static LISTS: [Method; 4] =
+    [Method::TOOLS_LIST, Method::PROMPTS_LIST, Method::RESOURCES_LIST, Method::RESOURCES_TEMPLATES_LIST];
+
+const OF_CALLS: Duration = Duration::from_secs(10);
+
+/// From the start of the kernel, or of the caller's own connection, on.
+const OF_LISTS: Duration = Duration::from_secs(5);
+
+/// So soon most programs that are installed already have listed their tools. Whoever has none by then searches.
+const OF_FIRST_TOOLS: Duration = Duration::from_millis(500);

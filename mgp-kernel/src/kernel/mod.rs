@@ -1,0 +1,329 @@
+//! The kernel: its sections and the stack in front of them, put together.
+
+mod sections;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mgp_discovery::Config;
+use mgp_discovery::registry::{DiscoveryGate, Registry};
+use mgp_lifecycle::server::LifeLayer;
+use mgp_security::access::AccessMethodsGate;
+use mgp_security::audit::AuditLayer;
+use mgp_security::auth::AuthLayer;
+use mgp_stream::call::StreamLayer;
+use mgp_toolindex::discovery::ToolDiscoveryGate;
+use mgp_transport::Accept;
+use mgp_transport::era::{ServerEra, ServerIdentity};
+use mgp_types::mcp::Implementation;
+use mgp_types::mgp::{ExtensionSet, Offer, ServerId, ShutdownReason};
+use mgp_types::{Error, Outbox, Principal};
+use tokio::task::JoinSet;
+
+pub(crate) use self::sections::Sections;
+use crate::asking::AskingLayer;
+use crate::call::cancel::CancelAtServers;
+use crate::call::delegation::DelegationGate;
+use crate::call::erased::Erased;
+use crate::call::fallback;
+use crate::call::marked::{Mark, Marked};
+use crate::call::resolve::{ResolveLayer, awaits_first_tools};
+use crate::catalog::ToolCatalog;
+use crate::lifecycle::Lifecycle;
+use crate::methods::{OwnPermissionsGate, ServerHealthGate};
+use crate::notify::changes::{Changes, TellAccessGate, tell_endings};
+use crate::notify::events::ChannelAudience;
+use crate::operator::{OperatorGate, OperatorSections};
+use crate::policies::Policies;
+use crate::record::AuditTrail;
+use crate::reload::Reload;
+use crate::router::{CatalogEyes, Router};
+use crate::rules::Rules;
+use crate::running::RunningConfig;
+use crate::servers::fleet::Fleet;
+use crate::servers::registration::{self, Creator};
+use crate::servers::upstream;
+use crate::stack::Front;
+use crate::{Applied, ServerView, StartError, record, settings, telemetry};
+
+/// One server between any client and any number of servers. Cheap to clone.
+#[derive(Clone)]
+pub struct Kernel(Arc<Inner>);
+
+struct Inner {
+    sections: Sections,
+    front: Front,
+    identity: Arc<ServerIdentity>,
+    /// What goes on beside all calls.
+    _beside: JoinSet<()>,
+}
+
+impl std::fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Kernel").finish_non_exhaustive()
+    }
+}
+
+impl Drop for Inner {
+    /// Ends servers at once, also where somebody still holds the sections that know them.
+    fn drop(&mut self) {
+        self.sections.fleet.abandon();
+        self.sections.changes.abandon();
+    }
+}
+
+impl Kernel {
+    /// Opens what the kernel keeps in `state` and answers from then on. Servers connect behind it, each on its own.
+    ///
+    /// # Errors
+    /// The configuration asks for something that there is not, or what is kept cannot be opened. Nothing is started then.
+    pub async fn start(config: Config, state: PathBuf) -> Result<Self, StartError> {
+        Self::start_from(config, state, Vec::new()).await
+    }
+
+    /// As [`start`](Self::start), with a configuration from `files`, which no server may touch from then on. Any socket of
+    /// the kernel's that does not lie in `state` is one of them.
+    ///
+    /// # Errors
+    /// As for [`start`](Self::start).
+    pub async fn start_from(config: Config, state: PathBuf, files: Vec<PathBuf>) -> Result<Self, StartError> {
+        let kernel = Self::open(config, state, files).await?;
+        if let Some(registry) = kernel.0.sections.registry.get() {
+            // What is not started says why, and stays registered.
+            registry.resume().await;
+        }
+        kernel.reloads().warn_of_unmatched();
+        Ok(kernel)
+    }
+
+    /// As [`start`](Self::start), but for the servers that registered themselves: those stay as they are.
+    pub(crate) async fn open(
+        config: Config,
+        state: PathBuf,
+        files: Vec<PathBuf>,
+    ) -> Result<Self, StartError> {
+        telemetry::check(&config.telemetry)?;
+        let name = config.kernel.name.clone().unwrap_or_else(|| "mgp".into());
+        let sections = Sections::open(config, state, files).await?;
+        let Sections { config, policies, audit, changes, .. } = &sections;
+        // Nobody is let in before they hold.
+        let rules = Rules::of(&config.load(), audit.clock.now())?;
+        rules.hold(&policies.access, changes, &audit.clock).await?;
+        let registry = registration::open(config, &sections.visibility, audit.port())?;
+        let registry = sections.registry.get_or_init(|| registry).clone();
+        let tools = tool_discovery(&sections, &registry)?;
+        changes.also_tell(tools.clone());
+        let identity = ServerIdentity::new(Implementation::new(name, env!("CARGO_PKG_VERSION")))
+            .with_mgp(Offer::new(ExtensionSet::standard()));
+        let front = front(&sections, tools, registry.clone());
+        let mut beside = JoinSet::new();
+        beside.spawn(tell_endings(Arc::clone(changes), policies.access.clone()));
+        beside.spawn(audit.ends.clone().keep(audit.log.heads()));
+        beside.spawn(record::forget(&config.load(), audit.log.clone()));
+        let kernel = Self(Arc::new(Inner { sections, front, identity: Arc::new(identity), _beside: beside }));
+        let Sections { config, policies, tools, fleet, lifecycle, .. } = &kernel.0.sections;
+        upstream::clear_scratch(config.state()).await;
+        registration::remove_copies(config.state()).await;
+        let servers = fleet.prepare(&config.load_full().servers, false)?;
+        upstream::list_last_tools(config, policies.definitions.pins(), tools).await;
+        fleet.install(servers);
+        registration::remove_left_over(config.state(), &registry).await;
+        // A life that begins can always go on to these.
+        let begun = lifecycle.life.starting().and_then(|()| lifecycle.life.ready());
+        debug_assert!(begun.is_ok(), "{begun:?}");
+        Ok(kernel)
+    }
+
+    /// Takes a new configuration. Servers about which it says nothing new are left alone; all of them are connected to
+    /// anew if what is asked of every server has changed. Waits for none. The rules of access hold before a server that is
+    /// new is there.
+    ///
+    /// What clients are given of the tools, where they connect, what is recorded and where the kernel keeps its state stay as
+    /// they were at the start; [`Applied::needs_restart`] names the sections that say something else.
+    ///
+    /// # Errors
+    /// The configuration asks for something that there is not; then everything stays as it was. Or its rules of access
+    /// could not be recorded or stored; then some of them may hold, and what is denied by default.
+    ///
+    /// # Cancel safety
+    /// Dropping the future changes nothing: the configuration is taken as a whole, or not at all, in either case.
+    pub async fn reload(&self, config: Config) -> Result<Applied, StartError> {
+        self.0.sections.reload.reconfigure(config).await
+    }
+
+    /// Stops a server, if it runs, and starts it again, however often that was done before.
+    ///
+    /// # Errors
+    /// There is no such server, or it cannot be connected to.
+    pub async fn restart(&self, server: &str) -> Result<(), Error> {
+        let fleet = &self.0.sections.fleet;
+        let Some(upstream) = fleet.get(server) else {
+            let near: Vec<_> = fleet.near(server).iter().map(|id| format!("; is it `{id}`?")).collect();
+            return Err(Error::invalid_params(format!("there is no server `{server}`{}", near.concat())));
+        };
+        upstream.restart(ShutdownReason::OperatorRequest).await
+    }
+
+    /// How the servers do.
+    pub fn servers(&self) -> Vec<ServerView> {
+        self.0.sections.fleet.views()
+    }
+
+    /// The last lines that a server wrote to its standard error, the oldest first.
+    ///
+    /// # Errors
+    /// There is no such server; then the ids that are like it.
+    pub fn server_log(&self, server: &str, lines: usize) -> Result<Vec<String>, Vec<ServerId>> {
+        let fleet = &self.0.sections.fleet;
+        fleet.get(server).map(|server| server.log(lines)).ok_or_else(|| fleet.near(server))
+    }
+
+    /// Takes no more calls, and stops all servers: each gets `timeout` to finish the calls it has, and leaves no process
+    /// behind. Calls that wait for answers of clients which have to come back with them end at once.
+    pub async fn shutdown(&self, reason: ShutdownReason, timeout: Duration) {
+        self.stop_waiting();
+        self.0.sections.lifecycle.life.shutdown(reason, timeout).await;
+        self.0.sections.fleet.shut_down(reason, timeout).await;
+        let audit = &self.0.sections.audit;
+        // What cannot be written now is told by the log.
+        let _ = audit.log.flush().await;
+        let (ends, head) = (audit.ends.clone(), audit.log.head());
+        let _ = tokio::task::spawn_blocking(move || ends.note(head)).await;
+    }
+
+    /// Ends what would wait for clients without an end, so that they can be let go of: what they listen to, and calls
+    /// that need their answers.
+    pub(crate) fn stop_waiting(&self) {
+        self.0.sections.lifecycle.set_stopping();
+        self.0.sections.changes.end();
+        self.0.front.stop_asking();
+    }
+
+    /// What answers clients that are this principal, over any transport.
+    pub fn accept(&self, principal: Principal) -> impl Accept<Service: Unpin> {
+        self.accept_by(&AuthLayer::fixed(principal))
+    }
+
+    /// What answers clients that are this principal, and whose connections are marked so.
+    pub(crate) fn accept_marked(
+        &self,
+        principal: Principal,
+        mark: Mark,
+    ) -> impl Accept<Service: Unpin> + use<> {
+        let service = Marked::new(self.0.front.service(&AuthLayer::fixed(principal)), mark);
+        let identity = Arc::clone(&self.0.identity);
+        move |outbox: Outbox| -> ServerEra<Marked<Erased>> {
+            ServerEra::new(service.clone(), Arc::clone(&identity), outbox)
+        }
+    }
+
+    pub(crate) fn config(&self) -> &Arc<RunningConfig> {
+        &self.0.sections.config
+    }
+
+    pub(crate) fn policies(&self) -> &Arc<Policies> {
+        &self.0.sections.policies
+    }
+
+    pub(crate) fn audit(&self) -> &Arc<AuditTrail> {
+        &self.0.sections.audit
+    }
+
+    pub(crate) fn tools(&self) -> &ToolCatalog {
+        &self.0.sections.tools
+    }
+
+    pub(crate) fn fleet(&self) -> &Arc<Fleet> {
+        &self.0.sections.fleet
+    }
+
+    pub(crate) fn changes(&self) -> &Arc<Changes> {
+        &self.0.sections.changes
+    }
+
+    pub(crate) fn lifecycle(&self) -> &Arc<Lifecycle> {
+        &self.0.sections.lifecycle
+    }
+
+    pub(crate) fn reloads(&self) -> &Arc<Reload> {
+        &self.0.sections.reload
+    }
+
+    pub(crate) fn accept_by(&self, auth: &AuthLayer) -> impl Accept<Service: Unpin> + use<> {
+        let service = self.0.front.service(auth);
+        let identity = Arc::clone(&self.0.identity);
+        move |outbox: Outbox| -> ServerEra<Erased> {
+            ServerEra::new(service.clone(), Arc::clone(&identity), outbox)
+        }
+    }
+}
+
+/// Makes what lies between a client and the router; `stack.rs` says in which order.
+fn front(sections: &Sections, tools: ToolDiscoveryGate, registry: Registry) -> Front {
+    let Sections { config, policies, audit, fleet, changes, visibility, lifecycle, .. } = sections;
+    let (loaded, life) = (config.load(), lifecycle.life.clone());
+    let (access, catalog) = (policies.access.clone(), sections.tools.catalog.clone());
+    let recording =
+        AuditLayer::new(audit.log.clone()).arguments(audit.arguments.clone()).clock(audit.clock.clone());
+    let operated = OperatorSections {
+        config: Arc::clone(config),
+        policies: Arc::clone(policies),
+        audit: Arc::clone(audit),
+        tools: sections.tools.clone(),
+        targets: sections.targets.clone(),
+        fleet: Arc::clone(fleet),
+        registry: registry.clone(),
+        reload: Arc::clone(&sections.reload),
+        lifecycle: Arc::clone(lifecycle),
+    };
+    Front {
+        delegation: DelegationGate { config: Arc::clone(config), audit: Arc::clone(audit) },
+        fallback: fallback::layer(catalog.clone(), Arc::clone(fleet), audit.port()),
+        asking: AskingLayer::new(settings::asking(&loaded), Some(recording.clone())),
+        audit: recording,
+        cancelling: StreamLayer::relaying(CancelAtServers::new(fleet)),
+        resolve: ResolveLayer::new(Arc::clone(visibility), Arc::clone(config), life.clone()),
+        limit: policies.limit.clone(),
+        operators: OperatorGate(Arc::new(operated)),
+        at_once: settings::calls_at_once(&loaded),
+        permissions: OwnPermissionsGate::new(policies.grants.clone(), audit.clock.clone()),
+        health: ServerHealthGate {
+            config: Arc::clone(config),
+            access: access.clone(),
+            fleet: Arc::clone(fleet),
+        },
+        life: LifeLayer::new(life),
+        events: sections.events.clone(),
+        audience: ChannelAudience::new(access.clone(), fleet),
+        servers: DiscoveryGate::new(registry),
+        tell_access: TellAccessGate(Arc::clone(changes)),
+        access: AccessMethodsGate::new(access).known_targets(Arc::new(sections.targets.clone())),
+        tools,
+        router: Router::new(Arc::clone(visibility), Arc::clone(config), Arc::clone(changes)),
+        catalog,
+    }
+}
+
+fn tool_discovery(sections: &Sections, registry: &Registry) -> Result<ToolDiscoveryGate, StartError> {
+    let Sections { config, visibility, tools, .. } = sections;
+    let loaded = config.load();
+    let (visibility, grants) = (Arc::clone(visibility), sections.policies.grants.clone());
+    let (of_names, of_starts) = (Arc::clone(config), Arc::clone(&visibility));
+    let settings = settings::tool_discovery(&loaded)
+        .eyes(Arc::new(CatalogEyes { visibility, grants }))
+        .names(move |context| of_names.names(context))
+        .awaiting_tools(move |context| awaits_first_tools(&of_starts, context));
+    let settings = match &tools.learned {
+        Some(learned) => settings.learning(Arc::clone(learned)),
+        None => settings,
+    };
+    let settings = if loaded.tools.creating {
+        let (config, audit) = (Arc::clone(config), Arc::clone(&sections.audit));
+        settings.creation(Arc::new(Creator::new(config, audit, registry.clone())))
+    } else {
+        settings
+    };
+    let sessions = settings::tool_sessions(&loaded, &settings)?;
+    Ok(ToolDiscoveryGate::new(tools.index.clone(), Arc::new(sessions), settings))
+}

@@ -1,0 +1,130 @@
+//! The sections of a kernel, opened and put together.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use mgp_discovery::Config;
+use mgp_discovery::registry::Registry;
+use mgp_security::sqlite::check_own;
+use mgp_stream::event::Publisher;
+
+use crate::StartError;
+use crate::catalog::ToolCatalog;
+use crate::lifecycle::Lifecycle;
+use crate::notify::changes::{Changes, Teller};
+use crate::notify::events::{CHANNELS, ServerEvents};
+use crate::policies::Policies;
+use crate::record::AuditTrail;
+use crate::reload::Reload;
+use crate::router::Visibility;
+use crate::running::RunningConfig;
+use crate::servers::fleet::{Fleet, FleetBooks};
+use crate::servers::upstream::{Back, ServerSupport, Told};
+use crate::targets::AccessTargets;
+
+/// The sections of one kernel. Only the kernel holds all of them; each layer, method and server is given those that it uses.
+pub(crate) struct Sections {
+    pub(crate) config: Arc<RunningConfig>,
+    pub(crate) policies: Arc<Policies>,
+    pub(crate) audit: Arc<AuditTrail>,
+    pub(crate) tools: ToolCatalog,
+    pub(crate) fleet: Arc<Fleet>,
+    pub(crate) events: Publisher,
+    /// The clients that are told what servers say unasked.
+    pub(crate) changes: Arc<Changes>,
+    pub(crate) visibility: Arc<Visibility>,
+    pub(crate) targets: AccessTargets,
+    /// The servers that registered themselves. Set once, when all else is there.
+    pub(crate) registry: Arc<OnceLock<Registry>>,
+    pub(crate) reload: Arc<Reload>,
+    pub(crate) lifecycle: Arc<Lifecycle>,
+}
+
+impl Sections {
+    /// Opens what the kernel keeps in `state`. No server may touch that folder, nor `files`.
+    pub(crate) async fn open(
+        config: Config,
+        state: PathBuf,
+        files: Vec<PathBuf>,
+    ) -> Result<Self, StartError> {
+        create_private(&state)?;
+        check_own_files(&state)?;
+        let config = Arc::new(RunningConfig::new(config, state));
+        let audit = Arc::new(AuditTrail::open(&config.load(), config.state())?);
+        let policies = Arc::new(Policies::open(&config, &audit, files).await?);
+        let tools = ToolCatalog::open(&config.load_full(), config.state()).await?;
+        let events = Publisher::new(CHANNELS).map_err(|error| StartError::Config(error.to_string()))?;
+        let (access, books) = (policies.access.clone(), Arc::<FleetBooks>::default());
+        let registry = Arc::<OnceLock<Registry>>::default();
+        let support = |told: Arc<dyn Told>| {
+            Arc::new(ServerSupport {
+                config: Arc::clone(&config),
+                policies: Arc::clone(&policies),
+                audit: Arc::clone(&audit),
+                tools: tools.clone(),
+                events: ServerEvents::new(events.clone(), access.clone(), Arc::clone(&books)),
+                told,
+                books: Arc::clone(&books),
+                registry: Arc::clone(&registry),
+                stack: Back::new,
+            })
+        };
+        // Servers tell the clients, who are told by what knows the servers.
+        let changes = Arc::new_cyclic(|changes| {
+            let support = support(Arc::new(Teller::new(changes)));
+            Changes::new(access.clone(), Arc::new(Fleet::new(support)))
+        });
+        let fleet = Arc::clone(changes.fleet());
+        let visibility = Arc::new(Visibility {
+            catalog: tools.catalog.clone(),
+            access,
+            definitions: Arc::clone(&policies.definitions),
+            fleet: Arc::clone(&fleet),
+        });
+        let targets = AccessTargets { config: Arc::clone(&config), visibility: Arc::clone(&visibility) };
+        let reload = Reload::new(
+            targets.clone(),
+            Arc::clone(&policies),
+            audit.clock.clone(),
+            Arc::clone(&changes),
+            Arc::clone(&registry),
+        );
+        Ok(Self {
+            reload: Arc::new(reload),
+            lifecycle: Arc::default(),
+            config,
+            policies,
+            audit,
+            tools,
+            fleet,
+            events,
+            changes,
+            visibility,
+            targets,
+            registry,
+        })
+    }
+}
+
+/// Checks that all that lies in the kernel's folder is its user's, and no link to elsewhere.
+fn check_own_files(state: &Path) -> Result<(), StartError> {
+    let unreadable = |error| StartError::State { path: state.to_owned(), error };
+    for file in fs::read_dir(state).map_err(unreadable)? {
+        let path = file.map_err(unreadable)?.path();
+        check_own(&path).map_err(|error| StartError::Kept { path, error })?;
+    }
+    Ok(())
+}
+
+/// Keys and what was permitted are for nobody else to read.
+fn create_private(state: &Path) -> Result<(), StartError> {
+    let fail = |error| StartError::State { path: state.to_owned(), error };
+    std::fs::create_dir_all(state).map_err(fail)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::set_permissions(state, std::fs::Permissions::from_mode(0o700)).map_err(fail)?;
+    }
+    Ok(())
+}

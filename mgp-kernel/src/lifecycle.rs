@@ -1,0 +1,60 @@
+//! The kernel's own life: whether it takes calls, who is connected, and how it was started.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use mgp_lifecycle::server::Life;
+use mgp_types::mgp::{ServerId, Timestamp};
+use tokio::sync::Notify;
+
+use crate::listen::visitors::Visitors;
+
+/// The kernel's own server id; no server of its may have it.
+pub(crate) const KERNEL: &str = "mgp";
+
+/// The life of one kernel, from its start to its end.
+pub(crate) struct Lifecycle {
+    /// The kernel's life as its clients see it.
+    pub(crate) life: Life,
+    /// The agents and operators that are connected at its sockets.
+    pub(crate) visitors: Visitors,
+    /// How the kernel was started. Set once, when it serves.
+    pub(crate) served: OnceLock<Arc<ServedKernel>>,
+    stopping: AtomicBool,
+}
+
+impl Default for Lifecycle {
+    fn default() -> Self {
+        Self {
+            life: Life::new(ServerId::from(KERNEL)),
+            visitors: Visitors::default(),
+            served: OnceLock::new(),
+            stopping: AtomicBool::new(false),
+        }
+    }
+}
+
+impl Lifecycle {
+    /// Says whether the kernel takes no more calls.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_stopping(&self) {
+        self.stopping.store(true, Ordering::Release);
+    }
+}
+
+/// How the kernel was started, which it knows once it serves.
+#[derive(Debug)]
+pub(crate) struct ServedKernel {
+    pub(crate) since: Timestamp,
+    /// How long it goes on without anybody connected; `None` for one that does not end by itself.
+    pub(crate) linger: Option<Duration>,
+    /// The files of its configuration.
+    pub(crate) files: Vec<PathBuf>,
+    /// Told when an operator wants it to end.
+    pub(crate) stop: Notify,
+}

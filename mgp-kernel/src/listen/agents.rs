@@ -1,0 +1,88 @@
+//! Agents' clients that share a kernel with the one that started it, at a socket beside the operators' one.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mgp_transport::connect;
+use mgp_types::Principal;
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+
+use super::descendants::DescendantGate;
+use super::socket::{Arrived, UserSocket};
+use crate::call::marked::Mark;
+use crate::kernel::Kernel;
+use crate::listen::peer::{FirstByte, PeerProcess, speaker};
+use crate::listen::serve::{carry, told};
+
+/// Answers whoever is let in as the clients of one `agent`, never as operators, until `stopped` says so. Then nobody is
+/// let in any more; the calls of those who were have `drain` to end, and then the future does.
+pub(crate) async fn serve(
+    socket: UserSocket,
+    kernel: Kernel,
+    agent: Principal,
+    stopped: watch::Receiver<bool>,
+    drain: Duration,
+) {
+    let places = Arc::new(Semaphore::new(MAX_CLIENTS));
+    let mut clients = JoinSet::new();
+    let mut gate = DescendantGate::new(kernel.clone(), "agents");
+    loop {
+        let arrived = tokio::select! {
+            arrived = socket.accept() => arrived,
+            () = told(stopped.clone()) => break,
+        };
+        while clients.try_join_next().is_some() {}
+        let Some(Arrived { process, reader, writer, .. }) = gate.admit(arrived).await else { continue };
+        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+            tracing::warn!("too many clients share the kernel; one more was not let in");
+            continue;
+        };
+        let (kernel, agent, stopped) = (kernel.clone(), agent.clone(), stopped.clone());
+        clients.spawn(async move {
+            let _place = place;
+            let _visit = kernel.lifecycle().visitors.client(agent.clone(), shown(&process));
+            let mark = if is_attended(&kernel, &process) { Mark::Nothing } else { Mark::Unattended };
+            let accept = kernel.accept_marked(agent, mark);
+            let reader = FirstByte::new(reader, {
+                let kernel = kernel.clone();
+                move || note(&kernel, process)
+            });
+            let (_, connection) = connect(reader, writer, &accept, kernel.config().connection_limits());
+            if let Err(error) = carry(connection, told(stopped), drain).await {
+                tracing::debug!(%error, "a client at the socket is gone");
+            }
+        });
+    }
+    drop(socket);
+    while clients.join_next().await.is_some() {}
+}
+
+/// Whether a human may sit in front of the client. In front of one that another client started its agent may: then the
+/// kernel's questions wait for an operator.
+fn is_attended(kernel: &Kernel, process: &PeerProcess) -> bool {
+    match process {
+        PeerProcess::Known(lineage) => kernel.policies().proofs.clients.above(lineage).is_none(),
+        PeerProcess::Unknown => false,
+    }
+}
+
+/// The process at the socket, and the name of the program that has started it.
+fn shown(process: &PeerProcess) -> Option<(u32, Box<str>)> {
+    let PeerProcess::Known(lineage) = process else { return None };
+    let client = speaker(lineage);
+    let program = client.as_ref().map_or_else(|| lineage.process(), |client| client.process());
+    Some((lineage.process().id.pid, program.name.clone()))
+}
+
+/// Notes who has begun to speak: the process at the socket, and the one that started it to be its client.
+fn note(kernel: &Kernel, process: PeerProcess) {
+    let PeerProcess::Known(lineage) = process else { return };
+    let clients = &kernel.policies().proofs.clients;
+    if let Some(client) = speaker(&lineage) {
+        clients.note(client);
+    }
+    clients.note(lineage);
+}
+
+const MAX_CLIENTS: usize = 64;

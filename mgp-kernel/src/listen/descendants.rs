@@ -1,0 +1,117 @@
+//! Processes that the kernel or one of its servers started: they are neither operators nor humans.
+
+use std::future::{Ready, ready};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use mgp_transport::{ConnectionLimits, connect};
+use mgp_types::mgp::{
+    Actor, ActorType, AuditEvent, AuditPort as _, AuditTarget, EventType, Outcome, TraceId,
+};
+use mgp_types::{Error, Outbox, Request, Response, code};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tower_service::Service;
+
+use super::socket::Arrived;
+use crate::kernel::Kernel;
+use crate::listen::peer::{PeerProcess, Process, ProcessId};
+use crate::record::random;
+
+/// Turns descendants of the kernel away at one of its sockets.
+///
+/// A refusal is recorded, and what the process asks for is answered by the reason. It takes no place from those who may
+/// come.
+pub(super) struct DescendantGate {
+    kernel: Kernel,
+    /// How the socket is called in the record.
+    socket: &'static str,
+    own: Option<ProcessId>,
+    places: Arc<Semaphore>,
+    refused: JoinSet<()>,
+}
+
+impl DescendantGate {
+    pub(super) fn new(kernel: Kernel, socket: &'static str) -> Self {
+        let own = Process::own().map(|process| process.id);
+        Self { kernel, socket, own, places: Arc::new(Semaphore::new(MAX_REFUSED)), refused: JoinSet::new() }
+    }
+
+    /// Returns who arrived if the kernel has not started it.
+    pub(super) async fn admit(&mut self, arrived: Arrived) -> Option<Arrived> {
+        while self.refused.try_join_next().is_some() {}
+        if !arrived.process.comes_from(self.own) {
+            return Some(arrived);
+        }
+        self.record(&arrived.process).await;
+        // Where too many wait to hear why, the next ones only lose their connection.
+        if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
+            self.refused.spawn(async move {
+                let _place = place;
+                let accept = |_: Outbox| Refused(refusal());
+                let Arrived { reader, writer, .. } = arrived;
+                let (_, connection) = connect(reader, writer, &accept, ConnectionLimits::default());
+                // How it ends changes nothing.
+                let _ = tokio::time::timeout(LONGEST_REFUSAL, connection).await;
+            });
+        }
+        None
+    }
+
+    async fn record(&self, process: &PeerProcess) {
+        let audit = self.kernel.audit();
+        let PeerProcess::Known(lineage) = process else { return };
+        let process = lineage.process();
+        tracing::warn!(
+            pid = process.id.pid,
+            program = &*process.name,
+            socket = self.socket,
+            "a process that the kernel or one of its servers started was refused at a socket of the kernel"
+        );
+        let event = AuditEvent::new(
+            audit.clock.now(),
+            TraceId::from_random(random()),
+            EventType::PermissionDenied,
+            Actor::new(ActorType::Server, format!("process {}", process.id.pid)),
+            AuditTarget::new(None, None),
+            Outcome::Blocked,
+        );
+        let event = event
+            .with_detail("reason", "descends from the kernel")
+            .with_detail("socket", self.socket)
+            .with_detail("program", &process.name);
+        if let Err(error) = audit.log.record(event).await {
+            tracing::error!(%error, "a refusal is not recorded");
+        }
+    }
+}
+
+fn refusal() -> Error {
+    Error::new(
+        code::PERMISSION_DENIED,
+        "this process was started by the kernel or by one of its servers, and nothing that comes from there decides, \
+         asks for tools, or answers for a human: a person has to do that in a terminal of their own",
+    )
+}
+
+/// Answers all requests by one error.
+#[derive(Clone)]
+struct Refused(Error);
+
+impl Service<Request> for Refused {
+    type Response = Response;
+    type Error = Error;
+    type Future = Ready<Result<Response, Error>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Request) -> Self::Future {
+        ready(Err(self.0.clone()))
+    }
+}
+
+const MAX_REFUSED: usize = 16;
+const LONGEST_REFUSAL: Duration = Duration::from_secs(10);

@@ -1,0 +1,76 @@
+//! The kernel over HTTP: keys at the door, and the paths of those who watch over it.
+
+mod foreign;
+mod paths;
+mod repeated;
+
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+
+use mgp_security::auth::{AuthLayer, HttpAuthLayer};
+use mgp_transport::http::{HttpConfig, serve_layered_until};
+use mgp_types::{Principal, PrincipalKind};
+use tokio::net::TcpListener;
+use tower_layer::Stack;
+
+use self::foreign::OwnUserLayer;
+use self::paths::PathsLayer;
+pub(crate) use self::repeated::RepeatedHeadersGate;
+use crate::call::meter::exposition;
+use crate::{Kernel, settings};
+
+impl Kernel {
+    /// Serves clients over HTTP on `socket` until `stop` is done: `/mcp` in both eras, HTTP+SSE beside it, `/healthz`,
+    /// `/readyz` and, if the configuration says so, `/metrics`.
+    ///
+    /// On the loopback address whoever has no key has to be the user that this process runs as, or root, where the system
+    /// tells (Linux). Off it, or where the configuration demands it, nobody is let in without a key. A key that is
+    /// wrong is refused everywhere, and what was opened with one ends when it is revoked or expires.
+    ///
+    /// # Errors
+    /// The socket cannot be used.
+    pub async fn serve_http(
+        &self,
+        socket: TcpListener,
+        stop: impl Future<Output = ()> + Send,
+    ) -> io::Result<()> {
+        let (running, keys) = (self.config(), &self.policies().keys);
+        let config = running.load_full();
+        let required = config.listen.keys_required() || !socket.local_addr()?.ip().is_loopback();
+        let ring = keys.clone();
+        let guard = HttpAuthLayer::new(ring.clone());
+        let (auth, guard) = if required {
+            (AuthLayer::http(ring), guard)
+        } else {
+            let agent = config.listen.agent.as_deref().unwrap_or(settings::KEYLESS_AGENT);
+            (AuthLayer::http_or(ring, Principal::of(PrincipalKind::KeylessClient, agent)), guard.optional())
+        };
+        let mut http =
+            settings::connections(&config, HttpConfig::default().limits(running.connection_limits()))
+                .shutdown_grace(settings::drain(&config));
+        for host in &config.listen.allowed_hosts {
+            http = http.allow_host(host.as_str());
+        }
+        for origin in &config.listen.allowed_origins {
+            http = http.allow_origin(origin.as_str());
+        }
+        if !required {
+            http = http.mark_connections(foreign::look);
+        }
+        // Health is asked for by those who have no key, the figures are not.
+        let beside = Arc::new(http.clone());
+        let (fleet, index) = (self.fleet().clone(), self.tools().index.clone());
+        let (policies, audit) = (self.policies().clone(), self.audit().clone());
+        let figures = move || exposition(&fleet, &index, &policies.pending, &audit.log);
+        let layer = Stack::new(PathsLayer::metrics(beside.clone(), running.clone(), figures), guard);
+        let layer = Stack::new(layer, OwnUserLayer);
+        let layer =
+            Stack::new(layer, PathsLayer::health(beside, self.fleet().clone(), self.lifecycle().clone()));
+        let serving = serve_layered_until(socket, self.accept_by(&auth), http, layer, stop);
+        tokio::select! {
+            served = serving => served,
+            never = keys.end_expired(|| settings::revoked_calls(&running.load())) => match never {},
+        }
+    }
+}

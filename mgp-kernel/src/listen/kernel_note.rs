@@ -1,0 +1,148 @@
+//! The note that a kernel keeps in its state directory while it serves: which process it is, and what of it does not follow
+//! from its configuration.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::env;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use mgp_discovery::{Config, NewFile, Readers};
+use mgp_types::hex;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::record::random;
+
+/// What clients compare before they share a kernel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct KernelNote {
+    pub(crate) pid: u32,
+    version: String,
+    /// The folder in which servers run that have no `cwd`.
+    folder: PathBuf,
+    salt: String,
+    /// Digests of the variables to which the configuration refers, by name.
+    variables: BTreeMap<String, String>,
+}
+
+impl KernelNote {
+    /// Describes this process, as a kernel of `config`.
+    pub(crate) fn of_this_process(config: &Config) -> Self {
+        let salt = String::from_utf8_lossy(&hex::<32>(&random())).into_owned();
+        let variables =
+            referred(config).into_iter().map(|name| (name.clone(), digest(&salt, &name))).collect();
+        let folder = env::current_dir().unwrap_or_default();
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        Self { pid: std::process::id(), version, folder, salt, variables }
+    }
+
+    /// Reads the note of the kernel that keeps its state in `state`. One that was killed has left its own.
+    pub(crate) fn read(state: &Path) -> Option<Self> {
+        serde_json::from_slice(&std::fs::read(state.join(FILE)).ok()?).ok()
+    }
+
+    /// Writes the note.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(crate) fn write(&self, state: &Path) -> io::Result<()> {
+        NewFile::put(&state.join(FILE), &serde_json::to_string(self)?, Readers::Owner)
+    }
+
+    /// Removes the note: the kernel ends in order.
+    pub(crate) fn remove(state: &Path) {
+        if let Err(error) = std::fs::remove_file(state.join(FILE)) {
+            tracing::debug!(%error, "the note of the kernel is not removed");
+        }
+    }
+
+    /// Returns what would be otherwise if this process were the kernel of `config`, a sentence each.
+    pub(crate) fn differences(&self, config: &Config) -> Vec<String> {
+        let mut all = Vec::new();
+        if self.version != env!("CARGO_PKG_VERSION") {
+            all.push(format!(
+                "the running kernel is mgp {}, and this is mgp {}: `mgp stop` ends it, and the next client starts this one",
+                self.version,
+                env!("CARGO_PKG_VERSION"),
+            ));
+        }
+        let is_other =
+            |name: &String| self.variables.get(name).is_some_and(|it| *it != digest(&self.salt, name));
+        let others: Vec<_> = referred(config).into_iter().filter(is_other).collect();
+        if !others.is_empty() {
+            all.push(format!(
+                "servers keep the {} with which the kernel was started, which is another one here: `mgp stop` ends it",
+                others.join(", "),
+            ));
+        }
+        let runs_anywhere = |server: &mgp_discovery::config::model::ServerConfig| {
+            server.enabled && server.command.is_some() && server.cwd.is_none()
+        };
+        let here = env::current_dir().unwrap_or_default();
+        if here != self.folder && config.servers.iter().any(runs_anywhere) {
+            all.push(format!("servers without `cwd` run in {}", self.folder.display()));
+        }
+        all
+    }
+}
+
+/// The names of the variables to which values of `config` refer, as `${NAME}`, `${env:NAME}` or `${NAME:-otherwise}`.
+fn referred(config: &Config) -> BTreeSet<String> {
+    let text = serde_json::to_string(config).unwrap_or_default();
+    let name = |rest: &str| {
+        let rest = rest.strip_prefix("env:").unwrap_or(rest);
+        let end = rest.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')?;
+        let is_reference = rest[end..].starts_with('}') || rest[end..].starts_with(":-");
+        (end > 0 && is_reference).then(|| rest[..end].to_owned())
+    };
+    text.split("${").skip(1).filter_map(name).collect()
+}
+
+/// Tells whether a variable has the same value elsewhere, and not which.
+fn digest(salt: &str, name: &str) -> String {
+    let value = env::var_os(name);
+    let mut digest = Sha256::new_with_prefix(salt);
+    digest.update([u8::from(value.is_some())]);
+    digest.update(value.unwrap_or_default().as_encoded_bytes());
+    String::from_utf8_lossy(&hex::<64>(&digest.finalize())).into_owned()
+}
+
+const FILE: &str = "kernel.json";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(env: &str) -> Config {
+        serde_json::from_value(serde_json::json!({
+            "servers": [{"id": "a", "command": "x", "args": ["$HOME", "${A-B}"], "env": {"TOKEN": env}}],
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn variables_are_known_by_how_they_are_referred_to() {
+        let names: Vec<_> = referred(&config("${ONE}-${env:TWO}-${THREE:-3}-${")).into_iter().collect();
+        assert_eq!(names, ["ONE", "THREE", "TWO"]);
+    }
+
+    #[test]
+    fn a_kernel_of_the_same_process_differs_in_nothing_and_one_of_another_environment_says_in_what() {
+        let config = config("${PATH}");
+        let mut note = KernelNote::of_this_process(&config);
+        assert_eq!(note.differences(&config), Vec::<String>::new());
+        let state = tempfile::tempdir().unwrap();
+        note.write(state.path()).unwrap();
+        assert_eq!(KernelNote::read(state.path()).as_ref(), Some(&note));
+        assert!(
+            !std::fs::read_to_string(state.path().join(FILE)).unwrap().contains(&env::var("PATH").unwrap())
+        );
+        note.variables.insert("PATH".to_owned(), "another".to_owned());
+        (note.version, note.folder) = ("0.0.1".to_owned(), "/elsewhere".into());
+        let told = note.differences(&config);
+        assert!(told[0].contains("mgp 0.0.1") && told[1].contains("PATH"), "{told:?}");
+        assert!(told[2].contains("/elsewhere"), "{told:?}");
+        KernelNote::remove(state.path());
+        assert_eq!(KernelNote::read(state.path()), None);
+    }
+}

@@ -1,0 +1,16 @@
+//! The ways in: HTTP, standard input and output, and the two sockets, for operators and for agents.
+
+#[cfg(unix)]
+pub(crate) mod agents;
+#[cfg(unix)]
+pub(crate) mod control;
+#[cfg(unix)]
+mod descendants;
+pub(crate) mod http;
+#[cfg(unix)]
+pub(crate) mod kernel_note;
+pub(crate) mod peer;
+pub(crate) mod serve;
+#[cfg(unix)]
+pub(crate) mod socket;
+pub(crate) mod visitors;

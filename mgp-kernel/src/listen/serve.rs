@@ -1,0 +1,220 @@
+//! A kernel that serves clients until it is told to stop.
+
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mgp_transport::{Connection, connect, stdio};
+use mgp_types::mgp::ShutdownReason;
+use mgp_types::{Error, Principal, RpcService};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
+use tokio::sync::{Notify, watch};
+use tokio::task::JoinSet;
+
+use super::kernel_note::KernelNote;
+use super::peer::{FirstByte, Lineage, speaker};
+#[cfg(unix)]
+use super::{
+    agents, control,
+    socket::{Operators, UserSocket},
+};
+use crate::lifecycle::ServedKernel;
+use crate::{Kernel, StartError};
+
+/// Where a kernel serves.
+#[derive(Debug, Clone)]
+pub(crate) struct Serving {
+    /// Over HTTP.
+    pub(crate) http: Option<SocketAddr>,
+    /// On standard input and output, and what becomes of the kernel when the client there goes.
+    pub(crate) stdio: Option<Then>,
+    /// Who the client on standard input and output is, and those that share the kernel with it.
+    pub(crate) agent: Principal,
+    /// For its operators.
+    pub(crate) socket: PathBuf,
+    /// Who they are.
+    #[cfg(unix)]
+    pub(crate) operators: Operators,
+    /// For clients that share the kernel.
+    pub(crate) shared_at: PathBuf,
+    /// How long calls have to end when it stops.
+    pub(crate) drain: Duration,
+    /// How long it goes on without clients and commands, if it ends by itself.
+    pub(crate) linger: Option<Duration>,
+    /// The files of its configuration, to be told.
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// What becomes of a kernel when one of the ways to it has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Then {
+    /// It ends, too.
+    Ends,
+    /// It goes on as long as there is another way.
+    GoesOn,
+}
+
+/// Serves until `stop` is done, or until nobody can come any more. Then calls in work have time to end, and servers are
+/// stopped.
+///
+/// `listening` is told once where clients can connect over HTTP.
+///
+/// # Errors
+/// Nobody can connect: an address or the socket is taken. Then nothing was served.
+pub(crate) async fn serve(
+    kernel: &Kernel,
+    serving: Serving,
+    stop: impl Future<Output = ()>,
+    listening: impl FnOnce(Option<SocketAddr>),
+) -> Result<(), StartError> {
+    let unheard = |at: String| move |error: io::Error| StartError::Listen { at, error };
+    #[cfg(unix)]
+    let control = {
+        let at = serving.socket.display().to_string();
+        UserSocket::open_for(&serving.socket, serving.operators).map_err(unheard(at))?
+    };
+    #[cfg(unix)]
+    let sharing = {
+        let at = &serving.shared_at;
+        let opened = UserSocket::open(at);
+        // Who has the kernel alone does not need it.
+        opened
+            .inspect_err(|error| tracing::warn!(at = %at.display(), %error, "no other client can join"))
+            .ok()
+    };
+    let http = match serving.http {
+        None => None,
+        Some(address) => Some(TcpListener::bind(address).await.map_err(unheard(address.to_string()))?),
+    };
+    // Whoever is told that the kernel listens may look at it.
+    if let Err(error) = KernelNote::of_this_process(&kernel.config().load()).write(kernel.config().state()) {
+        tracing::warn!(%error, "clients that join cannot see which kernel this is");
+    }
+    listening(http.as_ref().and_then(|socket| socket.local_addr().ok()));
+
+    let (stopping, stopped) = watch::channel(false);
+    // Each ends by itself when it is told to; whatever does not is aborted with the set.
+    let mut clients = JoinSet::new();
+    let mut operators = JoinSet::new();
+    // Those who share the kernel do not keep it.
+    let mut sharers = JoinSet::new();
+    #[cfg(unix)]
+    {
+        operators.spawn(control::serve(control, kernel.clone()));
+        if let Some(socket) = sharing {
+            let as_who = serving.agent.clone();
+            sharers.spawn(agents::serve(socket, kernel.clone(), as_who, stopped.clone(), serving.drain));
+        }
+    }
+    if let Some(socket) = http {
+        let (kernel, stopped) = (kernel.clone(), stopped.clone());
+        clients.spawn(async move {
+            kernel.serve_http(socket, told(stopped)).await?;
+            Ok(Then::GoesOn)
+        });
+    }
+    if let Some(then) = serving.stdio {
+        let served = serve_stdio(kernel.clone(), serving.agent, stopped.clone(), serving.drain);
+        clients.spawn(async move { served.await.map(|()| then) });
+    }
+    let (lifecycle, changes) = (kernel.lifecycle(), kernel.changes());
+    let served = Arc::new(ServedKernel {
+        since: kernel.audit().clock.now(),
+        linger: serving.linger,
+        files: serving.files,
+        stop: Notify::new(),
+    });
+    let served = lifecycle.served.get_or_init(|| served);
+    let unused = async {
+        match serving.linger {
+            Some(linger) => lifecycle.visitors.gone_for(linger, || changes.has_listeners()).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::pin!(stop, unused);
+    loop {
+        tokio::select! {
+            () = &mut stop => break,
+            () = served.stop.notified() => break,
+            () = &mut unused => break,
+            Some(ended) = clients.join_next() => {
+                if let Ok(Err(error)) = &ended {
+                    tracing::warn!(%error, "a way in has ended");
+                }
+                if clients.is_empty() || matches!(ended, Ok(Ok(Then::Ends))) {
+                    break;
+                }
+            }
+        }
+    }
+    tracing::info!("the kernel stops");
+    KernelNote::remove(kernel.config().state());
+    kernel.stop_waiting();
+    let _ = stopping.send(true);
+    let drained = async {
+        while clients.join_next().await.is_some() {}
+        while sharers.join_next().await.is_some() {}
+    };
+    let _ = tokio::time::timeout(serving.drain, drained).await;
+    kernel.shutdown(ShutdownReason::KernelShutdown, serving.drain).await;
+    // Operators see it stop to the end.
+    operators.shutdown().await;
+    clients.shutdown().await;
+    sharers.shutdown().await;
+    let _ = kernel.audit().log.flush().await;
+    let _ = kernel.policies().keys.note_uses_now().await;
+    Ok(())
+}
+
+async fn serve_stdio(
+    kernel: Kernel,
+    client: Principal,
+    stopped: watch::Receiver<bool>,
+    drain: Duration,
+) -> io::Result<()> {
+    let (input, output) = stdio::stdio()?;
+    let input = FirstByte::new(input, {
+        let kernel = kernel.clone();
+        move || {
+            if let Some(client) = Lineage::of(std::process::id()).as_ref().and_then(speaker) {
+                kernel.policies().proofs.clients.note(client);
+            }
+        }
+    });
+    let limits = kernel.config().connection_limits();
+    let (_, connection) = connect(input, output, &kernel.accept(client), limits);
+    if let Err(error) = carry(connection, told(stopped), drain).await {
+        tracing::debug!(%error, "the client on standard input and output was lost");
+    }
+    tracing::info!("the client on standard input and output is gone");
+    Ok(())
+}
+
+/// Carries a connection until its client is gone. Once the kernel stops, no more is read, and calls in work have `drain`
+/// to end.
+pub(crate) async fn carry<R, W, S>(
+    mut connection: Connection<R, W, S>,
+    stopped: impl Future<Output = ()>,
+    drain: Duration,
+) -> Result<(), Error>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+    S: RpcService,
+{
+    tokio::select! {
+        ended = &mut connection => return ended,
+        () = stopped => {}
+    }
+    connection.end_reading(drain);
+    connection.await
+}
+
+pub(crate) async fn told(mut stopped: watch::Receiver<bool>) {
+    // It fails only if nobody is left who could tell.
+    let _ = stopped.wait_for(|stopped| *stopped).await;
+}

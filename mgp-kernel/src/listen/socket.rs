@@ -1,0 +1,327 @@
+//! The sockets at which a running kernel is reached by programs of the same user.
+
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use mgp_security::auth::reserved_owner;
+use mgp_transport::unix::{self, Listener};
+use mgp_types::Principal;
+use sha2::{Digest as _, Sha256};
+use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+
+use crate::listen::peer::PeerProcess;
+
+/// A socket of the kernel's. Whoever connects is let in if the system says that it is the same user, or root; nobody else
+/// gets an answer. The file is for this user only, in a folder that is, too.
+#[derive(Debug)]
+pub(crate) struct UserSocket {
+    listener: Listener,
+    owner: u32,
+    operators: Operators,
+}
+
+/// Whom a socket is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Operators {
+    /// This user alone.
+    User,
+    /// The members of the group that this process runs as, too.
+    Group,
+}
+
+/// Who is let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Peer {
+    /// The user that the kernel runs as, by number.
+    Owner(u32),
+    /// The one that may do everything anyway.
+    Root,
+    /// A member of the group, by its number as a user.
+    Member(u32),
+}
+
+/// Whoever was let in at a socket.
+#[derive(Debug)]
+pub(crate) struct Arrived {
+    pub(crate) user: Peer,
+    pub(crate) process: PeerProcess,
+    pub(crate) reader: OwnedReadHalf,
+    pub(crate) writer: OwnedWriteHalf,
+}
+
+impl UserSocket {
+    /// Listens at `path`. A socket that a dead kernel left there is replaced.
+    ///
+    /// # Errors
+    /// Another kernel listens there, or the folder is none of this user's.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        Self::open_for(path, Operators::User)
+    }
+
+    /// Listens at `path` for these. Who is of the group is decided by the system, from the permissions of the file.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub(crate) fn open_for(path: &Path, operators: Operators) -> io::Result<Self> {
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            private_folder(folder)?;
+        }
+        let listener = unix::listen(path)?;
+        // The file is ours, so its owner is who this process is.
+        let owner = std::fs::symlink_metadata(listener.path())?.uid();
+        if operators == Operators::Group {
+            std::fs::set_permissions(listener.path(), std::fs::Permissions::from_mode(0o660))?;
+        }
+        Ok(Self { listener, owner, operators })
+    }
+
+    /// The next one who is let in.
+    ///
+    /// # Cancel safety
+    /// Dropping the future loses nobody.
+    pub(crate) async fn accept(&self) -> Arrived {
+        loop {
+            let (reader, writer) = match self.listener.accept().await {
+                Ok(halves) => halves,
+                Err(error) => {
+                    tracing::warn!(%error, "connection not accepted");
+                    tokio::time::sleep(PAUSE).await;
+                    continue;
+                }
+            };
+            let stream: &UnixStream = reader.as_ref();
+            let told = stream.peer_cred().ok();
+            if let Some(told) = told
+                && let Some(user) = self.admit(told.uid())
+            {
+                let process = PeerProcess::of(told.pid());
+                return Arrived { user, process, reader, writer };
+            }
+            tracing::warn!("somebody else than this user was not let in at the socket");
+        }
+    }
+}
+
+impl UserSocket {
+    fn admit(&self, peer: u32) -> Option<Peer> {
+        let member = || (self.operators == Operators::Group).then_some(Peer::Member(peer));
+        Peer::of(peer, self.owner).or_else(member)
+    }
+}
+
+impl Peer {
+    /// Who of those who run programs on this machine may come to what `owner` runs.
+    pub(crate) const fn of(peer: u32, owner: u32) -> Option<Self> {
+        if peer == owner {
+            Some(Self::Owner(owner))
+        } else if peer == ROOT {
+            Some(Self::Root)
+        } else {
+            None
+        }
+    }
+}
+
+/// Connects to a socket of a kernel, if that is this user's or root's, or lets a group operate it of which this user is one:
+/// what is asked there is nobody else's to read.
+///
+/// # Errors
+/// Nobody listens there; or somebody else does, which is [`PermissionDenied`](io::ErrorKind::PermissionDenied).
+pub(crate) async fn connect(path: &Path) -> io::Result<(OwnedReadHalf, OwnedWriteHalf)> {
+    let (reader, writer) = unix::connect(path).await?;
+    let own = UnixStream::pair()?.0.peer_cred()?.uid();
+    match uid(&reader) {
+        Some(listening) if own == ROOT || Peer::of(listening, own).is_some() => Ok((reader, writer)),
+        Some(listening) if is_for_own_group(path, listening) => Ok((reader, writer)),
+        _ => Err(io::ErrorKind::PermissionDenied.into()),
+    }
+}
+
+/// Whether `listening` lets a group of this process operate its kernel. Nobody else can have put the socket there: the folder
+/// is for its owner alone to write to.
+fn is_for_own_group(path: &Path, listening: u32) -> bool {
+    let found = |path: &Path| std::fs::symlink_metadata(path);
+    let (Ok(socket), Some(Ok(folder))) = (found(path), path.parent().map(found)) else { return false };
+    let is_own = |group: u32| {
+        let groups = rustix::process::getgroups().unwrap_or_default();
+        groups.iter().any(|own| own.as_raw() == group) || rustix::process::getegid().as_raw() == group
+    };
+    let is_private = folder.mode() & 0o022 == 0 && [listening, ROOT].contains(&folder.uid());
+    is_private && socket.uid() == listening && socket.mode() & 0o070 == 0o060 && is_own(socket.gid())
+}
+
+fn uid(reader: &OwnedReadHalf) -> Option<u32> {
+    let stream: &UnixStream = reader.as_ref();
+    stream.peer_cred().ok().map(|peer| peer.uid())
+}
+
+/// The operator that this process is for its own kernel.
+pub(crate) fn oneself() -> Principal {
+    Principal::operator(user_name().unwrap_or_else(|| "operator".to_owned()))
+}
+
+/// What the environment calls the user, unless somebody else is known by that name.
+pub(super) fn user_name() -> Option<String> {
+    let named = |variable: &str| std::env::var(variable).ok().filter(|name| !name.is_empty());
+    let is_free = |name: &String| name == "root" || reserved_owner(name).is_none();
+    named("USER").or_else(|| named("LOGNAME")).filter(is_free)
+}
+
+/// Where the operators' socket is if nothing else is said: beside the state, whatever the environment of those who look
+/// for it. Where that is too long for a socket, in a folder for such, under a name that follows from the state's path.
+pub(crate) fn default_path(state: &Path) -> PathBuf {
+    let state = std::path::absolute(state).unwrap_or_else(|_| state.to_owned());
+    let beside = state.join("mgp.sock");
+    if agents_path(&beside, Sharers(0)).as_os_str().len() < TOO_LONG {
+        return beside;
+    }
+    let digest = start_of(Sha256::new_with_prefix(state.as_os_str().as_encoded_bytes()));
+    std::env::var_os("XDG_RUNTIME_DIR")
+        .map(PathBuf::from)
+        .filter(|folder| folder.is_absolute() && folder.is_dir())
+        .map_or_else(std::env::temp_dir, |folder| folder.join("mgp"))
+        .join(format!("mgp-{digest:016x}.sock"))
+}
+
+fn start_of(digest: Sha256) -> u64 {
+    let digest = digest.finalize();
+    let mut start = [0; 8];
+    start.copy_from_slice(&digest[..8]);
+    u64::from_be_bytes(start)
+}
+
+/// Which clients may share a kernel: those that would start it from the same files, and as the same agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Sharers(u64);
+
+impl Sharers {
+    pub(crate) fn of(files: &[PathBuf], agent: &str) -> Self {
+        let mut digest = Sha256::new_with_prefix(agent.as_bytes());
+        for file in files {
+            // Two names of one file are the same.
+            let file = std::fs::canonicalize(file).unwrap_or_else(|_| file.clone());
+            digest.update([0]);
+            digest.update(file.as_os_str().as_encoded_bytes());
+        }
+        Self(start_of(digest))
+    }
+}
+
+/// Where such clients reach the kernel whose operators reach it at `operators`: `mgp-agent-….sock` beside `mgp.sock`.
+/// Others find nobody there.
+pub(crate) fn agents_path(operators: &Path, sharers: Sharers) -> PathBuf {
+    let mut name = operators.file_stem().unwrap_or_default().to_owned();
+    name.push(format!("{AGENTS}{:016x}", sharers.0));
+    if let Some(extension) = operators.extension() {
+        name.push(".");
+        name.push(extension);
+    }
+    operators.with_file_name(name)
+}
+
+/// Whether a kernel can be shared, by whomever, whose operators reach it at `operators`.
+pub(crate) async fn is_shared(operators: &Path) -> bool {
+    let folder = operators.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let Ok(files) = std::fs::read_dir(folder.unwrap_or_else(|| Path::new("."))) else { return false };
+    let mut start = operators.file_stem().unwrap_or_default().to_owned();
+    start.push(AGENTS);
+    for file in files.flatten() {
+        let is_for_agents = file.file_name().as_encoded_bytes().starts_with(start.as_encoded_bytes());
+        if is_for_agents && connect(&file.path()).await.is_ok() {
+            return true;
+        }
+    }
+    false
+}
+
+/// Makes the folder if there is none. One that others can write to would let them put a socket of their own there.
+fn private_folder(folder: &Path) -> io::Result<()> {
+    match std::fs::metadata(folder) {
+        Ok(found) if found.permissions().mode() & 0o022 == 0 => Ok(()),
+        // In a folder like `/tmp` nobody can replace the files of others.
+        Ok(found) if found.permissions().mode() & 0o1000 != 0 => Ok(()),
+        Ok(_) => Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            format!("others can write to {}; `chmod go-w` it, or name another place", folder.display()),
+        )),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+const ROOT: u32 = 0;
+/// What comes between the name of a kernel and those who may share it.
+const AGENTS: &str = "-agent-";
+const PAUSE: Duration = Duration::from_millis(50);
+/// In bytes. Systems differ, and listening needs some more for a moment.
+const TOO_LONG: usize = 100;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_same_user_and_root_are_let_in() {
+        assert_eq!(Peer::of(1000, 1000), Some(Peer::Owner(1000)));
+        assert_eq!(Peer::of(ROOT, 1000), Some(Peer::Root));
+        assert_eq!(Peer::of(1001, 1000), None);
+        assert_eq!(Peer::of(1000, ROOT), None);
+    }
+
+    #[test]
+    fn the_socket_lies_beside_the_state_unless_that_is_too_long() {
+        let state = Path::new("/srv/ada/.local/state/mgp");
+        assert_eq!(default_path(state), state.join("mgp.sock"));
+        let shared = agents_path(&default_path(state), Sharers(0xAB));
+        assert_eq!(shared, state.join("mgp-agent-00000000000000ab.sock"));
+        let deep = |last: &str| default_path(&Path::new("/home").join("deep/".repeat(20)).join(last));
+        assert!(agents_path(&deep("a"), Sharers(0)).as_os_str().len() < TOO_LONG, "{}", deep("a").display());
+        assert_eq!(deep("a"), deep("a"));
+        assert_ne!(deep("a"), deep("b"));
+    }
+
+    #[test]
+    fn a_kernel_is_shared_by_those_of_the_same_files_and_agent() {
+        let directory = tempfile::tempdir().unwrap();
+        let [own, other] = ["mgp.toml", "other.toml"].map(|name| directory.path().join(name));
+        for file in [&own, &other] {
+            std::fs::write(file, "").unwrap();
+        }
+        let again = directory.path().join(".").join("mgp.toml");
+        let sharers = Sharers::of(std::slice::from_ref(&own), "local");
+        assert_eq!(sharers, Sharers::of(&[again], "local"));
+        assert_ne!(sharers, Sharers::of(std::slice::from_ref(&own), "agent.research"));
+        assert_ne!(sharers, Sharers::of(std::slice::from_ref(&other), "local"));
+        assert_ne!(sharers, Sharers::of(&[own, other], "local"));
+    }
+
+    #[tokio::test]
+    async fn nobody_else_can_reach_the_socket_and_a_stale_one_is_replaced() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("run").join("mgp.sock");
+        let mode = |path: &Path| std::fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777;
+        let socket = UserSocket::open(&path).unwrap();
+        assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
+        let second = UserSocket::open(&path).unwrap_err();
+        assert_eq!(second.kind(), io::ErrorKind::AddrInUse);
+        drop(socket);
+        // What a process leaves that was killed.
+        drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+        assert!(path.exists());
+        UserSocket::open(&path).unwrap();
+    }
+
+    #[test]
+    fn a_folder_that_others_write_to_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let folder = directory.path().join("open");
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).unwrap();
+        assert_eq!(private_folder(&folder).unwrap_err().kind(), io::ErrorKind::PermissionDenied);
+    }
+}

@@ -1,0 +1,84 @@
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+
+use foldhash::fast::RandomState;
+use mgp_types::{Error, Method, Object, Principal, RawJson, Request, Response, Severity};
+use parking_lot::Mutex;
+
+use super::Changes;
+use crate::router::every::{ask, has};
+use crate::servers::upstream::Line;
+
+/// How much was asked to be logged on each connection.
+#[derive(Default)]
+pub(super) struct Levels(Mutex<HashMap<Line, Severity, RandomState>>);
+
+impl Levels {
+    /// The server did not take the level.
+    pub(super) fn forget(&self, line: &Line) {
+        self.0.lock().remove(line);
+    }
+
+    /// Whether the server is to be asked for this level; then it counts as asked.
+    fn is_news(&self, line: &Line, level: Severity) -> bool {
+        self.0.lock().insert(line.clone(), level) != Some(level)
+    }
+}
+
+/// Answers `logging/setLevel`: the session hears from now on what is at least as severe, and each server that it reaches
+/// is asked for what any session wants to hear.
+pub(crate) async fn set_level(changes: Arc<Changes>, request: Request) -> Result<Response, Error> {
+    let level = request.params.text("level").and_then(|level| Severity::named(&level));
+    let level = level.ok_or_else(|| {
+        Error::invalid_params(
+            "`level` is one of debug, info, notice, warning, error, critical, alert and emergency",
+        )
+    })?;
+    request.context.session()?.set_log_level(Some(level));
+    changes.open(&request.context);
+    tell_levels(&changes).await;
+    Ok(Response::empty())
+}
+
+/// Asks servers for the level that is wanted of them now, as far as they were not.
+pub(super) async fn tell_levels(changes: &Changes) {
+    let mut wanted = Vec::new();
+    for upstream in changes.fleet.all() {
+        for (line, session, capabilities) in upstream.lines() {
+            // A server without sessions is told the level with each request.
+            if session.revision.is_stateless() || !has(&capabilities, &["logging"]) {
+                continue;
+            }
+            let Some((level, principal)) = changes.most_verbose(&line) else { continue };
+            if changes.levels.is_news(&line, level) {
+                let mut params = Object::new();
+                params.set("level", RawJson::from_value(level.as_str()).unwrap_or_else(|_| RawJson::null()));
+                let mut request = Request::call(Method::SET_LEVEL, params);
+                request.context.principal = Some(principal);
+                wanted.push((line, upstream.service(), request));
+            }
+        }
+    }
+    for (line, outcome) in ask(wanted).await {
+        if let Err(error) = outcome {
+            changes.levels.forget(&line);
+            tracing::debug!(server = %line, %error, "a server did not take a level of logging");
+        }
+    }
+}
+
+impl Changes {
+    /// The least severe level that a session wants to hear on the connection, and whose session that is.
+    fn most_verbose(&self, line: &Line) -> Option<(Severity, Principal)> {
+        let sessions = self.sessions.lock();
+        let levels = sessions.values().filter_map(|listener| {
+            let level = listener.session.as_ref().and_then(Weak::upgrade)?.log_level()?;
+            Some((level, &listener.principal))
+        });
+        let reaches = |agent: &Principal| {
+            line.is_for(agent) && self.access.reaches(&agent.access_id(), line.server.as_str())
+        };
+        let most = levels.filter(|(_, principal)| reaches(principal)).max_by_key(|(level, _)| *level);
+        most.map(|(level, principal)| (level, principal.clone()))
+    }
+}

@@ -1,0 +1,265 @@
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use mgp_types::mcp::task::TaskStatus;
+use mgp_types::mcp::task_extension::EXTENSION_ID;
+use mgp_types::mcp::{SubscriptionFilter, SubscriptionsAcknowledgedParams, SubscriptionsListenParams};
+use mgp_types::mgp::ServerId;
+use mgp_types::{
+    BoxFuture, Context, Error, Method, Object, Origin, Outbox, OutboxPort, RawJson, Request, Response,
+    Session, StreamId, code,
+};
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, timeout_at};
+use tower_service::Service;
+
+use super::listener::{Listener, Wanted, Wish};
+use super::mailbox::News;
+use super::tasks::name;
+use super::watch::{PAUSE, Resource};
+use super::{Changes, MOST_REQUESTS, MOST_SUBSCRIPTIONS, line};
+use crate::router::{Sight, Visibility};
+use crate::servers::upstream::Line;
+
+/// Serves `subscriptions/listen`: says what is honoured, then tells of changes until the request is dropped
+/// or the kernel ends it.
+pub(crate) async fn listen(
+    changes: Arc<Changes>,
+    visibility: Arc<Visibility>,
+    request: Request,
+) -> Result<Response, Error> {
+    let sight = Sight::of(&visibility, &request.context)?;
+    let params: SubscriptionsListenParams = request.body()?;
+    let asked = params.notifications;
+    let mut honoured = SubscriptionFilter::new();
+    honoured.tools_list_changed = asked.tools_list_changed.filter(|wanted| *wanted);
+    honoured.prompts_list_changed = asked.prompts_list_changed.filter(|wanted| *wanted);
+    honoured.resources_list_changed = asked.resources_list_changed.filter(|wanted| *wanted);
+    let mut wanted = Wanted {
+        tools: honoured.tools_list_changed.is_some(),
+        prompts: honoured.prompts_list_changed.is_some(),
+        resources: honoured.resources_list_changed.is_some(),
+        ..Wanted::default()
+    };
+    if let Some(mut uris) = asked.resource_subscriptions {
+        uris.truncate(MOST_SUBSCRIPTIONS);
+        watch_all(&changes, &sight, &request.context, &uris, &mut wanted).await;
+        uris.retain(|uri| wanted.uris.values().any(|wish| *wish.shown == **uri));
+        honoured.resource_subscriptions = Some(uris);
+    }
+    // Listening starts before the acknowledgement, so that no change after it is missed.
+    let listener = Arc::new(Listener::request(sight.principal().clone(), wanted));
+    changes.add(&listener)?;
+    // They end with the request.
+    let mut relayed = JoinSet::new();
+    if let Some(tasks) = asked.task_ids {
+        honoured.task_ids = Some(relay_tasks(&changes, &listener, &request.context, tasks, &mut relayed)?);
+    }
+    let outbox = request.context.outbox;
+    let acknowledged = Object::from_value(&SubscriptionsAcknowledgedParams::new(honoured))
+        .map_err(|error| Error::internal("the acknowledgement is not JSON").with_source(error))?;
+    outbox.notify(Request::notify(Method::ACKNOWLEDGED, acknowledged)).await?;
+    while let Some(message) = listener.mailbox.next().await {
+        outbox.notify(message).await?;
+    }
+    Ok(Response::empty())
+}
+
+impl Changes {
+    /// Answers all requests that listen, which ends them in good order.
+    pub(crate) fn end(&self) {
+        for listener in self.requests.lock().drain(..).filter_map(|request| request.upgrade()) {
+            listener.mailbox.close();
+        }
+    }
+
+    /// Tells the listener for as long as it is held.
+    fn add(&self, listener: &Arc<Listener>) -> Result<(), Error> {
+        let mut requests = self.requests.lock();
+        requests.retain(|request| request.strong_count() > 0);
+        if requests.len() >= MOST_REQUESTS {
+            return Err(Error::new(code::RESOURCE_EXHAUSTED, "too many requests listen already"));
+        }
+        requests.push(Arc::downgrade(listener));
+        Ok(())
+    }
+}
+
+/// Has servers tell of the resources that the caller may see; of those that take too long it is not told.
+async fn watch_all(
+    changes: &Arc<Changes>,
+    sight: &Sight<'_>,
+    context: &Context,
+    uris: &[String],
+    wanted: &mut Wanted,
+) {
+    let snapshot = sight.catalog().snapshot();
+    let deadline = Instant::now() + LONGEST;
+    let mut asked = JoinSet::new();
+    let mut take = |outcome: Option<Result<Option<(Resource, Wish)>, _>>| {
+        if let Some(Ok(Some((key, wish)))) = outcome {
+            wanted.uris.insert(key, wish);
+        }
+    };
+    for shown in uris {
+        let Some(owner) = sight.resource_owner(&snapshot, shown) else {
+            continue;
+        };
+        if asked.len() >= AT_ONCE {
+            take(asked.join_next().await);
+        }
+        let (changes, context, principal) = (Arc::clone(changes), context.clone(), sight.principal().clone());
+        let Ok(line) = line(&changes.fleet, owner.server, &context) else { continue };
+        let (own, shown): (Arc<str>, Arc<str>) = (owner.uri.into(), shown.as_str().into());
+        asked.spawn(async move {
+            let watch = changes.watches.watch(&changes, &line, &own, &context);
+            match timeout_at(deadline, watch).await {
+                Ok(Ok(watch)) => Some(((line, own), Wish { shown, principal, _watch: watch })),
+                Ok(Err(error)) => {
+                    tracing::debug!(server = %line, %error, "a server does not tell of a resource");
+                    None
+                }
+                Err(_) => None,
+            }
+        });
+    }
+    while let Some(outcome) = asked.join_next().await {
+        take(Some(outcome));
+    }
+}
+
+/// Has servers tell of the caller's tasks. Only one without sessions can; which it is of the others is to be asked.
+fn relay_tasks(
+    changes: &Arc<Changes>,
+    listener: &Arc<Listener>,
+    context: &Context,
+    tasks: Vec<String>,
+    relayed: &mut JoinSet<()>,
+) -> Result<Vec<String>, Error> {
+    declares_tasks(context.session()?)?;
+    let mut by_server: BTreeMap<ServerId, (Vec<String>, Vec<String>)> = BTreeMap::new();
+    for shown in tasks.into_iter().take(MOST_SUBSCRIPTIONS) {
+        if let Some(place) = changes.tasks.find(&listener.principal, &shown) {
+            let (all_shown, all_own) = by_server.entry(place.server).or_default();
+            all_shown.push(shown);
+            all_own.push(place.own.to_string());
+        }
+    }
+    let mut honoured = Vec::new();
+    for (server, (shown, own)) in by_server {
+        let Some(upstream) = changes.fleet.get(server.as_str()) else { continue };
+        let line = upstream.line(&listener.principal);
+        let session = upstream.session_on(&line);
+        if !session.is_some_and(|session| session.revision.is_stateless()) {
+            continue;
+        }
+        honoured.extend(shown);
+        let going = own.iter().map(|own| own.as_str().into()).collect();
+        let filter = SubscriptionFilter::new().with_task_ids(own);
+        let mut request = Request::with_body(Method::LISTEN, &SubscriptionsListenParams::new(filter))?;
+        request.context = context.clone();
+        let relay = Relay {
+            changes: Arc::clone(changes),
+            listener: Arc::downgrade(listener),
+            line: line.clone(),
+            going: Mutex::new(going),
+            over: Notify::new(),
+        };
+        relayed.spawn(relay_on(request, Arc::new(relay), changes.relayed(line)));
+    }
+    Ok(honoured)
+}
+
+/// Has the server tell of tasks until they have ended, and again after it, or the connection, has broken that off. `line`
+/// is in use meanwhile.
+async fn relay_on(request: Request, relay: Arc<Relay>, line: Arc<Line>) {
+    let server = &line.server;
+    while let Some(upstream) = relay.changes.fleet.get(server.as_str()) {
+        let mut request = request.clone();
+        request.context.outbox = Outbox::new(Arc::clone(&relay) as _, StreamId::fresh());
+        let mut service = upstream.service();
+        drop(upstream);
+        let told = tokio::select! {
+            told = Service::call(&mut service, request) => told,
+            () = relay.over.notified() => return,
+        };
+        if let Err(error) = told {
+            tracing::debug!(%server, %error, "a server does not tell of tasks any more");
+            if !matches!(error.origin(), Origin::Connection | Origin::Timeout) {
+                return;
+            }
+        }
+        sleep(PAUSE).await;
+    }
+}
+
+/// Passes on what a server tells of tasks.
+struct Relay {
+    changes: Arc<Changes>,
+    listener: Weak<Listener>,
+    line: Line,
+    /// The server's ids of those that were not heard to have ended.
+    going: Mutex<HashSet<Box<str>>>,
+    /// Told when all have.
+    over: Notify,
+}
+
+impl Relay {
+    fn hear(&self, status: &Object) {
+        if !TaskStatus::told(status).is_some_and(|status| status.is_terminal()) {
+            return;
+        }
+        let Some(task) = status.text("taskId") else { return };
+        let mut going = self.going.lock();
+        if going.remove(&*task) && going.is_empty() {
+            self.over.notify_one();
+        }
+    }
+}
+
+impl OutboxPort for Relay {
+    fn notify(&self, _: StreamId, mut notification: Request) -> BoxFuture<'_, Result<(), Error>> {
+        if notification.method == Method::TASKS
+            && let Some(listener) = self.listener.upgrade()
+        {
+            let server = &self.line.server;
+            if let Some(upstream) = self.changes.fleet.get(server.as_str()) {
+                upstream.hear_of_task(&self.line, &notification.params);
+            }
+            let changes = &self.changes;
+            let shown = notification.params.text("taskId").and_then(|own| {
+                let shown = changes.tasks.shown(&listener.principal, server, &own);
+                shown.filter(|shown| **shown != *own)
+            });
+            self.hear(&notification.params);
+            if let Some(shown) = shown {
+                name(&mut notification.params, &shown);
+            }
+            changes.offer(&listener, News::Message(Box::new(notification)));
+        }
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn call(&self, _: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
+        Box::pin(std::future::ready(Err(Error::method_not_found(&request.method))))
+    }
+}
+
+/// # Errors
+/// -32021 if the client did not declare that it knows of tasks.
+pub(crate) fn declares_tasks(session: &Session) -> Result<(), Error> {
+    if session.peer_can(&["extensions", EXTENSION_ID]) {
+        return Ok(());
+    }
+    let mut extensions = Object::new();
+    extensions.set(EXTENSION_ID, RawJson::empty_object());
+    let mut required = Object::new();
+    required.set("extensions", extensions.to_raw());
+    Err(Error::missing_client_capability(&required.to_raw()))
+}
+
+const LONGEST: Duration = Duration::from_secs(10);
+const AT_ONCE: usize = 16;

@@ -1,0 +1,300 @@
+//! What servers say unasked, and who of the kernel's clients is told.
+//!
+//! Nobody is told of what it may not see, nobody waits for a client that reads slowly, and a server is asked to tell of a
+//! resource once, however many clients want to know.
+
+mod access;
+mod levels;
+mod listen;
+mod listener;
+mod mailbox;
+pub(crate) mod tasks;
+mod told;
+mod watch;
+
+use std::collections::{HashMap, HashSet};
+use std::future::Future;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+
+use arc_swap::ArcSwapOption;
+use foldhash::fast::RandomState;
+use mgp_security::access::AccessPolicy;
+use mgp_toolindex::discovery::ToolDiscoveryGate;
+use mgp_types::mgp::ServerId;
+use mgp_types::{Context, Error, Principal, Session, code};
+use parking_lot::Mutex;
+use tokio::runtime::Handle;
+use tokio::task::JoinSet;
+
+use self::levels::Levels;
+use self::listener::{Listener, Wish};
+use self::mailbox::News;
+use self::tasks::TaskBook;
+use self::watch::{Resource, Watches};
+use crate::servers::fleet::Fleet;
+use crate::servers::upstream::Line;
+
+pub(crate) use self::access::{TellAccessGate, tell_endings};
+pub(crate) use self::levels::set_level;
+pub(crate) use self::listen::{declares_tasks, listen};
+pub(crate) use self::told::Teller;
+
+/// Everybody who is told of changes, and what servers were asked to tell.
+pub(crate) struct Changes {
+    access: AccessPolicy,
+    fleet: Arc<Fleet>,
+    /// Sessions by address, which stays theirs for as long as the weak reference is kept.
+    sessions: Mutex<HashMap<usize, Arc<Listener>, RandomState>>,
+    /// Requests that listen.
+    requests: Mutex<Vec<Weak<Listener>>>,
+    /// Those without a session whose list of tools is one that the router made.
+    listing: Mutex<HashSet<Principal, RandomState>>,
+    watches: Watches,
+    /// The connections on which somebody is told of tasks.
+    relayed: Mutex<Vec<Weak<Line>>>,
+    levels: Levels,
+    pub(crate) tasks: TaskBook,
+    /// Tells of the lists of tools that it makes itself.
+    tools: ArcSwapOption<ToolDiscoveryGate>,
+    revision: AtomicU64,
+    /// What is on its way to somebody.
+    errands: Mutex<JoinSet<()>>,
+}
+
+impl Changes {
+    /// Nobody is told so far of what servers of the `fleet` say. What somebody may see is decided by `access`.
+    pub(crate) fn new(access: AccessPolicy, fleet: Arc<Fleet>) -> Self {
+        Self {
+            access,
+            fleet,
+            sessions: Mutex::default(),
+            requests: Mutex::default(),
+            listing: Mutex::default(),
+            watches: Watches::default(),
+            relayed: Mutex::default(),
+            levels: Levels::default(),
+            tasks: TaskBook::default(),
+            tools: ArcSwapOption::empty(),
+            revision: AtomicU64::new(0),
+            errands: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn fleet(&self) -> &Arc<Fleet> {
+        &self.fleet
+    }
+
+    /// Has `tools` told as well that tools changed.
+    pub(crate) fn also_tell(&self, tools: ToolDiscoveryGate) {
+        self.tools.store(Some(Arc::new(tools)));
+    }
+
+    /// Lets go of what [tells](Self::also_tell) as well, which knows the servers.
+    pub(crate) fn abandon(&self) {
+        self.tools.store(None);
+    }
+
+    /// Has those told whose list of tools is not the router's.
+    fn tell_tools(&self) {
+        if let Some(tools) = self.tools.load_full() {
+            tools.tools_changed();
+        }
+    }
+
+    /// A number that is another one after each change.
+    pub(crate) fn revision(&self) -> u64 {
+        self.revision.load(Ordering::Acquire)
+    }
+
+    /// A session begins. It is told of what changes from now on, once it is [ready](Self::ready).
+    pub(crate) fn open(&self, context: &Context) {
+        let (Some(session), Some(principal)) = (&context.session, &context.principal) else { return };
+        if session.revision.is_stateless() || !session.outbox.is_open() {
+            return;
+        }
+        self.forget_gone();
+        let mut sessions = self.sessions.lock();
+        sessions
+            .entry(address(session))
+            .or_insert_with(|| Arc::new(Listener::session(session, principal.clone())));
+    }
+
+    /// Lets go of what sessions wanted that are gone.
+    pub(crate) fn forget_gone(&self) {
+        let gone: Vec<_> = self.sessions.lock().extract_if(|_, listener| !listener.is_there()).collect();
+        // What they held is let go without the lock.
+        drop(gone);
+    }
+
+    /// Whether somebody wants to be told of a resource or a task on this connection.
+    pub(crate) fn watches_on(&self, line: &Line) -> bool {
+        let is_relayed = |relayed: &Weak<Line>| relayed.upgrade().is_some_and(|relayed| *relayed == *line);
+        !self.watches.on(line).is_empty() || self.relayed.lock().iter().any(is_relayed)
+    }
+
+    /// The connection is one on which somebody is told of tasks, for as long as what is returned is held.
+    fn relayed(&self, line: Line) -> Arc<Line> {
+        let line = Arc::new(line);
+        let mut relayed = self.relayed.lock();
+        relayed.retain(|other| other.strong_count() > 0);
+        relayed.push(Arc::downgrade(&line));
+        line
+    }
+
+    /// The session takes messages from now on.
+    pub(crate) fn ready(&self, context: &Context) {
+        let Some(listener) = context.session.as_ref().and_then(|session| self.session(session)) else {
+            return;
+        };
+        if listener.mailbox.release() {
+            self.push(&listener);
+        }
+    }
+
+    /// The caller was given a list of tools that the router made, so it is told here when there is another one.
+    pub(crate) fn lists_tools(&self, context: &Context) {
+        if let Some(listener) = context.session.as_ref().and_then(|session| self.session(session)) {
+            listener.noted_as_listing();
+        } else if let Some(principal) = &context.principal {
+            let mut listing = self.listing.lock();
+            if listing.len() < MOST_LISTING {
+                listing.insert(principal.clone());
+            }
+        }
+    }
+
+    /// Tells the caller's session of changes of the resource that `wish` is about.
+    ///
+    /// # Errors
+    /// The session has as many subscriptions as it may, or is none.
+    fn wish(&self, session: &Arc<Session>, key: Resource, wish: Wish) -> Result<(), Error> {
+        let listener = self.session(session).ok_or_else(|| Error::invalid_request("there is no session"))?;
+        listener.edit(|wanted| {
+            if wanted.uris.len() >= MOST_SUBSCRIPTIONS && !wanted.uris.contains_key(&key) {
+                let most = format!("a session subscribes to {MOST_SUBSCRIPTIONS} resources at most");
+                return Err(Error::new(code::RESOURCE_EXHAUSTED, most));
+            }
+            // What was held before is held again, so nothing ends under the lock.
+            wanted.uris.insert(key, wish);
+            Ok(())
+        })
+    }
+
+    fn session(&self, session: &Arc<Session>) -> Option<Arc<Listener>> {
+        self.sessions.lock().get(&address(session)).cloned()
+    }
+
+    /// Whether anybody is there.
+    pub(crate) fn has_listeners(&self) -> bool {
+        !self.listeners().is_empty()
+    }
+
+    /// Everybody who is there.
+    fn listeners(&self) -> Vec<Arc<Listener>> {
+        let mut all: Vec<_> =
+            self.sessions.lock().values().filter(|listener| listener.is_there()).cloned().collect();
+        all.extend(self.requests.lock().iter().filter_map(Weak::upgrade));
+        all
+    }
+
+    /// Whether the list of tools that the listener knows is the router's.
+    fn has_router_tools(&self, listener: &Listener) -> bool {
+        if listener.session.is_some() {
+            return listener.lists_tools.load(Ordering::Relaxed);
+        }
+        let listing = self.listing.lock();
+        listing.len() >= MOST_LISTING || listing.contains(&listener.principal)
+    }
+
+    fn offer(&self, listener: &Arc<Listener>, news: News) {
+        if listener.mailbox.offer(news) && listener.session.is_some() {
+            self.push(listener);
+        }
+    }
+
+    /// Sends a session what waits for it.
+    fn push(&self, listener: &Arc<Listener>) {
+        let runtime = listener.runtime.clone().or_else(|| Handle::try_current().ok());
+        let Some(runtime) = runtime else { return };
+        let mut errands = self.errands.lock();
+        while errands.try_join_next().is_some() {}
+        errands.spawn_on(push(Arc::clone(listener)), &runtime);
+    }
+
+    /// Does something for which nobody waits; it ends with the kernel.
+    fn run(&self, errand: impl Future<Output = ()> + Send + 'static) {
+        let Ok(runtime) = Handle::try_current() else { return };
+        let mut errands = self.errands.lock();
+        while errands.try_join_next().is_some() {}
+        if errands.len() < MOST_ERRANDS {
+            errands.spawn_on(errand, &runtime);
+        }
+    }
+}
+
+/// Has the session of the request told of changes of a resource.
+///
+/// # Errors
+/// The server does not tell of it, or the session has as many subscriptions as it may.
+pub(crate) async fn subscribe(
+    changes: &Arc<Changes>,
+    context: &Context,
+    server: &ServerId,
+    own: &str,
+    shown: &str,
+) -> Result<(), Error> {
+    let session = context.session()?;
+    changes.open(context);
+    let line = line(&changes.fleet, server, context)?;
+    let watch = changes.watches.watch(changes, &line, own, context).await?;
+    let principal = context.principal.clone().ok_or_else(|| Error::internal("nobody asks"))?;
+    changes.wish(session, (line, own.into()), Wish { shown: shown.into(), principal, _watch: watch })
+}
+
+/// The connection on which whoever sent a request is told of what `server` has.
+fn line(fleet: &Fleet, server: &ServerId, context: &Context) -> Result<Line, Error> {
+    let principal = context.principal.as_ref().ok_or_else(|| Error::internal("nobody asks"))?;
+    let upstream = fleet.get(server.as_str());
+    let upstream = upstream.ok_or_else(|| Error::disconnected(format!("the server {server} is gone")))?;
+    Ok(upstream.line(principal))
+}
+
+/// Ends [`subscribe`].
+pub(crate) fn unsubscribe(changes: &Changes, context: &Context, shown: &str) {
+    let Some(listener) = context.session.as_ref().and_then(|session| changes.session(session)) else {
+        return;
+    };
+    let ended = listener.edit(|wanted| {
+        let key = wanted.uris.iter().find(|(_, wish)| &*wish.shown == shown)?.0.clone();
+        wanted.uris.remove(&key)
+    });
+    // The server is asked to stop without the lock.
+    drop(ended);
+}
+
+/// Sends a session what waits for it, and ends when nothing does.
+async fn push(listener: Arc<Listener>) {
+    while let Some(message) = listener.mailbox.take() {
+        let session = listener.session.as_ref().and_then(Weak::upgrade);
+        // Held for no longer than it takes to send: a session ends when its connection does.
+        let Some(outbox) = session.map(|session| session.outbox.clone()) else { return };
+        if let Err(error) = outbox.notify(message).await {
+            tracing::debug!(%error, "a change was not told");
+        }
+    }
+}
+
+fn address(session: &Arc<Session>) -> usize {
+    Arc::as_ptr(session).addr()
+}
+
+/// How many resources one client may subscribe to.
+const MOST_SUBSCRIPTIONS: usize = 1024;
+/// Of more than so many without a session it is not known whose list they have: they are all told.
+const MOST_LISTING: usize = 4096;
+const MOST_REQUESTS: usize = 4096;
+const MOST_ERRANDS: usize = 4096;
+
+#[cfg(test)]
+mod tests;

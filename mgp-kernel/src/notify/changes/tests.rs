@@ -1,0 +1,420 @@
+//! What clients are told, and what servers are asked for it.
+
+use mgp_types::mgp::ServerId;
+use mgp_types::{Method, Object, Request, Revision};
+
+use crate::router::scene::{GRANTED, Peer, Scene, until};
+use crate::servers::upstream::{Line, What};
+
+/// What comes on a connection that all agents share.
+fn whole(server: &ServerId) -> Line {
+    Line::shared(server.clone())
+}
+
+fn log(level: &str) -> Request {
+    let params = format!(r#"{{"level":"{level}","data":{{"x": 1.50}},"vendor":1}}"#);
+    Request::notify(Method::MESSAGE, Object::parse(params).unwrap())
+}
+
+#[tokio::test]
+async fn a_session_hears_of_changed_lists_of_servers_that_it_may_use_and_of_no_others() {
+    let scene = Scene::with(GRANTED).await;
+    scene.server("a");
+    scene.grant("some", "a").await;
+    let (some, other) = (Peer::begin(&scene, "some").await, Peer::begin(&scene, "other").await);
+    scene.told.changed(&"a".into(), What::Prompts);
+    scene.told.changed(&"a".into(), What::Resources);
+    assert_eq!(some.told().await.method, Method::PROMPTS_CHANGED);
+    assert_eq!(some.told().await.method, Method::RESOURCES_CHANGED);
+    assert!(other.hears_nothing().await);
+}
+
+#[tokio::test]
+async fn a_session_hears_of_changed_tools_if_its_list_is_that_of_the_router() {
+    let scene = Scene::open().await;
+    let (asks, searches) = (Peer::begin(&scene, "asks").await, Peer::begin(&scene, "searches").await);
+    asks.call(&scene, "tools/list", "{}").await.unwrap();
+    scene.told.changed(&"a".into(), What::Tools);
+    assert_eq!(asks.told().await.method, Method::TOOLS_CHANGED);
+    assert!(searches.hears_nothing().await);
+}
+
+#[tokio::test]
+async fn nothing_is_told_before_the_session_has_begun() {
+    let scene = Scene::open().await;
+    let peer = Peer::describing(&scene, "some", "{}").await;
+    scene.told.changed(&"a".into(), What::Prompts);
+    assert!(peer.hears_nothing().await);
+    peer.notify(&scene, "notifications/initialized", "{}").await.unwrap();
+    assert_eq!(peer.told().await.method, Method::PROMPTS_CHANGED);
+}
+
+#[tokio::test]
+async fn a_server_is_asked_once_for_a_resource_however_many_want_it_and_to_stop_after_the_last() {
+    let scene = Scene::open().await;
+    let server = scene.server("a");
+    scene.resource("a", "file:///a");
+    let (one, two) = (Peer::begin(&scene, "one").await, Peer::begin(&scene, "two").await);
+    let params = r#"{"uri":"file:///a"}"#;
+    for peer in [&one, &two] {
+        peer.call(&scene, "resources/subscribe", params).await.unwrap();
+    }
+    assert_eq!(server.methods(), ["resources/subscribe"]);
+    scene.told.updated(&whole(&"a".into()), "file:///a");
+    for peer in [&one, &two] {
+        let told = peer.told().await;
+        assert_eq!(
+            (told.method, told.params.text("uri").unwrap().into_owned()),
+            (Method::RESOURCE_UPDATED, "file:///a".to_owned())
+        );
+    }
+    one.call(&scene, "resources/unsubscribe", params).await.unwrap();
+    scene.told.updated(&whole(&"a".into()), "file:///a");
+    two.told().await;
+    assert!(one.hears_nothing().await && server.methods().is_empty());
+    two.call(&scene, "resources/unsubscribe", params).await.unwrap();
+    until(|| server.methods() == ["resources/unsubscribe"]).await;
+}
+
+#[tokio::test]
+async fn a_session_that_is_gone_wants_nothing_any_more() {
+    let scene = Scene::open().await;
+    let server = scene.server("a");
+    scene.resource("a", "file:///a");
+    let peer = Peer::begin(&scene, "some").await;
+    peer.call(&scene, "resources/subscribe", r#"{"uri":"file:///a"}"#).await.unwrap();
+    assert_eq!(server.methods(), ["resources/subscribe"]);
+    drop(peer);
+    Peer::begin(&scene, "next").await;
+    until(|| server.methods() == ["resources/unsubscribe"]).await;
+}
+
+#[tokio::test]
+async fn a_connection_is_not_kept_for_a_session_that_is_gone() {
+    let scene = Scene::open().await;
+    let server = scene.server("a");
+    scene.resource("a", "file:///a");
+    let [gone, stays] = [Peer::begin(&scene, "some").await, Peer::begin(&scene, "some").await];
+    let changes = &scene.changes;
+    for peer in [&gone, &stays] {
+        peer.call(&scene, "resources/subscribe", r#"{"uri":"file:///a"}"#).await.unwrap();
+    }
+    assert_eq!(server.methods(), ["resources/subscribe"]);
+    for (peer, is_kept) in [(gone, true), (stays, false)] {
+        drop(peer);
+        changes.forget_gone();
+        assert_eq!(changes.watches_on(&whole(&"a".into())), is_kept);
+    }
+}
+
+#[tokio::test]
+async fn a_subscription_that_the_server_refuses_is_refused() {
+    let scene = Scene::with(GRANTED).await;
+    let server = scene.server("a");
+    scene.resource("a", "file:///a");
+    scene.grant("some", "a").await;
+    server.refuses(mgp_types::Error::from_origin(mgp_types::Origin::Peer, -1, "no"));
+    let some = Peer::begin(&scene, "some").await;
+    let error = some.call(&scene, "resources/subscribe", r#"{"uri":"file:///a"}"#).await.unwrap_err();
+    assert_eq!((error.code(), error.message()), (-1, "no"));
+    let other = Peer::begin(&scene, "other").await;
+    assert!(other.call(&scene, "resources/subscribe", r#"{"uri":"file:///a"}"#).await.is_err());
+    assert_eq!(server.methods(), ["resources/subscribe"]);
+}
+
+#[tokio::test]
+async fn a_part_of_a_resource_is_told_of_and_what_is_spelled_alike_is_not() {
+    let scene = Scene::open().await;
+    scene.server("a");
+    scene.resource("a", "file:///a");
+    let peer = Peer::begin(&scene, "some").await;
+    peer.call(&scene, "resources/subscribe", r#"{"uri":"mgp://a/file:///a"}"#).await.unwrap();
+    scene.told.updated(&whole(&"a".into()), "file:///abc");
+    scene.told.updated(&whole(&"b".into()), "file:///a");
+    assert!(peer.hears_nothing().await);
+    scene.told.updated(&whole(&"a".into()), "file:///a/part");
+    assert_eq!(peer.told().await.params.text("uri").unwrap(), "mgp://a/file:///a/part");
+}
+
+#[tokio::test]
+async fn a_request_that_listens_hears_first_what_is_honoured_and_then_of_changes() {
+    let scene = Scene::with(GRANTED).await;
+    let server = scene.server("a");
+    scene.resource("a", "file:///a");
+    scene.resource("b", "file:///b");
+    scene.grant("some", "a").await;
+    let peer = Peer::stateless("some");
+    let wanted = r#"{"notifications":{"promptsListChanged":true,"toolsListChanged":false,"resourceSubscriptions":["file:///a","file:///b"]}}"#;
+    let listening = tokio::spawn({
+        let (router, request) = (scene.router.clone(), peer.request("subscriptions/listen", wanted));
+        async move { tower_service::Service::call(&mut { router }, request).await }
+    });
+    let first = peer.told().await;
+    assert_eq!(first.method, Method::ACKNOWLEDGED);
+    let honoured = first.params.get("notifications").unwrap();
+    assert_eq!(
+        honoured.to::<serde_json::Value>().unwrap(),
+        serde_json::json!({"promptsListChanged": true, "resourceSubscriptions": ["file:///a"]})
+    );
+    scene.told.changed(&"a".into(), What::Resources);
+    scene.told.changed(&"a".into(), What::Tools);
+    scene.told.changed(&"b".into(), What::Prompts);
+    assert!(peer.hears_nothing().await, "it wants none of these, or may not know");
+    scene.told.changed(&"a".into(), What::Prompts);
+    assert_eq!(peer.told().await.method, Method::PROMPTS_CHANGED);
+    scene.told.updated(&whole(&"a".into()), "file:///a");
+    assert_eq!(peer.told().await.method, Method::RESOURCE_UPDATED);
+    assert_eq!(server.methods(), ["resources/subscribe"]);
+    listening.abort();
+    until(|| server.methods() == ["resources/unsubscribe"]).await;
+}
+
+#[tokio::test]
+async fn a_request_that_listens_is_answered_when_the_kernel_ends() {
+    let scene = Scene::open().await;
+    let peer = Peer::stateless("some");
+    let mut router = scene.router.clone();
+    let request = peer.request("subscriptions/listen", r#"{"notifications":{}}"#);
+    let listening = tokio::spawn(tower_service::Service::call(&mut router, request));
+    assert_eq!(peer.told().await.method, Method::ACKNOWLEDGED);
+    scene.changes.end();
+    assert_eq!(listening.await.unwrap().unwrap().result.as_bytes(), b"{}");
+}
+
+#[tokio::test]
+async fn a_server_without_sessions_tells_a_request_of_the_kernels() {
+    let scene = Scene::open().await;
+    let server = scene.server_in("a", Revision::V2026_07_28);
+    scene.resource("a", "file:///a");
+    let peer = Peer::begin(&scene, "some").await;
+    peer.call(&scene, "resources/subscribe", r#"{"uri":"file:///a"}"#).await.unwrap();
+    let listening = server.listening().remove(0);
+    let updated = Object::parse(r#"{"uri":"file:///a","_meta":{}}"#).unwrap();
+    listening.notify(Request::notify(Method::RESOURCE_UPDATED, updated)).await.unwrap();
+    assert_eq!(peer.told().await.params.text("uri").unwrap(), "file:///a");
+    assert_eq!(server.methods(), ["subscriptions/listen"]);
+}
+
+#[tokio::test]
+async fn a_task_of_a_server_without_sessions_is_told_of_to_its_owner_that_listens() {
+    let scene = Scene::open().await;
+    let server = scene.server_in("a", Revision::V2026_07_28);
+    let tool = scene.tool("a", "run");
+    server.answers(r#"{"resultType":"task","taskId":"t"}"#);
+    let peer = Peer::stateless("some");
+    peer.call_tool(&scene, &tool, r#"{"name":"run"}"#).await;
+    let wanted = r#"{"notifications":{"taskIds":["t","unknown"]}}"#;
+    let _listening = tokio::spawn({
+        let (router, request) = (scene.router.clone(), peer.request("subscriptions/listen", wanted));
+        async move { tower_service::Service::call(&mut { router }, request).await }
+    });
+    let honoured = peer.told().await.params.get("notifications").unwrap();
+    assert_eq!(honoured.as_bytes(), br#"{"taskIds":["t"]}"#);
+    until(|| !server.listening().is_empty()).await;
+    let task = Object::parse(r#"{"taskId":"t","status":"working","x": 1.50}"#).unwrap();
+    server.listening().remove(0).notify(Request::notify(Method::TASKS, task)).await.unwrap();
+    assert_eq!(
+        peer.told().await.params.to_raw().as_bytes(),
+        br#"{"taskId":"t","status":"working","x": 1.50}"#
+    );
+}
+
+#[tokio::test]
+async fn a_server_without_sessions_that_does_not_tell_of_a_resource_refuses_at_once() {
+    let scene = Scene::open().await;
+    let [refuses, deaf] = ["a", "b"].map(|id| {
+        scene.resource(id, &format!("file:///{id}"));
+        scene.server_in(id, Revision::V2026_07_28)
+    });
+    refuses.refuses(mgp_types::Error::from_origin(mgp_types::Origin::Peer, -7, "no"));
+    deaf.honours_nothing();
+    let peer = Peer::begin(&scene, "some").await;
+    tokio::time::pause();
+    let began = tokio::time::Instant::now();
+    let subscribe = async |uri| peer.call(&scene, "resources/subscribe", uri).await.unwrap_err();
+    assert_eq!(subscribe(r#"{"uri":"file:///a"}"#).await.code(), -7);
+    assert!(subscribe(r#"{"uri":"file:///b"}"#).await.message().contains("does not tell"));
+    assert!(began.elapsed().is_zero(), "nothing was waited for");
+}
+
+#[tokio::test]
+async fn a_server_that_ends_what_it_tells_of_tasks_is_asked_again() {
+    let scene = Scene::open().await;
+    let server = scene.server_in("a", Revision::V2026_07_28);
+    let tool = scene.tool("a", "run");
+    server.answers(r#"{"resultType":"task","taskId":"t"}"#);
+    let peer = Peer::stateless("some");
+    peer.call_tool(&scene, &tool, r#"{"name":"run"}"#).await;
+    let request = peer.request("subscriptions/listen", r#"{"notifications":{"taskIds":["t"]}}"#);
+    let mut router = scene.router.clone();
+    let _listening = tokio::spawn(tower_service::Service::call(&mut router, request));
+    until(|| !server.listening().is_empty()).await;
+    server.end_listening();
+    tokio::time::pause();
+    assert!(server.listening().is_empty());
+    tokio::time::sleep(super::watch::PAUSE * 2).await;
+    assert_eq!(server.listening().len(), 1);
+}
+
+#[tokio::test]
+async fn a_connection_on_which_somebody_hears_of_a_task_is_in_use() {
+    let scene = Scene::open().await;
+    let server = scene.server_in("a", Revision::V2026_07_28);
+    let tool = scene.tool("a", "run");
+    server.answers(r#"{"resultType":"task","taskId":"t"}"#);
+    let peer = Peer::stateless("some");
+    peer.call_tool(&scene, &tool, r#"{"name":"run"}"#).await;
+    let in_use = || scene.changes.watches_on(&whole(&"a".into()));
+    assert!(!in_use());
+    let request = peer.request("subscriptions/listen", r#"{"notifications":{"taskIds":["t"]}}"#);
+    let mut router = scene.router.clone();
+    let listening = tokio::spawn(tower_service::Service::call(&mut router, request));
+    until(|| !server.listening().is_empty()).await;
+    assert!(in_use());
+    listening.abort();
+    until(|| !in_use()).await;
+}
+
+#[tokio::test]
+async fn each_session_hears_logs_of_its_own_level_and_servers_are_asked_for_the_most_verbose() {
+    let scene = Scene::open().await;
+    let server = scene.server("a");
+    let silent = scene.server_with("b", Revision::V2025_11_25, "{}");
+    let (chatty, quiet) = (Peer::begin(&scene, "chatty").await, Peer::begin(&scene, "quiet").await);
+    chatty.call(&scene, "logging/setLevel", r#"{"level":"info"}"#).await.unwrap();
+    quiet.call(&scene, "logging/setLevel", r#"{"level":"error"}"#).await.unwrap();
+    let asked = server.asked();
+    assert_eq!(asked.len(), 1, "the second wants no more than the first");
+    assert_eq!(asked[0].params.text("level").unwrap(), "info");
+    assert!(silent.asked().is_empty());
+    scene.told.log(&whole(&"a".into()), log("warning"));
+    let told = chatty.told().await;
+    assert_eq!(told.params.to_raw().as_bytes(), log("warning").params.to_raw().as_bytes());
+    assert!(quiet.hears_nothing().await);
+    scene.told.log(&whole(&"a".into()), log("error"));
+    quiet.told().await;
+    let wrong = quiet.call(&scene, "logging/setLevel", r#"{"level":"loud"}"#).await.unwrap_err();
+    assert_eq!(wrong.code(), mgp_types::code::INVALID_PARAMS);
+}
+
+#[tokio::test]
+async fn a_server_that_connects_later_is_asked_for_the_level_as_well() {
+    let scene = Scene::open().await;
+    let peer = Peer::begin(&scene, "some").await;
+    peer.call(&scene, "logging/setLevel", r#"{"level":"debug"}"#).await.unwrap();
+    let late = scene.server("late");
+    scene.told.connected(&"late".into(), true);
+    until(|| late.methods() == ["logging/setLevel"]).await;
+}
+
+#[tokio::test]
+async fn the_status_of_a_task_is_told_to_its_owner() {
+    let scene = Scene::open().await;
+    let server = scene.server("a");
+    let tool = scene.tool("a", "run");
+    server.answers(r#"{"task":{"taskId":"t"}}"#);
+    let (owner, other) = (Peer::begin(&scene, "owner").await, Peer::begin(&scene, "other").await);
+    owner.call_tool(&scene, &tool, r#"{"name":"run","task":{}}"#).await;
+    let status = Object::parse(r#"{"taskId":"t","status":"completed"}"#).unwrap();
+    scene.told.task(&whole(&"a".into()), Request::notify(Method::TASK_STATUS, status));
+    assert_eq!(owner.told().await.method, Method::TASK_STATUS);
+    assert!(other.hears_nothing().await);
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_holds_up_nobody() {
+    let scene = Scene::open().await;
+    scene.server("a");
+    let (stuck, other) = (Peer::begin_stuck(&scene, "stuck").await, Peer::begin(&scene, "other").await);
+    for peer in [&stuck, &other] {
+        peer.call(&scene, "logging/setLevel", r#"{"level":"debug"}"#).await.unwrap();
+    }
+    for _ in 0..2_000 {
+        scene.told.log(&whole(&"a".into()), log("error"));
+        scene.told.changed(&"a".into(), What::Prompts);
+        other.told().await;
+    }
+    assert!(stuck.hears_nothing().await);
+}
+
+#[tokio::test]
+async fn an_agent_hears_when_it_may_use_something_else_and_nobody_else_does() {
+    use mgp_security::access::AccessMethodsGate;
+    use mgp_types::Gate as _;
+    use tower_service::Service as _;
+
+    let scene = Scene::with(GRANTED).await;
+    scene.server("a");
+    let (one, other) = (Peer::begin(&scene, "one").await, Peer::begin(&scene, "other").await);
+    for peer in [&one, &other] {
+        peer.call(&scene, "tools/list", "{}").await.unwrap();
+    }
+    let service = AccessMethodsGate::new(scene.policies.access.clone()).layer(scene.router.clone());
+    let mut service = super::TellAccessGate(scene.changes.clone()).layer(service);
+    let mut change = async |by: &str, name: &str, entry: &str| {
+        let params =
+            format!(r#"{{"name":"{name}","arguments":{{"agent_id":"one","server_id":"a",{entry}}}}}"#);
+        let mut request = one.request("tools/call", &params);
+        let operator = by == "root";
+        request.context.principal = Some(if operator {
+            mgp_types::Principal::operator("root")
+        } else {
+            mgp_types::Principal::new("one")
+        });
+        service.call(request).await.map(drop)
+    };
+    let tool = r#""entry_type":"tool_grant","tool_name":"x""#;
+    let server = r#""entry_type":"server_grant""#;
+    let allow = |entry: &str| format!(r#"{entry},"permission":"allow""#);
+    // What is refused changes nothing.
+    assert!(change("one", "mgp_access_grant", &allow(server)).await.is_err());
+    assert!(one.hears_nothing().await);
+    change("root", "mgp_access_grant", &allow(tool)).await.unwrap();
+    assert_eq!(one.told().await.method, Method::TOOLS_CHANGED);
+    assert!(one.hears_nothing().await, "a tool is no prompt");
+    change("root", "mgp.access.grant", &allow(server)).await.unwrap();
+    change("root", "mgp/access/revoke", server).await.unwrap();
+    let mut heard = Vec::new();
+    while heard.len() < 3 {
+        heard.push(one.told().await.method.to_string());
+    }
+    heard.sort();
+    assert_eq!(
+        heard,
+        [
+            "notifications/prompts/list_changed",
+            "notifications/resources/list_changed",
+            "notifications/tools/list_changed"
+        ]
+    );
+    assert!(other.hears_nothing().await);
+}
+
+#[tokio::test]
+async fn a_server_that_is_gone_is_told_to_those_who_might_use_it() {
+    let scene = Scene::open().await;
+    scene.server("a");
+    scene.tool("a", "x");
+    let some = Peer::begin(&scene, "some").await;
+    some.call(&scene, "tools/list", "{}").await.unwrap();
+    let nothing = scene.fleet.prepare(&[], false).unwrap();
+    scene.fleet.install(nothing);
+    assert_eq!(some.told().await.method, Method::TOOLS_CHANGED);
+    let listed = some.call(&scene, "tools/list", "{}").await.unwrap();
+    assert_eq!(crate::router::scene::text(&listed), r#"{"tools":[]}"#);
+}
+
+#[tokio::test]
+async fn what_a_changed_server_had_is_told_to_be_gone_before_it_is_there_again() {
+    let scene = Scene::open().await;
+    scene.server("a");
+    scene.tool("a", "x");
+    let some = Peer::begin(&scene, "some").await;
+    some.call(&scene, "tools/list", "{}").await.unwrap();
+    let other = serde_json::from_str(r#"{"id":"a","command":"/nowhere/at/all"}"#).unwrap();
+    let other = scene.fleet.prepare(&[other], false).unwrap();
+    assert_eq!(scene.fleet.install(other).changed, ["a".into()]);
+    assert_eq!(some.told().await.method, Method::TOOLS_CHANGED);
+}
+
+mod whose;

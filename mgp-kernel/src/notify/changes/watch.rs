@@ -1,0 +1,307 @@
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use foldhash::fast::RandomState;
+use mgp_types::mcp::{
+    SubscribeParams, SubscriptionFilter, SubscriptionsAcknowledgedParams, SubscriptionsListenParams,
+    UnsubscribeParams,
+};
+use mgp_types::mgp::ServerId;
+use mgp_types::{
+    BoxFuture, Context, Error, Method, Outbox, OutboxPort, Principal, Request, Response, StreamId,
+};
+use parking_lot::Mutex;
+use tokio::sync::{OnceCell, oneshot};
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+use tower_service::Service;
+
+use super::Changes;
+use crate::servers::upstream::{Line, Upstream};
+
+/// What servers tell of because somebody wants to know.
+#[derive(Default)]
+pub(super) struct Watches(Mutex<HashMap<Resource, Weak<Watch>, RandomState>>);
+
+/// A resource of what a connection leads to, by the URI that it has there.
+pub(super) type Resource = (Line, Arc<str>);
+
+/// A resource that its server tells of: asked for once, however many want to know, and taken back when nobody does.
+pub(crate) struct Watch {
+    changes: Weak<Changes>,
+    line: Line,
+    uri: Arc<str>,
+    /// In whose name the server was asked, and how.
+    asked: OnceCell<(Principal, Asked)>,
+}
+
+enum Asked {
+    /// By a request of a session.
+    Session,
+    /// By a request that goes on until it is dropped.
+    Stateless { _listening: Listening },
+}
+
+impl Watches {
+    /// Has the server tell, on this connection, of its resource `uri`.
+    ///
+    /// # Errors
+    /// The server does not.
+    ///
+    /// # Cancel safety
+    /// Dropping the future lets somebody else who waits for the same ask.
+    pub(super) async fn watch(
+        &self,
+        changes: &Arc<Changes>,
+        line: &Line,
+        uri: &str,
+        by: &Context,
+    ) -> Result<Arc<Watch>, Error> {
+        let watch = self.of(changes, line, uri);
+        watch.asked.get_or_try_init(|| watch.ask(changes, by)).await?;
+        Ok(watch)
+    }
+
+    fn of(&self, changes: &Arc<Changes>, line: &Line, uri: &str) -> Arc<Watch> {
+        let uri: Arc<str> = uri.into();
+        let key = (line.clone(), Arc::clone(&uri));
+        let mut watches = self.0.lock();
+        if let Some(watch) = watches.get(&key).and_then(Weak::upgrade) {
+            return watch;
+        }
+        if watches.len() >= LOOK_AT {
+            watches.retain(|_, watch| watch.strong_count() > 0);
+        }
+        let watch = Arc::new(Watch {
+            changes: Arc::downgrade(changes),
+            line: line.clone(),
+            uri,
+            asked: OnceCell::new(),
+        });
+        watches.insert(key, Arc::downgrade(&watch));
+        watch
+    }
+
+    /// The watch that somebody holds now.
+    fn held(&self, line: &Line, uri: &Arc<str>) -> Option<Arc<Watch>> {
+        self.0.lock().get(&(line.clone(), Arc::clone(uri))).and_then(Weak::upgrade)
+    }
+
+    /// The watches on this connection that somebody holds now.
+    pub(super) fn on(&self, line: &Line) -> Vec<Arc<Watch>> {
+        let watches = self.0.lock();
+        let held = watches.iter().filter(|((of, _), _)| of == line);
+        held.filter_map(|(_, watch)| watch.upgrade()).collect()
+    }
+}
+
+impl Watch {
+    async fn ask(&self, changes: &Changes, by: &Context) -> Result<(Principal, Asked), Error> {
+        let principal = by.principal.clone().ok_or_else(|| Error::internal("nobody asks"))?;
+        let server = &self.line.server;
+        let upstream = changes.fleet.get(server.as_str()).ok_or_else(|| gone(server))?;
+        let session = upstream.session_on(&self.line);
+        let is_stateless = session.is_some_and(|session| session.revision.is_stateless());
+        if is_stateless {
+            let listening = Listening::begin(&self.changes, &self.line, &self.uri, &principal).await?;
+            return Ok((principal, Asked::Stateless { _listening: listening }));
+        }
+        self.subscribe(&upstream, by.clone()).await?;
+        Ok((principal, Asked::Session))
+    }
+
+    fn resource(&self) -> Resource {
+        (self.line.clone(), Arc::clone(&self.uri))
+    }
+
+    async fn subscribe(&self, upstream: &Upstream, by: Context) -> Result<(), Error> {
+        let mut request = Request::with_body(Method::RESOURCES_SUBSCRIBE, &SubscribeParams::new(&*self.uri))?;
+        request.context = by;
+        Service::call(&mut upstream.service(), request).await.map(drop)
+    }
+}
+
+/// Has a connection that is new told of what is watched on it, in the names of those who want to know and may.
+pub(super) async fn ask_again(changes: &Changes, line: &Line) {
+    for watch in changes.watches.on(line) {
+        let Some((_, Asked::Session)) = watch.asked.get() else { continue };
+        let Some(upstream) = changes.fleet.get(line.server.as_str()) else { return };
+        let Some(principal) = changes.holder(&watch.resource()) else { continue };
+        let asked = watch.subscribe(&upstream, in_the_name_of(principal));
+        if let Err(error) = timeout(LONGEST, asked).await.unwrap_or_else(|_| Err(late(&line.server))) {
+            tracing::debug!(server = %line, %error, "a server does not tell of a resource any more");
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let Some((principal, Asked::Session)) = self.asked.take() else { return };
+        let Some(changes) = self.changes.upgrade() else { return };
+        let (line, uri) = (self.line.clone(), Arc::clone(&self.uri));
+        let errand = Arc::clone(&changes);
+        changes.run(async move {
+            if let Err(error) = take_back(&errand, &line, &uri, principal).await {
+                tracing::debug!(server = %line, %error, "a server tells of a resource that nobody asks for");
+            }
+        });
+    }
+}
+
+async fn take_back(
+    changes: &Changes,
+    line: &Line,
+    uri: &Arc<str>,
+    principal: Principal,
+) -> Result<(), Error> {
+    let server = &line.server;
+    let Some(upstream) = changes.fleet.get(server.as_str()) else { return Ok(()) };
+    // An agent's own connection need not begin to be asked for nothing.
+    if line.agent.is_some() && upstream.session_on(line).is_none() {
+        return Ok(());
+    }
+    let mut service = upstream.service();
+    let mut request = Request::with_body(Method::RESOURCES_UNSUBSCRIBE, &UnsubscribeParams::new(&**uri))?;
+    request.context = in_the_name_of(principal);
+    timeout(LONGEST, Service::call(&mut service, request)).await.map_err(|_| late(server))??;
+    // Somebody may have come to want it meanwhile, and the server may have heard of the two in either order.
+    let held = changes.watches.held(line, uri);
+    if let Some((principal, _)) = held.as_ref().and_then(|watch| watch.asked.get()) {
+        let mut request = Request::with_body(Method::RESOURCES_SUBSCRIBE, &SubscribeParams::new(&**uri))?;
+        request.context = in_the_name_of(principal.clone());
+        timeout(LONGEST, Service::call(&mut service, request)).await.map_err(|_| late(server))??;
+    }
+    Ok(())
+}
+
+/// A request that listens at a server without sessions, and is made again when it has ended.
+struct Listening(JoinHandle<()>);
+
+impl Listening {
+    async fn begin(
+        changes: &Weak<Changes>,
+        line: &Line,
+        uri: &Arc<str>,
+        principal: &Principal,
+    ) -> Result<Self, Error> {
+        let server = &line.server;
+        let (first, told) = oneshot::channel();
+        let resource = (line.clone(), Arc::clone(uri));
+        let hearing = Hearing { changes: Weak::clone(changes), resource, first: Mutex::new(Some(first)) };
+        let listening = Self(tokio::spawn(listen(Arc::new(hearing), principal.clone())));
+        match timeout(LONGEST, told).await {
+            Ok(Ok(outcome)) => outcome.map(|()| listening),
+            Ok(Err(_)) => Err(gone(server)),
+            Err(_) => Err(late(server)),
+        }
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Has the server tell of the resource, first in the name of `principal`, and from then on in those of others who want to
+/// know and may.
+async fn listen(hearing: Arc<Hearing>, principal: Principal) {
+    let (Line { server, .. }, uri) = &hearing.resource;
+    let mut asks = Some(principal);
+    loop {
+        let Some(known) = hearing.changes.upgrade() else { return };
+        let Some(upstream) = known.fleet.get(server.as_str()) else { return };
+        let Some(principal) = asks.take().or_else(|| known.holder(&hearing.resource)) else {
+            drop((known, upstream));
+            sleep(PAUSE).await;
+            continue;
+        };
+        drop(known);
+        let filter = SubscriptionFilter::new().with_resource_subscriptions(vec![uri.to_string()]);
+        let Ok(mut request) = Request::with_body(Method::LISTEN, &SubscriptionsListenParams::new(filter))
+        else {
+            return;
+        };
+        request.context = in_the_name_of(principal);
+        request.context.outbox = Outbox::new(Arc::clone(&hearing) as _, StreamId::fresh());
+        let mut service = upstream.service();
+        drop(upstream);
+        match Service::call(&mut service, request).await {
+            Ok(_) => hearing.begins(Err(silent(server))),
+            Err(error) => {
+                tracing::debug!(%server, %error, "a server does not tell of a resource any more");
+                hearing.begins(Err(error));
+            }
+        }
+        sleep(PAUSE).await;
+    }
+}
+
+/// Hears what a server tells a request that listens.
+struct Hearing {
+    changes: Weak<Changes>,
+    resource: Resource,
+    /// Told once whether the server tells of it.
+    first: Mutex<Option<oneshot::Sender<Result<(), Error>>>>,
+}
+
+impl Hearing {
+    /// The first request has come to this, if it is not known yet.
+    fn begins(&self, outcome: Result<(), Error>) {
+        if let Some(first) = self.first.lock().take() {
+            // Whoever asked may have given up by now.
+            let _ = first.send(outcome);
+        }
+    }
+
+    /// Whether the server says that it tells of the one resource that it was asked to.
+    fn is_honoured(acknowledged: &Request) -> bool {
+        let acknowledged = acknowledged.body::<SubscriptionsAcknowledgedParams>();
+        let honoured = acknowledged.ok().and_then(|params| params.notifications.resource_subscriptions);
+        honoured.is_some_and(|uris| !uris.is_empty())
+    }
+}
+
+impl OutboxPort for Hearing {
+    fn notify(&self, _: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>> {
+        if notification.method == Method::ACKNOWLEDGED {
+            let server = &self.resource.0.server;
+            self.begins(if Self::is_honoured(&notification) { Ok(()) } else { Err(silent(server)) });
+        } else if notification.method == Method::RESOURCE_UPDATED
+            && let Some(uri) = notification.params.text("uri")
+            && let Some(changes) = self.changes.upgrade()
+        {
+            changes.updated(&self.resource.0, &uri);
+        }
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn call(&self, _: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
+        Box::pin(std::future::ready(Err(Error::method_not_found(&request.method))))
+    }
+}
+
+fn in_the_name_of(principal: Principal) -> Context {
+    let mut context = Context::default();
+    context.principal = Some(principal);
+    context
+}
+
+fn gone(server: &ServerId) -> Error {
+    Error::disconnected(format!("the server {server} is gone"))
+}
+
+fn silent(server: &ServerId) -> Error {
+    Error::invalid_request(format!("the server {server} does not tell of changes of this resource"))
+}
+
+fn late(server: &ServerId) -> Error {
+    Error::timeout(format!("the server {server} did not answer in time"))
+}
+
+/// With so many it is time to look for those that nobody holds any more.
+const LOOK_AT: usize = 1024;
+const LONGEST: Duration = Duration::from_secs(10);
+/// Before a server is asked again that has ended a request that was to go on.
+pub(super) const PAUSE: Duration = Duration::from_secs(5);

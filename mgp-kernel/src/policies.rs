@@ -1,0 +1,73 @@
+//! The policies: who may do what, with which servers, tools and definitions.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use mgp_discovery::Config;
+use mgp_security::access::{AccessPolicy, SqliteAccessStore};
+use mgp_security::auth::{KeyRing, SqliteKeyStore};
+use mgp_security::definition::{DefinitionGuard, Pins, SqlitePins};
+use mgp_security::limit::LimitGate;
+use mgp_security::permission::{GrantBook, PendingApprovals, SqliteGrants, SqliteQuestions};
+use mgp_security::sqlite::Database;
+
+use crate::StartError;
+use crate::operator::proof::Proofs;
+use crate::paths::OwnFiles;
+use crate::record::AuditTrail;
+use crate::running::RunningConfig;
+use crate::settings;
+
+/// The decisions of operators and of the configuration, and the questions that are open.
+pub(crate) struct Policies {
+    pub(crate) access: AccessPolicy,
+    /// How often clients may ask, and what they have asked so far.
+    pub(crate) limit: LimitGate,
+    pub(crate) grants: GrantBook,
+    /// The questions that wait for a human.
+    pub(crate) pending: PendingApprovals,
+    pub(crate) definitions: Arc<DefinitionGuard>,
+    pub(crate) keys: KeyRing,
+    /// Which connections of operators may decide.
+    pub(crate) proofs: Proofs,
+    /// The files that no server may touch.
+    pub(crate) own_files: OwnFiles,
+}
+
+impl Policies {
+    /// Opens the decisions that are kept in the folder of the kernel's state. No server may touch `files`, nor the kernel's own.
+    pub(crate) async fn open(
+        running: &RunningConfig,
+        audit: &AuditTrail,
+        files: Vec<PathBuf>,
+    ) -> Result<Self, StartError> {
+        let (config, state): (&Config, _) = (&running.load(), running.state());
+        let clock = audit.clock.clone();
+        // Whoever opens it holds its lock, so it is opened once and shared.
+        let path = state.join("mgp.db");
+        let database = Database::open(&path).map_err(|error| StartError::Kept { path, error })?;
+        let access = AccessPolicy::builder()
+            .store(SqliteAccessStore::new(database.clone())?)
+            .audit(audit.port())
+            .clock(clock.clone())
+            .default_policy(config.default_policy())
+            .build()?;
+        let grants =
+            GrantBook::open(SqliteGrants::new(database.clone())?, audit.port(), clock.clone()).await?;
+        let questions = SqliteQuestions::new(database.clone())?;
+        let pending = settings::pending(config, clock.clone(), grants.clone()).with_store(questions)?;
+        let pins = Pins::load(settings::first_use(config), SqlitePins::new(database.clone())?)?;
+        let keys = KeyRing::open(SqliteKeyStore::new(database)?)?;
+        let proofs = Proofs::open(state, clock)?;
+        Ok(Self {
+            own_files: OwnFiles::new(config, state, files),
+            definitions: Arc::new(DefinitionGuard::new(pins).with_qualified_names()),
+            limit: LimitGate::new(settings::agent_limits(config)),
+            access,
+            grants,
+            pending,
+            keys,
+            proofs,
+        })
+    }
+}

@@ -1,0 +1,7 @@
+//! The servers behind the kernel: each with its connections (`upstream`), all of them together (`fleet`), those that
+//! register themselves (`registration`), and the walls around the programs of the ones that are confined (`confine`).
+
+pub(crate) mod confine;
+pub(crate) mod fleet;
+pub(crate) mod registration;
+pub(crate) mod upstream;

@@ -1,0 +1,193 @@
+use std::sync::Arc;
+
+use mgp_discovery::Config;
+use mgp_discovery::registry::{Registry, Terms};
+use mgp_security::code_safety::{CodePolicy, scan};
+use mgp_toolindex::discovery::CreateTools;
+use mgp_types::mcp::CreateMessageResult;
+use mgp_types::mgp::{
+    Actor, ApprovalPolicy, AuditEvent, AuditPort as _, AuditTarget, CodeSafety, EventType, Outcome,
+    Permission, RegisterServer, RequestTools, SafetyLevel, TraceId,
+};
+use mgp_types::{BoxFuture, Context, Error, Method, Object, Principal, RawJson};
+
+use super::scripts;
+use crate::record::{AuditTrail, random};
+use crate::running::RunningConfig;
+
+/// Has tools made for what no tool can do (§16.6): the client's model is asked for the code, the code is held to the
+/// strictest level, and what passes is registered as a sandboxed server of the session.
+///
+/// It is off unless the configuration turns it on, and only for agents that are permitted `code_execution` while the
+/// policy is `auto_approve`; what they may register is decided by the rules of registration like anything else.
+pub(crate) struct Creator {
+    config: Arc<RunningConfig>,
+    audit: Arc<AuditTrail>,
+    registry: Registry,
+}
+
+impl Creator {
+    pub(crate) fn new(config: Arc<RunningConfig>, audit: Arc<AuditTrail>, registry: Registry) -> Self {
+        Self { config, audit, registry }
+    }
+
+    /// # Errors
+    /// Why no tool is made.
+    async fn create(
+        &self,
+        context: &Context,
+        request: &RequestTools,
+        wanted: &[String],
+    ) -> Result<(), Error> {
+        let agent = permitted(&self.config.load(), context)?;
+        crate::check_confinement().map_err(|why| {
+            Error::invalid_request(format!("no tool is made where none can be confined: {why}"))
+        })?;
+        let answer = context.ask("mgp-create", Method::CREATE_MESSAGE, instruction(request, wanted)).await?;
+        let code = code_of(&answer)?;
+        let mut declaration = CodeSafety::new(SafetyLevel::Strict);
+        declaration.language = Some("python".into());
+        let script = format!("import json\n{code}\n{HARNESS}");
+        if let Err(rejection) = scan(&script, &CodePolicy::new(&declaration)) {
+            tell(&self.audit, &agent, EventType::CodeRejected, Outcome::Blocked, &rejection.reason).await?;
+            return Err(Error::invalid_params(format!("the code is refused: {}", rejection.reason)));
+        }
+        let id = scripts::fresh_id();
+        let path = scripts::write(self.config.state(), &id, script).await;
+        let path = path.map_err(|error| Error::internal("the tool cannot be kept").with_source(error))?;
+        let mut server =
+            RegisterServer::new(id.clone(), "python3", vec!["-I".into(), path.display().to_string()]);
+        server.created_by = Some(agent.id().into_owned());
+        server.justification = Some(format!("made on demand: {}", wanted.join(", ")));
+        let session = session(context);
+        let terms = Terms::for_session(session.as_str()).approved_by("auto_approve");
+        let registered = self.registry.register(&agent, context.trace, server, terms).await;
+        if let Err(error) = registered {
+            scripts::remove(self.config.state(), &id).await;
+            return Err(Error::invalid_params(error.to_string()));
+        }
+        self.end_with(context, session);
+        let made = EventType::Custom("TOOL_CREATED_DYNAMIC".into());
+        tell(&self.audit, &agent, made, Outcome::Success, id.as_str()).await
+    }
+
+    /// The server goes with the session that it was made for. Where there are no sessions it goes with the kernel.
+    fn end_with(&self, context: &Context, name: String) {
+        let Some(session) = context.session.as_ref().filter(|session| session.outbox.is_open()) else {
+            return;
+        };
+        let (session, registry) = (Arc::downgrade(session), self.registry.clone());
+        tokio::spawn(async move {
+            while session.strong_count() > 0 {
+                tokio::time::sleep(LOOK).await;
+            }
+            for (server, error) in registry.session_ended(&name).await {
+                tracing::warn!(%server, %error, "a server outlives its session");
+            }
+        });
+    }
+}
+
+impl CreateTools for Creator {
+    fn begin<'a>(
+        &'a self,
+        context: &'a Context,
+        request: &'a RequestTools,
+        capabilities: &'a [String],
+    ) -> BoxFuture<'a, bool> {
+        Box::pin(async move {
+            match self.create(context, request, capabilities).await {
+                Ok(()) => true,
+                Err(error) => {
+                    tracing::info!(%error, "no tool is made");
+                    false
+                }
+            }
+        })
+    }
+}
+
+/// The agent, if it may have tools made.
+fn permitted(config: &Config, context: &Context) -> Result<Principal, Error> {
+    let agent = context.principal.clone().ok_or_else(|| Error::invalid_request("nobody asks"))?;
+    let of_agent = config.agents.iter().find(|known| Some(known.id.as_str()) == agent.agent_name());
+    let may = of_agent.is_some_and(|known| known.permissions.contains(&Permission::CodeExecution));
+    if config.permissions.policy != Some(ApprovalPolicy::AutoApprove) || !may {
+        return Err(Error::invalid_request(
+            "tools are made only for agents with `code_execution`, under the policy `auto_approve`",
+        ));
+    }
+    Ok(agent)
+}
+
+/// What the client's model is asked to write.
+fn instruction(request: &RequestTools, wanted: &[String]) -> Object {
+    let text = format!(
+        "{INSTRUCTION}\n\nIt has to be able to: {}\nIt is for: {}",
+        wanted.join("; "),
+        request.context
+    );
+    let mut params = Object::parse(r#"{"maxTokens":4096,"temperature":0}"#).unwrap_or_default();
+    let message = serde_json::json!([{ "role": "user", "content": { "type": "text", "text": text } }]);
+    if let Ok(messages) = RawJson::from_value(&message) {
+        params.set("messages", messages);
+    }
+    params
+}
+
+/// The code in an answer: what stands between fences, or all of it.
+fn code_of(answer: &RawJson) -> Result<String, Error> {
+    let answer: CreateMessageResult =
+        answer.to().map_err(|error| Error::misbehaved("the client's answer is none").with_source(error))?;
+    let text: String = answer.content.as_slice().iter().filter_map(|block| block.as_text()).collect();
+    let code = match text.split_once("```") {
+        Some((_, fenced)) => {
+            let fenced = fenced.split_once("```").map_or(fenced, |(code, _)| code);
+            fenced.strip_prefix("python").unwrap_or(fenced).to_owned()
+        }
+        None => text,
+    };
+    let says = |name: &str| code.lines().any(|line| line.starts_with(name));
+    let missing = ["NAME", "DESCRIPTION", "INPUT_SCHEMA", "def run("].into_iter().find(|name| !says(name));
+    match missing {
+        None => Ok(code),
+        Some(name) => Err(Error::invalid_params(format!("the code has no `{name}`"))),
+    }
+}
+
+/// The name of the session that a tool is made for.
+fn session(context: &Context) -> String {
+    let pointer = context.session.as_ref().map(Arc::as_ptr);
+    let agent = context.principal.as_ref().map_or("", Principal::as_str);
+    format!("{agent}@{pointer:?}")
+}
+
+async fn tell(
+    audit: &AuditTrail,
+    agent: &Principal,
+    what: EventType,
+    outcome: Outcome,
+    detail: &str,
+) -> Result<(), Error> {
+    let event = AuditEvent::new(
+        audit.clock.now(),
+        TraceId::from_random(random()),
+        what,
+        Actor::of(agent),
+        AuditTarget::new(None, None),
+        outcome,
+    );
+    audit.log.record(event.with_detail("created", detail)).await
+}
+
+const INSTRUCTION: &str = "\
+No tool can do what you asked for. Write one in Python, as code and nothing else, with these four names at the top level:
+NAME, a short name in lower case with underscores;
+DESCRIPTION, a sentence that says what it does;
+INPUT_SCHEMA, a JSON Schema of type object as a dict;
+run(arguments), a function that takes a dict and returns something that json.dumps takes.
+Use no files, no network, no processes and only modules that compute, such as math, re, datetime, statistics and itertools.";
+
+const HARNESS: &str = include_str!("harness.py");
+
+const LOOK: std::time::Duration = std::time::Duration::from_secs(2);

@@ -1,0 +1,142 @@
+use std::fmt;
+use std::sync::{Arc, Weak};
+
+use mgp_discovery::config::literal;
+use mgp_discovery::config::model::{ServerConfig, ServerMgp, TransportKind};
+use mgp_discovery::registry::{Fleet, Launch, Registered, ServerView, WebTransport};
+use mgp_types::mgp::{Permission, ServerId, ServerStatus};
+use mgp_types::{BoxFuture, Context, Error, Principal, Role};
+
+use super::scripts;
+use crate::router::{Sight, Visibility};
+use crate::running::RunningConfig;
+use crate::servers::fleet::Fleet as RunningFleet;
+use crate::servers::upstream::Upstream;
+
+/// The servers of the kernel, as the registry sees them.
+///
+/// The servers know the registry, so it does not keep them.
+pub(super) struct Running {
+    config: Arc<RunningConfig>,
+    visibility: Weak<Visibility>,
+}
+
+impl Running {
+    pub(super) fn new(config: &Arc<RunningConfig>, visibility: &Arc<Visibility>) -> Self {
+        Self { config: Arc::clone(config), visibility: Arc::downgrade(visibility) }
+    }
+
+    fn fleet(&self) -> Result<Arc<RunningFleet>, Error> {
+        let visibility = self.visibility.upgrade();
+        visibility
+            .map(|visibility| Arc::clone(&visibility.fleet))
+            .ok_or_else(|| Error::disconnected("the kernel stops"))
+    }
+}
+
+impl Fleet for Running {
+    fn servers(&self, context: &Context) -> Vec<ServerView> {
+        let (Some(visibility), Some(caller)) = (self.visibility.upgrade(), &context.principal) else {
+            return Vec::new();
+        };
+        let reaches = |server: &Arc<Upstream>| {
+            caller.role() == Role::Operator
+                || (server.admits(caller)
+                    && visibility.access.reaches(&caller.access_id(), server.id().as_str()))
+        };
+        let servers = visibility.fleet.all();
+        servers
+            .iter()
+            .filter(|server| reaches(server))
+            .map(|server| view(&visibility, server, caller))
+            .collect()
+    }
+
+    fn start(&self, server: Arc<Registered>) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(async move {
+            let fleet = self.fleet()?;
+            let _turn = fleet.turn().await;
+            fleet.admit(config(&server)).map(drop).map_err(|error| Error::internal(error.to_string()))
+        })
+    }
+
+    fn stop<'a>(&'a self, server: &'a ServerId) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            let fleet = self.fleet()?;
+            let turn = fleet.turn().await;
+            let dismissed = fleet.dismiss(server);
+            dismissed.map_err(|error| Error::internal(error.to_string()))?;
+            drop(turn);
+            scripts::remove(self.config.state(), server).await;
+            Ok(())
+        })
+    }
+
+    fn confines(&self) -> Result<(), String> {
+        crate::check_confinement()
+    }
+}
+
+/// The server as `caller` may see it: an agent's is what its own connection leads to.
+fn view(visibility: &Visibility, server: &Upstream, caller: &Principal) -> ServerView {
+    let is_operator = caller.role() == Role::Operator;
+    let session = if is_operator { server.session() } else { server.session_on(&server.line(caller)) };
+    let config = server.config();
+    let declared = config.mgp.as_ref();
+    let mut view = ServerView::new(server.id().clone(), ServerStatus::from(server.state()), config.trust());
+    if let Some(agreed) = session.and_then(|session| session.mgp.clone()) {
+        view.mgp_version = Some(agreed.version());
+        view.extensions = agreed.extensions().names().map(ToString::to_string).collect();
+    } else if let Some(declared) = declared {
+        view.extensions.clone_from(&declared.extensions);
+    }
+    let required = declared.map(|mgp| mgp.permissions_required.as_slice()).unwrap_or_default();
+    view.permissions = required.iter().map(|name| Permission::read(name)).collect();
+    view.tools = if is_operator {
+        let snapshot = visibility.catalog.snapshot();
+        snapshot.of_server(server.id().as_str()).iter().map(|tool| tool.resolved.name.to_string()).collect()
+    } else {
+        Sight::of_agent(visibility, caller)
+            .names_of_tools(server.id())
+            .iter()
+            .map(ToString::to_string)
+            .collect()
+    };
+    view
+}
+
+/// What `mgp.toml` would say of a registered server. What its registrant wrote means itself: it refers to no variable.
+fn config(server: &Registered) -> ServerConfig {
+    let mut config = ServerConfig::default();
+    config.id = server.id.to_string();
+    match &server.launch {
+        Launch::Program { command, args, env } => {
+            config.command = Some(literal(command));
+            config.args = args.iter().map(|arg| literal(arg)).collect();
+            // Of the environment it gets the variables that the policy let through, with the values that they have.
+            config.env = env.iter().map(|name| (name.clone(), format!("${{{name}:-}}"))).collect();
+        }
+        Launch::Web { url, transport } => {
+            config.url = Some(literal(url));
+            config.transport = Some(match transport {
+                WebTransport::Sse => TransportKind::Sse,
+                _ => TransportKind::Http,
+            });
+        }
+        _ => {}
+    }
+    config.confine = Some(server.is_confined());
+    config.description.clone_from(&server.justification);
+    config.security.trust_level = Some(server.trust);
+    let mut mgp = ServerMgp::default();
+    mgp.extensions.clone_from(&server.extensions);
+    mgp.permissions_required = server.permissions.iter().map(ToString::to_string).collect();
+    config.mgp = Some(mgp);
+    config
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Running").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,47 @@
+//! Servers that register themselves, and tools that are made on demand.
+
+mod copy;
+mod creation;
+mod fleet;
+mod graph;
+mod inspector;
+mod modules;
+mod scripts;
+
+use std::sync::Arc;
+
+use mgp_discovery::Config;
+use mgp_discovery::registry::{RegistrationPolicy, Registry, SqliteRegistryStore};
+use mgp_types::mgp::AuditPort;
+
+pub(crate) use self::copy::{CodeCopy, remove_copies};
+pub(crate) use self::creation::Creator;
+use self::fleet::Running;
+use self::inspector::StrictInspector;
+pub(crate) use self::scripts::remove_left_over;
+use crate::StartError;
+use crate::router::Visibility;
+use crate::running::RunningConfig;
+
+/// Opens what was registered. Nothing of it is started yet.
+pub(crate) fn open(
+    config: &Arc<RunningConfig>,
+    visibility: &Arc<Visibility>,
+    audit: Arc<dyn AuditPort>,
+) -> Result<Registry, StartError> {
+    let path = config.state().join("registry.db");
+    let wrong = |error: &dyn std::fmt::Display| StartError::Config(format!("{}: {error}", path.display()));
+    let store = SqliteRegistryStore::open(&path).map_err(|error| wrong(&error))?;
+    Registry::builder(Arc::new(Running::new(config, visibility)))
+        .policy(policy(&config.load()))
+        .inspector(Arc::new(StrictInspector))
+        .store(Arc::new(store))
+        .audit(audit)
+        .build()
+        .map_err(|error| wrong(&error))
+}
+
+pub(crate) fn policy(config: &Config) -> RegistrationPolicy {
+    let configured = config.servers.iter().map(|server| server.id.as_str().into());
+    RegistrationPolicy::new(&config.registration, configured)
+}

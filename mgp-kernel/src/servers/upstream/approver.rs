@@ -1,0 +1,97 @@
+use std::sync::Arc;
+
+use mgp_discovery::config::model::AgentSettings;
+use mgp_security::permission::{ApprovalId, ApprovalQuestion, ApprovalReply, ApprovalWays, Approver};
+use mgp_types::mgp::ServerId;
+use mgp_types::{BoxFuture, Context, Error, Principal, PrincipalKind};
+use tokio::sync::watch;
+
+use super::support::ServerSupport;
+
+/// Who asks humans, in the order that [`ApprovalWays`] keeps to: the one in front of the client that calls, if the
+/// configuration says that there is one; then operators. Counts in `asked` how often.
+pub(super) fn of(support: &ServerSupport, asked: &watch::Sender<u64>) -> Arc<dyn Approver> {
+    let config = Arc::clone(&support.config);
+    let person = move |context: &Context| {
+        // What came by a way that a program may have opened is never answered there in place of a human.
+        if context.unattended {
+            return None;
+        }
+        // The question goes to the client whose connection it is, for whomever that speaks.
+        let client = context.speaker.as_ref().or(context.principal.as_ref())?;
+        let is_there = has_person(&config.load().agents, client);
+        is_there.then(|| Principal::of(PrincipalKind::Person, client.as_str()))
+    };
+    let inner =
+        ApprovalWays::new(Arc::new(person), support.policies.pending.clone(), support.audit.clock.clone());
+    Arc::new(Counted { inner, asked: asked.clone() })
+}
+
+/// Whether somebody sits in front of this client who can be asked. The way by which the client came decides: what is
+/// configured of the agent on standard input and output holds for no other client that bears its name.
+fn has_person(agents: &[AgentSettings], client: &Principal) -> bool {
+    let known = agents.iter().find(|known| known.id == client.as_str());
+    match client.kind() {
+        // Whoever starts the kernel as a child sits in front of it, unless the configuration says otherwise.
+        PrincipalKind::LocalClient => known.is_none_or(|known| known.human),
+        PrincipalKind::Agent => known.is_some_and(|known| known.human),
+        PrincipalKind::KeyHolder | PrincipalKind::KeylessClient => {
+            known.is_some_and(|known| known.human && !known.stdio)
+        }
+        _ => false,
+    }
+}
+
+#[derive(Debug)]
+struct Counted {
+    inner: ApprovalWays,
+    asked: watch::Sender<u64>,
+}
+
+impl Approver for Counted {
+    fn ask(&self, question: ApprovalQuestion) -> BoxFuture<'_, Result<ApprovalReply, Error>> {
+        self.asked.send_modify(|asked| *asked += 1);
+        self.inner.ask(question)
+    }
+
+    fn take_back<'a>(&'a self, question: &'a ApprovalQuestion) -> BoxFuture<'a, ()> {
+        self.inner.take_back(question)
+    }
+
+    fn open_for(&self, server: &ServerId) -> Option<ApprovalId> {
+        self.inner.open_for(server)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_person_is_in_front_of_a_channel_and_not_of_a_name() {
+        use PrincipalKind::{
+            Agent, Delegated, KeyHolder, KeyOperator, KeylessClient, LocalClient, Operator, Person,
+        };
+
+        let agents: Vec<AgentSettings> = serde_json::from_str(
+            r#"[{"id":"desk","stdio":true,"human":true},{"id":"web","human":true},{"id":"ci"}]"#,
+        )
+        .unwrap();
+        let asked = |kind, name: &str| has_person(&agents, &Principal::of(kind, name));
+        assert!(asked(LocalClient, "desk") && asked(LocalClient, "local"));
+        assert!(asked(KeyHolder, "web") && asked(KeylessClient, "web") && asked(Agent, "desk"));
+        for (kind, name) in [
+            (KeyHolder, "desk"),
+            (KeylessClient, "desk"),
+            (KeyHolder, "local"),
+            (Agent, "local"),
+            (LocalClient, "ci"),
+            (Delegated, "web"),
+            (Operator, "web"),
+            (KeyOperator, "desk"),
+            (Person, "web"),
+        ] {
+            assert!(!asked(kind, name), "{kind:?} {name}");
+        }
+    }
+}

@@ -1,0 +1,45 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use mgp_security::audit::{AuditLog, Subscription};
+use mgp_types::mgp::{Extension, TrustLevel};
+use mgp_types::{Origin, Session};
+use tokio::sync::Mutex;
+
+use super::shared::Shared;
+
+/// How far one server was told what is recorded (§6.3). It is a place in the log and no queue, so a server that is slow
+/// holds up nobody, and one that comes back goes on where it was.
+#[derive(Default)]
+pub(super) struct Told(Mutex<Option<Subscription>>);
+
+impl Told {
+    /// Tells the server of `session` what is recorded from its first connection on, for as long as this one lasts.
+    async fn tell(&self, log: &AuditLog, session: &Session) {
+        let mut place = self.0.lock().await;
+        let subscription = place.get_or_insert_with(|| log.subscribe(log.head().seq));
+        while let Err(error) = subscription.forward(session).await {
+            if error.origin() == Origin::Connection {
+                // The next incarnation goes on from here.
+                return;
+            }
+            tracing::warn!(%error, "a server is not told what is recorded; it will be tried again");
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+}
+
+/// Tells the server what is recorded if it negotiated that, and is trusted more than one of which nothing is known: the
+/// record says what every agent does with every server.
+pub(super) async fn forward(shared: Arc<Shared>, session: Arc<Session>) {
+    if !session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Audit)) {
+        return;
+    }
+    if shared.config.trust() <= TrustLevel::Sandboxed {
+        tracing::debug!(server = %shared.server, "a sandboxed server is not told what is recorded");
+        return;
+    }
+    shared.audited.tell(&shared.support.audit.log, &session).await;
+}
+
+const PAUSE: Duration = Duration::from_secs(1);

@@ -1,0 +1,180 @@
+//! How the program of a server is started: from the code that was inspected, and within its confinement.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use mgp_discovery::config::Secret;
+use mgp_discovery::registry::ApprovedCode;
+use mgp_security::permission::Terms;
+use mgp_transport::child::ChildCommand;
+use mgp_types::Error;
+use mgp_types::mgp::Permission;
+use tempfile::TempDir;
+
+use super::environment;
+use super::shared::Shared;
+use crate::servers::confine::{Confined, Launch, launch, opened};
+use crate::servers::registration::CodeCopy;
+use crate::settings;
+
+/// What a server is started with, with every reference resolved.
+#[derive(Debug)]
+pub(super) struct Program {
+    pub(super) command: Secret,
+    pub(super) args: Vec<Secret>,
+    pub(super) cwd: Option<Secret>,
+    pub(super) env: BTreeMap<String, Secret>,
+}
+
+/// How a server is started, and the folders that it has to itself until the next start.
+pub(super) struct ProgramStart {
+    program: Program,
+    /// What it is given of the kernel's environment.
+    inherited: Vec<(OsString, OsString)>,
+    /// The copy of its code that it runs, if that was inspected.
+    code: Option<CodeCopy>,
+    /// How it is confined, if it is, and where it writes.
+    confinement: Option<(Launch, TempDir)>,
+}
+
+impl ProgramStart {
+    /// The command that starts the server: itself, or the launcher in its place.
+    pub(super) fn command(&self) -> ChildCommand {
+        let Program { command, args, cwd, env } = &self.program;
+        let args = args.iter().map(Secret::expose);
+        let mut program = match &self.confinement {
+            None => {
+                environment::limited(ChildCommand::new(command.expose()).args(args), &self.inherited, env)
+            }
+            Some((launch, _)) => {
+                let program = ChildCommand::new(&launch.launcher).args(&launch.args).args(args);
+                let program =
+                    environment::limited(program, &self.inherited, env).env_remove("XDG_RUNTIME_DIR");
+                let variables = launch.variables.iter().filter(|(name, _)| !env.contains_key(*name));
+                variables.fold(program, |program, (name, value)| program.env(name, value))
+            }
+        };
+        if let Some(folder) = cwd {
+            program = program.current_dir(folder.expose());
+        } else if let Some(code) = &self.code {
+            // Runtimes read settings from where they begin, which nobody inspected elsewhere.
+            program = program.current_dir(code.folder());
+        }
+        program
+    }
+}
+
+/// Prepares a start: copies the `code` that was inspected, and works out the confinement if the server is to be confined.
+///
+/// # Errors
+/// The code cannot be copied, or the server is to be confined and cannot be.
+pub(super) async fn start(
+    shared: &Arc<Shared>,
+    program: Program,
+    code: Option<ApprovedCode>,
+) -> Result<ProgramStart, Error> {
+    let shared = Arc::clone(shared);
+    let server = shared.server.clone();
+    // Files are written and folders looked at, which may take a while.
+    let prepared = tokio::task::spawn_blocking(move || prepare(&shared, program, code)).await;
+    let prepared = prepared.unwrap_or_else(|panic| Err(panic.to_string()));
+    prepared.map_err(|why| Error::invalid_params(format!("the server `{server}` is not started: {why}")))
+}
+
+fn prepare(
+    shared: &Shared,
+    mut program: Program,
+    code: Option<ApprovedCode>,
+) -> Result<ProgramStart, String> {
+    let mut copy = None;
+    if let Some(ApprovedCode { code, argument, .. }) = code {
+        let made = CodeCopy::new(shared.support.config.state(), &code);
+        let made = made.map_err(|error| format!("its code cannot be copied: {error}"))?;
+        let script = program.args.get_mut(argument).ok_or("its script is none of its arguments")?;
+        *script = made.script().display().to_string().into();
+        copy = Some(made);
+    }
+    let confinement =
+        shared.config.is_confined().then(|| confinement(shared, &program, copy.as_ref())).transpose();
+    let confinement = confinement.map_err(|why| format!("it is to be confined, and {why}"))?;
+    let inherited = environment::inherited(&shared.support.config.load(), shared.server.as_str());
+    Ok(ProgramStart { program, inherited, code: copy, confinement })
+}
+
+fn confinement(
+    shared: &Shared,
+    program: &Program,
+    code: Option<&CodeCopy>,
+) -> Result<(Launch, TempDir), String> {
+    let unusable = |error: std::io::Error| format!("it has no folder of its own: {error}");
+    let folder = scratch(shared.support.config.state());
+    std::fs::create_dir_all(&folder).map_err(unusable)?;
+    let scratch = tempfile::Builder::new().prefix("server-").tempdir_in(&folder).map_err(unusable)?;
+    let here = std::env::current_dir().map_err(unusable)?;
+    let path = program.env.get("PATH").map(|path| path.expose().to_owned());
+    let path = path.or_else(|| std::env::var("PATH").ok());
+    let home = std::env::home_dir();
+    let args: Vec<&str> = program.args.iter().map(Secret::expose).collect();
+    let confined = Confined {
+        config: &shared.config,
+        command: program.command.expose(),
+        args: &args,
+        folder: &program.cwd.as_ref().map_or_else(|| here.clone(), |folder| here.join(folder.expose())),
+        path: path.as_deref().unwrap_or_default(),
+        granted: &granted(shared)?,
+        scratch: scratch.path(),
+        code: code.map(CodeCopy::folder),
+        state: shared.support.config.state(),
+        home: home.as_deref(),
+    };
+    let (file, confinement) = opened(&confined)?;
+    Ok((launch(&file, &confinement, scratch.path())?, scratch))
+}
+
+/// What the server is permitted now of what a confinement can hold. A policy that approves everything approves what the
+/// server asked for, not all there is.
+fn granted(shared: &Shared) -> Result<Vec<(Permission, Terms)>, String> {
+    let (server, grants) = (&shared.server, &shared.support.policies.grants);
+    let config = shared.support.config.load();
+    let settings = settings::permissions(&config, server.as_str()).map_err(|error| error.to_string())?;
+    let declared = shared.config.mgp.as_ref().map(|mgp| mgp.permissions_required.as_slice());
+    let mut named: Vec<Permission> =
+        declared.unwrap_or_default().iter().map(|name| Permission::read(name)).collect();
+    named.extend(shared.config.security.permissions.iter().cloned());
+    named.extend(grants.records(server).into_iter().map(|record| record.permission));
+    let rules = config.permissions.grants.iter();
+    let of_server = rules.filter(|rule| rule.server.as_deref().is_none_or(|of| of == server.as_str()));
+    named.extend(of_server.map(|rule| rule.permission.clone()));
+    let held = HELD.into_iter().filter(|permission| named.contains(permission));
+    Ok(held
+        .filter_map(|permission| {
+            let terms = grants.terms(&settings, server, &permission)?;
+            Some((permission, terms))
+        })
+        .collect())
+}
+
+/// Removes what servers of the last kernel left behind.
+pub(crate) async fn clear_scratch(state: &Path) {
+    let folder = scratch(state);
+    match tokio::fs::remove_dir_all(&folder).await {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            tracing::warn!(folder = %folder.display(), %error, "temporary files of confined servers stay");
+        }
+        _ => {}
+    }
+}
+
+fn scratch(state: &Path) -> PathBuf {
+    state.join("scratch")
+}
+
+/// The permissions that open something of a confinement.
+const HELD: [Permission; 4] = [
+    Permission::FilesystemRead,
+    Permission::FilesystemWrite,
+    Permission::NetworkOutbound,
+    Permission::NetworkListen,
+];

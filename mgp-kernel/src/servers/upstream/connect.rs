@@ -1,0 +1,187 @@
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{HeaderName, HeaderValue};
+use mgp_client_sdk::Client;
+use mgp_discovery::config::model::ServerConfig;
+use mgp_discovery::config::{Endpoint, Environment as _, ProcessEnvironment, Secret};
+use mgp_security::permission::AnswersPermissionsGate;
+use mgp_transport::ConnectionLimits;
+use mgp_transport::child::{ChildCommand, Stderr};
+use mgp_transport::http::HttpClientBuilder;
+use mgp_types::mgp::{ExtensionSet, Offer};
+use mgp_types::{Error, Gate as _, Principal, RawJson, RpcService};
+use tower_layer::Layer;
+
+use super::confined::{self, Program};
+use super::inbound::InboundLayer;
+use super::shared::Shared;
+use crate::asking::PassOnLayer;
+use crate::call::erased::Erased;
+use crate::settings;
+
+/// Connects to the server once, in the way that is configured.
+///
+/// # Errors
+/// The server is configured in a way that leads nowhere, cannot be reached, or does not agree.
+pub(super) async fn connect(shared: Arc<Shared>) -> Result<Client<Erased>, Error> {
+    let config = &shared.config;
+    let Some(back) = shared.back.get() else { return Err(Error::internal("the server has no way yet")) };
+    let name = shared.support.config.load().kernel.name.clone().unwrap_or_else(|| "mgp".into());
+    let declared = |json: &'static str| RawJson::from_written(json.into());
+    let builder = Client::builder(name, env!("CARGO_PKG_VERSION"))
+        .mgp(Offer::new(ExtensionSet::standard()))
+        .capability("sampling", declared(r#"{"tools":{},"context":{}}"#))
+        .capability("elicitation", declared(r#"{"form":{},"url":{}}"#))
+        .capability("roots", declared(r#"{"listChanged":true}"#))
+        .relay_clients()
+        .caching(false)
+        .handshake_timeout(startup_timeout(config))
+        .limits(limits(&shared))
+        .layer(Erasing)
+        .inbound_layer(AnswersPermissionsGate::new(back.permissions.clone()).into_layer())
+        .inbound_layer(InboundLayer::new(&shared))
+        .inbound_layer(PassOnLayer::new(shared.calls.clone(), shared.elicitations.clone()));
+    // Whoever registered a script may have written another one since the last start.
+    let code = match shared.support.registry.get() {
+        Some(registry) => registry.check_code(&shared.server).await?,
+        None => None,
+    };
+    if !shared.support.books.keep_task_owners(&shared.line, config, &back.tasks) {
+        // A program that ended took its tasks with it, and the next one may begin to count anew.
+        back.tasks.forget_all();
+    }
+    // The store of secrets may be a keyring that answers late.
+    let of = Arc::clone(&shared);
+    let resolved = tokio::task::spawn_blocking(move || Ok::<_, Error>((endpoint(&of)?, hidden(&of)?)));
+    let (endpoint, hidden) =
+        resolved.await.map_err(|_| Error::internal("the server's secrets were not read"))??;
+    match endpoint {
+        Endpoint::Child { command, args, cwd, env } => {
+            let start = confined::start(&shared, Program { command, args, cwd, env }, code).await?;
+            let client = builder.connect_child(|| heard(&shared, start.command(), hidden.clone())).await;
+            // The folders of the start before this one go now, and this one's with the next.
+            *shared.started.lock() = Some(start);
+            client
+        }
+        // One that knows no Streamable HTTP is spoken to over HTTP+SSE.
+        Endpoint::Http { url, headers } => {
+            check(&shared, &headers)?;
+            builder.connect_http_with(url.expose(), |transport| http(&shared, transport, &headers)).await
+        }
+        Endpoint::Sse { url, headers } => {
+            check(&shared, &headers)?;
+            builder.connect_sse_with(url.expose(), |transport| http(&shared, transport, &headers)).await
+        }
+        #[cfg(unix)]
+        Endpoint::Unix { socket } => builder.connect_unix(socket.expose()).await,
+        #[cfg(not(unix))]
+        Endpoint::Unix { .. } => Err(Error::invalid_params("there are no Unix sockets here")),
+    }
+}
+
+/// How long the server may take until it answers.
+pub(super) fn startup_timeout(config: &ServerConfig) -> Duration {
+    config.limits.startup_timeout_ms.map_or(STARTUP_TIMEOUT, Duration::from_millis)
+}
+
+/// A message has to be read before it can be said that its result is too long.
+fn limits(shared: &Shared) -> ConnectionLimits {
+    let mut limits = shared.support.config.connection_limits();
+    let most = settings::max_result_bytes(&shared.support.config.load(), &shared.config);
+    let needed = most.saturating_add(AROUND_A_RESULT);
+    limits.max_frame_bytes = limits.max_frame_bytes.max(needed);
+    limits
+}
+
+/// How the server is reached by whom the connection is for.
+fn endpoint(shared: &Shared) -> Result<Endpoint<Secret>, Error> {
+    let expanded = shared.config.expanded(&ProcessEnvironment).map_err(|fault| {
+        Error::invalid_params(format!("the server `{}` cannot be reached: {fault}", shared.server))
+    })?;
+    let mut agents = expanded.agents;
+    let own =
+        shared.line.agent.as_ref().and_then(Principal::agent_name).and_then(|agent| agents.remove(agent));
+    Ok(own.unwrap_or(expanded.endpoint))
+}
+
+/// The secrets of the server that are not shown where it complains.
+fn hidden(shared: &Shared) -> Result<Vec<Secret>, Error> {
+    let references = shared.config.secret_references();
+    let read = references.iter().map(|found| ProcessEnvironment.secret(&found.secret));
+    let read: Result<Vec<_>, _> = read.filter_map(Result::transpose).collect();
+    let mut secrets = read.map_err(|error| {
+        Error::invalid_params(format!("the server `{}` cannot be reached: {error}", shared.server))
+    })?;
+    secrets.retain(|secret| secret.expose().len() >= SHORTEST_HIDDEN);
+    Ok(secrets)
+}
+
+/// The command of the server, which is heard where it complains, without its secrets.
+fn heard(shared: &Shared, program: ChildCommand, secrets: Vec<Secret>) -> ChildCommand {
+    let (log, server) = (shared.of_server.log.clone(), shared.server.clone());
+    let stderr = Stderr::lines(move |line| {
+        let line = &*without(line, &secrets);
+        tracing::debug!(%server, line, "the server wrote to its standard error");
+        log.push(line);
+    });
+    program.id_into(Arc::clone(&shared.pid)).stderr(stderr)
+}
+
+/// Returns a line that a server wrote without the secrets that it was given.
+fn without<'l>(line: &'l str, secrets: &[Secret]) -> Cow<'l, str> {
+    secrets.iter().fold(Cow::Borrowed(line), |line, secret| {
+        if line.contains(secret.expose()) { line.replace(secret.expose(), "***").into() } else { line }
+    })
+}
+
+/// A shorter text stands in lines that have nothing to do with a secret.
+const SHORTEST_HIDDEN: usize = 6;
+
+/// Sets how the server is reached over HTTP: as many connections as it works on calls at once, and its headers, which were
+/// [checked](check) before.
+fn http(
+    shared: &Shared,
+    transport: HttpClientBuilder,
+    headers: &BTreeMap<String, Secret>,
+) -> HttpClientBuilder {
+    let transport = transport.max_idle_connections(settings::server_places(&shared.config).get());
+    headers
+        .iter()
+        .filter_map(header)
+        .fold(transport, |transport, (name, value)| transport.header(name, value))
+}
+
+fn header((name, value): (&String, &Secret)) -> Option<(HeaderName, HeaderValue)> {
+    let mut value: HeaderValue = value.expose().parse().ok()?;
+    value.set_sensitive(true);
+    Some((name.parse().ok()?, value))
+}
+
+fn check(shared: &Shared, headers: &BTreeMap<String, Secret>) -> Result<(), Error> {
+    match headers.iter().find(|(name, value)| header((name, value)).is_none()) {
+        None => Ok(()),
+        Some((name, _)) => Err(Error::invalid_params(format!(
+            "the server `{}` cannot be reached: the header {name:?} or its value is none of HTTP",
+            shared.server
+        ))),
+    }
+}
+
+/// Makes the client of every way one type.
+#[derive(Clone)]
+struct Erasing;
+
+impl<S: RpcService<Future: 'static> + Sync> Layer<S> for Erasing {
+    type Service = Erased;
+
+    fn layer(&self, inner: S) -> Erased {
+        Erased::new(inner)
+    }
+}
+
+/// More than any envelope of a result, so that one a little too long is told from one that is endless.
+const AROUND_A_RESULT: usize = 4 << 20;
+const STARTUP_TIMEOUT: Duration = Duration::from_secs(30);

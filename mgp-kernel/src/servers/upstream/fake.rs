@@ -1,0 +1,37 @@
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use mgp_discovery::config::model::ServerConfig;
+use mgp_types::{Object, Session};
+
+use super::of_server::OfServer;
+use super::{Connections, ServerSupport, Upstream};
+use crate::call::erased::Erased;
+
+/// A server that is connected and lies within the test.
+pub(crate) struct Fake {
+    pub(crate) service: Erased,
+    pub(crate) session: Arc<Session>,
+    pub(crate) capabilities: Object,
+    pub(crate) instructions: Option<Arc<str>>,
+}
+
+impl Upstream {
+    /// The server `id`, with nothing in front of it.
+    pub(crate) fn fake(support: &ServerSupport, id: &str, fake: Fake) -> Self {
+        let loaded = support.config.load();
+        let mut config = ServerConfig::default();
+        config.id = id.into();
+        // A test says in its configuration what is different.
+        let config = loaded.servers.iter().find(|server| server.id == id).cloned().unwrap_or(config);
+        let config = Arc::new(config);
+        Self {
+            id: id.into(),
+            config,
+            catalog: support.tools.catalog.clone(),
+            of_server: OfServer::default(),
+            is_over: AtomicBool::new(false),
+            connections: Connections::Fake(fake),
+        }
+    }
+}

@@ -1,0 +1,211 @@
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use memchr::memmem;
+use mgp_types::mcp::meta::key;
+use mgp_types::{Error, Kind, Method, Object, RawJson, Request, Response, RpcService, Session, StreamId};
+use pin_project_lite::pin_project;
+use tower_service::Service;
+
+use super::reports::Reports;
+use crate::notify::changes::tasks::begun;
+use crate::servers::fleet::FleetBooks;
+
+/// The innermost service of the way to a server: has the server report progress under a number of ours, as callers may
+/// choose the same.
+///
+/// Sits directly in front of what carries calls. Reads `context.outbox`, and replaces `_meta.progressToken`. A call
+/// without one takes no lock and allocates nothing.
+#[derive(Clone)]
+pub(crate) struct Forward<S> {
+    inner: S,
+    reports: Reports,
+    books: Arc<FleetBooks>,
+}
+
+impl<S> Forward<S> {
+    pub(super) fn new(inner: S, reports: Reports, books: Arc<FleetBooks>) -> Self {
+        Self { inner, reports, books }
+    }
+
+    /// Names the call to the server, if its caller wants to hear of progress.
+    fn number(&self, request: &mut Request) -> Option<u64> {
+        let mut meta = Object::from_raw(&request.params.get("_meta")?).ok()?;
+        // It outlives the frame that it came in.
+        let token = meta.get("progressToken")?.detached();
+        let number = self.reports.enter(request.context.outbox.clone(), token);
+        meta.set("progressToken", RawJson::from_written(number.to_string().into_bytes()));
+        request.params.set("_meta", meta.to_raw());
+        Some(number)
+    }
+}
+
+impl<S: RpcService> Service<Request> for Forward<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = ForwardFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request) -> Self::Future {
+        let in_work = (request.kind == Kind::Call).then(|| {
+            let number = self.number(&mut request);
+            InWork {
+                number,
+                tells: Tells::of(&request, number, &self.reports),
+                stream: request.context.outbox.stream(),
+                reports: self.reports.clone(),
+                books: Arc::clone(&self.books),
+            }
+        });
+        ForwardFuture { inner: self.inner.call(request), in_work }
+    }
+}
+
+/// A call; forgets what the server says about it when it is over.
+struct InWork {
+    number: Option<u64>,
+    tells: Tells,
+    stream: StreamId,
+    reports: Reports,
+    books: Arc<FleetBooks>,
+}
+
+/// What the answer to a call tells of a task whose progress somebody hears of.
+enum Tells {
+    Nothing,
+    /// Whether one has begun, which reports under this number to that session.
+    Beginning(u64, Arc<Session>),
+    /// How it does.
+    Status,
+    /// That it has ended.
+    End(Box<str>),
+}
+
+impl Tells {
+    fn of(request: &Request, number: Option<u64>, reports: &Reports) -> Self {
+        let Request { method, params, context, .. } = request;
+        if let Some(number) = number {
+            let session = context.session.as_ref().filter(|session| session.outbox.is_open());
+            return match session.filter(|_| *method == Method::TOOLS_CALL && params.contains("task")) {
+                Some(session) => Self::Beginning(number, Arc::clone(session)),
+                None => Self::Nothing,
+            };
+        }
+        if reports.tasks().is_empty() {
+            Self::Nothing
+        } else if *method == Method::TASKS_GET || *method == Method::TASKS_CANCEL {
+            Self::Status
+        } else if *method == Method::TASKS_RESULT {
+            params.text("taskId").map_or(Self::Nothing, |task| Self::End(task.into()))
+        } else {
+            Self::Nothing
+        }
+    }
+}
+
+impl InWork {
+    /// The token of a call that became a task stays good until that has ended.
+    fn answered(&self, response: &Response) {
+        let tasks = self.reports.tasks();
+        match &self.tells {
+            Tells::Nothing => {}
+            Tells::Beginning(number, session) => {
+                let task = begun(&response.result);
+                if let Some((task, (_, token))) = task.zip(self.reports.reported(*number)) {
+                    tasks.follow(*number, task, session, token);
+                }
+            }
+            Tells::Status => {
+                if let Ok(status) = Object::from_raw(&response.result) {
+                    tasks.hear(&status);
+                }
+            }
+            Tells::End(task) => tasks.end(task),
+        }
+    }
+}
+
+impl Drop for InWork {
+    fn drop(&mut self) {
+        if let Some(number) = self.number {
+            self.reports.leave(number);
+        }
+        if self.reports.end(self.stream) {
+            let ways = self.books.callbacks().lock().end_of_call(self.stream);
+            // Not under the lock: a connection may end with its way.
+            drop(ways);
+        }
+    }
+}
+
+pin_project! {
+    /// The answer of [`Forward`].
+    pub(crate) struct ForwardFuture<F> {
+        #[pin]
+        inner: F,
+        // Over with the future, however it ends.
+        in_work: Option<InWork>,
+    }
+}
+
+impl<F: Future<Output = Result<Response, Error>>> Future for ForwardFuture<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        let outcome = ready!(this.inner.poll(cx)).map(without_server_info);
+        if let (Some(in_work), Ok(response)) = (this.in_work.take(), &outcome) {
+            in_work.answered(response);
+        }
+        Poll::Ready(outcome)
+    }
+}
+
+/// The result without what its server says of itself in `_meta`, icons included: clients are told what the kernel is.
+fn without_server_info(mut response: Response) -> Response {
+    // The name of the key may be written with escapes, its last word hardly is.
+    if memmem::find(response.result.as_bytes(), b"serverInfo").is_none() {
+        return response;
+    }
+    let Ok(mut result) = Object::from_raw(&response.result) else { return response };
+    let meta = result.get("_meta").and_then(|meta| Object::from_raw(&meta).ok());
+    let Some(mut meta) = meta.filter(|meta| meta.contains(key::SERVER_INFO)) else { return response };
+    meta.remove(key::SERVER_INFO);
+    if meta.is_empty() {
+        result.remove("_meta");
+    } else {
+        result.set("_meta", meta.to_raw());
+    }
+    response.result = result.to_raw();
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_server_says_of_itself_is_taken_out_of_its_results_and_nothing_else() {
+        for (result, left) in [
+            (r#"{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"x"}},"a":1.0}"#, r#"{"a":1.0}"#),
+            (
+                r#"{"_meta":{"io.modelcontextprotocol\/serverInfo":{},"b":2},"a":1}"#,
+                r#"{"_meta":{"b":2},"a":1}"#,
+            ),
+            (r#"{"a":"serverInfo" }"#, r#"{"a":"serverInfo" }"#),
+            (r#"{"_meta":{"x/serverInfo":1}}"#, r#"{"_meta":{"x/serverInfo":1}}"#),
+            (
+                r#"{"a":{"_meta":{"io.modelcontextprotocol/serverInfo":{}}}}"#,
+                r#"{"a":{"_meta":{"io.modelcontextprotocol/serverInfo":{}}}}"#,
+            ),
+        ] {
+            let response = Response::new(RawJson::parse(result.to_owned()).unwrap());
+            assert_eq!(without_server_info(response).result.as_bytes(), left.as_bytes());
+        }
+    }
+}

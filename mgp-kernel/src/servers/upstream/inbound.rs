@@ -1,0 +1,310 @@
+use std::sync::{Arc, Weak};
+use std::task::{Context, Poll};
+
+use mgp_security::access::TaskOwnersGate;
+use mgp_types::mgp::{EventSeverity, ServerId, method};
+use mgp_types::{
+    BoxFuture, Error, Kind, Method, MethodRule, Object, Outbox, PassedMethods, RawJson, Request, Response,
+    RpcService, Sender, Session, Severity,
+};
+use tokio::time::Instant;
+use tower_layer::Layer;
+use tower_service::Service;
+
+use super::changed::Changed;
+use super::line::Line;
+use super::reports::Reports;
+use super::support::ServerSupport;
+use super::told::What;
+use crate::asking::{About, Callers, CallsInWork, Elicitations, declared};
+use crate::settings;
+
+/// Brings what one server says unasked to whom it concerns. Makes [`Inbound`] services.
+#[derive(Clone)]
+pub(super) struct InboundLayer(Arc<Shared>);
+
+struct Shared {
+    server: ServerId,
+    line: Line,
+    support: Arc<ServerSupport>,
+    passed: PassedMethods,
+    calls: CallsInWork,
+    elicitations: Elicitations,
+    reports: Reports,
+    tasks: TaskOwnersGate,
+    /// What the connection is part of, with the way back to it.
+    back: Weak<super::shared::Shared>,
+    changed: Changed,
+}
+
+impl InboundLayer {
+    pub(super) fn new(shared: &Arc<super::shared::Shared>) -> Self {
+        Self(Arc::new(Shared {
+            server: shared.server.clone(),
+            line: shared.line.clone(),
+            support: Arc::clone(&shared.support),
+            // What cannot be read was refused when the connection was made.
+            passed: settings::passed_methods(&shared.config.pass_methods).unwrap_or_default(),
+            calls: shared.calls.clone(),
+            elicitations: shared.elicitations.clone(),
+            reports: shared.reports.clone(),
+            tasks: shared.back.get().map(|back| back.tasks.clone()).unwrap_or_default(),
+            back: Arc::downgrade(shared),
+            changed: shared.changed.clone(),
+        }))
+    }
+}
+
+impl<S> Layer<S> for InboundLayer {
+    type Service = Inbound<S>;
+
+    fn layer(&self, inner: S) -> Inbound<S> {
+        Inbound { inner, shared: Arc::clone(&self.0) }
+    }
+}
+
+/// Sits among what answers the server, in front of the handlers of the client.
+///
+/// Questions go on, to be passed to the client whose call they are about; where no call is in work they go to the only
+/// client that may use the server, and to nobody else. What is about progress and logs goes to callers, too. Lists that changed are
+/// listed again elsewhere; nothing here waits for it.
+#[derive(Clone)]
+pub(super) struct Inbound<S> {
+    inner: S,
+    shared: Arc<Shared>,
+}
+
+type Answer = BoxFuture<'static, Result<Response, Error>>;
+
+impl<S: RpcService<Future: 'static>> Service<Request> for Inbound<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = Answer;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> Answer {
+        let shared = &self.shared;
+        if !MethodRule::of(&request).is_some_and(|rule| rule.is_sent_by(Sender::Server)) {
+            return shared.vendor(request);
+        }
+        if request.kind == Kind::Call {
+            return if declared::is_question(&request.method) && shared.is_about_no_call(&request) {
+                Box::pin(Arc::clone(shared).ask_anybody(request))
+            } else {
+                Box::pin(self.inner.call(request))
+            };
+        }
+        match request.method.as_str() {
+            "notifications/progress" => shared.progress(request),
+            "notifications/message" => shared.log(request),
+            method::CALLBACK_REQUEST => shared.call_back(request),
+            "notifications/resources/updated" => {
+                if let Some(uri) = request.params.text("uri") {
+                    shared.support.told.updated(&shared.line, &uri);
+                }
+                Box::pin(self.inner.call(request))
+            }
+            "notifications/tools/list_changed" => self.listed_anew(What::Tools, request),
+            "notifications/prompts/list_changed" => self.listed_anew(What::Prompts, request),
+            "notifications/resources/list_changed" => self.listed_anew(What::Resources, request),
+            method::EVENT => {
+                shared.event(&request);
+                Box::pin(self.inner.call(request))
+            }
+            // The kernel's own channels of these names say what the kernel saw.
+            method::LIFECYCLE => {
+                shared.publish("lifecycle", EventSeverity::Info, request.params);
+                done()
+            }
+            method::AUDIT => {
+                shared.publish("audit", EventSeverity::Info, request.params);
+                done()
+            }
+            "notifications/tasks/status" => {
+                shared.reports.tasks().hear(&request.params);
+                shared.tasks.hear(&request.params);
+                let status = Request::notify(request.method.clone(), request.params.clone());
+                shared.support.told.task(&shared.line, status);
+                Box::pin(self.inner.call(request))
+            }
+            "notifications/elicitation/complete" => {
+                shared.complete(&request);
+                Box::pin(self.inner.call(request))
+            }
+            _ => Box::pin(self.inner.call(request)),
+        }
+    }
+}
+
+impl<S: RpcService<Future: 'static>> Inbound<S> {
+    /// The client behind hears of it first: what it keeps must not be what was there before.
+    fn listed_anew(&mut self, what: What, request: Request) -> Answer {
+        let heard = self.inner.call(request);
+        self.shared.changed.mark(what);
+        Box::pin(heard)
+    }
+}
+
+impl Shared {
+    /// A message that by the table of methods no server sends. A request is refused. A notification that the operator has
+    /// passed goes to the client whose call is in work, and where several have one, to none of them.
+    fn vendor(&self, message: Request) -> Answer {
+        if message.kind == Kind::Call {
+            return Box::pin(std::future::ready(Err(Error::method_not_found(&message.method))));
+        }
+        if !self.passed.has(message.method.as_str()) {
+            tracing::debug!(server = %self.server, "dropping a notification that no server sends");
+            return done();
+        }
+        let call = match (self.calls.about(&message), self.calls.callers()) {
+            (About::This(call), _) => *call,
+            (_, Callers::One(mut calls)) => calls.swap_remove(0),
+            _ => return done(),
+        };
+        tell(call.outbox, Request::notify(message.method, message.params))
+    }
+
+    fn is_about_no_call(&self, question: &Request) -> bool {
+        match self.calls.about(question) {
+            About::This(_) => false,
+            About::Another => true,
+            About::Unsaid => matches!(self.calls.callers(), Callers::Nobody),
+        }
+    }
+
+    /// A question that no call can be the reason for goes to the only client that it can be for, if that can be asked it.
+    async fn ask_anybody(self: Arc<Self>, question: Request) -> Result<Response, Error> {
+        let refusal = match self.support.told.only_client(&self.line) {
+            Some(client) => match declared::this(&client, &question).await {
+                Ok(()) => {
+                    self.elicitations.note(&question, &client);
+                    return client.outbox.call(Request::call(question.method, question.params)).await;
+                }
+                Err(error) => error,
+            },
+            None => Error::invalid_request(NOBODY),
+        };
+        if question.method == Method::ROOTS_LIST {
+            // Roots that are nobody's in particular are none.
+            return Ok(Response::new(RawJson::from_written(br#"{"roots":[]}"#.to_vec())));
+        }
+        Err(refusal)
+    }
+
+    /// Only who was sent to a page is told that all is done there.
+    fn complete(&self, notification: &Request) {
+        let id = notification.params.text("elicitationId");
+        if let Some(session) = id.and_then(|id| self.elicitations.session(&id)) {
+            let message = Request::notify(notification.method.clone(), notification.params.clone());
+            self.support.told.one(&session, message);
+        }
+    }
+
+    /// Reports progress to the caller, in the caller's words. What belongs to no call and no task is for nobody.
+    fn progress(&self, mut report: Request) -> Answer {
+        let Some(number) = report.params.get("progressToken").and_then(|token| token.to::<u64>().ok()) else {
+            return done();
+        };
+        if let Some((outbox, token)) = self.reports.reported(number) {
+            report.params.set("progressToken", token);
+            return tell(outbox, Request::notify(report.method, report.params));
+        }
+        if let Some((session, token)) = self.reports.tasks().reported(number) {
+            report.params.set("progressToken", token);
+            self.support.told.one(&session, Request::notify(report.method, report.params));
+        }
+        done()
+    }
+
+    /// A log message is for the client whose calls there are, or for all that want to hear it where there are none. Of
+    /// several clients nobody knows whose it is, and what one says may stand in it.
+    fn log(&self, message: Request) -> Answer {
+        let call = match (self.calls.about(&message), self.calls.callers()) {
+            (About::This(call), _) => *call,
+            (_, Callers::One(mut calls)) => calls.swap_remove(0),
+            (_, Callers::Nobody) => {
+                self.support.told.log(&self.line, Request::notify(message.method, message.params));
+                return done();
+            }
+            (_, Callers::Several) => {
+                tracing::debug!(server = %self.server, "dropping a log message: it may be about any of several clients");
+                return done();
+            }
+        };
+        let level = message.params.text("level").and_then(|level| Severity::named(&level));
+        let wants = |session: &Arc<Session>| level.is_some_and(|level| session.wants_log(level));
+        if call.session.as_ref().is_some_and(wants) {
+            return tell(call.outbox, Request::notify(message.method, message.params));
+        }
+        done()
+    }
+
+    /// A callback goes to whoever made the call that it is about, under an id of ours.
+    fn call_back(&self, request: Request) -> Answer {
+        let stream = request.context.outbox.stream();
+        let Some(call) = self.calls.on(stream) else {
+            tracing::debug!(server = %self.server, "dropping a callback that is about no call");
+            return done();
+        };
+        let Some(way) = self.back.upgrade().and_then(|shared| Some(shared.back.get()?.service.clone()))
+        else {
+            return done();
+        };
+        self.reports.call_back(stream);
+        let mut callbacks = self.support.books.callbacks().lock();
+        let passed = callbacks.pass_on((&self.server, way), &call, &request.params, Instant::now());
+        let over = callbacks.over();
+        drop(callbacks);
+        // Not under the lock: a connection may end with its way.
+        drop(over);
+        match passed {
+            Ok(params) => tell(call.outbox, Request::notify(request.method, params)),
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+        }
+    }
+
+    /// An event of a server's channel is one of the kernel's, under the server's name.
+    fn event(&self, request: &Request) {
+        let Some(channel) = request.params.text("channel") else { return };
+        let data =
+            request.params.get("data").and_then(|data| Object::from_raw(&data).ok()).unwrap_or_default();
+        let severity = request.params.get("severity").and_then(|raw| raw.to::<EventSeverity>().ok());
+        self.publish(&channel, severity.unwrap_or(EventSeverity::Info), data);
+    }
+
+    fn publish(&self, channel: &str, severity: EventSeverity, mut data: Object) {
+        if channel == "lifecycle"
+            && let Ok(server) = RawJson::from_value(self.server.as_str())
+        {
+            // It tells of itself, whatever it says.
+            data.set("server_id", server);
+        }
+        let Some(channel) = self.support.events.channel_of(&self.line, channel) else {
+            return tracing::debug!(server = %self.server, channel, "an event is dropped: the channel is another's");
+        };
+        if let Err(error) = self.changed.declare(self.support.events.publisher(), &channel) {
+            return tracing::debug!(server = %self.server, %error, "an event is dropped");
+        }
+        let told = self.support.events.tell_of_server(&self.line, &channel, severity, &data);
+        if let Err(error) = told {
+            tracing::debug!(server = %self.server, %error, "an event is dropped");
+        }
+    }
+}
+
+fn done() -> Answer {
+    Box::pin(std::future::ready(Ok(Response::empty())))
+}
+
+fn tell(outbox: Outbox, notification: Request) -> Answer {
+    Box::pin(async move { outbox.notify(notification).await.map(|()| Response::empty()) })
+}
+
+const NOBODY: &str = "there is no client to ask: no call is in work, and not exactly one client that may use this server \
+                      is connected and ready; ask in the middle of a call";
+
+#[cfg(test)]
+mod tests;

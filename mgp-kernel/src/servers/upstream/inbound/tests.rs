@@ -1,0 +1,278 @@
+//! What one connection to a server says unasked, and whom it reaches.
+
+use std::sync::{Arc, Weak};
+
+use mgp_security::access::TaskOwnersGate;
+use mgp_stream::event::EventsGate;
+use mgp_types::mgp::Event;
+use mgp_types::{Error, Gate as _, Method, Object, PassedMethods, Principal, Request, Response, code};
+use tower_layer::Layer;
+use tower_service::Service;
+
+use super::{Inbound, InboundLayer, Shared};
+use crate::asking::{CallsInWork, Elicitations, PassOn, PassOnLayer};
+use crate::router::scene::{Answering, GRANTED, Peer, Scene, Server};
+use crate::servers::upstream::Line;
+use crate::servers::upstream::changed::Changed;
+use crate::servers::upstream::forward::Forward;
+use crate::servers::upstream::reports::Reports;
+
+/// Never answers calls; takes notifications.
+const SILENT: Answering = Answering(|request| {
+    Box::pin(async move {
+        if request.kind == mgp_types::Kind::Call {
+            std::future::pending::<()>().await;
+        }
+        Ok(Response::empty())
+    })
+});
+
+/// A connection to the server `a`.
+struct Connection {
+    calls: CallsInWork,
+    inbound: Inbound<PassOn<Answering>>,
+    way: Forward<Server>,
+    server: Server,
+}
+
+impl Connection {
+    /// One that all agents share.
+    fn shared(scene: &Scene) -> Self {
+        Self::of(scene, None)
+    }
+
+    fn of(scene: &Scene, agent: Option<&str>) -> Self {
+        let server = scene.server("a");
+        let reports = Reports::default();
+        let way = Forward::new(server.clone(), reports.clone(), Arc::clone(&scene.support.books));
+        let (calls, elicitations) = (CallsInWork::default(), Elicitations::default());
+        let layer = InboundLayer(Arc::new(Shared {
+            server: "a".into(),
+            line: agent
+                .map_or_else(|| "a".into(), |agent| Line::of_agent("a".into(), &Principal::new(agent))),
+            support: Arc::clone(&scene.support),
+            passed: PassedMethods::of(
+                ["vendor/ask", "notifications/vendor/told"].map(|it| it.parse().unwrap()),
+            ),
+            calls: calls.clone(),
+            elicitations: elicitations.clone(),
+            reports,
+            tasks: TaskOwnersGate::new(),
+            back: Weak::new(),
+            changed: Changed::default(),
+        }));
+        let inbound = layer.layer(PassOnLayer::new(calls.clone(), elicitations).layer(SILENT));
+        Self { calls, inbound, way, server }
+    }
+
+    /// A call that the server has in work for as long as the future is held.
+    fn working(&self, peer: &Peer) -> impl Future<Output = Result<Response, Error>> + use<> {
+        self.calls.layer().layer(SILENT).call(peer.request("tools/call", "{}"))
+    }
+
+    async fn ask(&mut self, method: &str, params: &str) -> Result<Response, Error> {
+        let params = Object::parse(params.to_owned()).unwrap();
+        self.inbound.call(Request::call(Method::new(method), params)).await
+    }
+
+    /// Has the server answer a call of the client, and returns what the server reports its progress under.
+    async fn answer(&mut self, peer: &Peer, method: &str, params: &str, answer: &'static str) -> Option<u64> {
+        self.server.answers(answer);
+        self.way.call(peer.request(method, params)).await.unwrap();
+        let asked = self.server.asked().remove(0).params.get("_meta")?;
+        Object::from_raw(&asked).unwrap().get("progressToken")?.to().ok()
+    }
+
+    async fn report(&mut self, number: u64) {
+        self.say("notifications/progress", &format!(r#"{{"progressToken":{number},"progress":1}}"#)).await;
+    }
+
+    async fn say(&mut self, method: &str, params: &str) {
+        let params = Object::parse(params.to_owned()).unwrap();
+        self.inbound.call(Request::notify(Method::new(method), params)).await.unwrap();
+    }
+}
+
+const ALL: &str = r#"{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}"#;
+const QUESTIONS: [&str; 3] = ["elicitation/create", "sampling/createMessage", "roots/list"];
+
+#[tokio::test]
+async fn a_client_that_may_not_use_the_server_is_asked_nothing() {
+    let scene = Scene::with(GRANTED).await;
+    let bob = Peer::who_can(&scene, "bob", ALL).await;
+    let mut connection = Connection::shared(&scene);
+    for question in QUESTIONS {
+        let answer = connection.ask(question, "{}").await;
+        match question {
+            "roots/list" => assert_eq!(answer.unwrap().result.as_bytes(), br#"{"roots":[]}"#),
+            _ => assert_eq!(answer.unwrap_err().code(), code::INVALID_REQUEST),
+        }
+    }
+    assert!(bob.hears_nothing().await);
+    scene.grant("bob", "a").await;
+    for question in QUESTIONS {
+        connection.ask(question, "{}").await.unwrap();
+        assert_eq!(bob.told().await.method.as_str(), question);
+    }
+}
+
+#[tokio::test]
+async fn a_question_on_an_agents_own_connection_is_for_no_other() {
+    let scene = Scene::open().await;
+    let bob = Peer::who_can(&scene, "bob", ALL).await;
+    let mut of_ada = Connection::of(&scene, Some("ada"));
+    assert!(of_ada.ask("sampling/createMessage", "{}").await.is_err());
+    assert!(bob.hears_nothing().await);
+    let ada = Peer::who_can(&scene, "ada", ALL).await;
+    of_ada.ask("sampling/createMessage", "{}").await.unwrap();
+    assert_eq!(ada.told().await.method, Method::CREATE_MESSAGE);
+    assert!(bob.hears_nothing().await);
+}
+
+#[tokio::test]
+async fn a_client_is_asked_unasked_only_what_it_declared() {
+    let scene = Scene::open().await;
+    let peer = Peer::who_can(&scene, "some", r#"{"sampling":{}}"#).await;
+    let mut connection = Connection::shared(&scene);
+    assert!(connection.ask("elicitation/create", "{}").await.is_err());
+    assert_eq!(connection.ask("roots/list", "{}").await.unwrap().result.as_bytes(), br#"{"roots":[]}"#);
+    assert!(peer.hears_nothing().await);
+    connection.ask("sampling/createMessage", "{}").await.unwrap();
+    assert_eq!(peer.told().await.method, Method::CREATE_MESSAGE);
+}
+
+#[tokio::test]
+async fn an_elicitation_is_complete_for_who_was_asked_and_nobody_else() {
+    let scene = Scene::open().await;
+    let (ada, bob) = (Peer::who_can(&scene, "ada", ALL).await, Peer::who_can(&scene, "bob", ALL).await);
+    let mut connection = Connection::shared(&scene);
+    let call = connection.working(&ada);
+    let page = r#"{"mode":"url","elicitationId":"e1","url":"https://example.com","message":"?"}"#;
+    connection.ask("elicitation/create", page).await.unwrap();
+    assert_eq!(ada.told().await.method, Method::ELICIT);
+    drop(call);
+    connection.say("notifications/elicitation/complete", r#"{"elicitationId":"unknown"}"#).await;
+    assert!(ada.hears_nothing().await);
+    connection.say("notifications/elicitation/complete", r#"{"elicitationId":"e1"}"#).await;
+    assert_eq!(ada.told().await.method.as_str(), "notifications/elicitation/complete");
+    assert!(bob.hears_nothing().await);
+}
+
+#[tokio::test]
+async fn what_is_logged_while_calls_of_several_clients_are_in_work_is_for_nobody() {
+    let scene = Scene::open().await;
+    let (ada, bob) = (Peer::begin(&scene, "ada").await, Peer::begin(&scene, "bob").await);
+    let mut connection = Connection::shared(&scene);
+    for peer in [&ada, &bob] {
+        peer.call(&scene, "logging/setLevel", r#"{"level":"debug"}"#).await.unwrap();
+    }
+    let line = r#"{"level":"info","data":"the password is hunter2"}"#;
+    let of_ada = connection.working(&ada);
+    let of_bob = connection.working(&bob);
+    connection.say("notifications/message", line).await;
+    assert!(ada.hears_nothing().await && bob.hears_nothing().await);
+    drop(of_bob);
+    connection.say("notifications/message", line).await;
+    assert_eq!(ada.told().await.method, Method::MESSAGE);
+    assert!(bob.hears_nothing().await);
+    drop(of_ada);
+    connection.say("notifications/message", line).await;
+    for peer in [&ada, &bob] {
+        assert_eq!(peer.told().await.method, Method::MESSAGE);
+    }
+}
+
+#[tokio::test]
+async fn what_the_table_of_methods_does_not_have_is_refused_or_dropped() {
+    let scene = Scene::open().await;
+    let ada = Peer::who_can(&scene, "ada", ALL).await;
+    let mut connection = Connection::shared(&scene);
+    let call = connection.working(&ada);
+    for method in ["vendor/ask", "vendor/other", "tools/call", "Sampling/createMessage", "kernel/stats"] {
+        assert_eq!(
+            connection.ask(method, "{}").await.unwrap_err().code(),
+            code::METHOD_NOT_FOUND,
+            "{method}"
+        );
+    }
+    for method in
+        ["notifications/vendor/other", "notifications/initialized", "vendor/other", "notifications/Message"]
+    {
+        connection.say(method, "{}").await;
+    }
+    assert!(ada.hears_nothing().await);
+    connection.say("notifications/vendor/told", r#"{"x": 1.50}"#).await;
+    assert_eq!(ada.told().await.params.to_raw().as_bytes(), br#"{"x": 1.50}"#);
+    drop(call);
+    connection.say("notifications/vendor/told", "{}").await;
+    assert!(ada.hears_nothing().await);
+}
+
+#[tokio::test]
+async fn what_a_server_sends_is_on_its_own_channels_whatever_it_is_called() {
+    let scene = Scene::open().await;
+    let some = Peer::speaking(&scene, Principal::new("some")).await;
+    let mut connection = Connection::shared(&scene);
+    let mut events = EventsGate::new(scene.support.events.publisher().clone()).layer(scene.router.clone());
+    events.call(some.request("mgp/events/subscribe", r#"{"channels":["*"]}"#)).await.unwrap();
+    let forged = r#"{"server_id":"bank","new_state":"error","actor":{"type":"agent","id":"bob"}}"#;
+    connection.say("notifications/mgp.lifecycle", forged).await;
+    connection.say("notifications/mgp.audit", forged).await;
+    let told: Event = some.told().await.body().unwrap();
+    assert_eq!((told.channel.as_str(), told.data.text("server_id").as_deref()), ("a.lifecycle", Some("a")));
+    let told: Event = some.told().await.body().unwrap();
+    assert_eq!(told.channel, "a.audit");
+    let event = r#"{"channel":"lifecycle","data":{"server_id":"bank"}}"#;
+    connection.say("notifications/mgp.event", event).await;
+    let told: Event = some.told().await.body().unwrap();
+    assert_eq!((told.channel.as_str(), told.data.text("server_id").as_deref()), ("a.lifecycle", Some("a")));
+    assert!(some.hears_nothing().await);
+}
+
+const TASK: &str = r#"{"name":"x","task":{},"_meta":{"progressToken":"mine"}}"#;
+const BEGUN: &str = r#"{"task":{"taskId":"t","status":"working"}}"#;
+
+#[tokio::test]
+async fn progress_of_a_task_is_told_until_the_task_has_ended() {
+    let scene = Scene::open().await;
+    let (ada, bob) = (Peer::begin(&scene, "ada").await, Peer::begin(&scene, "bob").await);
+    let mut connection = Connection::shared(&scene);
+    let number = connection.answer(&ada, "tools/call", TASK, BEGUN).await.unwrap();
+    connection.report(number).await;
+    let told = ada.told().await;
+    assert_eq!((told.method, told.params.text("progressToken").as_deref()), (Method::PROGRESS, Some("mine")));
+    let id = r#"{"taskId":"t"}"#;
+    connection.answer(&ada, "tasks/get", id, r#"{"taskId":"t","status":"working"}"#).await;
+    connection.say("notifications/tasks/status", r#"{"taskId":"t","status":"input_required"}"#).await;
+    connection.report(number).await;
+    assert_eq!(ada.told().await.method, Method::PROGRESS);
+    connection.say("notifications/tasks/status", r#"{"taskId":"t","status":"completed"}"#).await;
+    connection.report(number).await;
+    assert!(ada.hears_nothing().await && bob.hears_nothing().await);
+}
+
+#[tokio::test]
+async fn a_task_has_ended_when_an_answer_says_so() {
+    let scene = Scene::open().await;
+    let ada = Peer::begin(&scene, "ada").await;
+    let mut connection = Connection::shared(&scene);
+    let failed = r#"{"taskId":"t","status":"failed"}"#;
+    for (method, answer) in [("tasks/get", failed), ("tasks/cancel", failed), ("tasks/result", "{}")] {
+        let number = connection.answer(&ada, "tools/call", TASK, BEGUN).await.unwrap();
+        connection.report(number).await;
+        assert_eq!(ada.told().await.method, Method::PROGRESS);
+        connection.answer(&ada, method, r#"{"taskId":"t"}"#, answer).await;
+        connection.report(number).await;
+        assert!(ada.hears_nothing().await, "{method}");
+    }
+}
+
+#[tokio::test]
+async fn progress_of_a_call_that_became_no_task_ends_with_the_call() {
+    let scene = Scene::open().await;
+    let ada = Peer::begin(&scene, "ada").await;
+    let mut connection = Connection::shared(&scene);
+    let number = connection.answer(&ada, "tools/call", TASK, r#"{"content":[]}"#).await.unwrap();
+    connection.report(number).await;
+    assert!(ada.hears_nothing().await);
+}

@@ -1,0 +1,296 @@
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use mgp_client_sdk::Client;
+use mgp_discovery::config::model::ServerConfig;
+use mgp_discovery::config::nearest;
+use mgp_security::definition::{DefinitionKind, GuardLayer};
+use mgp_security::tool::effective;
+use mgp_toolindex::{Listing, ServerTools};
+use mgp_types::mgp::{Glob, ResolvedTool, ServerId, ServerState, ToolName};
+use mgp_types::{Error, Object, RawJson, Request, RpcService, code};
+use tower_layer::Layer;
+use tower_service::Service;
+
+use super::changed::Lists;
+use super::last_tools;
+use super::of_server::Indexed;
+use super::offered::Listed;
+use super::shared::{About, Shared};
+use super::told::What;
+use crate::catalog::ToolCatalog;
+use crate::settings;
+
+impl Shared {
+    /// Lists what the server offers, and puts it where clients find it. One list at a time: an older one must not undo
+    /// what a newer one said. Tells what could not be listed, of which is offered what was.
+    ///
+    /// # Errors
+    /// The tools cannot be listed.
+    pub(super) async fn publish<S>(&self, client: &Client<S>, lists: Lists) -> Result<Lists, Error>
+    where
+        S: RpcService<Future: 'static> + Sync,
+    {
+        let _turn = self.publishing.lock().await;
+        let mut missed = Lists::NONE;
+        let Some(back) = self.back.get() else { return Ok(missed) };
+        let definitions = &back.definitions;
+        if lists.tools {
+            let tools = listed(client, definitions, DefinitionKind::Tool).await?;
+            self.put_tools(tools).await;
+        }
+        if lists.prompts {
+            match self.listed(client, definitions, DefinitionKind::Prompt).await {
+                Some(prompts) => self.offer(Listed::Prompts(prompts)),
+                None => missed.prompts = true,
+            }
+        }
+        if lists.resources {
+            match self.listed(client, definitions, DefinitionKind::Resource).await {
+                Some(resources) => self.offer(Listed::Resources(resources)),
+                None => missed.resources = true,
+            }
+            match self.listed(client, definitions, DefinitionKind::Template).await {
+                Some(templates) => self.offer(Listed::Templates(templates)),
+                None => missed.resources = true,
+            }
+        }
+        Ok(missed)
+    }
+
+    /// Notes what the server says of itself, as far as it may reach a model.
+    ///
+    /// # Errors
+    /// Something is withheld, and that cannot be recorded.
+    pub(super) async fn read_about<S: RpcService>(&self, client: &Client<S>) -> Result<(), Error> {
+        let Some(back) = self.back.get() else { return Ok(()) };
+        let admitted = async |what: &str, text: Option<Arc<str>>| match text {
+            Some(text) if !back.definitions.admits_text(what, Arc::clone(&text)).await? => {
+                tracing::warn!(server = %self.server, what, "what the server says of itself is withheld: it hides something");
+                Ok(None)
+            }
+            text => Ok::<_, Error>(text),
+        };
+        let instructions = admitted("instructions", client.instructions()).await?;
+        let description = admitted("description", description(client)).await?;
+        *self.about.lock() = About { instructions, description };
+        Ok(())
+    }
+
+    async fn put_tools(&self, definitions: Vec<Object>) {
+        self.tell_rules_for_no_tool(&definitions);
+        if self.line.agent.is_none() {
+            self.keep(&definitions).await;
+        }
+        let tools = resolved(&self.config, &self.server, definitions);
+        let is_other = self.put(Listed::Tools(tools));
+        {
+            let mut indexed = self.of_server.indexed.lock().await;
+            let said = self.about.lock().description.as_deref().map(str::to_owned);
+            indexed.description = said.or_else(|| indexed.description.take());
+            self.index(&indexed).await;
+        }
+        if is_other {
+            // Whoever is told asks at once, and what it is listed follows from the index, too.
+            self.support.tools.index.settled().await;
+            self.support.told.changed(&self.line, What::Tools);
+        }
+    }
+
+    /// Keeps the list for the next start of the kernel.
+    async fn keep(&self, definitions: &[Object]) {
+        let (state, config) = (self.support.config.state().to_owned(), Arc::clone(&self.config));
+        let definitions = definitions.to_vec();
+        let kept = tokio::task::spawn_blocking(move || last_tools::keep(&state, &config, &definitions));
+        if let Ok(Err(error)) = kept.await {
+            tracing::warn!(server = %self.server, %error, "the tools are not kept for the next start");
+        }
+    }
+
+    /// Tells of rules under `tools` that stand for none of the tools that the server lists: what they switch off or limit goes on.
+    fn tell_rules_for_no_tool(&self, definitions: &[Object]) {
+        for (name, rule) in &self.config.tools {
+            let glob = Glob::new(name.as_str());
+            let is_there =
+                |definition: &Object| definition.text("name").is_some_and(|name| glob.matches(&name));
+            if definitions.iter().any(is_there) {
+                continue;
+            }
+            let names: Vec<_> = definitions.iter().filter_map(|definition| definition.text("name")).collect();
+            let meant = nearest(&name.replace('*', ""), names.iter().map(|name| &**name)).unwrap_or("none");
+            tracing::warn!(
+                server = %self.server, rule = name, enabled = rule.enabled, nearest = meant,
+                "a rule under `[servers.tools]` stands for no tool that the server lists"
+            );
+        }
+    }
+
+    /// Has the tools found that the connections to the server list, all together.
+    async fn index(&self, indexed: &Indexed) {
+        let description = self.config.description.clone().or_else(|| indexed.description.clone());
+        index_tools(&self.support.tools, &self.server, description).await;
+    }
+
+    /// Puts what is listed where those find it whom it is for, and tells them.
+    fn offer(&self, listed: Listed) {
+        let what = listed.what();
+        if self.put(listed) {
+            self.support.told.changed(&self.line, what);
+        }
+    }
+
+    /// Puts what is listed where those find it whom it is for. Returns whether that is something else than before.
+    fn put(&self, listed: Listed) -> bool {
+        let (catalog, offered) = (&self.support.tools.catalog, &self.of_server.offered);
+        let outcome = self.support.books.publish(&self.server, &self.of_server, || match &self.line.agent {
+            None => listed.put(catalog, self.server.clone()),
+            Some(agent) => {
+                let is_other =
+                    !self.is_over.load(Ordering::Acquire) && listed.put(&self.lists, self.server.clone())?;
+                if is_other {
+                    offered.put(agent, &self.lists);
+                    self.support.books.shares_changed();
+                }
+                catalog.put_shares(&self.server, &offered.all())?;
+                Ok(is_other)
+            }
+        });
+        match outcome {
+            Some(Ok(is_other)) => is_other,
+            None => false,
+            Some(Err(error)) => {
+                tracing::warn!(server = %self.server, %error, "what the server has is not offered");
+                false
+            }
+        }
+    }
+
+    /// Takes back what the connection listed: it has ended.
+    pub(super) async fn withdraw(&self) {
+        let Some(agent) = &self.line.agent else { return };
+        // What it still lists is dropped.
+        self.is_over.store(true, Ordering::Release);
+        let offered = &self.of_server.offered;
+        let ended = self.support.books.publish(&self.server, &self.of_server, || {
+            let was_last = offered.end(agent, &self.lists);
+            self.support.books.shares_changed();
+            was_last
+                && self.support.tools.catalog.put_shares(&self.server, &offered.all()).unwrap_or_default()
+        });
+        if ended == Some(true) {
+            self.index(&*self.of_server.indexed.lock().await).await;
+        }
+        self.tell_state(ServerState::Disconnected).await;
+        self.support.told.ended(&self.line);
+    }
+
+    /// All of a list that may be shown, which is empty if the server has none; `None` if it cannot be had.
+    async fn listed<S>(
+        &self,
+        client: &Client<S>,
+        definitions: &GuardLayer,
+        kind: DefinitionKind,
+    ) -> Option<Vec<Object>>
+    where
+        S: RpcService<Future: 'static> + Sync,
+    {
+        match listed(client, definitions, kind).await {
+            Ok(listed) => Some(listed),
+            Err(error) => {
+                tracing::debug!(server = %self.server, %kind, %error, "a list cannot be had");
+                (error.code() == code::METHOD_NOT_FOUND).then(Vec::new)
+            }
+        }
+    }
+}
+
+/// The tools of these definitions that the configuration does not switch off, with what they may do.
+pub(super) fn resolved(
+    config: &ServerConfig,
+    server: &ServerId,
+    definitions: Vec<Object>,
+) -> Vec<Arc<ResolvedTool>> {
+    let rules = settings::tool_rules(config);
+    let tool = |definition: Object| {
+        let name = ToolName::from(&*definition.text("name").filter(|name| !name.is_empty())?);
+        if config.has_off(name.as_str()) {
+            return None;
+        }
+        let security = effective(&definition, &rules);
+        Some(ResolvedTool::new(server.clone(), name, definition, security))
+    };
+    definitions.into_iter().filter_map(tool).collect()
+}
+
+/// Has the tools found that the catalog has of `server`.
+pub(super) async fn index_tools(listed: &ToolCatalog, server: &ServerId, description: Option<String>) {
+    let snapshot = listed.catalog.snapshot();
+    let listings = snapshot.of_server(server.as_str()).iter().filter_map(|tool| {
+        let ResolvedTool { definition, security, .. } = &*tool.resolved;
+        let listing = Listing::read(&definition.to_raw()).ok()?;
+        let listing = listing.risk(security.risk).permissions(security.permissions.iter().cloned());
+        Some(listing.qualified())
+    });
+    let mut tools = ServerTools::new(server.clone(), listings.collect());
+    if let Some(description) = description {
+        tools = tools.description(description);
+    }
+    listed.index.put_server(tools).await;
+}
+
+/// All that the server lists of `kind` and that may be shown; nothing, if it has no such list.
+async fn listed<S>(
+    client: &Client<S>,
+    definitions: &GuardLayer,
+    kind: DefinitionKind,
+) -> Result<Vec<Object>, Error>
+where
+    S: RpcService<Future: 'static> + Sync,
+{
+    definitions.list_changed(kind);
+    if !client.capabilities().contains(capability(kind)) {
+        return Ok(Vec::new());
+    }
+    let mut guarded = definitions.layer(client.clone());
+    let mut all = Vec::new();
+    let mut params = Object::new();
+    for _ in 0..MAX_PAGES {
+        std::future::poll_fn(|cx| guarded.poll_ready(cx)).await?;
+        let page = guarded.call(Request::call(kind.list_method(), params.clone())).await?;
+        let page = Object::from_raw(&page.to_raw()).map_err(|_| malformed())?;
+        all.extend(objects(&page, kind.list_member())?);
+        match page.get("nextCursor").filter(|cursor| !cursor.is_null()) {
+            Some(cursor) if all.len() <= MAX_LISTED => params.set("cursor", cursor),
+            _ => return Ok(all),
+        }
+    }
+    Err(Error::misbehaved("the server's list does not end"))
+}
+
+/// The capability of a server that lists `kind`.
+const fn capability(kind: DefinitionKind) -> &'static str {
+    match kind {
+        DefinitionKind::Tool => "tools",
+        DefinitionKind::Prompt => "prompts",
+        DefinitionKind::Template | DefinitionKind::Resource => "resources",
+    }
+}
+
+fn objects(page: &Object, member: &str) -> Result<Vec<Object>, Error> {
+    let listed: Vec<RawJson> = page.get(member).ok_or_else(malformed)?.to().map_err(|_| malformed())?;
+    // What is kept must not keep the page that it came in.
+    Ok(listed.iter().filter_map(|item| Object::from_raw(&item.detached()).ok()).collect())
+}
+
+fn malformed() -> Error {
+    Error::misbehaved("the server's list is none")
+}
+
+/// What the server says it is for.
+fn description<S: RpcService>(client: &Client<S>) -> Option<Arc<str>> {
+    let info = client.server_info()?;
+    info.description.or(info.title).map(Into::into)
+}
+
+const MAX_PAGES: usize = 1_000;
+const MAX_LISTED: usize = 20_000;

@@ -1,0 +1,186 @@
+//! The circles: files of one crate that import each other in a loop can only be read, changed and tested together.
+//!
+//! An arrow leads from a file to the file that defines what it names, past every `pub use` that hands the name on. Tests
+//! and their helpers are left out.
+
+mod arrows;
+mod syntax;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use anyhow::Result;
+
+use self::arrows::Crate;
+use crate::workspace::Workspace;
+
+/// The arrows of a crate: for each file those that define what it names.
+type Arrows = BTreeMap<String, BTreeSet<String>>;
+
+/// Names the circles that are too large, and the arrows from a library to what stands above it.
+pub(super) fn faults(workspace: &Workspace) -> Result<Vec<String>> {
+    let mut crates: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+    for file in workspace.files()? {
+        let name = file.to_string_lossy().replace('\\', "/");
+        if let Some((of, place)) = name.split_once("/src/")
+            && file.extension().is_some_and(|extension| extension == "rs")
+            && !of.contains('/')
+            && let Ok(text) = fs::read_to_string(workspace.root.join(&file))
+        {
+            crates.entry(of.to_owned()).or_default().insert(place.to_owned(), text);
+        }
+    }
+    let mut faults = Vec::new();
+    for (name, sources) in crates {
+        let arrows = Crate::new(&sources).arrows();
+        faults.extend(too_large(&name, &circles(&arrows)));
+        faults.extend(upwards(&name, &arrows));
+    }
+    Ok(faults)
+}
+
+/// Names the circles of more files than the crate may have, and a maximum that is higher than it has to be.
+fn too_large(name: &str, circles: &[Vec<String>]) -> Vec<String> {
+    let listed = LARGER.iter().find(|(of, _)| *of == name).map(|(_, most)| *most);
+    let most = listed.unwrap_or(MOST_FILES);
+    let mut faults: Vec<_> = circles
+        .iter()
+        .filter(|circle| circle.len() > most)
+        .map(|circle| {
+            format!(
+                "{name}: {} files import each other in a circle, {most} at most may: {}",
+                circle.len(),
+                circle.join(", ")
+            )
+        })
+        .collect();
+    let largest = circles.iter().map(Vec::len).max().unwrap_or(0).max(MOST_FILES);
+    if listed.is_some_and(|most| largest < most) {
+        faults.push(format!(
+            "{name}: the largest circle has {largest} files by now; lower its maximum in tidy/circles.rs"
+        ));
+    }
+    faults
+}
+
+/// Names the arrows from the library to the modules of its binary.
+fn upwards(name: &str, arrows: &Arrows) -> Vec<String> {
+    let Some((_, above)) = ABOVE.iter().find(|(of, _)| *of == name) else { return Vec::new() };
+    let is_above = |file: &str| {
+        file == "main.rs"
+            || above
+                .iter()
+                .any(|room| file.strip_prefix(room).is_some_and(|rest| rest.starts_with(['/', '.'])))
+    };
+    let mut faults = Vec::new();
+    for (file, named) in arrows.iter().filter(|(file, _)| !is_above(file)) {
+        for other in named.iter().filter(|other| is_above(other)) {
+            faults.push(format!("{name}/src/{file}: names {other}, which stands above the library"));
+        }
+    }
+    faults
+}
+
+/// Returns the strongly connected components of more than one file, the largest first (Tarjan).
+fn circles(arrows: &Arrows) -> Vec<Vec<String>> {
+    let mut search = Search { arrows, order: BTreeMap::new(), way: Vec::new(), found: Vec::new() };
+    for file in arrows.keys() {
+        if !search.order.contains_key(file.as_str()) {
+            search.visit(file);
+        }
+    }
+    search.found.sort_by_key(|circle| std::cmp::Reverse(circle.len()));
+    search.found
+}
+
+struct Search<'a> {
+    arrows: &'a Arrows,
+    /// When a file was seen first, and the earliest file on the way that it leads back to.
+    order: BTreeMap<&'a str, (usize, usize)>,
+    way: Vec<&'a str>,
+    found: Vec<Vec<String>>,
+}
+
+impl<'a> Search<'a> {
+    fn visit(&mut self, file: &'a str) -> usize {
+        let own = self.order.len();
+        self.order.insert(file, (own, own));
+        self.way.push(file);
+        let mut earliest = own;
+        for next in self.arrows.get(file).into_iter().flatten() {
+            let reached = match self.order.get(next.as_str()) {
+                None => self.visit(next),
+                Some((seen, _)) if self.way.contains(&next.as_str()) => *seen,
+                Some(_) => continue,
+            };
+            earliest = earliest.min(reached);
+        }
+        self.order.insert(file, (own, earliest));
+        if earliest == own {
+            let start = self.way.iter().position(|other| *other == file).unwrap_or(0);
+            let mut circle: Vec<_> = self.way.split_off(start).into_iter().map(str::to_owned).collect();
+            circle.sort();
+            if circle.len() > 1 {
+                self.found.push(circle);
+            }
+        }
+        earliest
+    }
+}
+
+/// How many files may import each other in a circle.
+const MOST_FILES: usize = 5;
+
+/// The crates that have larger circles, each with the size of its largest; the numbers only ever go down.
+const LARGER: [(&str, usize); 6] = [
+    ("mgp-discovery", 8),
+    ("mgp-security", 25),
+    ("mgp-server-sdk", 16),
+    ("mgp-transport", 16),
+    ("mgp-types", 6),
+    ("xtask", 11),
+];
+
+/// The modules of each crate's binary, which stand above its library: nothing of that names them.
+const ABOVE: [(&str, &[&str]); 1] = [("mgp-kernel", &["cli", "demo"])];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arrows(of: &[(&str, &[&str])]) -> Arrows {
+        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        of.iter().map(|(file, named)| ((*file).to_owned(), owned(named))).collect()
+    }
+
+    #[test]
+    fn files_that_lead_back_to_each_other_are_a_circle() {
+        let arrows = arrows(&[
+            ("a.rs", &["b.rs"]),
+            ("b.rs", &["c.rs", "d.rs"]),
+            ("c.rs", &["a.rs"]),
+            ("d.rs", &[]),
+            ("e.rs", &["a.rs"]),
+        ]);
+        assert_eq!(circles(&arrows), [["a.rs", "b.rs", "c.rs"]]);
+    }
+
+    #[test]
+    fn a_circle_of_more_than_five_files_is_named_and_a_smaller_one_is_not() {
+        let circle = |count: usize| (0..count).map(|number| format!("{number}.rs")).collect::<Vec<_>>();
+        assert_eq!(too_large("a", &[circle(MOST_FILES)]), Vec::<String>::new());
+        let faults = too_large("a", &[circle(MOST_FILES + 1)]);
+        assert!(faults[0].contains("6 files") && faults[0].ends_with("5.rs"), "{faults:?}");
+    }
+
+    #[test]
+    fn the_library_names_nothing_of_its_binary() {
+        let arrows = arrows(&[
+            ("kernel.rs", &["cli/exit.rs"]),
+            ("cli/mod.rs", &["demo/mod.rs", "kernel.rs"]),
+            ("client.rs", &["clients.rs"]),
+        ]);
+        let faults = upwards("mgp-kernel", &arrows);
+        assert_eq!(faults, ["mgp-kernel/src/kernel.rs: names cli/exit.rs, which stands above the library"]);
+    }
+}

@@ -18,8 +18,8 @@
 use std::process::exit;
 use std::time::Duration;
 
-use mgp_client_sdk::{Client, ClientBuilder, Part};
-use mgp_server_sdk::{Core, Cx, Server, Tool, ToolError};
+use mgp_client_sdk::{Client, ClientBuilder, StreamPart};
+use mgp_server_sdk::{Cx, Server, ServerCore, Tool, ToolError};
 use mgp_transport::memory;
 use mgp_types::RpcService;
 use mgp_types::mgp::{Extension, Offer};
@@ -95,7 +95,7 @@ async fn read<S: RpcService>(client: &Client<S>, chunks: u64) -> Result<(), Fail
     let mut read = 0;
     while let Some(part) = call.next().await {
         match part {
-            Part::Chunk(chunk) if chunk.content.as_text() == Some(TEXT) => read += 1,
+            StreamPart::Chunk(chunk) if chunk.content.as_text() == Some(TEXT) => read += 1,
             other => return Err(format!("not what was streamed: {other:?}").into()),
         }
     }
@@ -126,7 +126,7 @@ async fn stopped(time: Duration) -> Result<(), Failed> {
 /// Makes calls that stream nothing, one after the other.
 async fn calls_of<L, S>(server: Server<L>, client: ClientBuilder, calls: u64) -> Result<(), Failed>
 where
-    L: Layer<Core, Service = S> + Send + 'static,
+    L: Layer<ServerCore, Service = S> + Send + 'static,
     S: RpcService + Sync + Unpin,
 {
     let client = in_memory(server, client).await?;
@@ -138,7 +138,7 @@ where
 
 async fn in_memory<L, S>(server: Server<L>, client: ClientBuilder) -> Result<Client<impl RpcService>, Failed>
 where
-    L: Layer<Core, Service = S> + Send + 'static,
+    L: Layer<ServerCore, Service = S> + Send + 'static,
     S: RpcService + Sync + Unpin,
 {
     let (near, far) = memory::pair(BUFFER_BYTES);

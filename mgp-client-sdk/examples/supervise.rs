@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mgp_client_sdk::mgp::{Extension, Offer, ShutdownReason};
-use mgp_client_sdk::{Client, Error, Part, RestartSettings, json};
+use mgp_client_sdk::{Client, Error, RestartSettings, StreamPart, json};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
@@ -26,7 +26,7 @@ async fn main() -> Result<(), Error> {
     let client = server.ready(Duration::from_secs(20)).await?;
     let mut counting = client.call_tool("count", json!({"to": 5})).stream()?;
     while let Some(part) = counting.next().await {
-        if let Part::Chunk(chunk) = part {
+        if let StreamPart::Chunk(chunk) = part {
             eprintln!("part {}: {:?}", chunk.index, chunk.content.as_text().unwrap_or_default());
         }
     }

@@ -13,7 +13,7 @@ use mgp_types::{Error, Id, Object, RawJson, Request, Response, RpcService};
 use pin_project_lite::pin_project;
 use tokio::time::{Instant, Sleep};
 
-use crate::client::Shared;
+use crate::client::ClientShared;
 use crate::progress::ProgressWatch;
 
 /// A call that is ready to be sent: `.await` sends it.
@@ -22,7 +22,7 @@ use crate::progress::ProgressWatch;
 #[must_use = "a call does nothing unless it is awaited"]
 pub struct Call<S, T> {
     pub(crate) stack: S,
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<ClientShared>,
     pub(crate) request: Result<Request, Error>,
     pub(crate) timeout: Duration,
     pub(crate) max_timeout: Duration,
@@ -35,7 +35,7 @@ type Report = Box<dyn FnMut(ProgressParams) + Send>;
 impl<S: RpcService, T> Call<S, T> {
     pub(crate) fn new(
         stack: S,
-        shared: Arc<Shared>,
+        shared: Arc<ClientShared>,
         request: Result<Request, Error>,
         read: fn(&Response) -> Result<T, Error>,
     ) -> Self {
@@ -183,7 +183,7 @@ pin_project! {
         progress: Option<Progress>,
         read: fn(&Response) -> Result<T, Error>,
         // The handle keeps the connection open if the client is dropped first.
-        shared: Arc<Shared>,
+        shared: Arc<ClientShared>,
     }
 }
 

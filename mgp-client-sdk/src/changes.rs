@@ -41,20 +41,20 @@ pub enum Change {
 
 /// The routes of change notifications to the subscriptions that want them.
 #[derive(Debug, Default)]
-pub(crate) struct Changes(Mutex<Places>);
+pub(crate) struct ChangeRoutes(Mutex<SubscriptionSlots>);
 
 #[derive(Debug, Default)]
-struct Places {
-    open: Vec<Arc<Place>>,
+struct SubscriptionSlots {
+    open: Vec<Arc<SubscriptionSlot>>,
     /// Whether the connection is lost, so that no change will come any more.
     lost: bool,
 }
 
 /// A guard that marks the connection as lost when it is dropped; the carrier of the connection holds it.
 #[derive(Debug)]
-pub(crate) struct Carried(pub(crate) Arc<Changes>);
+pub(crate) struct ConnectionLossGuard(pub(crate) Arc<ChangeRoutes>);
 
-impl Drop for Carried {
+impl Drop for ConnectionLossGuard {
     fn drop(&mut self) {
         self.0.lose();
     }
@@ -62,15 +62,15 @@ impl Drop for Carried {
 
 /// The place of one subscription.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct SubscriptionSlot {
     filter: SubscriptionFilter,
     /// Whether the server opens a subscription of its own for this one.
     tagged: bool,
-    state: Mutex<State>,
+    state: Mutex<SubscriptionSlotState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct SubscriptionSlotState {
     /// The id that the server gave, once it has acknowledged.
     id: Option<Id>,
     honoured: Option<SubscriptionFilter>,
@@ -81,18 +81,18 @@ struct State {
     waker: Option<Waker>,
 }
 
-impl Changes {
+impl ChangeRoutes {
     /// Opens a place for the changes that `filter` names.
-    pub(crate) fn open(&self, filter: SubscriptionFilter, tagged: bool) -> Arc<Place> {
+    pub(crate) fn open(&self, filter: SubscriptionFilter, tagged: bool) -> Arc<SubscriptionSlot> {
         let mut places = self.0.lock();
-        let state = State { lost: places.lost, ..State::default() };
-        let place = Arc::new(Place { filter, tagged, state: Mutex::new(state) });
+        let state = SubscriptionSlotState { lost: places.lost, ..SubscriptionSlotState::default() };
+        let place = Arc::new(SubscriptionSlot { filter, tagged, state: Mutex::new(state) });
         places.open.push(place.clone());
         place
     }
 
     /// Removes a place.
-    pub(crate) fn close(&self, place: &Arc<Place>) {
+    pub(crate) fn close(&self, place: &Arc<SubscriptionSlot>) {
         self.0.lock().open.retain(|other| !Arc::ptr_eq(other, place));
     }
 
@@ -116,7 +116,7 @@ impl Changes {
             let honoured: Option<SubscriptionFilter> =
                 params.get("notifications").and_then(|raw| raw.to().ok());
             // Acknowledgements may come in another order than the subscriptions were opened in.
-            let awaiting = |place: &&Arc<Place>| place.awaits(honoured.as_ref());
+            let awaiting = |place: &&Arc<SubscriptionSlot>| place.awaits(honoured.as_ref());
             if let Some(place) = places.iter().find(awaiting) {
                 place.acknowledge(id, honoured);
             }
@@ -138,7 +138,7 @@ impl Changes {
 
 const MAX_WAITING: usize = 256;
 
-impl Place {
+impl SubscriptionSlot {
     /// Returns the part of the filter that the server honours; `None` before the server has acknowledged.
     pub(crate) fn honoured(&self) -> Option<SubscriptionFilter> {
         self.state.lock().honoured.clone()
@@ -234,7 +234,7 @@ impl Place {
     }
 }
 
-fn wake(mut state: parking_lot::MutexGuard<'_, State>) {
+fn wake(mut state: parking_lot::MutexGuard<'_, SubscriptionSlotState>) {
     let waker = state.waker.take();
     drop(state);
     if let Some(waker) = waker {

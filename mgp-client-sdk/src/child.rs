@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::time::Duration;
 
-use mgp_lifecycle::Ended;
+use mgp_lifecycle::ServerEnd;
 use mgp_transport::Wire;
 use mgp_transport::child::{ChildCommand, ChildProcess};
 use mgp_transport::era::{EraMode, ProbeEndedConnection};
@@ -13,8 +13,8 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tower_layer::Layer;
 
-use crate::builder::{ClientBuilder, Core, Prepared, Way};
-use crate::{Client, Handlers, Link};
+use crate::builder::{ClientBuilder, ClientCore, Prepared, WireOptions};
+use crate::{Client, ConnectionHandle, Handlers};
 
 impl<L, I> ClientBuilder<L, I>
 where
@@ -32,7 +32,7 @@ where
     ) -> Result<Client<L::Service>, Error>
     where
         A: AsRef<OsStr>,
-        L: Layer<Core<Wire, I::Service>>,
+        L: Layer<ClientCore<Wire, I::Service>>,
         L::Service: RpcService,
     {
         let args: Vec<_> = args.into_iter().collect();
@@ -49,7 +49,7 @@ where
     /// [`ClientEra::negotiate`](mgp_transport::era::ClientEra::negotiate).
     pub async fn connect_child(self, command: impl Fn() -> ChildCommand) -> Result<Client<L::Service>, Error>
     where
-        L: Layer<Core<Wire, I::Service>>,
+        L: Layer<ClientCore<Wire, I::Service>>,
         L::Service: RpcService,
     {
         let prepared = self.prepare();
@@ -67,13 +67,13 @@ where
 impl<L, I, H: RpcService + Unpin> Prepared<L, I, H> {
     async fn child(&self, command: ChildCommand, mode: EraMode) -> Result<Client<L::Service>, Error>
     where
-        L: Layer<Core<Wire, H>>,
+        L: Layer<ClientCore<Wire, H>>,
         L::Service: RpcService,
     {
         let (process, stdout, stdin) = command.spawn().map_err(cannot_start)?;
         let (wire, link) = self.stream(stdout, stdin);
         let link = keep(process, link);
-        self.client(wire, link, Way::stream(mode)).await
+        self.client(wire, link, WireOptions::stream(mode)).await
     }
 }
 
@@ -81,7 +81,7 @@ impl<L, I, H: RpcService + Unpin> Prepared<L, I, H> {
 const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Keeps the process as long as the link is kept, and reports by its status how it ended.
-fn keep(mut process: ChildProcess, mut link: Link) -> Link {
+fn keep(mut process: ChildProcess, mut link: ConnectionHandle) -> ConnectionHandle {
     let (close, closing) = oneshot::channel::<oneshot::Sender<()>>();
     let (exited, mut exit) = oneshot::channel();
     let over = link.take_ended();
@@ -114,7 +114,7 @@ fn keep(mut process: ChildProcess, mut link: Link) -> Link {
                 // A server that has only closed its output is of no use any more.
                 _ = over => timeout(EXIT_TIMEOUT, exit).await.unwrap_or(Ok(false)),
             };
-            if well == Ok(true) { Ended::InOrder } else { Ended::InError }
+            if well == Ok(true) { ServerEnd::InOrder } else { ServerEnd::InError }
         })
 }
 

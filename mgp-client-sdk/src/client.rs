@@ -18,9 +18,9 @@ use tower_service::Service;
 
 use crate::cache::CacheStore;
 use crate::call::Call;
-use crate::changes::Changes;
-use crate::handlers::{Answering, Roots};
-use crate::link::Link;
+use crate::changes::ChangeRoutes;
+use crate::connection_handle::ConnectionHandle;
+use crate::handlers::{AnswerFn, Roots};
 use crate::progress::ProgressRoutes;
 
 /// A connection to one server.
@@ -50,21 +50,21 @@ use crate::progress::ProgressRoutes;
 /// ```
 pub struct Client<S = BoxedService> {
     pub(crate) stack: S,
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<ClientShared>,
 }
 
 /// The state that the clones of one [`Client`] share.
-pub(crate) struct Shared {
+pub(crate) struct ClientShared {
     pub(crate) agreement: Agreement,
     pub(crate) progress: Arc<ProgressRoutes>,
-    pub(crate) changes: Arc<Changes>,
+    pub(crate) changes: Arc<ChangeRoutes>,
     pub(crate) cache: Option<Arc<CacheStore>>,
     pub(crate) subscriber: Subscriber,
     pub(crate) roots: Roots,
     /// The service that answers the questions of the server's tasks.
-    pub(crate) answering: Answering,
+    pub(crate) answering: AnswerFn,
     pub(crate) timeouts: (Duration, Duration),
-    pub(crate) link: Mutex<Option<Link>>,
+    pub(crate) link: Mutex<Option<ConnectionHandle>>,
 }
 
 impl<S: RpcService> Client<S> {

@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use mgp_lifecycle::Ended;
-use mgp_transport::{Accept, Connection, Until, Wire, connect, memory};
+use mgp_lifecycle::ServerEnd;
+use mgp_transport::{Accept, Connection, ReadUntil, Wire, connect, memory};
 use mgp_types::mcp::Implementation;
 use mgp_types::{Error, RpcService};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::oneshot;
 use tower_layer::Layer;
 
-use crate::builder::{ClientAccept, ClientBuilder, Core, Prepared, Way};
-use crate::changes::Carried;
-use crate::{Client, Handlers, Link};
+use crate::builder::{ClientAccept, ClientBuilder, ClientCore, Prepared, WireOptions};
+use crate::changes::ConnectionLossGuard;
+use crate::{Client, ConnectionHandle, Handlers};
 
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 const BUFFER_BYTES: usize = 64 << 10;
@@ -30,12 +30,12 @@ where
     where
         R: AsyncRead + Unpin + Send + 'static,
         W: AsyncWrite + Unpin + Send + 'static,
-        L: Layer<Core<Wire, I::Service>>,
+        L: Layer<ClientCore<Wire, I::Service>>,
         L::Service: RpcService,
     {
         let prepared = self.prepare();
         let (wire, link) = prepared.stream(reader, writer);
-        prepared.client(wire, link, Way::stream(prepared.builder.mode)).await
+        prepared.client(wire, link, WireOptions::stream(prepared.builder.mode)).await
     }
 
     /// Connects to a server inside this process, over an in-memory stream: its requests and answers go through the same
@@ -46,7 +46,7 @@ where
     pub async fn in_process<A>(self, server: A) -> Result<Client<L::Service>, Error>
     where
         A: Accept<Service: Unpin>,
-        L: Layer<Core<Wire, I::Service>>,
+        L: Layer<ClientCore<Wire, I::Service>>,
         L::Service: RpcService,
     {
         let prepared = self.prepare();
@@ -54,7 +54,7 @@ where
         let (_, connection) = connect(far.0, far.1, &server, prepared.builder.limits.clone());
         let (wire, link) = prepared.stream(near.0, near.1);
         let link = link.with_task(tokio::spawn(carry(connection)));
-        prepared.client(wire, link, Way::stream(prepared.builder.mode)).await
+        prepared.client(wire, link, WireOptions::stream(prepared.builder.mode)).await
     }
 
     /// Connects over any service that carries requests to one server, and nothing back.
@@ -64,10 +64,10 @@ where
     pub async fn connect<W>(self, wire: W) -> Result<Client<L::Service>, Error>
     where
         W: RpcService,
-        L: Layer<Core<W, I::Service>>,
+        L: Layer<ClientCore<W, I::Service>>,
         L::Service: RpcService,
     {
-        self.connect_with(|_| async { Ok((wire, Link::none())) }).await
+        self.connect_with(|_| async { Ok((wire, ConnectionHandle::none())) }).await
     }
 
     /// Connects over any other transport: `make` gets the service that answers the server, and returns the service that
@@ -79,25 +79,25 @@ where
     where
         W: RpcService,
         M: FnOnce(ClientAccept<I::Service>) -> F,
-        F: Future<Output = Result<(W, Link), Error>>,
-        L: Layer<Core<W, I::Service>>,
+        F: Future<Output = Result<(W, ConnectionHandle), Error>>,
+        L: Layer<ClientCore<W, I::Service>>,
         L::Service: RpcService,
     {
         let prepared = self.prepare();
         let (wire, link) = make(prepared.accept.clone()).await?;
-        prepared.client(wire, link, Way::stream(prepared.builder.mode)).await
+        prepared.client(wire, link, WireOptions::stream(prepared.builder.mode)).await
     }
 }
 
 impl<L, I, H: RpcService + Unpin> Prepared<L, I, H> {
     /// Opens a connection over a byte stream, carried by a task of its own.
-    pub(crate) fn stream<R, W>(&self, reader: R, writer: W) -> (Wire, Link)
+    pub(crate) fn stream<R, W>(&self, reader: R, writer: W) -> (Wire, ConnectionHandle)
     where
         R: AsyncRead + Unpin + Send + 'static,
         W: AsyncWrite + Unpin + Send + 'static,
     {
         let (close, closed) = oneshot::channel::<()>();
-        let reader = Until::new(reader, async {
+        let reader = ReadUntil::new(reader, async {
             // A client that is dropped aborts the connection; only [`Client::close`] closes it.
             if closed.await.is_err() {
                 std::future::pending::<()>().await;
@@ -106,12 +106,12 @@ impl<L, I, H: RpcService + Unpin> Prepared<L, I, H> {
         let (wire, connection) = connect(reader, writer, &self.accept, self.builder.limits.clone());
         let (done, closing) = oneshot::channel::<()>();
         let (over, ended) = oneshot::channel::<()>();
-        let carried = Carried(self.changes.clone());
+        let carried = ConnectionLossGuard(self.changes.clone());
         let task = tokio::spawn(async move {
             carry(connection).await;
             drop((carried, over, done));
         });
-        let link = Link::none().with_task(task).with_close(|| async {
+        let link = ConnectionHandle::none().with_task(task).with_close(|| async {
             // Sending fails only if the connection has ended by itself.
             let _ = close.send(());
             match tokio::time::timeout(CLOSE_TIMEOUT, closing).await {
@@ -122,7 +122,7 @@ impl<L, I, H: RpcService + Unpin> Prepared<L, I, H> {
         let link = link.with_ended(async {
             // A child that dies closes the connection as one that ends well does.
             let _ = ended.await;
-            Ended::InError
+            ServerEnd::InError
         });
         (wire, link)
     }
@@ -140,7 +140,7 @@ where
 }
 
 /// The service of a client without further layers.
-pub type PlainStack<W> = Core<W, Handlers>;
+pub type PlainStack<W> = ClientCore<W, Handlers>;
 
 impl Client<()> {
     /// Returns the builder of a client called `name`.

@@ -10,16 +10,16 @@ use mgp_types::{BoxFuture, Error, Request, Response, RpcService};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::builder::{ClientBuilder, Core, Prepared, Way};
-use crate::headers::Plans;
-use crate::{Client, Handlers, Link};
+use crate::builder::{ClientBuilder, ClientCore, Prepared, WireOptions};
+use crate::headers::HeaderPlans;
+use crate::{Client, ConnectionHandle, Handlers};
 
 /// The way to a server behind HTTP.
 #[derive(Debug)]
-pub struct HttpWire<H>(Transport<ClientInbound<H>>);
+pub struct HttpWire<H>(HttpTransport<ClientInbound<H>>);
 
 #[derive(Debug)]
-enum Transport<I> {
+enum HttpTransport<I> {
     Streamable(HttpClient<I>),
     Sse(SseClient<I>),
 }
@@ -37,7 +37,7 @@ where
     pub async fn connect_http(self, url: impl Into<String>) -> Result<Client<L::Service>, Error>
     where
         I::Service: Sync,
-        L: Layer<Core<HttpWire<I::Service>, I::Service>>,
+        L: Layer<ClientCore<HttpWire<I::Service>, I::Service>>,
         L::Service: RpcService,
     {
         let url = url.into();
@@ -58,7 +58,7 @@ where
     ) -> Result<Client<L::Service>, Error>
     where
         I::Service: Sync,
-        L: Layer<Core<HttpWire<I::Service>, I::Service>>,
+        L: Layer<ClientCore<HttpWire<I::Service>, I::Service>>,
         L::Service: RpcService,
     {
         let prepared = self.prepare();
@@ -87,7 +87,7 @@ where
     pub async fn connect_sse(self, url: impl Into<String>) -> Result<Client<L::Service>, Error>
     where
         I::Service: Sync,
-        L: Layer<Core<HttpWire<I::Service>, I::Service>>,
+        L: Layer<ClientCore<HttpWire<I::Service>, I::Service>>,
         L::Service: RpcService,
     {
         self.connect_sse_with(url, |transport| transport).await
@@ -105,7 +105,7 @@ where
     ) -> Result<Client<L::Service>, Error>
     where
         I::Service: Sync,
-        L: Layer<Core<HttpWire<I::Service>, I::Service>>,
+        L: Layer<ClientCore<HttpWire<I::Service>, I::Service>>,
         L::Service: RpcService,
     {
         let prepared = self.prepare();
@@ -117,13 +117,13 @@ where
 impl<L, I, H: RpcService + Sync> Prepared<L, I, H> {
     async fn streamable(&self, transport: HttpClientBuilder, url: &str) -> Result<Client<L::Service>, Error>
     where
-        L: Layer<Core<HttpWire<H>, H>>,
+        L: Layer<ClientCore<HttpWire<H>, H>>,
         L::Service: RpcService,
     {
         let client = transport.connect_with(self.accept.service())?;
-        let wire = HttpWire(Transport::Streamable(client.clone()));
+        let wire = HttpWire(HttpTransport::Streamable(client.clone()));
         let agreement = self.agreement.clone();
-        let link = Link::none().with_close(|| async move {
+        let link = ConnectionHandle::none().with_close(|| async move {
             client.close(agreement.session().as_deref()).await;
             Ok(())
         });
@@ -131,29 +131,29 @@ impl<L, I, H: RpcService + Sync> Prepared<L, I, H> {
             status: |error| HttpStatus::of(error).map(HttpStatus::code),
             session_lost: SessionLost::is_behind,
         };
-        let plans = Plans::new(|extensions, headers| {
+        let plans = HeaderPlans::new(|extensions, headers| {
             let mut mirrored = MirroredHeaders::default();
             for (name, value) in headers {
                 mirrored.push(name, value);
             }
             extensions.insert(mirrored);
         });
-        let way = Way { mode: self.builder.mode, kind, key: Some(url), plans: Some(plans) };
+        let way = WireOptions { mode: self.builder.mode, kind, key: Some(url), plans: Some(plans) };
         self.client(wire, link, way).await
     }
 
     async fn sse(&self, transport: HttpClientBuilder) -> Result<Client<L::Service>, Error>
     where
-        L: Layer<Core<HttpWire<H>, H>>,
+        L: Layer<ClientCore<HttpWire<H>, H>>,
         L::Service: RpcService,
     {
         let client = transport.connect_sse_with(self.accept.service()).await?;
-        let wire = HttpWire(Transport::Sse(client.clone()));
-        let link = Link::none().with_close(|| async move {
+        let wire = HttpWire(HttpTransport::Sse(client.clone()));
+        let link = ConnectionHandle::none().with_close(|| async move {
             client.close();
             Ok(())
         });
-        self.client(wire, link, Way::stream(EraMode::Session)).await
+        self.client(wire, link, WireOptions::stream(EraMode::Session)).await
     }
 }
 
@@ -169,15 +169,15 @@ impl<H: RpcService> Service<Request> for HttpWire<H> {
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         match &mut self.0 {
-            Transport::Streamable(client) => client.poll_ready(cx),
-            Transport::Sse(client) => client.poll_ready(cx),
+            HttpTransport::Streamable(client) => client.poll_ready(cx),
+            HttpTransport::Sse(client) => client.poll_ready(cx),
         }
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
         match &mut self.0 {
-            Transport::Streamable(client) => client.call(request),
-            Transport::Sse(client) => client.call(request),
+            HttpTransport::Streamable(client) => client.call(request),
+            HttpTransport::Sse(client) => client.call(request),
         }
     }
 }
@@ -185,8 +185,8 @@ impl<H: RpcService> Service<Request> for HttpWire<H> {
 impl<H> Clone for HttpWire<H> {
     fn clone(&self) -> Self {
         Self(match &self.0 {
-            Transport::Streamable(client) => Transport::Streamable(client.clone()),
-            Transport::Sse(client) => Transport::Sse(client.clone()),
+            HttpTransport::Streamable(client) => HttpTransport::Streamable(client.clone()),
+            HttpTransport::Sse(client) => HttpTransport::Sse(client.clone()),
         })
     }
 }

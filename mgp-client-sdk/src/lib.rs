@@ -42,12 +42,12 @@
 //! | [`Call`] | a call before it is sent: its time limits, progress, metadata |
 //! | [`Pages`] | lists, page by page |
 //! | [`Subscription`], [`Change`] | what changes at the server |
-//! | [`Task`], [`Started`] | tools that go on as tasks |
-//! | [`Streamed`], [`Part`] | results that are read while they are made |
+//! | [`Task`], [`StartedTool`] | tools that go on as tasks |
+//! | [`StreamedCall`], [`StreamPart`] | results that are read while they are made |
 //! | [`EventStream`], [`EventItem`] | what happens at the server |
 //! | [`Supervisor`], [`Supervised`] | servers that are kept alive |
 //! | [`Elicited`], [`IntoReply`] | what handlers answer |
-//! | [`Link`], [`ClientAccept`], [`Core`] | for transports of your own |
+//! | [`ConnectionHandle`], [`ClientAccept`], [`ClientCore`] | for transports of your own |
 //! | [`mcp`], [`mgp`], [`types`], [`json!`] | bodies and words of the protocols, all of `mgp-types`, and arguments |
 //!
 //! Features: `stdio` (default) for servers as child processes, `http` (default) for servers behind HTTP, `tls` for
@@ -78,13 +78,13 @@ mod changes;
 mod child;
 mod client;
 mod connect;
+mod connection_handle;
 mod events;
 mod handlers;
 #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP has headers"))]
 mod headers;
 #[cfg(feature = "http")]
 mod http;
-mod link;
 mod pages;
 mod progress;
 mod resources;
@@ -96,21 +96,21 @@ mod tools;
 #[cfg(all(unix, feature = "unix"))]
 mod unix;
 
-pub use builder::{ClientAccept, ClientBuilder, Core};
+pub use builder::{ClientAccept, ClientBuilder, ClientCore};
 pub use cache::{Cache, CacheFuture};
 pub use call::{Call, CallFuture};
 pub use changes::Change;
 pub use client::Client;
 pub use connect::PlainStack;
+pub use connection_handle::ConnectionHandle;
 pub use events::EventStream;
 pub use handlers::{Handlers, HandlersFuture, IntoReply};
 pub use headers::{HeaderMirror, HeaderMirrorFuture};
 #[cfg(feature = "http")]
 pub use http::HttpWire;
-pub use link::Link;
-pub use mgp_lifecycle::supervise::{Standing, Supervised, Supervisor};
-pub use mgp_lifecycle::{Ended, RestartPolicy, RestartSettings};
-pub use mgp_stream::call::Part;
+pub use mgp_lifecycle::supervise::{StandingRequestsService, Supervised, Supervisor};
+pub use mgp_lifecycle::{RestartPolicy, RestartSettings, ServerEnd};
+pub use mgp_stream::call::StreamPart;
 pub use mgp_stream::event::EventItem;
 pub use mgp_transport::ConnectionLimits;
 #[cfg(feature = "stdio")]
@@ -122,8 +122,8 @@ pub use mgp_types::mcp::Elicited;
 pub use mgp_types::{
     self as types, BoxedService, Error, Object, RawJson, Request, Response, Revision, RpcService, mcp, mgp,
 };
-pub use pages::{Listing, Pages};
+pub use pages::{PagedList, Pages};
 pub use serde_json::json;
-pub use streamed::Streamed;
+pub use streamed::StreamedCall;
 pub use subscription::Subscription;
-pub use tasks::{Started, Task, TaskState};
+pub use tasks::{StartedTool, Task, TaskState};

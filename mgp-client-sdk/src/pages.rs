@@ -17,7 +17,7 @@ use crate::Client;
 use crate::call::CallFuture;
 
 /// A list that comes in pages. Only the methods of this crate implement it.
-pub trait Listing: RequestBody<Result: Send> + Clone + sealed::Sealed {
+pub trait PagedList: RequestBody<Result: Send> + Clone + sealed::Sealed {
     /// The type of the items.
     type Item;
 
@@ -36,7 +36,7 @@ macro_rules! listings {
     ($($params:ty: $items:ident of $item:ty;)+) => {$(
         impl sealed::Sealed for $params {}
 
-        impl Listing for $params {
+        impl PagedList for $params {
             type Item = $item;
 
             fn at(cursor: Option<String>) -> Self {
@@ -64,7 +64,7 @@ listings! {
 ///
 /// The stream ends after the first error.
 #[must_use = "nothing is fetched unless items are taken"]
-pub struct Pages<S: RpcService, P: Listing> {
+pub struct Pages<S: RpcService, P: PagedList> {
     client: Client<S>,
     fetching: Option<Fetching<S, P>>,
     items: VecDeque<P::Item>,
@@ -83,7 +83,7 @@ enum Next {
 
 const MAX_PAGES: usize = 10_000;
 
-impl<S: RpcService, P: Listing> Pages<S, P> {
+impl<S: RpcService, P: PagedList> Pages<S, P> {
     pub(crate) fn new(client: Client<S>) -> Self {
         Self { client, fetching: None, items: VecDeque::new(), next: Next::Page(None), seen: Vec::new() }
     }
@@ -145,7 +145,7 @@ impl<S: RpcService, P: Listing> Pages<S, P> {
     }
 }
 
-impl<S: RpcService, P: Listing<Item: Unpin>> Stream for Pages<S, P>
+impl<S: RpcService, P: PagedList<Item: Unpin>> Stream for Pages<S, P>
 where
     S: Unpin,
 {
@@ -156,7 +156,7 @@ where
     }
 }
 
-impl<S: RpcService, P: Listing> fmt::Debug for Pages<S, P> {
+impl<S: RpcService, P: PagedList> fmt::Debug for Pages<S, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pages").field("at_hand", &self.items.len()).finish_non_exhaustive()
     }

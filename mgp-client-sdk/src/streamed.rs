@@ -7,24 +7,24 @@ use std::task::{Context, Poll};
 
 use futures_core::Stream;
 use mgp_lifecycle::call::{AttemptTimeoutLayer, Sending};
-use mgp_stream::call::{Part, StreamReader};
+use mgp_stream::call::{StreamPart, StreamReader};
 use mgp_types::mgp::StreamCancelled;
 use mgp_types::{Error, Response, RpcService};
 use tower_layer::Layer;
 
 use crate::Call;
-use crate::client::Shared;
+use crate::client::ClientShared;
 
 /// A call whose result is read while it is made (MGP §12): a [`Stream`] of its parts, and the result.
 ///
 /// A server that does not stream sends no parts; the result is there all the same, and complete. Dropping the value
 /// takes the call back.
 #[must_use = "a call goes on only while it is read"]
-pub struct Streamed<S: RpcService, T> {
+pub struct StreamedCall<S: RpcService, T> {
     reader: StreamReader<Sending<S>>,
     read: fn(&Response) -> Result<T, Error>,
     // The handle keeps the connection open if the client is dropped first.
-    shared: Arc<Shared>,
+    shared: Arc<ClientShared>,
 }
 
 impl<S: RpcService, T> Call<S, T> {
@@ -35,17 +35,21 @@ impl<S: RpcService, T> Call<S, T> {
     ///
     /// # Errors
     /// The params cannot be written.
-    pub fn stream(self) -> Result<Streamed<S, T>, Error> {
+    pub fn stream(self) -> Result<StreamedCall<S, T>, Error> {
         let mut request = self.request?;
         request.context.session = self.shared.agreement.session();
         let service = AttemptTimeoutLayer::new(self.timeout, self.max_timeout).layer(self.stack);
-        Ok(Streamed { reader: StreamReader::open(service, request), read: self.read, shared: self.shared })
+        Ok(StreamedCall {
+            reader: StreamReader::open(service, request),
+            read: self.read,
+            shared: self.shared,
+        })
     }
 }
 
-impl<S: RpcService, T> Streamed<S, T> {
+impl<S: RpcService, T> StreamedCall<S, T> {
     /// Returns the next part; `None` when the result is there.
-    pub async fn next(&mut self) -> Option<Part> {
+    pub async fn next(&mut self) -> Option<StreamPart> {
         std::future::poll_fn(|cx| Pin::new(&mut self.reader).poll_next(cx)).await
     }
 
@@ -70,16 +74,16 @@ impl<S: RpcService, T> Streamed<S, T> {
     }
 }
 
-impl<S: RpcService, T> Stream for Streamed<S, T> {
-    type Item = Part;
+impl<S: RpcService, T> Stream for StreamedCall<S, T> {
+    type Item = StreamPart;
 
-    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Part>> {
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<StreamPart>> {
         Pin::new(&mut self.get_mut().reader).poll_next(cx)
     }
 }
 
-impl<S: RpcService, T> fmt::Debug for Streamed<S, T> {
+impl<S: RpcService, T> fmt::Debug for StreamedCall<S, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Streamed").field("reader", &self.reader).finish_non_exhaustive()
+        f.debug_struct("StreamedCall").field("reader", &self.reader).finish_non_exhaustive()
     }
 }

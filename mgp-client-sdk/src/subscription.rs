@@ -10,7 +10,7 @@ use mgp_types::mcp::{SubscriptionFilter, SubscriptionsListenParams, UnsubscribeP
 use mgp_types::{BoxFuture, Error, Method, Request, Response, RpcService};
 
 use crate::Client;
-use crate::changes::{Change, Place};
+use crate::changes::{Change, SubscriptionSlot};
 
 /// The changes that the server reports; a [`Stream`].
 ///
@@ -18,7 +18,7 @@ use crate::changes::{Change, Place};
 #[must_use = "changes arrive only while they are taken"]
 pub struct Subscription<S: RpcService> {
     client: Client<S>,
-    place: Arc<Place>,
+    place: Arc<SubscriptionSlot>,
     /// The request whose answer ends the subscription, where there are no sessions.
     listening: Option<BoxFuture<'static, Result<Response, Error>>>,
     /// The resources to unsubscribe from at the end, in a session.

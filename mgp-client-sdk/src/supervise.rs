@@ -3,8 +3,8 @@
 use std::future::Future;
 
 use mgp_lifecycle::supervise::{
-    Beat, Connect, Connected, ProbeMethod, ProbeSettings, Standing, StandingRequests, Supervisor,
-    ask_to_stop, probe,
+    Connect, ConnectedServer, ProbeMethod, ProbeResult, ProbeSettings, StandingRequests,
+    StandingRequestsService, Supervisor, ask_to_stop, probe,
 };
 use mgp_types::mgp::{Extension, ServerId};
 use mgp_types::{Error, RpcService};
@@ -38,7 +38,7 @@ impl Client<()> {
     pub fn supervise<S, M, F>(
         server: impl Into<ServerId>,
         connect: M,
-    ) -> Supervisor<impl Connect<Service = Client<Standing<S>>>>
+    ) -> Supervisor<impl Connect<Service = Client<StandingRequestsService<S>>>>
     where
         S: RpcService + Sync,
         M: Fn() -> F + Send + Sync + 'static,
@@ -53,17 +53,17 @@ impl Client<()> {
         Supervisor::new(server.into(), connect)
             .with_restore(move |client| remind(client, standing.clone()))
             .with_restore(republish)
-            .with_stop(|client: Client<Standing<S>>, shutdown| async move {
+            .with_stop(|client: Client<StandingRequestsService<S>>, shutdown| async move {
                 let Some(session) = client.session() else { return Ok(()) };
                 if session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Lifecycle)) {
                     ask_to_stop(client.stack.clone(), shutdown).await?;
                 }
                 Ok(())
             })
-            .with_probe(ProbeSettings::default(), |client: Client<Standing<S>>| async move {
+            .with_probe(ProbeSettings::default(), |client: Client<StandingRequestsService<S>>| async move {
                 match client.session() {
                     Some(session) => probe(client.stack.clone(), ProbeMethod::for_session(&session)).await,
-                    None => Beat::NotAsked,
+                    None => ProbeResult::NotAsked,
                 }
             })
     }
@@ -74,18 +74,21 @@ impl Client<()> {
 fn connected<S: RpcService + Sync>(
     client: Client<S>,
     standing: &StandingRequests,
-) -> Connected<Client<Standing<S>>> {
+) -> ConnectedServer<Client<StandingRequestsService<S>>> {
     let client = Client { stack: standing.layer(client.stack), shared: client.shared };
     let mut link = client.shared.link.lock().take().unwrap_or_default();
     let ended = link.take_ended();
-    Connected::new(client, ended).with_close(|| async {
+    ConnectedServer::new(client, ended).with_close(|| async {
         if let Err(error) = link.close().await {
             tracing::debug!(%error, "a server was not closed gently");
         }
     })
 }
 
-async fn remind<S: RpcService>(client: Client<Standing<S>>, standing: StandingRequests) -> Result<(), Error> {
+async fn remind<S: RpcService>(
+    client: Client<StandingRequestsService<S>>,
+    standing: StandingRequests,
+) -> Result<(), Error> {
     match client.session() {
         Some(session) => standing.restore(client.stack.get_ref().clone(), session).await,
         None => Ok(()),

@@ -14,7 +14,7 @@ use crate::{Call, Client, Pages};
 /// The outcome of starting a tool.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Started<S> {
+pub enum StartedTool<S> {
     /// The tool is done.
     Done(CallToolResult),
     /// The tool goes on as a task.
@@ -48,7 +48,7 @@ impl<S: RpcService> Client<S> {
     ///
     /// # Errors
     /// The server refuses, or the connection is lost.
-    pub async fn start_tool(&self, name: &str, arguments: impl Serialize) -> Result<Started<S>, Error> {
+    pub async fn start_tool(&self, name: &str, arguments: impl Serialize) -> Result<StartedTool<S>, Error> {
         let mut request = tool_request(name, &arguments)?;
         let session = self.session();
         let runs_tasks =
@@ -60,13 +60,13 @@ impl<S: RpcService> Client<S> {
         self.started(&response)
     }
 
-    fn started(&self, response: &Response) -> Result<Started<S>, Error> {
+    fn started(&self, response: &Response) -> Result<StartedTool<S>, Error> {
         let result = Object::from_raw(&response.result)?;
         let task = |id: String, interval: Option<i64>| {
             let interval =
                 interval.and_then(|interval| u64::try_from(interval).ok()).map(Duration::from_millis);
             let poll_interval = interval.unwrap_or(POLL_INTERVAL).clamp(MIN_POLL_INTERVAL, MAX_POLL_INTERVAL);
-            Started::Task(Task { client: self.clone(), id, poll_interval })
+            StartedTool::Task(Task { client: self.clone(), id, poll_interval })
         };
         if result.text("resultType").as_deref() == Some("task") {
             let created: task_extension::CreateTaskResult = response.body()?;
@@ -76,7 +76,7 @@ impl<S: RpcService> Client<S> {
             let created: task::CreateTaskResult = response.body()?;
             return Ok(task(created.task.task_id, created.task.poll_interval));
         }
-        response.body().map(Started::Done)
+        response.body().map(StartedTool::Done)
     }
 
     /// Returns a task by its id, for instance one of an earlier connection.

@@ -6,7 +6,7 @@ use mgp_transport::{Wire, unix};
 use mgp_types::{Error, RpcService};
 use tower_layer::Layer;
 
-use crate::builder::{ClientBuilder, Core};
+use crate::builder::{ClientBuilder, ClientCore};
 use crate::{Client, Handlers};
 
 impl<L, I> ClientBuilder<L, I>
@@ -21,7 +21,7 @@ where
     /// [`ClientEra::negotiate`](mgp_transport::era::ClientEra::negotiate).
     pub async fn connect_unix(self, path: impl AsRef<Path>) -> Result<Client<L::Service>, Error>
     where
-        L: Layer<Core<Wire, I::Service>>,
+        L: Layer<ClientCore<Wire, I::Service>>,
         L::Service: RpcService,
     {
         let (reader, writer) = unix::connect(path)

@@ -22,15 +22,15 @@
 //! # Ok::<(), mgp_discovery::config::ConfigError>(())
 //! ```
 
+mod atomic_file;
 pub mod catalog;
 pub mod clients;
 pub mod config;
 pub mod launch;
-mod new_file;
 mod position;
 pub mod registry;
 pub mod secrets;
 
+pub use self::atomic_file::{AtomicFile, FileReaders};
 pub use self::config::Config;
-pub use self::new_file::{NewFile, Readers};
 pub use self::position::Position;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use mgp_discovery::Config;
 use mgp_discovery::catalog::Catalog;
 use mgp_toolindex::embed::{EmbedderChoice, SqliteVectors};
-use mgp_toolindex::learn::{LearnSettings, Learned};
-use mgp_toolindex::{Index, SentVectors};
+use mgp_toolindex::learn::{LearnSettings, LearnedUses};
+use mgp_toolindex::{Index, SentVectorPolicy};
 
 use crate::{StartError, settings};
 
@@ -17,7 +17,7 @@ pub(crate) struct ToolCatalog {
     pub(crate) catalog: Catalog,
     pub(crate) index: Index,
     /// The results that searches learned from use; `None` where they are not to learn.
-    pub(crate) learned: Option<Arc<Learned>>,
+    pub(crate) learned: Option<Arc<LearnedUses>>,
 }
 
 impl ToolCatalog {
@@ -25,9 +25,13 @@ impl ToolCatalog {
     pub(crate) async fn open(config: &Config, state: &Path) -> Result<Self, StartError> {
         let choice = settings::embedder(config)?;
         let embedder = choice.open().await;
-        let learned = || Arc::new(Learned::new(LearnSettings::default(), embedder.id()));
+        let learned = || Arc::new(LearnedUses::new(LearnSettings::default(), embedder.id()));
         let learned = config.tools.learning.then(learned);
-        let sent = if config.tools.trust_sent_vectors { SentVectors::Trusted } else { SentVectors::Ignored };
+        let sent = if config.tools.trust_sent_vectors {
+            SentVectorPolicy::Trusted
+        } else {
+            SentVectorPolicy::Ignored
+        };
         let builder = Index::builder(embedder).sent_vectors(sent);
         // The vectors of the table that is built in are made faster than they are read.
         let index = if choice == EmbedderChoice::Static {

@@ -21,7 +21,7 @@
 //! # }
 //! ```
 
-mod asking;
+mod audit_log_ends;
 mod call;
 mod catalog;
 #[cfg(unix)]
@@ -35,6 +35,7 @@ mod listen;
 mod methods;
 mod notify;
 mod operator;
+mod parked_calls;
 mod paths;
 mod policies;
 mod record;
@@ -42,16 +43,15 @@ mod reload;
 mod router;
 mod rules;
 mod running;
-mod seen_ends;
+mod server_inventory;
 mod servers;
 mod settings;
 mod stack;
-mod targets;
 mod telemetry;
 
 pub use self::error::StartError;
 pub use self::kernel::Kernel;
 pub use self::servers::confine::{check_confinement, set_confinement_launcher};
-pub use self::servers::fleet::Applied;
+pub use self::servers::fleet::AppliedConfig;
 pub use self::servers::upstream::{MgpView, ServerView};
 pub use self::telemetry::Telemetry;

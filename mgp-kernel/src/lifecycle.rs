@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use mgp_lifecycle::server::Life;
+use mgp_lifecycle::server::ServerLifecycle;
 use mgp_types::mgp::{ServerId, Timestamp};
 use tokio::sync::Notify;
 
-use crate::listen::visitors::Visitors;
+use crate::listen::socket_connections::SocketConnections;
 
 /// The kernel's own server id; no server of its may have it.
 pub(crate) const KERNEL: &str = "mgp";
@@ -17,9 +17,9 @@ pub(crate) const KERNEL: &str = "mgp";
 /// The life of one kernel, from its start to its end.
 pub(crate) struct Lifecycle {
     /// The kernel's life as its clients see it.
-    pub(crate) life: Life,
+    pub(crate) life: ServerLifecycle,
     /// The agents and operators that are connected at its sockets.
-    pub(crate) visitors: Visitors,
+    pub(crate) visitors: SocketConnections,
     /// How the kernel was started. Set once, when it serves.
     pub(crate) served: OnceLock<Arc<ServedKernel>>,
     stopping: AtomicBool,
@@ -28,8 +28,8 @@ pub(crate) struct Lifecycle {
 impl Default for Lifecycle {
     fn default() -> Self {
         Self {
-            life: Life::new(ServerId::from(KERNEL)),
-            visitors: Visitors::default(),
+            life: ServerLifecycle::new(ServerId::from(KERNEL)),
+            visitors: SocketConnections::default(),
             served: OnceLock::new(),
             stopping: AtomicBool::new(false),
         }

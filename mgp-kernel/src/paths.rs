@@ -6,8 +6,8 @@ use mgp_discovery::Config;
 use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::config::{Endpoint, ProcessEnvironment};
 use mgp_discovery::secrets::SecretFile;
-use mgp_security::validator::Paths;
-use mgp_security::validator::path::{Protected, Roots};
+use mgp_security::validator::PathsValidator;
+use mgp_security::validator::path::{ProtectedPaths, Roots};
 
 use crate::StartError;
 
@@ -32,14 +32,14 @@ impl OwnFiles {
 }
 
 /// Returns the files that neither the paths nor the commands that `server` is given may touch.
-pub(crate) fn protected(config: &Config, server: &ServerConfig, own: &OwnFiles) -> Protected {
-    let mut protected = own.0.iter().fold(Protected::default(), Protected::with_own);
+pub(crate) fn protected(config: &Config, server: &ServerConfig, own: &OwnFiles) -> ProtectedPaths {
+    let mut protected = own.0.iter().fold(ProtectedPaths::default(), ProtectedPaths::with_own);
     let released = &config.validators.allow_paths;
     protected = released.iter().fold(protected, |protected, path| protected.releasing(path));
     if let Some(home) = std::env::home_dir() {
         protected = protected.with_home(home);
     }
-    if let Some(place) = Place::of(server) {
+    if let Some(place) = LocalServerFiles::of(server) {
         protected = protected.on_this_machine(&place.directory);
     }
     protected
@@ -49,12 +49,12 @@ pub(crate) fn protected(config: &Config, server: &ServerConfig, own: &OwnFiles) 
 pub(crate) fn validator(
     config: &Config,
     server: &ServerConfig,
-    protected: Protected,
-) -> Result<Paths, StartError> {
+    protected: ProtectedPaths,
+) -> Result<PathsValidator, StartError> {
     let settings = &config.validators;
     let home = std::env::home_dir();
-    let place = Place::of(server);
-    let paths = Paths::new(protected);
+    let place = LocalServerFiles::of(server);
+    let paths = PathsValidator::new(protected);
     let unusable = |error| StartError::Config(format!("`validators.roots`: {error}"));
     if let Some((first, others)) = settings.roots.split_first() {
         let first = Roots::new(first).map_err(unusable)?;
@@ -69,7 +69,7 @@ pub(crate) fn validator(
 }
 
 /// A server that runs on this machine, as far as it tells where its files are.
-struct Place {
+struct LocalServerFiles {
     /// Where its relative paths begin.
     directory: PathBuf,
     /// Whether the configuration says so.
@@ -77,7 +77,7 @@ struct Place {
     arguments: Vec<String>,
 }
 
-impl Place {
+impl LocalServerFiles {
     fn of(server: &ServerConfig) -> Option<Self> {
         let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
         match server.expanded(&ProcessEnvironment).ok()?.endpoint {

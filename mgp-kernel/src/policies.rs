@@ -6,13 +6,13 @@ use std::sync::Arc;
 use mgp_discovery::Config;
 use mgp_security::access::{AccessPolicy, SqliteAccessStore};
 use mgp_security::auth::{KeyRing, SqliteKeyStore};
-use mgp_security::definition::{DefinitionGuard, Pins, SqlitePins};
+use mgp_security::definition::{DefinitionGuard, PinnedDefinitions, SqlitePins};
 use mgp_security::limit::LimitGate;
 use mgp_security::permission::{GrantBook, PendingApprovals, SqliteGrants, SqliteQuestions};
 use mgp_security::sqlite::Database;
 
 use crate::StartError;
-use crate::operator::proof::Proofs;
+use crate::operator::proof::ProofChecker;
 use crate::paths::OwnFiles;
 use crate::record::AuditTrail;
 use crate::running::RunningConfig;
@@ -29,7 +29,7 @@ pub(crate) struct Policies {
     pub(crate) definitions: Arc<DefinitionGuard>,
     pub(crate) keys: KeyRing,
     /// Which connections of operators may decide.
-    pub(crate) proofs: Proofs,
+    pub(crate) proofs: ProofChecker,
     /// The files that no server may touch.
     pub(crate) own_files: OwnFiles,
 }
@@ -56,9 +56,9 @@ impl Policies {
             GrantBook::open(SqliteGrants::new(database.clone())?, audit.port(), clock.clone()).await?;
         let questions = SqliteQuestions::new(database.clone())?;
         let pending = settings::pending(config, clock.clone(), grants.clone()).with_store(questions)?;
-        let pins = Pins::load(settings::first_use(config), SqlitePins::new(database.clone())?)?;
+        let pins = PinnedDefinitions::load(settings::first_use(config), SqlitePins::new(database.clone())?)?;
         let keys = KeyRing::open(SqliteKeyStore::new(database)?)?;
-        let proofs = Proofs::open(state, clock)?;
+        let proofs = ProofChecker::open(state, clock)?;
         Ok(Self {
             own_files: OwnFiles::new(config, state, files),
             definitions: Arc::new(DefinitionGuard::new(pins).with_qualified_names()),

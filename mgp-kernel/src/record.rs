@@ -10,20 +10,22 @@ use std::time::Duration;
 use mgp_discovery::Config;
 use mgp_discovery::config::model::{AuditArguments, AuditDurability};
 use mgp_security::Clock;
-use mgp_security::audit::{Arguments, AuditLog, ChainKey, Durability, Redaction, Retention, SqliteStore};
+use mgp_security::audit::{
+    ArgumentRecording, AuditLog, ChainKey, Durability, Redaction, Retention, SqliteLogStore,
+};
 use mgp_types::mgp::AuditPort;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::StartError;
-use crate::seen_ends::SeenEnds;
+use crate::audit_log_ends::AuditLogEnds;
 
 /// The record of what was done and decided, and the clock by which it is written.
 pub(crate) struct AuditTrail {
     pub(crate) log: AuditLog,
     /// The ends that the record had.
-    pub(crate) ends: SeenEnds,
+    pub(crate) ends: AuditLogEnds,
     /// How the arguments of calls are recorded.
-    pub(crate) arguments: Arguments,
+    pub(crate) arguments: ArgumentRecording,
     pub(crate) clock: Clock,
 }
 
@@ -31,7 +33,7 @@ impl AuditTrail {
     /// Opens the record that the configuration names.
     pub(crate) fn open(config: &Config, state: &Path) -> Result<Self, StartError> {
         let log = open(config, state)?;
-        let ends = SeenEnds::open(config, state, &log);
+        let ends = AuditLogEnds::open(config, state, &log);
         let arguments = arguments(config, state)?;
         Ok(Self { log, ends, arguments, clock: Clock::system() })
     }
@@ -44,7 +46,7 @@ impl AuditTrail {
 /// Opens the record that the configuration names.
 fn open(config: &Config, state: &Path) -> Result<AuditLog, StartError> {
     let path = config.audit.path.as_ref().map_or_else(|| state.join("audit.db"), PathBuf::from);
-    let store = SqliteStore::open(&path).map_err(|error| StartError::Kept { path, error })?;
+    let store = SqliteLogStore::open(&path).map_err(|error| StartError::Kept { path, error })?;
     let durability = match config.audit.durability {
         AuditDurability::Sync => Durability::BeforeReply,
         _ => Durability::Async,
@@ -74,11 +76,11 @@ pub(crate) fn forget(config: &Config, log: AuditLog) -> impl Future<Output = ()>
 }
 
 /// What of the arguments of calls is recorded.
-fn arguments(config: &Config, state: &Path) -> Result<Arguments, StartError> {
+fn arguments(config: &Config, state: &Path) -> Result<ArgumentRecording, StartError> {
     Ok(match config.audit.arguments {
-        AuditArguments::Digest => Arguments::Digest(digest_key(state)?),
-        AuditArguments::Redacted => Arguments::Redacted(Arc::new(Redaction::new())),
-        _ => Arguments::Omitted,
+        AuditArguments::Digest => ArgumentRecording::Digest(digest_key(state)?),
+        AuditArguments::Redacted => ArgumentRecording::Redacted(Arc::new(Redaction::new())),
+        _ => ArgumentRecording::Omitted,
     })
 }
 

@@ -8,29 +8,29 @@ use mgp_discovery::config::Changes as ConfigChanges;
 use mgp_discovery::registry::Registry;
 use mgp_security::Clock;
 
-use crate::notify::changes::Changes;
+use crate::notify::changes::ChangeListeners;
 use crate::policies::Policies;
-use crate::rules::Rules;
+use crate::rules::AccessRules;
 use crate::running::RunningConfig;
+use crate::server_inventory::{AccessTargets, warn_of_unmatched};
 use crate::servers::fleet::Fleet;
 use crate::servers::registration;
-use crate::targets::{AccessTargets, warn_of_unmatched};
-use crate::{Applied, StartError, settings};
+use crate::{AppliedConfig, StartError, settings};
 
 /// Takes other configurations, each as a whole or not at all.
-pub(crate) struct Reload {
+pub(crate) struct ConfigReloader {
     config: Arc<RunningConfig>,
     policies: Arc<Policies>,
     clock: Clock,
     targets: AccessTargets,
     fleet: Arc<Fleet>,
-    changes: Arc<Changes>,
+    changes: Arc<ChangeListeners>,
     registry: Arc<OnceLock<Registry>>,
     /// Where the configuration is read anew, if it came from somewhere.
-    source: OnceLock<Source>,
+    source: OnceLock<ConfigLoader>,
 }
 
-type Source = Box<dyn Fn() -> Result<Config, String> + Send + Sync>;
+type ConfigLoader = Box<dyn Fn() -> Result<Config, String> + Send + Sync>;
 
 /// Why the configuration stays as it was.
 #[derive(Debug, thiserror::Error)]
@@ -46,12 +46,12 @@ pub(crate) enum ReloadError {
     Refused(#[from] StartError),
 }
 
-impl Reload {
+impl ConfigReloader {
     pub(crate) fn new(
         targets: AccessTargets,
         policies: Arc<Policies>,
         clock: Clock,
-        changes: Arc<Changes>,
+        changes: Arc<ChangeListeners>,
         registry: Arc<OnceLock<Registry>>,
     ) -> Self {
         let (config, fleet) = (Arc::clone(&targets.config), Arc::clone(&targets.visibility.fleet));
@@ -64,7 +64,7 @@ impl Reload {
     }
 
     /// Reads the configuration anew, and takes it.
-    pub(crate) async fn reread(self: &Arc<Self>) -> Result<Applied, ReloadError> {
+    pub(crate) async fn reread(self: &Arc<Self>) -> Result<AppliedConfig, ReloadError> {
         let this = Arc::clone(self);
         whole(async move {
             // Held from reading to applying.
@@ -76,7 +76,7 @@ impl Reload {
     }
 
     /// Takes a new configuration; if it asks for something that there is not, everything stays as it was.
-    pub(crate) async fn reconfigure(self: &Arc<Self>, config: Config) -> Result<Applied, StartError> {
+    pub(crate) async fn reconfigure(self: &Arc<Self>, config: Config) -> Result<AppliedConfig, StartError> {
         let this = Arc::clone(self);
         whole(async move {
             let _turn = this.fleet.turn().await;
@@ -90,10 +90,10 @@ impl Reload {
         warn_of_unmatched(&self.targets, &self.policies.keys, self.clock.now());
     }
 
-    async fn take(&self, wanted: Config) -> Result<Applied, StartError> {
+    async fn take(&self, wanted: Config) -> Result<AppliedConfig, StartError> {
         let old = self.config.load_full();
         let config = takeable(wanted.clone(), &old);
-        let rules = Rules::of(&config, self.clock.now())?;
+        let rules = AccessRules::of(&config, self.clock.now())?;
         let all = old.permissions != config.permissions
             || old.confirmation != config.confirmation
             || old.validators != config.validators;
@@ -121,7 +121,7 @@ impl Reload {
                     );
                 }
                 self.warn_of_unmatched();
-                Ok(Applied { needs_restart, ..applied })
+                Ok(AppliedConfig { needs_restart, ..applied })
             }
             Err(error) => {
                 self.config.store(Arc::clone(&old));
@@ -168,11 +168,11 @@ mod tests {
     use mgp_types::Principal;
     use mgp_types::mgp::{AccessGrant, AccessPermission};
 
-    use crate::router::scene::Scene;
+    use crate::router::test_kernel::TestKernel;
 
     #[tokio::test]
     async fn what_cannot_be_taken_leaves_what_operators_said_as_it_was() {
-        let scene = Scene::with(r#"{"access":{"default":"opt-out"}}"#).await;
+        let scene = TestKernel::with(r#"{"access":{"default":"opt-out"}}"#).await;
         let denied = AccessGrant::of_server("one".into(), "files".into(), AccessPermission::Deny);
         scene.policies.access.grant(&Principal::operator("root"), None, denied).await.unwrap();
         let rule = r#"{"agent":"one","server":"files","permission":"allow"}"#;

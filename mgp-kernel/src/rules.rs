@@ -13,25 +13,25 @@ use mgp_types::mgp::{
 use mgp_types::{Principal, PrincipalKind};
 
 use crate::StartError;
-use crate::notify::changes::Changes;
+use crate::notify::changes::ChangeListeners;
 
 /// Rules that can become entries, and what holds where there is none.
-pub(crate) struct Rules {
+pub(crate) struct AccessRules {
     default: DefaultPolicy,
-    entries: BTreeMap<Key, Rule>,
+    entries: BTreeMap<AccessRuleKey, SourcedRule>,
 }
 
 /// What a rule says, and whose file says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Rule {
+struct SourcedRule {
     permission: AccessPermission,
     source: RuleSource,
 }
 
 /// Whom and what a rule is about; no two entries have the same.
-type Key = (AgentId, ServerId, Option<ToolName>);
+type AccessRuleKey = (AgentId, ServerId, Option<ToolName>);
 
-impl Rules {
+impl AccessRules {
     /// The rules of a configuration.
     ///
     /// # Errors
@@ -48,8 +48,9 @@ impl Rules {
             let entry = AccessEntry::new(&by(), grant(&key, rule.permission), now)
                 .map_err(|error| wrong(error.to_string()))?;
             let key = (entry.agent_id, entry.server_id, entry.tool_name);
-            let rule = Rule { permission: rule.permission, source: rule.source };
-            if rules.insert(key, rule).is_some_and(|before: Rule| before.permission != rule.permission) {
+            let rule = SourcedRule { permission: rule.permission, source: rule.source };
+            if rules.insert(key, rule).is_some_and(|before: SourcedRule| before.permission != rule.permission)
+            {
                 return Err(wrong("another rule says the opposite; remove one of them".into()));
             }
         }
@@ -66,7 +67,7 @@ impl Rules {
     pub(crate) async fn hold(
         &self,
         access: &AccessPolicy,
-        changes: &Changes,
+        changes: &ChangeListeners,
         clock: &Clock,
     ) -> Result<(), StartError> {
         if self.default == DefaultPolicy::OptIn {
@@ -76,7 +77,7 @@ impl Rules {
         self.hold_default(access, changes).await
     }
 
-    async fn hold_default(&self, access: &AccessPolicy, changes: &Changes) -> Result<(), StartError> {
+    async fn hold_default(&self, access: &AccessPolicy, changes: &ChangeListeners) -> Result<(), StartError> {
         if access.default_policy() == self.default {
             return Ok(());
         }
@@ -88,7 +89,7 @@ impl Rules {
     async fn hold_entries(
         &self,
         access: &AccessPolicy,
-        changes: &Changes,
+        changes: &ChangeListeners,
         clock: &Clock,
     ) -> Result<(), StartError> {
         let entries = access.entries();
@@ -100,8 +101,9 @@ impl Rules {
                 changes.may_use_other_servers(&key.0);
             }
         }
-        let entries: BTreeMap<Key, _> = entries.iter().map(|stored| (key(stored), stored)).collect();
-        for (key, Rule { permission, source }) in &self.entries {
+        let entries: BTreeMap<AccessRuleKey, _> =
+            entries.iter().map(|stored| (key(stored), stored)).collect();
+        for (key, SourcedRule { permission, source }) in &self.entries {
             let before = entries.get(key).map(|stored| &stored.entry);
             if *source == RuleSource::Folder && yields(key, *permission, entries.values(), clock.now()) {
                 let (agent, server) = (&key.0, &key.1);
@@ -131,7 +133,7 @@ impl Rules {
 ///
 /// An entry whose place the rule took would be gone when another folder is left for this one, and a denial with it.
 fn yields<'a>(
-    (agent, server, tool): &Key,
+    (agent, server, tool): &AccessRuleKey,
     permission: AccessPermission,
     mut entries: impl Iterator<Item = &'a &'a Arc<StoredEntry>>,
     now: Timestamp,
@@ -152,12 +154,12 @@ fn by() -> Principal {
     Principal::of(PrincipalKind::Configuration, CONFIGURATION)
 }
 
-fn key(stored: &StoredEntry) -> Key {
+fn key(stored: &StoredEntry) -> AccessRuleKey {
     let AccessEntry { agent_id, server_id, tool_name, .. } = &stored.entry;
     (agent_id.clone(), server_id.clone(), tool_name.clone())
 }
 
-fn grant((agent, server, tool): &Key, permission: AccessPermission) -> AccessGrant {
+fn grant((agent, server, tool): &AccessRuleKey, permission: AccessPermission) -> AccessGrant {
     let grant = AccessGrant::of_server(agent.clone(), server.clone(), permission);
     match tool {
         Some(tool) => grant.for_tool(tool.clone()),
@@ -165,7 +167,7 @@ fn grant((agent, server, tool): &Key, permission: AccessPermission) -> AccessGra
     }
 }
 
-fn revoke((agent, server, tool): Key) -> AccessRevoke {
+fn revoke((agent, server, tool): AccessRuleKey) -> AccessRevoke {
     let revoke = AccessRevoke::of_server(agent, server);
     match tool {
         Some(tool) => revoke.for_tool(tool),
@@ -187,7 +189,7 @@ pub(crate) const CONFIGURATION: &str = "mgp.toml";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::router::scene::Scene;
+    use crate::router::test_kernel::TestKernel;
 
     fn config(rules: &str) -> Config {
         serde_json::from_str(&format!(r#"{{"access":{{"default":"opt-in","rules":[{rules}]}}}}"#)).unwrap()
@@ -196,28 +198,28 @@ mod tests {
     const WHOLE: &str = r#"{"agent":"one","server":"files","permission":"allow"}"#;
     const NO_WIPE: &str = r#"{"agent":"one","server":"files","tool":"wipe","permission":"deny"}"#;
 
-    async fn take(scene: &Scene, config: &Config) {
+    async fn take(scene: &TestKernel, config: &Config) {
         let clock = &scene.audit.clock;
-        let rules = Rules::of(config, clock.now()).unwrap();
+        let rules = AccessRules::of(config, clock.now()).unwrap();
         rules.hold(&scene.policies.access, &scene.changes, clock).await.unwrap();
     }
 
-    async fn hold(scene: &Scene, rules: &str) {
+    async fn hold(scene: &TestKernel, rules: &str) {
         take(scene, &config(rules)).await;
     }
 
-    fn may(scene: &Scene, tool: &str) -> bool {
+    fn may(scene: &TestKernel, tool: &str) -> bool {
         scene.policies.access.decide("one", "files", Some(tool)).allows()
     }
 
-    fn entries(scene: &Scene) -> Vec<(u64, String)> {
+    fn entries(scene: &TestKernel) -> Vec<(u64, String)> {
         let entries = scene.policies.access.entries().into_iter();
         entries.map(|stored| (stored.id, stored.entry.granted_by.clone())).collect()
     }
 
     #[tokio::test]
     async fn rules_are_entries_of_the_file_and_holding_to_them_again_does_nothing() {
-        let scene = Scene::with(r#"{"access":{"default":"opt-in"}}"#).await;
+        let scene = TestKernel::with(r#"{"access":{"default":"opt-in"}}"#).await;
         assert!(!may(&scene, "read"));
         hold(&scene, &format!("{WHOLE},{NO_WIPE}")).await;
         assert!(may(&scene, "read") && !may(&scene, "wipe"));
@@ -236,7 +238,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_default_is_held_to_as_well() {
-        let scene = Scene::with(r#"{"access":{"default":"opt-out"}}"#).await;
+        let scene = TestKernel::with(r#"{"access":{"default":"opt-out"}}"#).await;
         assert!(may(&scene, "read"));
         hold(&scene, NO_WIPE).await;
         assert!(!may(&scene, "read") && !scene.policies.access.reaches("two", "files"));
@@ -247,7 +249,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_rule_that_is_gone_is_taken_back_and_what_operators_said_stays() {
-        let scene = Scene::with(r#"{"access":{"default":"opt-in"}}"#).await;
+        let scene = TestKernel::with(r#"{"access":{"default":"opt-in"}}"#).await;
         scene.grant("two", "files").await;
         hold(&scene, &format!("{WHOLE},{NO_WIPE}")).await;
         hold(&scene, WHOLE).await;
@@ -260,7 +262,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_rule_takes_the_place_of_an_entry_and_of_a_rule_that_said_otherwise() {
-        let scene = Scene::with(r#"{"access":{"default":"opt-in"}}"#).await;
+        let scene = TestKernel::with(r#"{"access":{"default":"opt-in"}}"#).await;
         scene.grant("one", "files").await;
         let deny = WHOLE.replace("allow", "deny");
         hold(&scene, &deny).await;
@@ -272,9 +274,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_rule_that_says_nothing_or_the_opposite_of_another_is_refused_and_named() {
-        let scene = Scene::with(r#"{"access":{"default":"opt-in"}}"#).await;
+        let scene = TestKernel::with(r#"{"access":{"default":"opt-in"}}"#).await;
         let refused = |rules: &str| {
-            Rules::of(&config(rules), scene.audit.clock.now())
+            AccessRules::of(&config(rules), scene.audit.clock.now())
                 .err()
                 .map(|error| error.to_string())
                 .unwrap_or_default()

@@ -15,16 +15,18 @@ use mgp_security::Clock;
 use mgp_security::confirmation::ConfirmationSettings;
 use mgp_security::definition::{ConfiguredServer, FirstUse};
 use mgp_security::limit::{Limits, Rates};
-use mgp_security::permission::{GrantBook, PendingApprovals, PermissionSettings, Terms};
+use mgp_security::permission::{GrantBook, GrantTerms, PendingApprovals, PermissionSettings};
 use mgp_security::tool::ToolRules;
 use mgp_security::validator::network::{HostPattern, NetworkPolicy};
 use mgp_security::validator::sandbox::CommandPolicy;
-use mgp_security::validator::{ArgumentTypes, Network, Paths, Sandbox, Validators};
+use mgp_security::validator::{
+    ArgumentTypes, NetworkValidator, PathsValidator, SandboxValidator, Validators,
+};
 use mgp_toolindex::budget::default_counter;
 use mgp_toolindex::discovery::ToolDiscoverySettings;
 use mgp_toolindex::embed::EmbedderChoice;
 use mgp_toolindex::level::Level;
-use mgp_toolindex::session::{Pins, SessionSettings, ToolSessions};
+use mgp_toolindex::session::{PinnedTools, SessionSettings, ToolSessions};
 use mgp_transport::http::HttpConfig;
 use mgp_transport::{ConnectionLimits, MemoryBudget, SettingNames};
 use mgp_types::mgp::{ApprovalPolicy, SearchStrategy, ToolContextBudget, ValidatorName};
@@ -32,7 +34,7 @@ use mgp_types::{MethodPattern, PassedMethods};
 use mgp_types::{RawJson, RunningCalls};
 
 use crate::StartError;
-use crate::asking::AskingLimits;
+use crate::parked_calls::ParkedCallLimits;
 use crate::paths::{self, OwnFiles};
 
 fn wrong(what: impl std::fmt::Display) -> StartError {
@@ -91,7 +93,7 @@ pub(crate) fn tool_rules(server: &ServerConfig) -> ToolRules {
     let security = &server.security;
     let mut rules = ToolRules::new(server.trust());
     // Whatever a tool says of itself, the paths that it is given are judged.
-    rules = rules.with_validator(ValidatorName::read(Paths::NAME));
+    rules = rules.with_validator(ValidatorName::read(PathsValidator::NAME));
     for validator in &security.validators {
         rules = rules.with_validator(validator.clone());
     }
@@ -127,8 +129,10 @@ pub(crate) fn permissions(config: &Config, server: &str) -> Result<PermissionSet
     }
     for rule in &configured.grants {
         if rule.server.as_deref().is_none_or(|of| of == server) {
-            let terms =
-                rule.scope.clone().map_or_else(Terms::default, |scope| Terms::default().within(scope));
+            let terms = rule
+                .scope
+                .clone()
+                .map_or_else(GrantTerms::default, |scope| GrantTerms::default().within(scope));
             let granted = settings.with_grant(rule.permission.clone(), terms);
             settings = granted.map_err(|error| wrong(format!("`permissions.grants`: {error}")))?;
         }
@@ -173,10 +177,10 @@ pub(crate) fn validators(
     for directory in &configured.scratch {
         commands = commands.with_scratch(directory);
     }
-    validators = validators.with(Sandbox::new(commands));
+    validators = validators.with(SandboxValidator::new(commands));
     let id = server.id.clone();
     let owns = move |scheme: &str| catalog.read().has_scheme(id.as_str(), scheme);
-    let mut network = Network::new(network_policy(config, server)?).with_own_schemes(owns);
+    let mut network = NetworkValidator::new(network_policy(config, server)?).with_own_schemes(owns);
     if server.network.preset == Some(NetworkPreset::Browser) {
         network = network.with_pages_in_urls();
     }
@@ -307,7 +311,7 @@ pub(crate) fn tool_sessions(
 ) -> Result<ToolSessions, StartError> {
     let counter = default_counter();
     let sessions = SessionSettings::new(budget(config), Arc::clone(&counter))
-        .pins(Pins::new(config.tools.pinned.iter().cloned()))
+        .pins(PinnedTools::new(config.tools.pinned.iter().cloned()))
         .meta_tools(&settings.definitions(&*counter));
     ToolSessions::new(sessions).map_err(wrong)
 }
@@ -408,10 +412,10 @@ fn line(calls: Option<u32>, ms: Option<u32>) -> (usize, Duration) {
 }
 
 /// How many calls may wait for clients that cannot be asked directly.
-pub(crate) fn asking(config: &Config) -> AskingLimits {
-    let limits = AskingLimits::default();
+pub(crate) fn asking(config: &Config) -> ParkedCallLimits {
+    let limits = ParkedCallLimits::default();
     match config.limits.waiting_questions {
-        Some(most) => AskingLimits { max_parked: most as usize, ..limits },
+        Some(most) => ParkedCallLimits { max_parked: most as usize, ..limits },
         None => limits,
     }
 }

@@ -7,13 +7,13 @@ use mgp_discovery::catalog::Catalog;
 use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::registry::DiscoveryGate;
 use mgp_lifecycle::call::{BreakerSettings, ConcurrencyLayer, FallbackLayer, RetryPolicy, SendingLayer};
-use mgp_lifecycle::server::LifeLayer;
+use mgp_lifecycle::server::LifecycleLayer;
 use mgp_security::RejectGate;
 use mgp_security::access::{AccessGate, AccessMethodsGate};
 use mgp_security::audit::{AuditLayer, TraceIdGate};
 use mgp_security::auth::{AuthLayer, KeyScopeGate};
 use mgp_security::confirmation::ConfirmationGate;
-use mgp_security::definition::GuardLayer;
+use mgp_security::definition::DefinitionGuardLayer;
 use mgp_security::limit::LimitGate;
 use mgp_security::permission::{Approver, PermissionGate};
 use mgp_security::tool::OperationsGate;
@@ -25,54 +25,54 @@ use mgp_types::{Gate, gates};
 use tower_layer::Layer;
 
 use crate::StartError;
-use crate::asking::AskingLayer;
 use crate::call::delegation::DelegationGate;
-use crate::call::erased::Erased;
+use crate::call::erased::ErasedService;
 use crate::call::meter::{Meter, MeterGate};
-use crate::call::resolve::ResolveLayer;
+use crate::call::resolve::ResolveToolLayer;
 use crate::listen::http::RepeatedHeadersGate;
 use crate::methods::{MethodsAsToolsGate, OwnPermissionsGate, ServerHealthGate};
-use crate::notify::changes::TellAccessGate;
+use crate::notify::changes::AccessChangeGate;
 use crate::notify::events::ChannelAudience;
 use crate::operator::OperatorGate;
+use crate::parked_calls::ParkedCallLayer;
 use crate::router::Router;
 use crate::servers::upstream::{
-    Back, BareWay, Current, FallbackToolGate, Line, ResultSizeGate, ServerSupport,
+    BareWay, ConnectionKey, CurrentClient, FallbackToolGate, ResultSizeGate, ServerStack, ServerSupport,
 };
 use crate::{settings, telemetry};
 
 /// The layers between a client and the router, made once; their services share what they know.
-pub(crate) struct Front {
+pub(crate) struct ClientStack {
     pub(crate) catalog: Catalog,
     pub(crate) delegation: DelegationGate,
     pub(crate) fallback: FallbackLayer,
     pub(crate) audit: AuditLayer,
     pub(crate) cancelling: StreamLayer,
-    pub(crate) asking: AskingLayer,
-    pub(crate) resolve: ResolveLayer,
+    pub(crate) asking: ParkedCallLayer,
+    pub(crate) resolve: ResolveToolLayer,
     pub(crate) limit: LimitGate,
     pub(crate) operators: OperatorGate,
     pub(crate) at_once: ConcurrencyLayer,
     pub(crate) permissions: OwnPermissionsGate,
     pub(crate) health: ServerHealthGate,
-    pub(crate) life: LifeLayer,
+    pub(crate) life: LifecycleLayer,
     pub(crate) events: Publisher,
     pub(crate) audience: ChannelAudience,
     pub(crate) servers: DiscoveryGate,
-    pub(crate) tell_access: TellAccessGate,
+    pub(crate) tell_access: AccessChangeGate,
     pub(crate) access: AccessMethodsGate,
     pub(crate) tools: ToolDiscoveryGate,
     pub(crate) router: Router,
 }
 
-impl Front {
+impl ClientStack {
     /// No call waits any longer for a client that is away.
     pub(crate) fn stop_asking(&self) {
         self.asking.close();
     }
 
     /// What answers one connection whose client is let in by `auth`. From the inside out:
-    pub(crate) fn service(&self, auth: &AuthLayer) -> Erased {
+    pub(crate) fn service(&self, auth: &AuthLayer) -> ErasedService {
         let own_methods = gates![
             EventsGate::new(self.events.clone()).for_audience(self.audience.clone()),
             self.servers.clone(),
@@ -115,18 +115,18 @@ impl Front {
         });
         let service = auth.layer(service);
         // Whatever is logged on the way stands in the span of the request.
-        Erased::new(telemetry::traced(service))
+        ErasedService::new(telemetry::traced(service))
     }
 }
 
-impl Back {
+impl ServerStack {
     /// Puts the layers around `way`, which leads to whatever incarnation of `line` is connected; `current` is the one.
     pub(crate) fn new(
         support: &ServerSupport,
         server: &ServerConfig,
-        line: &Line,
+        line: &ConnectionKey,
         approver: Arc<dyn Approver>,
-        current: Current,
+        current: CurrentClient,
         way: BareWay,
         meter: &Meter,
     ) -> Result<Self, StartError> {
@@ -144,8 +144,8 @@ impl Back {
         .with_approver(Arc::clone(&approver));
         let (guard, port, clock) = (Arc::clone(&policies.definitions), audit.port(), audit.clock.clone());
         let definitions = match &line.agent {
-            None => GuardLayer::new(id.clone(), guard, port, clock),
-            Some(agent) => GuardLayer::of_agent(id.clone(), &agent.access_id(), guard, port, clock),
+            None => DefinitionGuardLayer::new(id.clone(), guard, port, clock),
+            Some(agent) => DefinitionGuardLayer::of_agent(id.clone(), &agent.access_id(), guard, port, clock),
         };
         let definitions = definitions.configured(settings::configured_server(&config, server)?);
 
@@ -195,7 +195,7 @@ impl Back {
             OperationsGate::new(id, settings::tool_rules(server)).passing(passed, safe),
         ];
         let service = of_server.layer(service);
-        Ok(Self { service: Erased::new(service), permissions, definitions, tasks })
+        Ok(Self { service: ErasedService::new(service), permissions, definitions, tasks })
     }
 }
 

@@ -6,9 +6,9 @@ use tokio::sync::broadcast::error::RecvError;
 
 /// The changes of one server's state, as they happen.
 #[derive(Debug)]
-pub struct Changes(broadcast::Receiver<LifecycleChange>);
+pub struct LifecycleChanges(broadcast::Receiver<LifecycleChange>);
 
-impl Changes {
+impl LifecycleChanges {
     pub(crate) const fn new(changes: broadcast::Receiver<LifecycleChange>) -> Self {
         Self(changes)
     }

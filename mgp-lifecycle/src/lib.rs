@@ -1,21 +1,21 @@
 //! The life cycle of servers, and the policies of calls to them: health, shutdown, restarts, deadlines, retries and
 //! limits (MGP §11, §14.6).
 //!
-//! A server has a [life](server::Life) that counts its calls, reports its health, and ends when the last call is done:
+//! A server has a [life](server::ServerLifecycle) that counts its calls, reports its health, and ends when the last call is done:
 //!
 //! ```
 //! use std::time::Duration;
 //!
-//! use mgp_lifecycle::server::{Drained, Life};
+//! use mgp_lifecycle::server::{DrainOutcome, ServerLifecycle};
 //! use mgp_types::mgp::{ServerState, ShutdownReason};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> Result<(), mgp_lifecycle::NoSuchTransition> {
-//! let life = Life::new("mind.cerebras".into());
+//! # async fn main() -> Result<(), mgp_lifecycle::InvalidTransition> {
+//! let life = ServerLifecycle::new("mind.cerebras".into());
 //! let mut changes = life.changes();
 //! life.ready()?;
 //! let how = life.shutdown(ShutdownReason::OperatorRequest, Duration::from_secs(30)).await;
-//! assert_eq!((how, life.state()), (Drained::Finished, ServerState::Disconnected));
+//! assert_eq!((how, life.state()), (DrainOutcome::Finished, ServerState::Disconnected));
 //! assert_eq!(changes.next().await.map(|change| change.new_state), Some(ServerState::Connecting));
 //! # Ok(())
 //! # }
@@ -28,25 +28,25 @@
 //! | [`call`] | caller | one loop for deadlines, retries, circuit breakers and limits; fallbacks (§14.6) |
 //!
 //! The crate root holds the types of two modules: the [settings](RestartSettings) of restarts, how a server
-//! [ended](Ended), and its [changes](Changes) of state.
+//! [ended](ServerEnd), and its [changes](LifecycleChanges) of state.
 //!
 //! The crate has no features.
 
+mod admission;
 pub mod call;
 mod caught;
-mod chance;
 mod changes;
 #[cfg(test)]
 mod doubles;
 mod methods;
+mod random_source;
 mod refusal;
 mod restart;
 pub mod server;
 mod span;
 mod state;
 pub mod supervise;
-mod turnstile;
 
-pub use self::changes::Changes;
-pub use self::restart::{Ended, RestartPolicy, RestartSettings};
-pub use self::state::NoSuchTransition;
+pub use self::changes::LifecycleChanges;
+pub use self::restart::{RestartPolicy, RestartSettings, ServerEnd};
+pub use self::state::InvalidTransition;

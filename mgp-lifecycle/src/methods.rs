@@ -2,11 +2,11 @@
 
 use mgp_types::mcp::method as mcp;
 use mgp_types::mgp::method as mgp;
-use mgp_types::{Kind, Method, Request};
+use mgp_types::{Method, Request, RequestKind};
 
 /// The role of a method for calls in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum WorkRole {
     /// The method reports health.
     Tells,
     /// The method ends calls.
@@ -22,7 +22,7 @@ enum Part {
 /// Holding such a request back would keep calls running that are to stop or wait for it, and make a busy server look
 /// dead.
 pub(crate) fn is_vital(request: &Request) -> bool {
-    request.kind == Kind::Notify || part(&request.method).is_some_and(|part| part != Part::Follows)
+    request.kind == RequestKind::Notify || part(&request.method).is_some_and(|part| part != WorkRole::Follows)
 }
 
 /// Returns whether a server that takes no new calls still takes this method: it starts no work, and calls in progress
@@ -36,27 +36,27 @@ pub(crate) fn is_open_ended(request: &Request) -> bool {
     request.method == Method::LISTEN || request.method == Method::TASKS_RESULT
 }
 
-const PARTS: [(&str, Part); 16] = [
-    (mcp::PING, Part::Tells),
-    (mcp::SERVER_DISCOVER, Part::Tells),
-    (mgp::HEALTH_PING, Part::Tells),
-    (mgp::HEALTH_STATUS, Part::Tells),
-    (mgp::LIFECYCLE_SHUTDOWN, Part::Ends),
-    (mgp::STREAM_CANCEL, Part::Ends),
-    (mcp::TASKS_CANCEL, Part::Ends),
-    (mcp::RESOURCES_UNSUBSCRIBE, Part::Ends),
-    (mgp::EVENTS_UNSUBSCRIBE, Part::Ends),
-    (mgp::CALLBACK_RESPOND, Part::Feeds),
-    (mgp::PERMISSION_RESPONSE, Part::Feeds),
-    (mgp::PERMISSION_GRANT, Part::Feeds),
-    (mcp::TASKS_UPDATE, Part::Feeds),
-    (mcp::TASKS_GET, Part::Follows),
-    (mcp::TASKS_RESULT, Part::Follows),
-    (mcp::TASKS_LIST, Part::Follows),
+const PARTS: [(&str, WorkRole); 16] = [
+    (mcp::PING, WorkRole::Tells),
+    (mcp::SERVER_DISCOVER, WorkRole::Tells),
+    (mgp::HEALTH_PING, WorkRole::Tells),
+    (mgp::HEALTH_STATUS, WorkRole::Tells),
+    (mgp::LIFECYCLE_SHUTDOWN, WorkRole::Ends),
+    (mgp::STREAM_CANCEL, WorkRole::Ends),
+    (mcp::TASKS_CANCEL, WorkRole::Ends),
+    (mcp::RESOURCES_UNSUBSCRIBE, WorkRole::Ends),
+    (mgp::EVENTS_UNSUBSCRIBE, WorkRole::Ends),
+    (mgp::CALLBACK_RESPOND, WorkRole::Feeds),
+    (mgp::PERMISSION_RESPONSE, WorkRole::Feeds),
+    (mgp::PERMISSION_GRANT, WorkRole::Feeds),
+    (mcp::TASKS_UPDATE, WorkRole::Feeds),
+    (mcp::TASKS_GET, WorkRole::Follows),
+    (mcp::TASKS_RESULT, WorkRole::Follows),
+    (mcp::TASKS_LIST, WorkRole::Follows),
 ];
 
 /// Returns the role of a method; `None` for methods that start work, and for unknown ones.
-fn part(method: &Method) -> Option<Part> {
+fn part(method: &Method) -> Option<WorkRole> {
     // Most requests are calls of tools.
     if *method == Method::TOOLS_CALL {
         return None;
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn what_ends_or_feeds_work_or_tells_of_health_is_vital_and_calls_are_not() {
         for (method, part) in PARTS {
-            assert_eq!(is_vital(&call(method)), part != Part::Follows, "{method}");
+            assert_eq!(is_vital(&call(method)), part != WorkRole::Follows, "{method}");
             assert!(helps_to_finish(&Method::new(method)), "{method}");
         }
         assert!(is_vital(&Request::notify("notifications/cancelled", Object::new())));

@@ -17,9 +17,9 @@ use crate::span::millis_up;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the call was not sent")]
 #[expect(clippy::exhaustive_structs, reason = "a mark says nothing but that it is there")]
-pub struct Unsent;
+pub struct NotExecuted;
 
-impl Unsent {
+impl NotExecuted {
     /// Returns whether this is the cause of `error`.
     pub fn is_cause_of(error: &Error) -> bool {
         error.source().is_some_and(<dyn std::error::Error>::is::<Self>)
@@ -28,7 +28,7 @@ impl Unsent {
 
 /// The time at which a server that takes no calls will.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Return {
+pub(crate) enum ExpectedReturn {
     /// No return is planned.
     Never,
     /// The server returns after this time, as far as is known.
@@ -40,7 +40,7 @@ pub(crate) enum Return {
 const LEAST_WAIT: Duration = Duration::from_millis(500);
 
 /// Returns the refusal of a call to a server that takes none: 2000, 2001 or 2002, by the server's state.
-pub(crate) fn not_admitted(state: ServerState, back: Return) -> Error {
+pub(crate) fn not_admitted(state: ServerState, back: ExpectedReturn) -> Error {
     let (code, message) = match state {
         ServerState::Registered => (code::SERVER_NOT_READY, "the server was not started"),
         ServerState::Disconnected => (code::SERVER_NOT_READY, "the server is stopped"),
@@ -53,11 +53,11 @@ pub(crate) fn not_admitted(state: ServerState, back: Return) -> Error {
     };
     match back {
         // A server that drains may have a successor elsewhere.
-        Return::Never if code == code::SERVER_DRAINING => unsent(code, message, LEAST_WAIT),
-        Return::Never => {
-            Error::new(code, message).with_source(Unsent).with_recovery(told(code).with_retryable(false))
+        ExpectedReturn::Never if code == code::SERVER_DRAINING => unsent(code, message, LEAST_WAIT),
+        ExpectedReturn::Never => {
+            Error::new(code, message).with_source(NotExecuted).with_recovery(told(code).with_retryable(false))
         }
-        Return::After(wait) => unsent(code, message, wait.max(LEAST_WAIT)),
+        ExpectedReturn::After(wait) => unsent(code, message, wait.max(LEAST_WAIT)),
     }
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn timed_out(message: &'static str) -> Error {
 /// Returns the refusal of a call that was not sent and may be repeated after `wait`.
 pub(crate) fn unsent(code: i64, message: impl Into<Cow<'static, str>>, wait: Duration) -> Error {
     Error::new(code, message)
-        .with_source(Unsent)
+        .with_source(NotExecuted)
         .with_recovery(passing(code).with_retry_after_ms(millis_up(wait)))
 }
 
@@ -111,9 +111,9 @@ mod tests {
     #[test]
     fn only_a_marked_error_says_that_nothing_was_sent() {
         let refused = unsent(3001, "no room", Duration::from_micros(1500));
-        assert!(Unsent::is_cause_of(&refused));
-        assert!(!Unsent::is_cause_of(&Error::new(3001, "no room")));
-        assert!(!Unsent::is_cause_of(&Error::new(3001, "no room").with_source(std::fmt::Error)));
+        assert!(NotExecuted::is_cause_of(&refused));
+        assert!(!NotExecuted::is_cause_of(&Error::new(3001, "no room")));
+        assert!(!NotExecuted::is_cause_of(&Error::new(3001, "no room").with_source(std::fmt::Error)));
         let recovery = refused.recovery().unwrap();
         assert!(recovery.may_retry());
         assert_eq!(recovery.retry_after_ms, Some(2));
@@ -128,11 +128,11 @@ mod tests {
                 ServerState::Restarting => 2002,
                 _ => 2000,
             };
-            let never = not_admitted(state, Return::Never);
-            let soon = not_admitted(state, Return::After(Duration::ZERO));
-            let later = not_admitted(state, Return::After(Duration::MAX));
+            let never = not_admitted(state, ExpectedReturn::Never);
+            let soon = not_admitted(state, ExpectedReturn::After(Duration::ZERO));
+            let later = not_admitted(state, ExpectedReturn::After(Duration::MAX));
             for error in [&never, &soon, &later] {
-                assert_eq!((error.code(), Unsent::is_cause_of(error)), (expected, true), "{state}");
+                assert_eq!((error.code(), NotExecuted::is_cause_of(error)), (expected, true), "{state}");
                 assert_eq!(error.recovery().unwrap().category, Some(Category::Lifecycle));
             }
             let advice = |error: &Error| error.recovery().map(|told| (told.may_retry(), told.retry_after_ms));
@@ -147,7 +147,7 @@ mod tests {
     fn a_call_that_was_begun_is_not_to_be_made_again() {
         let error = cut_off();
         assert_eq!((error.code(), error.recovery().unwrap().retryable), (2001, Some(false)));
-        assert!(!Unsent::is_cause_of(&error));
+        assert!(!NotExecuted::is_cause_of(&error));
         assert!(gone().recovery().unwrap().may_retry());
     }
 }

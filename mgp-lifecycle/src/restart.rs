@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::chance::share;
+use crate::random_source::share;
 
 /// The cases in which a server that ended is started again (§11.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -54,7 +54,7 @@ impl Default for RestartSettings {
 /// The way in which a server ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "it ended as it should, or it did not")]
-pub enum Ended {
+pub enum ServerEnd {
     /// The server ended as it should.
     InOrder,
     /// The server ended in error.
@@ -63,7 +63,7 @@ pub enum Ended {
 
 /// The decision about a server that ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum RestartDecision {
     /// The server is started again after this time.
     Restart {
         /// The wait before the start.
@@ -72,11 +72,11 @@ pub(crate) enum Verdict {
     /// The policy leaves the server stopped.
     Stay,
     /// The server was restarted too often within the window; the detail for the audit record is
-    /// [`Verdict::LIMIT_EXCEEDED`].
+    /// [`RestartDecision::LIMIT_EXCEEDED`].
     GiveUp,
 }
 
-impl Verdict {
+impl RestartDecision {
     /// The reason in the event of a server that is given up (§11.5).
     pub(crate) const LIMIT_EXCEEDED: &'static str = "restart_limit_exceeded";
 }
@@ -108,14 +108,14 @@ impl Restarts {
     ///
     /// Servers that end together should not start together: half of the waiting time depends on `chance`, a random
     /// number.
-    pub(crate) fn decide(&mut self, ended: Ended, now: Duration, chance: u32) -> Verdict {
+    pub(crate) fn decide(&mut self, ended: ServerEnd, now: Duration, chance: u32) -> RestartDecision {
         let wanted = match self.settings.restart_policy {
             RestartPolicy::Never => false,
-            RestartPolicy::OnFailure => ended == Ended::InError,
+            RestartPolicy::OnFailure => ended == ServerEnd::InError,
             RestartPolicy::Always => true,
         };
         if !wanted {
-            return Verdict::Stay;
+            return RestartDecision::Stay;
         }
         let window = Duration::from_secs(self.settings.restart_window_secs);
         while self.recent.front().is_some_and(|then| now.saturating_sub(*then) >= window) {
@@ -123,13 +123,13 @@ impl Restarts {
         }
         let so_far = u32::try_from(self.recent.len()).unwrap_or(u32::MAX);
         if so_far >= self.settings.max_restarts {
-            return Verdict::GiveUp;
+            return RestartDecision::GiveUp;
         }
         if self.recent.len() >= MOST_COUNTED {
             self.recent.pop_front();
         }
         self.recent.push_back(now);
-        Verdict::Restart { after: self.backoff(so_far, chance) }
+        RestartDecision::Restart { after: self.backoff(so_far, chance) }
     }
 
     /// Forgets the restarts so far, because a caller wants the server started whatever happened before.
@@ -159,14 +159,14 @@ mod tests {
     // covers: MGP-11.5-02..04
     #[test]
     fn the_policies_decide_by_how_the_server_ended() {
-        let restarts = |policy, ended| with(policy).decide(ended, Duration::ZERO, 0) != Verdict::Stay;
+        let restarts = |policy, ended| with(policy).decide(ended, Duration::ZERO, 0) != RestartDecision::Stay;
         for (policy, in_order, in_error) in [
             (RestartPolicy::Never, false, false),
             (RestartPolicy::OnFailure, false, true),
             (RestartPolicy::Always, true, true),
         ] {
-            assert_eq!(restarts(policy, Ended::InOrder), in_order, "{policy:?}");
-            assert_eq!(restarts(policy, Ended::InError), in_error, "{policy:?}");
+            assert_eq!(restarts(policy, ServerEnd::InOrder), in_order, "{policy:?}");
+            assert_eq!(restarts(policy, ServerEnd::InError), in_error, "{policy:?}");
         }
     }
 
@@ -187,12 +187,12 @@ mod tests {
     fn too_many_restarts_within_the_window_end_them_however_well_each_went() {
         let mut restarts = with(RestartPolicy::Always);
         for second in 0..5 {
-            let verdict = restarts.decide(Ended::InError, Duration::from_secs(second), 0);
-            assert!(matches!(verdict, Verdict::Restart { .. }), "{second}");
+            let verdict = restarts.decide(ServerEnd::InError, Duration::from_secs(second), 0);
+            assert!(matches!(verdict, RestartDecision::Restart { .. }), "{second}");
         }
-        assert_eq!(restarts.decide(Ended::InError, Duration::from_secs(299), 0), Verdict::GiveUp);
-        let verdict = restarts.decide(Ended::InError, Duration::from_mins(5), 0);
-        assert!(matches!(verdict, Verdict::Restart { .. }), "the first has left the window");
+        assert_eq!(restarts.decide(ServerEnd::InError, Duration::from_secs(299), 0), RestartDecision::GiveUp);
+        let verdict = restarts.decide(ServerEnd::InError, Duration::from_mins(5), 0);
+        assert!(matches!(verdict, RestartDecision::Restart { .. }), "the first has left the window");
     }
 
     #[test]
@@ -200,11 +200,15 @@ mod tests {
         let mut settings = RestartSettings { max_restarts: 1, ..RestartSettings::default() };
         (settings.backoff_base_ms, settings.backoff_max_ms) = (0, 0);
         let mut restarts = Restarts::new(settings);
-        let first = restarts.decide(Ended::InError, Duration::ZERO, 0);
-        assert_eq!(first, Verdict::Restart { after: Duration::from_millis(10) }, "there always is a wait");
-        assert_eq!(restarts.decide(Ended::InError, Duration::ZERO, 0), Verdict::GiveUp);
+        let first = restarts.decide(ServerEnd::InError, Duration::ZERO, 0);
+        assert_eq!(
+            first,
+            RestartDecision::Restart { after: Duration::from_millis(10) },
+            "there always is a wait"
+        );
+        assert_eq!(restarts.decide(ServerEnd::InError, Duration::ZERO, 0), RestartDecision::GiveUp);
         restarts.forget();
-        assert_eq!(restarts.decide(Ended::InError, Duration::ZERO, 0), first);
+        assert_eq!(restarts.decide(ServerEnd::InError, Duration::ZERO, 0), first);
     }
 
     #[test]
@@ -213,8 +217,8 @@ mod tests {
         (settings.restart_policy, settings.restart_window_secs) = (RestartPolicy::Always, u64::MAX);
         let mut restarts = Restarts::new(settings);
         for number in 0..10_000 {
-            let verdict = restarts.decide(Ended::InError, Duration::from_millis(number), u32::MAX);
-            assert!(matches!(verdict, Verdict::Restart { .. }));
+            let verdict = restarts.decide(ServerEnd::InError, Duration::from_millis(number), u32::MAX);
+            assert!(matches!(verdict, RestartDecision::Restart { .. }));
         }
         assert_eq!(restarts.recent.len(), MOST_COUNTED);
     }
@@ -225,8 +229,8 @@ mod tests {
         settings.restart_policy = RestartPolicy::Always;
         let mut restarts = Restarts::new(settings);
         let waits: Vec<_> = (0..7)
-            .map(|_| match restarts.decide(Ended::InError, Duration::ZERO, u32::MAX) {
-                Verdict::Restart { after } => after.as_millis(),
+            .map(|_| match restarts.decide(ServerEnd::InError, Duration::ZERO, u32::MAX) {
+                RestartDecision::Restart { after } => after.as_millis(),
                 other => panic!("{other:?}"),
             })
             .collect();
@@ -250,8 +254,8 @@ mod tests {
             let (mut now, mut started) = (Duration::ZERO, Vec::new());
             for (in_error, pause, chance) in steps {
                 now += Duration::from_millis(pause);
-                let ended = if in_error { Ended::InError } else { Ended::InOrder };
-                if let Verdict::Restart { after } = restarts.decide(ended, now, chance) {
+                let ended = if in_error { ServerEnd::InError } else { ServerEnd::InOrder };
+                if let RestartDecision::Restart { after } = restarts.decide(ended, now, chance) {
                     prop_assert!(after <= Duration::from_secs(30));
                     started.push(now);
                 }

@@ -4,20 +4,20 @@ use mgp_types::mgp::ServerState;
 
 /// The state of one server, which changes only by the transitions of the specification (§11.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Lifecycle(ServerState);
+pub(crate) struct LifecycleState(ServerState);
 
 /// The error of a transition that the specification does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a server that is `{from}` cannot become `{to}`")]
 #[non_exhaustive]
-pub struct NoSuchTransition {
+pub struct InvalidTransition {
     /// The state of the server, which stays.
     pub from: ServerState,
     /// The state that was asked for.
     pub to: ServerState,
 }
 
-impl Lifecycle {
+impl LifecycleState {
     /// Returns the state of the server.
     pub(crate) const fn state(self) -> ServerState {
         self.0
@@ -27,17 +27,17 @@ impl Lifecycle {
     ///
     /// # Errors
     /// No transition leads there; the server stays where it is.
-    pub(crate) fn go(&mut self, to: ServerState) -> Result<ServerState, NoSuchTransition> {
+    pub(crate) fn go(&mut self, to: ServerState) -> Result<ServerState, InvalidTransition> {
         let from = self.0;
         if !next(from).contains(&to) {
-            return Err(NoSuchTransition { from, to });
+            return Err(InvalidTransition { from, to });
         }
         self.0 = to;
         Ok(from)
     }
 }
 
-impl Default for Lifecycle {
+impl Default for LifecycleState {
     /// Returns the state of a server that is configured and was not started.
     fn default() -> Self {
         Self(ServerState::Registered)
@@ -81,7 +81,7 @@ mod tests {
         let added = [(Connected, Error), (Disconnected, Connecting), (Restarting, Error)];
         for &from in ServerState::ALL {
             for &to in ServerState::ALL {
-                let mut life = Lifecycle(from);
+                let mut life = LifecycleState(from);
                 let expected = of_the_figure.contains(&(from, to)) || added.contains(&(from, to));
                 assert_eq!(life.go(to).is_ok(), expected, "{from} to {to}");
                 assert_eq!(life.state(), if expected { to } else { from });
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_refused_transition_names_both_ends() {
-        let error = Lifecycle::default().go(Connected).unwrap_err();
+        let error = LifecycleState::default().go(Connected).unwrap_err();
         assert_eq!(error.to_string(), "a server that is `registered` cannot become `connected`");
     }
 }

@@ -7,9 +7,9 @@ use std::task::{Context, Poll, Waker};
 use divan::{AllocProfiler, Bencher};
 use futures_util::FutureExt;
 use mgp_security::Clock;
-use mgp_security::confirmation::{ConfirmationGate, ConfirmationSettings, Tickets};
+use mgp_security::confirmation::{ConfirmationGate, ConfirmationSettings, ConfirmationTickets};
 use mgp_security::permission::{
-    GrantBook, MemoryGrants, PendingApprovals, PermissionGate, PermissionSettings, Terms,
+    GrantBook, GrantTerms, MemoryGrants, PendingApprovals, PermissionGate, PermissionSettings,
 };
 use mgp_types::mgp::{
     AuditEvent, AuditPort, EffectiveSecurity, ExtensionSet, Negotiated, Offer, Permission, ResolvedTool,
@@ -80,7 +80,7 @@ fn request(meta: bool) -> Request {
 }
 
 /// A gate to a server that needs two permissions, which an operator granted among those of a hundred servers.
-fn gate(revision: Revision, terms: &Terms) -> PermissionGate {
+fn gate(revision: Revision, terms: &GrantTerms) -> PermissionGate {
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("there is memory");
     let book = runtime
         .block_on(GrantBook::open(MemoryGrants::default(), Arc::new(Forgetful), Clock::system()))
@@ -89,7 +89,7 @@ fn gate(revision: Revision, terms: &Terms) -> PermissionGate {
     for server in (0..100).map(|number| format!("server-{number}")).chain(["s".to_owned()]) {
         for permission in [Permission::FilesystemRead, Permission::NetworkOutbound] {
             let scoped = permission == Permission::FilesystemRead;
-            let terms = if scoped { terms.clone() } else { Terms::default() };
+            let terms = if scoped { terms.clone() } else { GrantTerms::default() };
             let server = server.as_str().into();
             let granted = book.grant(&ada, &server, &permission, terms);
             runtime.block_on(granted).expect("an operator may");
@@ -124,13 +124,13 @@ fn nothing(bencher: Bencher<'_, '_>) {
 
 #[divan::bench]
 fn permission_granted(bencher: Bencher<'_, '_>) {
-    let gate = gate(Revision::V2025_11_25, &Terms::default());
+    let gate = gate(Revision::V2025_11_25, &GrantTerms::default());
     measure(bencher, gate.layer(Echo(Response::empty())), false);
 }
 
 #[divan::bench]
 fn permission_granted_with_metadata(bencher: Bencher<'_, '_>) {
-    let gate = gate(Revision::V2025_11_25, &Terms::default());
+    let gate = gate(Revision::V2025_11_25, &GrantTerms::default());
     measure(bencher, gate.layer(Echo(Response::empty())), true);
 }
 
@@ -138,19 +138,19 @@ fn permission_granted_with_metadata(bencher: Bencher<'_, '_>) {
 fn permission_granted_within_a_scope(bencher: Bencher<'_, '_>) {
     let scope: Scope =
         serde_json::from_str(r#"{"paths":["/data/**"],"deny_paths":[".env"]}"#).expect("this is a scope");
-    let gate = gate(Revision::V2025_11_25, &Terms::default().within(scope));
+    let gate = gate(Revision::V2025_11_25, &GrantTerms::default().within(scope));
     measure(bencher, gate.layer(Echo(Response::empty())), false);
 }
 
 #[divan::bench]
 fn permission_granted_and_attached(bencher: Bencher<'_, '_>) {
-    let gate = gate(Revision::V2026_07_28, &Terms::default());
+    let gate = gate(Revision::V2026_07_28, &GrantTerms::default());
     measure(bencher, gate.layer(Echo(Response::empty())), false);
 }
 
 #[divan::bench]
 fn confirmation_not_needed(bencher: Bencher<'_, '_>) {
-    let tickets = Tickets::new(Arc::new(Forgetful), Clock::system());
+    let tickets = ConfirmationTickets::new(Arc::new(Forgetful), Clock::system());
     let approver = Arc::new(PendingApprovals::new(Clock::system()));
     let layer = ConfirmationGate::with_tickets(ConfirmationSettings::new(), approver, tickets);
     measure(bencher, layer.layer(Echo(Response::empty())), false);

@@ -9,7 +9,7 @@
 use std::error::Error;
 use std::io;
 
-use mgp_security::check::Check;
+use mgp_security::check::InputCheck;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -17,10 +17,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     if flag != "--kind" {
         return Err(usage().into());
     }
-    kind.parse::<Check>()?.judge_rows(io::stdin().lock(), &mut io::stdout().lock())?;
+    kind.parse::<InputCheck>()?.judge_rows(io::stdin().lock(), &mut io::stdout().lock())?;
     Ok(())
 }
 
 fn usage() -> String {
-    format!("usage: check --kind {}", Check::names().collect::<Vec<_>>().join("|"))
+    format!("usage: check --kind {}", InputCheck::names().collect::<Vec<_>>().join("|"))
 }

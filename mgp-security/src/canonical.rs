@@ -16,7 +16,7 @@ use mgp_types::RawJson;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::Digest as _;
 
-pub(crate) use self::tree::Tree;
+pub(crate) use self::tree::CanonicalTree;
 
 /// The SHA-256 of a value in its canonical form, in hexadecimal digits wherever it is written.
 ///
@@ -104,7 +104,7 @@ impl<'de> Deserialize<'de> for Digest {
 /// # Errors
 /// The value has no canonical form: see [`CanonicalError`].
 pub fn digest(value: &RawJson) -> Result<Digest, CanonicalError> {
-    Tree::read(value).map(|tree| Digest::of_canonical(&tree.to_bytes()))
+    CanonicalTree::read(value).map(|tree| Digest::of_canonical(&tree.to_bytes()))
 }
 
 /// Why something has no digest, or is none.
@@ -227,7 +227,7 @@ mod tests {
             let doubles: serde_json::Value = serde_json::from_slice(
                 &serde_json_canonicalizer::to_vec(&value).unwrap()).unwrap();
             let raw = RawJson::from_value(&doubles).unwrap();
-            let ours = Tree::read(&raw).unwrap().to_bytes();
+            let ours = CanonicalTree::read(&raw).unwrap().to_bytes();
             let theirs = serde_json_canonicalizer::to_vec(&doubles).unwrap();
             prop_assert_eq!(String::from_utf8(ours).unwrap(), String::from_utf8(theirs).unwrap());
         }

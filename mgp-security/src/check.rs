@@ -1,12 +1,12 @@
 //! Judges inputs one by one, each by itself and without a kernel: for scripts, and to measure what is stopped.
 //!
 //! ```
-//! use mgp_security::check::{Answer, Check};
+//! use mgp_security::check::{CheckAnswer, InputCheck};
 //! use mgp_types::RawJson;
 //!
-//! let check: Check = "shell_command".parse()?;
-//! assert!(matches!(check.judge(&RawJson::from_value("rm -rf ~")?), Answer::Deny { .. }));
-//! assert_eq!(check.judge(&RawJson::from_value("ls -l")?), Answer::Allow);
+//! let check: InputCheck = "shell_command".parse()?;
+//! assert!(matches!(check.judge(&RawJson::from_value("rm -rf ~")?), CheckAnswer::Deny { .. }));
+//! assert_eq!(check.judge(&RawJson::from_value("ls -l")?), CheckAnswer::Allow);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -26,16 +26,16 @@ use crate::{Finding, Schema};
 
 /// What inputs are judged as.
 #[derive(Clone, Copy)]
-pub struct Check {
+pub struct InputCheck {
     name: &'static str,
-    judge: fn(&RawJson) -> Answer,
+    judge: fn(&RawJson) -> CheckAnswer,
 }
 
 /// What is said of an input.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "verdict", rename_all = "lowercase")]
 #[non_exhaustive]
-pub enum Answer {
+pub enum CheckAnswer {
     /// It passes.
     Allow,
     /// It passes, and an operator is told why it looks suspicious.
@@ -53,7 +53,7 @@ pub enum Answer {
     Profile(Profile),
 }
 
-impl From<Result<(), String>> for Answer {
+impl From<Result<(), String>> for CheckAnswer {
     fn from(checked: Result<(), String>) -> Self {
         match checked {
             Ok(()) => Self::Allow,
@@ -64,8 +64,8 @@ impl From<Result<(), String>> for Answer {
 
 /// There is no kind of this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no kind `{asked}`; there are {}", Check::names().collect::<Vec<_>>().join(", "))]
-pub struct UnknownKind {
+#[error("there is no kind `{asked}`; there are {}", InputCheck::names().collect::<Vec<_>>().join(", "))]
+pub struct UnknownCheck {
     /// What was asked for.
     pub asked: String,
 }
@@ -93,7 +93,7 @@ pub enum CheckError {
     Io(#[from] io::Error),
 }
 
-impl Check {
+impl InputCheck {
     /// The names of all kinds.
     pub fn names() -> impl Iterator<Item = &'static str> {
         KINDS.iter().map(|check| check.name)
@@ -105,7 +105,7 @@ impl Check {
     }
 
     /// Judges an input.
-    pub fn judge(self, input: &RawJson) -> Answer {
+    pub fn judge(self, input: &RawJson) -> CheckAnswer {
         (self.judge)(input)
     }
 
@@ -130,11 +130,11 @@ impl Check {
                 continue;
             }
             let row = serde_json::from_slice(&bytes);
-            let Row { id, input } = row.map_err(|source| CheckError::Malformed { line, source })?;
+            let CheckRow { id, input } = row.map_err(|source| CheckError::Malformed { line, source })?;
             let answer = self.judge(&input);
-            denied += u64::from(matches!(answer, Answer::Deny { .. }));
+            denied += u64::from(matches!(answer, CheckAnswer::Deny { .. }));
             judged += 1;
-            serde_json::to_writer(&mut *out, &Judged { id, answer }).map_err(io::Error::from)?;
+            serde_json::to_writer(&mut *out, &JudgedRow { id, answer }).map_err(io::Error::from)?;
             out.write_all(b"\n")?;
         }
         out.flush()?;
@@ -142,32 +142,32 @@ impl Check {
     }
 }
 
-impl FromStr for Check {
-    type Err = UnknownKind;
+impl FromStr for InputCheck {
+    type Err = UnknownCheck;
 
-    fn from_str(name: &str) -> Result<Self, UnknownKind> {
+    fn from_str(name: &str) -> Result<Self, UnknownCheck> {
         let known = KINDS.iter().find(|check| check.name == name).copied();
-        known.ok_or_else(|| UnknownKind { asked: name.chars().take(64).collect() })
+        known.ok_or_else(|| UnknownCheck { asked: name.chars().take(64).collect() })
     }
 }
 
-impl fmt::Debug for Check {
+impl fmt::Debug for InputCheck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Check").field(&self.name).finish()
+        f.debug_tuple("InputCheck").field(&self.name).finish()
     }
 }
 
 #[derive(Deserialize)]
-struct Row {
+struct CheckRow {
     id: RawJson,
     input: RawJson,
 }
 
 #[derive(Serialize)]
-struct Judged {
+struct JudgedRow {
     id: RawJson,
     #[serde(flatten)]
-    answer: Answer,
+    answer: CheckAnswer,
 }
 
 fn on_text(input: &RawJson, check: impl Fn(&str) -> Result<(), Finding>) -> Result<(), String> {
@@ -180,19 +180,19 @@ fn on_code(input: &RawJson, language: &str) -> Result<(), String> {
     scan(&plain(input)?, &policy).map(drop).map_err(|rejection| rejection.to_string())
 }
 
-fn definition(input: &RawJson) -> Answer {
+fn definition(input: &RawJson) -> CheckAnswer {
     match object(input).map(|tool| judge_definition(DefinitionKind::Tool, &tool, &|_| false)) {
-        Ok(Judgement::Allow) => Answer::Allow,
-        Ok(Judgement::Flag(finding)) => Answer::Flag { reason: finding.to_string() },
-        Ok(Judgement::Hold(finding)) => Answer::Deny { reason: finding.to_string() },
-        Err(reason) => Answer::Deny { reason },
+        Ok(Judgement::Allow) => CheckAnswer::Allow,
+        Ok(Judgement::Flag(finding)) => CheckAnswer::Flag { reason: finding.to_string() },
+        Ok(Judgement::Hold(finding)) => CheckAnswer::Deny { reason: finding.to_string() },
+        Err(reason) => CheckAnswer::Deny { reason },
     }
 }
 
-fn profile(input: &RawJson) -> Answer {
+fn profile(input: &RawJson) -> CheckAnswer {
     match object(input) {
-        Ok(definition) => Answer::Profile(Profile::of(&definition)),
-        Err(reason) => Answer::Deny { reason },
+        Ok(definition) => CheckAnswer::Profile(Profile::of(&definition)),
+        Err(reason) => CheckAnswer::Deny { reason },
     }
 }
 
@@ -235,11 +235,11 @@ fn object(input: &RawJson) -> Result<Object, String> {
     Object::from_raw(input).map_err(|error| error.to_string())
 }
 
-const fn kind(name: &'static str, judge: fn(&RawJson) -> Answer) -> Check {
-    Check { name, judge }
+const fn kind(name: &'static str, judge: fn(&RawJson) -> CheckAnswer) -> InputCheck {
+    InputCheck { name, judge }
 }
 
-const KINDS: &[Check] = &[
+const KINDS: &[InputCheck] = &[
     kind("shell_arg", |input| on_text(input, sandbox::check_word).into()),
     kind("shell_command", |input| {
         on_text(input, |line| sandbox::check_command(line, &sandbox::CommandPolicy::default())).into()
@@ -265,7 +265,7 @@ mod tests {
 
     fn judged(kind: &str, rows: &str) -> Result<(String, (u64, u64)), CheckError> {
         let mut out = Vec::new();
-        let check: Check = kind.parse().unwrap();
+        let check: InputCheck = kind.parse().unwrap();
         let counts = check.judge_rows(rows.as_bytes(), &mut out)?;
         Ok((String::from_utf8(out).unwrap(), counts))
     }
@@ -284,14 +284,14 @@ mod tests {
     fn what_is_no_input_of_the_kind_is_denied_and_what_is_no_row_is_an_error() {
         assert!(judged("path", "{\"id\":1,\"input\":{}}").unwrap().0.contains("\"deny\""));
         assert!(matches!(judged("path", "\n{}").unwrap_err(), CheckError::Malformed { line: 2, .. }));
-        let unknown = "shell".parse::<Check>().unwrap_err();
+        let unknown = "shell".parse::<InputCheck>().unwrap_err();
         assert!(unknown.to_string().contains("shell_command"), "{unknown}");
     }
 
     #[test]
     fn each_kind_is_found_by_its_name() {
-        for name in Check::names() {
-            assert_eq!(name.parse::<Check>().unwrap().name(), name);
+        for name in InputCheck::names() {
+            assert_eq!(name.parse::<InputCheck>().unwrap().name(), name);
         }
     }
 }

@@ -15,9 +15,9 @@ use crate::Clock;
 
 /// A clock that is set by hand.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Hands(Arc<AtomicI64>);
+pub(crate) struct ManualClock(Arc<AtomicI64>);
 
-impl Hands {
+impl ManualClock {
     pub(crate) fn at(millis: i64) -> Self {
         Self(Arc::new(AtomicI64::new(millis)))
     }
@@ -38,13 +38,13 @@ pub(crate) fn moment(millis: i64) -> Timestamp {
 
 /// A trail that is read back, and can be made to fail.
 #[derive(Debug, Default)]
-pub(crate) struct Recorded {
+pub(crate) struct RecordingAuditPort {
     batches: Mutex<Vec<Vec<AuditEvent>>>,
     fault: Mutex<Option<Error>>,
     shut: Mutex<Option<Error>>,
 }
 
-impl Recorded {
+impl RecordingAuditPort {
     pub(crate) fn batches(&self) -> Vec<Vec<AuditEvent>> {
         self.batches.lock().clone()
     }
@@ -88,7 +88,7 @@ impl Recorded {
     }
 }
 
-impl AuditPort for Recorded {
+impl AuditPort for RecordingAuditPort {
     fn record(&self, event: AuditEvent) -> BoxFuture<'_, Result<(), Error>> {
         self.record_all(vec![event])
     }
@@ -110,14 +110,14 @@ impl AuditPort for Recorded {
 
 /// A server that keeps what it is sent and answers as it is told, with `{}` unless it is told.
 #[derive(Clone)]
-pub(crate) struct Server {
+pub(crate) struct TestServer {
     pub(crate) seen: Arc<Mutex<Vec<Request>>>,
-    work: Work,
+    work: TestWork,
 }
 
-type Work = Arc<dyn Fn(Request) -> BoxFuture<'static, Result<Response, Error>> + Send + Sync>;
+type TestWork = Arc<dyn Fn(Request) -> BoxFuture<'static, Result<Response, Error>> + Send + Sync>;
 
-impl Server {
+impl TestServer {
     pub(crate) fn new() -> Self {
         Self::answering(|_| Ok(Response::empty()))
     }
@@ -150,7 +150,7 @@ impl Server {
     }
 }
 
-impl Service<Request> for Server {
+impl Service<Request> for TestServer {
     type Response = Response;
     type Error = Error;
     type Future = BoxFuture<'static, Result<Response, Error>>;
@@ -165,8 +165,8 @@ impl Service<Request> for Server {
     }
 }
 
-impl fmt::Debug for Server {
+impl fmt::Debug for TestServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server").field("seen", &self.methods()).finish_non_exhaustive()
+        f.debug_struct("TestServer").field("seen", &self.methods()).finish_non_exhaustive()
     }
 }

@@ -68,7 +68,7 @@ mod finding;
 ))]
 mod gate;
 #[cfg(any(feature = "access", feature = "auth", feature = "permission"))]
-mod latest;
+mod latest_time;
 #[cfg(feature = "limit")]
 pub mod limit;
 #[cfg(any(feature = "access", feature = "auth"))]

@@ -1,6 +1,6 @@
 //! Lists of tools without those that a caller may not see.
 
-use mgp_types::{CacheScope, Error, Object, RawJson, Response, Shape};
+use mgp_types::{CacheScope, Error, Object, RawJson, Response, ResultShape};
 use serde_json::value::RawValue;
 
 /// Takes the tools that `may` not be seen out of the list that a request is answered with.
@@ -22,7 +22,7 @@ pub(crate) fn keep_listed(mut response: Response, may: impl Fn(&str) -> bool) ->
         // Members that wait outside of the result may say how public it is, so they have to be in it.
         response.result = response.to_raw();
         response.context.stamp = None;
-        response.context.shape = Shape::Opaque;
+        response.context.shape = ResultShape::Opaque;
     }
     let mut result = Object::from_raw(&response.result).map_err(|_| malformed())?;
     let kept = match result.get("tools") {

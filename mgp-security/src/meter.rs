@@ -3,9 +3,9 @@ use std::time::Duration;
 
 use crate::rates::Rates;
 
-/// [`Rates`] in the terms of a [`Meter`].
+/// [`Rates`] in the terms of a [`RateMeter`].
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Pace([Option<Window>; 3]);
+pub(crate) struct MeterPace([Option<Window>; 3]);
 
 #[derive(Debug, Clone, Copy)]
 struct Window {
@@ -21,9 +21,9 @@ struct Window {
 /// It is a number for each window so that all of them can be looked at before any is changed: a call that one window
 /// refuses uses up nothing of the others.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Meter([u64; 3]);
+pub(crate) struct RateMeter([u64; 3]);
 
-impl Pace {
+impl MeterPace {
     pub(crate) fn new(rates: Rates) -> Self {
         let Rates { requests_per_minute: minute, requests_per_hour: hour, requests_per_day: day } = rates;
         let minutes = |number| Duration::from_mins(number);
@@ -35,9 +35,9 @@ impl Pace {
     }
 }
 
-impl Meter {
+impl RateMeter {
     /// How long until a call is within all rates; nothing if one is now.
-    pub(crate) fn wait(&self, pace: &Pace, now: Duration) -> Duration {
+    pub(crate) fn wait(&self, pace: &MeterPace, now: Duration) -> Duration {
         let now = nanos(now);
         let waits = self.0.iter().zip(&pace.0).map(|(free_at, window)| {
             window.map_or(0, |window| free_at.saturating_sub(window.tolerance).saturating_sub(now))
@@ -46,7 +46,7 @@ impl Meter {
     }
 
     /// Uses up one call of each rate.
-    pub(crate) fn take(&mut self, pace: &Pace, now: Duration) {
+    pub(crate) fn take(&mut self, pace: &MeterPace, now: Duration) {
         let now = nanos(now);
         for (free_at, window) in self.0.iter_mut().zip(&pace.0) {
             if let Some(window) = window {

@@ -7,21 +7,21 @@ use crate::StoreError;
 /// The system has no random numbers, so nothing can be made that others must not guess.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 #[error("the system has no random numbers")]
-pub(crate) struct NoRandom;
+pub(crate) struct RandomUnavailable;
 
 /// Bytes that nobody can guess.
-pub(crate) fn bytes<const N: usize>() -> Result<[u8; N], NoRandom> {
+pub(crate) fn bytes<const N: usize>() -> Result<[u8; N], RandomUnavailable> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|error| {
         tracing::error!(%error, "the system has no random numbers");
-        NoRandom
+        RandomUnavailable
     })?;
     Ok(bytes)
 }
 
 /// A name that nobody can guess: 32 hexadecimal digits.
 #[cfg(feature = "permission")]
-pub(crate) fn name() -> Result<String, NoRandom> {
+pub(crate) fn name() -> Result<String, RandomUnavailable> {
     Ok(format!("{:032x}", u128::from_be_bytes(bytes()?)))
 }
 
@@ -32,14 +32,14 @@ pub(crate) fn trace_id() -> TraceId {
     TraceId::from_random(bytes().unwrap_or_default())
 }
 
-impl From<NoRandom> for Error {
-    fn from(error: NoRandom) -> Self {
+impl From<RandomUnavailable> for Error {
+    fn from(error: RandomUnavailable) -> Self {
         Self::internal("the system has no random numbers").with_source(error)
     }
 }
 
-impl From<NoRandom> for StoreError {
-    fn from(error: NoRandom) -> Self {
+impl From<RandomUnavailable> for StoreError {
+    fn from(error: RandomUnavailable) -> Self {
         Self::Unavailable(Box::new(error))
     }
 }

@@ -111,7 +111,7 @@ mod tests {
     use tower_service::Service as _;
 
     use super::*;
-    use crate::doubles::Server;
+    use crate::doubles::TestServer;
 
     async fn answer(error: Error, method: Method, speaks_mgp: bool) -> Result<Response, Error> {
         let mut session = Session::new(Revision::LATEST);
@@ -119,7 +119,7 @@ mod tests {
         session.mgp = speaks_mgp.then(|| Negotiated::agree(&offer, &offer)).flatten();
         let mut request = Request::call(method, Object::new());
         request.context.session = Some(Arc::new(session));
-        let server = Server::answering(move |_| Err(error.clone()));
+        let server = TestServer::answering(move |_| Err(error.clone()));
         RejectGate::new().layer(server).call(request).await
     }
 

@@ -14,10 +14,10 @@ use crate::StoreError;
 ///
 /// The lock is the operating system's, on a file beside the database, so it ends with the process however that ends.
 #[derive(Debug, Clone)]
-pub struct Database(Arc<Inner>);
+pub struct Database(Arc<DatabaseInner>);
 
 #[derive(Debug)]
-struct Inner {
+struct DatabaseInner {
     connection: Mutex<Connection>,
     _lock: Option<File>,
 }
@@ -99,7 +99,7 @@ impl Database {
         connection.busy_timeout(BUSY)?;
         connection.pragma_update(None, "foreign_keys", "ON")?;
         connection.pragma_update(None, "trusted_schema", "OFF")?;
-        Ok(Self(Arc::new(Inner { connection: Mutex::new(connection), _lock: lock })))
+        Ok(Self(Arc::new(DatabaseInner { connection: Mutex::new(connection), _lock: lock })))
     }
 }
 

@@ -4,14 +4,14 @@ use mgp_types::{Error, Method, Request};
 /// What a request is for: a server, and the tool of it that a `tools/call` names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub(crate) struct Target {
+pub(crate) struct RequestTarget {
     /// The server.
     pub(crate) server: ServerId,
     /// The tool; `None` for what is no call of a tool.
     pub(crate) tool: Option<ToolName>,
 }
 
-impl Target {
+impl RequestTarget {
     /// What `request` is for: what the catalog resolved it to, or else `server` and the tool that the body names.
     ///
     /// The tool is read from the body and never from a header, for the body is what the server will read.

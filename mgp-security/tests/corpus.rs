@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use mgp_security::check::Check;
+use mgp_security::check::InputCheck;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -90,7 +90,7 @@ fn attacks_are_stopped_and_daily_work_is_not() {
 fn judge(set: &str, file: &Path) -> (Count, Count) {
     let (kind, _) = set.split_once('.').unwrap();
     let text = fs::read_to_string(file).unwrap();
-    let check: Check = kind.parse().unwrap();
+    let check: InputCheck = kind.parse().unwrap();
     let mut verdicts = Vec::new();
     check.judge_rows(text.as_bytes(), &mut verdicts).unwrap();
     let verdicts: BTreeMap<String, Verdict> = String::from_utf8(verdicts)

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use mgp_security::Clock;
 use mgp_security::permission::{
-    AnswersPermissionsGate, ApprovalAnswer, GrantBook, HandleKey, HeldPermissionsGate, MemoryGrants,
-    OnRefusal, PendingApprovals, PermissionGate, PermissionSettings, Settlement, Terms,
+    ApprovalAnswer, GrantBook, GrantTerms, HandleKey, HeldPermissionsGate, MemoryGrants, OnRefusal,
+    PendingApprovals, PermissionAnswerGate, PermissionGate, PermissionSettings, Settlement,
 };
 use mgp_transport::era::{
     Agreement, ClientEra, ClientIdentity, ClientInbound, EraMode, EraOptions, ServerEra, ServerIdentity,
@@ -110,7 +110,7 @@ async fn dial(
 
     let agreement = Agreement::default();
     let inbound =
-        ClientInbound::new(AnswersPermissionsGate::new(gate.clone()).layer(Silent), agreement.clone());
+        ClientInbound::new(PermissionAnswerGate::new(gate.clone()).layer(Silent), agreement.clone());
     let answering = inbound.clone();
     let (wire, client) =
         connect(near.0, near.1, &move |_: Outbox| answering.clone(), ConnectionLimits::default());
@@ -210,7 +210,7 @@ async fn what_was_deferred_runs_once_it_is_decided_and_not_once_it_is_taken_back
         assert_eq!(settlement.unwrap().deferred, [SHELL]);
         assert_eq!(server.call(run(&[SHELL])).await.unwrap_err().code(), code::PERMISSION_DENIED);
         let ada = Principal::operator("ada");
-        book.grant(&ada, gate.server(), &SHELL, Terms::default()).await.unwrap();
+        book.grant(&ada, gate.server(), &SHELL, GrantTerms::default()).await.unwrap();
         // In the era of sessions the server has not been told yet, and asks.
         server.call(run(&[SHELL])).await.unwrap();
         book.revoke(&ada, gate.server(), &SHELL).await.unwrap();

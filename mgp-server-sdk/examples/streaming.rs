@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use mgp_server_sdk::types::Object;
 use mgp_server_sdk::types::mgp::EventSeverity;
-use mgp_server_sdk::{Callback, Confirmation, Cx, Error, Life, Publisher, Server, Tool, ToolError, schemars};
+use mgp_server_sdk::{
+    Callback, Confirmation, Cx, Error, Publisher, Server, ServerLifecycle, Tool, ToolError, schemars,
+};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Count {
@@ -37,7 +39,7 @@ async fn delete(cx: Cx) -> Result<&'static str, ToolError> {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     let events = Publisher::new(["tool.counted"])?;
-    let life = Life::new("demo.counter".into());
+    let life = ServerLifecycle::new("demo.counter".into());
     life.check("clock_works", async || true);
     Server::new("counter", "1.0.0")
         .state(events.clone())

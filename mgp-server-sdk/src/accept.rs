@@ -12,7 +12,7 @@ use crate::Router;
 
 /// The innermost services of a server, around which its layers lie: the router, and the layer that carries questions to
 /// clients.
-pub type Core = Mrtr<Router>;
+pub type ServerCore = Mrtr<Router>;
 
 /// A factory of services, one per connection: the server behind an era of its own. Any transport takes it.
 #[derive(Clone)]

@@ -12,19 +12,19 @@ use serde::Serialize;
 
 use crate::catalog::Catalog;
 use crate::cx::Cx;
-use crate::tool::{Input, ToolError, form};
+use crate::tool::{CallInput, ToolError, form};
 
 /// A request for completion.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Complete {
+pub struct CompletionRequest {
     /// The text that has been typed so far.
     pub value: String,
     /// The other arguments, as far as they are known.
     pub arguments: Map<String>,
 }
 
-/// An async function of [`Complete`], or of it and then [`Cx`], that returns the values which complete an
+/// An async function of [`CompletionRequest`], or of it and then [`Cx`], that returns the values which complete an
 /// argument, the best first.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot complete an argument",
@@ -34,7 +34,7 @@ pub struct Complete {
 )]
 pub trait CompletionHandler<M>: Send + Sync + 'static {
     #[doc(hidden)]
-    fn complete(&self, wanted: Complete, input: Input) -> CompletionFuture;
+    fn complete(&self, wanted: CompletionRequest, input: CallInput) -> CompletionFuture;
 }
 
 pub(crate) type CompletionFuture = BoxFuture<'static, Result<Completion, Error>>;
@@ -78,11 +78,11 @@ impl<T: IntoCompletion, E: Into<ToolError>> IntoCompletion for Result<T, E> {
 
 impl<F, Fut, R> CompletionHandler<form::Bare> for F
 where
-    F: Fn(Complete) -> Fut + Send + Sync + 'static,
+    F: Fn(CompletionRequest) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = R> + Send + 'static,
     R: IntoCompletion + 'static,
 {
-    fn complete(&self, wanted: Complete, _: Input) -> CompletionFuture {
+    fn complete(&self, wanted: CompletionRequest, _: CallInput) -> CompletionFuture {
         let future = self(wanted);
         Box::pin(async move { future.await.into_completion() })
     }
@@ -90,11 +90,11 @@ where
 
 impl<F, Fut, R> CompletionHandler<form::Context> for F
 where
-    F: Fn(Complete, Cx) -> Fut + Send + Sync + 'static,
+    F: Fn(CompletionRequest, Cx) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = R> + Send + 'static,
     R: IntoCompletion + 'static,
 {
-    fn complete(&self, wanted: Complete, input: Input) -> CompletionFuture {
+    fn complete(&self, wanted: CompletionRequest, input: CallInput) -> CompletionFuture {
         let future = self(wanted, input.into_cx());
         Box::pin(async move { future.await.into_completion() })
     }
@@ -102,23 +102,23 @@ where
 
 /// The completions of a server.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Completers(HashMap<(Owner, Box<str>), Arc<dyn DynCompleter>>);
+pub(crate) struct Completers(HashMap<(ArgumentOwner, Box<str>), Arc<dyn DynCompleter>>);
 
 /// The prompt or resource template whose argument is completed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Owner {
+pub(crate) enum ArgumentOwner {
     Prompt(Box<str>),
     Template(Box<str>),
 }
 
 trait DynCompleter: Send + Sync {
-    fn complete(&self, wanted: Complete, input: Input) -> CompletionFuture;
+    fn complete(&self, wanted: CompletionRequest, input: CallInput) -> CompletionFuture;
 }
 
-struct Erased<H, M>(H, PhantomData<fn() -> M>);
+struct ErasedCompleter<H, M>(H, PhantomData<fn() -> M>);
 
-impl<H: CompletionHandler<M>, M: 'static> DynCompleter for Erased<H, M> {
-    fn complete(&self, wanted: Complete, input: Input) -> CompletionFuture {
+impl<H: CompletionHandler<M>, M: 'static> DynCompleter for ErasedCompleter<H, M> {
+    fn complete(&self, wanted: CompletionRequest, input: CallInput) -> CompletionFuture {
         self.0.complete(wanted, input)
     }
 }
@@ -136,15 +136,15 @@ impl Completers {
 
     pub(crate) fn insert<H: CompletionHandler<M>, M: 'static>(
         &mut self,
-        owner: Owner,
+        owner: ArgumentOwner,
         argument: &str,
         handler: H,
     ) {
-        self.0.insert((owner, argument.into()), Arc::new(Erased(handler, PhantomData)));
+        self.0.insert((owner, argument.into()), Arc::new(ErasedCompleter(handler, PhantomData)));
     }
 
     /// Returns the prompts and templates with a completion, to check that they exist.
-    pub(crate) fn owners(&self) -> impl Iterator<Item = (&Owner, &str)> {
+    pub(crate) fn owners(&self) -> impl Iterator<Item = (&ArgumentOwner, &str)> {
         self.0.keys().map(|(owner, argument)| (owner, &**argument))
     }
 }
@@ -152,25 +152,25 @@ impl Completers {
 /// Completes an argument; an argument without a completion has no values.
 pub(crate) fn complete(
     catalog: &Catalog,
-    input: Input,
+    input: CallInput,
 ) -> Result<BoxFuture<'static, Result<Response, Error>>, Error> {
     let params: CompleteParams = input.request.body()?;
     let owner = match &params.reference {
         Reference::Prompt(prompt) => {
             catalog.prompts.get(&prompt.name).ok_or_else(|| Error::invalid_params("unknown prompt"))?;
-            Owner::Prompt(prompt.name.as_str().into())
+            ArgumentOwner::Prompt(prompt.name.as_str().into())
         }
         Reference::Resource(template) => {
             let known = catalog.templates.get(&template.uri).is_some()
                 || catalog.resources.get(&template.uri).is_some();
             known.then_some(()).ok_or_else(|| Error::invalid_params("unknown resource template"))?;
-            Owner::Template(template.uri.as_str().into())
+            ArgumentOwner::Template(template.uri.as_str().into())
         }
         _ => return Err(Error::invalid_params("unknown kind of reference")),
     };
     let completer = catalog.completers.0.get(&(owner, params.argument.name.into())).cloned();
     let arguments = params.context.and_then(|context| context.arguments).unwrap_or_default();
-    let wanted = Complete { value: params.argument.value, arguments };
+    let wanted = CompletionRequest { value: params.argument.value, arguments };
     let values = completer.map(|completer| completer.complete(wanted, input));
     Ok(Box::pin(async move {
         let completion = match values {

@@ -8,7 +8,7 @@ use crate::change::Change;
 use crate::error::Error;
 use crate::prompt::{Prompt, PromptEntry, PromptHandler};
 use crate::resource::{Resource, ResourceEntry, ResourceHandler, ResourceTemplate, TemplateEntry};
-use crate::shared::Shared;
+use crate::server_shared::ServerShared;
 use crate::tool::{Tool, ToolEntry, ToolHandler};
 
 /// The handle of a running server, for changes of its catalog and notifications to its clients.
@@ -17,10 +17,10 @@ use crate::tool::{Tool, ToolEntry, ToolHandler};
 /// catalog they started with. [`Server::handle`](crate::Server::handle) returns a handle before the server runs,
 /// [`Cx::server`](crate::Cx::server) one inside a handler.
 #[derive(Clone, Default)]
-pub struct ServerHandle(Arc<OnceLock<Arc<Shared>>>);
+pub struct ServerHandle(Arc<OnceLock<Arc<ServerShared>>>);
 
 impl ServerHandle {
-    pub(crate) fn of(shared: Option<Arc<Shared>>) -> Self {
+    pub(crate) fn of(shared: Option<Arc<ServerShared>>) -> Self {
         let slot = OnceLock::new();
         if let Some(shared) = shared {
             let _ = slot.set(shared);
@@ -28,7 +28,7 @@ impl ServerHandle {
         Self(Arc::new(slot))
     }
 
-    pub(crate) fn attach(&self, shared: Arc<Shared>) {
+    pub(crate) fn attach(&self, shared: Arc<ServerShared>) {
         let _ = self.0.set(shared);
     }
 
@@ -153,11 +153,11 @@ impl ServerHandle {
         }
     }
 
-    fn shared(&self) -> Result<&Arc<Shared>, Error> {
+    fn shared(&self) -> Result<&Arc<ServerShared>, Error> {
         self.0.get().ok_or(Error::NotRunning)
     }
 
-    fn remove(&self, change: &Change, remove: impl FnOnce(&Shared) -> bool) -> bool {
+    fn remove(&self, change: &Change, remove: impl FnOnce(&ServerShared) -> bool) -> bool {
         let removed = self.0.get().is_some_and(|shared| remove(shared));
         if removed {
             self.announce(change);

@@ -31,14 +31,14 @@
 //! | [`Tool`], [`ToolHandler`], [`IntoToolResult`] | tools: descriptions, functions, results |
 //! | [`ToolError`], [`Json`] | failures for the model to read, structured results |
 //! | [`Resource`], [`ResourceTemplate`], [`IntoContents`] | what clients can read |
-//! | [`Prompt`], [`IntoPrompt`], [`Complete`] | prompts, and the completion of arguments |
+//! | [`Prompt`], [`IntoPrompt`], [`CompletionRequest`] | prompts, and the completion of arguments |
 //! | [`Cx`], [`Ask`], [`Elicited`] | progress, logs and questions during a call |
 //! | [`TaskMode`], [`TaskLimits`] | calls that go on after they were answered |
 //! | [`ServerHandle`] | changes what is offered while the server runs |
 //! | [`Server::streaming`], [`Server::events`], [`Server::callbacks`], [`Server::lifecycle`] | sections of MGP |
-//! | [`Publisher`], [`Callback`], [`Life`] | what handlers and applications do with them |
+//! | [`Publisher`], [`Callback`], [`ServerLifecycle`] | what handlers and applications do with them |
 //! | [`MethodHandler`], [`NotificationHandler`] | methods of your own |
-//! | [`Core`], [`Router`], [`ServerAccept`] | the same as tower services, for stacks of your own |
+//! | [`ServerCore`], [`Router`], [`ServerAccept`] | the same as tower services, for stacks of your own |
 //!
 //! One handler serves both eras: a question ([`Cx::ask`]) is a request in the one and a result in the other, changes
 //! are pushed in the one and listened for in the other, and handlers see neither.
@@ -89,24 +89,24 @@ mod resource;
 mod router;
 mod schema;
 mod server;
-mod shared;
+mod server_shared;
 mod strings;
 mod task;
 mod tool;
 
-pub use mgp_lifecycle::server::{Drained, Life, ShutdownPolicy};
-pub use mgp_stream::callback::{Callback, Choice, Confirmation, Reply};
+pub use mgp_lifecycle::server::{DrainOutcome, ServerLifecycle, ShutdownPolicy};
+pub use mgp_stream::callback::{Callback, CallbackReply, Confirmation, SelectedOption};
 pub use mgp_stream::event::{PublishError, Publisher};
 pub use mgp_transport::era::VersionMismatch;
 #[cfg(feature = "http")]
-pub use mgp_transport::http::{HttpConfig, Listen};
+pub use mgp_transport::http::{HttpConfig, ListenTarget};
 pub use mgp_transport::mrtr::SealingKey;
 pub use mgp_types::{self as types, Object, RawJson, code, mcp, mgp};
 pub use schemars;
 
-pub use self::accept::{Core, ServerAccept};
+pub use self::accept::{ServerAccept, ServerCore};
 pub use self::base64::encode as base64;
-pub use self::completion::{Complete, CompletionHandler, IntoCompletion};
+pub use self::completion::{CompletionHandler, CompletionRequest, IntoCompletion};
 pub use self::cx::{Ask, AskAll, Cx};
 pub use self::error::{Error, Fault, Faults};
 pub use self::handle::ServerHandle;

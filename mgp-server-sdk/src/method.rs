@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::cx::Cx;
-use crate::tool::{Input, ToolError, form};
+use crate::tool::{CallInput, ToolError, form};
 
 /// An async function that serves a method of a vendor.
 ///
@@ -24,7 +24,7 @@ use crate::tool::{Input, ToolError, form};
 )]
 pub trait MethodHandler<M>: Send + Sync + 'static {
     #[doc(hidden)]
-    fn serve(&self, input: Input) -> MethodFuture;
+    fn serve(&self, input: CallInput) -> MethodFuture;
 }
 
 /// An async function that handles a notification of a vendor: its typed params, the params and then [`Cx`], or the
@@ -36,7 +36,7 @@ pub trait MethodHandler<M>: Send + Sync + 'static {
 )]
 pub trait NotificationHandler<M>: Send + Sync + 'static {
     #[doc(hidden)]
-    fn take(&self, input: Input) -> MethodFuture;
+    fn take(&self, input: CallInput) -> MethodFuture;
 }
 
 pub(crate) type MethodFuture = BoxFuture<'static, Result<Response, Error>>;
@@ -47,7 +47,7 @@ where
     Fut: Future<Output = Result<Response, E>> + Send + 'static,
     E: Into<ToolError> + 'static,
 {
-    fn serve(&self, input: Input) -> MethodFuture {
+    fn serve(&self, input: CallInput) -> MethodFuture {
         let future = self(input.request);
         Box::pin(async move { future.await.map_err(|error| error.into().into_error()) })
     }
@@ -61,7 +61,7 @@ where
     T: Serialize + 'static,
     E: Into<ToolError> + 'static,
 {
-    fn serve(&self, input: Input) -> MethodFuture {
+    fn serve(&self, input: CallInput) -> MethodFuture {
         match input.request.body() {
             Ok(params) => written(self(params)),
             Err(error) => failed(error),
@@ -77,7 +77,7 @@ where
     T: Serialize + 'static,
     E: Into<ToolError> + 'static,
 {
-    fn serve(&self, input: Input) -> MethodFuture {
+    fn serve(&self, input: CallInput) -> MethodFuture {
         match input.request.body() {
             Ok(params) => written(self(params, input.into_cx())),
             Err(error) => failed(error),
@@ -90,7 +90,7 @@ where
     F: Fn(Request) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = ()> + Send + 'static,
 {
-    fn take(&self, input: Input) -> MethodFuture {
+    fn take(&self, input: CallInput) -> MethodFuture {
         taken(self(input.request))
     }
 }
@@ -101,7 +101,7 @@ where
     Fut: Future<Output = ()> + Send + 'static,
     P: DeserializeOwned + 'static,
 {
-    fn take(&self, input: Input) -> MethodFuture {
+    fn take(&self, input: CallInput) -> MethodFuture {
         match input.request.body() {
             Ok(params) => taken(self(params)),
             Err(error) => failed(error),
@@ -115,7 +115,7 @@ where
     Fut: Future<Output = ()> + Send + 'static,
     P: DeserializeOwned + 'static,
 {
-    fn take(&self, input: Input) -> MethodFuture {
+    fn take(&self, input: CallInput) -> MethodFuture {
         match input.request.body() {
             Ok(params) => taken(self(params, input.into_cx())),
             Err(error) => failed(error),
@@ -147,33 +147,33 @@ fn failed(error: Error) -> MethodFuture {
 
 /// A handler with its type erased.
 pub(crate) trait DynMethod: Send + Sync {
-    fn call(&self, input: Input) -> MethodFuture;
+    fn call(&self, input: CallInput) -> MethodFuture;
 }
 
-struct Call<H, M>(H, PhantomData<fn() -> M>);
+struct ErasedMethod<H, M>(H, PhantomData<fn() -> M>);
 
-struct Notify<H, M>(H, PhantomData<fn() -> M>);
+struct ErasedNotification<H, M>(H, PhantomData<fn() -> M>);
 
-impl<H: MethodHandler<M>, M: 'static> DynMethod for Call<H, M> {
-    fn call(&self, input: Input) -> MethodFuture {
+impl<H: MethodHandler<M>, M: 'static> DynMethod for ErasedMethod<H, M> {
+    fn call(&self, input: CallInput) -> MethodFuture {
         self.0.serve(input)
     }
 }
 
-impl<H: NotificationHandler<M>, M: 'static> DynMethod for Notify<H, M> {
-    fn call(&self, input: Input) -> MethodFuture {
+impl<H: NotificationHandler<M>, M: 'static> DynMethod for ErasedNotification<H, M> {
+    fn call(&self, input: CallInput) -> MethodFuture {
         self.0.take(input)
     }
 }
 
 /// Erases the type of a method's handler.
 pub(crate) fn erase_call<H: MethodHandler<M>, M: 'static>(handler: H) -> Arc<dyn DynMethod> {
-    Arc::new(Call(handler, PhantomData))
+    Arc::new(ErasedMethod(handler, PhantomData))
 }
 
 /// Erases the type of a notification's handler.
 pub(crate) fn erase_notify<H: NotificationHandler<M>, M: 'static>(handler: H) -> Arc<dyn DynMethod> {
-    Arc::new(Notify(handler, PhantomData))
+    Arc::new(ErasedNotification(handler, PhantomData))
 }
 
 impl fmt::Debug for dyn DynMethod {

@@ -3,14 +3,14 @@
 use std::future::{Future, pending};
 use std::time::Duration;
 
-use mgp_lifecycle::server::Life;
-use mgp_transport::{ConnectionLimits, Until, connect};
+use mgp_lifecycle::server::ServerLifecycle;
+use mgp_transport::{ConnectionLimits, ReadUntil, connect};
 use mgp_types::RpcService;
 use mgp_types::mgp::ShutdownReason;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tower_layer::Layer;
 
-use crate::{Core, Error, Server};
+use crate::{Error, Server, ServerCore};
 
 /// The number of clients of a socket that are served at once; further ones wait.
 #[cfg(all(unix, feature = "unix"))]
@@ -21,7 +21,7 @@ const PAUSE: std::time::Duration = std::time::Duration::from_millis(50);
 
 impl<L, S> Server<L>
 where
-    L: Layer<Core, Service = S>,
+    L: Layer<ServerCore, Service = S>,
     S: RpcService + Sync + Unpin,
 {
     /// Serves one client on this process' standard input and output, until the client closes them.
@@ -48,7 +48,7 @@ where
         let Some(life) = life else {
             return Ok(connect(reader, writer, &accept, ConnectionLimits::default()).1.await?);
         };
-        let reader = Until::new(reader, drained(Some(life.clone())));
+        let reader = ReadUntil::new(reader, drained(Some(life.clone())));
         let (_, connection) = connect(reader, writer, &accept, ConnectionLimits::default());
         Ok(draining(&life, connection).await?)
     }
@@ -59,7 +59,7 @@ where
     /// # Errors
     /// A registered entry cannot be served, or the server cannot listen at the address.
     #[cfg(feature = "http")]
-    pub async fn serve_http(self, listen: impl Into<crate::Listen>) -> Result<(), Error> {
+    pub async fn serve_http(self, listen: impl Into<crate::ListenTarget>) -> Result<(), Error> {
         let (life, config) = (self.life(), crate::HttpConfig::default());
         let accept = self.accept()?;
         let Some(life) = life else { return Ok(mgp_transport::http::serve(listen, accept, config).await?) };
@@ -91,7 +91,7 @@ where
                 };
                 match accepted {
                     Ok((reader, writer)) => {
-                        let reader = Until::new(reader, self::drained(life.clone()));
+                        let reader = ReadUntil::new(reader, self::drained(life.clone()));
                         connections.spawn(connect(reader, writer, &accept, ConnectionLimits::default()).1);
                     }
                     // The client left at once, or descriptors are short: neither ends the server.
@@ -111,8 +111,8 @@ where
     }
 }
 
-/// Waits until the server has drained; for ever, if it has no [`Life`].
-pub(crate) async fn drained(life: Option<Life>) {
+/// Waits until the server has drained; for ever, if it has no [`ServerLifecycle`].
+pub(crate) async fn drained(life: Option<ServerLifecycle>) {
     match life {
         Some(life) => drop(life.drained().await),
         None => pending().await,
@@ -123,7 +123,7 @@ pub(crate) async fn drained(life: Option<Life>) {
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Serves, and lets `life` drain when the process is asked to terminate.
-pub(crate) async fn draining<T>(life: &Life, serving: impl Future<Output = T>) -> T {
+pub(crate) async fn draining<T>(life: &ServerLifecycle, serving: impl Future<Output = T>) -> T {
     let stopping = async {
         terminated().await;
         life.shutdown(ShutdownReason::OperatorRequest, DRAIN_TIMEOUT).await;

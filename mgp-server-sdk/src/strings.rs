@@ -9,23 +9,23 @@ use serde::forward_to_deserialize_any;
 /// Reads a `T` with these members. Members that are numbers or booleans are read from their text.
 pub(crate) fn read<'a, T: DeserializeOwned>(
     members: impl Iterator<Item = (&'a str, &'a str)>,
-) -> Result<T, Fault> {
+) -> Result<T, TextFault> {
     T::deserialize(MapDeserializer::new(members.map(|(name, text)| (name, Text(text)))))
 }
 
 /// The reason why texts could not be read.
 #[derive(Debug)]
-pub(crate) struct Fault(String);
+pub(crate) struct TextFault(String);
 
-impl fmt::Display for Fault {
+impl fmt::Display for TextFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for TextFault {}
 
-impl de::Error for Fault {
+impl de::Error for TextFault {
     fn custom<T: fmt::Display>(message: T) -> Self {
         Self(message.to_string())
     }
@@ -35,7 +35,7 @@ impl de::Error for Fault {
 #[derive(Clone, Copy)]
 struct Text<'a>(&'a str);
 
-impl IntoDeserializer<'_, Fault> for Text<'_> {
+impl IntoDeserializer<'_, TextFault> for Text<'_> {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
@@ -45,17 +45,17 @@ impl IntoDeserializer<'_, Fault> for Text<'_> {
 
 macro_rules! parsed {
     ($($method:ident $visit:ident $kind:literal;)+) => {
-        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TextFault> {
             let value = self.0.parse();
-            visitor.$visit(value.map_err(|_| Fault(format!("`{}` is not {}", self.0, $kind)))?)
+            visitor.$visit(value.map_err(|_| TextFault(format!("`{}` is not {}", self.0, $kind)))?)
         })+
     };
 }
 
 impl<'de> Deserializer<'de> for Text<'_> {
-    type Error = Fault;
+    type Error = TextFault;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TextFault> {
         visitor.visit_str(self.0)
     }
 
@@ -73,7 +73,7 @@ impl<'de> Deserializer<'de> for Text<'_> {
         deserialize_f64 visit_f64 "a number";
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TextFault> {
         visitor.visit_some(self)
     }
 
@@ -81,7 +81,7 @@ impl<'de> Deserializer<'de> for Text<'_> {
         self,
         _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Fault> {
+    ) -> Result<V::Value, TextFault> {
         visitor.visit_newtype_struct(self)
     }
 
@@ -90,7 +90,7 @@ impl<'de> Deserializer<'de> for Text<'_> {
         _: &'static str,
         _: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Fault> {
+    ) -> Result<V::Value, TextFault> {
         visitor.visit_enum(self.0.into_deserializer())
     }
 

@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 
 use mgp_server_sdk::mcp::LogLevel;
 use mgp_server_sdk::types::{BoxFuture, Error, Request, Response, RpcService};
-use mgp_server_sdk::{Complete, Cx, Prompt, Resource, Server, Tool};
+use mgp_server_sdk::{CompletionRequest, Cx, Prompt, Resource, Server, Tool};
 use mgp_transport::{ConnectionLimits, connect, memory};
 use peer::{Era, Peer};
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ fn offering(capability: &str) -> Server {
         "resources" => server.resource(Resource::new("a:a", "a"), async || "a"),
         "completions" => server
             .prompt(Prompt::new("a", "A.").required("b", "B."), async || "a")
-            .complete_prompt("a", "b", async |_: Complete| ["c"]),
+            .complete_prompt("a", "b", async |_: CompletionRequest| ["c"]),
         _ => server,
     }
 }

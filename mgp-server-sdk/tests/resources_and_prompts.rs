@@ -5,7 +5,7 @@ mod peer;
 use mgp_server_sdk::mcp::{PromptArgument, ResourceContents};
 use mgp_server_sdk::types;
 use mgp_server_sdk::{
-    Blob, Complete, Cx, Error, Prompt, Resource, ResourceTemplate, Server, ToolError, Uri, mcp::Map,
+    Blob, CompletionRequest, Cx, Error, Prompt, Resource, ResourceTemplate, Server, ToolError, Uri, mcp::Map,
 };
 use peer::{Era, Peer};
 use serde_json::json;
@@ -49,10 +49,10 @@ fn server() -> Server {
             Prompt::new("raw", "Raw.").required("a", "First.").argument(PromptArgument::new("b")),
             async |arguments: Map<String>| arguments.get("a").cloned().unwrap_or_default(),
         )
-        .complete_prompt("review", "code", async |typed: Complete| {
+        .complete_prompt("review", "code", async |typed: CompletionRequest| {
             (0..150).map(|n| format!("{}{n}", typed.value)).collect::<Vec<_>>()
         })
-        .complete_resource("test://item/{id}", "id", async |typed: Complete, _: Cx| {
+        .complete_resource("test://item/{id}", "id", async |typed: CompletionRequest, _: Cx| {
             [format!("{} {}", typed.value, typed.arguments.get("other").map_or("", String::as_str))]
         })
 }
@@ -189,9 +189,9 @@ fn faults_of_templates_and_completions_are_named() {
     let server = Server::new("test", "1")
         .resource(Resource::new("no scheme", "x"), async || "")
         .resource_template(ResourceTemplate::new("test://{+path}", "x"), async |_: Uri| "")
-        .complete_prompt("nope", "x", async |_: Complete| ["x"])
+        .complete_prompt("nope", "x", async |_: CompletionRequest| ["x"])
         .prompt(Prompt::new("p", "P."), async || "")
-        .complete_prompt("p", "nope", async |_: Complete| ["x"]);
+        .complete_prompt("p", "nope", async |_: CompletionRequest| ["x"]);
     let Err(Error::Invalid(faults)) = server.accept() else { panic!("it cannot be served") };
     let mut subjects: Vec<_> = faults.iter().map(|fault| fault.subject.as_str()).collect();
     subjects.sort_unstable();

@@ -15,17 +15,17 @@ use tokio::sync::Semaphore;
 use tower_service::Service;
 
 /// An outbox to a peer that has room for so many messages, keeps the messages it is sent, and answers as it is told.
-pub(crate) struct Port {
+pub(crate) struct TestPort {
     room: Semaphore,
     broken: AtomicBool,
     sent: Mutex<Vec<(StreamId, Request)>>,
     pub(crate) called: Mutex<Vec<Request>>,
-    answer: Box<Answer>,
+    answer: Box<TestAnswer>,
 }
 
-type Answer = dyn Fn(Request) -> BoxFuture<'static, Result<Response, Error>> + Send + Sync;
+type TestAnswer = dyn Fn(Request) -> BoxFuture<'static, Result<Response, Error>> + Send + Sync;
 
-impl Port {
+impl TestPort {
     /// Creates a port to a peer that reads everything and never answers.
     pub(crate) fn new() -> Arc<Self> {
         Self::with_room(Semaphore::MAX_PERMITS)
@@ -48,7 +48,7 @@ impl Port {
         Arc::new(Self::made(Semaphore::MAX_PERMITS, answer))
     }
 
-    fn made(room: usize, answer: Box<Answer>) -> Self {
+    fn made(room: usize, answer: Box<TestAnswer>) -> Self {
         let (sent, called) = (Mutex::default(), Mutex::default());
         Self { room: Semaphore::new(room), broken: AtomicBool::new(false), sent, called, answer }
     }
@@ -95,7 +95,7 @@ impl Port {
     }
 }
 
-impl OutboxPort for Port {
+impl OutboxPort for TestPort {
     fn notify(&self, stream: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>> {
         Box::pin(async move {
             self.room.acquire().await.map_err(|_| Error::disconnected("closed"))?.forget();
@@ -113,17 +113,17 @@ impl OutboxPort for Port {
     }
 }
 
-impl fmt::Debug for Port {
+impl fmt::Debug for TestPort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Port").finish_non_exhaustive()
+        f.debug_struct("TestPort").finish_non_exhaustive()
     }
 }
 
 /// A service that answers with a function.
 #[derive(Clone)]
-pub(crate) struct Server(Arc<Answer>);
+pub(crate) struct TestServer(Arc<TestAnswer>);
 
-impl Server {
+impl TestServer {
     pub(crate) fn new<F>(work: impl Fn(Request) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<Response, Error>> + Send + 'static,
@@ -137,7 +137,7 @@ impl Server {
     }
 }
 
-impl Service<Request> for Server {
+impl Service<Request> for TestServer {
     type Response = Response;
     type Error = Error;
     type Future = BoxFuture<'static, Result<Response, Error>>;
@@ -151,9 +151,9 @@ impl Service<Request> for Server {
     }
 }
 
-impl fmt::Debug for Server {
+impl fmt::Debug for TestServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server").finish_non_exhaustive()
+        f.debug_struct("TestServer").finish_non_exhaustive()
     }
 }
 

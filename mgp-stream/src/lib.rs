@@ -4,7 +4,7 @@
 //! plain MCP, and a call that uses none of them pays for none.
 //!
 //! ```
-//! use mgp_stream::call::{Part, StreamLayer, StreamReader};
+//! use mgp_stream::call::{StreamPart, StreamLayer, StreamReader};
 //! use mgp_types::mgp::{ExtensionSet, Negotiated, Offer};
 //! use mgp_types::{Error, Method, Object, Request, Response, Revision, Session};
 //! use tower_layer::Layer;
@@ -42,7 +42,7 @@
 //!
 //! let (mut reader, mut text) = (StreamReader::open(server, call), String::new());
 //! while let Some(part) = poll_fn(|cx| Pin::new(&mut reader).poll_next(cx)).await {
-//!     if let Part::Chunk(chunk) = part {
+//!     if let StreamPart::Chunk(chunk) = part {
 //!         text.push_str(chunk.content.as_text().unwrap_or_default());
 //!     }
 //! }
@@ -58,10 +58,11 @@
 //! |---|---|---|---|
 //! | [`call`] | §12: streamed results, progress, cancellation; pace and gaps of later drafts | [`StreamLayer`](call::StreamLayer) | [`StreamReader`](call::StreamReader) |
 //! | [`event`] | §13.2, §13.3, §13.5: subscriptions and pushed events; replay of later drafts | [`Publisher`](event::Publisher), [`EventsGate`](event::EventsGate) | [`Subscriber`](event::Subscriber) |
-//! | [`callback`] | §13.4: questions in the middle of calls; MCP's elicitation for other clients | [`Callbacks`](callback::Callbacks), [`CallbackLayer`](callback::CallbackLayer) | [`CallbackDesk`](callback::CallbackDesk) |
+//! | [`callback`] | §13.4: questions in the middle of calls; MCP's elicitation for other clients | [`Callbacks`](callback::Callbacks), [`CallbackLayer`](callback::CallbackLayer) | [`CallbackResponder`](callback::CallbackResponder) |
 //!
 //! The crate has no features.
 
+mod abort_on_drop;
 mod advice;
 pub mod call;
 pub mod callback;
@@ -69,9 +70,8 @@ pub mod event;
 mod fresh;
 mod negotiated;
 mod owner;
-mod task;
 
 #[cfg(test)]
 mod doubles;
 #[cfg(test)]
-mod seeds;
+mod seeded_random;

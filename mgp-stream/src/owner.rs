@@ -8,7 +8,7 @@ use mgp_types::{Context, Principal, Session};
 ///
 /// Requests of the stateless revisions share no session. There the principal decides, and names cannot be guessed.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Owner {
+pub(crate) struct SessionOwner {
     principal: Option<Principal>,
     session: Option<SessionKey>,
 }
@@ -17,7 +17,7 @@ pub(crate) struct Owner {
 #[derive(Debug, Clone)]
 pub(crate) struct SessionKey(Weak<Session>);
 
-impl Owner {
+impl SessionOwner {
     pub(crate) fn of(context: &Context) -> Self {
         let session = context.session.as_ref().filter(|session| !session.revision.is_stateless());
         Self { principal: context.principal.clone(), session: session.map(SessionKey::of) }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, error::Error, sync::Arc};
 
 use mgp_toolindex::discovery::{ToolDiscoveryGate, ToolDiscoverySettings};
 use mgp_toolindex::session::{SessionSettings, ToolSessions};
-use mgp_toolindex::{Index, Listing, Search, ServerTools, budget, embed::EmbedderChoice};
+use mgp_toolindex::{Index, Search, ServerTools, ToolListing, budget, embed::EmbedderChoice};
 use mgp_types::mgp::{RequestTools, ToolContextBudget};
 use mgp_types::{Error as CallError, Gate, Object, RawJson, Request, Response, Revision, Session};
 use tower::{ServiceExt, service_fn};
@@ -43,7 +43,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     call("mgp.tools.session", Object::new()).await
 }
 
-fn tool(name: &str, description: &str) -> Result<Listing, Box<dyn Error>> {
+fn tool(name: &str, description: &str) -> Result<ToolListing, Box<dyn Error>> {
     let definition = BTreeMap::from([("name", name), ("description", description)]);
-    Ok(Listing::read(&RawJson::from_value(&definition)?)?)
+    Ok(ToolListing::read(&RawJson::from_value(&definition)?)?)
 }

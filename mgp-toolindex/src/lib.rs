@@ -5,14 +5,14 @@
 //!
 //! ```
 //! use mgp_toolindex::embed::StaticEmbedder;
-//! use mgp_toolindex::{Index, Listing, Search, ServerTools};
+//! use mgp_toolindex::{Index, ToolListing, Search, ServerTools};
 //! use mgp_types::RawJson;
 //! use std::sync::Arc;
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let tool = |definition: &'static str| -> Result<Listing, Box<dyn std::error::Error>> {
-//!     Ok(Listing::read(&RawJson::parse(definition)?)?)
+//! let tool = |definition: &'static str| -> Result<ToolListing, Box<dyn std::error::Error>> {
+//!     Ok(ToolListing::read(&RawJson::parse(definition)?)?)
 //! };
 //! let read = tool(r#"{"name":"read_text","description":"Returns the contents of a text file"}"#)?;
 //! let trash = tool(r#"{"name":"trash_path","description":"Removes a file or folder"}"#)?;
@@ -29,7 +29,7 @@
 //! | module | section | what is in it |
 //! |---|---|---|
 //! | [`Index`] | §16.4 | the tools, changed by one writer, read without waiting; searches |
-//! | [`Listing`], [`Tool`] | §16.4 | a tool as its server lists it, and as the index keeps it |
+//! | [`ToolListing`], [`Tool`] | §16.4 | a tool as its server lists it, and as the index keeps it |
 //! | [`embed`] | §16.4 | embedders: a built-in table, sentence encoders, services |
 //! | [`category`] | §16.4 | the hierarchy of categories |
 //! | [`discovery`] | §16.5, §16.6 | searches and requests for tools, as methods and as tools: a layer |
@@ -62,5 +62,7 @@ mod text;
 mod tool;
 mod vector;
 
-pub use self::index::{Found, Hit, Index, IndexBuilder, Search, SentVectors, Sight, Snapshot};
-pub use self::tool::{Listing, ListingError, Server, ServerTools, Tool};
+pub use self::index::{
+    Index, IndexBuilder, Search, SearchHit, SearchResult, SentVectorPolicy, Snapshot, VisibleTools,
+};
+pub use self::tool::{Server, ServerTools, Tool, ToolListing, ToolListingError};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mgp_toolindex::embed::{Embedder, EmbedderChoice, FastEmbedder, Purpose};
-use mgp_toolindex::{Index, Listing, Search, ServerTools};
+use mgp_toolindex::{Index, Search, ServerTools, ToolListing};
 use mgp_types::RawJson;
 use mgp_types::mgp::SearchStrategy;
 use serde_json::json;
@@ -112,7 +112,7 @@ async fn tools_are_found_by_what_they_mean() {
     ];
     let listings = tools.map(|(name, description)| {
         let definition = json!({ "name": name, "description": description });
-        Listing::read(&RawJson::from_value(&definition).unwrap()).unwrap()
+        ToolListing::read(&RawJson::from_value(&definition).unwrap()).unwrap()
     });
     index.put_server(ServerTools::new("everyday", listings.into())).await;
     index.embedded().await;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_toolindex::embed::{EmbedError, Embedder, Purpose};
-use mgp_toolindex::{Found, Index, Search, ServerTools};
+use mgp_toolindex::{Index, Search, SearchResult, ServerTools};
 use mgp_types::BoxFuture;
 use mgp_types::mgp::{SearchStrategy, ToolHints};
 use proptest::prelude::*;
@@ -35,7 +35,7 @@ async fn searched(index: &Index, text: &str, limit: usize) {
     }
 }
 
-fn assert_sane(found: &Found) {
+fn assert_sane(found: &SearchResult) {
     assert!(found.hits.iter().all(|hit| (0.0..=1.0).contains(&hit.score)), "{found:?}");
     assert!(found.hits.is_sorted_by(|a, b| a.score >= b.score), "{found:?}");
 }

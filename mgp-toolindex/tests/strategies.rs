@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use mgp_toolindex::category::CategoryPath;
 use mgp_toolindex::embed::{EmbedError, Embedder, Purpose};
-use mgp_toolindex::{Found, Index, Listing, Search, ServerTools, Sight, Tool};
+use mgp_toolindex::{Index, Search, SearchResult, ServerTools, Tool, ToolListing, VisibleTools};
 use mgp_types::BoxFuture;
 use mgp_types::mgp::{RiskLevel, SearchStrategy, ServerState, ToolFilter, ToolHints};
 use proptest::prelude::*;
@@ -20,11 +20,11 @@ use self::set::Set;
 const STRATEGIES: [SearchStrategy; 4] =
     [SearchStrategy::Hybrid, SearchStrategy::Keyword, SearchStrategy::Semantic, SearchStrategy::Category];
 
-fn tool(name: &str, description: &str) -> Listing {
+fn tool(name: &str, description: &str) -> ToolListing {
     set::listing(&json!({ "name": name, "description": description, "inputSchema": { "type": "object" } }))
 }
 
-fn in_categories(tool: Listing, categories: &[&str]) -> Listing {
+fn in_categories(tool: ToolListing, categories: &[&str]) -> ToolListing {
     let mut hints = ToolHints::default();
     hints.categories = categories.iter().map(|category| (*category).to_owned()).collect();
     tool.hints(hints)
@@ -230,7 +230,7 @@ fn passes(tool: &Tool, filter: &ToolFilter, failed: &str, hidden: &str) -> bool 
                 .any(|wider| tool.categories.iter().any(|path| path.is_in(&wider))))
 }
 
-fn ids(found: &Found) -> BTreeSet<String> {
+fn ids(found: &SearchResult) -> BTreeSet<String> {
     found.hits.iter().map(|hit| hit.tool.id()).collect()
 }
 
@@ -261,7 +261,7 @@ proptest! {
                 index.set_state(failed.into(), ServerState::Error).await;
                 index.settled().await;
             }
-            let sight = Sight::of(&index.snapshot(), |tool| tool.name.as_str() != hidden);
+            let sight = VisibleTools::of(&index.snapshot(), |tool| tool.name.as_str() != hidden);
             for (strategy, all) in STRATEGIES.into_iter().zip(&all) {
                 let search = Search::new(text).strategy(strategy).filter(filter.clone()).sight(&sight);
                 let found = index.search(&search.clone().limit(100)).await;

@@ -15,7 +15,7 @@ mod set;
 
 use std::collections::BTreeMap;
 
-use mgp_toolindex::eval::Question;
+use mgp_toolindex::eval::EvalQuestion;
 use mgp_toolindex::{Index, Search};
 
 use self::attacks::{Attack, Kind};
@@ -55,7 +55,7 @@ struct Count {
 
 impl Count {
     /// Counts a question with its answers without the attack and with it.
-    fn question(&mut self, question: &Question, before: &[String], after: &[String], attacker: &str) {
+    fn question(&mut self, question: &EvalQuestion, before: &[String], after: &[String], attacker: &str) {
         let Some(rank) = right(before, &question.needs) else { return };
         let by_attacker = |tool: &String| tool.starts_with(attacker);
         self.questions += 1;
@@ -84,7 +84,7 @@ impl Count {
 }
 
 /// Returns the ids of the first five tools for a question.
-async fn first_five(index: &Index, question: &Question) -> Vec<String> {
+async fn first_five(index: &Index, question: &EvalQuestion) -> Vec<String> {
     let found = index.search(&Search::new(&question.text)).await;
     found.hits.iter().map(|hit| hit.tool.id()).collect()
 }

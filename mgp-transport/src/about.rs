@@ -2,13 +2,13 @@
 
 use memchr::memmem;
 use mgp_types::mcp::meta::key;
-use mgp_types::{CallOf, Id, Method, Object, Outbox, Params, RawJson, StreamId};
+use mgp_types::{CallSide, Id, Method, Object, Outbox, Params, RawJson, StreamId};
 
 /// Returns the stream of our call that a message is about, if it is about one.
 ///
 /// A relayed message has an outbox that leads somewhere; it is on the standalone stream if the call is over.
 pub(crate) fn own(method: &Method, outbox: &Outbox) -> Option<StreamId> {
-    (is_followed(outbox) && method.about_call() == Some(CallOf::Sender)).then(|| outbox.stream())
+    (is_followed(outbox) && method.about_call() == Some(CallSide::Sender)).then(|| outbox.stream())
 }
 
 /// Returns whether a call with this outbox is followed: its caller gets messages about the call, or may send some.
@@ -37,11 +37,11 @@ pub(crate) fn take_subscription_out(params: &mut Params) {
 /// The name by which the peer names the call that a message is about.
 ///
 /// The name is read before it is taken out, so that a message that is dropped is not copied first.
-pub(crate) struct Name(RawJson);
+pub(crate) struct PeerCallName(RawJson);
 
 const REQUEST_ID: &str = "request_id";
 
-impl Name {
+impl PeerCallName {
     /// Returns the name in the parameters of a message.
     pub(crate) fn of(params: &Params) -> Option<Self> {
         params.get(REQUEST_ID).map(Self)
@@ -74,7 +74,7 @@ impl Name {
 /// Takes the name of the call out of the parameters of a message about it; returns `None` if the name is missing or no
 /// id.
 pub(crate) fn take_id(params: &mut Params) -> Option<Id> {
-    let name = Name::of(params)?;
+    let name = PeerCallName::of(params)?;
     let id = name.id();
     name.take_out(params);
     id

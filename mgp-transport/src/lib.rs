@@ -44,7 +44,7 @@
 //! | [`TooLong`], [`MemoryBudget`] | a message was longer than its connection takes, or than there is memory for |
 //! | [`TraceLayer`] | one span per request |
 //! | [`CatchPanic`] | one broken handler does not end the connection |
-//! | [`Until`] | input that ends when it is told to |
+//! | [`ReadUntil`] | input that ends when it is told to |
 //! | [`memory`], `stdio`, `child`, `unix` | byte streams |
 //! | `http` | Streamable HTTP and HTTP+SSE |
 //!
@@ -58,23 +58,23 @@ mod catch_panic;
 pub mod child;
 mod deliveries;
 mod driver;
-mod ends;
 pub mod era;
 #[cfg(any(feature = "http-client", feature = "http-server"))]
 pub mod http;
-mod lately;
 mod limits;
 pub mod memory;
 mod memory_budget;
 pub mod mrtr;
+mod read_until;
+mod sent_future;
+mod skipped_message;
+mod small_cache;
 #[cfg(feature = "stdio")]
 pub mod stdio;
 mod too_long;
 mod trace;
 #[cfg(all(unix, feature = "unix"))]
 pub mod unix;
-mod until;
-mod waiting;
 
 pub use about::AskedDuring;
 pub use accept::Accept;
@@ -82,6 +82,6 @@ pub use catch_panic::{CatchPanic, CatchPanicFuture};
 pub use driver::{Connection, Wire, connect};
 pub use limits::{ConnectionLimits, SettingNames};
 pub use memory_budget::MemoryBudget;
+pub use read_until::ReadUntil;
 pub use too_long::TooLong;
 pub use trace::{Trace, TraceFuture, TraceLayer};
-pub use until::Until;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use mgp_types::json;
 use tokio::sync::Semaphore;
 
-use crate::memory_budget::Share;
+use crate::memory_budget::BudgetShare;
 use crate::{MemoryBudget, TooLong};
 
 /// The limits of one connection, which hold whatever its peer does.
@@ -84,7 +84,7 @@ impl Default for ConnectionLimits {
 
 impl ConnectionLimits {
     /// Takes the memory that a message of this length needs.
-    pub(crate) fn admit(&self, share: &mut Share, length: usize) -> Result<(), TooLong> {
+    pub(crate) fn admit(&self, share: &mut BudgetShare, length: usize) -> Result<(), TooLong> {
         if length > self.max_frame_bytes {
             return Err(TooLong::message(self));
         }

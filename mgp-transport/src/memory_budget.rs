@@ -12,9 +12,9 @@ use bytes::Bytes;
 /// so that half of many messages never waits for the other half: a message without memory is refused. Messages of up to
 /// 64 KiB do not count.
 #[derive(Clone)]
-pub struct MemoryBudget(Arc<Pool>);
+pub struct MemoryBudget(Arc<BudgetPool>);
 
-struct Pool {
+struct BudgetPool {
     bytes: usize,
     taken: AtomicUsize,
 }
@@ -22,7 +22,7 @@ struct Pool {
 impl MemoryBudget {
     /// Creates a budget of so many bytes.
     pub fn new(bytes: usize) -> Self {
-        Self(Arc::new(Pool { bytes, taken: AtomicUsize::new(0) }))
+        Self(Arc::new(BudgetPool { bytes, taken: AtomicUsize::new(0) }))
     }
 
     /// Returns how many bytes all long messages may take together.
@@ -36,8 +36,8 @@ impl MemoryBudget {
     }
 
     /// Creates the share of a message of which no byte was read.
-    pub(crate) fn share(&self) -> Share {
-        Share { pool: Arc::clone(&self.0), bytes: 0 }
+    pub(crate) fn share(&self) -> BudgetShare {
+        BudgetShare { pool: Arc::clone(&self.0), bytes: 0 }
     }
 }
 
@@ -56,15 +56,15 @@ impl fmt::Debug for MemoryBudget {
 }
 
 /// The memory that one message takes of a budget. Dropping it gives the memory back.
-pub(crate) struct Share {
-    pool: Arc<Pool>,
+pub(crate) struct BudgetShare {
+    pool: Arc<BudgetPool>,
     bytes: usize,
 }
 
 /// The greatest length of a message that does not count, in bytes: about as much as one read returns.
 const UNCOUNTED_BYTES: usize = 64 << 10;
 
-impl Share {
+impl BudgetShare {
     /// Takes the memory that a message of this length needs; returns whether there was enough.
     #[must_use]
     pub(crate) fn grow_to(&mut self, length: usize) -> bool {
@@ -80,28 +80,28 @@ impl Share {
 
     /// Returns the message, which gives its share back when the last reference to its bytes is dropped.
     pub(crate) fn hold(self, message: Bytes) -> Bytes {
-        if self.bytes == 0 { message } else { Bytes::from_owner(Held { message, _share: self }) }
+        if self.bytes == 0 { message } else { Bytes::from_owner(BudgetedMessage { message, _share: self }) }
     }
 }
 
-impl Drop for Share {
+impl Drop for BudgetShare {
     fn drop(&mut self) {
         self.pool.taken.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 
-impl fmt::Debug for Share {
+impl fmt::Debug for BudgetShare {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Share").field(&self.bytes).finish()
+        f.debug_tuple("BudgetShare").field(&self.bytes).finish()
     }
 }
 
-struct Held {
+struct BudgetedMessage {
     message: Bytes,
-    _share: Share,
+    _share: BudgetShare,
 }
 
-impl AsRef<[u8]> for Held {
+impl AsRef<[u8]> for BudgetedMessage {
     fn as_ref(&self) -> &[u8] {
         &self.message
     }

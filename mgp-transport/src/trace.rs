@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use mgp_types::{Error, Kind, Method, Request, Response, RpcService};
+use mgp_types::{Error, Method, Request, RequestKind, Response, RpcService};
 use pin_project_lite::pin_project;
 use tower_layer::Layer;
 use tower_service::Service;
@@ -56,7 +56,7 @@ impl<S: RpcService> Service<Request> for Trace<S> {
         let span = tracing::info_span!(
             "rpc",
             method = %request.method,
-            kind = if request.kind == Kind::Call { "call" } else { "notify" },
+            kind = if request.kind == RequestKind::Call { "call" } else { "notify" },
             tool = Empty,
             revision = Empty,
             outcome = Empty,

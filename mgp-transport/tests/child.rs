@@ -6,7 +6,7 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_transport::child::{ChildCommand, ChildProcess, ChildStdin, Guard, HowExited, Stderr};
+use mgp_transport::child::{ChildCommand, ChildProcess, ChildStdin, ExitCause, OrphanGuard, StderrTarget};
 use parking_lot::Mutex;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::ChildStdout;
@@ -63,7 +63,7 @@ async fn a_well_behaved_server_exits_when_its_stdin_closes() {
     let (process, _stdout, _stdin, group) =
         ready(shell("echo ready; cat >/dev/null; exit 3").exit_timeout(SHORT * 50)).await;
     let report = process.shutdown().await;
-    assert_eq!(report.how, HowExited::StdinClosed);
+    assert_eq!(report.how, ExitCause::StdinClosed);
     assert_eq!(report.status.unwrap().code(), Some(3));
     nobody_is_left_of(group).await;
 }
@@ -74,7 +74,7 @@ async fn a_server_that_ignores_the_end_of_stdin_is_terminated() {
     let script = "trap 'exit 4' TERM; echo ready; while :; do sleep 0.01; done";
     let (process, _stdout, _stdin, group) = ready(shell(script).terminate_timeout(SHORT * 50)).await;
     let report = process.shutdown().await;
-    assert_eq!(report.how, HowExited::Terminated);
+    assert_eq!(report.how, ExitCause::Terminated);
     assert_eq!(report.status.unwrap().code(), Some(4));
     nobody_is_left_of(group).await;
 }
@@ -85,7 +85,7 @@ async fn a_server_that_ignores_sigterm_is_killed_in_time() {
     let script = "trap '' TERM; echo ready; while :; do sleep 0.01; done";
     let (process, _stdout, _stdin, group) = ready(shell(script)).await;
     let start = Instant::now();
-    assert_eq!(process.shutdown().await.how, HowExited::Killed);
+    assert_eq!(process.shutdown().await.how, ExitCause::Killed);
     assert!(start.elapsed() >= SHORT * 2 && start.elapsed() < SHORT * 50);
     nobody_is_left_of(group).await;
 }
@@ -97,7 +97,7 @@ async fn a_server_that_exits_at_once_is_reported_as_such() {
     assert_eq!(stdout.read_to_end(&mut Vec::new()).await.unwrap(), 0);
     assert_eq!(process.wait().await.unwrap().code(), Some(7));
     let report = process.shutdown().await;
-    assert_eq!(report.how, HowExited::ByItself);
+    assert_eq!(report.how, ExitCause::ByItself);
     assert_eq!(report.status.unwrap().code(), Some(7));
     nobody_is_left_of(group).await;
 }
@@ -112,13 +112,13 @@ async fn a_grandchild_that_outlives_the_server_is_killed() {
     let script = "trap '' TERM; (trap '' TERM; sleep 1000) & echo ready; read -r _; exit 0";
     let (process, _stdout, _stdin, group) = ready(shell(script).exit_timeout(SHORT * 50)).await;
     assert!(alive(group).len() >= 2);
-    assert_eq!(process.shutdown().await.how, HowExited::StdinClosed);
+    assert_eq!(process.shutdown().await.how, ExitCause::StdinClosed);
     nobody_is_left_of(group).await;
 }
 
 #[tokio::test]
 async fn a_grandchild_goes_when_the_server_is_seen_to_have_exited() {
-    for guard in [Guard::Process, Guard::Nothing] {
+    for guard in [OrphanGuard::Process, OrphanGuard::Nothing] {
         let script = "(trap '' TERM; exec sleep 1000) & echo ready; read -r _; exit 0";
         let (mut process, _stdout, stdin, group) = ready(shell(script).guard(guard)).await;
         drop(stdin);
@@ -129,7 +129,7 @@ async fn a_grandchild_goes_when_the_server_is_seen_to_have_exited() {
 
 #[tokio::test]
 async fn dropping_a_server_kills_its_group() {
-    for guard in [Guard::Process, Guard::Nothing] {
+    for guard in [OrphanGuard::Process, OrphanGuard::Nothing] {
         let script = "trap '' TERM; sleep 1000 & echo ready; wait";
         let (process, _stdout, _stdin, group) = ready(shell(script).guard(guard)).await;
         drop(process);
@@ -190,7 +190,7 @@ async fn shutdown_closes_a_stdin_that_somebody_still_writes_to() {
         }
     });
     tokio::task::yield_now().await;
-    assert_eq!(process.shutdown().await.how, HowExited::StdinClosed);
+    assert_eq!(process.shutdown().await.how, ExitCause::StdinClosed);
     assert_eq!(timeout(SHORT * 50, writing).await.unwrap().unwrap(), std::io::ErrorKind::BrokenPipe);
     nobody_is_left_of(group).await;
 }
@@ -202,7 +202,7 @@ async fn a_server_that_floods_stdout_still_ends() {
     let mut some = vec![0; 1 << 20];
     let mut stdout = stdout;
     stdout.read_exact(&mut some).await.unwrap();
-    assert!(process.shutdown().await.how >= HowExited::Terminated);
+    assert!(process.shutdown().await.how >= ExitCause::Terminated);
     nobody_is_left_of(group).await;
 }
 
@@ -212,7 +212,8 @@ async fn stderr_comes_line_by_line_and_in_pieces_if_long() {
     let seen = Arc::clone(&lines);
     let script =
         "echo one >&2; head -c 10000 /dev/zero | tr '\\0' x >&2; echo >&2; echo ready; cat >/dev/null";
-    let command = shell(script).stderr(Stderr::lines(move |line: &str| seen.lock().push(line.to_owned())));
+    let command =
+        shell(script).stderr(StderrTarget::lines(move |line: &str| seen.lock().push(line.to_owned())));
     let (process, _stdout, _stdin, _) = ready(command).await;
     timeout(Duration::from_secs(5), async {
         while lines.lock().iter().map(String::len).sum::<usize>() < 10_003 {
@@ -229,7 +230,7 @@ async fn stderr_comes_line_by_line_and_in_pieces_if_long() {
 #[tokio::test]
 async fn the_last_lines_of_a_server_that_ended_are_read_though_nobody_holds_it_any_more() {
     let (lines, mut read) = tokio::sync::mpsc::unbounded_channel();
-    let stderr = Stderr::lines(move |line: &str| lines.send(line.to_owned()).unwrap());
+    let stderr = StderrTarget::lines(move |line: &str| lines.send(line.to_owned()).unwrap());
     let (process, ..) = shell("echo HUB_KEY is missing >&2; exit 1").stderr(stderr).spawn().unwrap();
     let pid = process.id().unwrap();
     // Nothing else runs meanwhile, so nobody has read the line when the process is dropped.

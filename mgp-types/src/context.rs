@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use crate::input::InputExchange;
 use crate::json::{Object, RawJson};
-use crate::mgp::{Operation, PermissionResponse, ResolvedTool, TraceId, Trail};
+use crate::mgp::{CallRecord, Operation, PermissionResponse, ResolvedTool, TraceId};
 use crate::{Error, Method, Outbox, Principal, Request, Session, code};
 
 /// What is known about a request beyond its bytes: one named slot for each thing our layers exchange.
@@ -28,7 +28,7 @@ pub struct Context {
     /// In which chain of requests this one stands. Written by the layer that records.
     pub trace: Option<TraceId>,
     /// What the layers find out about the request. Written by the layer that records, filled by those further in.
-    pub trail: Option<Arc<Trail>>,
+    pub trail: Option<Arc<CallRecord>>,
     /// The tool the request is for. Written by whoever knows the catalog.
     pub tool: Option<Arc<ResolvedTool>>,
     /// What the request asks of a server, if it calls no tool. Written in front of the server.

@@ -21,10 +21,10 @@ use crate::{Method, Revision};
 /// assert_eq!(error.to_string(), "`name` is missing (-32602)");
 /// ```
 #[derive(Clone)]
-pub struct Error(Box<Inner>);
+pub struct Error(Box<ErrorInner>);
 
 #[derive(Clone)]
-struct Inner {
+struct ErrorInner {
     code: i64,
     message: Cow<'static, str>,
     data: Option<RawJson>,
@@ -62,7 +62,7 @@ impl Error {
     /// Creates an error that came from `origin`.
     pub fn from_origin(origin: Origin, code: i64, message: impl Into<Cow<'static, str>>) -> Self {
         let message = message.into();
-        Self(Box::new(Inner { code, message, data: None, recovery: None, origin, source: None }))
+        Self(Box::new(ErrorInner { code, message, data: None, recovery: None, origin, source: None }))
     }
 
     /// Creates the error -32601: no service here has `method`.

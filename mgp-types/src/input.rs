@@ -12,13 +12,13 @@ use crate::{Error, Method};
 #[derive(Debug, Default)]
 pub struct InputExchange {
     answers: Object,
-    questions: Mutex<Vec<Question>>,
+    questions: Mutex<Vec<InputQuestion>>,
 }
 
 /// One question for the caller.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Question {
+pub struct InputQuestion {
     /// The name under which the answer comes back.
     pub key: Box<str>,
     /// The method of the question: `elicitation/create`, `sampling/createMessage` or `roots/list`.
@@ -43,7 +43,7 @@ impl InputExchange {
             _ => {
                 let mut questions = self.questions.lock();
                 if !questions.iter().any(|question| &*question.key == key) {
-                    questions.push(Question { key: key.into(), method, params });
+                    questions.push(InputQuestion { key: key.into(), method, params });
                 }
                 Err(Error::input_required())
             }
@@ -56,12 +56,12 @@ impl InputExchange {
     }
 
     /// Removes the questions noted in this round and returns them.
-    pub fn take_questions(&self) -> Vec<Question> {
+    pub fn take_questions(&self) -> Vec<InputQuestion> {
         std::mem::take(&mut *self.questions.lock())
     }
 }
 
-impl Question {
+impl InputQuestion {
     /// Appends the question as a member of `inputRequests` to `out`.
     pub fn write(&self, out: &mut Vec<u8>) {
         write_string(out, &self.key);

@@ -12,12 +12,12 @@ use crate::mgp::method as mgp;
 ///
 /// Names of the specification are interned, so the usual ones cost nothing to make or clone.
 #[derive(Clone)]
-pub struct Method(Name);
+pub struct Method(MethodName);
 
 /// The sides whose call a message can be about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a connection has two ends")]
-pub enum CallOf {
+pub enum CallSide {
     /// The call belongs to the sender of the message, who wants it stopped or slowed down.
     Sender,
     /// The call belongs to the receiver of the message, who gets a part of the result or a report of progress.
@@ -28,7 +28,7 @@ pub enum CallOf {
 const STREAM: &str = "notifications/mgp.stream.";
 
 #[derive(Clone)]
-enum Name {
+enum MethodName {
     Known(&'static str),
     Other(Arc<str>),
 }
@@ -36,13 +36,13 @@ enum Name {
 macro_rules! known {
     ($($(#[$doc:meta])* $constant:ident = $module:ident::$name:ident;)+) => {
         impl Method {
-            $($(#[$doc])* pub const $constant: Self = Self(Name::Known($module::$name));)+
+            $($(#[$doc])* pub const $constant: Self = Self(MethodName::Known($module::$name));)+
 
             /// Returns the method with this name.
             pub fn new(text: &str) -> Self {
                 match text {
                     $($module::$name => Self::$constant,)+
-                    _ => Self(Name::Other(text.into())),
+                    _ => Self(MethodName::Other(text.into())),
                 }
             }
         }
@@ -134,26 +134,26 @@ known! {
 
 impl Method {
     /// A name that no method has.
-    pub(crate) const NONE: Self = Self(Name::Known(""));
+    pub(crate) const NONE: Self = Self(MethodName::Known(""));
 
     /// Returns a method whose name the program contains.
     pub const fn from_static(name: &'static str) -> Self {
-        Self(Name::Known(name))
+        Self(MethodName::Known(name))
     }
 
     /// Returns the name on the wire.
     pub fn as_str(&self) -> &str {
         match &self.0 {
-            Name::Known(name) => name,
-            Name::Other(name) => name,
+            MethodName::Known(name) => name,
+            MethodName::Other(name) => name,
         }
     }
 
     /// Returns the name if the specification has it or the program contains it.
     pub const fn known(&self) -> Option<&'static str> {
         match self.0 {
-            Name::Known(name) => Some(name),
-            Name::Other(_) => None,
+            MethodName::Known(name) => Some(name),
+            MethodName::Other(_) => None,
         }
     }
 
@@ -175,11 +175,11 @@ impl Method {
     /// id in `request_id`. `None` stands for methods about no call.
     ///
     /// Later drafts have further messages on the stream of a call; they go the way of the known ones.
-    pub fn about_call(&self) -> Option<CallOf> {
+    pub fn about_call(&self) -> Option<CallSide> {
         match self.as_str() {
-            mgp::STREAM_CANCEL | mgp::STREAM_PACE | mgp::STREAM_GAP => Some(CallOf::Sender),
-            mgp::CALLBACK_REQUEST => Some(CallOf::Receiver),
-            name => name.starts_with(STREAM).then_some(CallOf::Receiver),
+            mgp::STREAM_CANCEL | mgp::STREAM_PACE | mgp::STREAM_GAP => Some(CallSide::Sender),
+            mgp::CALLBACK_REQUEST => Some(CallSide::Receiver),
+            name => name.starts_with(STREAM).then_some(CallSide::Receiver),
         }
     }
 
@@ -258,14 +258,14 @@ mod tests {
     #[test]
     fn every_message_about_a_call_has_a_side() {
         for (name, side) in [
-            (mgp::STREAM_CHUNK, CallOf::Receiver),
-            (mgp::STREAM_PROGRESS, CallOf::Receiver),
-            (mgp::STREAM_GAP_UNRECOVERABLE, CallOf::Receiver),
-            (mgp::CALLBACK_REQUEST, CallOf::Receiver),
-            ("notifications/mgp.stream.later", CallOf::Receiver),
-            (mgp::STREAM_CANCEL, CallOf::Sender),
-            (mgp::STREAM_PACE, CallOf::Sender),
-            (mgp::STREAM_GAP, CallOf::Sender),
+            (mgp::STREAM_CHUNK, CallSide::Receiver),
+            (mgp::STREAM_PROGRESS, CallSide::Receiver),
+            (mgp::STREAM_GAP_UNRECOVERABLE, CallSide::Receiver),
+            (mgp::CALLBACK_REQUEST, CallSide::Receiver),
+            ("notifications/mgp.stream.later", CallSide::Receiver),
+            (mgp::STREAM_CANCEL, CallSide::Sender),
+            (mgp::STREAM_PACE, CallSide::Sender),
+            (mgp::STREAM_GAP, CallSide::Sender),
         ] {
             assert_eq!(Method::new(name).about_call(), Some(side), "{name}");
         }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::mgp::ResolvedTool;
-use crate::{Error, Kind, Method, RawJson, Request};
+use crate::{Error, Method, RawJson, Request, RequestKind};
 
 /// The decisions that a request passes on its way to a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct GateKinds(u8);
 /// The senders of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a connection has two ends")]
-pub enum Sender {
+pub enum MessageSender {
     /// A client.
     Client,
     /// A server.
@@ -44,7 +44,7 @@ pub enum Sender {
 /// The concern of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Concern {
+pub enum RequestConcern {
     /// The request opens a session, keeps it alive, or takes something back; it reaches no tool.
     Session,
     /// The request sets how much the other end writes into its log, for everybody.
@@ -78,11 +78,11 @@ pub struct MethodRule {
     /// The name of the method.
     pub method: &'static str,
     /// The senders of the method.
-    pub sender: Sender,
+    pub sender: MessageSender,
     /// The kind of message: a call or a notification.
-    pub kind: Kind,
+    pub kind: RequestKind,
     /// The concern of the method.
-    pub concern: Concern,
+    pub concern: RequestConcern,
     /// The gates that see the method in front of a server; none where the gateway answers it, or where it only keeps a
     /// session alive.
     pub gates: GateKinds,
@@ -100,7 +100,7 @@ impl MethodRule {
     /// the name of a notification, which no honest sender makes.
     pub fn of(request: &Request) -> Option<&'static Self> {
         Self::named(request.method.as_str())
-            .filter(|rule| rule.kind == Kind::Call || request.kind == Kind::Notify)
+            .filter(|rule| rule.kind == RequestKind::Call || request.kind == RequestKind::Notify)
     }
 
     /// Returns the row of the method called exactly `name`.
@@ -115,20 +115,20 @@ impl MethodRule {
     }
 
     /// Returns whether `sender` sends such messages.
-    pub fn is_sent_by(&self, sender: Sender) -> bool {
-        self.sender == Sender::Both || self.sender == sender
+    pub fn is_sent_by(&self, sender: MessageSender) -> bool {
+        self.sender == MessageSender::Both || self.sender == sender
     }
 }
 
 /// The part of a request that a gate judges.
 #[derive(Debug)]
-pub struct Judged<'a> {
+pub struct JudgedRequest<'a> {
     /// The called tool, or the method in the form of a tool.
     pub tool: &'a Arc<ResolvedTool>,
     request: &'a Request,
 }
 
-impl Judged<'_> {
+impl JudgedRequest<'_> {
     /// Returns the arguments to judge.
     pub fn arguments(&self) -> Option<RawJson> {
         match &self.request.context.operation {
@@ -146,7 +146,7 @@ impl Request {
     ///
     /// # Errors
     /// The gate sees such requests, and no layer has resolved the tool or operation of this one.
-    pub fn judged_by(&self, gate: GateKind) -> Result<Option<Judged<'_>>, Error> {
+    pub fn judged_by(&self, gate: GateKind) -> Result<Option<JudgedRequest<'_>>, Error> {
         let resolved = if self.method == Method::TOOLS_CALL {
             self.context.tool.as_ref()
         } else if MethodRule::of(self).is_none_or(|rule| rule.gates.has(gate)) {
@@ -155,7 +155,7 @@ impl Request {
             return Ok(None);
         };
         match resolved {
-            Some(tool) => Ok(Some(Judged { tool, request: self })),
+            Some(tool) => Ok(Some(JudgedRequest { tool, request: self })),
             None => Err(Error::invalid_request(format!(
                 "no layer resolved the tool or operation that `{}` is for",
                 self.method
@@ -175,9 +175,9 @@ macro_rules! rules {
     ($($name:literal $sender:ident $kind:ident $concern:ident [$($gate:ident)*];)+) => {
         &[$(MethodRule {
             method: $name,
-            sender: Sender::$sender,
-            kind: Kind::$kind,
-            concern: Concern::$concern,
+            sender: MessageSender::$sender,
+            kind: RequestKind::$kind,
+            concern: RequestConcern::$concern,
             gates: GateKinds(0 $(| GateKind::$gate as u8)*),
         }),+]
     };
@@ -268,7 +268,7 @@ mod tests {
         let known = [method::NAMES, notification_name::NAMES, mgp::NAMES].concat();
         for name in &known {
             let rule = MethodRule::named(name).unwrap_or_else(|| panic!("{name} has no row"));
-            assert_eq!(rule.kind == Kind::Notify, name.starts_with("notifications/"), "{name}");
+            assert_eq!(rule.kind == RequestKind::Notify, name.starts_with("notifications/"), "{name}");
         }
         assert_eq!(known.len(), RULES.len(), "no row is for a method that there is not");
     }
@@ -279,12 +279,15 @@ mod tests {
         for rule in RULES {
             let names = matches!(
                 rule.concern,
-                Concern::Tool | Concern::Resource | Concern::Prompt | Concern::Completion
+                RequestConcern::Tool
+                    | RequestConcern::Resource
+                    | RequestConcern::Prompt
+                    | RequestConcern::Completion
             );
             let all =
                 [Access, Definitions, Validators, Permission, Confirmation].map(|gate| rule.gates.has(gate));
             assert!(!names || all == [true; 5], "{}", rule.method);
-            assert!(rule.sender != Sender::Server || rule.gates == GateKinds(0), "{}", rule.method);
+            assert!(rule.sender != MessageSender::Server || rule.gates == GateKinds(0), "{}", rule.method);
         }
     }
 
@@ -297,8 +300,8 @@ mod tests {
             assert_eq!(concern(Request::notify(name, Params::new())), None, "{name}");
         }
         let name = "notifications/cancelled";
-        assert_eq!(concern(Request::notify(name, Params::new())), Some(Concern::Session));
+        assert_eq!(concern(Request::notify(name, Params::new())), Some(RequestConcern::Session));
         assert_eq!(concern(Request::call(name, Params::new())), None);
-        assert_eq!(concern(Request::notify("tools/call", Params::new())), Some(Concern::Tool));
+        assert_eq!(concern(Request::notify("tools/call", Params::new())), Some(RequestConcern::Tool));
     }
 }

@@ -41,7 +41,7 @@ pub enum PrincipalKind {
 /// The role of a principal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Role {
+pub enum PrincipalRole {
     /// The principal calls tools.
     Agent,
     /// The principal decides what agents may do: a human, or a program in a human's name.
@@ -75,13 +75,13 @@ impl Principal {
     }
 
     /// Returns the role of the principal.
-    pub const fn role(&self) -> Role {
+    pub const fn role(&self) -> PrincipalRole {
         self.kind.role()
     }
 
     /// Returns the name of an agent; `None` for an operator.
     pub fn agent_name(&self) -> Option<&str> {
-        (self.role() == Role::Agent).then_some(&*self.name)
+        (self.role() == PrincipalRole::Agent).then_some(&*self.name)
     }
 
     /// Returns the id under which records and decisions name the principal: for agents the name; operators of
@@ -98,20 +98,22 @@ impl Principal {
     /// [id](Self::id), which no agent has.
     pub fn access_id(&self) -> Cow<'_, str> {
         match self.role() {
-            Role::Agent => Cow::Borrowed(&self.name),
-            Role::Operator => format!("operator:{}", self.id()).into(),
+            PrincipalRole::Agent => Cow::Borrowed(&self.name),
+            PrincipalRole::Operator => format!("operator:{}", self.id()).into(),
         }
     }
 }
 
 impl PrincipalKind {
     /// Returns the role of principals of this kind.
-    pub const fn role(self) -> Role {
+    pub const fn role(self) -> PrincipalRole {
         match self {
             Self::Agent | Self::LocalClient | Self::KeylessClient | Self::KeyHolder | Self::Delegated => {
-                Role::Agent
+                PrincipalRole::Agent
             }
-            Self::Operator | Self::KeyOperator | Self::Person | Self::Configuration => Role::Operator,
+            Self::Operator | Self::KeyOperator | Self::Person | Self::Configuration => {
+                PrincipalRole::Operator
+            }
         }
     }
 
@@ -184,8 +186,8 @@ mod tests {
     fn no_operator_is_known_to_access_control_by_an_agents_id() {
         for kind in KINDS {
             let principal = Principal::of(kind, "ada");
-            assert_eq!(principal.access_id() == "ada", kind.role() == Role::Agent, "{kind:?}");
-            assert_eq!(principal.agent_name().is_some(), kind.role() == Role::Agent);
+            assert_eq!(principal.access_id() == "ada", kind.role() == PrincipalRole::Agent, "{kind:?}");
+            assert_eq!(principal.agent_name().is_some(), kind.role() == PrincipalRole::Agent);
         }
         let ids = [PrincipalKind::Operator, PrincipalKind::KeyOperator, PrincipalKind::Person]
             .map(|kind| Principal::of(kind, "ada").id().into_owned());

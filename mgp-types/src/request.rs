@@ -15,7 +15,7 @@ pub type Params = Object;
 #[non_exhaustive]
 pub struct Request {
     /// Whether an answer is expected.
-    pub kind: Kind,
+    pub kind: RequestKind,
     /// What is asked for.
     pub method: Method,
     /// The parameters.
@@ -29,7 +29,7 @@ pub struct Request {
 /// Whether an answer is expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "closed by JSON-RPC")]
-pub enum Kind {
+pub enum RequestKind {
     /// An answer is expected.
     Call,
     /// No answer is expected, and none is given.
@@ -46,16 +46,16 @@ impl Default for Request {
 impl Request {
     /// A call of `method`.
     pub fn call(method: impl Into<Method>, params: Params) -> Self {
-        Self::new(Kind::Call, method.into(), params)
+        Self::new(RequestKind::Call, method.into(), params)
     }
 
     /// A notification.
     pub fn notify(method: impl Into<Method>, params: Params) -> Self {
-        Self::new(Kind::Notify, method.into(), params)
+        Self::new(RequestKind::Notify, method.into(), params)
     }
 
     /// A call or notification without context.
-    pub fn new(kind: Kind, method: Method, params: Params) -> Self {
+    pub fn new(kind: RequestKind, method: Method, params: Params) -> Self {
         Self { kind, method, params, context: Context::default(), extensions: Extensions::default() }
     }
 

@@ -26,7 +26,7 @@ pub struct Response {
 #[non_exhaustive]
 pub struct ResponseContext {
     /// Whether the result may hold members that belong to the era.
-    pub shape: Shape,
+    pub shape: ResultShape,
     /// The time for which the result may be kept, for a result without a time of its own.
     pub cache: Option<CacheHint>,
     /// The members to write in front of the result's own, as `"name":value,"name":value`.
@@ -38,7 +38,7 @@ pub struct ResponseContext {
 /// Whether a result may hold members that belong to the era, like `resultType` or `_meta`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(clippy::exhaustive_enums, reason = "a result either may hold them or not")]
-pub enum Shape {
+pub enum ResultShape {
     /// The result may hold such members, so a layer that adds one looks first. Every result from a peer is opaque.
     #[default]
     Opaque,
@@ -62,9 +62,9 @@ impl Response {
         Self { result, context: ResponseContext::default(), extensions: Extensions::default() }
     }
 
-    /// Creates a response whose result holds no members of the era; see [`Shape::Plain`].
+    /// Creates a response whose result holds no members of the era; see [`ResultShape::Plain`].
     pub fn plain(result: RawJson) -> Self {
-        let context = ResponseContext { shape: Shape::Plain, ..ResponseContext::default() };
+        let context = ResponseContext { shape: ResultShape::Plain, ..ResponseContext::default() };
         Self { context, ..Self::new(result) }
     }
 

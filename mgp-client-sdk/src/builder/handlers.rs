@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use mgp_stream::callback::{CallbackDesk, CallbackHandler, CallbackInboundLayer};
+use mgp_stream::callback::{CallbackHandler, CallbackInboundLayer, CallbackResponder};
 use mgp_types::mcp::{
     CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitResult, ElicitUrlParams,
     LoggingMessageParams, ProgressParams, Root,
@@ -106,7 +106,7 @@ impl<L, I> ClientBuilder<L, I> {
             .extensions
             .insert(Extension::Callbacks);
         // Each client has a desk of its own, so the desk has one server only.
-        let desk = CallbackDesk::new(handler).of_server(ServerId::from("server"));
+        let desk = CallbackResponder::new(handler).of_server(ServerId::from("server"));
         self.inbound_layer(CallbackInboundLayer::new(desk))
     }
 

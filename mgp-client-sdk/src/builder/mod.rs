@@ -12,10 +12,10 @@ use mgp_types::mgp::{ExtensionSet, Offer};
 use mgp_types::{Object, RawJson, Revision};
 use tower_layer::{Identity, Stack};
 
-pub use self::prepared::{ClientAccept, Core};
-pub(crate) use self::prepared::{Prepared, Way};
+pub use self::prepared::{ClientAccept, ClientCore};
+pub(crate) use self::prepared::{Prepared, WireOptions};
 use crate::client::DEFAULT_TIMEOUTS;
-use crate::handlers::{Registry, Roots};
+use crate::handlers::{HandlerRegistry, Roots};
 
 /// The builder of a client: its identity, its handlers, and the layers around the connection.
 ///
@@ -24,7 +24,7 @@ use crate::handlers::{Registry, Roots};
 #[must_use = "a builder does nothing until it connects"]
 pub struct ClientBuilder<L = Identity, I = Identity> {
     pub(crate) info: Implementation,
-    pub(crate) registry: Registry,
+    pub(crate) registry: HandlerRegistry,
     pub(crate) roots: Roots,
     pub(crate) offer: Option<Offer>,
     pub(crate) revisions: Vec<Revision>,
@@ -44,7 +44,7 @@ impl ClientBuilder {
     pub(crate) fn new(info: Implementation) -> Self {
         Self {
             info,
-            registry: Registry::default(),
+            registry: HandlerRegistry::default(),
             roots: Roots::default(),
             offer: Some(Offer::new(ExtensionSet::new())),
             revisions: Revision::ALL.to_vec(),

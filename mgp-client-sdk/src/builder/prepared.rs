@@ -16,16 +16,16 @@ use tower_service::Service;
 
 use super::ClientBuilder;
 use crate::cache::{Cache, CacheStore};
-use crate::changes::Changes;
-use crate::client::Shared;
-use crate::handlers::{Answering, Handlers, Heard};
-use crate::headers::{HeaderMirror, Plans};
+use crate::changes::ChangeRoutes;
+use crate::client::ClientShared;
+use crate::handlers::{AnswerFn, Handlers, NotificationListeners};
+use crate::headers::{HeaderMirror, HeaderPlans};
 use crate::progress::ProgressRoutes;
-use crate::{Client, Link};
+use crate::{Client, ConnectionHandle};
 
 /// The layers between a wire `W` and those of [`ClientBuilder::layer`], from the outside in: answers to the questions
 /// in results, the cache, the arguments in headers, and the era.
-pub type Core<W, H> = InputLoop<Cache<HeaderMirror<ClientEra<W>>>, ClientInbound<H>>;
+pub type ClientCore<W, H> = InputLoop<Cache<HeaderMirror<ClientEra<W>>>, ClientInbound<H>>;
 
 /// The service that answers the server of one client. A transport is made with it, or with the
 /// [`service`](Self::service).
@@ -64,21 +64,21 @@ pub(crate) struct Prepared<L, I, H> {
     pub(crate) accept: ClientAccept<H>,
     pub(crate) agreement: Agreement,
     progress: Arc<ProgressRoutes>,
-    pub(crate) changes: Arc<Changes>,
+    pub(crate) changes: Arc<ChangeRoutes>,
     cache: Option<Arc<CacheStore>>,
     subscriber: Subscriber,
 }
 
 /// The way in which one wire is to be used.
-pub(crate) struct Way<'a> {
+pub(crate) struct WireOptions<'a> {
     pub(crate) mode: EraMode,
     pub(crate) kind: WireKind,
     /// The name under which the server's era is remembered.
     pub(crate) key: Option<&'a str>,
-    pub(crate) plans: Option<Plans>,
+    pub(crate) plans: Option<HeaderPlans>,
 }
 
-impl Way<'_> {
+impl WireOptions<'_> {
     pub(crate) fn stream(mode: EraMode) -> Self {
         Self { mode, kind: WireKind::Stream, key: None, plans: None }
     }
@@ -92,10 +92,10 @@ impl<L, I> ClientBuilder<L, I> {
     {
         let agreement = Agreement::default();
         let progress = Arc::<ProgressRoutes>::default();
-        let changes = Arc::<Changes>::default();
+        let changes = Arc::<ChangeRoutes>::default();
         let cache = self.caching.then(Arc::<CacheStore>::default);
         let subscriber = Subscriber::new();
-        let heard = Heard {
+        let heard = NotificationListeners {
             progress: progress.clone(),
             changes: changes.clone(),
             cache: cache.clone(),
@@ -113,12 +113,12 @@ impl<L, I, H: RpcService> Prepared<L, I, H> {
     pub(crate) async fn client<W>(
         &self,
         wire: W,
-        link: Link,
-        way: Way<'_>,
+        link: ConnectionHandle,
+        way: WireOptions<'_>,
     ) -> Result<Client<L::Service>, Error>
     where
         W: RpcService,
-        L: Layer<Core<W, H>>,
+        L: Layer<ClientCore<W, H>>,
         L::Service: RpcService,
     {
         let builder = &self.builder;
@@ -144,7 +144,7 @@ impl<L, I, H: RpcService> Prepared<L, I, H> {
         let era = ClientEra::negotiate(wire, identity, options).await?;
         let cache = Cache::new(HeaderMirror::new(era, way.plans), self.cache.clone());
         let core = InputLoop::new(cache, self.accept.service(), self.agreement.clone());
-        let shared = Shared {
+        let shared = ClientShared {
             agreement: self.agreement.clone(),
             progress: self.progress.clone(),
             changes: self.changes.clone(),
@@ -158,7 +158,7 @@ impl<L, I, H: RpcService> Prepared<L, I, H> {
         Ok(Client { stack: builder.layers.layer(core), shared: Arc::new(shared) })
     }
 
-    fn answering(&self) -> Answering {
+    fn answering(&self) -> AnswerFn {
         let accept = self.accept.clone();
         Arc::new(move |request: Request| {
             let mut service = accept.service();

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 use mgp_types::{Error, Response};
 use pin_project_lite::pin_project;
 
-use super::store::Keep;
+use super::store::PendingCacheEntry;
 
 pin_project! {
     /// The future of [`Cache`](super::Cache).
@@ -16,7 +16,7 @@ pin_project! {
         #[pin]
         inner: Option<F>,
         kept: Option<Response>,
-        keep: Option<Keep>,
+        keep: Option<PendingCacheEntry>,
     }
 }
 
@@ -29,7 +29,7 @@ impl<F> CacheFuture<F> {
         Self { inner: None, kept: Some(kept), keep: None }
     }
 
-    pub(super) fn keeping(inner: F, keep: Keep) -> Self {
+    pub(super) fn keeping(inner: F, keep: PendingCacheEntry) -> Self {
         Self { inner: Some(inner), kept: None, keep: Some(keep) }
     }
 }

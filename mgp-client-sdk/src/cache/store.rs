@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_types::mcp::notification_name;
-use mgp_types::{Kind, Method, Object, RawJson, Request, Response};
+use mgp_types::{Method, Object, RawJson, Request, RequestKind, Response};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
 /// The cached results of one client, bounded in number and size.
 #[derive(Debug, Default)]
-pub(crate) struct CacheStore(Mutex<Kept>);
+pub(crate) struct CacheStore(Mutex<CachedResults>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct CachedResults {
     entries: HashMap<Key, Entry>,
     bytes: usize,
     /// The number of changes that the server has reported: a result that was asked for before a change is not cached
@@ -37,7 +37,7 @@ struct Entry {
 
 /// The intent to cache a result that is still to come.
 #[derive(Debug)]
-pub(super) struct Keep {
+pub(super) struct PendingCacheEntry {
     store: Arc<CacheStore>,
     key: Key,
     changes: u64,
@@ -55,7 +55,7 @@ impl CacheStore {
         };
         // Another member may change the result in an unknown way.
         let known = request.params.iter().all(|(name, _)| name == "_meta" || name == selector);
-        if !known || request.kind == Kind::Notify {
+        if !known || request.kind == RequestKind::Notify {
             return None;
         }
         let selector = request.params.text(selector).map(Into::into);
@@ -72,9 +72,9 @@ impl CacheStore {
         None
     }
 
-    pub(super) fn keep(self: &Arc<Self>, key: Key, callers_differ: bool) -> Keep {
+    pub(super) fn keep(self: &Arc<Self>, key: Key, callers_differ: bool) -> PendingCacheEntry {
         let changes = self.0.lock().changes;
-        Keep { store: self.clone(), key, changes, callers_differ }
+        PendingCacheEntry { store: self.clone(), key, changes, callers_differ }
     }
 
     /// Removes the results that a notification reports as changed.
@@ -120,7 +120,7 @@ const MAX_ENTRY_BYTES: usize = 1 << 20;
 /// The longest time for which a result is cached, which also keeps the clock from overflowing.
 const MAX_LIFETIME: Duration = Duration::from_hours(24);
 
-impl Keep {
+impl PendingCacheEntry {
     /// Caches the result, if the server allows it.
     pub(super) fn store(self, response: &Response) {
         let Some((ttl, private)) = lifetime(response) else { return };
@@ -141,7 +141,7 @@ impl Keep {
     }
 }
 
-impl Kept {
+impl CachedResults {
     fn remove(&mut self, key: &Key) {
         if let Some(entry) = self.entries.remove(key) {
             self.bytes -= entry.result.as_bytes().len();

@@ -9,45 +9,45 @@ use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
 use mgp_stream::event::Subscriber;
-use mgp_types::{BoxFuture, Error, Kind, Method, Request, Response};
+use mgp_types::{BoxFuture, Error, Method, Request, RequestKind, Response};
 use tower_service::Service;
 
 pub use self::registry::IntoReply;
-pub(crate) use self::registry::{Registry, Roots};
+pub(crate) use self::registry::{HandlerRegistry, Roots};
 use crate::cache::CacheStore;
-use crate::changes::Changes;
+use crate::changes::ChangeRoutes;
 use crate::progress::ProgressRoutes;
 
 /// A function that answers one of the server's requests, whatever way it came.
-pub(crate) type Answering = Arc<dyn Fn(Request) -> BoxFuture<'static, Result<Response, Error>> + Send + Sync>;
+pub(crate) type AnswerFn = Arc<dyn Fn(Request) -> BoxFuture<'static, Result<Response, Error>> + Send + Sync>;
 
 /// The innermost service for the server's messages to the client: it runs the handlers.
 ///
 /// The service sits under all inbound layers. The service reads `context` only to hand it to the handlers. A request
 /// without a handler is refused with -32601.
 #[derive(Clone)]
-pub struct Handlers(Arc<Inner>);
+pub struct Handlers(Arc<HandlersInner>);
 
-struct Inner {
-    registry: Registry,
-    heard: Heard,
+struct HandlersInner {
+    registry: HandlerRegistry,
+    heard: NotificationListeners,
 }
 
 /// The further receivers of the server's notifications.
-pub(crate) struct Heard {
+pub(crate) struct NotificationListeners {
     pub(crate) progress: Arc<ProgressRoutes>,
-    pub(crate) changes: Arc<Changes>,
+    pub(crate) changes: Arc<ChangeRoutes>,
     pub(crate) cache: Option<Arc<CacheStore>>,
     pub(crate) subscriber: Subscriber,
 }
 
 impl Handlers {
-    pub(crate) fn new(registry: Registry, heard: Heard) -> Self {
-        Self(Arc::new(Inner { registry, heard }))
+    pub(crate) fn new(registry: HandlerRegistry, heard: NotificationListeners) -> Self {
+        Self(Arc::new(HandlersInner { registry, heard }))
     }
 }
 
-impl Inner {
+impl HandlersInner {
     fn answer(&self, request: Request) -> HandlersFuture {
         match self.registry.request(&request.method) {
             Some(handler) => HandlersFuture::running(handler(request)),
@@ -57,7 +57,7 @@ impl Inner {
 
     fn notice(&self, notification: Request) -> HandlersFuture {
         let method = &notification.method;
-        let Heard { progress, changes, cache, subscriber } = &self.heard;
+        let NotificationListeners { progress, changes, cache, subscriber } = &self.heard;
         if *method == Method::PROGRESS && progress.route(&notification.params) {
             return HandlersFuture::nothing();
         }
@@ -89,8 +89,8 @@ impl Service<Request> for Handlers {
 
     fn call(&mut self, request: Request) -> HandlersFuture {
         match request.kind {
-            Kind::Call => self.0.answer(request),
-            Kind::Notify => self.0.notice(request),
+            RequestKind::Call => self.0.answer(request),
+            RequestKind::Notify => self.0.notice(request),
         }
     }
 }
@@ -102,16 +102,16 @@ impl fmt::Debug for Handlers {
 }
 
 /// The future of [`Handlers`].
-pub struct HandlersFuture(State);
+pub struct HandlersFuture(HandlersState);
 
-enum State {
+enum HandlersState {
     Done(Option<Result<Response, Error>>),
     Running(BoxFuture<'static, Result<Response, Error>>),
 }
 
 impl HandlersFuture {
     fn done(outcome: Result<Response, Error>) -> Self {
-        Self(State::Done(Some(outcome)))
+        Self(HandlersState::Done(Some(outcome)))
     }
 
     fn nothing() -> Self {
@@ -119,7 +119,7 @@ impl HandlersFuture {
     }
 
     fn running(future: BoxFuture<'static, Result<Response, Error>>) -> Self {
-        Self(State::Running(future))
+        Self(HandlersState::Running(future))
     }
 }
 
@@ -128,8 +128,8 @@ impl Future for HandlersFuture {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
         match &mut self.0 {
-            State::Done(outcome) => outcome.take().map_or(Poll::Pending, Poll::Ready),
-            State::Running(future) => future.as_mut().poll(cx),
+            HandlersState::Done(outcome) => outcome.take().map_or(Poll::Pending, Poll::Ready),
+            HandlersState::Running(future) => future.as_mut().poll(cx),
         }
     }
 }

@@ -15,19 +15,19 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 type Handler = Arc<dyn Fn(Request) -> BoxFuture<'static, Result<Response, Error>> + Send + Sync>;
-type Asking<P, R> = Arc<dyn Fn(P, Context) -> BoxFuture<'static, Result<R, Error>> + Send + Sync>;
+type QuestionHandler<P, R> = Arc<dyn Fn(P, Context) -> BoxFuture<'static, Result<R, Error>> + Send + Sync>;
 
 /// The handlers by method, and the capabilities that follow from them.
 #[derive(Clone, Default)]
-pub(crate) struct Registry {
+pub(crate) struct HandlerRegistry {
     requests: HashMap<Method, Handler>,
     notifications: HashMap<Method, Handler>,
-    form: Option<Asking<ElicitFormParams, ElicitResult>>,
-    url: Option<Asking<ElicitUrlParams, ElicitResult>>,
+    form: Option<QuestionHandler<ElicitFormParams, ElicitResult>>,
+    url: Option<QuestionHandler<ElicitUrlParams, ElicitResult>>,
     capabilities: Object,
 }
 
-impl Registry {
+impl HandlerRegistry {
     pub(super) fn request(&self, method: &Method) -> Option<&Handler> {
         self.requests.get(method)
     }
@@ -180,7 +180,7 @@ impl Registry {
     }
 }
 
-fn asking<P, R, F, A>(handler: F) -> Asking<P, R>
+fn asking<P, R, F, A>(handler: F) -> QuestionHandler<P, R>
 where
     F: Fn(P, Context) -> A + Send + Sync + 'static,
     A: Future<Output: IntoReply<R>> + Send + 'static,
@@ -191,9 +191,9 @@ where
     })
 }
 
-impl fmt::Debug for Registry {
+impl fmt::Debug for HandlerRegistry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Registry")
+        f.debug_struct("HandlerRegistry")
             .field("requests", &self.requests.keys())
             .field("notifications", &self.notifications.keys())
             .finish_non_exhaustive()

@@ -6,7 +6,7 @@ use mgp_types::{Object, RawJson};
 
 /// An argument that a header repeats.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Mirrored {
+pub(super) struct MirroredArgument {
     /// The members that lead to the argument.
     pub(super) path: Vec<String>,
     /// The header's name, without the prefix that all have.
@@ -15,14 +15,14 @@ pub(super) struct Mirrored {
 
 /// The faults of a tool's annotations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wrong {
+pub(super) enum AnnotationFault {
     Name,
     Repeated,
     Type,
     Place,
 }
 
-impl fmt::Display for Wrong {
+impl fmt::Display for AnnotationFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Name => "a header's name is not one",
@@ -37,7 +37,7 @@ const ANNOTATION: &str = "x-mcp-header";
 const MAX_DEPTH: usize = 32;
 
 /// Returns the arguments that headers repeat, from the schema of a tool's arguments.
-pub(super) fn read(schema: &RawJson) -> Result<Vec<Mirrored>, Wrong> {
+pub(super) fn read(schema: &RawJson) -> Result<Vec<MirroredArgument>, AnnotationFault> {
     let mut found = Vec::new();
     // Nearly no schema has annotations, and those need not be read.
     if contains(schema.as_bytes(), ANNOTATION.as_bytes())
@@ -52,27 +52,27 @@ fn walk(
     schema: &Object,
     path: &mut Vec<String>,
     reachable: bool,
-    found: &mut Vec<Mirrored>,
-) -> Result<(), Wrong> {
+    found: &mut Vec<MirroredArgument>,
+) -> Result<(), AnnotationFault> {
     if path.len() > MAX_DEPTH {
-        return Err(Wrong::Place);
+        return Err(AnnotationFault::Place);
     }
     if schema.contains(ANNOTATION) {
         let at_property = reachable && !path.is_empty();
-        let header = schema.text(ANNOTATION).ok_or(Wrong::Name)?;
+        let header = schema.text(ANNOTATION).ok_or(AnnotationFault::Name)?;
         if header.is_empty() || !header.bytes().all(is_token) {
-            return Err(Wrong::Name);
+            return Err(AnnotationFault::Name);
         }
         if !at_property {
-            return Err(Wrong::Place);
+            return Err(AnnotationFault::Place);
         }
         if !matches!(schema.text("type").as_deref(), Some("string" | "integer" | "boolean")) {
-            return Err(Wrong::Type);
+            return Err(AnnotationFault::Type);
         }
         if found.iter().any(|other| other.header.eq_ignore_ascii_case(&header)) {
-            return Err(Wrong::Repeated);
+            return Err(AnnotationFault::Repeated);
         }
-        found.push(Mirrored { path: path.clone(), header: header.into() });
+        found.push(MirroredArgument { path: path.clone(), header: header.into() });
     }
     for (name, value) in schema.iter() {
         if !contains(value.as_bytes(), ANNOTATION.as_bytes()) {
@@ -102,7 +102,11 @@ fn walk(
 }
 
 /// Reads the schemas in an array, like those of `anyOf`.
-fn items(value: &RawJson, path: &mut Vec<String>, found: &mut Vec<Mirrored>) -> Result<(), Wrong> {
+fn items(
+    value: &RawJson,
+    path: &mut Vec<String>,
+    found: &mut Vec<MirroredArgument>,
+) -> Result<(), AnnotationFault> {
     for item in value.to::<Vec<RawJson>>().unwrap_or_default() {
         if let Ok(schema) = Object::from_raw(&item) {
             path.push(String::new());
@@ -126,7 +130,7 @@ fn is_token(byte: u8) -> bool {
 mod tests {
     use super::*;
 
-    fn read_text(schema: &str) -> Result<Vec<(String, String)>, Wrong> {
+    fn read_text(schema: &str) -> Result<Vec<(String, String)>, AnnotationFault> {
         let found = read(&RawJson::parse(schema.to_owned()).unwrap())?;
         Ok(found.into_iter().map(|one| (one.path.join("/"), one.header.into())).collect())
     }
@@ -143,16 +147,16 @@ mod tests {
     #[test]
     fn wrong_annotations_are_told_apart() {
         let property = |schema: &str| read_text(&format!(r#"{{"properties":{{"a":{schema}}}}}"#));
-        assert_eq!(property(r#"{"type":"string","x-mcp-header":""}"#), Err(Wrong::Name));
-        assert_eq!(property(r#"{"type":"string","x-mcp-header":"a b"}"#), Err(Wrong::Name));
-        assert_eq!(property(r#"{"type":"string","x-mcp-header":1}"#), Err(Wrong::Name));
-        assert_eq!(property(r#"{"type":"number","x-mcp-header":"A"}"#), Err(Wrong::Type));
-        assert_eq!(property(r#"{"x-mcp-header":"A"}"#), Err(Wrong::Type));
+        assert_eq!(property(r#"{"type":"string","x-mcp-header":""}"#), Err(AnnotationFault::Name));
+        assert_eq!(property(r#"{"type":"string","x-mcp-header":"a b"}"#), Err(AnnotationFault::Name));
+        assert_eq!(property(r#"{"type":"string","x-mcp-header":1}"#), Err(AnnotationFault::Name));
+        assert_eq!(property(r#"{"type":"number","x-mcp-header":"A"}"#), Err(AnnotationFault::Type));
+        assert_eq!(property(r#"{"x-mcp-header":"A"}"#), Err(AnnotationFault::Type));
         let item = r#"{"type":"array","items":{"type":"string","x-mcp-header":"A"}}"#;
-        assert_eq!(property(item), Err(Wrong::Place));
+        assert_eq!(property(item), Err(AnnotationFault::Place));
         let two = r#"{"properties":{"a":{"type":"string","x-mcp-header":"A"},
             "b":{"type":"string","x-mcp-header":"a"}}}"#;
-        assert_eq!(read_text(two), Err(Wrong::Repeated));
+        assert_eq!(read_text(two), Err(AnnotationFault::Repeated));
     }
 
     #[test]

@@ -8,37 +8,37 @@ use std::task::{Context, Poll, ready};
 use mgp_types::{BoxFuture, Error, Method, Object, Request, Response, RpcService, code};
 use pin_project_lite::pin_project;
 
-use super::plans::Plans;
+use super::plans::HeaderPlans;
 
 pin_project! {
     /// The future of [`HeaderMirror`](super::HeaderMirror).
     pub struct HeaderMirrorFuture<S: RpcService> {
         #[pin]
         inner: S::Future,
-        watch: Option<Watch<S>>,
+        watch: Option<AnswerWatch<S>>,
         again: Option<BoxFuture<'static, Result<Response, Error>>>,
     }
 }
 
 /// The reason for a look at an answer.
-pub(super) enum Watch<S> {
+pub(super) enum AnswerWatch<S> {
     /// The answer lists tools.
-    Learn(Plans),
+    Learn(HeaderPlans),
     /// The answer holds tools that a search found.
-    LearnFound(Plans),
+    LearnFound(HeaderPlans),
     /// The answer may refuse the headers.
     Retry(Box<Retry<S>>),
 }
 
 /// The values that are needed to send a call once more.
 pub(super) struct Retry<S> {
-    pub(super) plans: Plans,
+    pub(super) plans: HeaderPlans,
     pub(super) inner: S,
     pub(super) request: Request,
 }
 
 impl<S: RpcService> HeaderMirrorFuture<S> {
-    pub(super) fn new(inner: S::Future, watch: Option<Watch<S>>) -> Self {
+    pub(super) fn new(inner: S::Future, watch: Option<AnswerWatch<S>>) -> Self {
         Self { inner, watch, again: None }
     }
 }
@@ -51,12 +51,14 @@ impl<S: RpcService> Future for HeaderMirrorFuture<S> {
         if this.again.is_none() {
             let outcome = ready!(this.inner.poll(cx));
             match (this.watch.take(), outcome) {
-                (Some(Watch::Learn(plans)), Ok(response)) => return Poll::Ready(Ok(plans.learn(response))),
-                (Some(Watch::LearnFound(plans)), Ok(response)) => {
+                (Some(AnswerWatch::Learn(plans)), Ok(response)) => {
+                    return Poll::Ready(Ok(plans.learn(response)));
+                }
+                (Some(AnswerWatch::LearnFound(plans)), Ok(response)) => {
                     plans.learn_found(&response);
                     return Poll::Ready(Ok(response));
                 }
-                (Some(Watch::Retry(retry)), Err(error)) if error.code() == code::HEADER_MISMATCH => {
+                (Some(AnswerWatch::Retry(retry)), Err(error)) if error.code() == code::HEADER_MISMATCH => {
                     *this.again = Some(Box::pin(list_and_retry(*retry, error)));
                 }
                 (_, outcome) => return Poll::Ready(outcome),

@@ -7,12 +7,12 @@ mod plans;
 use std::task::{Context, Poll};
 
 use mgp_types::mgp::method;
-use mgp_types::{Error, Kind, Method, Request, Response, RpcService};
+use mgp_types::{Error, Method, Request, RequestKind, Response, RpcService};
 use tower_service::Service;
 
 pub use self::future::HeaderMirrorFuture;
-use self::future::{Retry, Watch};
-pub(crate) use self::plans::Plans;
+use self::future::{AnswerWatch, Retry};
+pub(crate) use self::plans::HeaderPlans;
 
 /// Repeats arguments of tool calls in headers, over HTTP and where there are no sessions.
 ///
@@ -23,11 +23,11 @@ pub(crate) use self::plans::Plans;
 #[derive(Debug, Clone)]
 pub struct HeaderMirror<S> {
     inner: S,
-    plans: Option<Plans>,
+    plans: Option<HeaderPlans>,
 }
 
 impl<S> HeaderMirror<S> {
-    pub(crate) fn new(inner: S, plans: Option<Plans>) -> Self {
+    pub(crate) fn new(inner: S, plans: Option<HeaderPlans>) -> Self {
         Self { inner, plans }
     }
 
@@ -47,18 +47,18 @@ impl<S: RpcService> Service<Request> for HeaderMirror<S> {
     }
 
     fn call(&mut self, mut request: Request) -> Self::Future {
-        let Some(plans) = self.plans.as_ref().filter(|_| request.kind == Kind::Call) else {
+        let Some(plans) = self.plans.as_ref().filter(|_| request.kind == RequestKind::Call) else {
             return HeaderMirrorFuture::new(self.inner.call(request), None);
         };
         let watch = if request.method == Method::TOOLS_LIST {
-            Some(Watch::Learn(plans.clone()))
+            Some(AnswerWatch::Learn(plans.clone()))
         } else if finds_tools(&request) {
-            Some(Watch::LearnFound(plans.clone()))
+            Some(AnswerWatch::LearnFound(plans.clone()))
         } else if request.method == Method::TOOLS_CALL {
             let original = request.clone();
             plans.apply(&mut request);
             let inner = self.inner.clone();
-            Some(Watch::Retry(Box::new(Retry { plans: plans.clone(), inner, request: original })))
+            Some(AnswerWatch::Retry(Box::new(Retry { plans: plans.clone(), inner, request: original })))
         } else {
             None
         };

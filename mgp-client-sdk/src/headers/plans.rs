@@ -7,16 +7,16 @@ use std::sync::Arc;
 use mgp_types::{Extensions, Object, RawJson, Request, Response};
 use parking_lot::RwLock;
 
-use super::annotation::{self, Mirrored};
+use super::annotation::{self, MirroredArgument};
 
 /// The arguments of each tool that headers repeat.
 #[derive(Clone)]
-pub(crate) struct Plans(Arc<Inner>);
+pub(crate) struct HeaderPlans(Arc<HeaderPlansInner>);
 
-struct Inner {
+struct HeaderPlansInner {
     /// The arguments by tool, for tools that have any. The map is bounded by the tools that the server lists, page by
     /// page, and beyond that by a limit.
-    tools: RwLock<HashMap<Box<str>, Vec<Mirrored>>>,
+    tools: RwLock<HashMap<Box<str>, Vec<MirroredArgument>>>,
     attach: Attach,
 }
 
@@ -26,9 +26,9 @@ pub(crate) type Attach = fn(&mut Extensions, Vec<(Box<str>, RawJson)>);
 /// The number of tools outside of all lists that are remembered.
 const MOST_KNOWN: usize = 4096;
 
-impl Plans {
+impl HeaderPlans {
     pub(crate) fn new(attach: Attach) -> Self {
-        Self(Arc::new(Inner { tools: RwLock::default(), attach }))
+        Self(Arc::new(HeaderPlansInner { tools: RwLock::default(), attach }))
     }
 
     /// Attaches the headers of a tool call.
@@ -125,8 +125,8 @@ fn value_at(arguments: &Object, path: &[String]) -> Option<RawJson> {
     (!value.is_null()).then_some(value)
 }
 
-impl fmt::Debug for Plans {
+impl fmt::Debug for HeaderPlans {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Plans").field("tools", &self.0.tools.read().len()).finish_non_exhaustive()
+        f.debug_struct("HeaderPlans").field("tools", &self.0.tools.read().len()).finish_non_exhaustive()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mgp_client_sdk::{Client, Part};
+use mgp_client_sdk::{Client, StreamPart};
 use mgp_lifecycle::call::{RetryLayer, RetryPolicy};
 use mgp_stream::call::summary;
 use mgp_types::mgp::{CallbackRequest, Extension, ExtensionSet, Offer, StreamSummary};
@@ -130,16 +130,16 @@ fn streaming() -> mgp_client_sdk::ClientBuilder {
 
 /// Returns the numbers of the chunks, and the gaps.
 async fn read(
-    streamed: &mut mgp_client_sdk::Streamed<impl mgp_types::RpcService, impl Sized>,
+    streamed: &mut mgp_client_sdk::StreamedCall<impl mgp_types::RpcService, impl Sized>,
 ) -> Vec<String> {
     let mut parts = Vec::new();
     while let Some(part) = streamed.next().await {
         parts.push(match part {
-            Part::Chunk(chunk) => {
+            StreamPart::Chunk(chunk) => {
                 assert_eq!(chunk.content.as_text(), Some(&*format!("{} ", chunk.index)));
                 chunk.index.to_string()
             }
-            Part::Gap { missing } => format!("{missing:?}"),
+            StreamPart::Gap { missing } => format!("{missing:?}"),
             part => panic!("{part:?}"),
         });
     }
@@ -189,7 +189,7 @@ async fn i_4_a_partial_result_may_be_a_text_and_the_call_is_answered_too() {
     .await;
     let mut streamed = client.call_tool("think", ()).stream().unwrap();
     for _ in 0..2 {
-        assert!(matches!(streamed.next().await, Some(Part::Chunk(_))));
+        assert!(matches!(streamed.next().await, Some(StreamPart::Chunk(_))));
     }
     let answer = streamed.cancel(Some("user_cancelled")).await.unwrap();
     assert!(answer.cancelled);
@@ -208,7 +208,7 @@ async fn i_4_a_call_that_the_server_has_finished_is_not_active() {
     })
     .await;
     let mut streamed = client.call_tool("think", ()).stream().unwrap();
-    assert!(matches!(streamed.next().await, Some(Part::Chunk(_))));
+    assert!(matches!(streamed.next().await, Some(StreamPart::Chunk(_))));
     let answer = streamed.cancel(None).await.unwrap();
     assert_eq!((answer.cancelled, answer.reason.as_deref()), (false, Some("not_active")));
 }
@@ -256,8 +256,8 @@ async fn i_4_a_chunk_that_is_gone_is_told_by_a_notification() {
     for _ in 0..4 {
         parts.push(streamed.next().await.unwrap());
     }
-    assert_eq!(parts[0], Part::Gap { missing: 0..1 });
-    assert!(matches!(&parts[3], Part::Chunk(chunk) if chunk.index == 3));
+    assert_eq!(parts[0], StreamPart::Gap { missing: 0..1 });
+    assert!(matches!(&parts[3], StreamPart::Chunk(chunk) if chunk.index == 3));
 }
 
 // covers: MGP-14.4-01, MGP-14.5-07, MGP-14.5-08, MGP-14.5-13, MGP-14.6-01, MGP-14.6-03

@@ -1,6 +1,6 @@
 //! Tools that go on as tasks.
 
-use mgp_client_sdk::{Elicited, Started};
+use mgp_client_sdk::{Elicited, StartedTool};
 use mgp_types::Revision;
 use mgp_types::mcp::task::TaskStatus;
 use serde_json::json;
@@ -21,13 +21,13 @@ async fn a_task_of_a_session_is_waited_for_2025() {
         }
     })
     .await;
-    let Started::Task(task) = client.start_tool("slow", ()).await.unwrap() else { panic!("no task") };
+    let StartedTool::Task(task) = client.start_tool("slow", ()).await.unwrap() else { panic!("no task") };
     assert_eq!(peer.params("tools/call")[0]["task"], json!({}));
     assert_eq!(task.state().await.unwrap().status, TaskStatus::Working);
     assert_eq!(task.wait().await.unwrap().content[0].as_text(), Some("done"));
     task.cancel().await.unwrap();
     assert_eq!(client.tasks().all().await.unwrap()[0].task_id, "t");
-    assert!(matches!(client.start_tool("quick", ()).await.unwrap(), Started::Done(_)));
+    assert!(matches!(client.start_tool("quick", ()).await.unwrap(), StartedTool::Done(_)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -59,7 +59,7 @@ async fn a_task_of_the_extension_is_polled_and_answered_2026() {
         task
     })
     .await;
-    let Started::Task(task) = client.start_tool("slow", ()).await.unwrap() else { panic!("no task") };
+    let StartedTool::Task(task) = client.start_tool("slow", ()).await.unwrap() else { panic!("no task") };
     assert!(peer.params("tools/call")[0].get("task").is_none());
     assert_eq!(task.wait().await.unwrap().content[0].as_text(), Some("done"));
     let updates = peer.params("tasks/update");

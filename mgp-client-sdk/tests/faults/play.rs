@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_client_sdk::{Client, ClientBuilder, PlainStack, Standing, Supervised};
+use mgp_client_sdk::{Client, ClientBuilder, PlainStack, StandingRequestsService, Supervised};
 use mgp_transport::{ConnectionLimits, Wire};
 use mgp_types::mcp::{CallToolResult, SubscriptionFilter};
 use mgp_types::{Error, RawJson};
@@ -23,7 +23,7 @@ pub(crate) const SLOWNESS: Duration = Duration::from_millis(100);
 
 pub(crate) type PlainClient = Client<PlainStack<Wire>>;
 /// A server that is kept alive.
-pub(crate) type PlainSupervised = Supervised<Client<Standing<PlainStack<Wire>>>>;
+pub(crate) type PlainSupervised = Supervised<Client<StandingRequestsService<PlainStack<Wire>>>>;
 
 /// The record of the clients.
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
 //! Connecting a client over each leg of the matrix.
 
-use mgp_client_sdk::{Client, ClientBuilder, Core, Handlers, HttpWire};
+use mgp_client_sdk::{Client, ClientBuilder, ClientCore, Handlers, HttpWire};
 use mgp_server_sdk::HttpConfig;
 use mgp_transport::Wire;
 use mgp_transport::child::ChildCommand;
@@ -41,8 +41,8 @@ impl Leg {
     where
         I: Layer<Handlers>,
         I::Service: RpcService + Sync + Unpin,
-        L: Layer<Core<Wire, I::Service>, Service = BoxedService>
-            + Layer<Core<HttpWire<I::Service>, I::Service>, Service = BoxedService>,
+        L: Layer<ClientCore<Wire, I::Service>, Service = BoxedService>
+            + Layer<ClientCore<HttpWire<I::Service>, I::Service>, Service = BoxedService>,
     {
         let client = self.dial(speaks, self.settled(builder)).await?;
         assert_eq!(client.revision(), Some(self.revision));
@@ -58,8 +58,8 @@ impl Leg {
     where
         I: Layer<Handlers>,
         I::Service: RpcService + Sync + Unpin,
-        L: Layer<Core<Wire, I::Service>, Service = BoxedService>
-            + Layer<Core<HttpWire<I::Service>, I::Service>, Service = BoxedService>,
+        L: Layer<ClientCore<Wire, I::Service>, Service = BoxedService>
+            + Layer<ClientCore<HttpWire<I::Service>, I::Service>, Service = BoxedService>,
     {
         match self.transport {
             Transport::Memory => builder.in_process(server(speaks).accept().unwrap()).await,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use mgp_types::{BoxedService, Error, Kind, Request, Response, RpcService};
+use mgp_types::{BoxedService, Error, Request, RequestKind, Response, RpcService};
 use parking_lot::Mutex;
 use tower_layer::Layer;
 use tower_service::Service;
@@ -43,7 +43,7 @@ impl<S: RpcService> Service<Request> for Watched<S> {
     }
 
     fn call(&mut self, request: Request) -> S::Future {
-        assert!(request.kind == Kind::Notify || !request.method.is_notification());
+        assert!(request.kind == RequestKind::Notify || !request.method.is_notification());
         self.seen.0.lock().push(request.method.as_str().to_owned());
         self.inner.call(request)
     }

@@ -10,7 +10,7 @@ use mgp_server_sdk::mcp::{
 };
 use mgp_server_sdk::types::{Error, Object, RawJson, Request, Response, code, mgp};
 use mgp_server_sdk::{
-    Ask, Blob, Complete, Cx, Elicited, Json, Prompt, Resource, ResourceTemplate, Server, TaskLimits,
+    Ask, Blob, CompletionRequest, Cx, Elicited, Json, Prompt, Resource, ResourceTemplate, Server, TaskLimits,
     TaskMode, Tool, ToolError,
 };
 use serde_json::json;
@@ -156,14 +156,14 @@ fn reading(server: Server) -> Server {
         .resource_template(ResourceTemplate::new(THING, "thing"), async |Thing { id }: Thing| {
             (id < 100).then(|| format!("thing {id}"))
         })
-        .complete_resource(THING, "id", async |typed: Complete| {
+        .complete_resource(THING, "id", async |typed: CompletionRequest| {
             [typed.value.clone() + "1", typed.value + "2"]
         })
         .prompt(Prompt::new("greet", "Greets somebody."), async |Greet { name, style }: Greet| {
             format!("{}, {name}!", style.as_deref().unwrap_or("Hello"))
         })
         .prompt(Prompt::new("plain", "Takes nothing."), async || "plain")
-        .complete_prompt("greet", "style", async |typed: Complete| {
+        .complete_prompt("greet", "style", async |typed: CompletionRequest| {
             let name = typed.arguments.get("name").cloned().unwrap_or_default();
             vec![format!("{}-{name}", typed.value)]
         })

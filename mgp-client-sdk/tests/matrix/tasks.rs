@@ -1,6 +1,6 @@
 //! Tools that go on after their call was answered.
 
-use mgp_client_sdk::{Elicited, Started, Task};
+use mgp_client_sdk::{Elicited, StartedTool, Task};
 use mgp_types::mcp::task::TaskStatus;
 use mgp_types::{BoxedService, Origin};
 use serde_json::json;
@@ -25,7 +25,7 @@ fn has_tasks(leg: Leg) -> bool {
 
 async fn start(client: &Connected, tool: &str) -> Task<BoxedService> {
     match client.start_tool(tool, ()).await.unwrap() {
-        Started::Task(task) => task,
+        StartedTool::Task(task) => task,
         _ => panic!("{tool} is no task"),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mgp_client_sdk::{Part, Streamed};
+use mgp_client_sdk::{StreamPart, StreamedCall};
 use mgp_types::RpcService;
 use serde_json::json;
 
@@ -28,9 +28,9 @@ fn names_calls(leg: Leg) -> bool {
 }
 
 /// Reads the two words that a call streams before it hangs.
-async fn two_words<S: RpcService, T>(streamed: &mut Streamed<S, T>) {
+async fn two_words<S: RpcService, T>(streamed: &mut StreamedCall<S, T>) {
     for (index, word) in ["one ", "two"].into_iter().enumerate() {
-        let Some(Part::Chunk(chunk)) = streamed.next().await else { panic!("no chunk") };
+        let Some(StreamPart::Chunk(chunk)) = streamed.next().await else { panic!("no chunk") };
         assert_eq!((chunk.index, chunk.content.as_text()), (index as u64, Some(word)));
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use mgp_client_sdk::Part;
+use mgp_client_sdk::StreamPart;
 use mgp_stream::call::StreamLayer;
 use mgp_stream::callback::CallbackRelay;
 use mgp_transport::Accept;
@@ -11,8 +11,8 @@ use mgp_transport::era::{ServerEra, ServerIdentity};
 use mgp_types::mcp::Implementation;
 use mgp_types::mgp::{CallbackRequest, Extension, Offer, ServerId};
 use mgp_types::{
-    BoxFuture, BoxedService, Error, Kind, Method, Outbox, OutboxPort, RawJson, Request, Response, RpcService,
-    StreamId,
+    BoxFuture, BoxedService, Error, Method, Outbox, OutboxPort, RawJson, Request, RequestKind, Response,
+    RpcService, StreamId,
 };
 use parking_lot::Mutex;
 use serde_json::json;
@@ -57,7 +57,7 @@ impl Service<Request> for Forward {
             let answer = RawJson::parse(r#"{"capabilities":{"tools":{}}}"#).unwrap();
             return Box::pin(std::future::ready(Ok(Response::new(answer))));
         }
-        if request.kind == Kind::Notify && request.method == Method::INITIALIZED {
+        if request.kind == RequestKind::Notify && request.method == Method::INITIALIZED {
             return Box::pin(std::future::ready(Ok(Response::empty())));
         }
         if request.method == *"mgp/callback/respond" {
@@ -199,7 +199,7 @@ async fn chunks_and_progress_pass_through_in_order(leg: Leg) {
         let mut streamed = client.call_tool("step", json!({"to": 2})).stream().unwrap();
         let mut told = Vec::new();
         while let Some(part) = streamed.next().await {
-            if let Part::Progress(progress) = part {
+            if let StreamPart::Progress(progress) = part {
                 told.push(progress.progress);
             }
         }
@@ -219,7 +219,7 @@ async fn a_stop_passes_through(leg: Leg) {
         let client = gateway.client(layered).await;
         let mut streamed = whole(&client, "hang", &json!({})).stream().unwrap();
         for _ in 0..2 {
-            assert!(matches!(streamed.next().await, Some(Part::Chunk(_))));
+            assert!(matches!(streamed.next().await, Some(StreamPart::Chunk(_))));
         }
         let answer = streamed.cancel(None).await.unwrap();
         assert!(answer.cancelled, "{layered}");
@@ -238,7 +238,7 @@ async fn a_call_that_is_dropped_in_front_is_dropped_behind(leg: Leg) {
     for layered in [true, false] {
         let client = gateway.client(layered).await;
         let mut streamed = client.call_tool("hang", ()).stream().unwrap();
-        assert!(matches!(streamed.next().await, Some(Part::Chunk(_))));
+        assert!(matches!(streamed.next().await, Some(StreamPart::Chunk(_))));
         drop(streamed);
         assert_eq!(say(&client, "stopped").await, "stopped");
     }
@@ -259,7 +259,7 @@ async fn clients_in_front_never_see_what_is_not_theirs(leg: Leg) {
     let (mut one, mut other) = (hang(&clients[0]), hang(&clients[1]));
     for streamed in [&mut one, &mut other] {
         for _ in 0..2 {
-            assert!(matches!(streamed.next().await, Some(Part::Chunk(_))));
+            assert!(matches!(streamed.next().await, Some(StreamPart::Chunk(_))));
         }
     }
     assert!(one.cancel(None).await.unwrap().cancelled);

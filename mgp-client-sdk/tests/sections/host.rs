@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mgp_client_sdk::{Client, ClientBuilder, Core, Handlers, HttpWire};
+use mgp_client_sdk::{Client, ClientBuilder, ClientCore, Handlers, HttpWire};
 use mgp_transport::Wire;
 use mgp_transport::child::ChildCommand;
 use mgp_types::mcp::CallToolResult;
@@ -96,8 +96,8 @@ impl Host {
     where
         I: Layer<Handlers>,
         I::Service: RpcService + Sync + Unpin,
-        L: Layer<Core<Wire, I::Service>, Service = BoxedService>
-            + Layer<Core<HttpWire<I::Service>, I::Service>, Service = BoxedService>,
+        L: Layer<ClientCore<Wire, I::Service>, Service = BoxedService>
+            + Layer<ClientCore<HttpWire<I::Service>, I::Service>, Service = BoxedService>,
     {
         let client = self.try_client(builder).await.unwrap();
         assert_eq!(client.revision(), Some(self.leg.revision));
@@ -108,8 +108,8 @@ impl Host {
     where
         I: Layer<Handlers>,
         I::Service: RpcService + Sync + Unpin,
-        L: Layer<Core<Wire, I::Service>, Service = BoxedService>
-            + Layer<Core<HttpWire<I::Service>, I::Service>, Service = BoxedService>,
+        L: Layer<ClientCore<Wire, I::Service>, Service = BoxedService>
+            + Layer<ClientCore<HttpWire<I::Service>, I::Service>, Service = BoxedService>,
     {
         let builder = self.leg.settled(builder);
         match &self.at {

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_client_sdk::ClientBuilder;
-use mgp_server_sdk::Drained;
-use mgp_transport::child::{ChildProcess, HowExited};
+use mgp_server_sdk::DrainOutcome;
+use mgp_transport::child::{ChildProcess, ExitCause};
 use mgp_types::Params;
-use mgp_types::mgp::{CallWishes, HealthStatus, LifecycleChange, ServerState, Shutdown, ShutdownReason};
+use mgp_types::mgp::{CallOptions, HealthStatus, LifecycleChange, ServerState, Shutdown, ShutdownReason};
 use parking_lot::Mutex;
 use serde_json::json;
 use tokio::time::Instant;
@@ -100,7 +100,7 @@ async fn a_server_that_is_shut_down_finishes_its_calls_and_closes(leg: Leg) {
     client.notify(GO_ON, Params::new()).await.unwrap();
     assert_eq!(text(&waiting.await.unwrap().unwrap()), "held");
     if leg.is_inside() {
-        assert_eq!(host.state.life.drained().await, Drained::Finished);
+        assert_eq!(host.state.life.drained().await, DrainOutcome::Finished);
         host.ended().await.unwrap();
     }
     // It closes by itself, soon.
@@ -151,7 +151,7 @@ async fn a_process_that_is_shut_down_exits_in_order(leg: Leg) {
     let status = tokio::time::timeout(Duration::from_secs(5), process.wait()).await.unwrap().unwrap();
     assert_eq!(status.code(), Some(0), "{status:?}");
     let report = process.shutdown().await;
-    assert_eq!(report.how, HowExited::ByItself);
+    assert_eq!(report.how, ExitCause::ByItself);
 }
 
 // covers: MGP-11.2-12
@@ -238,7 +238,7 @@ async fn a_call_is_cut_at_its_deadline(leg: Leg) {
     let (_host, client) = leg.connect().await;
     let began = Instant::now();
     let call = client.call_tool("hang", ()).request_with(|request| {
-        let mut wishes = CallWishes::default();
+        let mut wishes = CallOptions::default();
         wishes.deadline_ms = Some(100);
         wishes.write(&mut request.params);
     });

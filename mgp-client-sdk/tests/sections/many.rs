@@ -7,7 +7,7 @@ use mgp_toolindex::budget::default_counter;
 use mgp_toolindex::discovery::{ToolDiscoveryGate, ToolDiscoverySettings};
 use mgp_toolindex::embed::StaticEmbedder;
 use mgp_toolindex::session::{SessionSettings, ToolSessions};
-use mgp_toolindex::{Index, Listing, ServerTools};
+use mgp_toolindex::{Index, ServerTools, ToolListing};
 use mgp_types::mgp::{ExtensionSet, Offer, RiskLevel, ToolContextBudget, ToolSecurity};
 use mgp_types::{Gate, GateLayer, RawJson};
 use tower_layer::{Identity, Stack};
@@ -16,7 +16,7 @@ use tower_layer::{Identity, Stack};
 pub(crate) async fn server() -> Server<Stack<GateLayer<ToolDiscoveryGate>, Identity>> {
     let server = many();
     let index = Index::new(Arc::new(StaticEmbedder::new()));
-    let tools = server.tools().iter().map(Listing::read).collect::<Result<_, _>>().unwrap();
+    let tools = server.tools().iter().map(ToolListing::read).collect::<Result<_, _>>().unwrap();
     index.put_server(ServerTools::new("many", tools)).await;
     index.settled().await;
     let (settings, counter) = (ToolDiscoverySettings::new().tell_uses(true), default_counter());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mgp_client_sdk::Part;
+use mgp_client_sdk::StreamPart;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -27,12 +27,12 @@ async fn a_stream_tells_how_far_it_is(leg: Leg) {
     let mut parts = Vec::new();
     while let Some(part) = streamed.next().await {
         parts.push(match part {
-            Part::Progress(told) => {
+            StreamPart::Progress(told) => {
                 assert_eq!(told.message.as_deref(), Some("step"));
                 assert!(told.estimated_remaining_ms.is_some());
                 format!("{}", told.progress)
             }
-            Part::Chunk(chunk) => chunk.content.as_text().unwrap().to_owned(),
+            StreamPart::Chunk(chunk) => chunk.content.as_text().unwrap().to_owned(),
             part => panic!("{part:?}"),
         });
     }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use mgp_server_sdk::types::mgp::EventSeverity;
-use mgp_server_sdk::{Core, Error, Life, Publisher, Server};
+use mgp_server_sdk::{Error, Publisher, Server, ServerCore, ServerLifecycle};
 use mgp_types::RpcService;
 use parking_lot::Mutex;
 use tokio::io::DuplexStream;
@@ -38,7 +38,7 @@ pub(crate) enum Place {
 /// The state that the handlers of one server share with a test in the same process.
 pub(crate) struct State {
     pub(crate) events: Publisher,
-    pub(crate) life: Life,
+    pub(crate) life: ServerLifecycle,
     /// A call that would never have ended was ended.
     pub(crate) stopped: Notify,
     /// A call that waits for the test to go on.
@@ -61,7 +61,7 @@ impl State {
     pub(crate) fn new() -> Arc<Self> {
         Arc::new(Self {
             events: Publisher::new(CHANNELS).unwrap(),
-            life: Life::new(SERVER_ID.into()),
+            life: ServerLifecycle::new(SERVER_ID.into()),
             stopped: Notify::new(),
             go_on: Notify::new(),
             poured: Mutex::default(),
@@ -102,7 +102,7 @@ pub(crate) async fn serve(kind: Kind, state: Arc<State>, place: Place) -> Result
 
 async fn at<L>(server: Server<L>, place: Place) -> Result<(), Error>
 where
-    L: Layer<Core>,
+    L: Layer<ServerCore>,
     L::Service: RpcService + Sync + Unpin,
 {
     match place {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mgp_client_sdk::Part;
+use mgp_client_sdk::StreamPart;
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -47,7 +47,7 @@ async fn stalled(state: &crate::server::State) -> u64 {
 async fn a_reader_that_stops_holds_up_its_own_stream_only(leg: Leg) {
     let (host, client) = leg.connect().await;
     let mut streamed = client.call_tool("pour", ()).stream().unwrap();
-    assert!(matches!(streamed.next().await, Some(Part::Chunk(_))));
+    assert!(matches!(streamed.next().await, Some(StreamPart::Chunk(_))));
     let poured = stalled(&host.state).await;
     assert!(poured < IN_BETWEEN, "{poured}");
     let began = Instant::now();
@@ -62,7 +62,7 @@ async fn a_reader_that_stops_lets_others_on_its_connection_go_on(leg: Leg) {
     tokio::time::pause();
     let (host, client) = leg.connect().await;
     let mut streamed = client.call_tool("pour", ()).stream().unwrap();
-    assert!(matches!(streamed.next().await, Some(Part::Chunk(_))));
+    assert!(matches!(streamed.next().await, Some(StreamPart::Chunk(_))));
     let poured = stalled(&host.state).await;
     assert!(poured < IN_BETWEEN, "{poured}");
     // They wait for the reader as long as others may be kept waiting, and not each time again.
@@ -73,7 +73,7 @@ async fn a_reader_that_stops_lets_others_on_its_connection_go_on(leg: Leg) {
     assert_eq!(began.elapsed().as_secs(), 4, "{:?}", began.elapsed());
     host.state.stopped.notified().await;
     while let Some(part) = streamed.next().await {
-        assert!(matches!(part, Part::Chunk(_)), "{part:?}");
+        assert!(matches!(part, StreamPart::Chunk(_)), "{part:?}");
     }
     assert_eq!(streamed.finish().await.unwrap_err().code(), 3001);
 }
@@ -84,7 +84,7 @@ async fn a_slow_reader_slows_the_server_down_and_misses_nothing(leg: Leg) {
     let mut streamed = client.call_tool("tick", ()).stream().unwrap();
     for index in 0..4000 {
         tokio::time::sleep(Duration::from_millis(5)).await;
-        let Some(Part::Chunk(chunk)) = streamed.next().await else { panic!("no chunk {index}") };
+        let Some(StreamPart::Chunk(chunk)) = streamed.next().await else { panic!("no chunk {index}") };
         assert_eq!(chunk.index, index);
         let ahead = host.state.poured.lock().chunks - index;
         assert!(ahead < 500, "{ahead} at {index}");
@@ -101,7 +101,7 @@ async fn a_slow_reader_of_a_fast_server_keeps_its_call(leg: Leg) {
     let mut streamed = client.call_tool("gush", ()).stream().unwrap();
     for index in 0..4000 {
         tokio::time::sleep(Duration::from_millis(5)).await;
-        let Some(Part::Chunk(chunk)) = streamed.next().await else { panic!("no chunk {index}") };
+        let Some(StreamPart::Chunk(chunk)) = streamed.next().await else { panic!("no chunk {index}") };
         assert_eq!(chunk.index, index);
     }
 }

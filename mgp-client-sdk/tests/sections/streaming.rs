@@ -1,6 +1,6 @@
 //! Results that are read while they are made (§12).
 
-use mgp_client_sdk::{Part, Streamed};
+use mgp_client_sdk::{StreamPart, StreamedCall};
 use mgp_types::{RawJson, RpcService};
 use serde_json::{Value, json};
 
@@ -20,15 +20,15 @@ tests![
 ];
 
 /// Returns the texts of all parts that are chunks, whose numbers have to be in order.
-pub(crate) async fn texts<S: RpcService, T>(streamed: &mut Streamed<S, T>) -> Vec<String> {
+pub(crate) async fn texts<S: RpcService, T>(streamed: &mut StreamedCall<S, T>) -> Vec<String> {
     let mut texts = Vec::new();
     while let Some(part) = streamed.next().await {
         match part {
-            Part::Chunk(chunk) => {
+            StreamPart::Chunk(chunk) => {
                 assert_eq!(chunk.index, texts.len() as u64);
                 texts.push(chunk.content.as_text().unwrap().to_owned());
             }
-            Part::Progress(_) => {}
+            StreamPart::Progress(_) => {}
             part => panic!("{part:?}"),
         }
     }

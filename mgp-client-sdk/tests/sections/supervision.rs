@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_client_sdk::{Client, RestartSettings, Standing, Supervised};
+use mgp_client_sdk::{Client, RestartSettings, StandingRequestsService, Supervised};
 use mgp_lifecycle::supervise::WaitUntilReady;
 use mgp_types::mgp::{AuditEvent, AuditPort, EventType, ServerState, ShutdownReason};
 use mgp_types::{BoxFuture, BoxedService, Error, Method, Object, Request, Response, RpcService};
@@ -40,7 +40,7 @@ fn restarts(max: u32, backoff_ms: u64) -> RestartSettings {
 }
 
 /// A client of a server that is kept alive.
-type Kept = Client<Standing<BoxedService>>;
+type Kept = Client<StandingRequestsService<BoxedService>>;
 
 fn supervised(leg: Leg, backoff_ms: u64) -> Supervised<Kept> {
     let connect = move || async move { leg.settled(builder()).connect_child(|| child(Kind::Mgp)).await };

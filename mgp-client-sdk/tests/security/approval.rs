@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use mgp_security::Clock;
-use mgp_security::permission::{ApprovalAnswer, PendingApproval, Subject, Terms};
+use mgp_security::permission::{ApprovalAnswer, ApprovalSubject, GrantTerms, PendingApproval};
 use mgp_types::mgp::{Decision, Permission, Timestamp};
 use mgp_types::{Principal, Revision};
 use serde_json::json;
@@ -37,7 +37,9 @@ async fn a_call_waits_for_an_operator_and_goes_on_with_the_yes() {
             let asked = question(&kernel).await;
             assert!(reached.tools().is_empty());
             assert_eq!(asked.asker.as_ref().map(Principal::as_str), Some(AGENT));
-            let Subject::Permission { permission, tool, .. } = &asked.subject else { panic!("{asked:?}") };
+            let ApprovalSubject::Permission { permission, tool, .. } = &asked.subject else {
+                panic!("{asked:?}")
+            };
             assert_eq!((permission, tool), (&Permission::ShellExecute, &Some("run".into())));
             let yes = ApprovalAnswer::new(operator(), Decision::Approved);
             kernel.pending.decide(&operator(), &asked.id, &yes).await.unwrap();
@@ -141,7 +143,7 @@ async fn a_grant_ends_when_its_time_is_over() {
         setup.settings = setup.settings.with_patience(Duration::ZERO);
         let kernel = kernel(&reached, revision, setup).await;
         let mut client = Raw::open(&kernel, AGENT, revision, true).await;
-        let terms = Terms::default().until(clock.now().saturating_add(Duration::from_mins(1)));
+        let terms = GrantTerms::default().until(clock.now().saturating_add(Duration::from_mins(1)));
         kernel.book.grant(&operator(), &server_id(), &Permission::ShellExecute, terms).await.unwrap();
         let answer = client.tool("run", json!({"command": "ls"})).await;
         assert_eq!(answer["result"]["content"][0]["text"], "ran ls", "{answer}");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mgp_security::confirmation::ConfirmationSettings;
-use mgp_security::permission::{ApprovalAnswer, Subject};
+use mgp_security::permission::{ApprovalAnswer, ApprovalSubject};
 use mgp_security::tool::{ToolRules, effective};
 use mgp_types::mgp::{Decision, ResolvedTool, TrustLevel};
 use mgp_types::{Object, Principal, RawJson, Revision};
@@ -30,7 +30,7 @@ async fn what_a_human_saw_is_what_the_server_gets() {
         let deciding = async {
             kernel.pending.count().wait_for(|count| *count == 1).await.unwrap();
             let asked = kernel.pending.list().remove(0);
-            let Subject::Call { tool, arguments, .. } = &asked.subject else { panic!("{asked:?}") };
+            let ApprovalSubject::Call { tool, arguments, .. } = &asked.subject else { panic!("{asked:?}") };
             assert_eq!(tool.as_str(), "wipe");
             assert_eq!(arguments.brief(), "{\n  \"target\": \"disk 1\"\n}");
             let yes = ApprovalAnswer::new(operator(), Decision::Approved);

@@ -7,14 +7,16 @@ use std::task::{Context, Poll};
 
 use mgp_client_sdk::Client;
 use mgp_security::access::{AccessGate, AccessPolicy, TaskOwnersGate};
-use mgp_security::audit::{AuditLayer, AuditLog, Filter, MemoryStore, Query, TraceIdGate};
-use mgp_security::confirmation::{ConfirmationGate, ConfirmationSettings, Tickets};
-use mgp_security::definition::{DefinitionGuard, FirstUse, GuardLayer, MemoryPins, Pins};
+use mgp_security::audit::{AuditLayer, AuditLog, Filter, MemoryLogStore, Query, TraceIdGate};
+use mgp_security::confirmation::{ConfirmationGate, ConfirmationSettings, ConfirmationTickets};
+use mgp_security::definition::{
+    DefinitionGuard, DefinitionGuardLayer, FirstUse, MemoryPins, PinnedDefinitions,
+};
 use mgp_security::limit::{LimitGate, Limits};
 use mgp_security::permission::{
-    GrantBook, MemoryGrants, PendingApprovals, PermissionGate, PermissionSettings, Terms,
+    GrantBook, GrantTerms, MemoryGrants, PendingApprovals, PermissionGate, PermissionSettings,
 };
-use mgp_security::tool::{ResolveLayer, ToolRules};
+use mgp_security::tool::{ResolveToolLayer, ToolRules};
 use mgp_security::validator::{ValidateGate, Validators};
 use mgp_security::{Clock, RejectGate};
 use mgp_transport::era::EraMode;
@@ -51,7 +53,7 @@ pub(crate) struct Setup {
 impl Default for Setup {
     fn default() -> Self {
         let settings = PermissionSettings::new(ApprovalPolicy::Interactive)
-            .with_grant(Permission::NetworkOutbound, Terms::default())
+            .with_grant(Permission::NetworkOutbound, GrantTerms::default())
             .unwrap();
         Self {
             rules: ToolRules::new(TrustLevel::Trusted),
@@ -79,9 +81,9 @@ pub(crate) struct Kernel {
     pub(crate) gate: PermissionGate,
     pub(crate) book: GrantBook,
     pub(crate) pending: PendingApprovals,
-    pub(crate) tickets: Tickets,
+    pub(crate) tickets: ConfirmationTickets,
     pub(crate) guard: Arc<DefinitionGuard>,
-    pub(crate) lists: GuardLayer,
+    pub(crate) lists: DefinitionGuardLayer,
 }
 
 pub(crate) fn operator() -> Principal {
@@ -101,7 +103,7 @@ impl Kernel {
         let (near, far) = memory::pair(1 << 16);
         let (_, connection) = connect(far.0, far.1, &server, ConnectionLimits::default());
         tokio::spawn(connection);
-        let log = AuditLog::open(MemoryStore::new(1_000)).unwrap();
+        let log = AuditLog::open(MemoryLogStore::new(1_000)).unwrap();
         let audit = Arc::new(log.clone());
         let policy = AccessPolicy::builder().audit(audit.clone()).clock(setup.clock.clone()).build().unwrap();
         let book =
@@ -110,19 +112,20 @@ impl Kernel {
         let approver = Arc::new(pending.clone());
         let gate =
             PermissionGate::new(server_id(), setup.settings, book.clone()).with_approver(approver.clone());
-        let tickets = Tickets::new(audit.clone(), setup.clock.clone());
+        let tickets = ConfirmationTickets::new(audit.clone(), setup.clock.clone());
         let confirmation = setup
             .confirmation
             .unwrap_or_else(|| ConfirmationSettings::new().with_permission_instead(book.clone()));
-        let guard =
-            Arc::new(DefinitionGuard::new(Pins::load(setup.first_use, MemoryPins::default()).unwrap()));
-        let lists = GuardLayer::new(server_id(), guard.clone(), audit, setup.clock.clone());
+        let guard = Arc::new(DefinitionGuard::new(
+            PinnedDefinitions::load(setup.first_use, MemoryPins::default()).unwrap(),
+        ));
+        let lists = DefinitionGuardLayer::new(server_id(), guard.clone(), audit, setup.clock.clone());
         let session = Arc::new(OnceLock::<Arc<Session>>::new());
         let known = session.clone();
         let layers = Layers {
             audit: AuditLayer::new(log.clone()).for_server(server_id()),
             limit: LimitGate::new(setup.limits).for_server(server_id()),
-            resolve: ResolveLayer::new(server_id(), setup.rules),
+            resolve: ResolveToolLayer::new(server_id(), setup.rules),
             access: AccessGate::new(policy.clone()).for_server(server_id()),
             tasks: TaskOwnersGate::new(),
             guard: lists.clone(),
@@ -171,7 +174,7 @@ impl Kernel {
     }
 
     pub(crate) async fn permit(&self, permission: Permission) {
-        self.book.grant(&operator(), &server_id(), &permission, Terms::default()).await.unwrap();
+        self.book.grant(&operator(), &server_id(), &permission, GrantTerms::default()).await.unwrap();
     }
 
     /// Returns the events in the log, the oldest first.
@@ -190,10 +193,10 @@ impl Kernel {
 struct Layers {
     audit: AuditLayer,
     limit: LimitGate,
-    resolve: ResolveLayer,
+    resolve: ResolveToolLayer,
     access: AccessGate,
     tasks: TaskOwnersGate,
-    guard: GuardLayer,
+    guard: DefinitionGuardLayer,
     validate: ValidateGate,
     permission: PermissionGate,
     confirmation: ConfirmationGate,

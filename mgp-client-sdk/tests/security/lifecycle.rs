@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mgp_client_sdk::{Client, Started};
+use mgp_client_sdk::{Client, StartedTool};
 use mgp_transport::era::EraMode;
 use mgp_types::mgp::{Category, ExtensionSet, Offer, Outcome, Permission};
 use mgp_types::{Principal, RawJson, Revision};
@@ -109,7 +109,7 @@ async fn a_task_is_its_callers_alone() {
         kernel.allow("agent.two", Some("report")).await;
         let (one, two, none) =
             (connect(AGENT).await, connect("agent.two").await, connect("agent.none").await);
-        let Started::Task(task) = one.start_tool("report", json!({"text": "mine"})).await.unwrap() else {
+        let StartedTool::Task(task) = one.start_tool("report", json!({"text": "mine"})).await.unwrap() else {
             panic!("the server runs it as a task")
         };
         let about = json!({ "taskId": task.id() });

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use mgp_security::confirmation::ConfirmationSettings;
 use mgp_security::definition::DefinitionKind;
 use mgp_security::limit::{Limits, Rates};
-use mgp_security::permission::Terms;
+use mgp_security::permission::GrantTerms;
 use mgp_server_sdk::{Cx, Tool};
 use mgp_types::mgp::{Permission, Scope};
 use mgp_types::{Object, Request, Revision};
@@ -49,7 +49,7 @@ async fn owasp_mcp02_a_grant_reaches_no_further_than_its_scope() {
         let mut client = Raw::open(&kernel, AGENT, revision, true).await;
         let mut scope = Scope::default();
         scope.commands = vec!["ls".into(), "git status".into()];
-        let terms = Terms::default().within(scope);
+        let terms = GrantTerms::default().within(scope);
         kernel.book.grant(&operator(), &server_id(), &Permission::ShellExecute, terms).await.unwrap();
         let answer = client.tool("run", json!({"command": "ls"})).await;
         assert_eq!(answer["result"]["content"][0]["text"], "ran ls", "{answer}");

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use mgp_client_sdk::{Client, RestartSettings};
 use mgp_security::Clock;
-use mgp_security::audit::{AuditLog, MemoryStore};
-use mgp_security::permission::{GrantBook, MemoryGrants, PermissionGate, PermissionSettings, Terms};
+use mgp_security::audit::{AuditLog, MemoryLogStore};
+use mgp_security::permission::{GrantBook, GrantTerms, MemoryGrants, PermissionGate, PermissionSettings};
 use mgp_transport::era::EraMode;
 use mgp_transport::{ConnectionLimits, connect, memory};
 use mgp_types::mgp::{ApprovalPolicy, ExtensionSet, Offer, Permission};
@@ -25,9 +25,9 @@ use crate::upstream::Reached;
 async fn permissions_are_granted_again_before_the_server_counts_as_connected() {
     let reached = Reached::default();
     let settings = PermissionSettings::new(ApprovalPolicy::ConfigOnly)
-        .with_grant(Permission::NetworkOutbound, Terms::default())
+        .with_grant(Permission::NetworkOutbound, GrantTerms::default())
         .unwrap();
-    let log = AuditLog::open(MemoryStore::new(100)).unwrap();
+    let log = AuditLog::open(MemoryLogStore::new(100)).unwrap();
     let book =
         GrantBook::open(MemoryGrants::default(), Arc::new(log.clone()), Clock::system()).await.unwrap();
     let gate = PermissionGate::new(server_id(), settings, book);

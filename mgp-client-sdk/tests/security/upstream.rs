@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use mgp_server_sdk::{Complete, Prompt, Resource, Server, TaskMode, Tool};
+use mgp_server_sdk::{CompletionRequest, Prompt, Resource, Server, TaskMode, Tool};
 use mgp_types::mgp::{ExtensionSet, Offer, Permission, RiskLevel, ToolSecurity, ValidatorName};
 use mgp_types::{BoxedService, Error, Request, Response, RpcService};
 use parking_lot::Mutex;
@@ -107,7 +107,7 @@ fn server(reached: &Reached, secured: impl Fn(Tool, ToolSecurity) -> Tool) -> Wa
         )
         .resource(Resource::new("notes://all", "notes"), async || "the notes")
         .prompt(Prompt::new("brief", "Briefs.").optional("style", "How."), async || "brief")
-        .complete_prompt("brief", "style", async |typed: Complete| vec![typed.value])
+        .complete_prompt("brief", "style", async |typed: CompletionRequest| vec![typed.value])
         .tool(secured(Tool::new("secret", "Returns the text."), safe()), async |Echo { text }: Echo| text)
         .tool(
             secured(

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mgp_client_sdk::{Client, ClientBuilder, Core, Handlers, HttpWire};
+use mgp_client_sdk::{Client, ClientBuilder, ClientCore, Handlers, HttpWire};
 use mgp_transport::era::EraMode;
 use mgp_types::{BoxedService, Error, Revision, RpcService};
 use tower_layer::{Identity, Layer, Stack};
@@ -70,7 +70,7 @@ impl Leg {
     where
         I: Layer<Handlers>,
         I::Service: RpcService + Sync + Unpin,
-        L: Layer<Core<HttpWire<I::Service>, I::Service>, Service = BoxedService>,
+        L: Layer<ClientCore<HttpWire<I::Service>, I::Service>, Service = BoxedService>,
     {
         match self.transport {
             Transport::Sse => builder.connect_sse(format!("{url}/sse")).await,

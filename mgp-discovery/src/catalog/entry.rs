@@ -6,8 +6,8 @@ use mgp_types::json::write_string;
 use mgp_types::mgp::{NameStyle, ResolvedTool, ServerId};
 use mgp_types::{Object, RawJson, UriTemplate};
 
-use super::lookup::Named;
-use super::name::Names;
+use super::lookup::HasNames;
+use super::name::CatalogNames;
 
 /// A tool, as clients know it.
 #[derive(Debug)]
@@ -17,8 +17,8 @@ pub struct CatalogTool {
     pub shown: Arc<str>,
     /// The tool, as its server knows it.
     pub resolved: Arc<ResolvedTool>,
-    names: Names,
-    written: Written,
+    names: CatalogNames,
+    written: WrittenDefinition,
 }
 
 /// A prompt, as clients know it.
@@ -32,8 +32,8 @@ pub struct CatalogPrompt {
     /// The name of the prompt at its server.
     pub name: Arc<str>,
     definition: Object,
-    names: Names,
-    written: Written,
+    names: CatalogNames,
+    written: WrittenDefinition,
 }
 
 /// A resource.
@@ -64,8 +64,8 @@ pub struct CatalogTemplate {
 impl CatalogTool {
     pub(super) fn new(resolved: Arc<ResolvedTool>) -> Self {
         let (server, name) = (resolved.server.as_str(), resolved.name.as_str());
-        let names = Names::new(server, name);
-        Self { shown: Arc::clone(names.dots()), names, resolved, written: Written::default() }
+        let names = CatalogNames::new(server, name);
+        Self { shown: Arc::clone(names.dots()), names, resolved, written: WrittenDefinition::default() }
     }
 
     /// Returns the server's definition with the name that a client of this style calls the tool by.
@@ -79,8 +79,8 @@ impl CatalogPrompt {
     /// Reads a listed prompt; `None` if the definition has no name.
     pub(super) fn read(server: &ServerId, definition: &Object) -> Option<Self> {
         let name: Arc<str> = definition.text("name")?.into();
-        let names = Names::new(server.as_str(), &name);
-        let (definition, written) = (definition.clone(), Written::default());
+        let names = CatalogNames::new(server.as_str(), &name);
+        let (definition, written) = (definition.clone(), WrittenDefinition::default());
         let shown = Arc::clone(names.dots());
         Some(Self { shown, server: server.clone(), name, definition, names, written })
     }
@@ -120,17 +120,17 @@ pub(super) fn with_text(definition: &Object, member: &str, text: &str) -> RawJso
 
 /// A definition under the two names that most clients know, each written when it is first asked for.
 #[derive(Debug, Default)]
-struct Written {
+struct WrittenDefinition {
     dots: OnceLock<RawJson>,
     underscores: OnceLock<RawJson>,
 }
 
-impl Written {
+impl WrittenDefinition {
     fn get(
         &self,
         style: NameStyle,
         definition: &Object,
-        names: &Names,
+        names: &CatalogNames,
         write: impl FnOnce() -> String,
     ) -> RawJson {
         let called = |name: &str| with_text(definition, "name", name);
@@ -142,23 +142,23 @@ impl Written {
     }
 }
 
-impl Named for CatalogTool {
-    fn names(&self) -> &Names {
+impl HasNames for CatalogTool {
+    fn names(&self) -> &CatalogNames {
         &self.names
     }
 }
 
-impl Named for CatalogPrompt {
-    fn names(&self) -> &Names {
+impl HasNames for CatalogPrompt {
+    fn names(&self) -> &CatalogNames {
         &self.names
     }
 }
 
 /// A list as it stands in a result, written when it is first asked for: most clients never ask for all tools.
 #[derive(Debug, Default)]
-pub(super) struct List(OnceLock<RawJson>);
+pub(super) struct WrittenList(OnceLock<RawJson>);
 
-impl List {
+impl WrittenList {
     /// Returns `{"member":[...]}`, with the `items` of the first call.
     ///
     /// Two callers who ask first at the same time both write the list, so that neither waits.
@@ -175,8 +175,8 @@ impl List {
 /// A list of named items, in the two styles that most clients have.
 #[derive(Debug, Default)]
 pub(super) struct NamedList {
-    dots: List,
-    underscores: List,
+    dots: WrittenList,
+    underscores: WrittenList,
 }
 
 impl NamedList {

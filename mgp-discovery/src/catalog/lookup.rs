@@ -7,48 +7,48 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use mgp_types::mgp::digest_in_name;
 
-use super::name::Names;
+use super::name::CatalogNames;
 
 /// Finds the item of a list that a name stands for.
 #[derive(Debug, Default)]
 pub(super) struct Lookup {
-    names: HashMap<Arc<str>, Meant, RandomState>,
+    names: HashMap<Arc<str>, NameMatch, RandomState>,
     /// The items by their digest, for names that were shortened: their length depends on the client, their end does
     /// not.
     digests: HashMap<Box<str>, u32, RandomState>,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Meant {
+enum NameMatch {
     Shown(u32),
     Only(u32),
     Several,
 }
 
 /// An item that has names.
-pub(super) trait Named {
-    fn names(&self) -> &Names;
+pub(super) trait HasNames {
+    fn names(&self) -> &CatalogNames;
 }
 
 impl Lookup {
     /// Creates the look-up. Of two items that are shown by one name, the first has that name.
-    pub(super) fn of<N: Named>(listed: &[Arc<N>]) -> Self {
+    pub(super) fn of<N: HasNames>(listed: &[Arc<N>]) -> Self {
         let mut names = HashMap::with_capacity_and_hasher(listed.len() * 5, RandomState::default());
         let mut digests = HashMap::with_capacity_and_hasher(listed.len(), RandomState::default());
         for (place, entry) in (0..).zip(listed) {
             let entry = entry.names();
             for shown in [entry.dots(), entry.underscores()] {
-                names.entry(Arc::clone(shown)).or_insert(Meant::Shown(place));
+                names.entry(Arc::clone(shown)).or_insert(NameMatch::Shown(place));
             }
             digests.entry(entry.digest().into()).or_insert(place);
         }
         for (place, entry) in (0..).zip(listed) {
             for form in entry.names().others() {
                 match names.entry(Arc::clone(form)) {
-                    Entry::Vacant(vacant) => drop(vacant.insert(Meant::Only(place))),
+                    Entry::Vacant(vacant) => drop(vacant.insert(NameMatch::Only(place))),
                     Entry::Occupied(mut taken) => match *taken.get() {
-                        Meant::Only(other) if other != place => drop(taken.insert(Meant::Several)),
-                        Meant::Only(_) | Meant::Shown(_) | Meant::Several => {}
+                        NameMatch::Only(other) if other != place => drop(taken.insert(NameMatch::Several)),
+                        NameMatch::Only(_) | NameMatch::Shown(_) | NameMatch::Several => {}
                     },
                 }
             }
@@ -58,8 +58,8 @@ impl Lookup {
 
     pub(super) fn place(&self, name: &str) -> Option<usize> {
         match self.names.get(name) {
-            Some(Meant::Shown(place) | Meant::Only(place)) => Some(*place as usize),
-            Some(Meant::Several) => None,
+            Some(NameMatch::Shown(place) | NameMatch::Only(place)) => Some(*place as usize),
+            Some(NameMatch::Several) => None,
             None => self.digests.get(digest_in_name(name)?).map(|place| *place as usize),
         }
     }

@@ -32,16 +32,16 @@
 //! | [`CatalogTool`], [`CatalogPrompt`], [`CatalogResource`], [`CatalogTemplate`] | single items, under the names they are shown by |
 //! | [`ResourceOwner`] | the server that has a resource |
 
-mod book;
 mod entry;
+mod handle;
 mod lookup;
 mod name;
 mod offer;
 mod snapshot;
 mod uri;
 
-pub use self::book::{Catalog, CatalogError};
 pub use self::entry::{CatalogPrompt, CatalogResource, CatalogTemplate, CatalogTool};
+pub use self::handle::{Catalog, CatalogError};
 pub(crate) use self::name::{LONGEST_ID, is_reserved_server, is_written_as_id};
 pub use self::snapshot::CatalogSnapshot;
 pub use self::uri::ResourceOwner;

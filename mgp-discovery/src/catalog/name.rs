@@ -6,14 +6,14 @@ use mgp_types::mgp::{NameStyle, name_digest};
 
 /// The names that a tool or prompt of a server answers to.
 #[derive(Debug)]
-pub(super) struct Names {
+pub(super) struct CatalogNames {
     dots: Arc<str>,
     underscores: Arc<str>,
     digest: Box<str>,
     others: Box<[Arc<str>]>,
 }
 
-impl Names {
+impl CatalogNames {
     pub(super) fn new(server: &str, name: &str) -> Self {
         let dots = NameStyle::DOTS.write(server, name);
         let underscores = NameStyle::UNDERSCORES.write(server, name);

@@ -12,7 +12,7 @@ use super::entry::{CatalogPrompt, CatalogResource, CatalogTemplate, CatalogTool}
 
 /// All that one server offers. Snapshots share an offer for as long as it does not change.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Offer {
+pub(super) struct ServerOffer {
     pub(super) tools: Vec<Arc<CatalogTool>>,
     /// The positions of the tools, by the server's names.
     pub(super) places: Arc<HashMap<ToolName, u32, RandomState>>,
@@ -23,7 +23,7 @@ pub(super) struct Offer {
     pub(super) prompts_listed: Vec<Object>,
 }
 
-impl Offer {
+impl ServerOffer {
     /// Returns the offer with other tools; `None` if the tools are the same.
     pub(super) fn with_tools(&self, server: &ServerId, tools: Vec<Arc<ResolvedTool>>) -> Option<Self> {
         let tools = bounded(server, "tools", tools);

@@ -9,10 +9,10 @@ use mgp_types::RawJson;
 use mgp_types::mgp::{NameStyle, ServerId};
 
 use super::entry::{
-    CatalogPrompt, CatalogResource, CatalogTemplate, CatalogTool, List, NamedList, with_text,
+    CatalogPrompt, CatalogResource, CatalogTemplate, CatalogTool, NamedList, WrittenList, with_text,
 };
 use super::lookup::{Lookup, near};
-use super::offer::Offer;
+use super::offer::ServerOffer;
 use super::uri::{ResourceOwner, parts, qualified};
 
 /// The tools, prompts and resources of all servers at one time. A snapshot does not change.
@@ -21,28 +21,28 @@ use super::uri::{ResourceOwner, parts, qualified};
 #[derive(Debug, Default)]
 pub struct CatalogSnapshot {
     generation: u64,
-    pub(super) servers: BTreeMap<ServerId, Arc<Offer>>,
-    tools: Shared<Vec<Arc<CatalogTool>>>,
-    tool_names: Shared<Lookup>,
-    prompts: Shared<Vec<Arc<CatalogPrompt>>>,
-    prompt_names: Shared<Lookup>,
+    pub(super) servers: BTreeMap<ServerId, Arc<ServerOffer>>,
+    tools: SharedList<Vec<Arc<CatalogTool>>>,
+    tool_names: SharedList<Lookup>,
+    prompts: SharedList<Vec<Arc<CatalogPrompt>>>,
+    prompt_names: SharedList<Lookup>,
     /// The first server of each resource.
-    resources: Shared<Owners>,
-    templates: Shared<Owners>,
-    tool_list: Shared<NamedList>,
-    prompt_list: Shared<NamedList>,
-    resource_list: Shared<List>,
-    template_list: Shared<List>,
+    resources: SharedList<UriOwners>,
+    templates: SharedList<UriOwners>,
+    tool_list: SharedList<NamedList>,
+    prompt_list: SharedList<NamedList>,
+    resource_list: SharedList<WrittenList>,
+    template_list: SharedList<WrittenList>,
 }
 
 /// A part that the next snapshot shares if that part does not change.
-type Shared<T> = Arc<T>;
+type SharedList<T> = Arc<T>;
 
-type Owners = HashMap<Arc<str>, ServerId, RandomState>;
+type UriOwners = HashMap<Arc<str>, ServerId, RandomState>;
 
 /// The part of the catalog that changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Changed {
+pub(super) enum ChangedKind {
     Tools,
     Prompts,
     Resources,
@@ -116,7 +116,7 @@ impl CatalogSnapshot {
         if let Some(named) = self.named(uri) {
             return Some(named).filter(|named| may_be(named.server));
         }
-        let lists = |offer: &Offer| offer.resources.iter().any(|resource| *resource.uri == *uri);
+        let lists = |offer: &ServerOffer| offer.resources.iter().any(|resource| *resource.uri == *uri);
         if let Some(server) = self.first(self.resources.get(uri), lists, &may_be) {
             return Some(ResourceOwner { server, uri });
         }
@@ -139,7 +139,8 @@ impl CatalogSnapshot {
         if let Some(named) = self.named(template) {
             return Some(named).filter(|named| may_be(named.server));
         }
-        let lists = |offer: &Offer| offer.templates.iter().any(|listed| *listed.uri_template == *template);
+        let lists =
+            |offer: &ServerOffer| offer.templates.iter().any(|listed| *listed.uri_template == *template);
         let server = self.first(self.templates.get(template), lists, may_be)?;
         Some(ResourceOwner { server, uri: template })
     }
@@ -187,7 +188,11 @@ impl CatalogSnapshot {
     }
 
     /// Returns the next snapshot, in which `servers` have changed.
-    pub(super) fn next(&self, servers: BTreeMap<ServerId, Arc<Offer>>, changed: &[Changed]) -> Self {
+    pub(super) fn next(
+        &self,
+        servers: BTreeMap<ServerId, Arc<ServerOffer>>,
+        changed: &[ChangedKind],
+    ) -> Self {
         let mut next = Self {
             generation: self.generation + 1,
             servers,
@@ -208,27 +213,27 @@ impl CatalogSnapshot {
         next
     }
 
-    fn gather(&mut self, changed: Changed) {
+    fn gather(&mut self, changed: ChangedKind) {
         let offers = self.servers.values();
         match changed {
-            Changed::Tools => {
+            ChangedKind::Tools => {
                 let tools: Vec<_> = offers.flat_map(|offer| &offer.tools).cloned().collect();
                 self.tool_names = Arc::new(Lookup::of(&tools));
                 self.tools = Arc::new(tools);
                 self.tool_list = Arc::default();
             }
-            Changed::Prompts => {
+            ChangedKind::Prompts => {
                 let prompts: Vec<_> = offers.flat_map(|offer| &offer.prompts).cloned().collect();
                 self.prompt_names = Arc::new(Lookup::of(&prompts));
                 self.prompts = Arc::new(prompts);
                 self.prompt_list = Arc::default();
             }
-            Changed::Resources => {
+            ChangedKind::Resources => {
                 let all = self.resources().map(|resource| (&resource.uri, &resource.server));
                 self.resources = Arc::new(owners(all));
                 self.resource_list = Arc::default();
             }
-            Changed::Templates => {
+            ChangedKind::Templates => {
                 let all = self.templates().map(|template| (&template.uri_template, &template.server));
                 self.templates = Arc::new(owners(all));
                 self.template_list = Arc::default();
@@ -241,7 +246,7 @@ impl CatalogSnapshot {
     fn first<'a>(
         &'a self,
         owner: Option<&'a ServerId>,
-        lists: impl Fn(&Offer) -> bool,
+        lists: impl Fn(&ServerOffer) -> bool,
         may_be: impl Fn(&ServerId) -> bool,
     ) -> Option<&'a ServerId> {
         let owner = owner?;
@@ -260,8 +265,8 @@ impl CatalogSnapshot {
     }
 }
 
-fn owners<'a>(all: impl Iterator<Item = (&'a Arc<str>, &'a ServerId)>) -> Owners {
-    let mut owners = Owners::default();
+fn owners<'a>(all: impl Iterator<Item = (&'a Arc<str>, &'a ServerId)>) -> UriOwners {
+    let mut owners = UriOwners::default();
     for (uri, server) in all {
         owners.entry(uri.clone()).or_insert_with(|| server.clone());
     }
@@ -269,7 +274,7 @@ fn owners<'a>(all: impl Iterator<Item = (&'a Arc<str>, &'a ServerId)>) -> Owners
 }
 
 fn listed(
-    owners: &Owners,
+    owners: &UriOwners,
     server: &ServerId,
     member: &str,
     uri: &str,

@@ -6,10 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{ClientKind, FileScope, ImportError, MAX_FILE_BYTES, Places, document, import};
+use super::{ClientDirectories, ClientKind, FileScope, ImportError, MAX_FILE_BYTES, document, import};
 
 /// Read access to the files of a machine.
-pub trait Files {
+pub trait FileSystem {
     /// Returns the text of a file; `None` if there is no such file.
     fn read(&self, path: &Path) -> io::Result<Option<String>>;
 
@@ -20,9 +20,9 @@ pub trait Files {
 /// The files of this machine.
 #[derive(Debug, Clone, Copy, Default)]
 #[expect(clippy::exhaustive_structs, reason = "there is nothing to say about it")]
-pub struct Disk;
+pub struct LocalFileSystem;
 
-impl Files for Disk {
+impl FileSystem for LocalFileSystem {
     fn read(&self, path: &Path) -> io::Result<Option<String>> {
         let file = match File::open(path) {
             Ok(file) => file,
@@ -45,7 +45,7 @@ impl Files for Disk {
 /// A client that is on the machine.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Detected {
+pub struct DetectedClient {
     /// The client that is installed.
     pub kind: ClientKind,
     /// The path of its file, which need not exist yet.
@@ -71,7 +71,7 @@ pub enum FileState {
 }
 
 /// Returns the installed clients, each with its existing files; for a client without any, with the file to create.
-pub fn detect(places: &Places, files: &impl Files) -> Vec<Detected> {
+pub fn detect(places: &ClientDirectories, files: &impl FileSystem) -> Vec<DetectedClient> {
     let mut detected = Vec::new();
     for kind in ClientKind::ALL {
         let candidates = places.candidates(kind);
@@ -82,7 +82,12 @@ pub fn detect(places: &Places, files: &impl Files) -> Vec<Detected> {
                 Ok(Some(text)) => state(kind, &text),
                 Err(why) => FileState::Unreadable(why),
             };
-            detected.push(Detected { kind, path: candidate.path.clone(), scope: candidate.scope, state });
+            detected.push(DetectedClient {
+                kind,
+                path: candidate.path.clone(),
+                scope: candidate.scope,
+                state,
+            });
         }
         let has_user_file = detected[found_before..].iter().any(|found| found.scope == FileScope::User);
         let sign = candidates.iter().find(|candidate| {
@@ -90,7 +95,7 @@ pub fn detect(places: &Places, files: &impl Files) -> Vec<Detected> {
         });
         if let Some(candidate) = sign {
             let (path, scope) = (candidate.path.clone(), candidate.scope);
-            detected.push(Detected { kind, path, scope, state: FileState::Missing });
+            detected.push(DetectedClient { kind, path, scope, state: FileState::Missing });
         }
     }
     detected
@@ -110,11 +115,11 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::clients::System;
+    use crate::clients::OperatingSystem;
 
     struct Fake(BTreeMap<&'static str, &'static str>);
 
-    impl Files for Fake {
+    impl FileSystem for Fake {
         fn read(&self, path: &Path) -> io::Result<Option<String>> {
             Ok(self.0.get(path.to_str().unwrap()).map(|text| (*text).to_owned()))
         }
@@ -132,7 +137,7 @@ mod tests {
             ("/h/.config/goose/config.yaml", "extensions: ["),
             ("/p/.mcp.json", "{}"),
         ]));
-        let places = Places::new(System::Linux, "/h").project("/p");
+        let places = ClientDirectories::new(OperatingSystem::Linux, "/h").project("/p");
         let found = detect(&places, &files);
         let kinds: Vec<&str> = found.iter().map(|found| found.kind.name()).collect();
         assert_eq!(kinds, ["claude-code", "cursor", "goose", "codex"]);

@@ -9,7 +9,7 @@ use toml_edit::{ArrayOfTables, DocumentMut, Item, RawString, Table, Value};
 
 use super::model::{Config, ServerConfig};
 use super::problem::ConfigError;
-use crate::{NewFile, Readers};
+use crate::{AtomicFile, FileReaders};
 
 /// A configuration file that a program changes while its comments and order stay.
 #[derive(Debug, Clone)]
@@ -141,18 +141,18 @@ impl ConfigFile {
     /// Writes the file in one step: at any time the file is the old one or the new one. Its mode is kept; a new file is
     /// only for its owner. A text that could not be read again is not written.
     pub fn save(&self) -> Result<(), EditError> {
-        self.write(Readers::Kept)
+        self.write(FileReaders::Kept)
     }
 
     /// Writes the file as [`save`](Self::save) does, but no other user can read the new file, whatever the mode was.
     pub fn save_for_owner(&self) -> Result<(), EditError> {
-        self.write(Readers::Owner)
+        self.write(FileReaders::Owner)
     }
 
-    fn write(&self, readers: Readers) -> Result<(), EditError> {
+    fn write(&self, readers: FileReaders) -> Result<(), EditError> {
         let text = self.text();
         Config::parse(&self.path, &text)?;
-        NewFile::put(&self.path, &text, readers)
+        AtomicFile::put(&self.path, &text, readers)
             .map_err(|error| EditError::Io { path: self.path.clone(), error })
     }
 

@@ -10,7 +10,7 @@ use super::model::{Config, ListenSettings, ServerConfig};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{written}` is not an address to listen at; write {instead}")]
 #[non_exhaustive]
-pub struct BadAddress {
+pub struct InvalidAddress {
     written: String,
     /// The address to write instead.
     pub(super) instead: String,
@@ -22,7 +22,7 @@ const PORT: u16 = 7332;
 impl ListenSettings {
     /// Returns where to listen for HTTP, if at all, at port 7332 if none is written. `localhost` is understood; other
     /// names may be those of several hosts.
-    pub fn address(&self) -> Result<Option<SocketAddr>, BadAddress> {
+    pub fn address(&self) -> Result<Option<SocketAddr>, InvalidAddress> {
         let Some(written) = &self.http else { return Ok(None) };
         if let Ok(address) = written.trim_matches(['[', ']']).parse::<IpAddr>() {
             return Ok(Some(SocketAddr::new(address, PORT)));
@@ -32,7 +32,7 @@ impl ListenSettings {
         numbers.as_deref().unwrap_or(written).parse().map(Some).map_err(|_| {
             let port = written.rsplit(':').next().and_then(|port| port.parse::<u16>().ok()).unwrap_or(PORT);
             let instead = format!("`127.0.0.1:{port}`, or `0.0.0.0:{port}` for every interface");
-            BadAddress { written: written.clone(), instead }
+            InvalidAddress { written: written.clone(), instead }
         })
     }
 

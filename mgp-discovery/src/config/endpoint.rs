@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::model::{ServerConfig, TelemetrySettings, TransportKind};
-use super::template::{BadReference, Environment, Secret, Template, Unresolved};
+use super::template::{Environment, InvalidReference, Secret, Template, UnresolvedReference};
 use crate::secrets::SecretStoreError;
 
 /// The way in which a server is reached. `T` is the type of its parts: text with references, or [`Secret`]s in which
@@ -107,7 +107,7 @@ pub enum ServerFault {
         /// The key in which the reference stands, such as `env.TOKEN`.
         key: String,
         /// The error in the reference.
-        error: BadReference,
+        error: InvalidReference,
     },
     /// The server has no endpoint.
     #[error(transparent)]
@@ -305,8 +305,8 @@ fn resolved(text: &str, key: &str, environment: &dyn Environment) -> Result<Secr
         Template::parse(text).map_err(|error| ServerFault::BadReference { key: key.to_owned(), error })?;
     let key = key.to_owned();
     template.resolve(environment).map_err(|why| match why {
-        Unresolved::Variable(name) => UndefinedVariable { key, variable: name.to_owned() }.into(),
-        Unresolved::Secret(name) => ServerFault::UndefinedSecret { key, secret: name.to_owned() },
-        Unresolved::Store(error) => ServerFault::Secrets { key, error },
+        UnresolvedReference::Variable(name) => UndefinedVariable { key, variable: name.to_owned() }.into(),
+        UnresolvedReference::Secret(name) => ServerFault::UndefinedSecret { key, secret: name.to_owned() },
+        UnresolvedReference::Store(error) => ServerFault::Secrets { key, error },
     })
 }

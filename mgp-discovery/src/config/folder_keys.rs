@@ -2,7 +2,7 @@
 
 /// The reason for which a key of a folder's file is ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reason {
+pub(super) enum IgnoredReason {
     /// Only the user's own file may set the key.
     UsersOnly,
     /// The folder's value is less strict than the value that holds without it.
@@ -15,7 +15,7 @@ pub(super) enum Reason {
     Denied,
 }
 
-impl Reason {
+impl IgnoredReason {
     pub(super) const fn told(self) -> &'static str {
         match self {
             Self::UsersOnly => "only your own file may set this key",

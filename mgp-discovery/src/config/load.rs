@@ -11,14 +11,14 @@ use super::model::Config;
 use super::problem::{ConfigError, Problem, Severity};
 use super::semantics;
 use super::shape_check;
-use super::source::{Place, Source};
+use super::source::{ConfigSource, ValuePath};
 use super::template::Environment;
 use super::trust::{FolderFile, UntrustedFile, read_bounded};
 
 /// A configuration, and the files that it was read from.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
-pub struct Loaded {
+pub struct LoadedConfig {
     /// The configuration, of all files together, with references as they are written.
     pub config: Config,
     /// Values and keys that are probably not meant.
@@ -53,7 +53,7 @@ impl Config {
     ///
     /// # Errors
     /// A file that is used has errors. Then no part of any file is used.
-    pub fn load(locations: &Locations, environment: &dyn Environment) -> Result<Loaded, ConfigError> {
+    pub fn load(locations: &Locations, environment: &dyn Environment) -> Result<LoadedConfig, ConfigError> {
         let (folder, untrusted) = match locations.folder_file().map(|path| (path, FolderFile::read(path))) {
             None | Some((_, Ok(None))) => (None, None),
             Some((_, Ok(Some(file)))) => match UntrustedFile::of(&file, locations.trust_of(&file)) {
@@ -63,7 +63,7 @@ impl Config {
             Some((path, Err(error))) => (None, Some(UntrustedFile::unreadable(path, &error))),
         };
         let loaded = Self::load_with(locations, folder.as_ref(), environment)?;
-        Ok(Loaded { untrusted, ..loaded })
+        Ok(LoadedConfig { untrusted, ..loaded })
     }
 
     /// Reads the user's file, with the keys that `folder` adds to it once the user trusts it.
@@ -74,7 +74,7 @@ impl Config {
         locations: &Locations,
         folder: Option<&FolderFile>,
         environment: &dyn Environment,
-    ) -> Result<Loaded, ConfigError> {
+    ) -> Result<LoadedConfig, ConfigError> {
         let mut problems = Vec::new();
         let own = locations.own_file().and_then(|file| match read(file, locations.required()) {
             Ok(text) => text.map(|text| (file, text)),
@@ -120,12 +120,12 @@ impl Config {
 struct ReadFile {
     config: Config,
     warnings: Vec<Problem>,
-    source: Source,
+    source: ConfigSource,
 }
 
 impl ReadFile {
     fn parse(file: &Path, text: &str) -> Result<Self, ConfigError> {
-        let source = Source::parse(file, text)?;
+        let source = ConfigSource::parse(file, text)?;
         let (errors, mut warnings): (Vec<_>, Vec<_>) =
             shape_check::check(&source).into_iter().partition(|problem| problem.severity == Severity::Error);
         if !errors.is_empty() {
@@ -148,8 +148,8 @@ impl ReadFile {
     }
 }
 
-fn joined(own: Option<ReadFile>, folder: Option<ReadFile>, environment: &dyn Environment) -> Loaded {
-    let mut loaded = Loaded::default();
+fn joined(own: Option<ReadFile>, folder: Option<ReadFile>, environment: &dyn Environment) -> LoadedConfig {
+    let mut loaded = LoadedConfig::default();
     let ids: Vec<String> = [&own, &folder]
         .into_iter()
         .flatten()
@@ -190,9 +190,9 @@ fn joined(own: Option<ReadFile>, folder: Option<ReadFile>, environment: &dyn Env
     loaded
 }
 
-impl Loaded {
+impl LoadedConfig {
     /// Records the file of each server, and the servers that cannot be started.
-    fn add_servers(&mut self, config: &Config, source: &Source, environment: &dyn Environment) {
+    fn add_servers(&mut self, config: &Config, source: &ConfigSource, environment: &dyn Environment) {
         for (index, server) in config.servers.iter().enumerate() {
             // Servers that a folder declares and may not have are left out.
             if self.sources.contains_key(&server.id) || self.config.server(&server.id).is_none() {
@@ -208,8 +208,8 @@ impl Loaded {
 }
 
 /// Returns the warning that a server cannot be started, with the place of the reason.
-fn unusable(source: &Source, index: usize, id: &str, fault: &ServerFault) -> Problem {
-    let place = Place::default().key("servers").index(index);
+fn unusable(source: &ConfigSource, index: usize, id: &str, fault: &ServerFault) -> Problem {
+    let place = ValuePath::default().key("servers").index(index);
     let (key, what) = match fault {
         ServerFault::UndefinedVariable(undefined) => {
             (undefined.key.as_str(), format!("the variable {} is not set", undefined.variable))

@@ -10,12 +10,12 @@ use super::trust::{FolderFile, FolderTrust, TrustedFolders, UntrustedFile};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Locations {
     files: Vec<PathBuf>,
-    kind: Kind,
+    kind: LocationKind,
     trusted: Option<TrustedFolders>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum LocationKind {
     /// The only file is one that the user named, and it has to exist.
     Named,
     /// The first file is that of a folder.
@@ -48,13 +48,13 @@ impl Locations {
 
     /// Creates the location of this file only, which has to exist.
     pub fn only(file: impl Into<PathBuf>) -> Self {
-        Self { files: vec![file.into()], kind: Kind::Named, trusted: None }
+        Self { files: vec![file.into()], kind: LocationKind::Named, trusted: None }
     }
 
     /// Creates the locations of a folder's file and its user's file, either of which may be missing. No folder is
     /// trusted.
     pub fn of(folder: Option<PathBuf>, user: Option<PathBuf>) -> Self {
-        let kind = if folder.is_some() { Kind::FolderAndUser } else { Kind::UserOnly };
+        let kind = if folder.is_some() { LocationKind::FolderAndUser } else { LocationKind::UserOnly };
         Self { files: folder.into_iter().chain(user).collect(), kind, trusted: None }
     }
 
@@ -71,17 +71,17 @@ impl Locations {
 
     /// Returns whether a missing file is an error.
     pub fn required(&self) -> bool {
-        self.kind == Kind::Named
+        self.kind == LocationKind::Named
     }
 
     /// Returns the file of a folder, which counts only if it is trusted.
     pub fn folder_file(&self) -> Option<&Path> {
-        self.files.first().filter(|_| self.kind == Kind::FolderAndUser).map(PathBuf::as_path)
+        self.files.first().filter(|_| self.kind == LocationKind::FolderAndUser).map(PathBuf::as_path)
     }
 
     /// Returns the file that counts in any case: the one that the user named, or the user's.
     pub fn own_file(&self) -> Option<&Path> {
-        let index = usize::from(self.kind == Kind::FolderAndUser);
+        let index = usize::from(self.kind == LocationKind::FolderAndUser);
         self.files.get(index).map(PathBuf::as_path)
     }
 

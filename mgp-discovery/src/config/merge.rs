@@ -13,21 +13,21 @@ use std::path::{Path, PathBuf};
 
 use mgp_types::mgp::{AccessPermission, ApprovalPolicy, DefaultPolicy};
 
-use super::folder_keys::Reason;
+use super::folder_keys::IgnoredReason;
 use super::model::{
     AccessRule, AccessSettings, ArgumentTypes, AuditDurability, AuditSettings, Config, ConfirmationSettings,
     FirstUse, KernelSettings, LimitSettings, ListenSettings, NameSettings, PermissionSettings,
     RegistrationSettings, RuleSource, TelemetrySettings, ToolSettings, ValidatorSettings,
 };
-use super::source::{Place, Source};
+use super::source::{ConfigSource, ValuePath};
 
 /// The configuration of a user and a folder, and the treatment of the folder's keys.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Merged {
     pub(super) config: Config,
     /// The keys of the folder's file that are used.
-    pub(super) applied: Vec<Place>,
-    pub(super) ignored: Vec<(Place, Reason)>,
+    pub(super) applied: Vec<ValuePath>,
+    pub(super) ignored: Vec<(ValuePath, IgnoredReason)>,
 }
 
 /// Ignores all keys of a section that only the user may set. A missing key does not compile.
@@ -39,7 +39,7 @@ macro_rules! all_users_only {
 }
 
 /// Merges the configuration of a user with the `folder` configuration, which was read from the trusted file `source`.
-pub(super) fn merge(user: Config, folder: Config, source: &Source) -> Merged {
+pub(super) fn merge(user: Config, folder: Config, source: &ConfigSource) -> Merged {
     let Config {
         pass_env,
         servers,
@@ -64,10 +64,10 @@ pub(super) fn merge(user: Config, folder: Config, source: &Source) -> Merged {
     };
     merge.servers(servers);
     if !pass_env.is_empty() {
-        merge.ignore(root().key("pass_env"), Reason::UsersOnly);
+        merge.ignore(root().key("pass_env"), IgnoredReason::UsersOnly);
     }
     if !agents.is_empty() {
-        merge.ignore(root().key("agents"), Reason::UsersOnly);
+        merge.ignore(root().key("agents"), IgnoredReason::UsersOnly);
     }
     merge.listen(&listen);
     merge.access(access);
@@ -87,14 +87,14 @@ pub(super) fn merge(user: Config, folder: Config, source: &Source) -> Merged {
 }
 
 struct Merge<'a> {
-    source: &'a Source,
+    source: &'a ConfigSource,
     /// The servers that the folder declares and that were accepted.
     own: BTreeSet<String>,
     merged: Merged,
 }
 
-fn root() -> Place {
-    Place::default()
+fn root() -> ValuePath {
+    ValuePath::default()
 }
 
 const MAX_SERVERS: u32 = 16;
@@ -111,11 +111,11 @@ impl Merge<'_> {
         self.source.document().get(section).and_then(|section| section.get(key)).is_some()
     }
 
-    fn apply(&mut self, place: Place) {
+    fn apply(&mut self, place: ValuePath) {
         self.merged.applied.push(place);
     }
 
-    fn ignore(&mut self, place: Place, reason: Reason) {
+    fn ignore(&mut self, place: ValuePath, reason: IgnoredReason) {
         self.merged.ignored.push((place, reason));
     }
 
@@ -123,7 +123,7 @@ impl Merge<'_> {
     fn users_only(&mut self, section: &str, keys: &[&str]) {
         for key in keys {
             if self.says(section, key) {
-                self.ignore(root().key(section).key(*key), Reason::UsersOnly);
+                self.ignore(root().key(section).key(*key), IgnoredReason::UsersOnly);
             }
         }
     }
@@ -131,7 +131,7 @@ impl Merge<'_> {
     /// Notes whether a key that is set is used.
     fn note(&mut self, section: &str, key: &str, holds: bool) {
         let place = root().key(section).key(key);
-        if holds { self.apply(place) } else { self.ignore(place, Reason::Looser) }
+        if holds { self.apply(place) } else { self.ignore(place, IgnoredReason::Looser) }
     }
 
     /// Merges a switch that tightens when it is on.
@@ -220,9 +220,9 @@ impl Merge<'_> {
             let is_own = self.own.contains(&server);
             let rules = &mut self.merged.config.access.rules;
             if permission != AccessPermission::Deny && !is_own {
-                self.ignore(place, Reason::AnothersServer);
+                self.ignore(place, IgnoredReason::AnothersServer);
             } else if permission != AccessPermission::Deny && rules.iter().any(is_denied) {
-                self.ignore(place, Reason::Denied);
+                self.ignore(place, IgnoredReason::Denied);
             } else {
                 rules.retain(|rule| (&rule.agent, &rule.server, &rule.tool) != (&agent, &server, &tool));
                 rules.push(AccessRule { agent, server, tool, permission, source: RuleSource::Folder });
@@ -255,7 +255,7 @@ impl Merge<'_> {
                 self.merged.config.permissions.grants.push(grant);
                 self.apply(place);
             } else {
-                self.ignore(place, Reason::AnothersServer);
+                self.ignore(place, IgnoredReason::AnothersServer);
             }
         }
         if let Some(more) = never_automatic {
@@ -328,7 +328,7 @@ impl Merge<'_> {
                     roots.push(root);
                     self.merged.applied.push(place);
                 }
-                None => self.merged.ignored.push((place, Reason::Looser)),
+                None => self.merged.ignored.push((place, IgnoredReason::Looser)),
             }
         }
         if !roots.is_empty() {

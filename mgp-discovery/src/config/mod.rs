@@ -46,17 +46,17 @@ mod trust;
 
 pub use self::changes::Changes;
 pub use self::edit::{ConfigFile, EditError};
-pub use self::effective::BadAddress;
+pub use self::effective::InvalidAddress;
 pub use self::endpoint::{
     Endpoint, EndpointError, ExpandedServer, SecretReference, ServerFault, UndefinedVariable,
 };
-pub use self::load::{FolderKeys, Loaded};
+pub use self::load::{FolderKeys, LoadedConfig};
 pub use self::locations::Locations;
 pub use self::model::Config;
 pub use self::nearest::nearest;
 pub use self::problem::{ConfigError, Problem, Severity};
 pub use self::reference::reference;
 pub use self::shape::schema;
-pub use self::template::{BadReference, Environment, ProcessEnvironment, Secret, literal};
+pub use self::template::{Environment, InvalidReference, ProcessEnvironment, Secret, literal};
 pub(crate) use self::template::{refers_to_secret, unspelled};
 pub use self::trust::{FolderFile, FolderTrust, TrustedFile, TrustedFolders, UntrustedFile};

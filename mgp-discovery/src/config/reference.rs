@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::folder_keys::FOLDER_KEYS;
-use super::shape::{self, KeyShape, Shape, Word};
+use super::shape::{self, KeyShape, KnownWord, Shape};
 
 const INTRODUCTION: &str = include_str!("introduction.md");
 
@@ -58,7 +58,7 @@ fn keys<'a>(page: &mut String, keys: impl IntoIterator<Item = &'a KeyShape>) {
             None => String::new(),
         };
         let mut meaning = key.doc.clone();
-        for Word { word, doc } in documented(&key.shape) {
+        for KnownWord { word, doc } in documented(&key.shape) {
             let _ = write!(meaning, "<br>`{word}`: {doc}");
         }
         let _ = writeln!(page, "| `{}` | {} | {default} | {meaning} |", key.name, value(&key.shape));
@@ -84,7 +84,7 @@ fn value(shape: &Shape) -> String {
     }
 }
 
-fn documented(shape: &Shape) -> impl Iterator<Item = &Word> {
+fn documented(shape: &Shape) -> impl Iterator<Item = &KnownWord> {
     let words = match shape {
         Shape::Words { words, .. } => words.as_slice(),
         _ => &[],

@@ -10,14 +10,14 @@ use super::endpoint::{EndpointError, is_http_url};
 use super::model::{Config, ServerConfig};
 use super::nearest::nearest;
 use super::problem::{Problem, Severity, enough};
-use super::source::{Place, Source};
+use super::source::{ConfigSource, ValuePath};
 use super::template::Template;
 use crate::catalog::{LONGEST_ID, is_reserved_server, is_written_as_id};
 
 /// Returns the problems within one file.
-pub(super) fn check(config: &Config, source: &Source) -> Vec<Problem> {
+pub(super) fn check(config: &Config, source: &ConfigSource) -> Vec<Problem> {
     let mut checks = Checks { source, problems: Vec::new() };
-    let servers = Place::default().key("servers");
+    let servers = ValuePath::default().key("servers");
     let mut seen = HashMap::new();
     for (index, server) in config.servers.iter().enumerate() {
         let place = servers.index(index);
@@ -35,9 +35,9 @@ pub(super) fn check(config: &Config, source: &Source) -> Vec<Problem> {
 }
 
 /// Returns a warning for each name of a server that no file declares.
-pub(super) fn check_names(config: &Config, source: &Source, known: &BTreeSet<&str>) -> Vec<Problem> {
+pub(super) fn check_names(config: &Config, source: &ConfigSource, known: &BTreeSet<&str>) -> Vec<Problem> {
     let mut checks = Checks { source, problems: Vec::new() };
-    let root = Place::default();
+    let root = ValuePath::default();
     for (index, rule) in config.access.rules.iter().enumerate() {
         let glob = Glob::new(rule.server.as_str());
         if !known.iter().any(|id| glob.matches(id)) {
@@ -72,12 +72,12 @@ pub(super) fn check_names(config: &Config, source: &Source, known: &BTreeSet<&st
 }
 
 struct Checks<'a> {
-    source: &'a Source,
+    source: &'a ConfigSource,
     problems: Vec<Problem>,
 }
 
 impl Checks<'_> {
-    fn id(&mut self, id: &str, place: &Place) {
+    fn id(&mut self, id: &str, place: &ValuePath) {
         if id.is_empty() {
             return self.error(place, "this server has no `id`", "write `id = \"name\"`");
         }
@@ -96,7 +96,7 @@ impl Checks<'_> {
         }
     }
 
-    fn server(&mut self, server: &ServerConfig, place: &Place) {
+    fn server(&mut self, server: &ServerConfig, place: &ValuePath) {
         match server.endpoint() {
             Ok(_) => {}
             Err(error @ EndpointError::Nowhere) => {
@@ -166,7 +166,7 @@ impl Checks<'_> {
         }
     }
 
-    fn confinement(&mut self, server: &ServerConfig, place: &Place) {
+    fn confinement(&mut self, server: &ServerConfig, place: &ValuePath) {
         let key = if server.confine.is_some() { "confine" } else { "confinement" };
         if server.is_confined() && (server.url.is_some() || server.socket.is_some()) {
             let what = "only servers with a `command` can be confined";
@@ -184,7 +184,7 @@ impl Checks<'_> {
     }
 
     fn agents(&mut self, config: &Config) {
-        let agents = Place::default().key("agents");
+        let agents = ValuePath::default().key("agents");
         let (mut ids, mut stdio) = (BTreeSet::new(), None);
         for (index, agent) in config.agents.iter().enumerate() {
             let place = agents.index(index);
@@ -206,7 +206,7 @@ impl Checks<'_> {
     fn rules(&mut self, config: &Config) {
         for (index, rule) in config.access.rules.iter().enumerate() {
             if rule.agent.contains('*') {
-                let place = Place::default().key("access").key("rules").index(index).key("agent");
+                let place = ValuePath::default().key("access").key("rules").index(index).key("agent");
                 let instead = "write a rule for each agent, or set `access.default`";
                 self.error(&place, "an access rule names a single agent: `*` is not a pattern here", instead);
             }
@@ -214,7 +214,7 @@ impl Checks<'_> {
     }
 
     fn settings(&mut self, config: &Config) {
-        let root = Place::default();
+        let root = ValuePath::default();
         if let Err(error) = config.listen.address() {
             self.error(
                 &root.key("listen").key("http"),
@@ -252,7 +252,7 @@ impl Checks<'_> {
         }
     }
 
-    fn url(&mut self, written: &str, place: &Place) {
+    fn url(&mut self, written: &str, place: &ValuePath) {
         // An address with variables can only be checked when they are resolved.
         let literal = Template::parse(written).is_ok_and(|template| template.is_literal());
         if literal && !written.is_empty() && !is_http_url(written) {
@@ -261,20 +261,20 @@ impl Checks<'_> {
         }
     }
 
-    fn templates(&mut self, table: &BTreeMap<String, String>, place: &Place) {
+    fn templates(&mut self, table: &BTreeMap<String, String>, place: &ValuePath) {
         for (name, text) in table {
             self.template(text, &place.key(name));
         }
     }
 
-    fn template(&mut self, text: &str, place: &Place) {
+    fn template(&mut self, text: &str, place: &ValuePath) {
         if let Err(error) = Template::parse(text) {
             let (what, instead) = halves(&error.to_string());
             self.error(place, what, instead);
         }
     }
 
-    fn unknown(&mut self, server: &str, place: &Place, known: &BTreeSet<&str>) {
+    fn unknown(&mut self, server: &str, place: &ValuePath, known: &BTreeSet<&str>) {
         let instead = match nearest(server, known.iter().copied()) {
             Some(meant) => format!("did you mean `{meant}`?"),
             None if server.contains('*') => {
@@ -285,13 +285,13 @@ impl Checks<'_> {
         self.warn(place, format!("there is no server `{server}`"), instead);
     }
 
-    fn warn(&mut self, place: &Place, what: String, instead: impl Into<String>) {
+    fn warn(&mut self, place: &ValuePath, what: String, instead: impl Into<String>) {
         if !enough(&self.problems, Severity::Warning) {
             self.problems.push(self.source.value(Severity::Warning, place, what).instead(instead));
         }
     }
 
-    fn error(&mut self, place: &Place, what: impl Into<String>, instead: impl Into<String>) {
+    fn error(&mut self, place: &ValuePath, what: impl Into<String>, instead: impl Into<String>) {
         if enough(&self.problems, Severity::Error) {
             return;
         }

@@ -17,7 +17,7 @@ pub(super) enum Shape {
     List(Box<Self>),
     /// A word of a list; with `open`, other words are allowed too.
     Words {
-        words: Vec<Word>,
+        words: Vec<KnownWord>,
         open: bool,
     },
     Text,
@@ -47,7 +47,7 @@ pub(super) struct KeyShape {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Word {
+pub(super) struct KnownWord {
     pub word: String,
     pub doc: String,
 }
@@ -65,7 +65,7 @@ pub fn schema() -> String {
 pub(super) fn root() -> &'static TableShape {
     static ROOT: LazyLock<TableShape> = LazyLock::new(|| {
         let Some(root) = SCHEMA.as_value().as_object() else { return TableShape::empty() };
-        match (Reader { root }).shape(SCHEMA.as_value()) {
+        match (SchemaReader { root }).shape(SCHEMA.as_value()) {
             Shape::Table(table) => table,
             _ => TableShape::empty(),
         }
@@ -83,11 +83,11 @@ impl TableShape {
     }
 }
 
-struct Reader<'a> {
+struct SchemaReader<'a> {
     root: &'a Map<String, Value>,
 }
 
-impl Reader<'_> {
+impl SchemaReader<'_> {
     fn shape(&self, schema: &Value) -> Shape {
         if let Some(target) = schema.get("$ref").and_then(Value::as_str) {
             let name = target.rsplit('/').next().unwrap_or_default();
@@ -147,16 +147,16 @@ impl Reader<'_> {
     }
 }
 
-fn words(schema: &Value) -> Option<Vec<Word>> {
+fn words(schema: &Value) -> Option<Vec<KnownWord>> {
     if let Some(words) = schema.get("enum").and_then(Value::as_array) {
         let words = words.iter().filter_map(Value::as_str);
-        return Some(words.map(|word| Word { word: word.into(), doc: String::new() }).collect());
+        return Some(words.map(|word| KnownWord { word: word.into(), doc: String::new() }).collect());
     }
     let alternatives = schema.get("oneOf")?.as_array()?;
     let mut all = Vec::new();
     for schema in alternatives {
         match schema.get("const").and_then(Value::as_str) {
-            Some(word) => all.push(Word { word: word.into(), doc: description(schema) }),
+            Some(word) => all.push(KnownWord { word: word.into(), doc: description(schema) }),
             None => all.extend(words(schema)?),
         }
     }

@@ -5,29 +5,29 @@ use toml_edit::Value;
 
 use super::nearest::nearest;
 use super::problem::{Problem, Severity, enough};
-use super::shape::{self, Shape, TableShape, Word};
-use super::source::{Node, Place, Source};
+use super::shape::{self, KnownWord, Shape, TableShape};
+use super::source::{ConfigSource, TomlNode, ValuePath};
 
 /// Returns the values of a wrong type and the unknown keys of a file.
-pub(super) fn check(source: &Source) -> Vec<Problem> {
+pub(super) fn check(source: &ConfigSource) -> Vec<Problem> {
     let mut walk = Walk { source, problems: Vec::new() };
-    walk.table(shape::root(), Node::Table(source.document().as_table()), &Place::default());
+    walk.table(shape::root(), TomlNode::Table(source.document().as_table()), &ValuePath::default());
     walk.problems
 }
 
 struct Walk<'a> {
-    source: &'a Source,
+    source: &'a ConfigSource,
     problems: Vec<Problem>,
 }
 
 impl Walk<'_> {
-    fn node(&mut self, shape: &Shape, node: Node<'_>, place: &Place) {
+    fn node(&mut self, shape: &Shape, node: TomlNode<'_>, place: &ValuePath) {
         match shape {
             Shape::Table(table) => self.table(table, node, place),
             Shape::Map(values) => match node.table() {
                 Some(table) => {
                     for (name, item) in table.iter() {
-                        self.node(values, Node::Item(item), &place.key(name));
+                        self.node(values, TomlNode::Item(item), &place.key(name));
                     }
                 }
                 None => self.mismatch(node, place, "a table"),
@@ -58,11 +58,11 @@ impl Walk<'_> {
         }
     }
 
-    fn table(&mut self, shape: &TableShape, node: Node<'_>, place: &Place) {
+    fn table(&mut self, shape: &TableShape, node: TomlNode<'_>, place: &ValuePath) {
         let Some(table) = node.table() else { return self.mismatch(node, place, "a table") };
         for (name, item) in table.iter() {
             match shape.key(name) {
-                Some(key) => self.node(&key.shape, Node::Item(item), &place.key(name)),
+                Some(key) => self.node(&key.shape, TomlNode::Item(item), &place.key(name)),
                 None => self.unknown_key(shape, name, place),
             }
         }
@@ -75,7 +75,7 @@ impl Walk<'_> {
         }
     }
 
-    fn unknown_key(&mut self, shape: &TableShape, name: &str, place: &Place) {
+    fn unknown_key(&mut self, shape: &TableShape, name: &str, place: &ValuePath) {
         let severity = if shape.closed { Severity::Error } else { Severity::Warning };
         if enough(&self.problems, severity) {
             return;
@@ -92,7 +92,7 @@ impl Walk<'_> {
         });
     }
 
-    fn word(&mut self, words: &[Word], open: bool, written: &str, place: &Place) {
+    fn word(&mut self, words: &[KnownWord], open: bool, written: &str, place: &ValuePath) {
         if words.iter().any(|known| known.word == written) {
             return;
         }
@@ -112,7 +112,7 @@ impl Walk<'_> {
         });
     }
 
-    fn number(&mut self, number: i64, least: i64, most: i64, place: &Place) {
+    fn number(&mut self, number: i64, least: i64, most: i64, place: &ValuePath) {
         if !(least..=most).contains(&number) && !enough(&self.problems, Severity::Error) {
             let problem = self.source.value(Severity::Error, place, format!("{number} is out of range"));
             self.problems.push(problem.instead(match most {
@@ -122,7 +122,7 @@ impl Walk<'_> {
         }
     }
 
-    fn mismatch(&mut self, node: Node<'_>, place: &Place, wanted: &str) {
+    fn mismatch(&mut self, node: TomlNode<'_>, place: &ValuePath, wanted: &str) {
         if enough(&self.problems, Severity::Error) {
             return;
         }
@@ -139,7 +139,7 @@ impl Walk<'_> {
     }
 }
 
-fn listed(words: &[Word]) -> String {
+fn listed(words: &[KnownWord]) -> String {
     let quoted: Vec<String> = words.iter().map(|known| format!("`{}`", known.word)).collect();
     match quoted.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),

@@ -8,30 +8,30 @@ use toml_edit::{Document, Item, Key, Table, TableLike, Value};
 use super::problem::{ConfigError, Problem, Severity};
 
 /// A TOML file, with the positions of its values.
-pub(super) struct Source {
+pub(super) struct ConfigSource {
     file: PathBuf,
     document: Document<String>,
 }
 
 /// The path to a value, from the outside in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Place(Vec<Step>);
+pub(super) struct ValuePath(Vec<PathStep>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Step {
+enum PathStep {
     Key(String),
     Index(usize),
 }
 
 /// A value of a document, in any of its forms.
 #[derive(Clone, Copy)]
-pub(super) enum Node<'a> {
+pub(super) enum TomlNode<'a> {
     Item(&'a Item),
     Value(&'a Value),
     Table(&'a Table),
 }
 
-impl Source {
+impl ConfigSource {
     pub(super) fn parse(file: &Path, text: &str) -> Result<Self, ConfigError> {
         match Document::parse(text.to_owned()) {
             Ok(document) => Ok(Self { file: file.into(), document }),
@@ -53,13 +53,13 @@ impl Source {
     }
 
     /// Returns a problem of a value, or of its parent where there is no such value.
-    pub(super) fn value(&self, severity: Severity, place: &Place, what: impl Into<String>) -> Problem {
+    pub(super) fn value(&self, severity: Severity, place: &ValuePath, what: impl Into<String>) -> Problem {
         let (_, value) = self.spans(place);
         self.problem(severity, place, value, what)
     }
 
     /// Returns a problem of a key.
-    pub(super) fn key(&self, severity: Severity, place: &Place, what: impl Into<String>) -> Problem {
+    pub(super) fn key(&self, severity: Severity, place: &ValuePath, what: impl Into<String>) -> Problem {
         let (key, value) = self.spans(place);
         self.problem(severity, place, key.unwrap_or(value), what)
     }
@@ -67,7 +67,7 @@ impl Source {
     fn problem(
         &self,
         severity: Severity,
-        place: &Place,
+        place: &ValuePath,
         span: Range<usize>,
         what: impl Into<String>,
     ) -> Problem {
@@ -76,18 +76,18 @@ impl Source {
         if place.is_confidential() { problem.veiled() } else { problem }
     }
 
-    fn spans(&self, place: &Place) -> (Option<Range<usize>>, Range<usize>) {
-        let mut node = Node::Table(self.document.as_table());
+    fn spans(&self, place: &ValuePath) -> (Option<Range<usize>>, Range<usize>) {
+        let mut node = TomlNode::Table(self.document.as_table());
         let (mut key, mut value) = (None, 0..0);
         for step in &place.0 {
             let next = match step {
-                Step::Key(name) => {
+                PathStep::Key(name) => {
                     node.table().and_then(|table| table.get_key_value(name)).map(|(name, item)| {
                         key = name.span();
-                        Node::Item(item)
+                        TomlNode::Item(item)
                     })
                 }
-                Step::Index(index) => node.element(*index),
+                PathStep::Index(index) => node.element(*index),
             };
             let Some(next) = next else { break };
             node = next;
@@ -100,13 +100,13 @@ impl Source {
     }
 }
 
-impl Place {
+impl ValuePath {
     pub(super) fn key(&self, name: impl Into<String>) -> Self {
-        self.then(Step::Key(name.into()))
+        self.then(PathStep::Key(name.into()))
     }
 
     pub(super) fn index(&self, index: usize) -> Self {
-        self.then(Step::Index(index))
+        self.then(PathStep::Index(index))
     }
 
     /// Returns the place at `path` within this one, as faults name it: `args[1]`, `env.NAME`. Names with a dot lead to
@@ -126,22 +126,22 @@ impl Place {
     /// Returns whether the place often holds secrets, or is within one that does.
     pub(super) fn is_confidential(&self) -> bool {
         let names = ["env", "headers", "otlp_headers", "args", "url", "otlp", "embedder"];
-        self.0.iter().any(|step| matches!(step, Step::Key(name) if names.contains(&name.as_str())))
+        self.0.iter().any(|step| matches!(step, PathStep::Key(name) if names.contains(&name.as_str())))
     }
 
-    fn then(&self, step: Step) -> Self {
+    fn then(&self, step: PathStep) -> Self {
         let mut steps = self.0.clone();
         steps.push(step);
         Self(steps)
     }
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for ValuePath {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (index, step) in self.0.iter().enumerate() {
             match step {
-                Step::Index(index) => write!(f, "[{index}]")?,
-                Step::Key(name) => {
+                PathStep::Index(index) => write!(f, "[{index}]")?,
+                PathStep::Key(name) => {
                     let dot = if index == 0 { "" } else { "." };
                     write!(f, "{dot}{}", Key::new(name.as_str()).display_repr())?;
                 }
@@ -151,7 +151,7 @@ impl std::fmt::Display for Place {
     }
 }
 
-impl<'a> Node<'a> {
+impl<'a> TomlNode<'a> {
     pub(super) fn table(self) -> Option<&'a dyn TableLike> {
         match self {
             Self::Item(item) => item.as_table_like(),

@@ -21,7 +21,7 @@ enum Part<'a> {
 
 /// The reason why a text has no value.
 #[derive(Debug)]
-pub(super) enum Unresolved<'a> {
+pub(super) enum UnresolvedReference<'a> {
     /// The variable is not set.
     Variable(&'a str),
     /// The user has no secret of this name.
@@ -37,7 +37,7 @@ pub(super) enum Unresolved<'a> {
      `$${{` for the text `${{`"
 )]
 #[non_exhaustive]
-pub struct BadReference;
+pub struct InvalidReference;
 
 /// A value in which references have been resolved. The value may be a secret, so that only [`expose`](Self::expose)
 /// shows it.
@@ -45,7 +45,7 @@ pub struct BadReference;
 pub struct Secret(Box<str>);
 
 impl<'a> Template<'a> {
-    pub(super) fn parse(text: &'a str) -> Result<Self, BadReference> {
+    pub(super) fn parse(text: &'a str) -> Result<Self, InvalidReference> {
         let mut parts = Vec::new();
         let mut rest = text;
         while let Some(brace) = rest.find("${") {
@@ -59,8 +59,8 @@ impl<'a> Template<'a> {
                 rest = &rest[1..];
                 continue;
             }
-            let Some(end) = rest.find('}') else { return Err(BadReference) };
-            parts.push(reference(&rest[1..end]).ok_or(BadReference)?);
+            let Some(end) = rest.find('}') else { return Err(InvalidReference) };
+            parts.push(reference(&rest[1..end]).ok_or(InvalidReference)?);
             rest = &rest[end + 1..];
         }
         parts.push(Part::Text(rest));
@@ -68,7 +68,7 @@ impl<'a> Template<'a> {
     }
 
     /// Returns the text with its references resolved.
-    pub(super) fn resolve(&self, environment: &dyn Environment) -> Result<Secret, Unresolved<'a>> {
+    pub(super) fn resolve(&self, environment: &dyn Environment) -> Result<Secret, UnresolvedReference<'a>> {
         let mut text = String::new();
         for part in &self.0 {
             match part {
@@ -79,13 +79,15 @@ impl<'a> Template<'a> {
                         (Some(value), None) => text.push_str(&value),
                         (Some(value), Some(_)) if !value.is_empty() => text.push_str(&value),
                         (_, Some(otherwise)) => text.push_str(otherwise),
-                        (None, None) => return Err(Unresolved::Variable(name)),
+                        (None, None) => return Err(UnresolvedReference::Variable(name)),
                     }
                 }
-                Part::Secret { name } => match environment.secret(name).map_err(Unresolved::Store)? {
-                    Some(secret) => text.push_str(secret.expose()),
-                    None => return Err(Unresolved::Secret(name)),
-                },
+                Part::Secret { name } => {
+                    match environment.secret(name).map_err(UnresolvedReference::Store)? {
+                        Some(secret) => text.push_str(secret.expose()),
+                        None => return Err(UnresolvedReference::Secret(name)),
+                    }
+                }
             }
         }
         Ok(Secret(text.into()))
@@ -232,9 +234,9 @@ mod tests {
         let environment = Known;
         let template = Template::parse(text).map_err(|error| error.to_string())?;
         template.resolve(&environment).map(|secret| secret.expose().to_owned()).map_err(|why| match why {
-            Unresolved::Variable(name) => name.to_owned(),
-            Unresolved::Secret(name) => format!("secret {name}"),
-            Unresolved::Store(error) => error.to_string(),
+            UnresolvedReference::Variable(name) => name.to_owned(),
+            UnresolvedReference::Secret(name) => format!("secret {name}"),
+            UnresolvedReference::Store(error) => error.to_string(),
         })
     }
 

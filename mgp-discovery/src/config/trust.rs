@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::template::Environment;
-use crate::{NewFile, Readers};
+use crate::{AtomicFile, FileReaders};
 
 /// The `mgp.toml` of a folder, read once: the bytes that are shown, judged and used are the same.
 #[derive(Debug, Clone)]
@@ -35,11 +35,11 @@ pub enum FolderTrust {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UntrustedFile {
     path: PathBuf,
-    why: Why,
+    why: UntrustedReason,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Why {
+enum UntrustedReason {
     Never,
     Changed,
     /// The file cannot be read.
@@ -105,15 +105,15 @@ impl FolderFile {
 impl UntrustedFile {
     /// Returns the notice that a file cannot be read.
     pub(super) fn unreadable(path: &Path, error: &io::Error) -> Self {
-        Self { path: path.into(), why: Why::Unreadable(error.to_string()) }
+        Self { path: path.into(), why: UntrustedReason::Unreadable(error.to_string()) }
     }
 
     /// Returns the notice that a file is not trusted; `None` if it is.
     pub(super) fn of(file: &FolderFile, trust: FolderTrust) -> Option<Self> {
         let why = match trust {
             FolderTrust::Trusted => return None,
-            FolderTrust::Changed => Why::Changed,
-            FolderTrust::Never => Why::Never,
+            FolderTrust::Changed => UntrustedReason::Changed,
+            FolderTrust::Never => UntrustedReason::Never,
         };
         Some(Self { path: file.path.clone(), why })
     }
@@ -130,11 +130,13 @@ impl fmt::Display for UntrustedFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.path.file_name().unwrap_or_else(|| OsStr::new("mgp.toml")).display();
         match &self.why {
-            Why::Unreadable(error) => {
+            UntrustedReason::Unreadable(error) => {
                 write!(f, "{name} in this folder cannot be read and is ignored: {error}")
             }
-            Why::Never => write!(f, "{name} in this folder is not trusted and is ignored: {ADVICE}"),
-            Why::Changed => write!(
+            UntrustedReason::Never => {
+                write!(f, "{name} in this folder is not trusted and is ignored: {ADVICE}")
+            }
+            UntrustedReason::Changed => write!(
                 f,
                 "{name} in this folder has changed since you trusted it, is not trusted and is ignored: {ADVICE}"
             ),
@@ -178,7 +180,7 @@ impl TrustedFolders {
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut folders, 0o700);
         folders.create(&self.directory)?;
-        NewFile::put(&self.note_of(&file.path), &text, Readers::Owner)
+        AtomicFile::put(&self.note_of(&file.path), &text, FileReaders::Owner)
     }
 
     /// Forgets that the file at `path` is trusted. Returns whether it was.

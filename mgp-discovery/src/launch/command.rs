@@ -1,15 +1,15 @@
 //! The commands that start packages.
 
 use super::{
-    Launch, LaunchError, command_line,
-    document::{Argument, ArgumentKind, Named, Package},
+    LaunchError, PreparedLaunch, command_line,
+    document::{Argument, ArgumentKind, NamedInput, Package},
     fill::{Filler, authored},
     permission, visible,
 };
 use crate::config::model::ServerConfig;
 
-pub(super) fn launch(package: &Package, filler: &mut Filler<'_>) -> Result<Launch, LaunchError> {
-    let registry = Registry::of(package)?;
+pub(super) fn launch(package: &Package, filler: &mut Filler<'_>) -> Result<PreparedLaunch, LaunchError> {
+    let registry = PackageRegistry::of(package)?;
     if let Some(transport) = package.transport.as_ref().filter(|transport| transport.kind != "stdio") {
         return Err(LaunchError::NotStdio { transport: visible(&transport.kind) });
     }
@@ -24,10 +24,10 @@ pub(super) fn launch(package: &Package, filler: &mut Filler<'_>) -> Result<Launc
     if package.version.is_none() && !registry.is_versioned(&package.identifier) {
         notes.push("no version is named: the newest version is started".to_owned());
     }
-    let permissions = permission::requests(registry == Registry::Oci, &runtime);
+    let permissions = permission::requests(registry == PackageRegistry::Oci, &runtime);
     let name = registry.package_name(package, program)?;
     config.args = match registry {
-        Registry::Npm | Registry::PyPi => {
+        PackageRegistry::Npm | PackageRegistry::PyPi => {
             let yes = (program == "npx" && !runtime.iter().any(|word| word == "-y" || word == "--yes"))
                 .then_some("-y");
             let run = (program == "pipx").then_some("run");
@@ -37,13 +37,13 @@ pub(super) fn launch(package: &Package, filler: &mut Filler<'_>) -> Result<Launc
             let named = runtime.iter().any(|word| *word == name || *word == package.identifier);
             own.chain(runtime).chain((!named).then_some(name)).chain(arguments).collect()
         }
-        Registry::NuGet => {
+        PackageRegistry::NuGet => {
             let index = index(package, registry)?;
             let separator = (!arguments.is_empty()).then(|| "--".to_owned());
             let yes = "--yes".to_owned();
             [name, yes].into_iter().chain(index).chain(runtime).chain(separator).chain(arguments).collect()
         }
-        Registry::Oci => {
+        PackageRegistry::Oci => {
             let own = ["run", "-i", "--rm"];
             // Some documents have the word `run` as well.
             let said = usize::from(runtime.first().is_some_and(|word| word == "run"));
@@ -59,18 +59,18 @@ pub(super) fn launch(package: &Package, filler: &mut Filler<'_>) -> Result<Launc
         }
     };
     let shown = command_line(&config);
-    Ok(Launch { config, shown, permissions, variables: Vec::new(), notes })
+    Ok(PreparedLaunch { config, shown, permissions, variables: Vec::new(), notes })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Registry {
+enum PackageRegistry {
     Npm,
     PyPi,
     NuGet,
     Oci,
 }
 
-impl Registry {
+impl PackageRegistry {
     fn of(package: &Package) -> Result<Self, LaunchError> {
         match package.registry_type.to_ascii_lowercase().as_str() {
             "npm" => Ok(Self::Npm),
@@ -129,7 +129,7 @@ impl Registry {
     }
 }
 
-fn program(package: &Package, registry: Registry) -> Result<&'static str, LaunchError> {
+fn program(package: &Package, registry: PackageRegistry) -> Result<&'static str, LaunchError> {
     let allowed = registry.programs();
     let Some(hint) = package.runtime_hint.as_deref().filter(|hint| !hint.is_empty()) else {
         return Ok(allowed[0]);
@@ -156,13 +156,13 @@ fn image(package: &Package, name: &str, version: &str) -> Result<String, LaunchE
 }
 
 /// Returns the options for the index of the package, if the author names one.
-fn index(package: &Package, registry: Registry) -> Result<Vec<String>, LaunchError> {
+fn index(package: &Package, registry: PackageRegistry) -> Result<Vec<String>, LaunchError> {
     // Registries are named by their front page, and programs want the index below it.
     let (option, below) = match registry {
-        Registry::Npm => ("--registry", ""),
-        Registry::PyPi => ("--index-url", "/simple"),
-        Registry::NuGet => ("--source", "/v3/index.json"),
-        Registry::Oci => return Ok(Vec::new()),
+        PackageRegistry::Npm => ("--registry", ""),
+        PackageRegistry::PyPi => ("--index-url", "/simple"),
+        PackageRegistry::NuGet => ("--source", "/v3/index.json"),
+        PackageRegistry::Oci => return Ok(Vec::new()),
     };
     let url = package.registry_base_url.as_deref().map(|url| url.trim_end_matches('/'));
     let Some(url) = url.filter(|url| !url.is_empty()) else { return Ok(Vec::new()) };
@@ -183,7 +183,7 @@ fn checked<'a>(what: &'static str, text: &'a str, others: &str) -> Result<&'a st
 }
 
 fn environment(
-    variable: &Named,
+    variable: &NamedInput,
     config: &mut ServerConfig,
     filler: &mut Filler<'_>,
 ) -> Result<(), LaunchError> {

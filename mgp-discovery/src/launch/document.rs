@@ -39,7 +39,7 @@ impl ServerJson {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let within = serde_json::from_str::<Probe>(text).is_ok_and(|probe| probe.server.is_some());
         let read = if within {
-            serde_json::from_str::<Answer>(text).map(|answer| answer.server)
+            serde_json::from_str::<RegistryAnswer>(text).map(|answer| answer.server)
         } else {
             serde_json::from_str::<Self>(text)
         };
@@ -71,7 +71,7 @@ struct Probe {
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct RegistryAnswer {
     server: ServerJson,
 }
 
@@ -108,7 +108,7 @@ pub(super) struct Package {
     )]
     pub(super) arguments: Vec<Argument>,
     #[serde(default, alias = "environment_variables", deserialize_with = "nullable")]
-    pub(super) environment_variables: Vec<Named>,
+    pub(super) environment_variables: Vec<NamedInput>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -123,14 +123,14 @@ pub(super) struct Remote {
     pub(super) kind: String,
     pub(super) url: String,
     #[serde(default, deserialize_with = "nullable")]
-    pub(super) headers: Vec<Named>,
+    pub(super) headers: Vec<NamedInput>,
     #[serde(default, deserialize_with = "nullable")]
     pub(super) variables: BTreeMap<String, Input>,
 }
 
 /// A variable of the environment, or a header.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(super) struct Named {
+pub(super) struct NamedInput {
     pub(super) name: String,
     #[serde(flatten)]
     pub(super) input: Input,

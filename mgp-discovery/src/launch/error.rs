@@ -1,6 +1,6 @@
 //! Errors of making a start command.
 
-use super::{Choice, Needed};
+use super::{LaunchChoice, RequiredInput};
 
 /// The reason why a server cannot be started as it is described.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -28,7 +28,7 @@ pub enum LaunchError {
     #[error("there is no {choice:?} in the document")]
     NoSuchChoice {
         /// The way that was asked for.
-        choice: Choice,
+        choice: LaunchChoice,
     },
     /// The kind of package is unknown.
     #[error(
@@ -94,7 +94,7 @@ pub enum LaunchError {
     #[error("still needed: {}", needed.iter().map(|needed| needed.name.as_str()).collect::<Vec<_>>().join(", "))]
     Missing {
         /// The values that are missing.
-        needed: Vec<Needed>,
+        needed: Vec<RequiredInput>,
     },
     /// An answer is not valid.
     #[error("`{name}`: {why}")]

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::{Answers, Input, LaunchError, Needed, visible};
-use crate::clients::variable::{self, Unique};
+use super::{Input, LaunchAnswers, LaunchError, RequiredInput, visible};
+use crate::clients::variable::{self, UniqueNames};
 
 /// Fills in open values, and remembers which ones were open.
 pub(super) struct Filler<'a> {
     id: String,
-    answers: &'a Answers,
-    names: Unique,
-    needed: Vec<Needed>,
-    missing: Vec<Needed>,
+    answers: &'a LaunchAnswers,
+    names: UniqueNames,
+    needed: Vec<RequiredInput>,
+    missing: Vec<RequiredInput>,
     variables: Vec<String>,
     wrong: Option<LaunchError>,
 }
@@ -19,11 +19,11 @@ pub(super) struct Filler<'a> {
 const MAX_NEEDED: usize = 256;
 
 impl<'a> Filler<'a> {
-    pub(super) fn new(id: &str, answers: &'a Answers) -> Self {
+    pub(super) fn new(id: &str, answers: &'a LaunchAnswers) -> Self {
         Self {
             id: id.to_owned(),
             answers,
-            names: Unique::default(),
+            names: UniqueNames::default(),
             needed: Vec::new(),
             missing: Vec::new(),
             variables: Vec::new(),
@@ -36,7 +36,7 @@ impl<'a> Filler<'a> {
         !self.missing.is_empty()
     }
 
-    pub(super) fn into_needed(self) -> Vec<Needed> {
+    pub(super) fn into_needed(self) -> Vec<RequiredInput> {
         self.needed
     }
 
@@ -136,7 +136,7 @@ impl<'a> Filler<'a> {
         let secret = input.is_secret.then(|| {
             format!("{}_{}", variable::name(&self.id.to_uppercase()), variable::name(&name.to_uppercase()))
         });
-        let needed = Needed {
+        let needed = RequiredInput {
             name: name.clone(),
             description: input.description.clone(),
             secret: secret.clone(),

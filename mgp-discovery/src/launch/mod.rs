@@ -5,7 +5,7 @@
 //! and [`launch`] makes a server of `mgp.toml` from it, with the exact command for the person to see.
 //!
 //! A `server.json` was written by a stranger. So the document chooses among a few programs only, cannot refer to the
-//! environment of the kernel, and each demand beyond its package is listed as a [`PermissionRequest`].
+//! environment of the kernel, and each demand beyond its package is listed as a [`PackagePermission`].
 
 use std::collections::BTreeMap;
 
@@ -25,13 +25,13 @@ mod permission;
 pub use self::{
     document::ServerJson,
     error::LaunchError,
-    permission::{PermissionKind, PermissionRequest},
+    permission::{PackagePermission, PackagePermissionKind},
 };
 
 /// A way to use a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Choice {
+pub enum LaunchChoice {
     /// The package of that index is started.
     Package(usize),
     /// The remote of that index is connected to.
@@ -41,7 +41,7 @@ pub enum Choice {
 /// A value that a person has to fill in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Needed {
+pub struct RequiredInput {
     /// The name of the value in the answers.
     pub name: String,
     /// The description of the value.
@@ -62,9 +62,9 @@ pub struct Needed {
 /// The answers of a person.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[must_use]
-pub struct Answers(BTreeMap<String, Vec<String>>);
+pub struct LaunchAnswers(BTreeMap<String, Vec<String>>);
 
-impl Answers {
+impl LaunchAnswers {
     /// Creates an empty set of answers.
     pub fn new() -> Self {
         Self::default()
@@ -80,13 +80,13 @@ impl Answers {
 /// A server that is ready to be put into `mgp.toml`.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Launch {
+pub struct PreparedLaunch {
     /// The server.
     pub config: ServerConfig,
     /// The command or address, complete and literal. Characters that cannot be seen are written as escapes.
     pub shown: String,
     /// The demands of the server beyond its package.
-    pub permissions: Vec<PermissionRequest>,
+    pub permissions: Vec<PackagePermission>,
     /// The variables that have to be set before the server starts.
     pub variables: Vec<String>,
     /// Further notes for the person.
@@ -94,14 +94,14 @@ pub struct Launch {
 }
 
 /// Returns the ways to use a server; those that need no installation come last.
-pub fn choices(server: &ServerJson) -> Vec<Choice> {
-    let packages = (0..server.packages.len()).map(Choice::Package);
-    packages.chain((0..server.remotes.len()).map(Choice::Remote)).collect()
+pub fn choices(server: &ServerJson) -> Vec<LaunchChoice> {
+    let packages = (0..server.packages.len()).map(LaunchChoice::Package);
+    packages.chain((0..server.remotes.len()).map(LaunchChoice::Remote)).collect()
 }
 
 /// Returns the values that a person has to fill in, in the order of the document.
-pub fn needed(server: &ServerJson, choice: Choice) -> Result<Vec<Needed>, LaunchError> {
-    let answers = Answers::new();
+pub fn needed(server: &ServerJson, choice: LaunchChoice) -> Result<Vec<RequiredInput>, LaunchError> {
+    let answers = LaunchAnswers::new();
     let mut filler = Filler::new(&server.id(), &answers);
     // Missing answers are exactly what this function collects.
     assemble(server, choice, &mut filler)?;
@@ -109,20 +109,28 @@ pub fn needed(server: &ServerJson, choice: Choice) -> Result<Vec<Needed>, Launch
 }
 
 /// Makes a server of `mgp.toml` from one way to use it and the answers of a person.
-pub fn launch(server: &ServerJson, choice: Choice, answers: &Answers) -> Result<Launch, LaunchError> {
+pub fn launch(
+    server: &ServerJson,
+    choice: LaunchChoice,
+    answers: &LaunchAnswers,
+) -> Result<PreparedLaunch, LaunchError> {
     let mut filler = Filler::new(&server.id(), answers);
     let mut launch = assemble(server, choice, &mut filler)?;
     launch.variables = filler.finish()?;
     Ok(launch)
 }
 
-fn assemble(server: &ServerJson, choice: Choice, filler: &mut Filler<'_>) -> Result<Launch, LaunchError> {
+fn assemble(
+    server: &ServerJson,
+    choice: LaunchChoice,
+    filler: &mut Filler<'_>,
+) -> Result<PreparedLaunch, LaunchError> {
     let mut launch = match choice {
-        Choice::Package(index) => {
+        LaunchChoice::Package(index) => {
             let package = server.packages.get(index).ok_or(LaunchError::NoSuchChoice { choice })?;
             command::launch(package, filler)?
         }
-        Choice::Remote(index) => {
+        LaunchChoice::Remote(index) => {
             let remote = server.remotes.get(index).ok_or(LaunchError::NoSuchChoice { choice })?;
             launch_remote(remote, filler)?
         }
@@ -142,7 +150,7 @@ impl ServerJson {
 
 const MAX_HEADERS: usize = 64;
 
-fn launch_remote(remote: &Remote, filler: &mut Filler<'_>) -> Result<Launch, LaunchError> {
+fn launch_remote(remote: &Remote, filler: &mut Filler<'_>) -> Result<PreparedLaunch, LaunchError> {
     let transport = match remote.kind.as_str() {
         "streamable-http" | "streamable_http" | "streamable" | "http" => TransportKind::Http,
         "sse" => TransportKind::Sse,
@@ -179,7 +187,7 @@ fn launch_remote(remote: &Remote, filler: &mut Filler<'_>) -> Result<Launch, Lau
         }
     }
     let shown = visible(config.url.as_deref().unwrap_or_default());
-    Ok(Launch { config, shown, permissions: Vec::new(), variables: Vec::new(), notes })
+    Ok(PreparedLaunch { config, shown, permissions: Vec::new(), variables: Vec::new(), notes })
 }
 
 /// Returns the text with characters as escapes that are invisible or make other text look different.

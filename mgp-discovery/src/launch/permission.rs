@@ -5,9 +5,9 @@ use super::visible;
 /// A demand of a package beyond being started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct PermissionRequest {
+pub struct PackagePermission {
     /// The kind of the demand.
-    pub kind: PermissionKind,
+    pub kind: PackagePermissionKind,
     /// The words that make the demand, with invisible characters as escapes.
     pub words: String,
 }
@@ -15,7 +15,7 @@ pub struct PermissionRequest {
 /// A kind of demand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum PermissionKind {
+pub enum PackagePermissionKind {
     /// Networks of the machine, or ports to it.
     Network,
     /// Files of the machine.
@@ -51,7 +51,7 @@ const CONTAINER_HARMLESS: &[&str] = &[
 ];
 
 /// Returns the demands of runtime arguments. Words that are not known to be harmless are reported.
-pub(super) fn requests(container: bool, words: &[String]) -> Vec<PermissionRequest> {
+pub(super) fn requests(container: bool, words: &[String]) -> Vec<PackagePermission> {
     let mut requests = Vec::new();
     let mut words = words.iter().peekable();
     while let Some(word) = words.next() {
@@ -74,27 +74,32 @@ pub(super) fn requests(container: bool, words: &[String]) -> Vec<PermissionReque
         if harmless.contains(&option) && !together {
             continue;
         }
-        let kind =
-            if container { kind(option).unwrap_or(PermissionKind::Option) } else { PermissionKind::Option };
+        let kind = if container {
+            kind(option).unwrap_or(PackagePermissionKind::Option)
+        } else {
+            PackagePermissionKind::Option
+        };
         let shown = match value {
             Some(value) if !word.contains('=') => format!("{word} {value}"),
             _ => word.clone(),
         };
-        requests.push(PermissionRequest { kind, words: visible(&shown) });
+        requests.push(PackagePermission { kind, words: visible(&shown) });
     }
     requests
 }
 
 /// Returns the kind of demand that an option of a container makes.
-fn kind(option: &str) -> Option<PermissionKind> {
+fn kind(option: &str) -> Option<PackagePermissionKind> {
     Some(match option {
         "--network" | "--net" | "-p" | "-P" | "--publish" | "--publish-all" | "--add-host" | "--dns" => {
-            PermissionKind::Network
+            PackagePermissionKind::Network
         }
-        "-v" | "--volume" | "--mount" | "--volumes-from" | "--env-file" | "--tmpfs" => PermissionKind::Files,
+        "-v" | "--volume" | "--mount" | "--volumes-from" | "--env-file" | "--tmpfs" => {
+            PackagePermissionKind::Files
+        }
         "--privileged" | "--device" | "--cap-add" | "--pid" | "--ipc" | "--uts" | "--userns"
         | "--security-opt" | "--gpus" | "--user" | "-u" | "--group-add" | "--cgroupns"
-        | "--cgroup-parent" | "--sysctl" => PermissionKind::Privileges,
+        | "--cgroup-parent" | "--sysctl" => PackagePermissionKind::Privileges,
         _ => return None,
     })
 }

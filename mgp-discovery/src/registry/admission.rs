@@ -1,17 +1,19 @@
 //! The checks of a registration against the policy.
 
 use mgp_types::mgp::{Permission, RegisterServer, RiskLevel, ServerId, Timestamp, TrustLevel};
-use mgp_types::{Principal, Role};
+use mgp_types::{Principal, PrincipalRole};
 
 use super::policy::{RegistrationPolicy, is_web};
-use super::program::{Code, loads_code};
-use super::{Approval, Launch, Registered, Registrant, RegistryError, Terms, WebTransport};
+use super::program::{CommandCode, loads_code};
+use super::{
+    Approval, LaunchMethod, Registrant, RegistrationTerms, RegistryError, ServerRegistration, WebTransport,
+};
 use crate::catalog::{LONGEST_ID, is_reserved_server, is_written_as_id};
 
 /// A server that the policy allows, apart from its code.
 #[derive(Debug)]
-pub(super) struct Admitted {
-    pub(super) server: Registered,
+pub(super) struct AdmittedServer {
+    pub(super) server: ServerRegistration,
     /// The requested variables that are not passed on.
     pub(super) left_out: Vec<String>,
 }
@@ -23,9 +25,9 @@ pub(super) fn admit(
     policy: &RegistrationPolicy,
     by: &Principal,
     wanted: RegisterServer,
-    terms: Terms,
+    terms: RegistrationTerms,
     now: Timestamp,
-) -> Result<Admitted, RegistryError> {
+) -> Result<AdmittedServer, RegistryError> {
     if !policy.admits(by) {
         return Err(forbidden("only operators and the agents listed for it may register servers"));
     }
@@ -33,7 +35,7 @@ pub(super) fn admit(
     if policy.is_configured(&wanted.id) {
         return Err(RegistryError::Taken(wanted.id));
     }
-    let is_operator = by.role() == Role::Operator;
+    let is_operator = by.role() == PrincipalRole::Operator;
     let trust = if is_operator { wanted.mgp.trust_level } else { TrustLevel::Sandboxed };
     let (launch, left_out) = launch(policy, &wanted)?;
     let permissions = permissions(wanted.mgp.permissions_required, trust)?;
@@ -45,7 +47,7 @@ pub(super) fn admit(
         None if trust > TrustLevel::Sandboxed => Approval::Approved { by: by.id().into_owned(), at: now },
         None => Approval::Pending,
     };
-    let server = Registered {
+    let server = ServerRegistration {
         id: wanted.id,
         launch,
         extensions: wanted.mgp.extensions,
@@ -62,11 +64,14 @@ pub(super) fn admit(
         lifetime: terms.lifetime,
     };
     check_code(&server)?;
-    Ok(Admitted { server, left_out })
+    Ok(AdmittedServer { server, left_out })
 }
 
 /// Checks whether a server that was allowed before still is.
-pub(super) fn check_again(policy: &RegistrationPolicy, server: &Registered) -> Result<(), RegistryError> {
+pub(super) fn check_again(
+    policy: &RegistrationPolicy,
+    server: &ServerRegistration,
+) -> Result<(), RegistryError> {
     if policy.is_configured(&server.id) {
         return Err(RegistryError::Taken(server.id.clone()));
     }
@@ -76,7 +81,7 @@ pub(super) fn check_again(policy: &RegistrationPolicy, server: &Registered) -> R
         return Err(forbidden("the agent that registered the server may not register servers any more"));
     }
     match &server.launch {
-        Launch::Program { command, env, .. } => {
+        LaunchMethod::Program { command, env, .. } => {
             check_program(policy, command)?;
             match env.iter().find(|name| !policy.allows_variable(name)) {
                 Some(name) => {
@@ -85,13 +90,13 @@ pub(super) fn check_again(policy: &RegistrationPolicy, server: &Registered) -> R
                 None => Ok(()),
             }
         }
-        Launch::Web { url, .. } => check_address(policy, url),
+        LaunchMethod::Web { url, .. } => check_address(policy, url),
     }
 }
 
 /// A script that is to be inspected.
 #[derive(Debug)]
-pub(super) struct ScriptOf<'a> {
+pub(super) struct ServerScript<'a> {
     pub(super) path: &'a str,
     pub(super) language: &'static str,
     /// The index of the argument that names the script.
@@ -99,11 +104,11 @@ pub(super) struct ScriptOf<'a> {
 }
 
 /// Returns the script that is to be inspected, if there is one.
-pub(super) fn script(server: &Registered) -> Option<ScriptOf<'_>> {
-    let Launch::Program { command, args, .. } = &server.launch else { return None };
-    match Code::of(command, args) {
-        Code::Script { path, language, argument } if server.trust == TrustLevel::Sandboxed => {
-            Some(ScriptOf { path, language, argument })
+pub(super) fn script(server: &ServerRegistration) -> Option<ServerScript<'_>> {
+    let LaunchMethod::Program { command, args, .. } = &server.launch else { return None };
+    match CommandCode::of(command, args) {
+        CommandCode::Script { path, language, argument } if server.trust == TrustLevel::Sandboxed => {
+            Some(ServerScript { path, language, argument })
         }
         _ => None,
     }
@@ -128,7 +133,7 @@ fn check_id(id: &ServerId) -> Result<(), RegistryError> {
 fn launch(
     policy: &RegistrationPolicy,
     wanted: &RegisterServer,
-) -> Result<(Launch, Vec<String>), RegistryError> {
+) -> Result<(LaunchMethod, Vec<String>), RegistryError> {
     let transport = wanted.transport.as_deref();
     match (&wanted.command, &wanted.url) {
         (Some(command), None) => {
@@ -139,7 +144,7 @@ fn launch(
             check_args(&wanted.args)?;
             let (env, left_out) = environment(policy, wanted)?;
             let (command, args) = (command.clone(), wanted.args.clone());
-            Ok((Launch::Program { command, args, env }, left_out))
+            Ok((LaunchMethod::Program { command, args, env }, left_out))
         }
         (None, Some(url)) => {
             let transport = match transport {
@@ -151,7 +156,7 @@ fn launch(
                 return Err(malformed("a server at a `url` takes neither `args` nor `env`"));
             }
             check_address(policy, url)?;
-            Ok((Launch::Web { url: url.clone(), transport }, Vec::new()))
+            Ok((LaunchMethod::Web { url: url.clone(), transport }, Vec::new()))
         }
         _ => Err(malformed("a server has either a `command` or a `url`")),
     }
@@ -260,10 +265,10 @@ fn permissions(asked: Vec<Permission>, trust: TrustLevel) -> Result<Vec<Permissi
 }
 
 /// Checks that the code of a sandboxed server can be inspected.
-fn check_code(server: &Registered) -> Result<(), RegistryError> {
-    let Launch::Program { command, args, .. } = &server.launch else { return Ok(()) };
-    match Code::of(command, args) {
-        Code::Hidden(why) if server.trust == TrustLevel::Sandboxed => Err(forbidden(format!(
+fn check_code(server: &ServerRegistration) -> Result<(), RegistryError> {
+    let LaunchMethod::Program { command, args, .. } = &server.launch else { return Ok(()) };
+    match CommandCode::of(command, args) {
+        CommandCode::Hidden(why) if server.trust == TrustLevel::Sandboxed => Err(forbidden(format!(
             "the code of a sandboxed server has to be a script that can be inspected: {why}"
         ))),
         _ => Ok(()),

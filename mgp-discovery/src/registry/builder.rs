@@ -5,23 +5,25 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use mgp_types::mgp::AuditPort;
 
-use super::claim::Shelf;
-use super::service::{Inner, Registry};
-use super::{Fleet, InspectCode, MemoryRegistryStore, RegistrationPolicy, RegistryStore, StoreError};
+use super::registration_table::RegistrationTable;
+use super::service::{Registry, RegistryInner};
+use super::{
+    CodeInspector, MemoryRegistryStore, RegistrationPolicy, RegistryStore, RunningServers, StoreError,
+};
 
 /// Sets up a [`Registry`].
 #[derive(Debug)]
 #[must_use]
 pub struct RegistryBuilder {
     policy: RegistrationPolicy,
-    fleet: Arc<dyn Fleet>,
-    inspector: Option<Arc<dyn InspectCode>>,
+    fleet: Arc<dyn RunningServers>,
+    inspector: Option<Arc<dyn CodeInspector>>,
     store: Option<Arc<dyn RegistryStore>>,
     audit: Option<Arc<dyn AuditPort>>,
 }
 
 impl RegistryBuilder {
-    pub(super) fn new(fleet: Arc<dyn Fleet>) -> Self {
+    pub(super) fn new(fleet: Arc<dyn RunningServers>) -> Self {
         let policy = RegistrationPolicy::default();
         Self { policy, fleet, inspector: None, store: None, audit: None }
     }
@@ -33,7 +35,7 @@ impl RegistryBuilder {
     }
 
     /// Sets the inspector of scripts of sandboxed servers.
-    pub fn inspector(mut self, inspector: Arc<dyn InspectCode>) -> Self {
+    pub fn inspector(mut self, inspector: Arc<dyn CodeInspector>) -> Self {
         self.inspector = Some(inspector);
         self
     }
@@ -57,8 +59,8 @@ impl RegistryBuilder {
     /// The store cannot be read.
     pub fn build(self) -> Result<Registry, StoreError> {
         let store = self.store.unwrap_or_else(|| Arc::new(MemoryRegistryStore::new()));
-        Ok(Registry(Arc::new(Inner {
-            shelf: Shelf::of(store.load()?),
+        Ok(Registry(Arc::new(RegistryInner {
+            shelf: RegistrationTable::of(store.load()?),
             policy: ArcSwap::from_pointee(self.policy),
             fleet: self.fleet,
             inspector: self.inspector,

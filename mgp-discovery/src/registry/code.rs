@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::Registered;
+use super::ServerRegistration;
 
 /// A file of the code of a server: the script itself, or one that it loads.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -61,7 +61,7 @@ impl InspectedCode {
     }
 }
 
-impl Registered {
+impl ServerRegistration {
     /// Returns the paths of files that are new, gone or changed in the code that was found now.
     pub(super) fn changes(&self, found: Option<&InspectedCode>) -> Vec<String> {
         if self.digest.as_deref() == found.map(|code| code.digest.as_str()) {

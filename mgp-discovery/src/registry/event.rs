@@ -3,11 +3,11 @@
 use mgp_types::Principal;
 use mgp_types::mgp::{Actor, AuditEvent, AuditTarget, EventType, Outcome, ServerId, Timestamp, TraceId};
 
-use super::{Launch, Lifetime, Registered, RegistryError};
+use super::{LaunchMethod, Lifetime, RegistryError, ServerRegistration};
 
 /// An action on a registered server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Deed {
+pub(super) enum RegistrationAction {
     Register,
     Approve,
     Deny,
@@ -19,12 +19,12 @@ pub(super) enum Deed {
 
 /// The principal that acts, and the chain of requests to which the action belongs.
 #[derive(Debug, Clone)]
-pub(super) struct Doer {
+pub(super) struct RegistrationActor {
     actor: Actor,
     trace: TraceId,
 }
 
-impl Doer {
+impl RegistrationActor {
     pub(super) fn new(principal: &Principal, trace: Option<TraceId>) -> Self {
         Self::of(Actor::of(principal), trace)
     }
@@ -44,24 +44,30 @@ impl Doer {
 }
 
 /// Returns the event of an action that was done, or failed.
-pub(super) fn done(doer: &Doer, deed: Deed, server: &Registered, outcome: Outcome) -> AuditEvent {
+pub(super) fn done(
+    doer: &RegistrationActor,
+    deed: RegistrationAction,
+    server: &ServerRegistration,
+    outcome: Outcome,
+) -> AuditEvent {
     let event = doer
         .event(deed.kind(), &server.id, outcome)
         .with_detail("trust_level", &server.trust)
         .with_detail("registrant", &server.registrant)
         .with_detail("session_only", &(server.lifetime != Lifetime::Kept));
-    if !matches!(deed, Deed::Register | Deed::Approve | Deed::Hold) {
+    if !matches!(deed, RegistrationAction::Register | RegistrationAction::Approve | RegistrationAction::Hold)
+    {
         return event;
     }
     let event = match &server.launch {
-        Launch::Program { command, env, .. } => event
+        LaunchMethod::Program { command, env, .. } => event
             .with_detail("command", command)
             .with_detail("command_line", &server.launch.line())
             .with_detail("folder", &std::env::current_dir().ok())
             .with_detail("env", env)
             .with_detail("inline_code", &server.inline_code())
             .with_detail("unconfined", &server.unconfined),
-        Launch::Web { transport, .. } => event.with_detail("transport", transport),
+        LaunchMethod::Web { transport, .. } => event.with_detail("transport", transport),
     };
     event
         .with_detail("approval", &server.approval)
@@ -73,7 +79,12 @@ pub(super) fn done(doer: &Doer, deed: Deed, server: &Registered, outcome: Outcom
 }
 
 /// Returns the event of an action that was refused.
-pub(super) fn refused(doer: &Doer, deed: Deed, id: &ServerId, why: &RegistryError) -> AuditEvent {
+pub(super) fn refused(
+    doer: &RegistrationActor,
+    deed: RegistrationAction,
+    id: &ServerId,
+    why: &RegistryError,
+) -> AuditEvent {
     match why {
         RegistryError::Code(rejection) => doer
             .event(EventType::CodeRejected, id, Outcome::Blocked)
@@ -82,7 +93,7 @@ pub(super) fn refused(doer: &Doer, deed: Deed, id: &ServerId, why: &RegistryErro
     }
 }
 
-impl Deed {
+impl RegistrationAction {
     fn kind(self) -> EventType {
         let name = match self {
             Self::Register => "dev.cloto.mgp.server_registered",

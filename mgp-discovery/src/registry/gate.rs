@@ -1,9 +1,9 @@
 //! The gate for the methods of `mgp/discovery`.
 
-use mgp_types::mgp::{AskedAs, Extension, Refusal, method, written};
-use mgp_types::{Error, Flow, Gate, Kind, RawJson, Request, Response, Revision, code};
+use mgp_types::mgp::{Extension, MethodForm, Refusal, method, written};
+use mgp_types::{Error, Flow, Gate, RawJson, Request, RequestKind, Response, Revision, code};
 
-use super::{Registry, RegistryError, Terms};
+use super::{RegistrationTerms, Registry, RegistryError};
 
 /// Serves `mgp/discovery/list`, `mgp/discovery/register` and `mgp/discovery/deregister` (§15).
 ///
@@ -31,7 +31,7 @@ impl Gate for DiscoveryGate {
     type Pass = ();
 
     fn enter(&self, request: &mut Request) -> Flow {
-        match Asked::of(request) {
+        match DiscoveryRequest::of(request) {
             None => Flow::Pass(()),
             Some(asked) => Flow::answer_later(asked.answer(self.registry.clone(), request.take())),
         }
@@ -40,27 +40,27 @@ impl Gate for DiscoveryGate {
 
 /// The method that is called, and the form of the call.
 #[derive(Debug, Clone, Copy)]
-struct Asked {
-    operation: Operation,
-    form: AskedAs,
+struct DiscoveryRequest {
+    operation: DiscoveryOperation,
+    form: MethodForm,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Operation {
+enum DiscoveryOperation {
     List,
     Register,
     Deregister,
 }
 
-impl Asked {
+impl DiscoveryRequest {
     fn of(request: &Request) -> Option<Self> {
-        let (form, method) = AskedAs::of(request)?;
-        Some(Self { operation: Operation::of(method)?, form })
+        let (form, method) = MethodForm::of(request)?;
+        Some(Self { operation: DiscoveryOperation::of(method)?, form })
     }
 
     async fn answer(self, registry: Registry, request: Request) -> Result<Response, Error> {
         self.form.check(&request, &Extension::Discovery)?;
-        if request.kind == Kind::Notify {
+        if request.kind == RequestKind::Notify {
             return Err(Error::invalid_request(
                 "servers are listed and registered by calls, not by notifications",
             ));
@@ -83,19 +83,19 @@ impl Asked {
         let by = context.principal.as_ref().ok_or(RegistryError::Unauthenticated)?;
         let form = self.form;
         match self.operation {
-            Operation::List => written(&registry.list(context, &form.read(request)?)?),
-            Operation::Register => {
+            DiscoveryOperation::List => written(&registry.list(context, &form.read(request)?)?),
+            DiscoveryOperation::Register => {
                 let register = form.read(request)?;
-                written(&registry.register(by, context.trace, register, Terms::default()).await?)
+                written(&registry.register(by, context.trace, register, RegistrationTerms::default()).await?)
             }
-            Operation::Deregister => {
+            DiscoveryOperation::Deregister => {
                 written(&registry.deregister(by, context.trace, &form.read(request)?).await?)
             }
         }
     }
 }
 
-impl Operation {
+impl DiscoveryOperation {
     fn of(method: &str) -> Option<Self> {
         match method {
             method::DISCOVERY_LIST => Some(Self::List),

@@ -4,69 +4,85 @@ use super::program::program_name;
 
 /// Code, or another program, that stands on a command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Inline {
+pub(super) struct InlineCode {
     /// The use that the program makes of it.
     pub(super) what: &'static str,
     /// The text from its begin on, as it was given.
     pub(super) text: String,
 }
 
-const GIVEN_CODE: &[Given] = &[
-    Given { names: &["python", "pypy", "pythonw", "py"], what: "runs code", how: How::Option(&["-c"]) },
-    Given {
+const GIVEN_CODE: &[InlineRule] = &[
+    InlineRule {
+        names: &["python", "pypy", "pythonw", "py"],
+        what: "runs code",
+        how: InlinePosition::Option(&["-c"]),
+    },
+    InlineRule {
         names: &["node", "nodejs", "bun", "tsx", "ts-node"],
         what: "runs code",
-        how: How::Option(&["-e", "-p", "--eval", "--print"]),
+        how: InlinePosition::Option(&["-e", "-p", "--eval", "--print"]),
     },
-    Given { names: &["deno"], what: "runs code", how: How::Rest(&["eval"]) },
-    Given {
+    InlineRule { names: &["deno"], what: "runs code", how: InlinePosition::Rest(&["eval"]) },
+    InlineRule {
         names: &["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "fish", "csh", "tcsh"],
         what: "runs a shell's commands",
-        how: How::Option(&["-c"]),
+        how: InlinePosition::Option(&["-c"]),
     },
-    Given { names: &["perl"], what: "runs code", how: How::Option(&["-e", "-E"]) },
-    Given {
+    InlineRule { names: &["perl"], what: "runs code", how: InlinePosition::Option(&["-e", "-E"]) },
+    InlineRule {
         names: &["ruby", "lua", "luajit", "rscript", "osascript"],
         what: "runs code",
-        how: How::Option(&["-e"]),
+        how: InlinePosition::Option(&["-e"]),
     },
-    Given { names: &["php"], what: "runs code", how: How::Option(&["-r", "-B", "-R"]) },
-    Given {
+    InlineRule { names: &["php"], what: "runs code", how: InlinePosition::Option(&["-r", "-B", "-R"]) },
+    InlineRule {
         names: &["psql", "sqlite", "mysql"],
         what: "runs statements",
-        how: How::Option(&["-c", "-e", "-cmd"]),
+        how: InlinePosition::Option(&["-c", "-e", "-cmd"]),
     },
-    Given {
+    InlineRule {
         names: &["awk", "gawk", "mawk", "nawk"],
         what: "runs code",
-        how: How::First { unless: &["-f", "--file"] },
+        how: InlinePosition::First { unless: &["-f", "--file"] },
     },
-    Given { names: &["sed", "gsed"], what: "runs a script", how: How::First { unless: &["-f", "--file"] } },
-    Given { names: &["jq", "yq"], what: "runs a filter", how: How::First { unless: &["-f", "--from-file"] } },
-    Given {
+    InlineRule {
+        names: &["sed", "gsed"],
+        what: "runs a script",
+        how: InlinePosition::First { unless: &["-f", "--file"] },
+    },
+    InlineRule {
+        names: &["jq", "yq"],
+        what: "runs a filter",
+        how: InlinePosition::First { unless: &["-f", "--from-file"] },
+    },
+    InlineRule {
         names: &["pwsh", "powershell"],
         what: "runs code",
-        how: How::Option(&["-c", "-Command", "-e", "-EncodedCommand"]),
+        how: InlinePosition::Option(&["-c", "-Command", "-e", "-EncodedCommand"]),
     },
-    Given { names: &["cmd"], what: "runs commands", how: How::Rest(&["/c", "/C", "/k", "/K"]) },
-    Given {
+    InlineRule {
+        names: &["cmd"],
+        what: "runs commands",
+        how: InlinePosition::Rest(&["/c", "/C", "/k", "/K"]),
+    },
+    InlineRule {
         names: &["docker", "podman", "nerdctl", "lxc", "kubectl"],
         what: "starts a container, which no confinement of its client bounds",
-        how: How::Rest(&["run", "exec", "create", "start", "compose"]),
+        how: InlinePosition::Rest(&["run", "exec", "create", "start", "compose"]),
     },
-    Given {
+    InlineRule {
         names: &["npx", "pnpx", "bunx", "uvx", "pipx"],
         what: "fetches and runs a package",
-        how: How::First { unless: &[] },
+        how: InlinePosition::First { unless: &[] },
     },
-    Given {
+    InlineRule {
         names: &["npm", "pnpm", "yarn", "uv", "poetry", "conda", "cargo", "go"],
         what: "runs a package or a program",
-        how: How::Rest(&["exec", "run", "x", "dlx"]),
+        how: InlinePosition::Rest(&["exec", "run", "x", "dlx"]),
     },
 ];
 
-impl Inline {
+impl InlineCode {
     /// Returns the code or the program that `command` is given with `args`, if there is any.
     pub(super) fn of(command: &str, args: &[String]) -> Option<Self> {
         let name = program_name(command);
@@ -76,14 +92,14 @@ impl Inline {
     }
 }
 
-struct Given {
+struct InlineRule {
     names: &'static [&'static str],
     what: &'static str,
-    how: How,
+    how: InlinePosition,
 }
 
 /// The place of code on a command line.
-enum How {
+enum InlinePosition {
     /// The code stands behind one of these options, joined to it or as the next word.
     Option(&'static [&'static str]),
     /// The code is the first word that is no option, unless one of these options names a file in its place.
@@ -92,7 +108,7 @@ enum How {
     Rest(&'static [&'static str]),
 }
 
-impl How {
+impl InlinePosition {
     fn find(&self, args: &[String]) -> Option<String> {
         match self {
             Self::Option(options) => args.iter().enumerate().find_map(|(at, arg)| {
@@ -134,7 +150,7 @@ mod tests {
 
     fn found(line: &[&str]) -> Option<String> {
         let args: Vec<String> = line[1..].iter().map(|&word| word.to_owned()).collect();
-        Inline::of(line[0], &args).map(|inline| inline.text)
+        InlineCode::of(line[0], &args).map(|inline| inline.text)
     }
 
     #[test]

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use mgp_types::mgp::ServerId;
 
-use super::admission::{ScriptOf, script};
-use super::claim::Claim;
-use super::event::{Deed, Doer};
+use super::admission::{ServerScript, script};
+use super::event::{RegistrationAction, RegistrationActor};
+use super::registration_table::Claim;
 use super::{
-    Approval, ApprovedCode, InspectedCode, Inspection, Launch, Registered, Registry, RegistryError, Script,
+    Approval, ApprovedCode, InspectedCode, Inspection, LaunchMethod, ProgramScript, Registry, RegistryError,
+    ServerRegistration,
 };
 
 impl Registry {
@@ -49,23 +50,26 @@ impl Registry {
     pub(super) async fn hold(
         &self,
         claim: Claim,
-        server: &Registered,
+        server: &ServerRegistration,
         found: Option<&InspectedCode>,
     ) -> Result<(), RegistryError> {
         let (id, files) = (&server.id, server.changes(found).join(", "));
         tracing::warn!(server = %id, files, "changed code is held back: `mgp registrations approve {id}` starts it");
-        let held = Registered { approval: Approval::Pending, ..server.clone() }.with_code(found);
-        self.put(&Doer::kernel(), Deed::Hold, claim, held).await.map(drop)
+        let held = ServerRegistration { approval: Approval::Pending, ..server.clone() }.with_code(found);
+        self.put(&RegistrationActor::kernel(), RegistrationAction::Hold, claim, held).await.map(drop)
     }
 
     /// Returns the server with the findings about its code, its command line and the system that is to confine it.
-    pub(super) async fn judged(&self, server: Registered) -> Result<Registered, RegistryError> {
+    pub(super) async fn judged(
+        &self,
+        server: ServerRegistration,
+    ) -> Result<ServerRegistration, RegistryError> {
         let code = self.inspect(&server).await?;
         let mut server = server.with_code(code.as_ref());
         if !server.is_confined() {
             return Ok(server);
         }
-        if let (Launch::Program { command, args, .. }, None, Some(inspector)) =
+        if let (LaunchMethod::Program { command, args, .. }, None, Some(inspector)) =
             (&server.launch, &server.digest, &self.0.inspector)
         {
             inspector
@@ -77,14 +81,17 @@ impl Registry {
     }
 
     /// Returns the code of the server, if it has a script that has to be inspected.
-    pub(super) async fn inspect(&self, server: &Registered) -> Result<Option<InspectedCode>, RegistryError> {
-        let Some(ScriptOf { path, language, .. }) = script(server) else { return Ok(None) };
+    pub(super) async fn inspect(
+        &self,
+        server: &ServerRegistration,
+    ) -> Result<Option<InspectedCode>, RegistryError> {
+        let Some(ServerScript { path, language, .. }) = script(server) else { return Ok(None) };
         let Some(inspector) = &self.0.inspector else {
             return Err(RegistryError::Forbidden(
                 "the code of a sandboxed server cannot be inspected here".into(),
             ));
         };
-        match inspector.inspect(Script { path: Path::new(path), language }).await {
+        match inspector.inspect(ProgramScript { path: Path::new(path), language }).await {
             Inspection::Harmless(code) => Ok(Some(*code)),
             Inspection::Rejected(rejection) => Err(RegistryError::Code(rejection)),
             Inspection::Unreadable(why) => Err(RegistryError::Forbidden(format!(

@@ -7,7 +7,7 @@
 //! * Operators and the listed agents may register servers; the connection proves the identity, never the parameters.
 //! * A program is started only if it is listed, by the very text of the list. An address is reached only if it begins
 //!   with a listed one. Of the environment only listed variables are passed on, with the values that the kernel has.
-//! * A server that an agent registers is sandboxed. Its script is inspected ([`InspectCode`]), no dangerous permission
+//! * A server that an agent registers is sandboxed. Its script is inspected ([`CodeInspector`]), no dangerous permission
 //!   may be asked for, and the server is not started before an operator has approved it.
 //! * Only inspected code runs: the script and every file of its own that it loads are pinned by one digest, and
 //!   inspected again before each start. A server whose code has changed waits until it is approved again.
@@ -18,16 +18,15 @@
 //! |---|---|
 //! | [`Registry`], [`RegistryBuilder`] | the registered servers, their registrants and their state |
 //! | [`RegistrationPolicy`] | the rules of who may register which servers |
-//! | [`Terms`], [`Lifetime`] | the lifetime of a server, and its approval in advance |
-//! | [`Registered`], [`Launch`] | a server that was registered |
-//! | [`Fleet`], [`ServerView`] | the servers that run: implemented by the kernel |
-//! | [`InspectCode`], [`Script`], [`InspectedCode`] | the inspection of code: implemented by the kernel |
+//! | [`RegistrationTerms`], [`Lifetime`] | the lifetime of a server, and its approval in advance |
+//! | [`ServerRegistration`], [`LaunchMethod`] | a server that was registered |
+//! | [`RunningServers`], [`ServerView`] | the servers that run: implemented by the kernel |
+//! | [`CodeInspector`], [`ProgramScript`], [`InspectedCode`] | the inspection of code: implemented by the kernel |
 //! | [`RegistryStore`], [`MemoryRegistryStore`], [`SqliteRegistryStore`] | the stores of registered servers |
 //! | [`DiscoveryGate`] | the methods, also as tools |
 
 mod admission;
 mod builder;
-mod claim;
 mod code;
 mod error;
 mod event;
@@ -38,6 +37,7 @@ mod policy;
 mod ports;
 mod program;
 mod record;
+mod registration_table;
 mod service;
 #[cfg(feature = "store")]
 mod sqlite;
@@ -48,8 +48,11 @@ pub use self::code::{ApprovedCode, CodeFile, InspectedCode};
 pub use self::error::{RegistryError, StoreError};
 pub use self::gate::DiscoveryGate;
 pub use self::policy::RegistrationPolicy;
-pub use self::ports::{Fleet, InspectCode, Inspection, Script, ServerView};
-pub use self::record::{Approval, Launch, Lifetime, Registered, Registrant, Terms, WebTransport, visible};
+pub use self::ports::{CodeInspector, Inspection, ProgramScript, RunningServers, ServerView};
+pub use self::record::{
+    Approval, LaunchMethod, Lifetime, Registrant, RegistrationTerms, ServerRegistration, WebTransport,
+    visible,
+};
 pub use self::service::Registry;
 #[cfg(feature = "store")]
 pub use self::sqlite::SqliteRegistryStore;

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use mgp_types::mgp::ServerId;
-use mgp_types::{Principal, Role};
+use mgp_types::{Principal, PrincipalRole};
 
-use super::claim::is_same;
+use super::registration_table::is_same;
 use crate::config::model::RegistrationSettings;
 
 /// The rules of who may register which servers. The default policy refuses every registration.
@@ -41,7 +41,7 @@ impl RegistrationPolicy {
 
     /// Returns whether `by` may register servers at all.
     pub fn admits(&self, by: &Principal) -> bool {
-        by.role() == Role::Operator || self.agents.contains(by.as_str())
+        by.role() == PrincipalRole::Operator || self.agents.contains(by.as_str())
     }
 
     pub(super) fn max_servers(&self) -> usize {

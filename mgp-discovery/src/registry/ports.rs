@@ -10,17 +10,17 @@ use mgp_types::mgp::{
 };
 use mgp_types::{BoxFuture, Context, Error};
 
-use super::{InspectedCode, Registered};
+use super::{InspectedCode, ServerRegistration};
 
 /// The servers that run. The kernel implements this trait.
-pub trait Fleet: Send + Sync + fmt::Debug + 'static {
+pub trait RunningServers: Send + Sync + fmt::Debug + 'static {
     /// Returns the servers that the sender of the request may know of.
     fn servers(&self, context: &Context) -> Vec<ServerView>;
 
     /// Adds a server and begins to start it; the future is ready when the server is added, not when it is connected.
     ///
     /// Starting a server that exists already changes nothing.
-    fn start(&self, server: Arc<Registered>) -> BoxFuture<'_, Result<(), Error>>;
+    fn start(&self, server: Arc<ServerRegistration>) -> BoxFuture<'_, Result<(), Error>>;
 
     /// Stops a server and forgets it. An unknown server is no error.
     fn stop<'a>(&'a self, server: &'a ServerId) -> BoxFuture<'a, Result<(), Error>>;
@@ -69,9 +69,9 @@ impl ServerView {
 
 /// The inspection of the code of sandboxed servers. The kernel implements this trait with the code safety framework at
 /// its strictest level.
-pub trait InspectCode: Send + Sync + fmt::Debug + 'static {
+pub trait CodeInspector: Send + Sync + fmt::Debug + 'static {
     /// Reads the script and every file of its own that it loads, and returns the findings.
-    fn inspect<'a>(&'a self, script: Script<'a>) -> BoxFuture<'a, Inspection>;
+    fn inspect<'a>(&'a self, script: ProgramScript<'a>) -> BoxFuture<'a, Inspection>;
 
     /// Checks whether a program may be started with these arguments, as far as they show its actions.
     ///
@@ -83,7 +83,7 @@ pub trait InspectCode: Send + Sync + fmt::Debug + 'static {
 /// A script that a program is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Script<'a> {
+pub struct ProgramScript<'a> {
     /// The path of the script; a relative path begins where the program would be started.
     pub path: &'a Path,
     /// The language, by the program that runs it.
@@ -104,7 +104,7 @@ pub enum Inspection {
 
 impl ServerView {
     /// Creates the view of a server that waits for its approval.
-    pub(super) fn pending(server: &Registered) -> Self {
+    pub(super) fn pending(server: &ServerRegistration) -> Self {
         let mut view = Self::new(server.id.clone(), ServerStatus::PendingApproval, server.trust);
         view.extensions.clone_from(&server.extensions);
         view.permissions.clone_from(&server.permissions);

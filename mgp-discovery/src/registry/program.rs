@@ -2,7 +2,7 @@
 
 /// The knowledge about the code that a command line runs.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Code<'a> {
+pub(super) enum CommandCode<'a> {
     /// A script, in a language.
     Script { path: &'a str, language: &'static str, argument: usize },
     /// The program's own code, which cannot be inspected.
@@ -52,7 +52,7 @@ const INTERPRETERS: &[Interpreter] = &[
     Interpreter { names: &["cmd"], language: "batch", harmless: &[], needs_run: false },
 ];
 
-impl<'a> Code<'a> {
+impl<'a> CommandCode<'a> {
     pub(super) fn of(command: &str, args: &'a [String]) -> Self {
         let name = program_name(command);
         if STARTERS.contains(&&*name) {
@@ -172,10 +172,10 @@ mod tests {
         let mut words = line.split(' ').map(str::to_owned);
         let command = words.next().unwrap();
         let args: Vec<_> = words.collect();
-        match Code::of(&command, &args) {
-            Code::Script { path, language, .. } => format!("{language}: {path}"),
-            Code::Own => "own".into(),
-            Code::Hidden(_) => "hidden".into(),
+        match CommandCode::of(&command, &args) {
+            CommandCode::Script { path, language, .. } => format!("{language}: {path}"),
+            CommandCode::Own => "own".into(),
+            CommandCode::Hidden(_) => "hidden".into(),
         }
     }
 

@@ -4,20 +4,20 @@ use std::fmt;
 use std::sync::Arc;
 
 use mgp_types::mgp::{Permission, ServerId, Timestamp, TrustLevel};
-use mgp_types::{Principal, Role, shell_word};
+use mgp_types::{Principal, PrincipalRole, shell_word};
 use serde::{Deserialize, Serialize};
 
 use super::CodeFile;
-use super::inline::Inline;
+use super::inline::InlineCode;
 
 /// A server that was registered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Registered {
+pub struct ServerRegistration {
     /// The id of the server.
     pub id: ServerId,
     /// The way in which the server is reached.
-    pub launch: Launch,
+    pub launch: LaunchMethod,
     /// The extensions that are declared for the server.
     pub extensions: Vec<String>,
     /// The permissions that the server needs.
@@ -53,7 +53,7 @@ pub struct Registered {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Launch {
+pub enum LaunchMethod {
     /// A program, over its standard input and output.
     Program {
         /// The program.
@@ -124,14 +124,14 @@ pub enum Lifetime {
 /// The terms of a registration, beside the policy. Requests cannot set them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Terms {
+pub struct RegistrationTerms {
     /// The lifetime of the server.
     pub lifetime: Lifetime,
     /// The origin of an approval in advance, such as the grant that allows an agent to have tools made.
     pub approved_by: Option<String>,
 }
 
-impl Registered {
+impl ServerRegistration {
     /// Returns whether the server may be started.
     pub const fn is_approved(&self) -> bool {
         matches!(self.approval, Approval::Approved { .. })
@@ -139,7 +139,7 @@ impl Registered {
 
     /// Returns whether the server is a program that runs confined by the system.
     pub fn is_confined(&self) -> bool {
-        matches!(self.launch, Launch::Program { .. })
+        matches!(self.launch, LaunchMethod::Program { .. })
             && self.trust == TrustLevel::Sandboxed
             && self.unconfined.is_none()
     }
@@ -147,8 +147,8 @@ impl Registered {
     /// Returns in words the use that the program makes of code, or of another program, on its command line, with that
     /// code; `None` if there is none.
     pub fn inline_code(&self) -> Option<String> {
-        let Launch::Program { command, args, .. } = &self.launch else { return None };
-        let inline = Inline::of(command, args)?;
+        let LaunchMethod::Program { command, args, .. } = &self.launch else { return None };
+        let inline = InlineCode::of(command, args)?;
         Some(format!("{}: {}", inline.what, visible(&inline.text)))
     }
 }
@@ -157,13 +157,13 @@ impl Registrant {
     pub(super) fn of(principal: &Principal) -> Self {
         let name = principal.id().into_owned();
         match principal.role() {
-            Role::Operator => Self::Operator(name),
+            PrincipalRole::Operator => Self::Operator(name),
             _ => Self::Agent(name),
         }
     }
 }
 
-impl Terms {
+impl RegistrationTerms {
     /// Keeps the server until the session ends.
     pub fn for_session(session: impl Into<Arc<str>>) -> Self {
         Self { lifetime: Lifetime::Session(session.into()), approved_by: None }
@@ -178,7 +178,7 @@ impl Terms {
     }
 }
 
-impl fmt::Debug for Launch {
+impl fmt::Debug for LaunchMethod {
     /// Hides the arguments and the path behind the host: they may hold secrets and reach logs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -193,7 +193,7 @@ impl fmt::Debug for Launch {
     }
 }
 
-impl Launch {
+impl LaunchMethod {
     /// Returns the whole command line, written as for a shell, or the address. Characters that are invisible, or change
     /// how others are shown, are spelled out.
     pub fn line(&self) -> String {
@@ -227,7 +227,7 @@ mod tests {
 
     fn line(command: &str, args: &[&str]) -> String {
         let args = args.iter().map(|&arg| arg.to_owned()).collect();
-        Launch::Program { command: command.into(), args, env: Vec::new() }.line()
+        LaunchMethod::Program { command: command.into(), args, env: Vec::new() }.line()
     }
 
     #[test]

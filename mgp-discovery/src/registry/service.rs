@@ -8,15 +8,15 @@ use mgp_types::mgp::{
     AuditPort, DeregisterServer, DeregisteredServer, ListServers, ListedServers, Outcome, RegisterServer,
     RegisteredServer, ServerId, ServerStatus, Timestamp, TraceId, TrustLevel,
 };
-use mgp_types::{Context, Principal, Role};
+use mgp_types::{Context, Principal, PrincipalRole};
 
-use super::admission::{Admitted, admit, check_again};
-use super::claim::{Claim, Shelf};
-use super::event::{Deed, Doer, done, refused};
+use super::admission::{AdmittedServer, admit, check_again};
+use super::event::{RegistrationAction, RegistrationActor, done, refused};
+use super::registration_table::{Claim, RegistrationTable};
 use super::store::off_the_runtime;
 use super::{
-    Approval, Fleet, InspectCode, Lifetime, Registered, Registrant, RegistrationPolicy, RegistryBuilder,
-    RegistryError, RegistryStore, ServerView, StoreError, Terms,
+    Approval, CodeInspector, Lifetime, Registrant, RegistrationPolicy, RegistrationTerms, RegistryBuilder,
+    RegistryError, RegistryStore, RunningServers, ServerRegistration, ServerView, StoreError,
 };
 
 /// The registered servers, their registrants, and their state (§15.4, §15.5).
@@ -30,13 +30,13 @@ use super::{
 /// [`resume`](Registry::resume) starts servers that were not started, and a stopped server that still exists can be
 /// deregistered again.
 #[derive(Clone)]
-pub struct Registry(pub(super) Arc<Inner>);
+pub struct Registry(pub(super) Arc<RegistryInner>);
 
-pub(super) struct Inner {
-    pub(super) shelf: Shelf,
+pub(super) struct RegistryInner {
+    pub(super) shelf: RegistrationTable,
     pub(super) policy: ArcSwap<RegistrationPolicy>,
-    pub(super) fleet: Arc<dyn Fleet>,
-    pub(super) inspector: Option<Arc<dyn InspectCode>>,
+    pub(super) fleet: Arc<dyn RunningServers>,
+    pub(super) inspector: Option<Arc<dyn CodeInspector>>,
     pub(super) store: Arc<dyn RegistryStore>,
     pub(super) audit: Option<Arc<dyn AuditPort>>,
 }
@@ -44,7 +44,7 @@ pub(super) struct Inner {
 impl Registry {
     /// Returns a builder for a registry in front of `fleet`. Without further settings it refuses every registration,
     /// keeps servers in memory and records nothing. Without an inspector no script of a sandboxed server is accepted.
-    pub fn builder(fleet: Arc<dyn Fleet>) -> RegistryBuilder {
+    pub fn builder(fleet: Arc<dyn RunningServers>) -> RegistryBuilder {
         RegistryBuilder::new(fleet)
     }
 
@@ -79,12 +79,12 @@ impl Registry {
         by: &Principal,
         trace: Option<TraceId>,
         wanted: RegisterServer,
-        terms: Terms,
+        terms: RegistrationTerms,
     ) -> Result<RegisteredServer, RegistryError> {
-        let doer = Doer::new(by, trace);
+        let doer = RegistrationActor::new(by, trace);
         let id = wanted.id.clone();
         let outcome = self.try_register(by, &doer, wanted, terms).await;
-        self.tell_refusal(&doer, Deed::Register, &id, outcome).await
+        self.tell_refusal(&doer, RegistrationAction::Register, &id, outcome).await
     }
 
     /// Approves and starts a waiting server, in the name of an operator. Its script is inspected again.
@@ -98,9 +98,9 @@ impl Registry {
         trace: Option<TraceId>,
         id: &ServerId,
     ) -> Result<RegisteredServer, RegistryError> {
-        let doer = Doer::new(by, trace);
+        let doer = RegistrationActor::new(by, trace);
         let outcome = self.try_approve(by, &doer, id).await;
-        self.tell_refusal(&doer, Deed::Approve, id, outcome).await
+        self.tell_refusal(&doer, RegistrationAction::Approve, id, outcome).await
     }
 
     /// Removes a server that waited for its approval, in the name of an operator.
@@ -113,7 +113,7 @@ impl Registry {
         trace: Option<TraceId>,
         id: &ServerId,
     ) -> Result<(), RegistryError> {
-        let doer = Doer::new(by, trace);
+        let doer = RegistrationActor::new(by, trace);
         let outcome = async {
             operator(by)?;
             let (claim, server) = self.0.shelf.claim(id)?;
@@ -122,10 +122,10 @@ impl Registry {
                     "the server is approved already: deregister it instead".into(),
                 ));
             }
-            self.remove(&doer, Deed::Deny, claim, &server).await
+            self.remove(&doer, RegistrationAction::Deny, claim, &server).await
         }
         .await;
-        self.tell_refusal(&doer, Deed::Deny, id, outcome).await
+        self.tell_refusal(&doer, RegistrationAction::Deny, id, outcome).await
     }
 
     /// Keeps a server beyond the session that it was registered for, in the name of an operator.
@@ -138,15 +138,15 @@ impl Registry {
         trace: Option<TraceId>,
         id: &ServerId,
     ) -> Result<(), RegistryError> {
-        let doer = Doer::new(by, trace);
+        let doer = RegistrationActor::new(by, trace);
         let outcome = async {
             operator(by)?;
             let (claim, server) = self.0.shelf.claim(id)?;
-            let kept = Registered { lifetime: Lifetime::Kept, ..Registered::clone(&server) };
-            self.put(&doer, Deed::Keep, claim, kept).await.map(drop)
+            let kept = ServerRegistration { lifetime: Lifetime::Kept, ..ServerRegistration::clone(&server) };
+            self.put(&doer, RegistrationAction::Keep, claim, kept).await.map(drop)
         }
         .await;
-        self.tell_refusal(&doer, Deed::Keep, id, outcome).await
+        self.tell_refusal(&doer, RegistrationAction::Keep, id, outcome).await
     }
 
     /// Stops and removes a registered server, in the name of an operator or of its registrant. Servers of the
@@ -161,7 +161,7 @@ impl Registry {
         trace: Option<TraceId>,
         wanted: &DeregisterServer,
     ) -> Result<DeregisteredServer, RegistryError> {
-        let doer = Doer::new(by, trace);
+        let doer = RegistrationActor::new(by, trace);
         let outcome = async {
             // The answer for a server of another registrant is that for an unknown one: an agent does not learn which
             // servers there are.
@@ -172,10 +172,10 @@ impl Registry {
             if !may_change(by, &server) {
                 return Err(unknown());
             }
-            self.remove(&doer, Deed::Deregister, claim, &server).await
+            self.remove(&doer, RegistrationAction::Deregister, claim, &server).await
         }
         .await;
-        self.tell_refusal(&doer, Deed::Deregister, &wanted.id, outcome).await?;
+        self.tell_refusal(&doer, RegistrationAction::Deregister, &wanted.id, outcome).await?;
         Ok(DeregisteredServer::new(wanted.id.clone()))
     }
 
@@ -190,7 +190,8 @@ impl Registry {
             let removed = match self.0.shelf.claim(&server.id) {
                 // The server may have been kept, or removed, since.
                 Ok((claim, server)) if server.lifetime != Lifetime::Kept => {
-                    self.remove(&Doer::kernel(), Deed::Deregister, claim, &server).await
+                    self.remove(&RegistrationActor::kernel(), RegistrationAction::Deregister, claim, &server)
+                        .await
                 }
                 Ok(_) | Err(RegistryError::Unknown(_)) => Ok(()),
                 Err(busy) => Err(busy),
@@ -217,26 +218,26 @@ impl Registry {
     }
 
     /// Returns all registered servers, in the order of their ids; for operators.
-    pub fn registered(&self) -> Vec<Arc<Registered>> {
+    pub fn registered(&self) -> Vec<Arc<ServerRegistration>> {
         self.0.shelf.all()
     }
 
     async fn try_register(
         &self,
         by: &Principal,
-        doer: &Doer,
+        doer: &RegistrationActor,
         wanted: RegisterServer,
-        terms: Terms,
+        terms: RegistrationTerms,
     ) -> Result<RegisteredServer, RegistryError> {
         let policy = self.0.policy.load_full();
-        let Admitted { server, left_out } = admit(&policy, by, wanted, terms, Timestamp::now())?;
+        let AdmittedServer { server, left_out } = admit(&policy, by, wanted, terms, Timestamp::now())?;
         let claim = self.0.shelf.claim_new(&server.id, policy.max_servers())?;
         let mut server = self.judged(server).await?;
         if server.trust == TrustLevel::Sandboxed && (server.digest.is_none() || server.unconfined.is_some()) {
             // An approval in advance covers only inspected code and a confined server.
             server.approval = Approval::Pending;
         }
-        let (_claim, server) = self.put(doer, Deed::Register, claim, server).await?;
+        let (_claim, server) = self.put(doer, RegistrationAction::Register, claim, server).await?;
         let mut told = self.started(&server).await;
         if !left_out.is_empty() {
             let note = format!("not listed for registration, so not passed on: {}", left_out.join(", "));
@@ -249,7 +250,7 @@ impl Registry {
     async fn try_approve(
         &self,
         by: &Principal,
-        doer: &Doer,
+        doer: &RegistrationActor,
         id: &ServerId,
     ) -> Result<RegisteredServer, RegistryError> {
         operator(by)?;
@@ -266,8 +267,8 @@ impl Registry {
             return Err(RegistryError::Changed { id: id.clone(), files });
         }
         let approval = Approval::Approved { by: by.id().into_owned(), at: Timestamp::now() };
-        let approved = Registered { approval, ..Registered::clone(&server) };
-        let (_claim, approved) = self.put(doer, Deed::Approve, claim, approved).await?;
+        let approved = ServerRegistration { approval, ..ServerRegistration::clone(&server) };
+        let (_claim, approved) = self.put(doer, RegistrationAction::Approve, claim, approved).await?;
         Ok(self.started(&approved).await)
     }
 
@@ -284,7 +285,7 @@ impl Registry {
     }
 
     /// Starts the server if it is approved, and returns its state.
-    async fn started(&self, server: &Arc<Registered>) -> RegisteredServer {
+    async fn started(&self, server: &Arc<ServerRegistration>) -> RegisteredServer {
         let told = |status| RegisteredServer::new(server.id.clone(), status);
         if !server.is_approved() {
             let inspected = if server.digest.is_some() { "was" } else { "could not be" };
@@ -311,11 +312,11 @@ impl Registry {
     /// interrupted. The claim is handed back, because no other task may stop a server that is about to be started.
     pub(super) async fn put(
         &self,
-        doer: &Doer,
-        deed: Deed,
+        doer: &RegistrationActor,
+        deed: RegistrationAction,
         claim: Claim,
-        server: Registered,
-    ) -> Result<(Claim, Arc<Registered>), RegistryError> {
+        server: ServerRegistration,
+    ) -> Result<(Claim, Arc<ServerRegistration>), RegistryError> {
         self.record(doer, deed, &server, Outcome::Success).await?;
         let server = Arc::new(server);
         let (store, stored) = (self.0.store.clone(), server.clone());
@@ -334,10 +335,10 @@ impl Registry {
     /// Records the action, stops the server if it may run, and forgets it.
     async fn remove(
         &self,
-        doer: &Doer,
-        deed: Deed,
+        doer: &RegistrationActor,
+        deed: RegistrationAction,
         claim: Claim,
-        server: &Registered,
+        server: &ServerRegistration,
     ) -> Result<(), RegistryError> {
         self.record(doer, deed, server, Outcome::Success).await?;
         if server.is_approved()
@@ -360,9 +361,9 @@ impl Registry {
     /// Records the failure of an action that was recorded as done and could not be stored.
     async fn made<T>(
         &self,
-        doer: &Doer,
-        deed: Deed,
-        server: &Registered,
+        doer: &RegistrationActor,
+        deed: RegistrationAction,
+        server: &ServerRegistration,
         outcome: Result<T, StoreError>,
     ) -> Result<T, RegistryError> {
         if let Err(error) = &outcome {
@@ -374,9 +375,9 @@ impl Registry {
 
     async fn record(
         &self,
-        doer: &Doer,
-        deed: Deed,
-        server: &Registered,
+        doer: &RegistrationActor,
+        deed: RegistrationAction,
+        server: &ServerRegistration,
         outcome: Outcome,
     ) -> Result<(), RegistryError> {
         let Some(audit) = &self.0.audit else { return Ok(()) };
@@ -386,8 +387,8 @@ impl Registry {
     /// Records a refusal. The refusal stands whether or not that succeeds.
     async fn tell_refusal<T>(
         &self,
-        doer: &Doer,
-        deed: Deed,
+        doer: &RegistrationActor,
+        deed: RegistrationAction,
         id: &ServerId,
         outcome: Result<T, RegistryError>,
     ) -> Result<T, RegistryError> {
@@ -414,13 +415,13 @@ impl fmt::Debug for Registry {
 }
 
 fn operator(by: &Principal) -> Result<(), RegistryError> {
-    if by.role() == Role::Operator {
+    if by.role() == PrincipalRole::Operator {
         return Ok(());
     }
     Err(RegistryError::Forbidden("only an operator may approve, deny or keep servers".into()))
 }
 
 /// Returns whether `by` registered the server, or may change any server.
-fn may_change(by: &Principal, server: &Registered) -> bool {
-    by.role() == Role::Operator || server.registrant == Registrant::of(by)
+fn may_change(by: &Principal, server: &ServerRegistration) -> bool {
+    by.role() == PrincipalRole::Operator || server.registrant == Registrant::of(by)
 }

@@ -8,7 +8,7 @@ use mgp_types::mgp::ServerId;
 use parking_lot::Mutex;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior, params};
 
-use super::{Registered, RegistryStore, StoreError};
+use super::{RegistryStore, ServerRegistration, StoreError};
 
 /// Registered servers in an SQLite file that this process has for itself.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ impl SqliteRegistryStore {
 }
 
 impl RegistryStore for SqliteRegistryStore {
-    fn load(&self) -> Result<Vec<Registered>, StoreError> {
+    fn load(&self) -> Result<Vec<ServerRegistration>, StoreError> {
         let connection = self.0.lock();
         let mut query = connection.prepare("SELECT record FROM registered_servers ORDER BY id")?;
         let mut rows = query.query([])?;
@@ -82,7 +82,7 @@ impl RegistryStore for SqliteRegistryStore {
         Ok(servers)
     }
 
-    fn put(&self, server: &Registered) -> Result<(), StoreError> {
+    fn put(&self, server: &ServerRegistration) -> Result<(), StoreError> {
         let record =
             serde_json::to_string(server).map_err(|error| StoreError::Unavailable(Box::new(error)))?;
         self.0.lock().execute(

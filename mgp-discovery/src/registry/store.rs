@@ -6,7 +6,7 @@ use std::fmt;
 use mgp_types::mgp::ServerId;
 use parking_lot::Mutex;
 
-use super::{Registered, StoreError};
+use super::{ServerRegistration, StoreError};
 
 /// A store of registered servers. Its methods may block; they are called where that is allowed.
 pub trait RegistryStore: Send + Sync + fmt::Debug + 'static {
@@ -14,13 +14,13 @@ pub trait RegistryStore: Send + Sync + fmt::Debug + 'static {
     ///
     /// # Errors
     /// The servers cannot be read.
-    fn load(&self) -> Result<Vec<Registered>, StoreError>;
+    fn load(&self) -> Result<Vec<ServerRegistration>, StoreError>;
 
     /// Stores a server, in place of one of the same id.
     ///
     /// # Errors
     /// The server is not stored.
-    fn put(&self, server: &Registered) -> Result<(), StoreError>;
+    fn put(&self, server: &ServerRegistration) -> Result<(), StoreError>;
 
     /// Removes a server, if it is stored.
     ///
@@ -31,7 +31,7 @@ pub trait RegistryStore: Send + Sync + fmt::Debug + 'static {
 
 /// A store in memory, forgotten with the process.
 #[derive(Debug, Default)]
-pub struct MemoryRegistryStore(Mutex<BTreeMap<ServerId, Registered>>);
+pub struct MemoryRegistryStore(Mutex<BTreeMap<ServerId, ServerRegistration>>);
 
 impl MemoryRegistryStore {
     /// Creates an empty store.
@@ -41,11 +41,11 @@ impl MemoryRegistryStore {
 }
 
 impl RegistryStore for MemoryRegistryStore {
-    fn load(&self) -> Result<Vec<Registered>, StoreError> {
+    fn load(&self) -> Result<Vec<ServerRegistration>, StoreError> {
         Ok(self.0.lock().values().cloned().collect())
     }
 
-    fn put(&self, server: &Registered) -> Result<(), StoreError> {
+    fn put(&self, server: &ServerRegistration) -> Result<(), StoreError> {
         self.0.lock().insert(server.id.clone(), server.clone());
         Ok(())
     }

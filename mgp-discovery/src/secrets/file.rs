@@ -9,7 +9,7 @@ use toml_edit::{Document, DocumentMut, Item};
 
 use super::{SecretName, SecretStore, SecretStoreError, Secrets};
 use crate::config::{Environment, Secret};
-use crate::{NewFile, Position, Readers};
+use crate::{AtomicFile, FileReaders, Position};
 
 /// Secrets in a TOML file of the form `NAME = "value"`, which has the mode 0600.
 ///
@@ -79,7 +79,7 @@ impl SecretFile {
             document.insert(name.as_str(), Item::Value(secret.expose().into()));
         }
         let text = format!("{HEADER}{document}");
-        NewFile::put(&self.path, &text, Readers::Owner).map_err(|error| self.io(&error))
+        AtomicFile::put(&self.path, &text, FileReaders::Owner).map_err(|error| self.io(&error))
     }
 
     /// Creates the folder if it does not exist, for its owner alone, and locks it.
@@ -235,7 +235,7 @@ mod tests {
     fn what_is_malformed_is_told_by_its_line_without_a_value() {
         let (_folder, store) = stored();
         for text in ["A = 'x'\nB = s3cret\n", "A = 'x'\nB = 7\n", "A = 'x'\n[b]\nc = 's3cret'\n"] {
-            NewFile::put(store.path(), text, Readers::Owner).unwrap();
+            AtomicFile::put(store.path(), text, FileReaders::Owner).unwrap();
             let error = store.secrets().unwrap_err();
             assert!(matches!(error, SecretStoreError::Malformed { line: 2, .. }), "{text}: {error}");
             assert!(!format!("{error} {error:?}").contains("s3cret"));

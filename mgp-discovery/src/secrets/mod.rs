@@ -37,7 +37,7 @@ pub struct SecretName(Box<str>);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the name of a secret consists of up to 128 letters, digits, `_`, `-` and `.`, such as GITHUB_TOKEN")]
 #[non_exhaustive]
-pub struct BadSecretName;
+pub struct InvalidSecretName;
 
 /// A store of secrets by name.
 pub trait SecretStore: fmt::Debug + Send + Sync {
@@ -180,10 +180,10 @@ impl SecretName {
 }
 
 impl FromStr for SecretName {
-    type Err = BadSecretName;
+    type Err = InvalidSecretName;
 
-    fn from_str(text: &str) -> Result<Self, BadSecretName> {
-        if Self::is_name(text) { Ok(Self(text.into())) } else { Err(BadSecretName) }
+    fn from_str(text: &str) -> Result<Self, InvalidSecretName> {
+        if Self::is_name(text) { Ok(Self(text.into())) } else { Err(InvalidSecretName) }
     }
 }
 
@@ -211,6 +211,6 @@ mod tests {
         for text in ["", "a b", "NAME=ghp_1", "-x", ".x", "a}", "ä", &"x".repeat(129)] {
             assert!(text.parse::<SecretName>().is_err(), "{text}");
         }
-        assert!(!BadSecretName.to_string().contains("ghp_"));
+        assert!(!InvalidSecretName.to_string().contains("ghp_"));
     }
 }

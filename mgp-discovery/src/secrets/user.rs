@@ -19,12 +19,12 @@ use crate::config::Secret;
 pub struct UserSecrets {
     file: SecretFile,
     keyring: Option<Box<dyn Keyring>>,
-    sets_in: Place,
+    sets_in: SecretPlace,
 }
 
 /// The place of new secrets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum SecretPlace {
     /// The keyring where there is one, else the file.
     Keyring,
     File,
@@ -32,19 +32,19 @@ enum Place {
 
 impl UserSecrets {
     pub(super) fn new(file: SecretFile, keyring: Option<Box<dyn Keyring>>) -> Self {
-        Self { file, keyring, sets_in: Place::Keyring }
+        Self { file, keyring, sets_in: SecretPlace::Keyring }
     }
 
     /// Sets secrets in the file, even where there is a keyring.
     pub fn in_file(mut self) -> Self {
-        self.sets_in = Place::File;
+        self.sets_in = SecretPlace::File;
         self
     }
 
     /// Returns the keyring in which secrets are set; `None` stands for the file.
     fn to_set(&self) -> Result<Option<&dyn Keyring>, SecretStoreError> {
         let Some(keyring) = self.keyring.as_deref() else { return Ok(None) };
-        if self.sets_in == Place::File {
+        if self.sets_in == SecretPlace::File {
             return Ok(None);
         }
         Ok(present(keyring.check()).map_err(|error| unusable(None, error))?.map(|()| keyring))
@@ -153,7 +153,7 @@ mod tests {
     use parking_lot::Mutex;
 
     use super::*;
-    use crate::{NewFile, Readers};
+    use crate::{AtomicFile, FileReaders};
 
     /// A keyring in memory, which may be out of order.
     #[derive(Debug, Clone, Default)]
@@ -293,7 +293,7 @@ mod tests {
         let (_folder, fake, file, store) = stored();
         store.set(hub("kept")).unwrap();
         file.set([("OTHER".parse().unwrap(), "x".to_owned().into())].into()).unwrap();
-        NewFile::put(file.path(), "OTHER = [", Readers::Owner).unwrap();
+        AtomicFile::put(file.path(), "OTHER = [", FileReaders::Owner).unwrap();
         assert!(
             store.set(hub("new")).is_err() && store.remove(&name()).is_err() && store.location().is_err()
         );

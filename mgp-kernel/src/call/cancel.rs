@@ -12,15 +12,15 @@ use tower_service::Service;
 use crate::servers::fleet::Fleet;
 
 /// Asks the servers of a kernel to stop calls, where they have agreed to be asked.
-pub(crate) struct CancelAtServers(Arc<Fleet>);
+pub(crate) struct UpstreamCanceller(Arc<Fleet>);
 
-impl CancelAtServers {
+impl UpstreamCanceller {
     pub(crate) fn new(fleet: &Arc<Fleet>) -> Self {
         Self(Arc::clone(fleet))
     }
 }
 
-impl CancelsUpstream for CancelAtServers {
+impl CancelsUpstream for UpstreamCanceller {
     fn cancel(&self, request: Request) -> BoxFuture<'static, Option<Response>> {
         let stream = request.context.outbox.stream();
         let carrying = self.0.all().into_iter().find_map(|upstream| upstream.carrying(stream));

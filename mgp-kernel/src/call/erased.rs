@@ -9,19 +9,19 @@ use tower_service::Service;
 /// A service whose type is forgotten. A clone is the same service and costs a count. Each call costs a box and a clone of
 /// what is inside, so there is one at the front, one per server and one per connection to a server.
 #[derive(Clone)]
-pub(crate) struct Erased(Arc<dyn Forgotten>);
+pub(crate) struct ErasedService(Arc<dyn DynService>);
 
-impl Erased {
+impl ErasedService {
     pub(crate) fn new<S: RpcService<Future: 'static> + Sync>(service: S) -> Self {
         Self(Arc::new(service))
     }
 }
 
-trait Forgotten: Send + Sync {
+trait DynService: Send + Sync {
     fn call(&self, request: Request) -> BoxFuture<'static, Result<Response, Error>>;
 }
 
-impl<S: RpcService<Future: 'static> + Sync> Forgotten for S {
+impl<S: RpcService<Future: 'static> + Sync> DynService for S {
     fn call(&self, request: Request) -> BoxFuture<'static, Result<Response, Error>> {
         let mut service = self.clone();
         // Nearly all are ready. Then the call is made at once, which keeps calls in their order.
@@ -36,7 +36,7 @@ impl<S: RpcService<Future: 'static> + Sync> Forgotten for S {
     }
 }
 
-impl Service<Request> for Erased {
+impl Service<Request> for ErasedService {
     type Response = Response;
     type Error = Error;
     type Future = BoxFuture<'static, Result<Response, Error>>;
@@ -86,7 +86,7 @@ mod tests {
     #[tokio::test]
     async fn a_service_is_called_when_it_is_ready() {
         for asked in [false, true] {
-            let erased = Erased::new(Slow { asked });
+            let erased = ErasedService::new(Slow { asked });
             let request = Request::call(Method::PING, Object::new());
             assert!(erased.call(request).await.is_ok());
         }

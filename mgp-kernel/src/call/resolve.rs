@@ -3,7 +3,7 @@ use std::task;
 use std::time::Duration;
 
 use mgp_discovery::config::model::ListLevel;
-use mgp_lifecycle::server::Life;
+use mgp_lifecycle::server::ServerLifecycle;
 use mgp_security::GateFuture;
 use mgp_types::mgp::{ResolvedTool, method};
 use mgp_types::{Context, Error, Method, Principal, RawJson, Request, Response, RpcService};
@@ -11,37 +11,41 @@ use tokio::time::{Instant, timeout_at};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::router::{Sight, Visibility};
+use crate::router::{CallerView, Visibility};
 use crate::running::RunningConfig;
 use crate::servers::fleet::Fleet;
-use crate::servers::upstream::{Share, Start, WaitingCall};
+use crate::servers::upstream::{AgentLists, FirstStart, WaitingCall};
 
-/// Says which tool of which server a call is for, by the catalog. Makes [`Resolve`] services.
+/// Says which tool of which server a call is for, by the catalog. Makes [`ResolveTool`] services.
 #[derive(Clone)]
-pub(crate) struct ResolveLayer(Arc<Resolver>);
+pub(crate) struct ResolveToolLayer(Arc<Resolver>);
 
 /// The sections by which a tool is found, and by which the wait for it is bounded.
 struct Resolver {
     visibility: Arc<Visibility>,
     config: Arc<RunningConfig>,
-    life: Life,
+    life: ServerLifecycle,
 }
 
-impl ResolveLayer {
-    pub(crate) fn new(visibility: Arc<Visibility>, config: Arc<RunningConfig>, life: Life) -> Self {
+impl ResolveToolLayer {
+    pub(crate) fn new(
+        visibility: Arc<Visibility>,
+        config: Arc<RunningConfig>,
+        life: ServerLifecycle,
+    ) -> Self {
         Self(Arc::new(Resolver { visibility, config, life }))
     }
 }
 
-impl<S> Layer<S> for ResolveLayer {
-    type Service = Resolve<S>;
+impl<S> Layer<S> for ResolveToolLayer {
+    type Service = ResolveTool<S>;
 
-    fn layer(&self, inner: S) -> Resolve<S> {
-        Resolve { inner, resolver: Arc::clone(&self.0) }
+    fn layer(&self, inner: S) -> ResolveTool<S> {
+        ResolveTool { inner, resolver: Arc::clone(&self.0) }
     }
 }
 
-/// The service of [`ResolveLayer`].
+/// The service of [`ResolveToolLayer`].
 ///
 /// Sits behind whatever records, and in front of all that looks at the tool of a call. Writes `context.tool`, the trail,
 /// and the name by which the server knows the tool in place of the one that the client called. The tool is read from the
@@ -54,12 +58,12 @@ impl<S> Layer<S> for ResolveLayer {
 /// many clients ask as soon as they are answered, and only once. A list of tools waits a moment, and only where it would
 /// be empty. All of these have the caller's own connections begin, and wait for them likewise.
 #[derive(Clone)]
-pub(crate) struct Resolve<S> {
+pub(crate) struct ResolveTool<S> {
     inner: S,
     resolver: Arc<Resolver>,
 }
 
-impl<S: RpcService<Future: 'static>> Service<Request> for Resolve<S> {
+impl<S: RpcService<Future: 'static>> Service<Request> for ResolveTool<S> {
     type Response = Response;
     type Error = Error;
     type Future = GateFuture<S::Future>;
@@ -74,7 +78,7 @@ impl<S: RpcService<Future: 'static>> Service<Request> for Resolve<S> {
         };
         let is_call = request.method == Method::TOOLS_CALL;
         let visibility = Arc::clone(&self.resolver.visibility);
-        if let Wanted::Tool { start, name } = wanted {
+        if let RequiredLists::Tool { start, name } = wanted {
             // The one that was asked whether it is ready is the one that is called.
             let next = self.inner.clone();
             let mut ready = std::mem::replace(&mut self.inner, next);
@@ -83,14 +87,14 @@ impl<S: RpcService<Future: 'static>> Service<Request> for Resolve<S> {
                 // The definition may be another one than that of the last start, or there is no such tool any more.
                 request.params.set("name", name);
                 request.context.tool = None;
-                resolve(&visibility, &mut request, Missing::Sent);
+                resolve(&visibility, &mut request, UnlistedToolCall::Sent);
                 ready.call(request).await
             });
         }
         let starts = starts(&self.resolver, &wanted, request.context.principal.as_ref());
         if starts.is_empty() {
             if is_call {
-                resolve(&visibility, &mut request, Missing::Sent);
+                resolve(&visibility, &mut request, UnlistedToolCall::Sent);
             }
             return GateFuture::passed(self.inner.call(request));
         }
@@ -102,7 +106,7 @@ impl<S: RpcService<Future: 'static>> Service<Request> for Resolve<S> {
                 let _ = timeout_at(until, start.over()).await;
             }
             if is_call {
-                resolve(&visibility, &mut request, Missing::Sent);
+                resolve(&visibility, &mut request, UnlistedToolCall::Sent);
             }
             ready.call(request).await
         })
@@ -110,9 +114,9 @@ impl<S: RpcService<Future: 'static>> Service<Request> for Resolve<S> {
 }
 
 /// What a request cannot do without.
-enum Wanted {
+enum RequiredLists {
     /// The server of a tool that is known from its last start. The tool was called by `name`.
-    Tool { start: Start, name: RawJson },
+    Tool { start: FirstStart, name: RawJson },
     /// Something by a name that is not known so far.
     Name,
     /// All there is.
@@ -123,43 +127,43 @@ enum Wanted {
 
 /// What is done with a call of a tool that the caller's own connection has not listed yet.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Missing {
+enum UnlistedToolCall {
     Awaited,
     /// The connection says what is the matter.
     Sent,
 }
 
 /// What the request waits for, if servers are starting that may have it. Notes the tool that is called, if it is known.
-fn wanted(resolver: &Resolver, request: &mut Request) -> Option<Wanted> {
+fn wanted(resolver: &Resolver, request: &mut Request) -> Option<RequiredLists> {
     let visibility = &*resolver.visibility;
     if request.method == Method::TOOLS_CALL {
         let called = request.params.get("name")?;
-        if resolve(visibility, request, Missing::Awaited) {
+        if resolve(visibility, request, UnlistedToolCall::Awaited) {
             let start = start_of_tool(visibility, request)?;
-            return Some(Wanted::Tool { start, name: called.detached() });
+            return Some(RequiredLists::Tool { start, name: called.detached() });
         }
         let name = request.params.text("name")?;
         return match method::of_tool(&name) {
-            None => Some(Wanted::Name),
-            Some(method) => searches(method).then_some(Wanted::All),
+            None => Some(RequiredLists::Name),
+            Some(method) => searches(method).then_some(RequiredLists::All),
         };
     }
     if let Some(is_known) = is_known(visibility, request) {
-        return (!is_known).then_some(Wanted::Name);
+        return (!is_known).then_some(RequiredLists::Name);
     }
     if request.method == Method::TOOLS_LIST {
-        return Some(Wanted::Tools(resolver.config.load().tools.level));
+        return Some(RequiredLists::Tools(resolver.config.load().tools.level));
     }
     let is_list = LISTS.contains(&request.method) || searches(request.method.as_str());
-    is_list.then_some(Wanted::All)
+    is_list.then_some(RequiredLists::All)
 }
 
 /// The start of the server whose tool is called, if that is not over and the caller may call the tool.
-fn start_of_tool(visibility: &Visibility, request: &Request) -> Option<Start> {
+fn start_of_tool(visibility: &Visibility, request: &Request) -> Option<FirstStart> {
     let tool = request.context.tool.as_ref()?;
     let caller = request.context.principal.as_ref()?;
     let start = visibility.fleet.get(tool.server.as_str())?.begun(caller)?;
-    Sight::of(visibility, &request.context).ok()?.tool(&tool.server, &tool.name).then_some(start)
+    CallerView::of(visibility, &request.context).ok()?.tool(&tool.server, &tool.name).then_some(start)
 }
 
 /// Whether the caller sees no tool yet, and a server is being connected to that may have some for it. Its own connections
@@ -167,30 +171,34 @@ fn start_of_tool(visibility: &Visibility, request: &Request) -> Option<Start> {
 pub(crate) fn awaits_first_tools(visibility: &Visibility, context: &Context) -> bool {
     let Some(caller) = &context.principal else { return false };
     let begun = visibility.fleet.all().iter().filter(|upstream| upstream.begun(caller).is_some()).count();
-    begun > 0 && Sight::of(visibility, context).is_ok_and(|sight| sight.has_no_tool())
+    begun > 0 && CallerView::of(visibility, context).is_ok_and(|sight| sight.has_no_tool())
 }
 
 /// The servers that are being connected to for the first time, and how long they are waited for. The caller's own
 /// connections begin.
-fn starts(resolver: &Resolver, wanted: &Wanted, caller: Option<&Principal>) -> Vec<(Start, Instant)> {
+fn starts(
+    resolver: &Resolver,
+    wanted: &RequiredLists,
+    caller: Option<&Principal>,
+) -> Vec<(FirstStart, Instant)> {
     let Some(caller) = caller else { return Vec::new() };
     let now = Instant::now();
     let visibility = &*resolver.visibility;
-    let sight = Sight::of_agent(visibility, caller);
-    let can_search = matches!(wanted, Wanted::Tools(level) if *level != ListLevel::L0);
+    let sight = CallerView::of_agent(visibility, caller);
+    let can_search = matches!(wanted, RequiredLists::Tools(level) if *level != ListLevel::L0);
     let has_enough = can_search && !sight.has_no_tool();
     let all = visibility.fleet.all();
     let starts = all.iter().filter_map(|upstream| {
         let start = upstream.begun(caller)?;
         let since = if upstream.is_by_agent() { start.age() } else { resolver.life.uptime() };
         let patience = match wanted {
-            Wanted::Tool { .. } | Wanted::Name => OF_CALLS,
-            Wanted::Tools(_) if has_enough || !sight.names_of_tools(upstream.id()).is_empty() => {
+            RequiredLists::Tool { .. } | RequiredLists::Name => OF_CALLS,
+            RequiredLists::Tools(_) if has_enough || !sight.names_of_tools(upstream.id()).is_empty() => {
                 Duration::ZERO
             }
-            Wanted::Tools(_) if can_search => OF_FIRST_TOOLS.saturating_sub(since),
+            RequiredLists::Tools(_) if can_search => OF_FIRST_TOOLS.saturating_sub(since),
             // A server that never answers must not hold up every list.
-            Wanted::All | Wanted::Tools(_) => OF_LISTS.saturating_sub(since),
+            RequiredLists::All | RequiredLists::Tools(_) => OF_LISTS.saturating_sub(since),
         };
         (!patience.is_zero()).then(|| (start, now + patience))
     });
@@ -199,7 +207,7 @@ fn starts(resolver: &Resolver, wanted: &Wanted, caller: Option<&Principal>) -> V
 
 /// Whether the caller can have the prompt or the resource that is asked for; `None` for other requests.
 fn is_known(visibility: &Visibility, request: &Request) -> Option<bool> {
-    let sight = Sight::of(visibility, &request.context).ok()?;
+    let sight = CallerView::of(visibility, &request.context).ok()?;
     let snapshot = visibility.catalog.read();
     if request.method == Method::PROMPTS_GET {
         Some(sight.prompt(&snapshot, &request.params.text("name")?).is_some())
@@ -215,7 +223,7 @@ fn searches(method: &str) -> bool {
 }
 
 /// Notes the tool that is called, if it is known.
-fn resolve(visibility: &Visibility, request: &mut Request, missing: Missing) -> bool {
+fn resolve(visibility: &Visibility, request: &mut Request, missing: UnlistedToolCall) -> bool {
     let snapshot = visibility.catalog.snapshot();
     let Some(name) = request.params.text("name") else { return false };
     let Some(tool) = snapshot.called(&name) else { return false };
@@ -242,16 +250,16 @@ fn of_caller(
     fleet: &Fleet,
     tool: &Arc<ResolvedTool>,
     caller: Option<&Principal>,
-    missing: Missing,
+    missing: UnlistedToolCall,
 ) -> Option<Arc<ResolvedTool>> {
     match fleet.share(tool.server.as_str(), caller?) {
-        Share::Own(own) => {
+        AgentLists::Own(own) => {
             let tool = own.tool(tool.server.as_str(), tool.name.as_str())?;
             Some(Arc::clone(&tool.resolved))
         }
-        Share::Coming if missing == Missing::Awaited => None,
+        AgentLists::Coming if missing == UnlistedToolCall::Awaited => None,
         // Whoever does not reach it is refused further in, and told why.
-        Share::Everything | Share::Coming | Share::Nothing => Some(Arc::clone(tool)),
+        AgentLists::Everything | AgentLists::Coming | AgentLists::Nothing => Some(Arc::clone(tool)),
     }
 }
 

@@ -6,35 +6,35 @@ use mgp_types::mgp::{
 use mgp_types::shell_word;
 use serde::{Deserialize, Serialize};
 
-use super::access_target::{Named, Names, advised};
+use super::access_target::{NameLookup, NamedTarget, advised};
 use super::exit::{Exit, Failure};
-use super::link::{Link, Need};
+use super::kernel_location::KernelLocation;
+use super::link::{KernelLink, KernelNeed};
 use super::moment::{Moment, moment};
 use super::output::Output;
-use super::place::Place;
 use crate::operator::access::{AccessEntries, AccessRow, ListAccess};
 use crate::operator::method::{ACCESS_LIST, SERVERS, TOOLS};
-use crate::operator::page::Page;
-use crate::operator::servers::{ServerRow, Servers};
+use crate::operator::page::PageRequest;
+use crate::operator::servers::{ServerList, ServerRow};
 use crate::operator::tools::{ListTools, ToolPage, ToolRow};
 
 #[derive(Debug, Subcommand)]
-pub(super) enum Access {
+pub(super) enum AccessCommand {
     /// Show whether an agent may use a server or tool, and which entry decides
-    Query(Target),
+    Query(AccessTargetArgs),
     /// Allow an agent a server or tool
-    Grant(Grant),
+    Grant(AccessGrantArgs),
     /// Deny an agent a server or tool
-    Deny(Deny),
+    Deny(AccessDenyArgs),
     /// Remove an entry, so that a more general entry or the default decides
-    Revoke(Target),
+    Revoke(AccessTargetArgs),
     /// List the entries
-    List(List),
+    List(AccessListArgs),
 }
 
 /// The agent, server and tool of an entry.
 #[derive(Debug, Args)]
-pub(super) struct Target {
+pub(super) struct AccessTargetArgs {
     /// The id of the agent
     agent: String,
     /// The server, or the server and tool in one word: `server.tool`, `server.*`, `*.tool`, `*`
@@ -45,26 +45,26 @@ pub(super) struct Target {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Grant {
+pub(super) struct AccessGrantArgs {
     #[command(flatten)]
-    target: Target,
+    target: AccessTargetArgs,
     /// Deny instead, as `mgp access deny` does
     #[arg(long)]
     deny: bool,
     #[command(flatten)]
-    terms: Terms,
+    terms: AccessTermsArgs,
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Deny {
+pub(super) struct AccessDenyArgs {
     #[command(flatten)]
-    target: Target,
+    target: AccessTargetArgs,
     #[command(flatten)]
-    terms: Terms,
+    terms: AccessTermsArgs,
 }
 
 #[derive(Debug, Args)]
-struct Terms {
+struct AccessTermsArgs {
     /// The end of the entry: a time, or a span such as 2h
     #[arg(long, value_name = "WHEN", value_parser = moment)]
     until: Option<Moment>,
@@ -77,7 +77,7 @@ struct Terms {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct List {
+pub(super) struct AccessListArgs {
     /// List the entries of this agent only
     #[arg(long)]
     agent: Option<String>,
@@ -94,31 +94,37 @@ pub(super) struct List {
 
 /// What a revocation took back.
 #[derive(Debug, Serialize, Deserialize)]
-struct Revoked {
+struct AccessRevoked {
     #[serde(default)]
     deleted_count: u64,
 }
 
-pub(super) async fn run(place: &Place, output: &Output, access: Access) -> Result<Exit, Failure> {
-    let need = if matches!(access, Access::List(_)) { Need::State } else { Need::Configured };
-    let link = Link::open(place, need).await?;
+pub(super) async fn run(
+    place: &KernelLocation,
+    output: &Output,
+    access: AccessCommand,
+) -> Result<Exit, Failure> {
+    let need =
+        if matches!(access, AccessCommand::List(_)) { KernelNeed::State } else { KernelNeed::Configured };
+    let link = KernelLink::open(place, need).await?;
     let outcome = match access {
-        Access::Query(target) => query(&link, output, target).await,
-        Access::Grant(Grant { target, deny: false, terms }) => {
+        AccessCommand::Query(target) => query(&link, output, target).await,
+        AccessCommand::Grant(AccessGrantArgs { target, deny: false, terms }) => {
             entry(&link, output, target, AccessPermission::Allow, terms).await
         }
-        Access::Grant(Grant { target, terms, .. }) | Access::Deny(Deny { target, terms }) => {
+        AccessCommand::Grant(AccessGrantArgs { target, terms, .. })
+        | AccessCommand::Deny(AccessDenyArgs { target, terms }) => {
             entry(&link, output, target, AccessPermission::Deny, terms).await
         }
-        Access::Revoke(target) => revoke(&link, output, target).await,
-        Access::List(wanted) => list(&link, output, wanted).await,
+        AccessCommand::Revoke(target) => revoke(&link, output, target).await,
+        AccessCommand::List(wanted) => list(&link, output, wanted).await,
     };
     link.close().await;
     outcome
 }
 
 /// Ends with 0 if the agent may and 3 if it may not, so that scripts can ask.
-async fn query(link: &Link, output: &Output, target: Target) -> Result<Exit, Failure> {
+async fn query(link: &KernelLink, output: &Output, target: AccessTargetArgs) -> Result<Exit, Failure> {
     let names = link.names(&target).await?;
     let (agent, server, tool) = target.named(&names, false)?;
     let state: AccessState = link.ask(method::ACCESS_QUERY, &AccessQuery::new(agent, server, tool)).await?;
@@ -139,11 +145,11 @@ async fn query(link: &Link, output: &Output, target: Target) -> Result<Exit, Fai
 }
 
 async fn entry(
-    link: &Link,
+    link: &KernelLink,
     output: &Output,
-    target: Target,
+    target: AccessTargetArgs,
     permission: AccessPermission,
-    wanted: Terms,
+    wanted: AccessTermsArgs,
 ) -> Result<Exit, Failure> {
     let names = link.names(&target).await?;
     let (agent, server, tool) = target.named(&names, wanted.force)?;
@@ -174,7 +180,7 @@ async fn entry(
     Ok(Exit::Done)
 }
 
-async fn revoke(link: &Link, output: &Output, target: Target) -> Result<Exit, Failure> {
+async fn revoke(link: &KernelLink, output: &Output, target: AccessTargetArgs) -> Result<Exit, Failure> {
     let asked = ListAccess { agent_id: Some(target.agent.as_str().into()), ..ListAccess::default() };
     let list: AccessEntries = link.ask(ACCESS_LIST, &asked).await?;
     let (agent, server, tool) = target.named(&list, false)?;
@@ -182,7 +188,7 @@ async fn revoke(link: &Link, output: &Output, target: Target) -> Result<Exit, Fa
     if let Some(tool) = tool {
         entry = entry.for_tool(tool);
     }
-    let revoked: Revoked = link.ask(method::ACCESS_REVOKE, &entry).await?;
+    let revoked: AccessRevoked = link.ask(method::ACCESS_REVOKE, &entry).await?;
     if revoked.deleted_count == 0 {
         return Err(Failure::usage("there is no such entry").hint("`mgp access list` shows the entries"));
     }
@@ -193,11 +199,11 @@ async fn revoke(link: &Link, output: &Output, target: Target) -> Result<Exit, Fa
     Ok(Exit::Done)
 }
 
-async fn list(link: &Link, output: &Output, wanted: List) -> Result<Exit, Failure> {
+async fn list(link: &KernelLink, output: &Output, wanted: AccessListArgs) -> Result<Exit, Failure> {
     let asked = ListAccess {
         agent_id: wanted.agent.as_deref().map(AgentId::from),
         server_id: wanted.server.as_deref().map(ServerId::from),
-        page: Page { offset: wanted.offset, limit: wanted.limit },
+        page: PageRequest { offset: wanted.offset, limit: wanted.limit },
     };
     let list: AccessEntries = link.ask(ACCESS_LIST, &asked).await?;
     output.table(&list, "no entries", |list, table| {
@@ -217,17 +223,17 @@ async fn list(link: &Link, output: &Output, wanted: List) -> Result<Exit, Failur
     Ok(Exit::Done)
 }
 
-impl Target {
+impl AccessTargetArgs {
     fn named(
         self,
-        known: &impl Names,
+        known: &impl NameLookup,
         unseen: bool,
     ) -> Result<(AgentId, ServerId, Option<ToolName>), Failure> {
         let target = match self.tool {
-            Some(tool) => Named::in_two(self.server, tool),
-            None => match Named::in_one(&self.server)? {
+            Some(tool) => NamedTarget::in_two(self.server, tool),
+            None => match NamedTarget::in_one(&self.server)? {
                 Some(target) => target,
-                None => Named::by(&self.server, known, unseen)?,
+                None => NamedTarget::by(&self.server, known, unseen)?,
             },
         };
         let (server, tool) = target.ids();
@@ -237,25 +243,25 @@ impl Target {
 
 /// What the kernel knows of the names that one word may be.
 #[derive(Debug, Default)]
-struct Known {
+struct KnownNames {
     servers: Vec<ServerRow>,
     tools: Vec<ToolRow>,
 }
 
-impl Link {
+impl KernelLink {
     /// Asks for what is needed to tell servers from tools: nothing, where the word says it itself.
-    async fn names(&self, target: &Target) -> Result<Known, Failure> {
-        if target.tool.is_some() || Named::in_one(&target.server)?.is_some() {
-            return Ok(Known::default());
+    async fn names(&self, target: &AccessTargetArgs) -> Result<KnownNames, Failure> {
+        if target.tool.is_some() || NamedTarget::in_one(&target.server)?.is_some() {
+            return Ok(KnownNames::default());
         }
-        let Servers { servers } = self.ask(SERVERS, &()).await?;
+        let ServerList { servers } = self.ask(SERVERS, &()).await?;
         let asked = ListTools { name: Some(target.server.clone()), ..ListTools::default() };
         let ToolPage { tools, .. } = self.ask(TOOLS, &asked).await?;
-        Ok(Known { servers, tools })
+        Ok(KnownNames { servers, tools })
     }
 }
 
-impl Names for Known {
+impl NameLookup for KnownNames {
     fn has_server(&self, id: &str) -> bool {
         self.servers.iter().any(|row| row.id.as_str() == id)
     }
@@ -266,7 +272,7 @@ impl Names for Known {
 }
 
 /// The entries of an agent name what can be taken back, also of servers that are no more.
-impl Names for AccessEntries {
+impl NameLookup for AccessEntries {
     fn has_server(&self, id: &str) -> bool {
         self.entries.iter().any(|row| row.server_id.as_str() == id && row.tool_name.is_none())
     }

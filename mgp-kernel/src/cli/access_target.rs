@@ -7,21 +7,21 @@ use super::exit::Failure;
 
 /// A server or a tool, each perhaps a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Named {
+pub(super) struct NamedTarget {
     pub(super) server: String,
     /// All of the server's, if there is none.
     pub(super) tool: Option<String>,
 }
 
 /// What is known of names with dots, for the id of a server may have some.
-pub(super) trait Names {
+pub(super) trait NameLookup {
     /// Whether a server has this id.
     fn has_server(&self, id: &str) -> bool;
     /// Whether the server is known to have the tool.
     fn has_tool(&self, server: &str, tool: &str) -> bool;
 }
 
-impl Named {
+impl NamedTarget {
     /// Returns what two words name: nothing in either is taken for a border.
     pub(super) fn in_two(server: String, tool: String) -> Self {
         Self { server, tool: Some(tool).filter(|tool| tool != "*") }
@@ -41,7 +41,7 @@ impl Named {
     /// Returns what one word with dots and without a `*` names. A server whose id it is goes before a tool of a server whose id
     /// is its beginning; where both are there it is refused, and so it is where neither is and `unseen` tells that the
     /// rule is to be made all the same.
-    pub(super) fn by(word: &str, names: &impl Names, unseen: bool) -> Result<Self, Failure> {
+    pub(super) fn by(word: &str, names: &impl NameLookup, unseen: bool) -> Result<Self, Failure> {
         let pattern = Self::pattern(word)?;
         let tool = pattern.tool.as_deref().unwrap_or_default();
         let is_server = names.has_server(word);
@@ -78,16 +78,16 @@ fn ambiguous(word: &str, server: &str, tool: &str) -> Failure {
 
 /// What the kernel takes for meant by a rule that stands for nothing.
 #[derive(Debug, Deserialize)]
-struct Suggestion {
+struct RuleSuggestion {
     /// Why the rule is refused, without advice.
     reason: Option<String>,
     /// Always there, or the refusal has another reason.
     #[serde(deserialize_with = "Option::deserialize")]
-    did_you_mean: Option<Meant>,
+    did_you_mean: Option<MeantTarget>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Meant {
+struct MeantTarget {
     server_id: String,
     tool_name: Option<String>,
 }
@@ -95,13 +95,13 @@ struct Meant {
 /// Adds to the refusal of a rule that stands for nothing the command that is probably meant, and how to insist. `command` is
 /// told what is meant, written in one word.
 pub(super) fn advised(failure: Failure, command: impl Fn(&str) -> String) -> Failure {
-    let Some(Suggestion { reason, did_you_mean }) = failure.data() else { return failure };
+    let Some(RuleSuggestion { reason, did_you_mean }) = failure.data() else { return failure };
     // The command says what is meant, so the message need not.
     let failure = match reason {
         Some(reason) => failure.told(reason),
         None => failure,
     };
-    let Some(Meant { server_id, tool_name }) = did_you_mean else {
+    let Some(MeantTarget { server_id, tool_name }) = did_you_mean else {
         return failure
             .hint("`mgp servers` and `mgp tools` show the names; `--force` accepts the name as written");
     };
@@ -151,7 +151,7 @@ mod tests {
 
     struct Known;
 
-    impl Names for Known {
+    impl NameLookup for Known {
         fn has_server(&self, id: &str) -> bool {
             ["one", "one.admin", "one.two", "mind.cerebras"].contains(&id)
         }
@@ -161,8 +161,9 @@ mod tests {
         }
     }
 
-    fn named(word: &str, unseen: bool) -> Result<Named, Failure> {
-        Named::in_one(word).and_then(|named| named.map_or_else(|| Named::by(word, &Known, unseen), Ok))
+    fn named(word: &str, unseen: bool) -> Result<NamedTarget, Failure> {
+        NamedTarget::in_one(word)
+            .and_then(|named| named.map_or_else(|| NamedTarget::by(word, &Known, unseen), Ok))
     }
 
     #[test]
@@ -181,7 +182,7 @@ mod tests {
             ("mind.cerebras.think", "mind.cerebras", Some("think")),
             ("mind.cerebra", "mind.cerebra", None),
         ] {
-            let expected = Named { server: server.to_owned(), tool: tool.map(str::to_owned) };
+            let expected = NamedTarget { server: server.to_owned(), tool: tool.map(str::to_owned) };
             assert_eq!(named(word, false).unwrap(), expected, "{word}");
         }
     }

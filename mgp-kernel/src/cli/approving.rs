@@ -8,14 +8,14 @@ use mgp_types::mgp::ServerId;
 use serde::Serialize;
 
 use super::exit::{Exit, Failure};
-use super::link::Link;
+use super::link::KernelLink;
 use super::output::{Output, printable};
 use super::pins::{pins, write_changes};
 use crate::operator::method;
 use crate::operator::pins::{ApprovePin, ApprovedPin, PinDiff, PinRow, PinnedName};
 
 #[derive(Debug, Args)]
-pub(super) struct Approve {
+pub(super) struct PinApproveArgs {
     /// The id of the server
     #[arg(required_unless_present = "since_config")]
     server: Option<String>,
@@ -35,21 +35,21 @@ pub(super) struct Approve {
 
 /// What became of several definitions.
 #[derive(Debug, Serialize)]
-struct Approved {
+struct ApprovedPins {
     approved: Vec<PinnedName>,
     /// Those that have to be looked at one by one, or that only their server can mend.
-    left: Vec<Left>,
+    left: Vec<UnapprovedPin>,
 }
 
 /// A definition that was not approved.
 #[derive(Debug, Serialize)]
-struct Left {
+struct UnapprovedPin {
     #[serde(flatten)]
     named: PinnedName,
     why: String,
 }
 
-pub(super) async fn run(link: &Link, output: &Output, wanted: Approve) -> Result<Exit, Failure> {
+pub(super) async fn run(link: &KernelLink, output: &Output, wanted: PinApproveArgs) -> Result<Exit, Failure> {
     match (&wanted.server, &wanted.name) {
         (Some(server), Some(name)) => {
             let (server_id, name) = (ServerId::from(server.as_str()), DefinitionName::from(name.as_str()));
@@ -59,7 +59,12 @@ pub(super) async fn run(link: &Link, output: &Output, wanted: Approve) -> Result
     }
 }
 
-async fn one(link: &Link, output: &Output, wanted: &Approve, named: PinnedName) -> Result<Exit, Failure> {
+async fn one(
+    link: &KernelLink,
+    output: &Output,
+    wanted: &PinApproveArgs,
+    named: PinnedName,
+) -> Result<Exit, Failure> {
     let diff: PinDiff = link.ask(method::PINS_DIFF, &named).await?;
     let mut approve = approval(&diff);
     let is_held_for_content = diff
@@ -81,9 +86,9 @@ async fn one(link: &Link, output: &Output, wanted: &Approve, named: PinnedName) 
 }
 
 async fn several(
-    link: &Link,
+    link: &KernelLink,
     output: &Output,
-    wanted: &Approve,
+    wanted: &PinApproveArgs,
     server: Option<&str>,
 ) -> Result<Exit, Failure> {
     let rows = pins(link, server, true).await?;
@@ -99,7 +104,9 @@ async fn several(
                 let diff: PinDiff = link.ask(method::PINS_DIFF, &named).await?;
                 taken.push(diff);
             }
-            standing => left.push(Left { named, why: standing.map(|it| it.reason).unwrap_or_default() }),
+            standing => {
+                left.push(UnapprovedPin { named, why: standing.map(|it| it.reason).unwrap_or_default() })
+            }
         }
     }
     if taken.is_empty() && left.is_empty() {
@@ -118,15 +125,15 @@ async fn several(
         match link.ask::<ApprovedPin>(method::PINS_APPROVE, &approval(diff)).await {
             Ok(_) => approved.push(named),
             Err(failure) if failure.exit == Exit::Auth => return Err(failure),
-            Err(failure) => left.push(Left { named, why: failure.message().to_owned() }),
+            Err(failure) => left.push(UnapprovedPin { named, why: failure.message().to_owned() }),
         }
     }
-    let outcome = Approved { approved, left };
+    let outcome = ApprovedPins { approved, left };
     output.show(&outcome, |outcome, out| {
         for named in &outcome.approved {
             writeln!(out, "approved {} of {}", printable(&named.name.to_string()), named.server_id)?;
         }
-        for Left { named, why } in &outcome.left {
+        for UnapprovedPin { named, why } in &outcome.left {
             let name = printable(&named.name.to_string());
             writeln!(out, "did not approve {name} of {}: {}", named.server_id, printable(why))?;
         }
@@ -146,7 +153,11 @@ fn approval(diff: &PinDiff) -> ApprovePin {
 }
 
 /// Why there is nothing to approve.
-async fn nothing(link: &Link, wanted: &Approve, server: Option<&str>) -> Result<Failure, Failure> {
+async fn nothing(
+    link: &KernelLink,
+    wanted: &PinApproveArgs,
+    server: Option<&str>,
+) -> Result<Failure, Failure> {
     let whose = server.map(|server| format!(" of `{server}`")).unwrap_or_default();
     if wanted.since_config {
         let message = format!("no definition{whose} changed with the configuration of its server");

@@ -24,68 +24,68 @@ pub(super) enum Command {
     Demo,
     /// Serve one of the demo's servers; the demo runs this command itself
     #[command(hide = true)]
-    DemoServer(demo::DemoServer),
+    DemoServer(demo::DemoServerArgs),
     /// Confine this process and become a program; the kernel starts confined servers with this command
     #[command(hide = true)]
-    Confine(confine::Confine),
+    Confine(confine::ConfineArgs),
     /// Run the kernel: in the background for a client that starts it, over HTTP, or in the foreground
-    Serve(serve::Serve),
+    Serve(serve::ServeArgs),
     /// Write a first configuration
-    Init(init::Init),
+    Init(init::InitArgs),
     /// Import the servers of other MCP clients
-    Import(import::Import),
+    Import(import::ImportArgs),
     /// Add mgp to the configuration of an MCP client
-    Export(export::Export),
+    Export(export::ExportArgs),
     /// Add a server to the configuration
-    Add(servers_edit::Add),
+    Add(servers_edit::AddServerArgs),
     /// Remove a server from the configuration
-    Remove(servers_edit::Remove),
+    Remove(servers_edit::RemoveServerArgs),
     /// List servers and their states
-    Servers(servers::ListServers),
+    Servers(servers::ServersArgs),
     /// List tools
-    Tools(tools::ListTools),
+    Tools(tools::ToolsArgs),
     /// Search tools by their purpose
-    Search(search::SearchTools),
+    Search(search::SearchArgs),
     /// Call a tool
-    Call(call::CallTool),
+    Call(call::CallArgs),
     /// Manage which agents may use which servers and tools
     #[command(subcommand)]
-    Access(access::Access),
+    Access(access::AccessCommand),
     /// Grant and deny permissions of servers
     #[command(subcommand)]
-    Permissions(permissions::Permissions),
+    Permissions(permissions::PermissionsCommand),
     /// Approve and remove servers that agents registered
     #[command(subcommand)]
-    Registrations(registrations::Registrations),
+    Registrations(registrations::RegistrationsCommand),
     /// Issue and revoke API keys
     #[command(subcommand)]
-    Keys(keys::Keys),
+    Keys(keys::KeysCommand),
     /// Set the operators' passphrase, and issue tokens for scripts
     #[command(subcommand)]
-    Operators(operators::Operators),
+    Operators(operators::OperatorsCommand),
     /// Set, list and remove secrets; mgp.toml refers to them as ${secret:NAME}
     #[command(subcommand)]
-    Secrets(secrets::Secrets),
+    Secrets(secrets::SecretsCommand),
     /// Install the kernel as a service of the system
     #[command(subcommand)]
-    Service(service::Service),
+    Service(service::ServiceCommand),
     /// Show, search, export and verify the audit log
     #[command(subcommand)]
-    Audit(audit::Audit),
+    Audit(audit::AuditCommand),
     /// Show and approve definitions of tools, prompts and templates
     #[command(subcommand)]
-    Pin(pins::Pin),
+    Pin(pins::PinCommand),
     /// Run a validator on rows from standard input, and print a verdict for each
-    Check(check::CheckRows),
+    Check(check::CheckArgs),
     /// Show the standard error of a server, and why the server does not run
     #[command(visible_alias = "log")]
-    Logs(server_commands::Logs),
+    Logs(server_commands::LogsArgs),
     /// Restart a server
-    Restart(server_commands::OneServer),
+    Restart(server_commands::ServerArgs),
     /// Start a server that was stopped
-    Start(server_commands::OneServer),
+    Start(server_commands::ServerArgs),
     /// Stop a server until it is started again; stop the kernel if no server is named
-    Stop(server_commands::Stopped),
+    Stop(server_commands::StopArgs),
     /// Reload the configuration of the running kernel
     Reload,
     /// Show whether a kernel runs, its clients and servers, and when it ends
@@ -95,16 +95,16 @@ pub(super) enum Command {
     /// Check the configuration, the servers and the audit log, and print how to repair them
     Doctor,
     /// Print a completion script for a shell
-    Completions(completions::Completions),
+    Completions(completions::CompletionsArgs),
     /// Print the manual page, or write the pages of all commands to a folder
-    Man(man::Man),
+    Man(man::ManArgs),
     /// Check and show the configuration
     #[command(subcommand)]
     Config(config::ConfigCommand),
     /// Show the mgp.toml of a folder, and trust it
-    Trust(trust::Trust),
+    Trust(trust::TrustArgs),
     /// Stop trusting the mgp.toml of a folder
-    Untrust(trust::Untrust),
+    Untrust(trust::UntrustArgs),
 }
 
 impl Command {

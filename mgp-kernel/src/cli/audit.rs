@@ -3,36 +3,36 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use mgp_discovery::{NewFile, Readers};
+use mgp_discovery::{AtomicFile, FileReaders};
 use mgp_types::mgp::{AgentId, AuditEvent, Outcome, ServerId, Timestamp, ToolName, TraceId};
 use serde::Serialize;
 
 use super::exit::{Exit, Failure};
-use super::link::{Link, Need};
+use super::kernel_location::KernelLocation;
+use super::link::{KernelLink, KernelNeed};
 use super::moment::{Moment, moment};
-use super::output::{Output, Reader, printable};
-use super::place::Place;
+use super::output::{Output, OutputReader, printable};
 use crate::operator::audit::{
-    EventPage, EventRow, Events, ExportEvents, ExportFormat, ExportPage, LogEnd, QueryEvents, VerifiedLog,
-    VerifyLog,
+    EventPage, EventRow, EventSelection, ExportEvents, ExportFormat, ExportPage, LogEnd, QueryEvents,
+    VerifiedLog, VerifyLog,
 };
 use crate::operator::method;
 
 #[derive(Debug, Subcommand)]
-pub(super) enum Audit {
+pub(super) enum AuditCommand {
     /// Show the last events
-    Tail(Tail),
+    Tail(AuditTailArgs),
     /// Search the audit log
-    Query(Query),
+    Query(AuditQueryArgs),
     /// Verify that nobody changed the audit log
-    Verify(Verify),
+    Verify(AuditVerifyArgs),
     /// Export the audit log
-    Export(Export),
+    Export(AuditExportArgs),
 }
 
 /// The filter of events.
 #[derive(Debug, Args)]
-pub(super) struct Filter {
+pub(super) struct AuditFilterArgs {
     /// Events of this type, such as TOOL_BLOCKED; repeat for more
     #[arg(long = "type", value_name = "TYPE")]
     types: Vec<String>,
@@ -57,9 +57,9 @@ pub(super) struct Filter {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Tail {
+pub(super) struct AuditTailArgs {
     #[command(flatten)]
-    filter: Filter,
+    filter: AuditFilterArgs,
     /// The number of events
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
     lines: u32,
@@ -69,9 +69,9 @@ pub(super) struct Tail {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Query {
+pub(super) struct AuditQueryArgs {
     #[command(flatten)]
-    filter: Filter,
+    filter: AuditFilterArgs,
     /// List the oldest events first
     #[arg(long)]
     oldest_first: bool,
@@ -84,19 +84,19 @@ pub(super) struct Query {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Verify {
+pub(super) struct AuditVerifyArgs {
     /// An end of the audit log that was kept elsewhere, as SEQ:HASH; repeat for more
     #[arg(long, value_name = "SEQ:HASH", value_parser = end)]
     known: Vec<LogEnd>,
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Export {
+pub(super) struct AuditExportArgs {
     #[command(flatten)]
-    filter: Filter,
+    filter: AuditFilterArgs,
     /// The format of the export
-    #[arg(long, value_enum, default_value_t = Format::Jsonl)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = AuditExportFormat::Jsonl)]
+    format: AuditExportFormat,
     /// The file to write; standard output if left out
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -104,7 +104,7 @@ pub(super) struct Export {
 
 /// The formats of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
+enum AuditExportFormat {
     /// Writes each event as a line of JSON, with its number and hash
     Jsonl,
     /// A table for spreadsheets
@@ -118,25 +118,29 @@ struct Exported<'a> {
     file: &'a Path,
 }
 
-pub(super) async fn run(place: &Place, output: &Output, audit: Audit) -> Result<Exit, Failure> {
-    if let Audit::Export(Export { format: Format::Csv, out: None, .. }) = &audit
+pub(super) async fn run(
+    place: &KernelLocation,
+    output: &Output,
+    audit: AuditCommand,
+) -> Result<Exit, Failure> {
+    if let AuditCommand::Export(AuditExportArgs { format: AuditExportFormat::Csv, out: None, .. }) = &audit
         && output.is_json()
     {
         return Err(Failure::usage("CSV cannot be printed as JSON")
             .hint("leave `--json` out, or name a file: `--out FILE`"));
     }
-    let link = Link::open(place, Need::State).await?;
+    let link = KernelLink::open(place, KernelNeed::State).await?;
     let outcome = match audit {
-        Audit::Tail(wanted) => tail(&link, output, wanted).await,
-        Audit::Query(wanted) => query(&link, output, wanted).await,
-        Audit::Verify(wanted) => verify(&link, output, wanted).await,
-        Audit::Export(wanted) => export(&link, output, wanted).await,
+        AuditCommand::Tail(wanted) => tail(&link, output, wanted).await,
+        AuditCommand::Query(wanted) => query(&link, output, wanted).await,
+        AuditCommand::Verify(wanted) => verify(&link, output, wanted).await,
+        AuditCommand::Export(wanted) => export(&link, output, wanted).await,
     };
     link.close().await;
     outcome
 }
 
-async fn tail(link: &Link, output: &Output, wanted: Tail) -> Result<Exit, Failure> {
+async fn tail(link: &KernelLink, output: &Output, wanted: AuditTailArgs) -> Result<Exit, Failure> {
     let events = wanted.filter.events();
     let newest = QueryEvents { events: events.clone(), limit: Some(wanted.lines), ..QueryEvents::default() };
     let mut page: EventPage = link.ask(method::AUDIT_QUERY, &newest).await?;
@@ -164,7 +168,7 @@ async fn tail(link: &Link, output: &Output, wanted: Tail) -> Result<Exit, Failur
             }
             behind = row.seq;
         }
-        if output.write(&lines)? == Reader::Gone {
+        if output.write(&lines)? == OutputReader::Gone {
             return Ok(Exit::Done);
         }
         tokio::select! {
@@ -182,7 +186,7 @@ async fn tail(link: &Link, output: &Output, wanted: Tail) -> Result<Exit, Failur
     }
 }
 
-async fn query(link: &Link, output: &Output, wanted: Query) -> Result<Exit, Failure> {
+async fn query(link: &KernelLink, output: &Output, wanted: AuditQueryArgs) -> Result<Exit, Failure> {
     let query = QueryEvents {
         events: wanted.filter.events(),
         oldest_first: wanted.oldest_first,
@@ -198,7 +202,7 @@ async fn query(link: &Link, output: &Output, wanted: Query) -> Result<Exit, Fail
 }
 
 /// Ends with 5 if the record was changed.
-async fn verify(link: &Link, output: &Output, wanted: Verify) -> Result<Exit, Failure> {
+async fn verify(link: &KernelLink, output: &Output, wanted: AuditVerifyArgs) -> Result<Exit, Failure> {
     let verified: VerifiedLog = link.ask(method::AUDIT_VERIFY, &VerifyLog { known: wanted.known }).await?;
     output.show(&verified, |verified, out| match (&verified.head, verified.changed_at) {
         (Some(head), _) => {
@@ -213,13 +217,17 @@ async fn verify(link: &Link, output: &Output, wanted: Verify) -> Result<Exit, Fa
     Ok(if verified.intact { Exit::Done } else { Exit::Tool })
 }
 
-async fn export(link: &Link, output: &Output, wanted: Export) -> Result<Exit, Failure> {
+async fn export(link: &KernelLink, output: &Output, wanted: AuditExportArgs) -> Result<Exit, Failure> {
     let unwritten = |error: io::Error| Failure::usage(format!("the export cannot be written: {error}"));
-    let mut file =
-        wanted.out.as_deref().map(|out| NewFile::at(out, Readers::Owner)).transpose().map_err(unwritten)?;
+    let mut file = wanted
+        .out
+        .as_deref()
+        .map(|out| AtomicFile::at(out, FileReaders::Owner))
+        .transpose()
+        .map_err(unwritten)?;
     let format = match wanted.format {
-        Format::Jsonl => ExportFormat::Jsonl,
-        Format::Csv => ExportFormat::Csv,
+        AuditExportFormat::Jsonl => ExportFormat::Jsonl,
+        AuditExportFormat::Csv => ExportFormat::Csv,
     };
     let mut asked = ExportEvents { events: wanted.filter.events(), format, behind: 0 };
     let mut events = 0;
@@ -227,7 +235,7 @@ async fn export(link: &Link, output: &Output, wanted: Export) -> Result<Exit, Fa
         let page: ExportPage = link.ask(method::AUDIT_EXPORT, &asked).await?;
         match &mut file {
             Some(file) => file.write(page.text.as_bytes()).map_err(unwritten)?,
-            None if output.write(page.text.as_bytes())? == Reader::Gone => return Ok(Exit::Done),
+            None if output.write(page.text.as_bytes())? == OutputReader::Gone => return Ok(Exit::Done),
             None => {}
         }
         events += page.events;
@@ -261,10 +269,10 @@ fn write_event(row: &EventRow, out: &mut Vec<u8>) -> io::Result<()> {
     writeln!(out, "{}  {}  {kind}  {result}  {actor}  {target}", row.seq, event.timestamp)
 }
 
-impl Filter {
-    fn events(&self) -> Events {
+impl AuditFilterArgs {
+    fn events(&self) -> EventSelection {
         let now = Timestamp::now();
-        Events {
+        EventSelection {
             event_types: self.types.clone(),
             agent_id: self.agent.as_deref().map(AgentId::from),
             server_id: self.server.as_deref().map(ServerId::from),

@@ -11,7 +11,7 @@ use super::exit::{Exit, Failure};
 
 /// What came of the start of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Begun {
+pub(super) enum StartOutcome {
     /// It listens.
     Listens,
     /// It has ended without a word, as one that is killed.
@@ -51,7 +51,7 @@ pub(super) async fn start(
     state: PathBuf,
     global: Vec<OsString>,
     options: Vec<OsString>,
-) -> Result<Begun, Failure> {
+) -> Result<StartOutcome, Failure> {
     let started = tokio::task::spawn_blocking(move || {
         let unusable = |error: io::Error| Failure::usage(format!("a kernel cannot be started: {error}"));
         let (log, begins_at) = open_log(&state).map_err(unusable)?;
@@ -101,13 +101,13 @@ fn say(line: &str) {
     let _ = writeln!(io::stdout(), "{line}");
 }
 
-fn read(told: &str, state: &Path, begins_at: u64) -> Result<Begun, Failure> {
+fn read(told: &str, state: &Path, begins_at: u64) -> Result<StartOutcome, Failure> {
     if told.trim_end() == LISTENS {
-        return Ok(Begun::Listens);
+        return Ok(StartOutcome::Listens);
     }
     let Ok(failure) = serde_json::from_str::<serde_json::Value>(told) else {
         tracing::warn!(log = %last_lines(state, begins_at), "a kernel ended while it started");
-        return Ok(Begun::Died);
+        return Ok(StartOutcome::Died);
     };
     let text = |name: &str| failure[name].as_str().map(str::to_owned);
     let exit = Exit::of_number(failure["exit"].as_u64());
@@ -182,7 +182,7 @@ mod tests {
         let failure = read(told, folder.path(), 0).unwrap_err();
         assert_eq!((failure.exit, failure.message()), (Exit::Unreachable, "the port is taken"));
         assert_eq!(failure.advice(), Some("name another one"));
-        assert_eq!(read("listening\n", folder.path(), 0).unwrap(), Begun::Listens);
-        assert_eq!(read("", folder.path(), 0).unwrap(), Begun::Died);
+        assert_eq!(read("listening\n", folder.path(), 0).unwrap(), StartOutcome::Listens);
+        assert_eq!(read("", folder.path(), 0).unwrap(), StartOutcome::Died);
     }
 }

@@ -4,21 +4,21 @@ use std::time::Duration;
 
 use clap::Args;
 use mgp_types::mcp::{CallToolResult, ProgressParams};
-use mgp_types::mgp::CallWishes;
+use mgp_types::mgp::CallOptions;
 use mgp_types::{Object, RawJson, code};
 use tokio::time::{Instant, sleep};
 
 use super::arguments::arguments;
 use super::deciding::{awaited, decide};
 use super::exit::{Exit, Failure};
-use super::link::{Link, Need};
+use super::kernel_location::KernelLocation;
+use super::link::{KernelLink, KernelNeed};
 use super::moment::span;
 use super::output::{Output, printable};
-use super::place::Place;
 use super::{proof, tools};
 
 #[derive(Debug, Args)]
-pub(super) struct CallTool {
+pub(super) struct CallArgs {
     /// The tool, as `mgp tools` shows it
     #[arg(value_name = "SERVER.TOOL")]
     tool: String,
@@ -39,14 +39,14 @@ pub(super) struct CallTool {
     raw: bool,
 }
 
-pub(super) async fn run(place: &Place, output: &Output, args: CallTool) -> Result<Exit, Failure> {
-    let link = Link::open(place, Need::Servers).await?;
+pub(super) async fn run(place: &KernelLocation, output: &Output, args: CallArgs) -> Result<Exit, Failure> {
+    let link = KernelLink::open(place, KernelNeed::Servers).await?;
     let outcome = call(&link, output, args).await;
     link.close().await;
     outcome
 }
 
-async fn call(link: &Link, output: &Output, args: CallTool) -> Result<Exit, Failure> {
+async fn call(link: &KernelLink, output: &Output, args: CallArgs) -> Result<Exit, Failure> {
     let given = given(&args)?;
     let tool = tools::one(link, &args.tool).await?;
     let definition = Object::from_raw(&tool.definition).unwrap_or_default();
@@ -62,7 +62,7 @@ async fn call(link: &Link, output: &Output, args: CallTool) -> Result<Exit, Fail
         let mut call = link.client.call_tool(&tool.name, arguments.clone()).timeout(args.timeout);
         // Who is here decides here: the kernel need not wait for anybody else.
         call = call.request_with(|request| {
-            let mut wishes = CallWishes::of(&request.params);
+            let mut wishes = CallOptions::of(&request.params);
             wishes.approval_wait_ms = Some(0);
             wishes.write(&mut request.params);
         });
@@ -100,7 +100,7 @@ async fn call(link: &Link, output: &Output, args: CallTool) -> Result<Exit, Fail
     }
 }
 
-fn given(args: &CallTool) -> Result<Option<Object>, Failure> {
+fn given(args: &CallArgs) -> Result<Option<Object>, Failure> {
     let (json, whence) = match (&args.args, &args.args_file) {
         (Some(json), _) => (json.clone(), "--args".to_owned()),
         (None, Some(path)) => {

@@ -1,20 +1,20 @@
 use std::io;
 
 use clap::Args;
-use mgp_security::check::{Check, CheckError};
+use mgp_security::check::{CheckError, InputCheck};
 
 use super::exit::{Exit, Failure};
 
 #[derive(Debug, Args)]
-pub(super) struct CheckRows {
+pub(super) struct CheckArgs {
     /// The kind of the inputs: shell_arg, shell_command, ssrf_url, path, python_code, js_code, tool_def, rug_pull,
     /// tool_profile, prompt_injection, json_schema
     #[arg(long, value_name = "KIND")]
-    kind: Check,
+    kind: InputCheck,
 }
 
 /// Judges rows `{"id","input"}`, a line each, and prints what is said of them; it needs no kernel.
-pub(super) fn run(args: &CheckRows) -> Result<Exit, Failure> {
+pub(super) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     match args.kind.judge_rows(io::stdin().lock(), &mut out) {
         Ok(_) => Ok(Exit::Done),

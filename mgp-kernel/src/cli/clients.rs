@@ -6,21 +6,21 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use mgp_discovery::clients::{
-    ClientKind, Detected, Disk, Files as _, Format, ImportedServer, MAX_FILE_BYTES, Places, ReadOptions,
-    System, detect, read,
+    ClientDirectories, ClientKind, DetectedClient, FileSystem as _, Format, ImportedServer, LocalFileSystem,
+    MAX_FILE_BYTES, OperatingSystem, ReadOptions, detect, read,
 };
 
 use super::exit::Failure;
 use crate::lifecycle::KERNEL;
 
 /// Where clients keep their files here.
-pub(super) struct Machine {
-    places: Places,
+pub(super) struct ClientLocations {
+    places: ClientDirectories,
     /// What `${workspaceFolder}` means.
     project: PathBuf,
 }
 
-impl Machine {
+impl ClientLocations {
     pub(super) fn this() -> Result<Self, Failure> {
         let set = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let home = set("HOME").or_else(|| set("USERPROFILE")).ok_or_else(|| {
@@ -28,10 +28,10 @@ impl Machine {
         })?;
         let project = env::current_dir()
             .map_err(|error| Failure::usage(format!("the current folder cannot be found: {error}")))?;
-        let system = System::current();
-        let mut places = Places::new(system, &home);
+        let system = OperatingSystem::current();
+        let mut places = ClientDirectories::new(system, &home);
         let moved = match system {
-            System::Linux => set("XDG_CONFIG_HOME"),
+            OperatingSystem::Linux => set("XDG_CONFIG_HOME"),
             _ => None,
         };
         if let Some(directory) = moved {
@@ -47,13 +47,13 @@ impl Machine {
         Ok(Self { places, project })
     }
 
-    pub(super) fn places(&self) -> &Places {
+    pub(super) fn places(&self) -> &ClientDirectories {
         &self.places
     }
 
     /// The clients that are here, with their files.
-    pub(super) fn detected(&self) -> Vec<Detected> {
-        detect(&self.places, &Disk)
+    pub(super) fn detected(&self) -> Vec<DetectedClient> {
+        detect(&self.places, &LocalFileSystem)
     }
 
     pub(super) fn options(&self) -> ReadOptions {
@@ -90,7 +90,7 @@ impl Machine {
 /// What a file says.
 pub(super) fn text_of(path: &Path) -> Result<String, Failure> {
     let wrong = |error: io::Error| Failure::usage(format!("{}: {error}", path.display()));
-    match Disk.read(path).map_err(wrong)? {
+    match LocalFileSystem.read(path).map_err(wrong)? {
         Some(text) if text.len() > MAX_FILE_BYTES => Err(Failure::usage(format!(
             "{}: the file is too long for a client's configuration",
             path.display()
@@ -148,8 +148,11 @@ const SHAPES: [ClientKind; 8] = [
 mod tests {
     use super::*;
 
-    fn machine() -> Machine {
-        Machine { places: Places::new(System::Linux, "/h").project("/p"), project: "/p".into() }
+    fn machine() -> ClientLocations {
+        ClientLocations {
+            places: ClientDirectories::new(OperatingSystem::Linux, "/h").project("/p"),
+            project: "/p".into(),
+        }
     }
 
     #[test]

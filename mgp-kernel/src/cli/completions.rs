@@ -6,12 +6,12 @@ use super::exit::{Exit, Failure};
 use super::output::Output;
 
 #[derive(Debug, Args)]
-pub(super) struct Completions {
+pub(super) struct CompletionsArgs {
     /// The shell
     shell: Shell,
 }
 
-pub(super) fn run(output: &Output, args: &Completions) -> Result<Exit, Failure> {
+pub(super) fn run(output: &Output, args: &CompletionsArgs) -> Result<Exit, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "mgp", &mut script);
     output.write(&script)?;

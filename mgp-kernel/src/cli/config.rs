@@ -5,9 +5,9 @@ use clap::Subcommand;
 use serde::Serialize;
 
 use super::exit::{Exit, Failure};
-use super::link::{Link, Need};
+use super::kernel_location::KernelLocation;
+use super::link::{KernelLink, KernelNeed};
 use super::output::Output;
-use super::place::Place;
 use crate::operator::config::ShownConfig;
 use crate::operator::method;
 use crate::settings;
@@ -26,7 +26,7 @@ pub(super) enum ConfigCommand {
 
 /// What was read.
 #[derive(Debug, Serialize)]
-struct Checked {
+struct CheckedConfig {
     files: Vec<PathBuf>,
     /// What is probably not meant.
     warnings: Vec<String>,
@@ -38,7 +38,11 @@ struct Checked {
     socket: String,
 }
 
-pub(super) async fn run(place: &Place, output: &Output, command: ConfigCommand) -> Result<Exit, Failure> {
+pub(super) async fn run(
+    place: &KernelLocation,
+    output: &Output,
+    command: ConfigCommand,
+) -> Result<Exit, Failure> {
     match command {
         ConfigCommand::Check => check(place, output),
         ConfigCommand::Show => show(place, output).await,
@@ -53,14 +57,14 @@ pub(super) async fn run(place: &Place, output: &Output, command: ConfigCommand) 
     }
 }
 
-fn check(place: &Place, output: &Output) -> Result<Exit, Failure> {
+fn check(place: &KernelLocation, output: &Output) -> Result<Exit, Failure> {
     let configured = place.read()?;
     for server in &configured.config.servers {
         settings::network_policy(&configured.config, server)
             .map(drop)
             .map_err(|error| Failure::usage(error.to_string()))?;
     }
-    let checked = Checked {
+    let checked = CheckedConfig {
         files: configured.files,
         warnings: configured.warnings,
         untrusted: configured.untrusted,
@@ -85,8 +89,8 @@ fn check(place: &Place, output: &Output) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-async fn show(place: &Place, output: &Output) -> Result<Exit, Failure> {
-    let link = Link::open(place, Need::Configured).await?;
+async fn show(place: &KernelLocation, output: &Output) -> Result<Exit, Failure> {
+    let link = KernelLink::open(place, KernelNeed::Configured).await?;
     let shown: Result<ShownConfig, Failure> = link.ask(method::CONFIG_SHOW, &()).await;
     link.close().await;
     output.show(&shown?, |shown, out| {

@@ -7,7 +7,7 @@ use super::exit::{Exit, Failure};
 use crate::servers::confine::become_program;
 
 #[derive(Debug, Args)]
-pub(super) struct Confine {
+pub(super) struct ConfineArgs {
     /// The files, ports and sockets that the program may reach, as the kernel wrote them
     #[arg(long, value_name = "JSON")]
     to: String,
@@ -19,6 +19,6 @@ pub(super) struct Confine {
 }
 
 /// Becomes the program; returns only if that fails.
-pub(super) fn run(confine: &Confine) -> Failure {
+pub(super) fn run(confine: &ConfineArgs) -> Failure {
     Failure::new(Exit::Usage, become_program(&confine.to, &confine.program, &confine.args))
 }

@@ -2,15 +2,16 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
-use mgp_security::permission::Lasts;
+use mgp_security::permission::GrantLifetime;
 use mgp_types::{Error, Object};
 
 use super::exit::{Exit, Failure};
-use super::link::Link;
+use super::link::KernelLink;
 use super::output::printable;
 use crate::operator::method;
 use crate::operator::permissions::{
-    Approve, Decided, Deny, Question, Reset, ShowQuestion, ShownQuestion, WasReset,
+    ApproveQuestion, DecisionReset, DenyQuestion, OpenQuestion, PermissionDecided, ResetDecision,
+    ShowQuestion, ShownQuestion,
 };
 
 /// Returns the id of the question that a call waits for, if that is why it was refused.
@@ -23,21 +24,21 @@ pub(super) fn awaited(error: &Error) -> Option<String> {
 ///
 /// # Errors
 /// It may not; there is no terminal, and `refused` says what else decides; or whoever asks may not decide.
-pub(super) async fn decide(link: &Link, id: String, refused: &Error) -> Result<(), Failure> {
+pub(super) async fn decide(link: &KernelLink, id: String, refused: &Error) -> Result<(), Failure> {
     if !is_person_there() {
         return Err(Failure::new(Exit::Waiting, refused.message().to_owned()));
     }
     let shown: ShownQuestion = link.ask(method::PERMISSIONS_SHOW, &ShowQuestion { id }).await?;
     let id = shown.question.id.clone();
     match says(&shown.question).await? {
-        Said::Yes(lasts) => {
-            let yes = Approve { lasts, ..Approve::of(id) };
-            link.ask::<Decided>(method::PERMISSIONS_APPROVE, &yes).await.map(drop)
+        PersonDecision::Yes(lasts) => {
+            let yes = ApproveQuestion { lasts, ..ApproveQuestion::of(id) };
+            link.ask::<PermissionDecided>(method::PERMISSIONS_APPROVE, &yes).await.map(drop)
         }
         // Nobody but they made the call, so there is nothing to refuse the next time.
-        Said::No => {
-            let forgotten = Reset { what: id, permission: None, agent_id: None };
-            let _: WasReset = link.ask(method::PERMISSIONS_RESET, &forgotten).await?;
+        PersonDecision::No => {
+            let forgotten = ResetDecision { what: id, permission: None, agent_id: None };
+            let _: DecisionReset = link.ask(method::PERMISSIONS_RESET, &forgotten).await?;
             Err(Failure::new(Exit::Auth, "you did not approve the call, so it was not made"))
         }
     }
@@ -49,25 +50,27 @@ pub(super) fn is_person_there() -> bool {
 }
 
 /// Asks the person at the terminal, and answers the question as they say.
-pub(super) async fn answer(link: &Link, question: &Question) -> Result<Decided, Failure> {
+pub(super) async fn answer(link: &KernelLink, question: &OpenQuestion) -> Result<PermissionDecided, Failure> {
     let id = question.id.clone();
     match says(question).await? {
-        Said::Yes(lasts) => {
-            link.ask(method::PERMISSIONS_APPROVE, &Approve { lasts, ..Approve::of(id) }).await
+        PersonDecision::Yes(lasts) => {
+            link.ask(method::PERMISSIONS_APPROVE, &ApproveQuestion { lasts, ..ApproveQuestion::of(id) }).await
         }
-        Said::No => link.ask(method::PERMISSIONS_DENY, &Deny { id, expires_at: None }).await,
+        PersonDecision::No => {
+            link.ask(method::PERMISSIONS_DENY, &DenyQuestion { id, expires_at: None }).await
+        }
     }
 }
 
 /// What a person said.
-enum Said {
+enum PersonDecision {
     /// Yes, for so long; if nothing is said, until the session ends.
-    Yes(Option<Lasts>),
+    Yes(Option<GrantLifetime>),
     No,
 }
 
 /// Asks on the terminal.
-async fn says(question: &Question) -> Result<Said, Failure> {
+async fn says(question: &OpenQuestion) -> Result<PersonDecision, Failure> {
     let unanswered = |error: io::Error| Failure::usage(format!("the question cannot be asked: {error}"));
     let choices = if question.permission.is_some() { "[y/N/always]" } else { "[y/N]" };
     let text = format!("{}\n{choices} ", printable(&question.message).trim_end());
@@ -82,8 +85,8 @@ async fn says(question: &Question) -> Result<Said, Failure> {
         return Err(Failure::new(Exit::Waiting, "the question was not answered and still waits"));
     }
     Ok(match line.trim() {
-        "y" | "Y" | "yes" => Said::Yes(None),
-        "always" if question.permission.is_some() => Said::Yes(Some(Lasts::Always)),
-        _ => Said::No,
+        "y" | "Y" | "yes" => PersonDecision::Yes(None),
+        "always" if question.permission.is_some() => PersonDecision::Yes(Some(GrantLifetime::Always)),
+        _ => PersonDecision::No,
     })
 }

@@ -5,7 +5,7 @@ use super::output::Output;
 use crate::demo::{self, Options};
 
 #[derive(Debug, Args)]
-pub(super) struct DemoServer {
+pub(super) struct DemoServerArgs {
     /// The name of the demo's server
     name: String,
 }
@@ -16,7 +16,7 @@ pub(super) async fn run(output: &Output) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-pub(super) async fn serve(args: &DemoServer) -> Result<Exit, Failure> {
+pub(super) async fn serve(args: &DemoServerArgs) -> Result<Exit, Failure> {
     demo::serve(&args.name).await.map_err(|error| failed(&error))?;
     Ok(Exit::Done)
 }

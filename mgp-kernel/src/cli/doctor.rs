@@ -8,32 +8,32 @@ use tokio::time::{Instant, sleep};
 
 use super::browsers::suggestion;
 use super::exit::{Exit, Failure};
-use super::link::{Link, Need};
+use super::kernel_location::KernelLocation;
+use super::link::{KernelLink, KernelNeed};
 use super::output::{Output, printable};
 use super::pins::pins;
-use super::place::Place;
 use super::server_commands::last_lines;
-use super::variables::{Sign, Surroundings, missed};
+use super::variables::{ServerEnvironment, VariableHint, missed};
 use crate::operator::audit::{VerifiedLog, VerifyLog};
-use crate::operator::keys::{Keys, ListKeys};
+use crate::operator::keys::{KeyPage, ListKeys};
 use crate::operator::method;
-use crate::operator::page::Page;
-use crate::operator::permissions::{Pending, Question, Undecided};
+use crate::operator::page::PageRequest;
+use crate::operator::permissions::{OpenQuestion, PendingDecisions, UndecidedPermission};
 use crate::operator::pins::PinRow;
-use crate::operator::servers::{ServerLog, ServerRow, Servers};
+use crate::operator::servers::{ServerList, ServerLog, ServerRow};
+use crate::server_inventory::UnmatchedRules;
 use crate::servers::confine::support;
 use crate::servers::upstream::is_needed;
-use crate::targets::UnmatchedRules;
 
 /// What was looked at, and whether all of it is in order.
 #[derive(Debug, Serialize)]
-struct Examination {
+struct DoctorReport {
     healthy: bool,
-    findings: Vec<Finding>,
+    findings: Vec<DoctorFinding>,
 }
 
 #[derive(Debug, Serialize)]
-struct Finding {
+struct DoctorFinding {
     what: &'static str,
     ok: bool,
     told: String,
@@ -42,21 +42,21 @@ struct Finding {
 }
 
 /// Ends with 5 if something is not in order.
-pub(super) async fn run(place: &Place, output: &Output) -> Result<Exit, Failure> {
+pub(super) async fn run(place: &KernelLocation, output: &Output) -> Result<Exit, Failure> {
     let mut findings = Vec::new();
     if let Some(config) = configured(place, &mut findings) {
-        match Link::open(place, Need::Servers).await {
+        match KernelLink::open(place, KernelNeed::Servers).await {
             Ok(link) => {
                 let asked = kernel(&link, &config, &mut findings).await;
                 link.close().await;
                 if let Err(failure) = asked {
-                    findings.push(Finding::wrong("kernel", &failure));
+                    findings.push(DoctorFinding::wrong("kernel", &failure));
                 }
             }
-            Err(failure) => findings.push(Finding::wrong("kernel", &failure)),
+            Err(failure) => findings.push(DoctorFinding::wrong("kernel", &failure)),
         }
     }
-    let examination = Examination { healthy: findings.iter().all(|finding| finding.ok), findings };
+    let examination = DoctorReport { healthy: findings.iter().all(|finding| finding.ok), findings };
     output.show(&examination, |examination, out| {
         for finding in &examination.findings {
             let mark = if finding.ok { "ok " } else { "no " };
@@ -71,7 +71,7 @@ pub(super) async fn run(place: &Place, output: &Output) -> Result<Exit, Failure>
 }
 
 /// Looks at the configuration, and returns it if it can be used.
-fn configured(place: &Place, findings: &mut Vec<Finding>) -> Option<Config> {
+fn configured(place: &KernelLocation, findings: &mut Vec<DoctorFinding>) -> Option<Config> {
     match place.read() {
         Ok(configured) => {
             let files: Vec<_> = configured.files.iter().map(|file| file.display().to_string()).collect();
@@ -80,35 +80,36 @@ fn configured(place: &Place, findings: &mut Vec<Finding>) -> Option<Config> {
             } else {
                 format!("{}, {} servers", files.join(" and "), configured.config.servers.len())
             };
-            let mut finding = Finding::right("configuration", told);
+            let mut finding = DoctorFinding::right("configuration", told);
             if configured.config.servers.is_empty() {
                 finding.hint = Some("`mgp add NAME -- COMMAND` adds a server".to_owned());
             }
             findings.push(finding);
             if let Some(untrusted) = configured.untrusted {
-                findings.push(Finding::right("folder", untrusted));
+                findings.push(DoctorFinding::right("folder", untrusted));
             }
             for warning in configured.warnings {
                 let told = warning.trim_end().to_owned();
-                findings.push(Finding { what: "configuration", ok: false, told, hint: None });
+                findings.push(DoctorFinding { what: "configuration", ok: false, told, hint: None });
             }
-            findings.push(Finding::right("state", configured.state.display().to_string()));
+            findings.push(DoctorFinding::right("state", configured.state.display().to_string()));
             findings.push(confinement(&configured.config));
             let suggested = configured.config.servers.iter().filter(|server| server.enabled);
-            findings.extend(suggested.filter_map(suggestion).map(|told| Finding::right("network", told)));
+            findings
+                .extend(suggested.filter_map(suggestion).map(|told| DoctorFinding::right("network", told)));
             Some(configured.config)
         }
         Err(failure) => {
-            findings.push(Finding::wrong("configuration", &failure));
+            findings.push(DoctorFinding::wrong("configuration", &failure));
             None
         }
     }
 }
 
 /// What this system can confine servers to, and whether that is enough for those that are to be confined.
-fn confinement(config: &Config) -> Finding {
+fn confinement(config: &Config) -> DoctorFinding {
     let support = support();
-    let mut finding = Finding::right("confinement", format!("this system holds {support}"));
+    let mut finding = DoctorFinding::right("confinement", format!("this system holds {support}"));
     let wanted = config.servers.iter().find(|server| server.enabled && server.is_confined());
     if let (Err(_), Some(server)) = (support.confines(), wanted) {
         finding.ok = false;
@@ -121,10 +122,14 @@ fn confinement(config: &Config) -> Finding {
     finding
 }
 
-async fn kernel(link: &Link, config: &Config, findings: &mut Vec<Finding>) -> Result<(), Failure> {
+async fn kernel(
+    link: &KernelLink,
+    config: &Config,
+    findings: &mut Vec<DoctorFinding>,
+) -> Result<(), Failure> {
     let runs = if link.running { "runs" } else { "does not run; this command started one for the check" };
-    findings.push(Finding::right("kernel", runs.to_owned()));
-    let Servers { servers } = link.ask(method::SERVERS, &()).await?;
+    findings.push(DoctorFinding::right("kernel", runs.to_owned()));
+    let ServerList { servers } = link.ask(method::SERVERS, &()).await?;
     findings.extend(variables(link, config, &servers).await?);
     for server in servers.iter().filter(|server| server.enabled) {
         let (ok, mut told) = match server.state {
@@ -138,12 +143,14 @@ async fn kernel(link: &Link, config: &Config, findings: &mut Vec<Finding>) -> Re
             Some(_) => "correct this where the kernel runs, and restart the kernel".to_owned(),
             None => format!("`mgp logs {}` shows its standard error", server.id),
         });
-        findings.push(Finding { what: "server", ok, told, hint });
+        findings.push(DoctorFinding { what: "server", ok, told, hint });
     }
     let audit: VerifiedLog = link.ask(method::AUDIT_VERIFY, &VerifyLog::default()).await?;
     findings.push(match audit.changed_at {
-        None => Finding::right("record", format!("intact, {} events", audit.events.unwrap_or_default())),
-        Some(at) => Finding {
+        None => {
+            DoctorFinding::right("record", format!("intact, {} events", audit.events.unwrap_or_default()))
+        }
+        Some(at) => DoctorFinding {
             what: "record",
             ok: false,
             told: format!("changed at event {at}: {}", audit.flaw.unwrap_or_default()),
@@ -152,24 +159,24 @@ async fn kernel(link: &Link, config: &Config, findings: &mut Vec<Finding>) -> Re
     });
     findings.extend(reserved_keys(link).await?);
     let UnmatchedRules { rules } = link.ask(method::CONFIG_UNMATCHED, &()).await?;
-    findings.extend(rules.into_iter().map(|rule| Finding {
+    findings.extend(rules.into_iter().map(|rule| DoctorFinding {
         what: "rule",
         ok: !rule.is_configured,
         told: format!("{}: {}", rule.rule, rule.told),
         hint: rule.is_configured.then(|| "correct this entry of mgp.toml, or remove it".to_owned()),
     }));
-    let pending: Pending = link.ask(method::PERMISSIONS_PENDING, &()).await?;
+    let pending: PendingDecisions = link.ask(method::PERMISSIONS_PENDING, &()).await?;
     findings.push(undecided(&pending, link.running));
     let pins = pins(link, None, true).await?;
-    findings.push(Finding::right("definitions", counted(&pins)));
+    findings.push(DoctorFinding::right("definitions", counted(&pins)));
     findings.extend(pins.iter().take(MOST_DEFINITIONS).filter_map(|row| {
         let standing = row.standing.as_ref()?;
-        let mut finding = Finding::right("definition", standing.sentence(&row.server_id, &row.name));
+        let mut finding = DoctorFinding::right("definition", standing.sentence(&row.server_id, &row.name));
         finding.hint = Some(standing.way.clone());
         Some(finding)
     }));
     if let Some(more) = pins.len().checked_sub(MOST_DEFINITIONS).filter(|more| *more > 0) {
-        let mut finding = Finding::right("definition", format!("and {more} more"));
+        let mut finding = DoctorFinding::right("definition", format!("and {more} more"));
         finding.hint = Some("`mgp pin list --waiting` shows all".to_owned());
         findings.push(finding);
     }
@@ -178,7 +185,7 @@ async fn kernel(link: &Link, config: &Config, findings: &mut Vec<Finding>) -> Re
 
 /// Returns what a server wrote last to its standard error. A server that has just ended may have written what is not read yet,
 /// so its lines are waited for.
-async fn written(link: &Link, row: &ServerRow) -> Result<Vec<String>, Failure> {
+async fn written(link: &KernelLink, row: &ServerRow) -> Result<Vec<String>, Failure> {
     let end = Instant::now() + PATIENCE_FOR_LINES;
     loop {
         let ServerLog { lines, .. } = last_lines(link, row.id.clone(), LINES).await?;
@@ -191,24 +198,28 @@ async fn written(link: &Link, row: &ServerRow) -> Result<Vec<String>, Failure> {
 }
 
 /// The variables that servers probably miss, by what they wrote and by their names.
-async fn variables(link: &Link, config: &Config, servers: &[ServerRow]) -> Result<Vec<Finding>, Failure> {
+async fn variables(
+    link: &KernelLink,
+    config: &Config,
+    servers: &[ServerRow],
+) -> Result<Vec<DoctorFinding>, Failure> {
     let set = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
     let is_inherited = |name: &str| is_needed(name) || config.passes_variable(name);
-    let surroundings = Surroundings { is_inherited: &is_inherited, set: &set };
+    let surroundings = ServerEnvironment { is_inherited: &is_inherited, set: &set };
     let mut findings = Vec::new();
     for server in config.servers.iter().filter(|server| server.enabled) {
         let Some(row) = servers.iter().find(|row| row.id.as_str() == server.id) else { continue };
         let mut lines = written(link, row).await?;
         lines.extend(row.last_error.clone());
         let runs = row.state == ServerState::Connected;
-        findings.extend(missed(server, &lines, &surroundings).into_iter().map(|missed| Finding {
+        findings.extend(missed(server, &lines, &surroundings).into_iter().map(|missed| DoctorFinding {
             what: "environment",
-            ok: runs || missed.sign == Sign::Name,
+            ok: runs || missed.sign == VariableHint::Name,
             told: match &missed.sign {
-                Sign::Line(written) => {
+                VariableHint::Line(written) => {
                     format!("{} is not given {}, and wrote: {written}", server.id, missed.name)
                 }
-                Sign::Name => format!(
+                VariableHint::Name => format!(
                     "{} is not given {}, which is set here and probably meant for this server",
                     server.id, missed.name
                 ),
@@ -220,13 +231,13 @@ async fn variables(link: &Link, config: &Config, servers: &[ServerRow]) -> Resul
 }
 
 /// The keys that let nobody in because somebody else is known by the name of their owner.
-async fn reserved_keys(link: &Link) -> Result<Vec<Finding>, Failure> {
+async fn reserved_keys(link: &KernelLink) -> Result<Vec<DoctorFinding>, Failure> {
     let mut findings = Vec::new();
     let mut next = Some(0);
     while let Some(offset) = next {
-        let page = Page { offset, limit: None };
-        let list: Keys = link.ask(method::KEYS_LIST, &ListKeys { owner: None, page }).await?;
-        findings.extend(list.keys.into_iter().filter(|key| key.reserved).map(|key| Finding {
+        let page = PageRequest { offset, limit: None };
+        let list: KeyPage = link.ask(method::KEYS_LIST, &ListKeys { owner: None, page }).await?;
+        findings.extend(list.keys.into_iter().filter(|key| key.reserved).map(|key| DoctorFinding {
             what: "keys",
             ok: false,
             told: format!("the key {} is refused: its owner `{}` has a reserved name", key.id, key.owner),
@@ -241,18 +252,18 @@ async fn reserved_keys(link: &Link) -> Result<Vec<Finding>, Failure> {
 }
 
 /// What waits for a decision, and how to decide it: who waits in a kernel that ends with this command is gone with it.
-fn undecided(pending: &Pending, running: bool) -> Finding {
+fn undecided(pending: &PendingDecisions, running: bool) -> DoctorFinding {
     let needs = &pending.undecided;
-    let is_listed = |question: &&Question| {
+    let is_listed = |question: &&OpenQuestion| {
         let about = (&question.server_id, question.permission.as_ref());
         needs.iter().any(|need| (&need.server_id, Some(&need.permission)) == about)
     };
     let waiting = needs.len() + pending.questions.iter().filter(|question| !is_listed(question)).count();
     let mut told = vec![format!("{waiting} wait for a decision")];
     told.extend(needs.iter().map(|need| format!("{} needs {}", need.server_id, need.permission.as_str())));
-    let mut finding = Finding::right("permissions", told.join("; "));
+    let mut finding = DoctorFinding::right("permissions", told.join("; "));
     finding.hint = match needs.first() {
-        Some(Undecided { server_id, permission, .. }) => {
+        Some(UndecidedPermission { server_id, permission, .. }) => {
             let (permission, what) = (permission.as_str(), "mgp permissions");
             Some(format!(
                 "`{what} approve {server_id} {permission} --all-agents` grants it, `{what} deny …` denies it"
@@ -271,7 +282,7 @@ fn counted(pins: &[PinRow]) -> String {
     format!("{held} held, {} flagged", standings().count() - held)
 }
 
-impl Finding {
+impl DoctorFinding {
     const fn right(what: &'static str, told: String) -> Self {
         Self { what, ok: true, told, hint: None }
     }

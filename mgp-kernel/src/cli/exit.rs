@@ -32,7 +32,7 @@ pub(super) enum Exit {
 pub(super) struct Failure {
     pub(super) exit: Exit,
     /// A number of MGP's or JSON-RPC's where a peer said it, else a word.
-    code: Code,
+    code: FailureCode,
     message: String,
     hint: Option<String>,
     /// What a peer said beside the message.
@@ -41,20 +41,20 @@ pub(super) struct Failure {
 
 #[derive(Debug, Clone, Serialize)]
 #[serde(untagged)]
-enum Code {
+enum FailureCode {
     Number(i64),
     Word(&'static str),
 }
 
 /// What stands on standard error with `--json`, in one line.
 #[derive(Debug, Serialize)]
-pub(super) struct Written<'a> {
+pub(super) struct WrittenFailure<'a> {
     error: WrittenError<'a>,
 }
 
 #[derive(Debug, Serialize)]
 struct WrittenError<'a> {
-    code: Code,
+    code: FailureCode,
     message: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<&'a str>,
@@ -62,7 +62,7 @@ struct WrittenError<'a> {
 
 impl Failure {
     pub(super) fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Self { exit, code: Code::Word(exit.word()), message: message.into(), hint: None, data: None }
+        Self { exit, code: FailureCode::Word(exit.word()), message: message.into(), hint: None, data: None }
     }
 
     pub(super) fn usage(message: impl Into<String>) -> Self {
@@ -99,10 +99,10 @@ impl Failure {
         self.hint.as_deref()
     }
 
-    pub(super) fn written(&self) -> Written<'_> {
+    pub(super) fn written(&self) -> WrittenFailure<'_> {
         let error =
             WrittenError { code: self.code.clone(), message: &self.message, hint: self.hint.as_deref() };
-        Written { error }
+        WrittenFailure { error }
     }
 }
 
@@ -131,7 +131,7 @@ impl From<Error> for Failure {
             cause = source.source();
         }
         let hint = error.recovery().as_ref().and_then(advice);
-        Self { exit, code: Code::Number(error.code()), message, hint, data: error.data().cloned() }
+        Self { exit, code: FailureCode::Number(error.code()), message, hint, data: error.data().cloned() }
     }
 }
 

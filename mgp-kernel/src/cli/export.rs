@@ -7,20 +7,21 @@ use std::path::{Path, PathBuf, absolute};
 
 use clap::Args;
 use mgp_discovery::clients::{
-    Candidate, Change, ClientKind, Concealer, Entry, FileScope, LiteralSecrets, plan, read, roll_back,
+    CandidateFile, ClientEntry, ClientFileChange, ClientKind, Concealer, FileScope, LiteralSecrets, plan,
+    read, roll_back,
 };
 use mgp_discovery::config::ProcessEnvironment;
 use serde::Serialize;
 
-use super::clients::{Machine, is_mgp, text_of};
+use super::clients::{ClientLocations, is_mgp, text_of};
 use super::exit::{Exit, Failure};
 use super::import::kind;
+use super::kernel_location::{EffectiveConfig, KernelLocation};
 use super::output::{Output, printable};
-use super::place::{Configured, Place};
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
-pub(super) struct Export {
+pub(super) struct ExportArgs {
     /// The client, such as claude-desktop or cursor
     #[arg(long, value_name = "CLIENT", value_parser = kind)]
     to: ClientKind,
@@ -49,7 +50,7 @@ pub(super) struct Export {
 
 /// What became of a client's file, or would.
 #[derive(Debug, Serialize)]
-struct Report {
+struct ExportReport {
     client: &'static str,
     path: PathBuf,
     written: bool,
@@ -58,14 +59,14 @@ struct Report {
     /// Servers that mgp has now, and that are taken out.
     removed: Vec<String>,
     /// Servers that stay.
-    kept: Vec<Kept>,
+    kept: Vec<KeptServer>,
     #[serde(skip_serializing_if = "Option::is_none")]
     backup: Option<PathBuf>,
 }
 
 /// A server that stays.
 #[derive(Debug, Serialize)]
-struct Kept {
+struct KeptServer {
     name: String,
     why: String,
 }
@@ -79,8 +80,8 @@ struct RolledBack {
     kept_at: Option<PathBuf>,
 }
 
-pub(super) fn run(place: &Place, output: &Output, export: &Export) -> Result<Exit, Failure> {
-    let path = export.file(&Machine::this()?)?;
+pub(super) fn run(place: &KernelLocation, output: &Output, export: &ExportArgs) -> Result<Exit, Failure> {
+    let path = export.file(&ClientLocations::this()?)?;
     if export.rollback {
         return take_back(output, export.to, path);
     }
@@ -93,11 +94,12 @@ pub(super) fn run(place: &Place, output: &Output, export: &Export) -> Result<Exi
         // What cannot be read is refused where it is planned.
         doubled = export.parted(&configured, &path, text).map(|(removed, _)| removed).unwrap_or_default();
     }
-    let change = Change::put(export.entry(place)?).named(&export.name).without(removed.iter().cloned());
+    let change =
+        ClientFileChange::put(export.entry(place)?).named(&export.name).without(removed.iter().cloned());
     let plan = plan(export.to, &path, text.as_deref(), &change)
         .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
     let (client, diff) = (export.to.name(), plan.diff().to_owned());
-    let mut report = Report { client, path, written: false, diff, removed, kept, backup: None };
+    let mut report = ExportReport { client, path, written: false, diff, removed, kept, backup: None };
     let decided = !plan.changes() || export.dry_run || export.yes;
     if !decided {
         ask(output, &report)?;
@@ -139,7 +141,7 @@ pub(super) fn run(place: &Place, output: &Output, export: &Export) -> Result<Exi
 }
 
 /// Asks a person whether to go on; what nobody sees is not done without having been told to.
-fn ask(output: &Output, report: &Report) -> Result<(), Failure> {
+fn ask(output: &Output, report: &ExportReport) -> Result<(), Failure> {
     if output.is_json() || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         return Err(Failure::usage(format!(
             "{} was not changed: there is no terminal to ask for confirmation",
@@ -160,7 +162,7 @@ fn ask(output: &Output, report: &Report) -> Result<(), Failure> {
     }
 }
 
-fn write(report: &Report, out: &mut Vec<u8>) -> io::Result<()> {
+fn write(report: &ExportReport, out: &mut Vec<u8>) -> io::Result<()> {
     if report.diff.is_empty() && !report.written {
         return writeln!(out, "{} already has this entry", report.path.display());
     }
@@ -168,7 +170,7 @@ fn write(report: &Report, out: &mut Vec<u8>) -> io::Result<()> {
     for name in &report.removed {
         writeln!(out, "removes {}: mgp has this server", printable(name))?;
     }
-    for Kept { name, why } in &report.kept {
+    for KeptServer { name, why } in &report.kept {
         writeln!(out, "keeps {}: {}", printable(name), printable(why))?;
     }
     Ok(())
@@ -187,11 +189,11 @@ fn take_back(output: &Output, client: ClientKind, path: PathBuf) -> Result<Exit,
     Ok(Exit::Done)
 }
 
-impl Export {
+impl ExportArgs {
     /// The file of the client: the first that is there and for servers, else the one that it would make.
-    fn file(&self, machine: &Machine) -> Result<PathBuf, Failure> {
+    fn file(&self, machine: &ClientLocations) -> Result<PathBuf, Failure> {
         let scope = if self.project { FileScope::Project } else { FileScope::User };
-        let mut files: Vec<Candidate> = machine.places().candidates(self.to);
+        let mut files: Vec<CandidateFile> = machine.places().candidates(self.to);
         files.retain(|file| file.scope == scope);
         let there = files.iter().position(|file| file.path.exists() && self.has_servers(&file.path, machine));
         // Of a client that has several places, the one that it is installed at.
@@ -204,7 +206,7 @@ impl Export {
 
     /// Whether servers stand, or may be put, in a file that is there. VS Code has a file of its own for them; in its
     /// settings they are where somebody put them.
-    fn has_servers(&self, file: &Path, machine: &Machine) -> bool {
+    fn has_servers(&self, file: &Path, machine: &ClientLocations) -> bool {
         if self.to != ClientKind::VsCode || !file.ends_with("settings.json") {
             return true;
         }
@@ -212,9 +214,9 @@ impl Export {
         found.is_some_and(|found| !found.servers.is_empty())
     }
 
-    fn entry(&self, place: &Place) -> Result<Entry, Failure> {
+    fn entry(&self, place: &KernelLocation) -> Result<ClientEntry, Failure> {
         if let Some(url) = &self.url {
-            return Ok(Entry::Url { url: url.clone(), headers: BTreeMap::new() });
+            return Ok(ClientEntry::Url { url: url.clone(), headers: BTreeMap::new() });
         }
         let unknown =
             |what: &str| Failure::usage(format!("{what} is not UTF-8 and cannot be written as JSON"));
@@ -231,17 +233,17 @@ impl Export {
             args.push(text(whole).map_err(|_| unknown("the path of the configuration"))?);
         }
         args.push("serve".to_owned());
-        Ok(Entry::Command { command, args, env: BTreeMap::new() })
+        Ok(ClientEntry::Command { command, args, env: BTreeMap::new() })
     }
 
     /// The client's servers that mgp has, and those that stay.
     fn parted(
         &self,
-        configured: &Configured,
+        configured: &EffectiveConfig,
         path: &Path,
         text: &str,
-    ) -> Result<(Vec<String>, Vec<Kept>), Failure> {
-        let options = Machine::this()?.options().secrets(LiteralSecrets::Keep);
+    ) -> Result<(Vec<String>, Vec<KeptServer>), Failure> {
+        let options = ClientLocations::this()?.options().secrets(LiteralSecrets::Keep);
         let read = read(self.to, text, &options)
             .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
         // Two servers that differ by their secrets alone are not both the one that mgp has.
@@ -253,23 +255,23 @@ impl Export {
             }
             let name = server.name.clone();
             if let Some(place) = &server.elsewhere {
-                elsewhere.push(Kept { name, why: place.to_string() });
+                elsewhere.push(KeptServer { name, why: place.to_string() });
                 continue;
             }
             let mut owns = configured.config.servers.iter().filter(|own| own.enabled);
             match owns.find(|own| known.same(own, &server.config).is_some()) {
-                None => kept.push(Kept { name, why: "mgp does not have this server".to_owned() }),
+                None => kept.push(KeptServer { name, why: "mgp does not have this server".to_owned() }),
                 Some(own) => match configured.faulty.get(&own.id) {
                     // Taken from the client, nobody could use it.
                     Some(fault) => {
-                        kept.push(Kept { name, why: format!("mgp cannot start this server: {fault}") });
+                        kept.push(KeptServer { name, why: format!("mgp cannot start this server: {fault}") });
                     }
                     None => removed.push(name),
                 },
             }
         }
         let skipped = read.skipped.into_iter().filter(|skipped| skipped.name != self.name);
-        kept.extend(skipped.map(|skipped| Kept { name: skipped.name, why: skipped.why }));
+        kept.extend(skipped.map(|skipped| KeptServer { name: skipped.name, why: skipped.why }));
         // A name that also stands for something else stays.
         removed.retain(|name| kept.iter().all(|kept| kept.name != *name));
         kept.extend(elsewhere);

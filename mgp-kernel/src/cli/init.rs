@@ -7,13 +7,13 @@ use clap::Args;
 use mgp_discovery::clients::FileState;
 use serde::Serialize;
 
-use super::clients::Machine;
+use super::clients::ClientLocations;
 use super::exit::{Exit, Failure};
+use super::kernel_location::KernelLocation;
 use super::output::Output;
-use super::place::Place;
 
 #[derive(Debug, Args)]
-pub(super) struct Init {
+pub(super) struct InitArgs {
     /// Write mgp.toml in this folder instead of the user's configuration
     #[arg(long)]
     project: bool,
@@ -21,32 +21,32 @@ pub(super) struct Init {
 
 /// What was made, and what there is to take over.
 #[derive(Debug, Serialize)]
-struct Made {
+struct InitReport {
     file: PathBuf,
-    clients: Vec<Found>,
+    clients: Vec<FoundClient>,
 }
 
 /// A client with servers.
 #[derive(Debug, Serialize)]
-struct Found {
+struct FoundClient {
     client: &'static str,
     path: PathBuf,
     servers: usize,
 }
 
-pub(super) fn run(place: &Place, output: &Output, init: &Init) -> Result<Exit, Failure> {
+pub(super) fn run(place: &KernelLocation, output: &Output, init: &InitArgs) -> Result<Exit, Failure> {
     let file = place.to_make(init.project)?;
     make(&file)?;
     place.keep_trust_of(&file, "", TEXT)?;
     // A configuration was made; who cannot be asked for servers has none to offer.
-    let detected = Machine::this().map(|machine| machine.detected()).unwrap_or_default();
+    let detected = ClientLocations::this().map(|machine| machine.detected()).unwrap_or_default();
     let clients = detected.into_iter().filter_map(|found| match found.state {
         FileState::Servers(servers) if servers > 0 => {
-            Some(Found { client: found.kind.name(), path: found.path, servers })
+            Some(FoundClient { client: found.kind.name(), path: found.path, servers })
         }
         _ => None,
     });
-    let made = Made { file, clients: clients.collect() };
+    let made = InitReport { file, clients: clients.collect() };
     output.show(&made, |made, out| {
         writeln!(out, "wrote {}", made.file.display())?;
         for found in &made.clients {

@@ -8,29 +8,29 @@ use mgp_types::shell_word;
 
 use super::access_target::advised;
 use super::exit::{Exit, Failure};
-use super::link::{Link, Need};
+use super::kernel_location::KernelLocation;
+use super::link::{KernelLink, KernelNeed};
 use super::moment::{Moment, moment};
 use super::output::Output;
-use super::place::Place;
 use crate::operator::keys::{
-    IssuedKey, Key, Keys as KeyList, ListKeys, NewKey, RevokeKey, RevokedKey, permission_word,
+    IssuedKey, KeyPage as KeyList, KeyRow, ListKeys, NewKey, RevokeKey, RevokedKey, permission_word,
     read_permission,
 };
 use crate::operator::method;
-use crate::operator::page::Page;
+use crate::operator::page::PageRequest;
 
 #[derive(Debug, Subcommand)]
-pub(super) enum Keys {
+pub(super) enum KeysCommand {
     /// Issue a key; it is shown only once
-    New(New),
+    New(KeyNewArgs),
     /// List keys, without their secrets
-    List(List),
+    List(KeyListArgs),
     /// Revoke a key, and end its sessions
-    Revoke(Revoke),
+    Revoke(KeyRevokeArgs),
 }
 
 #[derive(Debug, Args)]
-pub(super) struct New {
+pub(super) struct KeyNewArgs {
     /// The agent that uses the key
     owner: String,
     /// A permission of the key: list (search and list all tools), see:SERVER.TOOL, call:SERVER.TOOL, where `*` stands
@@ -55,7 +55,7 @@ pub(super) struct New {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct List {
+pub(super) struct KeyListArgs {
     /// List the keys of this agent only
     #[arg(long)]
     owner: Option<String>,
@@ -68,7 +68,7 @@ pub(super) struct List {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Revoke {
+pub(super) struct KeyRevokeArgs {
     /// The id of the key, as `mgp keys list` shows it
     id: String,
     /// Let running calls finish; otherwise they are cancelled, unless `listen.revoked_calls` says otherwise
@@ -76,19 +76,19 @@ pub(super) struct Revoke {
     let_calls_finish: bool,
 }
 
-pub(super) async fn run(place: &Place, output: &Output, keys: Keys) -> Result<Exit, Failure> {
-    let need = if matches!(keys, Keys::New(_)) { Need::Configured } else { Need::State };
-    let link = Link::open(place, need).await?;
+pub(super) async fn run(place: &KernelLocation, output: &Output, keys: KeysCommand) -> Result<Exit, Failure> {
+    let need = if matches!(keys, KeysCommand::New(_)) { KernelNeed::Configured } else { KernelNeed::State };
+    let link = KernelLink::open(place, need).await?;
     let outcome = match keys {
-        Keys::New(wanted) => new(&link, output, wanted).await,
-        Keys::List(wanted) => list(&link, output, wanted).await,
-        Keys::Revoke(wanted) => revoke(&link, output, wanted).await,
+        KeysCommand::New(wanted) => new(&link, output, wanted).await,
+        KeysCommand::List(wanted) => list(&link, output, wanted).await,
+        KeysCommand::Revoke(wanted) => revoke(&link, output, wanted).await,
     };
     link.close().await;
     outcome
 }
 
-async fn new(link: &Link, output: &Output, wanted: New) -> Result<Exit, Failure> {
+async fn new(link: &KernelLink, output: &Output, wanted: KeyNewArgs) -> Result<Exit, Failure> {
     let wanted = NewKey {
         owner: wanted.owner,
         operator: wanted.operator,
@@ -112,8 +112,8 @@ async fn new(link: &Link, output: &Output, wanted: New) -> Result<Exit, Failure>
     Ok(Exit::Done)
 }
 
-async fn list(link: &Link, output: &Output, wanted: List) -> Result<Exit, Failure> {
-    let page = Page { offset: wanted.offset, limit: wanted.limit };
+async fn list(link: &KernelLink, output: &Output, wanted: KeyListArgs) -> Result<Exit, Failure> {
+    let page = PageRequest { offset: wanted.offset, limit: wanted.limit };
     let list: KeyList = link.ask(method::KEYS_LIST, &ListKeys { owner: wanted.owner, page }).await?;
     output.table(&list, "no keys", |list, table| {
         table.headings(&["ID", "OWNER", "ALLOWS", "LABEL", "LAST USED", "UNTIL"]);
@@ -122,8 +122,8 @@ async fn list(link: &Link, output: &Output, wanted: List) -> Result<Exit, Failur
             let allows: Vec<_> = key.permissions.iter().map(permission_word).collect();
             let owner = if key.operator { format!("{} (operator)", key.owner) } else { key.owner.clone() };
             let end = match key {
-                Key { reserved: true, .. } => "refused: the owner's name is reserved".to_owned(),
-                Key { expired: true, .. } => "expired".to_owned(),
+                KeyRow { reserved: true, .. } => "refused: the owner's name is reserved".to_owned(),
+                KeyRow { expired: true, .. } => "expired".to_owned(),
                 key => time(key.expires_at),
             };
             table.row([key.id.clone(), owner, allows.join(","), key.label.clone(), time(key.last_used), end]);
@@ -132,7 +132,7 @@ async fn list(link: &Link, output: &Output, wanted: List) -> Result<Exit, Failur
     Ok(Exit::Done)
 }
 
-async fn revoke(link: &Link, output: &Output, wanted: Revoke) -> Result<Exit, Failure> {
+async fn revoke(link: &KernelLink, output: &Output, wanted: KeyRevokeArgs) -> Result<Exit, Failure> {
     let asked = RevokeKey { id: wanted.id.clone(), let_calls_finish: wanted.let_calls_finish };
     let revoked: RevokedKey = link.ask(method::KEYS_REVOKE, &asked).await?;
     if !revoked.revoked {

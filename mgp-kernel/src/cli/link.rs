@@ -11,21 +11,21 @@ use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::exit::{Exit, Failure};
-use super::held::Held;
+use super::kernel_location::{EffectiveConfig, KernelLocation};
 use super::output::{Output, printable};
-use super::place::{Configured, Place};
 use super::proof;
+use super::state_in_use::StateInUse;
 use crate::StartError;
-use crate::call::marked::Mark;
+use crate::call::connection_role::ConnectionRole;
 use crate::catalog::ToolCatalog;
 use crate::kernel::Kernel;
 use crate::listen::socket;
 use crate::operator::method;
 use crate::operator::proof::OperatorConnection;
-use crate::operator::servers::{ServerRow, Servers};
+use crate::operator::servers::{ServerList, ServerRow};
 
 /// A kernel that a command talks to.
-pub(super) struct Link {
+pub(super) struct KernelLink {
     pub(super) client: Client<PlainStack<Wire>>,
     /// Whether the kernel runs by itself; else it is this process's own, and ends with the command.
     pub(super) running: bool,
@@ -34,7 +34,7 @@ pub(super) struct Link {
 
 /// What a command needs of a kernel that it has to start itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Need {
+pub(super) enum KernelNeed {
     /// What is kept: keys, rules, grants, pins, the record. No server is started for it.
     State,
     /// What the configuration says. No server is started for it either.
@@ -43,11 +43,11 @@ pub(super) enum Need {
     Servers,
 }
 
-impl Link {
+impl KernelLink {
     /// Reaches the kernel that runs, or starts one from the same configuration.
-    pub(super) async fn open(place: &Place, need: Need) -> Result<Self, Failure> {
+    pub(super) async fn open(place: &KernelLocation, need: KernelNeed) -> Result<Self, Failure> {
         let configured = place.read()?;
-        let mut held = Held::new(&configured.state, &configured.socket, place.output());
+        let mut held = StateInUse::new(&configured.state, &configured.socket, place.output());
         let kernel = loop {
             if let Some(client) = reach(&configured).await? {
                 return Ok(Self { client, running: true, own: None });
@@ -59,10 +59,10 @@ impl Link {
             }
         };
         let tools = kernel.tools().clone();
-        let mark = Mark::Operator(Arc::new(OperatorConnection::in_process()));
+        let mark = ConnectionRole::Operator(Arc::new(OperatorConnection::in_process()));
         let client = builder().in_process(kernel.accept_marked(socket::oneself(), mark)).await?;
         let link = Self { client, running: false, own: Some(kernel) };
-        if need == Need::Servers {
+        if need == KernelNeed::Servers {
             let output = place.output();
             let settled = link.settled(&output).await;
             output.waiting("");
@@ -73,13 +73,13 @@ impl Link {
     }
 
     /// The kernel that runs, if one does.
-    pub(super) async fn to_running(place: &Place) -> Result<Option<Self>, Failure> {
+    pub(super) async fn to_running(place: &KernelLocation) -> Result<Option<Self>, Failure> {
         let client = reach(&place.read()?).await?;
         Ok(client.map(|client| Self { client, running: true, own: None }))
     }
 
     /// The kernel that runs, for what concerns no other.
-    pub(super) async fn needed(place: &Place) -> Result<Self, Failure> {
+    pub(super) async fn needed(place: &KernelLocation) -> Result<Self, Failure> {
         Self::to_running(place).await?.ok_or_else(|| {
             Failure::new(Exit::Unreachable, "no kernel runs, so no server runs either")
                 .hint("`mgp serve` starts a kernel")
@@ -115,7 +115,7 @@ impl Link {
         let began = Instant::now();
         let end = began + PATIENCE;
         loop {
-            let Servers { servers } = self.ask(method::SERVERS, &()).await?;
+            let ServerList { servers } = self.ask(method::SERVERS, &()).await?;
             let waits = |server: &ServerRow| {
                 let has_failed = server.fault.is_some() || server.last_error.is_some();
                 let begins = matches!(
@@ -165,7 +165,7 @@ async fn searchable(tools: &ToolCatalog) {
     let _ = timeout_at(end, tools.index.embedded()).await;
 }
 
-async fn reach(configured: &Configured) -> Result<Option<Client<PlainStack<Wire>>>, Failure> {
+async fn reach(configured: &EffectiveConfig) -> Result<Option<Client<PlainStack<Wire>>>, Failure> {
     let path = &configured.socket;
     let (reader, writer) = match socket::connect(path).await {
         Ok(halves) => halves,
@@ -198,13 +198,13 @@ async fn reach(configured: &Configured) -> Result<Option<Client<PlainStack<Wire>
 }
 
 /// A kernel of this process's own, with what is needed of it.
-async fn started(configured: &Configured, need: Need) -> Result<Kernel, StartError> {
+async fn started(configured: &EffectiveConfig, need: KernelNeed) -> Result<Kernel, StartError> {
     let (mut config, state) = (configured.config.clone(), configured.state.clone());
     let files = configured.own_files();
     match need {
-        Need::State => config.servers.clear(),
-        Need::Configured => config.servers.iter_mut().for_each(|server| server.enabled = false),
-        Need::Servers => return Kernel::start_from(config, state, files).await,
+        KernelNeed::State => config.servers.clear(),
+        KernelNeed::Configured => config.servers.iter_mut().for_each(|server| server.enabled = false),
+        KernelNeed::Servers => return Kernel::start_from(config, state, files).await,
     }
     Kernel::open(config, state, files).await
 }

@@ -9,7 +9,7 @@ use super::exit::{Exit, Failure};
 use super::output::Output;
 
 #[derive(Debug, Args)]
-pub(super) struct Man {
+pub(super) struct ManArgs {
     /// Write a page for each command into this folder instead of printing one
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
@@ -17,11 +17,11 @@ pub(super) struct Man {
 
 /// What was written.
 #[derive(Debug, Default, Serialize)]
-struct Pages {
+struct ManPages {
     files: Vec<PathBuf>,
 }
 
-pub(super) fn run(output: &Output, args: &Man) -> Result<Exit, Failure> {
+pub(super) fn run(output: &Output, args: &ManArgs) -> Result<Exit, Failure> {
     let mut root = Cli::command();
     root.build();
     match &args.dir {
@@ -30,7 +30,7 @@ pub(super) fn run(output: &Output, args: &Man) -> Result<Exit, Failure> {
         }
         Some(folder) => {
             fs::create_dir_all(folder).map_err(|error| unwritten(folder, &error))?;
-            let mut pages = Pages::default();
+            let mut pages = ManPages::default();
             pages.write(&root, "mgp", folder)?;
             output.show(&pages, |_, _| Ok(()))?;
         }
@@ -38,7 +38,7 @@ pub(super) fn run(output: &Output, args: &Man) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-impl Pages {
+impl ManPages {
     fn write(&mut self, command: &Command, name: &str, folder: &Path) -> Result<(), Failure> {
         let path = folder.join(format!("{name}.1"));
         fs::write(&path, page(command)?).map_err(|error| unwritten(&path, &error))?;

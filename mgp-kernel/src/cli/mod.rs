@@ -24,10 +24,10 @@ mod doctor;
 mod exit;
 mod export;
 mod global;
-mod held;
 mod import;
 mod init;
-mod joining;
+mod kernel_connector;
+mod kernel_location;
 mod keys;
 mod link;
 mod log;
@@ -39,7 +39,6 @@ mod package;
 mod permissions;
 mod pins;
 mod pipe;
-mod place;
 mod proof;
 mod registrations;
 mod search;
@@ -49,6 +48,7 @@ mod server_commands;
 mod servers;
 mod servers_edit;
 mod service;
+mod state_in_use;
 mod stats;
 mod status;
 mod table;
@@ -63,8 +63,8 @@ use clap::Parser as _;
 
 use self::args::{Cli, Command};
 use self::exit::{Exit, Failure};
+use self::kernel_location::KernelLocation;
 use self::output::Output;
-use self::place::Place;
 
 /// Runs the command that `args` say, the name of the program in front, and says how it ended.
 pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
@@ -108,7 +108,7 @@ fn this_program() -> Option<std::path::PathBuf> {
 }
 
 async fn command(cli: Cli, output: &Output) -> Result<Exit, Failure> {
-    let place = Place::new(&cli.global);
+    let place = KernelLocation::new(&cli.global);
     let telemetry = match cli.command {
         // Its configuration says more.
         Command::Serve(_) => None,
@@ -124,7 +124,7 @@ async fn command(cli: Cli, output: &Output) -> Result<Exit, Failure> {
     outcome
 }
 
-async fn chosen(command: Command, place: &Place, output: &Output) -> Result<Exit, Failure> {
+async fn chosen(command: Command, place: &KernelLocation, output: &Output) -> Result<Exit, Failure> {
     match command {
         Command::Demo => demo::run(output).await,
         Command::DemoServer(args) => demo::serve(&args).await,

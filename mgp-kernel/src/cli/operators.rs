@@ -4,31 +4,31 @@ use clap::{Args, Subcommand};
 use mgp_types::mgp::Timestamp;
 
 use super::exit::{Exit, Failure};
-use super::link::{Link, Need};
+use super::kernel_location::KernelLocation;
+use super::link::{KernelLink, KernelNeed};
 use super::moment::{Moment, moment};
 use super::output::Output;
-use super::place::Place;
 use super::proof::{self, TOKEN};
 use crate::operator::method;
-use crate::operator::operators::{IssuedToken, NewToken, PassphraseSet, SetPassphrase, Standing};
+use crate::operator::operators::{IssuedToken, NewToken, PassphraseSet, ProofStatus, SetPassphrase};
 
 #[derive(Debug, Subcommand)]
-pub(super) enum Operators {
+pub(super) enum OperatorsCommand {
     /// Set or change the passphrase that decisions require
-    Passphrase(Passphrase),
+    Passphrase(PassphraseArgs),
     /// Issue a token for scripts, which replaces the passphrase until it expires
-    Token(Token),
+    Token(TokenArgs),
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Passphrase {
+pub(super) struct PassphraseArgs {
     /// Read the passphrase from standard input; the old passphrase, if any, on a line before the new one
     #[arg(long)]
     stdin: bool,
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Token {
+pub(super) struct TokenArgs {
     /// The end of the token: a time, or a span such as 8h
     #[arg(long, value_name = "WHEN", value_parser = moment, default_value = "8h")]
     until: Moment,
@@ -37,18 +37,22 @@ pub(super) struct Token {
     stdin: bool,
 }
 
-pub(super) async fn run(place: &Place, output: &Output, operators: Operators) -> Result<Exit, Failure> {
-    let link = Link::open(place, Need::State).await?;
+pub(super) async fn run(
+    place: &KernelLocation,
+    output: &Output,
+    operators: OperatorsCommand,
+) -> Result<Exit, Failure> {
+    let link = KernelLink::open(place, KernelNeed::State).await?;
     let outcome = match operators {
-        Operators::Passphrase(wanted) => passphrase(&link, output, &wanted).await,
-        Operators::Token(wanted) => token(&link, output, &wanted).await,
+        OperatorsCommand::Passphrase(wanted) => passphrase(&link, output, &wanted).await,
+        OperatorsCommand::Token(wanted) => token(&link, output, &wanted).await,
     };
     link.close().await;
     outcome
 }
 
-async fn passphrase(link: &Link, output: &Output, wanted: &Passphrase) -> Result<Exit, Failure> {
-    let standing: Standing = link.ask(method::OPERATORS_STANDING, &()).await?;
+async fn passphrase(link: &KernelLink, output: &Output, wanted: &PassphraseArgs) -> Result<Exit, Failure> {
+    let standing: ProofStatus = link.ask(method::OPERATORS_STANDING, &()).await?;
     let old = match (standing.passphrase_set, wanted.stdin) {
         (false, _) => None,
         (true, true) => Some(line()?),
@@ -69,7 +73,7 @@ async fn passphrase(link: &Link, output: &Output, wanted: &Passphrase) -> Result
     Ok(Exit::Done)
 }
 
-async fn token(link: &Link, output: &Output, wanted: &Token) -> Result<Exit, Failure> {
+async fn token(link: &KernelLink, output: &Output, wanted: &TokenArgs) -> Result<Exit, Failure> {
     let passphrase = if wanted.stdin { line()? } else { proof::ask("operators' passphrase: ").await? };
     let expires_at = wanted.until.ahead(Timestamp::now());
     let issued: IssuedToken = link.ask(method::OPERATORS_TOKEN, &NewToken { passphrase, expires_at }).await?;

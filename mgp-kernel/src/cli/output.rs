@@ -13,7 +13,7 @@ use super::table::Table;
 /// Where a command prints to, and how.
 #[derive(Debug)]
 pub(super) struct Output {
-    form: Form,
+    form: OutputForm,
     color: bool,
     /// Whether a person watches what happens.
     watched: bool,
@@ -21,7 +21,7 @@ pub(super) struct Output {
 
 /// What is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum OutputForm {
     /// One JSON value.
     Json,
     /// Text for people, with notes beside what was asked for.
@@ -32,7 +32,7 @@ enum Form {
 
 /// Whether somebody reads what is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reader {
+pub(super) enum OutputReader {
     There,
     /// It has what it wants, as `head` has.
     Gone,
@@ -50,16 +50,16 @@ impl Output {
             }
         };
         let form = match (global.json, global.quiet) {
-            (true, _) => Form::Json,
-            (false, true) => Form::Quiet,
-            (false, false) => Form::Plain,
+            (true, _) => OutputForm::Json,
+            (false, true) => OutputForm::Quiet,
+            (false, false) => OutputForm::Plain,
         };
-        let watched = io::stderr().is_terminal() && form == Form::Plain;
+        let watched = io::stderr().is_terminal() && form == OutputForm::Plain;
         Self { form, color, watched }
     }
 
     pub(super) fn is_json(&self) -> bool {
-        self.form == Form::Json
+        self.form == OutputForm::Json
     }
 
     pub(super) const fn is_colored(&self) -> bool {
@@ -108,10 +108,10 @@ impl Output {
             let mut table = Table::default();
             rows(value, &mut table);
             if table.is_empty() {
-                return if self.form == Form::Quiet { Ok(()) } else { writeln!(out, "{none}") };
+                return if self.form == OutputForm::Quiet { Ok(()) } else { writeln!(out, "{none}") };
             }
             table.write(out, self)?;
-            if self.form == Form::Quiet { Ok(()) } else { told(value, out) }
+            if self.form == OutputForm::Quiet { Ok(()) } else { told(value, out) }
         })
     }
 
@@ -133,12 +133,12 @@ impl Output {
 
     /// Writes bytes as they are.
     #[expect(clippy::unused_self, reason = "whoever writes says to which output")]
-    pub(super) fn write(&self, bytes: &[u8]) -> Result<Reader, Failure> {
+    pub(super) fn write(&self, bytes: &[u8]) -> Result<OutputReader, Failure> {
         let mut out = io::stdout().lock();
         match out.write_all(bytes).and_then(|()| out.flush()) {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Reader::Gone),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(OutputReader::Gone),
             Err(error) => Err(unwritten(&error)),
-            Ok(()) => Ok(Reader::There),
+            Ok(()) => Ok(OutputReader::There),
         }
     }
 
@@ -154,7 +154,7 @@ impl Output {
 
     /// Tells a person what happens, beside what was asked for.
     pub(super) fn note(&self, text: &str) {
-        if self.form == Form::Plain {
+        if self.form == OutputForm::Plain {
             // Nobody has to read it.
             let _ = writeln!(io::stderr(), "{text}");
         }

@@ -8,17 +8,18 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use mgp_discovery::config::ConfigFile;
 use mgp_discovery::launch::{
-    Answers, Choice, Launch, LaunchError, Needed, PermissionKind, ServerJson, choices, launch,
+    LaunchAnswers, LaunchChoice, LaunchError, PackagePermissionKind, PreparedLaunch, RequiredInput,
+    ServerJson, choices, launch,
 };
 use serde::Serialize;
 
 use super::exit::{Exit, Failure};
+use super::kernel_location::{ConfigScope, KernelLocation};
 use super::output::{Output, printable};
-use super::place::{Place, Scope};
 use super::servers_edit::{pair, refused};
 
 #[derive(Debug, Args)]
-pub(super) struct Package {
+pub(super) struct PackageArgs {
     /// Add the server that this server.json of a registry describes
     #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "url", "transport"])]
     server_json: Option<PathBuf>,
@@ -35,11 +36,11 @@ pub(super) struct Package {
 
 /// What is added, for a person to judge: a stranger wrote it.
 #[derive(Debug, Serialize)]
-struct Report<'a> {
+struct PackageReport<'a> {
     server_id: &'a str,
     /// What is started, or reached, word for word.
     command: &'a str,
-    permissions: Vec<Asked<'a>>,
+    permissions: Vec<PackageRequest<'a>>,
     /// Variables that have to be set before it starts.
     variables: &'a [String],
     notes: &'a [String],
@@ -48,12 +49,12 @@ struct Report<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct Asked<'a> {
+struct PackageRequest<'a> {
     kind: &'static str,
     words: &'a str,
 }
 
-impl Package {
+impl PackageArgs {
     pub(super) fn file(&self) -> Option<&Path> {
         self.server_json.as_deref()
     }
@@ -61,17 +62,17 @@ impl Package {
     /// Adds the server that the document describes as `name`.
     pub(super) fn add(
         self,
-        place: &Place,
+        place: &KernelLocation,
         output: &Output,
         document: &Path,
         name: &str,
         description: Option<String>,
-        scope: Scope,
+        scope: ConfigScope,
     ) -> Result<Exit, Failure> {
         let wrong = |what: String| Failure::usage(format!("{}: {what}", document.display()));
         let text = text_of(document).map_err(|error| wrong(error.to_string()))?;
         let server = ServerJson::parse(&text).map_err(|error| wrong(error.to_string()))?;
-        let answers = Answers::new();
+        let answers = LaunchAnswers::new();
         let answers =
             self.answer.into_iter().fold(answers, |answers, (name, value)| answers.with(name, value));
         let mut launch = chosen(&server, self.way, &answers).map_err(|error| failure(document, &error))?;
@@ -84,9 +85,11 @@ impl Package {
             file.save().map_err(|error| refused(&error))?;
             place.keep_trust(&file)?;
         }
-        let asked =
-            launch.permissions.iter().map(|asked| Asked { kind: word(asked.kind), words: &asked.words });
-        let report = Report {
+        let asked = launch
+            .permissions
+            .iter()
+            .map(|asked| PackageRequest { kind: word(asked.kind), words: &asked.words });
+        let report = PackageReport {
             server_id: name,
             command: &launch.shown,
             permissions: asked.collect(),
@@ -101,10 +104,14 @@ impl Package {
 }
 
 /// The way that was asked for, or else the first that this machine could go.
-fn chosen(server: &ServerJson, way: Option<usize>, answers: &Answers) -> Result<Launch, LaunchError> {
+fn chosen(
+    server: &ServerJson,
+    way: Option<usize>,
+    answers: &LaunchAnswers,
+) -> Result<PreparedLaunch, LaunchError> {
     let ways = choices(server);
     if let Some(way) = way {
-        let none = Choice::Package(way.saturating_sub(1));
+        let none = LaunchChoice::Package(way.saturating_sub(1));
         let choice = way.checked_sub(1).and_then(|index| ways.get(index)).copied();
         return launch(server, choice.unwrap_or(none), answers);
     }
@@ -117,7 +124,7 @@ fn chosen(server: &ServerJson, way: Option<usize>, answers: &Answers) -> Result<
             Err(error) => first = first.or(Some(error)),
         }
     }
-    Err(first.unwrap_or(LaunchError::NoSuchChoice { choice: Choice::Package(0) }))
+    Err(first.unwrap_or(LaunchError::NoSuchChoice { choice: LaunchChoice::Package(0) }))
 }
 
 fn failure(document: &Path, error: &LaunchError) -> Failure {
@@ -128,7 +135,7 @@ fn failure(document: &Path, error: &LaunchError) -> Failure {
 }
 
 /// What is to be answered, and how.
-fn question(needed: &Needed) -> String {
+fn question(needed: &RequiredInput) -> String {
     let mut text = format!("--answer {}=", needed.name);
     text.push_str(needed.default.as_deref().unwrap_or("VALUE"));
     if let Some(description) = &needed.description {
@@ -143,7 +150,7 @@ fn question(needed: &Needed) -> String {
     text
 }
 
-fn write(report: &Report<'_>, out: &mut Vec<u8>) -> io::Result<()> {
+fn write(report: &PackageReport<'_>, out: &mut Vec<u8>) -> io::Result<()> {
     writeln!(out, "starts, or reaches: {}", printable(report.command))?;
     for asked in &report.permissions {
         writeln!(out, "asks for {}: {}", asked.kind, printable(asked.words))?;
@@ -159,11 +166,11 @@ fn write(report: &Report<'_>, out: &mut Vec<u8>) -> io::Result<()> {
     writeln!(out, "{verb} {} to {}", report.server_id, report.file.display())
 }
 
-const fn word(kind: PermissionKind) -> &'static str {
+const fn word(kind: PackagePermissionKind) -> &'static str {
     match kind {
-        PermissionKind::Network => "network",
-        PermissionKind::Files => "files",
-        PermissionKind::Privileges => "privileges",
+        PackagePermissionKind::Network => "network",
+        PackagePermissionKind::Files => "files",
+        PackagePermissionKind::Privileges => "privileges",
         _ => "an option",
     }
 }

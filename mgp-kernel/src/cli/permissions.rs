@@ -2,52 +2,53 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use mgp_security::permission::{GrantedTo, Lasts};
+use mgp_security::permission::{GrantLifetime, GrantedTo};
 use mgp_types::mgp::{AgentId, Decision, Permission, Scope, ServerId, Timestamp};
 use mgp_types::shell_word;
 
 use super::access_target::{advised, advised_permission};
 use super::deciding::{answer, is_person_there};
 use super::exit::{Exit, Failure};
-use super::link::{Link, Need};
+use super::kernel_location::KernelLocation;
+use super::link::{KernelLink, KernelNeed};
 use super::moment::{Moment, moment};
 use super::output::{Output, printable};
-use super::place::Place;
 use super::proof;
 use crate::operator::method;
-use crate::operator::page::Page;
+use crate::operator::page::PageRequest;
 use crate::operator::permissions::{
-    Approve, Decided, Deny, Grant, Grants, ListGrants, Pending, Question, Reset, Revoke, ShowQuestion,
-    ShownQuestion, WasReset, Watch,
+    ApproveQuestion, DecisionReset, DenyQuestion, GrantPage, GrantPermission, ListGrants, OpenQuestion,
+    PendingDecisions, PermissionDecided, ResetDecision, RevokePermission, ShowQuestion, ShownQuestion,
+    WatchQuestions,
 };
 
 #[derive(Debug, Subcommand)]
-pub(super) enum Permissions {
+pub(super) enum PermissionsCommand {
     /// List the questions that wait for a decision
     Pending,
     /// Answer questions on this terminal as they come
     Watch,
     /// Show a question with its whole call, or the decisions about a server
-    Show(Show),
+    Show(PermissionShowArgs),
     /// Approve a question by its id, or grant a permission to a server
-    Approve(Box<Yes>),
+    Approve(Box<PermissionApproveArgs>),
     /// Deny a question or a permission, or take a grant back
-    Deny(No),
+    Deny(PermissionDenyArgs),
     /// Forget an answer, or a decision about a permission of a server, so that it is asked again
-    Reset(Forget),
+    Reset(PermissionResetArgs),
     /// List decisions
-    List(List),
+    List(PermissionListArgs),
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Show {
+pub(super) struct PermissionShowArgs {
     /// The id of the question, or the server
     #[arg(value_name = "ID|SERVER")]
     id: String,
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Forget {
+pub(super) struct PermissionResetArgs {
     /// The id of the question, or the server
     #[arg(value_name = "ID|SERVER")]
     what: String,
@@ -60,7 +61,7 @@ pub(super) struct Forget {
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
-pub(super) struct Yes {
+pub(super) struct PermissionApproveArgs {
     /// The id of the question, or the server
     #[arg(value_name = "ID|SERVER")]
     what: String,
@@ -96,7 +97,7 @@ pub(super) struct Yes {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct No {
+pub(super) struct PermissionDenyArgs {
     /// The id of the question, or the server
     #[arg(value_name = "ID|SERVER")]
     what: String,
@@ -114,7 +115,7 @@ pub(super) struct No {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct List {
+pub(super) struct PermissionListArgs {
     /// List the decisions about this server only
     server: Option<String>,
     /// Skip the first N decisions
@@ -125,30 +126,35 @@ pub(super) struct List {
     limit: Option<u32>,
 }
 
-pub(super) async fn run(place: &Place, output: &Output, command: Permissions) -> Result<Exit, Failure> {
+pub(super) async fn run(
+    place: &KernelLocation,
+    output: &Output,
+    command: PermissionsCommand,
+) -> Result<Exit, Failure> {
     let names_server = match &command {
-        Permissions::Approve(yes) => yes.permission.is_some(),
-        Permissions::Deny(no) => no.permission.is_some(),
+        PermissionsCommand::Approve(yes) => yes.permission.is_some(),
+        PermissionsCommand::Deny(no) => no.permission.is_some(),
         _ => false,
     };
-    let need = if names_server { Need::Configured } else { Need::State };
-    let is_watch = matches!(command, Permissions::Watch);
-    let link = if is_watch { Link::needed(place).await? } else { Link::open(place, need).await? };
+    let need = if names_server { KernelNeed::Configured } else { KernelNeed::State };
+    let is_watch = matches!(command, PermissionsCommand::Watch);
+    let link =
+        if is_watch { KernelLink::needed(place).await? } else { KernelLink::open(place, need).await? };
     let outcome = match command {
-        Permissions::Watch => watch(&link, output).await,
-        Permissions::Reset(wanted) => reset(&link, output, wanted).await,
-        Permissions::Pending => pending(&link, output).await,
-        Permissions::Show(wanted) => show(&link, output, wanted).await,
-        Permissions::Approve(yes) => approve(&link, output, *yes).await,
-        Permissions::Deny(no) => deny(&link, output, no).await,
-        Permissions::List(wanted) => list(&link, output, wanted).await,
+        PermissionsCommand::Watch => watch(&link, output).await,
+        PermissionsCommand::Reset(wanted) => reset(&link, output, wanted).await,
+        PermissionsCommand::Pending => pending(&link, output).await,
+        PermissionsCommand::Show(wanted) => show(&link, output, wanted).await,
+        PermissionsCommand::Approve(yes) => approve(&link, output, *yes).await,
+        PermissionsCommand::Deny(no) => deny(&link, output, no).await,
+        PermissionsCommand::List(wanted) => list(&link, output, wanted).await,
     };
     link.close().await;
     outcome
 }
 
-async fn pending(link: &Link, output: &Output) -> Result<Exit, Failure> {
-    let pending: Pending = link.ask(method::PERMISSIONS_PENDING, &()).await?;
+async fn pending(link: &KernelLink, output: &Output) -> Result<Exit, Failure> {
+    let pending: PendingDecisions = link.ask(method::PERMISSIONS_PENDING, &()).await?;
     output.show(&pending, |pending, out| {
         for question in &pending.questions {
             writeln!(out, "{}  {}", question.id, question.asked_at)?;
@@ -171,15 +177,15 @@ async fn pending(link: &Link, output: &Output) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-async fn show(link: &Link, output: &Output, wanted: Show) -> Result<Exit, Failure> {
+async fn show(link: &KernelLink, output: &Output, wanted: PermissionShowArgs) -> Result<Exit, Failure> {
     let found = link.ask(method::PERMISSIONS_SHOW, &ShowQuestion { id: wanted.id.clone() }).await;
     let question: ShownQuestion = match found {
         Ok(question) => question,
         Err(failure) => {
             // A server may be meant; what was decided about it has no number.
-            let list = List { server: Some(wanted.id), offset: 0, limit: None };
+            let list = PermissionListArgs { server: Some(wanted.id), offset: 0, limit: None };
             let failure: Failure = failure;
-            let decided: Grants = decided(link, &list).await?;
+            let decided: GrantPage = decided(link, &list).await?;
             if decided.grants.is_empty() {
                 return Err(failure.hint("`mgp permissions pending` shows the questions"));
             }
@@ -187,7 +193,7 @@ async fn show(link: &Link, output: &Output, wanted: Show) -> Result<Exit, Failur
         }
     };
     output.show(&question, |shown, out| {
-        let Question { id, asked_at, ends_at, decision, answered_by, .. } = &shown.question;
+        let OpenQuestion { id, asked_at, ends_at, decision, answered_by, .. } = &shown.question;
         writeln!(out, "{id}  {asked_at}")?;
         let until = ends_at.map(|end| format!(" until {end}")).unwrap_or_default();
         match (decision, answered_by) {
@@ -209,7 +215,7 @@ async fn show(link: &Link, output: &Output, wanted: Show) -> Result<Exit, Failur
     Ok(Exit::Done)
 }
 
-async fn approve(link: &Link, output: &Output, yes: Yes) -> Result<Exit, Failure> {
+async fn approve(link: &KernelLink, output: &Output, yes: PermissionApproveArgs) -> Result<Exit, Failure> {
     let scope = match &yes.scope_file {
         None => yes.scope,
         Some(path) => {
@@ -230,7 +236,7 @@ async fn approve(link: &Link, output: &Output, yes: Yes) -> Result<Exit, Failure
         }
         let (named, agent_id) = (Permission::read(&permission), yes.agent.as_deref().map(AgentId::from));
         let force = yes.force;
-        let grant = Grant { server_id, permission: named, agent_id, scope, expires_at, force };
+        let grant = GrantPermission { server_id, permission: named, agent_id, scope, expires_at, force };
         let granted = link.ask(method::PERMISSIONS_GRANT, &grant).await;
         granted.map_err(|failure| {
             let whose = match &yes.agent {
@@ -245,24 +251,25 @@ async fn approve(link: &Link, output: &Output, yes: Yes) -> Result<Exit, Failure
         })
     } else {
         let lasts = match (yes.once, yes.always) {
-            (true, _) => Some(Lasts::Once),
-            (_, true) => Some(Lasts::Always),
+            (true, _) => Some(GrantLifetime::Once),
+            (_, true) => Some(GrantLifetime::Always),
             _ => None,
         };
         let granted_to = if yes.all_agents { GrantedTo::AllAgents } else { GrantedTo::Asker };
-        let answer = Approve { id: yes.what.clone(), scope, expires_at, lasts, granted_to };
+        let answer = ApproveQuestion { id: yes.what.clone(), scope, expires_at, lasts, granted_to };
         let decided = link.ask(method::PERMISSIONS_APPROVE, &answer).await;
         decided.map_err(|failure: Failure| unknown(failure, &yes.what))
     };
     told(output, &decided?)
 }
 
-async fn deny(link: &Link, output: &Output, no: No) -> Result<Exit, Failure> {
+async fn deny(link: &KernelLink, output: &Output, no: PermissionDenyArgs) -> Result<Exit, Failure> {
     let decided = if let Some(permission) = no.permission {
         let server_id = ServerId::from(no.what.as_str());
         let agent_id = no.agent.as_deref().map(AgentId::from);
         let force = no.force;
-        let revoke = Revoke { server_id, permission: Permission::read(&permission), agent_id, force };
+        let revoke =
+            RevokePermission { server_id, permission: Permission::read(&permission), agent_id, force };
         let denied = link.ask(method::PERMISSIONS_REVOKE, &revoke).await;
         denied.map_err(|failure| {
             let command = |server: &str, permission: &str| {
@@ -273,7 +280,7 @@ async fn deny(link: &Link, output: &Output, no: No) -> Result<Exit, Failure> {
         })
     } else {
         let expires_at = no.until.map(|until| until.ahead(Timestamp::now()));
-        let answer = Deny { id: no.what.clone(), expires_at };
+        let answer = DenyQuestion { id: no.what.clone(), expires_at };
         let decided = link.ask(method::PERMISSIONS_DENY, &answer).await;
         decided.map_err(|failure: Failure| unknown(failure, &no.what))
     };
@@ -281,7 +288,7 @@ async fn deny(link: &Link, output: &Output, no: No) -> Result<Exit, Failure> {
 }
 
 /// Asks the person at this terminal about each question as it comes, until they end it.
-async fn watch(link: &Link, output: &Output) -> Result<Exit, Failure> {
+async fn watch(link: &KernelLink, output: &Output) -> Result<Exit, Failure> {
     if !is_person_there() {
         return Err(Failure::usage("`mgp permissions watch` needs a terminal").hint(
             "`mgp permissions pending` lists the questions, `mgp permissions approve ID` approves one",
@@ -292,13 +299,13 @@ async fn watch(link: &Link, output: &Output) -> Result<Exit, Failure> {
     output.note("questions appear here as they come; Ctrl-C ends the command");
     let mut known = Vec::new();
     loop {
-        let seen = Watch { known: known.clone() };
-        let pending: Pending = tokio::select! {
+        let seen = WatchQuestions { known: known.clone() };
+        let pending: PendingDecisions = tokio::select! {
             pending = link.ask(method::PERMISSIONS_WATCH, &seen) => pending?,
             _ = tokio::signal::ctrl_c() => return Ok(Exit::Done),
         };
-        let is_new = |question: &&Question| !known.contains(&question.id);
-        let new: Vec<Question> = pending.questions.iter().filter(is_new).cloned().collect();
+        let is_new = |question: &&OpenQuestion| !known.contains(&question.id);
+        let new: Vec<OpenQuestion> = pending.questions.iter().filter(is_new).cloned().collect();
         known = pending.questions.into_iter().map(|question| question.id).collect();
         for question in new {
             match answer(link, &question).await {
@@ -311,29 +318,29 @@ async fn watch(link: &Link, output: &Output) -> Result<Exit, Failure> {
     }
 }
 
-async fn reset(link: &Link, output: &Output, wanted: Forget) -> Result<Exit, Failure> {
+async fn reset(link: &KernelLink, output: &Output, wanted: PermissionResetArgs) -> Result<Exit, Failure> {
     let permission = wanted.permission.as_deref().map(Permission::read);
     let agent_id = wanted.agent.as_deref().map(AgentId::from);
-    let reset = Reset { what: wanted.what, permission, agent_id };
-    let was_reset: WasReset = link.ask(method::PERMISSIONS_RESET, &reset).await?;
+    let reset = ResetDecision { what: wanted.what, permission, agent_id };
+    let was_reset: DecisionReset = link.ask(method::PERMISSIONS_RESET, &reset).await?;
     output.show(&was_reset, |was_reset, out| {
         writeln!(out, "{}", if was_reset.reset { "reset" } else { "there was no decision to forget" })
     })?;
     Ok(Exit::Done)
 }
 
-async fn list(link: &Link, output: &Output, wanted: List) -> Result<Exit, Failure> {
+async fn list(link: &KernelLink, output: &Output, wanted: PermissionListArgs) -> Result<Exit, Failure> {
     let list = decided(link, &wanted).await?;
     show_decided(output, &list)
 }
 
-async fn decided(link: &Link, wanted: &List) -> Result<Grants, Failure> {
-    let page = Page { offset: wanted.offset, limit: wanted.limit };
+async fn decided(link: &KernelLink, wanted: &PermissionListArgs) -> Result<GrantPage, Failure> {
+    let page = PageRequest { offset: wanted.offset, limit: wanted.limit };
     let asked = ListGrants { server_id: wanted.server.as_deref().map(ServerId::from), page };
     link.ask(method::PERMISSIONS_LIST, &asked).await
 }
 
-fn show_decided(output: &Output, list: &Grants) -> Result<Exit, Failure> {
+fn show_decided(output: &Output, list: &GrantPage) -> Result<Exit, Failure> {
     output.table(list, "nothing was decided", |list, table| {
         table.headings(&["SERVER", "PERMISSION", "AGENT", "DECISION", "BY", "UNTIL", "SCOPE"]);
         for row in &list.grants {
@@ -345,7 +352,7 @@ fn show_decided(output: &Output, list: &Grants) -> Result<Exit, Failure> {
                 word(row.decision).to_owned(),
                 row.approved_by.clone(),
                 match (row.lasts, row.expires_at) {
-                    (Lasts::Session, None) => "the session ends".to_owned(),
+                    (GrantLifetime::Session, None) => "the session ends".to_owned(),
                     (_, end) => end.map_or_else(|| "-".to_owned(), |end| end.to_string()),
                 },
                 scope.unwrap_or_else(|| "-".to_owned()),
@@ -355,7 +362,7 @@ fn show_decided(output: &Output, list: &Grants) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn told(output: &Output, decided: &Decided) -> Result<Exit, Failure> {
+fn told(output: &Output, decided: &PermissionDecided) -> Result<Exit, Failure> {
     output.show(decided, |decided, out| writeln!(out, "{}", word(decided.decision)))?;
     Ok(Exit::Done)
 }

@@ -4,30 +4,30 @@ use clap::{Args, Subcommand};
 use mgp_security::definition::DefinitionName;
 use mgp_types::mgp::ServerId;
 
-use super::approving::{self, Approve};
+use super::approving::{self, PinApproveArgs};
 use super::exit::{Exit, Failure};
-use super::link::{Link, Need};
+use super::kernel_location::KernelLocation;
+use super::link::{KernelLink, KernelNeed};
 use super::output::{Output, printable};
-use super::place::Place;
 use super::table::Table;
 use crate::operator::method;
-use crate::operator::page::Page;
-use crate::operator::pins::{ListPins, PinDiff, PinList, PinRow, PinWord, PinnedName};
+use crate::operator::page::PageRequest;
+use crate::operator::pins::{ListPins, PinDiff, PinList, PinRow, PinStatus, PinnedName};
 
 #[derive(Debug, Subcommand)]
-pub(super) enum Pin {
+pub(super) enum PinCommand {
     /// List the known definitions of tools, prompts and templates, and those that are refused
-    List(List),
+    List(PinListArgs),
     /// Show the definition that waits for approval, or else the approved definition
-    Show(Named),
+    Show(PinNameArgs),
     /// Show what changed in a definition since it was approved
-    Diff(Named),
+    Diff(PinNameArgs),
     /// Approve a definition that is held or flagged, or all those of a server
-    Approve(Approve),
+    Approve(PinApproveArgs),
 }
 
 #[derive(Debug, Args)]
-pub(super) struct List {
+pub(super) struct PinListArgs {
     /// List the definitions of this server only
     server: Option<String>,
     /// List the definitions that are held or flagged only
@@ -42,31 +42,31 @@ pub(super) struct List {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Named {
+pub(super) struct PinNameArgs {
     /// The id of the server
     server: String,
     /// The definition, as its server names it: TOOL, prompt:NAME, template:URI_TEMPLATE or resource:URI
     name: String,
 }
 
-pub(super) async fn run(place: &Place, output: &Output, pin: Pin) -> Result<Exit, Failure> {
+pub(super) async fn run(place: &KernelLocation, output: &Output, pin: PinCommand) -> Result<Exit, Failure> {
     // What is found in definitions is known of those that servers have listed.
-    let link = Link::open(place, Need::Servers).await?;
+    let link = KernelLink::open(place, KernelNeed::Servers).await?;
     let outcome = match pin {
-        Pin::List(wanted) => list(&link, output, wanted).await,
-        Pin::Show(named) => show(&link, output, &named).await,
-        Pin::Diff(named) => diff(&link, output, &named).await,
-        Pin::Approve(wanted) => approving::run(&link, output, wanted).await,
+        PinCommand::List(wanted) => list(&link, output, wanted).await,
+        PinCommand::Show(named) => show(&link, output, &named).await,
+        PinCommand::Diff(named) => diff(&link, output, &named).await,
+        PinCommand::Approve(wanted) => approving::run(&link, output, wanted).await,
     };
     link.close().await;
     outcome
 }
 
-async fn list(link: &Link, output: &Output, wanted: List) -> Result<Exit, Failure> {
+async fn list(link: &KernelLink, output: &Output, wanted: PinListArgs) -> Result<Exit, Failure> {
     let asked = ListPins {
         server_id: wanted.server.as_deref().map(ServerId::from),
         waiting: wanted.waiting,
-        page: Page { offset: wanted.offset, limit: wanted.limit },
+        page: PageRequest { offset: wanted.offset, limit: wanted.limit },
     };
     let list: PinList = link.ask(method::PINS_LIST, &asked).await?;
     let told = |list: &PinList, out: &mut Vec<u8>| {
@@ -97,7 +97,7 @@ async fn list(link: &Link, output: &Output, wanted: List) -> Result<Exit, Failur
     Ok(Exit::Done)
 }
 
-async fn show(link: &Link, output: &Output, named: &Named) -> Result<Exit, Failure> {
+async fn show(link: &KernelLink, output: &Output, named: &PinNameArgs) -> Result<Exit, Failure> {
     let diff: PinDiff = link.ask(method::PINS_DIFF, &named.named()).await?;
     output.show(&diff, |diff, out| {
         writeln!(out, "{}", diff.state.as_str())?;
@@ -113,18 +113,18 @@ async fn show(link: &Link, output: &Output, named: &Named) -> Result<Exit, Failu
     Ok(Exit::Done)
 }
 
-async fn diff(link: &Link, output: &Output, named: &Named) -> Result<Exit, Failure> {
+async fn diff(link: &KernelLink, output: &Output, named: &PinNameArgs) -> Result<Exit, Failure> {
     let diff: PinDiff = link.ask(method::PINS_DIFF, &named.named()).await?;
     output.show(&diff, |diff, out| {
         match diff.state {
-            PinWord::Approved => writeln!(out, "the definition is the approved one")?,
-            PinWord::New => {
+            PinStatus::Approved => writeln!(out, "the definition is the approved one")?,
+            PinStatus::New => {
                 writeln!(
                     out,
                     "the definition is new, and none was approved before; `mgp pin show` shows it"
                 )?;
             }
-            PinWord::Changed | PinWord::Refused => {}
+            PinStatus::Changed | PinStatus::Refused => {}
         }
         write_changes(out, diff)?;
         write_standing(out, diff)?;
@@ -137,10 +137,14 @@ async fn diff(link: &Link, output: &Output, named: &Named) -> Result<Exit, Failu
 }
 
 /// All pins, or those of one server, or of these those that are held or flagged.
-pub(super) async fn pins(link: &Link, server: Option<&str>, waiting: bool) -> Result<Vec<PinRow>, Failure> {
+pub(super) async fn pins(
+    link: &KernelLink,
+    server: Option<&str>,
+    waiting: bool,
+) -> Result<Vec<PinRow>, Failure> {
     let (mut all, mut next) = (Vec::new(), Some(0));
     while let Some(offset) = next {
-        let page = Page { offset, limit: None };
+        let page = PageRequest { offset, limit: None };
         let asked = ListPins { server_id: server.map(ServerId::from), waiting, page };
         let list: PinList = link.ask(method::PINS_LIST, &asked).await?;
         all.extend(list.pins);
@@ -172,7 +176,7 @@ fn write_standing(out: &mut Vec<u8>, diff: &PinDiff) -> io::Result<()> {
     writeln!(out, "{}", printable(&standing.way))
 }
 
-impl Named {
+impl PinNameArgs {
     fn named(&self) -> PinnedName {
         PinnedName {
             server_id: ServerId::from(self.server.as_str()),

@@ -15,27 +15,27 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::time::Instant;
 
 use super::exit::{Exit, Failure};
-use super::joining::{JoinedKernel, KernelWay};
+use super::kernel_connector::{JoinedKernel, KernelConnector};
 
 /// Carries what standard input says to a kernel, and what that answers to standard output. Ends when the kernel was
 /// stopped, or has answered all that was asked before the input ended.
 ///
 /// # Errors
 /// There is no kernel and none can be started, or one was lost in the middle of a question to the client.
-pub(super) async fn carry(way: &KernelWay<'_>) -> Result<(), Failure> {
+pub(super) async fn carry(way: &KernelConnector<'_>) -> Result<(), Failure> {
     let unusable = |error| Failure::usage(format!("standard input and output cannot be used: {error}"));
     let mut kernel = way.reach().await?;
     way.tell(&kernel);
     let (input, mut output) = stdio::stdio().map_err(unusable)?;
-    let mut input = Lines::new(input);
-    let conversation = Mutex::new(Conversation::default());
+    let mut input = LineReader::new(input);
+    let conversation = Mutex::new(PipeConversation::default());
     let mut losses = 0;
     loop {
         let (note, joined_at) = (kernel.note.clone(), Instant::now());
         let lost = match exchange(kernel, &conversation, &mut input, &mut output).await {
-            Ended::ClientGone => return Ok(()),
-            Ended::KernelGone => way.was_lost(note.as_ref()),
-            Ended::Refused => return Err(not_taken_over()),
+            PipeEnd::ClientGone => return Ok(()),
+            PipeEnd::KernelGone => way.was_lost(note.as_ref()),
+            PipeEnd::Refused => return Err(not_taken_over()),
         };
         if !conversation.lock().has_lines_to_repeat() {
             if !lost && conversation.lock().has_begun {
@@ -64,7 +64,7 @@ fn not_taken_over() -> Failure {
 }
 
 /// Why a conversation with a kernel has ended.
-enum Ended {
+enum PipeEnd {
     KernelGone,
     /// Nobody reads what the kernel says.
     ClientGone,
@@ -74,35 +74,35 @@ enum Ended {
 
 async fn exchange(
     kernel: JoinedKernel,
-    conversation: &Mutex<Conversation>,
-    input: &mut Lines<impl AsyncRead + Unpin>,
+    conversation: &Mutex<PipeConversation>,
+    input: &mut LineReader<impl AsyncRead + Unpin>,
     output: &mut (impl AsyncWrite + Unpin),
-) -> Ended {
+) -> PipeEnd {
     let JoinedKernel { reader, mut writer, .. } = kernel;
-    let mut answers = Lines::new(reader);
+    let mut answers = LineReader::new(reader);
     let (session, repeated) = conversation.lock().begin();
     if let Some((hello, ready)) = session {
         if writer.write_all(&hello).await.is_err() {
-            return Ended::KernelGone;
+            return PipeEnd::KernelGone;
         }
         loop {
-            let Ok(Some(line)) = answers.next().await else { return Ended::KernelGone };
+            let Ok(Some(line)) = answers.next().await else { return PipeEnd::KernelGone };
             match conversation.lock().heard(&line) {
-                Heard::Reopened => break,
-                Heard::NotReopened => return Ended::Refused,
-                Heard::ForClient => {}
+                LineRecipient::Reopened => break,
+                LineRecipient::NotReopened => return PipeEnd::Refused,
+                LineRecipient::ForClient => {}
             }
             if output.write_all(&line).await.is_err() {
-                return Ended::ClientGone;
+                return PipeEnd::ClientGone;
             }
         }
         if let Some(ready) = ready {
             if writer.write_all(&ready).await.is_err() {
-                return Ended::KernelGone;
+                return PipeEnd::KernelGone;
             }
             for changed in CHANGED {
                 if output.write_all(changed.as_bytes()).await.is_err() {
-                    return Ended::ClientGone;
+                    return PipeEnd::ClientGone;
                 }
             }
         }
@@ -143,13 +143,13 @@ async fn exchange(
         while let Ok(Some(line)) = answers.next().await {
             conversation.lock().heard(&line);
             if output.write_all(&line).await.is_err() {
-                return Ended::ClientGone;
+                return PipeEnd::ClientGone;
             }
         }
-        Ended::KernelGone
+        PipeEnd::KernelGone
     };
     tokio::select! {
-        () = asked => Ended::KernelGone,
+        () = asked => PipeEnd::KernelGone,
         ended = answered => ended,
     }
 }
@@ -157,15 +157,15 @@ async fn exchange(
 /// What has to be known of a conversation to go on with it at another kernel.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a thing of its own that has happened")]
-struct Conversation {
+struct PipeConversation {
     /// The request that opened the session, and its id.
-    hello: Option<(Id, Bytes)>,
+    hello: Option<(RawId, Bytes)>,
     /// The notification by which the client went on.
     ready: Option<Bytes>,
     /// Requests of the client that are not answered.
-    in_work: BTreeSet<Id>,
+    in_work: BTreeSet<RawId>,
     /// Requests of the kernel that are not answered.
-    asked: BTreeSet<Id>,
+    asked: BTreeSet<RawId>,
     /// What the client has said to a kernel that has said nothing yet: it may not have read it.
     unheard: Vec<Bytes>,
     /// Whether the kernel has said anything.
@@ -179,11 +179,11 @@ struct Conversation {
 }
 
 /// An id as it is written.
-type Id = Box<str>;
+type RawId = Box<str>;
 
 /// For whom a line of the kernel is.
 #[derive(Debug, PartialEq, Eq)]
-enum Heard {
+enum LineRecipient {
     ForClient,
     /// It is the answer to the request that opened the session anew.
     Reopened,
@@ -192,7 +192,7 @@ enum Heard {
 
 /// What a line is about. Anything else in it is stepped over.
 #[derive(Deserialize)]
-struct Head<'a> {
+struct LineHead<'a> {
     #[serde(borrow)]
     id: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -201,7 +201,7 @@ struct Head<'a> {
 }
 
 #[derive(Deserialize)]
-struct Cancelled<'a> {
+struct CancelledNotification<'a> {
     #[serde(borrow)]
     params: CancelledRequest<'a>,
 }
@@ -212,13 +212,13 @@ struct CancelledRequest<'a> {
     request_id: &'a RawValue,
 }
 
-impl Conversation {
+impl PipeConversation {
     /// Notes what the client says.
     fn said(&mut self, line: &Bytes) {
         if !self.has_heard && self.unheard.len() < MOST_UNHEARD && line.len() < LONGEST_HELD {
             self.unheard.push(line.clone());
         }
-        let Ok(head) = serde_json::from_slice::<Head<'_>>(line) else { return };
+        let Ok(head) = serde_json::from_slice::<LineHead<'_>>(line) else { return };
         match (head.method.as_deref(), head.id) {
             (Some(method), Some(id)) => {
                 self.in_work.insert(id.get().into());
@@ -229,7 +229,7 @@ impl Conversation {
             (Some("notifications/initialized"), None) => self.ready = Some(line.clone()),
             (None, Some(id)) => _ = self.asked.remove(id.get()),
             (Some("notifications/cancelled"), None) => {
-                if let Ok(cancelled) = serde_json::from_slice::<Cancelled<'_>>(line) {
+                if let Ok(cancelled) = serde_json::from_slice::<CancelledNotification<'_>>(line) {
                     self.in_work.remove(cancelled.params.request_id.get());
                 }
             }
@@ -238,28 +238,32 @@ impl Conversation {
     }
 
     /// Notes what the kernel says.
-    fn heard(&mut self, line: &[u8]) -> Heard {
+    fn heard(&mut self, line: &[u8]) -> LineRecipient {
         (self.has_heard, self.has_begun) = (true, true);
         self.unheard.clear();
-        let Ok(head) = serde_json::from_slice::<Head<'_>>(line) else { return Heard::ForClient };
+        let Ok(head) = serde_json::from_slice::<LineHead<'_>>(line) else { return LineRecipient::ForClient };
         match (head.method.as_deref(), head.id) {
             (Some(_), Some(id)) => _ = self.asked.insert(id.get().into()),
             (None, Some(id)) => {
                 let is_hello = self.hello.as_ref().is_some_and(|(hello, _)| **hello == *id.get());
                 if self.is_lost && is_hello {
                     self.is_lost = false;
-                    return if head.error.is_some() { Heard::NotReopened } else { Heard::Reopened };
+                    return if head.error.is_some() {
+                        LineRecipient::NotReopened
+                    } else {
+                        LineRecipient::Reopened
+                    };
                 }
                 self.in_work.remove(id.get());
             }
             (Some("notifications/cancelled"), None) => {
-                if let Ok(cancelled) = serde_json::from_slice::<Cancelled<'_>>(line) {
+                if let Ok(cancelled) = serde_json::from_slice::<CancelledNotification<'_>>(line) {
                     self.asked.remove(cancelled.params.request_id.get());
                 }
             }
             _ => {}
         }
-        Heard::ForClient
+        LineRecipient::ForClient
     }
 
     /// Whether the client has said something that no kernel has answered in any way.
@@ -292,14 +296,14 @@ impl Conversation {
 
 /// Reads lines, each with its end. One that is longer than any message is read in pieces, which are carried like lines: the
 /// kernel says what is to be said of it.
-struct Lines<R> {
+struct LineReader<R> {
     reader: R,
     buffer: BytesMut,
     /// How far the buffer has been searched for an end.
     searched: usize,
 }
 
-impl<R: AsyncRead + Unpin> Lines<R> {
+impl<R: AsyncRead + Unpin> LineReader<R> {
     fn new(reader: R) -> Self {
         Self { reader, buffer: BytesMut::new(), searched: 0 }
     }
@@ -360,7 +364,7 @@ const CHUNK: usize = 16 << 10;
 mod tests {
     use super::*;
 
-    fn said(conversation: &mut Conversation, lines: &[&'static str]) {
+    fn said(conversation: &mut PipeConversation, lines: &[&'static str]) {
         for line in lines {
             conversation.said(&Bytes::from_static(line.as_bytes()));
         }
@@ -369,11 +373,14 @@ mod tests {
     const HELLO: &str = r#"{"jsonrpc":"2.0","id":"a","method":"initialize","params":{}}"#;
     const READY: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
-    fn in_session() -> Conversation {
-        let mut conversation = Conversation::default();
+    fn in_session() -> PipeConversation {
+        let mut conversation = PipeConversation::default();
         conversation.begin();
         said(&mut conversation, &[HELLO]);
-        assert_eq!(conversation.heard(br#"{"jsonrpc":"2.0","id":"a","result":{}}"#), Heard::ForClient);
+        assert_eq!(
+            conversation.heard(br#"{"jsonrpc":"2.0","id":"a","result":{}}"#),
+            LineRecipient::ForClient
+        );
         said(&mut conversation, &[READY]);
         conversation
     }
@@ -390,13 +397,16 @@ mod tests {
         let (session, repeated) = conversation.begin();
         assert_eq!(session.unwrap(), (HELLO.into(), Some(READY.into())));
         assert_eq!(repeated, Vec::<Bytes>::new());
-        assert_eq!(conversation.heard(br#"{"jsonrpc":"2.0","id":"a","result":{}}"#), Heard::Reopened);
-        assert_eq!(conversation.heard(br#"{"jsonrpc":"2.0","id":"a","result":{}}"#), Heard::ForClient);
+        assert_eq!(conversation.heard(br#"{"jsonrpc":"2.0","id":"a","result":{}}"#), LineRecipient::Reopened);
+        assert_eq!(
+            conversation.heard(br#"{"jsonrpc":"2.0","id":"a","result":{}}"#),
+            LineRecipient::ForClient
+        );
     }
 
     #[test]
     fn what_a_kernel_never_answered_in_any_way_is_said_again() {
-        let mut conversation = Conversation::default();
+        let mut conversation = PipeConversation::default();
         conversation.begin();
         said(&mut conversation, &[HELLO]);
         assert!(conversation.has_lines_to_repeat());
@@ -420,7 +430,7 @@ mod tests {
 
     #[tokio::test]
     async fn lines_arrive_whole_and_one_that_is_cut_off_does_not() {
-        let mut lines = Lines::new(&b"one\n\ntwo\nthr"[..]);
+        let mut lines = LineReader::new(&b"one\n\ntwo\nthr"[..]);
         let mut all = Vec::new();
         while let Some(line) = lines.next().await.unwrap() {
             all.push(line);
@@ -432,7 +442,7 @@ mod tests {
     async fn what_is_longer_than_any_message_is_carried_in_pieces() {
         let last = b"end\nnext\n";
         let endless = tokio::io::repeat(b'x').take((LONGEST_HELD + CHUNK) as u64);
-        let mut lines = Lines::new(endless.chain(&last[..]));
+        let mut lines = LineReader::new(endless.chain(&last[..]));
         let first = lines.next().await.unwrap().unwrap();
         assert!(first.len() >= LONGEST_HELD && !first.contains(&b'\n'), "{}", first.len());
         let mut rest = lines.next().await.unwrap().unwrap();

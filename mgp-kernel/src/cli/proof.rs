@@ -8,10 +8,10 @@ use mgp_types::{Error, Object, code};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
 use super::exit::{Exit, Failure};
-use super::link::{Link, Need};
-use super::place::Place;
+use super::kernel_location::KernelLocation;
+use super::link::{KernelLink, KernelNeed};
 use crate::operator::method;
-use crate::operator::operators::{Prove, Standing};
+use crate::operator::operators::{ProofStatus, ProvePresence};
 use crate::operator::proof::PASSPHRASE;
 
 /// Whether the kernel refused because a person has to prove to be there, and this process can.
@@ -28,27 +28,27 @@ fn token() -> Option<String> {
 }
 
 /// Has the person prove to be there for what a command decides without the kernel.
-pub(super) async fn person(place: &Place) -> Result<(), Failure> {
-    let link = Link::open(place, Need::State).await?;
+pub(super) async fn person(place: &KernelLocation) -> Result<(), Failure> {
+    let link = KernelLink::open(place, KernelNeed::State).await?;
     let admitted = admitted(&link).await;
     link.close().await;
     admitted
 }
 
 /// Has the person prove to be there, if that has to be proved.
-pub(super) async fn admitted(link: &Link) -> Result<(), Failure> {
-    link.ask::<Standing>(method::OPERATORS_ADMIT, &()).await.map(drop)
+pub(super) async fn admitted(link: &KernelLink) -> Result<(), Failure> {
+    link.ask::<ProofStatus>(method::OPERATORS_ADMIT, &()).await.map(drop)
 }
 
 /// Proves it by the token of the environment, or by asking for the passphrase on the terminal.
-pub(super) async fn give(link: &Link) -> Result<(), Failure> {
+pub(super) async fn give(link: &KernelLink) -> Result<(), Failure> {
     if let Some(token) = token() {
-        let proof = Prove { token: Some(token), ..Prove::default() };
+        let proof = ProvePresence { token: Some(token), ..ProvePresence::default() };
         return link.client.request(method::OPERATORS_PROVE, &proof).await.map(drop).map_err(Failure::from);
     }
     for tries in 1.. {
         let passphrase = Some(ask("operators' passphrase: ").await?);
-        let proof = Prove { passphrase, ..Prove::default() };
+        let proof = ProvePresence { passphrase, ..ProvePresence::default() };
         match link.client.request(method::OPERATORS_PROVE, &proof).await {
             Ok(_) => break,
             Err(error) if tries < TRIES && is_asked_for(&error) => {}
@@ -73,7 +73,7 @@ pub(super) async fn ask(what: &'static str) -> Result<String, Failure> {
 /// Reads a line from the terminal, which shows `what` and not the line.
 pub(super) fn read_hidden(what: &str) -> io::Result<String> {
     let mut terminal = OpenOptions::new().read(true).write(true).open("/dev/tty")?;
-    let hidden = Hidden::new(&terminal)?;
+    let hidden = HiddenInput::new(&terminal)?;
     terminal.write_all(what.as_bytes())?;
     let mut line = String::new();
     let read = BufReader::new(&terminal).read_line(&mut line);
@@ -86,12 +86,12 @@ pub(super) fn read_hidden(what: &str) -> io::Result<String> {
 }
 
 /// A terminal that does not show what is typed, until this is dropped.
-struct Hidden {
+struct HiddenInput {
     terminal: File,
     before: Termios,
 }
 
-impl Hidden {
+impl HiddenInput {
     fn new(terminal: &File) -> io::Result<Self> {
         let terminal = terminal.try_clone()?;
         let before = tcgetattr(&terminal)?;
@@ -102,7 +102,7 @@ impl Hidden {
     }
 }
 
-impl Drop for Hidden {
+impl Drop for HiddenInput {
     fn drop(&mut self) {
         // The terminal may be gone.
         let _ = tcsetattr(&self.terminal, OptionalActions::Now, &self.before);

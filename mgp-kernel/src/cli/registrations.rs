@@ -4,30 +4,30 @@ use clap::{Args, Subcommand};
 use mgp_types::mgp::{Permission, ServerId};
 
 use super::exit::{Exit, Failure};
-use super::link::{Link, Need};
+use super::kernel_location::KernelLocation;
+use super::link::{KernelLink, KernelNeed};
 use super::output::{Output, printable};
-use super::place::Place;
 use crate::operator::method;
-use crate::operator::page::Page;
+use crate::operator::page::PageRequest;
 use crate::operator::registrations::{
-    ApprovedRegistration, ListRegistrations, NamedRegistration, RegistrationRow, RegistrationWord,
-    Registrations as RegistrationList,
+    ApprovedRegistration, ListRegistrations, NamedRegistration, RegistrationPage as RegistrationList,
+    RegistrationRow, RegistrationStatus,
 };
 
 #[derive(Debug, Subcommand)]
-pub(super) enum Registrations {
+pub(super) enum RegistrationsCommand {
     /// List the servers that were registered while the kernel ran
-    List(List),
+    List(RegistrationListArgs),
     /// Approve a server that waits for approval, and start it in the running kernel
-    Approve(Named),
+    Approve(RegistrationArgs),
     /// Remove a server that waits for approval
-    Deny(Named),
+    Deny(RegistrationArgs),
     /// Keep a server after the session that registered it ends
-    Keep(Named),
+    Keep(RegistrationArgs),
 }
 
 #[derive(Debug, Args)]
-pub(super) struct List {
+pub(super) struct RegistrationListArgs {
     /// List the servers that wait for approval only
     #[arg(long)]
     waiting: bool,
@@ -40,24 +40,30 @@ pub(super) struct List {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Named {
+pub(super) struct RegistrationArgs {
     /// The id under which the server was registered
     id: String,
 }
 
-pub(super) async fn run(place: &Place, output: &Output, command: Registrations) -> Result<Exit, Failure> {
+pub(super) async fn run(
+    place: &KernelLocation,
+    output: &Output,
+    command: RegistrationsCommand,
+) -> Result<Exit, Failure> {
     let link = match command {
         // An approved server is started, and what lives as long as a session lives in the kernel that has it.
-        Registrations::Approve(_) | Registrations::Keep(_) => Link::needed(place).await?,
-        Registrations::List(_) | Registrations::Deny(_) => Link::open(place, Need::State).await?,
+        RegistrationsCommand::Approve(_) | RegistrationsCommand::Keep(_) => KernelLink::needed(place).await?,
+        RegistrationsCommand::List(_) | RegistrationsCommand::Deny(_) => {
+            KernelLink::open(place, KernelNeed::State).await?
+        }
     };
     let outcome = match command {
-        Registrations::List(wanted) => list(&link, output, &wanted).await,
-        Registrations::Approve(named) => approve(&link, output, &named).await,
-        Registrations::Deny(named) => {
+        RegistrationsCommand::List(wanted) => list(&link, output, &wanted).await,
+        RegistrationsCommand::Approve(named) => approve(&link, output, &named).await,
+        RegistrationsCommand::Deny(named) => {
             decide(&link, output, method::REGISTRATIONS_DENY, &named, "is removed").await
         }
-        Registrations::Keep(named) => {
+        RegistrationsCommand::Keep(named) => {
             decide(&link, output, method::REGISTRATIONS_KEEP, &named, "stays").await
         }
     };
@@ -65,8 +71,8 @@ pub(super) async fn run(place: &Place, output: &Output, command: Registrations) 
     outcome
 }
 
-async fn list(link: &Link, output: &Output, wanted: &List) -> Result<Exit, Failure> {
-    let page = Page { offset: wanted.offset, limit: wanted.limit };
+async fn list(link: &KernelLink, output: &Output, wanted: &RegistrationListArgs) -> Result<Exit, Failure> {
+    let page = PageRequest { offset: wanted.offset, limit: wanted.limit };
     let asked = ListRegistrations { waiting: wanted.waiting, page };
     let list: RegistrationList = link.ask(method::REGISTRATIONS_LIST, &asked).await?;
     output.show(&list, |list, out| {
@@ -114,7 +120,7 @@ fn shown(row: &RegistrationRow, out: &mut Vec<u8>) -> std::io::Result<()> {
     Ok(())
 }
 
-async fn approve(link: &Link, output: &Output, named: &Named) -> Result<Exit, Failure> {
+async fn approve(link: &KernelLink, output: &Output, named: &RegistrationArgs) -> Result<Exit, Failure> {
     let asked = link.ask(method::REGISTRATIONS_APPROVE, &named.registration()).await;
     let approved: ApprovedRegistration = asked.map_err(unknown)?;
     output.show(&approved, |approved, out| {
@@ -128,10 +134,10 @@ async fn approve(link: &Link, output: &Output, named: &Named) -> Result<Exit, Fa
 }
 
 async fn decide(
-    link: &Link,
+    link: &KernelLink,
     output: &Output,
     method: &'static str,
-    named: &Named,
+    named: &RegistrationArgs,
     done: &str,
 ) -> Result<Exit, Failure> {
     let decided: NamedRegistration = link.ask(method, &named.registration()).await.map_err(unknown)?;
@@ -140,7 +146,7 @@ async fn decide(
     Ok(Exit::Done)
 }
 
-impl Named {
+impl RegistrationArgs {
     fn registration(&self) -> NamedRegistration {
         NamedRegistration { server_id: ServerId::from(self.id.as_str()) }
     }
@@ -152,8 +158,8 @@ fn unknown(failure: Failure) -> Failure {
 
 const fn state(row: &RegistrationRow) -> &'static str {
     match row.state {
-        RegistrationWord::Waiting => "waits",
-        RegistrationWord::Approved if row.for_session => "for a session",
-        RegistrationWord::Approved => "approved",
+        RegistrationStatus::Waiting => "waits",
+        RegistrationStatus::Approved if row.for_session => "for a session",
+        RegistrationStatus::Approved => "approved",
     }
 }

@@ -10,12 +10,12 @@ use mgp_types::mgp::{DiscoverTools, DiscoveredTools, SearchStrategy};
 use serde::Serialize;
 
 use super::exit::{Exit, Failure};
-use super::link::{Link, Need};
-use super::output::{Output, Reader};
-use super::place::Place;
+use super::kernel_location::KernelLocation;
+use super::link::{KernelLink, KernelNeed};
+use super::output::{Output, OutputReader};
 
 #[derive(Debug, Args)]
-pub(super) struct SearchTools {
+pub(super) struct SearchArgs {
     /// The task, in words
     #[arg(value_name = "QUERY", required_unless_present = "queries", conflicts_with = "queries")]
     query: Vec<String>,
@@ -37,11 +37,11 @@ pub(super) struct SearchTools {
     embedder: EmbedderChoice,
 }
 
-pub(super) async fn run(place: &Place, output: &Output, args: SearchTools) -> Result<Exit, Failure> {
+pub(super) async fn run(place: &KernelLocation, output: &Output, args: SearchArgs) -> Result<Exit, Failure> {
     if let (Some(tools), Some(queries)) = (&args.tools, &args.queries) {
         return batch(&args, output, tools, queries).await;
     }
-    let link = Link::open(place, Need::Servers).await?;
+    let link = KernelLink::open(place, KernelNeed::Servers).await?;
     let mut wanted = DiscoverTools::new(args.query.join(" ")).max_results(args.top);
     if let Some(strategy) = args.strategy {
         wanted = wanted.strategy(strategy);
@@ -62,13 +62,13 @@ pub(super) async fn run(place: &Place, output: &Output, args: SearchTools) -> Re
 
 /// A tool that fits one of many queries.
 #[derive(Debug, Serialize)]
-struct Fit<'a> {
+struct QueryMatch<'a> {
     query: &'a str,
     tool: &'a str,
     score: f32,
 }
 
-async fn batch(args: &SearchTools, output: &Output, tools: &Path, queries: &Path) -> Result<Exit, Failure> {
+async fn batch(args: &SearchArgs, output: &Output, tools: &Path, queries: &Path) -> Result<Exit, Failure> {
     let wrong = |path: &Path| {
         let path = path.display().to_string();
         move |error: RowError| Failure::usage(format!("{path}: {error}"))
@@ -85,10 +85,10 @@ async fn batch(args: &SearchTools, output: &Output, tools: &Path, queries: &Path
         let search = Search::new(&query.text).strategy(strategy).limit(args.top as usize);
         let mut lines = Vec::new();
         for hit in &index.search(&search).await.hits {
-            let fit = Fit { query: &query.id, tool: corpus.id(&hit.tool), score: hit.score };
+            let fit = QueryMatch { query: &query.id, tool: corpus.id(&hit.tool), score: hit.score };
             output.add_line(&mut lines, &fit, &format!("{}\t{}\t{}", fit.query, fit.tool, fit.score))?;
         }
-        if output.write(&lines)? == Reader::Gone {
+        if output.write(&lines)? == OutputReader::Gone {
             break;
         }
     }

@@ -10,24 +10,24 @@ use mgp_discovery::secrets::{SecretName, SecretStore, SecretStoreError, Secrets 
 use serde::Serialize;
 
 use super::exit::{Exit, Failure};
+use super::kernel_location::KernelLocation;
 use super::output::Output;
-use super::place::Place;
 use super::proof::read_hidden;
 
 #[derive(Debug, Subcommand)]
-pub(super) enum Secrets {
+pub(super) enum SecretsCommand {
     /// Set a secret; type the value on the terminal, which does not show it, or give it on standard input
-    Set(Set),
+    Set(SecretSetArgs),
     /// List secrets by name, and the servers that use them
     List,
     /// Remove a secret
-    Remove(Named),
+    Remove(SecretNameArgs),
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Set {
+pub(super) struct SecretSetArgs {
     #[command(flatten)]
-    named: Named,
+    named: SecretNameArgs,
     /// Keep the secret in the file, even if the system has a keyring
     #[arg(long)]
     file: bool,
@@ -37,29 +37,29 @@ pub(super) struct Set {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Named {
+pub(super) struct SecretNameArgs {
     /// The name of the secret, such as GITHUB_TOKEN
     name: String,
 }
 
 /// The secrets by name.
 #[derive(Debug, Serialize)]
-struct List {
-    secrets: Vec<Listed>,
+struct SecretList {
+    secrets: Vec<SecretRow>,
 }
 
 #[derive(Debug, Serialize)]
-struct Listed {
+struct SecretRow {
     name: String,
     is_set: bool,
     /// Where it is kept, if it is set.
     kept_in: Option<String>,
     /// The places of the configuration that refer to it.
-    used_by: Vec<Use>,
+    used_by: Vec<SecretUse>,
 }
 
 #[derive(Debug, Serialize)]
-struct Use {
+struct SecretUse {
     server_id: String,
     /// The key, such as `env.TOKEN`.
     key: String,
@@ -68,7 +68,7 @@ struct Use {
 }
 
 #[derive(Debug, Serialize)]
-struct Changed {
+struct SecretChanged {
     name: String,
     /// Where it is kept, if it is set.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -77,13 +77,17 @@ struct Changed {
     used_by: Vec<String>,
 }
 
-pub(super) async fn run(place: &Place, output: &Output, secrets: Secrets) -> Result<Exit, Failure> {
+pub(super) async fn run(
+    place: &KernelLocation,
+    output: &Output,
+    secrets: SecretsCommand,
+) -> Result<Exit, Failure> {
     let store = user_store(&ProcessEnvironment).map_err(|error| unusable(&error))?;
     match secrets {
-        Secrets::Set(wanted) if wanted.file => set(place, output, &store.in_file(), wanted).await,
-        Secrets::Set(wanted) => set(place, output, &store, wanted).await,
-        Secrets::List => list(place, output, &store),
-        Secrets::Remove(named) => remove(place, output, &store, &named),
+        SecretsCommand::Set(wanted) if wanted.file => set(place, output, &store.in_file(), wanted).await,
+        SecretsCommand::Set(wanted) => set(place, output, &store, wanted).await,
+        SecretsCommand::List => list(place, output, &store),
+        SecretsCommand::Remove(named) => remove(place, output, &store, &named),
     }
 }
 
@@ -92,7 +96,12 @@ pub(super) fn unusable(error: &SecretStoreError) -> Failure {
     Failure::usage(error.to_string())
 }
 
-async fn set(place: &Place, output: &Output, store: &dyn SecretStore, wanted: Set) -> Result<Exit, Failure> {
+async fn set(
+    place: &KernelLocation,
+    output: &Output,
+    store: &dyn SecretStore,
+    wanted: SecretSetArgs,
+) -> Result<Exit, Failure> {
     let name = wanted.named.parse()?;
     if wanted.value.is_some() {
         return Err(on_command_line(name.as_str()));
@@ -102,7 +111,7 @@ async fn set(place: &Place, output: &Output, store: &dyn SecretStore, wanted: Se
     let value = typed(&name).await?;
     let kept_in =
         store.set(Stored::from([(name.clone(), value.into())])).map_err(|error| unusable(&error))?;
-    let changed = Changed::of(place, &name, Some(kept_in));
+    let changed = SecretChanged::of(place, &name, Some(kept_in));
     output.show(&changed, |changed, out| {
         let kept_in = changed.kept_in.as_deref().unwrap_or_default();
         writeln!(out, "{} is set in {kept_in}", changed.name)
@@ -119,12 +128,12 @@ async fn set(place: &Place, output: &Output, store: &dyn SecretStore, wanted: Se
     Ok(Exit::Done)
 }
 
-fn list(place: &Place, output: &Output, store: &dyn SecretStore) -> Result<Exit, Failure> {
+fn list(place: &KernelLocation, output: &Output, store: &dyn SecretStore) -> Result<Exit, Failure> {
     let stored = store.names().map_err(|error| unusable(&error))?;
     let mut uses = uses(place);
-    let mut secrets: Vec<Listed> = stored
+    let mut secrets: Vec<SecretRow> = stored
         .iter()
-        .map(|(name, kept_in)| Listed {
+        .map(|(name, kept_in)| SecretRow {
             name: name.to_string(),
             is_set: true,
             kept_in: Some(kept_in.clone()),
@@ -133,13 +142,13 @@ fn list(place: &Place, output: &Output, store: &dyn SecretStore) -> Result<Exit,
         .collect();
     // A secret that a server waits for is looked for here, too.
     let missing = uses.into_iter();
-    secrets.extend(missing.map(|(name, used_by)| Listed { name, is_set: false, kept_in: None, used_by }));
-    let list = List { secrets };
+    secrets.extend(missing.map(|(name, used_by)| SecretRow { name, is_set: false, kept_in: None, used_by }));
+    let list = SecretList { secrets };
     output.table(&list, "no secrets; `mgp secrets set NAME` sets one", |list, table| {
         table.headings(&["SECRET", "STATE", "USED BY"]);
         for secret in &list.secrets {
             let state = if secret.is_set { "set" } else { "not set" };
-            let places: Vec<String> = secret.used_by.iter().map(Use::shown).collect();
+            let places: Vec<String> = secret.used_by.iter().map(SecretUse::shown).collect();
             let places = if places.is_empty() { "-".to_owned() } else { places.join(", ") };
             table.row([secret.name.clone(), state.to_owned(), places]);
         }
@@ -162,7 +171,12 @@ fn list(place: &Place, output: &Output, store: &dyn SecretStore) -> Result<Exit,
     Ok(Exit::Done)
 }
 
-fn remove(place: &Place, output: &Output, store: &dyn SecretStore, named: &Named) -> Result<Exit, Failure> {
+fn remove(
+    place: &KernelLocation,
+    output: &Output,
+    store: &dyn SecretStore,
+    named: &SecretNameArgs,
+) -> Result<Exit, Failure> {
     let name = named.parse()?;
     if !store.remove(&name).map_err(|error| unusable(&error))? {
         let stored = store.names().map_err(|error| unusable(&error))?;
@@ -172,7 +186,7 @@ fn remove(place: &Place, output: &Output, store: &dyn SecretStore, named: &Named
             None => "`mgp secrets list` shows the secrets".to_owned(),
         }));
     }
-    let changed = Changed::of(place, &name, None);
+    let changed = SecretChanged::of(place, &name, None);
     output.show(&changed, |changed, out| writeln!(out, "{} is removed", changed.name))?;
     if !changed.used_by.is_empty() {
         output.note(&format!(
@@ -183,7 +197,7 @@ fn remove(place: &Place, output: &Output, store: &dyn SecretStore, named: &Named
     Ok(Exit::Done)
 }
 
-impl Named {
+impl SecretNameArgs {
     fn parse(&self) -> Result<SecretName, Failure> {
         self.name.parse().map_err(|error| match self.name.split_once('=') {
             // What stands behind the sign is the secret.
@@ -229,28 +243,28 @@ async fn typed(name: &SecretName) -> Result<String, Failure> {
 }
 
 /// The places that refer to secrets, by secret. A configuration that is broken refers to none.
-fn uses(place: &Place) -> BTreeMap<String, Vec<Use>> {
+fn uses(place: &KernelLocation) -> BTreeMap<String, Vec<SecretUse>> {
     let config: Config = place.read().map(|configured| configured.config).unwrap_or_default();
-    let mut uses: BTreeMap<String, Vec<Use>> = BTreeMap::new();
+    let mut uses: BTreeMap<String, Vec<SecretUse>> = BTreeMap::new();
     for server in &config.servers {
         for found in server.secret_references() {
             let in_command_line = found.is_in_command_line();
-            let place = Use { server_id: server.id.clone(), key: found.key, in_command_line };
+            let place = SecretUse { server_id: server.id.clone(), key: found.key, in_command_line };
             uses.entry(found.secret).or_default().push(place);
         }
     }
     uses
 }
 
-impl Use {
+impl SecretUse {
     fn shown(&self) -> String {
         let warning = if self.in_command_line { ", which the list of processes shows" } else { "" };
         format!("{} ({}{warning})", self.server_id, self.key)
     }
 }
 
-impl Changed {
-    fn of(place: &Place, name: &SecretName, kept_in: Option<String>) -> Self {
+impl SecretChanged {
+    fn of(place: &KernelLocation, name: &SecretName, kept_in: Option<String>) -> Self {
         let mut used_by: Vec<String> = Vec::new();
         for place in uses(place).remove(name.as_str()).unwrap_or_default() {
             if !used_by.contains(&place.server_id) {

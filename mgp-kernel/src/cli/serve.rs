@@ -13,21 +13,21 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::background;
 use super::exit::{Exit, Failure};
-use super::held::Held;
-use super::joining::{KernelWay, Started, started};
+use super::kernel_connector::{KernelConnector, StartedKernel, started};
+use super::kernel_location::{EffectiveConfig, KernelLocation};
 use super::link::not_started;
 use super::output::Output;
 use super::pipe;
-use super::place::{Configured, Place};
+use super::state_in_use::StateInUse;
 use crate::listen::peer::{adopt_orphans, reap_adopted};
-use crate::listen::serve::{Serving, Then, serve};
-use crate::listen::socket::{Operators, Sharers, agents_path};
+use crate::listen::serve::{OnTransportEnd, ServeOptions, serve};
+use crate::listen::socket::{SharingKey, SocketAudience, agents_path};
 use crate::settings::{self, LOCAL_AGENT};
 use crate::{Kernel, StartError};
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
-pub(super) struct Serve {
+pub(super) struct ServeArgs {
     /// Serve over HTTP at this address instead of standard input and output; clients need API keys unless it is a
     /// loopback address
     #[arg(long, value_name = "ADDR")]
@@ -57,7 +57,7 @@ pub(super) struct Serve {
 }
 
 /// Standard output belongs to the protocol, so all that is told goes to standard error.
-pub(super) async fn run(place: &Place, output: &Output, args: Serve) -> Result<Exit, Failure> {
+pub(super) async fn run(place: &KernelLocation, output: &Output, args: ServeArgs) -> Result<Exit, Failure> {
     if args.detach {
         background::detach(&place.options(), &args.in_background())?;
         return Ok(Exit::Done);
@@ -70,12 +70,12 @@ pub(super) async fn run(place: &Place, output: &Output, args: Serve) -> Result<E
     served
 }
 
-async fn serve_as_asked(place: &Place, output: &Output, args: Serve) -> Result<Exit, Failure> {
+async fn serve_as_asked(place: &KernelLocation, output: &Output, args: ServeArgs) -> Result<Exit, Failure> {
     let configured = place.read()?;
     let mut own_files = configured.own_files();
     // One that is not there yet may come.
     own_files.extend_from_slice(place.locations().files());
-    let Configured { mut config, files, warnings, state, socket, .. } = configured;
+    let EffectiveConfig { mut config, files, warnings, state, socket, .. } = configured;
     let telemetry = super::log::start(place.verbosity(), &config.telemetry)?;
     for warning in &warnings {
         output.note(warning.trim_end());
@@ -93,18 +93,18 @@ async fn serve_as_asked(place: &Place, output: &Output, args: Serve) -> Result<E
             .note("a client is expected on standard input; `--http 127.0.0.1:7332` serves over HTTP instead");
     }
     let agent = config.agents.iter().find(|agent| agent.stdio).map_or(LOCAL_AGENT, |agent| agent.id.as_str());
-    let shared_at = agents_path(&socket, Sharers::of(&files, agent));
+    let shared_at = agents_path(&socket, SharingKey::of(&files, agent));
     own_files.push(shared_at.clone());
     let (agent, drain) = (Principal::of(PrincipalKind::LocalClient, agent), settings::drain(&config));
-    let operators = if args.group_operates { Operators::Group } else { Operators::User };
+    let operators = if args.group_operates { SocketAudience::Group } else { SocketAudience::User };
     let linger = is_background.then(|| settings::linger(&config));
-    let serving = Serving { http, stdio, agent, socket, operators, shared_at, drain, linger, files };
+    let serving = ServeOptions { http, stdio, agent, socket, operators, shared_at, drain, linger, files };
     // From here on a signal ends the kernel in order, however early it comes.
     let mut signals = Signals::new()
         .map_err(|error| Failure::usage(format!("signal handlers cannot be installed: {error}")))?;
     let may_join = serving.stdio.is_some() && http_asked_for.is_none();
     let may_start = may_join && starting.is_some();
-    let way = KernelWay {
+    let way = KernelConnector {
         config: &config,
         state: &state,
         operators: &serving.socket,
@@ -116,13 +116,13 @@ async fn serve_as_asked(place: &Place, output: &Output, args: Serve) -> Result<E
     let kernel = if may_start {
         None
     } else {
-        let held = Held::new(&state, &serving.socket, place.output());
+        let held = StateInUse::new(&state, &serving.socket, place.output());
         let join_at = may_join.then_some(serving.shared_at.as_path());
         // Before the first server is started: from then on nothing that comes from here can be told from others.
         adopts = adopt_orphans();
         match started(&config, &state, &own_files, &serving.socket, join_at, held).await? {
-            Started::Own(kernel) => Some(kernel),
-            Started::Shared => None,
+            StartedKernel::Own(kernel) => Some(kernel),
+            StartedKernel::Shared => None,
         }
     };
     let Some(kernel) = kernel else {
@@ -175,9 +175,9 @@ async fn serve_as_asked(place: &Place, output: &Output, args: Serve) -> Result<E
 }
 
 /// Has the kernel read its configuration anew from the same place. The address from the command line stays.
-fn reread_from(kernel: &Kernel, place: Place, http_asked_for: Option<String>) {
+fn reread_from(kernel: &Kernel, place: KernelLocation, http_asked_for: Option<String>) {
     kernel.reloads().read_from(move || {
-        let Configured { mut config, untrusted, .. } =
+        let EffectiveConfig { mut config, untrusted, .. } =
             place.read().map_err(|failure| failure.message().to_owned())?;
         if let Some(untrusted) = untrusted {
             tracing::warn!("{}", untrusted);
@@ -217,7 +217,7 @@ fn lacking_beyond(kernel: &Kernel, address: SocketAddr) -> Vec<String> {
     lacking
 }
 
-impl Serve {
+impl ServeArgs {
     /// Whether the kernel is to be one in the background. A person at a terminal wants to see it.
     fn goes_to_background(&self, is_terminal: bool) -> bool {
         !self.foreground && !self.background && self.http.is_none() && !is_terminal
@@ -230,11 +230,11 @@ impl Serve {
     }
 
     /// Whether standard input and output are served, and what becomes of the kernel when the client there goes.
-    fn ways(&self, has_address: bool, is_terminal: bool) -> Option<Then> {
+    fn ways(&self, has_address: bool, is_terminal: bool) -> Option<OnTransportEnd> {
         // A terminal is no client: who starts it there and has an address wants that.
         let is_meant =
             !(self.no_stdio || self.background || self.http.is_some() || has_address && is_terminal);
-        let then = if self.http.is_some() { Then::GoesOn } else { Then::Ends };
+        let then = if self.http.is_some() { OnTransportEnd::GoesOn } else { OnTransportEnd::Ends };
         (self.stdio || is_meant).then_some(then)
     }
 }
@@ -331,7 +331,7 @@ mod tests {
 
     #[test]
     fn standard_input_and_output_are_served_unless_something_else_was_asked_for() {
-        let serve = |stdio, no_stdio, http: Option<&str>| Serve {
+        let serve = |stdio, no_stdio, http: Option<&str>| ServeArgs {
             http: http.map(str::to_owned),
             stdio,
             no_stdio,
@@ -341,7 +341,7 @@ mod tests {
             background: false,
             detach: false,
         };
-        let (ends, goes_on) = (Some(Then::Ends), Some(Then::GoesOn));
+        let (ends, goes_on) = (Some(OnTransportEnd::Ends), Some(OnTransportEnd::GoesOn));
         let http = Some("127.0.0.1:0");
         for (asked, has_address, is_terminal, then) in [
             (serve(false, false, None), false, false, ends),

@@ -7,17 +7,17 @@ use serde::Serialize;
 use tokio::time::Instant;
 
 use super::exit::{Exit, Failure};
-use super::link::{Link, Need};
-use super::output::{Output, Reader, printable};
-use super::place::Place;
+use super::kernel_location::KernelLocation;
+use super::link::{KernelLink, KernelNeed};
+use super::output::{Output, OutputReader, printable};
 use crate::listen::socket;
-use crate::operator::config::Reloaded;
+use crate::operator::config::ConfigReloaded;
 use crate::operator::method;
-use crate::operator::servers::{LogLines, NamedServer, ServerLog, ServerMoved};
+use crate::operator::servers::{NamedServer, ReadServerLog, ServerLog, ServerStateChanged};
 use crate::operator::status::KernelStatus;
 
 #[derive(Debug, Args)]
-pub(super) struct Logs {
+pub(super) struct LogsArgs {
     /// The id of the server
     server: String,
     /// The number of lines
@@ -30,33 +30,33 @@ pub(super) struct Logs {
 
 /// One line of those that are followed.
 #[derive(Debug, Serialize)]
-struct Line<'a> {
+struct LogLine<'a> {
     line: &'a str,
 }
 
 /// The server that a command is about.
 #[derive(Debug, Args)]
-pub(super) struct OneServer {
+pub(super) struct ServerArgs {
     /// The id of the server
     server: String,
 }
 
 /// The server that is stopped, or none for the kernel.
 #[derive(Debug, Args)]
-pub(super) struct Stopped {
+pub(super) struct StopArgs {
     /// The id of the server; the kernel with all its servers if left out
     server: Option<String>,
 }
 
 /// Shows what a server wrote to its standard error.
-pub(super) async fn logs(place: &Place, output: &Output, args: Logs) -> Result<Exit, Failure> {
-    let link = Link::open(place, Need::Servers).await?;
+pub(super) async fn logs(place: &KernelLocation, output: &Output, args: LogsArgs) -> Result<Exit, Failure> {
+    let link = KernelLink::open(place, KernelNeed::Servers).await?;
     let outcome = log(&link, output, &args).await;
     link.close().await;
     outcome
 }
 
-async fn log(link: &Link, output: &Output, args: &Logs) -> Result<Exit, Failure> {
+async fn log(link: &KernelLink, output: &Output, args: &LogsArgs) -> Result<Exit, Failure> {
     let mut log = last_lines(link, args.server.as_str().into(), args.lines).await?;
     if !args.follow {
         output.show(&log, |log, out| {
@@ -72,9 +72,9 @@ async fn log(link: &Link, output: &Output, args: &Logs) -> Result<Exit, Failure>
     loop {
         let mut lines = Vec::new();
         for line in behind(&shown, &log.lines) {
-            output.add_line(&mut lines, &Line { line }, &printable(line))?;
+            output.add_line(&mut lines, &LogLine { line }, &printable(line))?;
         }
-        if output.write(&lines)? == Reader::Gone {
+        if output.write(&lines)? == OutputReader::Gone {
             return Ok(Exit::Done);
         }
         shown = log.lines;
@@ -83,14 +83,18 @@ async fn log(link: &Link, output: &Output, args: &Logs) -> Result<Exit, Failure>
             () = &mut unread => return Ok(Exit::Done),
             () = tokio::time::sleep(LOOK_EVERY) => {}
         }
-        let asked = LogLines { server_id: args.server.as_str().into(), lines: MOST_LINES };
+        let asked = ReadServerLog { server_id: args.server.as_str().into(), lines: MOST_LINES };
         log = link.ask(method::SERVER_LOGS, &asked).await?;
     }
 }
 
 /// Returns the last lines that a server wrote. Of a program that has just ended, its last words arrive a moment later.
-pub(super) async fn last_lines(link: &Link, server_id: ServerId, lines: u32) -> Result<ServerLog, Failure> {
-    let asked = LogLines { server_id, lines };
+pub(super) async fn last_lines(
+    link: &KernelLink,
+    server_id: ServerId,
+    lines: u32,
+) -> Result<ServerLog, Failure> {
+    let asked = ReadServerLog { server_id, lines };
     for _ in 0..LOOKS {
         let log: ServerLog = link.ask(method::SERVER_LOGS, &asked).await?;
         if !log.lines.is_empty() || log.reason.is_none() {
@@ -102,7 +106,7 @@ pub(super) async fn last_lines(link: &Link, server_id: ServerId, lines: u32) -> 
 }
 
 /// Says why a server does not run, and that one has written nothing: silence would be taken for success.
-fn tell_state(output: &Output, args: &Logs, log: &ServerLog) {
+fn tell_state(output: &Output, args: &LogsArgs, log: &ServerLog) {
     let server = &args.server;
     match (&log.reason, log.state) {
         (Some(reason), Some(state)) => output.note(&format!("{server} is {state}: {}", printable(reason))),
@@ -128,22 +132,30 @@ fn behind<'a>(before: &[String], now: &'a [String]) -> &'a [String] {
 }
 
 /// Stops a server and starts it again, in the kernel that runs.
-pub(super) async fn restart(place: &Place, output: &Output, args: &OneServer) -> Result<Exit, Failure> {
+pub(super) async fn restart(
+    place: &KernelLocation,
+    output: &Output,
+    args: &ServerArgs,
+) -> Result<Exit, Failure> {
     moved(place, output, args, method::SERVER_RESTART).await
 }
 
 /// Starts a server that was stopped, in the kernel that runs. It connects behind the answer.
-pub(super) async fn start(place: &Place, output: &Output, args: &OneServer) -> Result<Exit, Failure> {
+pub(super) async fn start(
+    place: &KernelLocation,
+    output: &Output,
+    args: &ServerArgs,
+) -> Result<Exit, Failure> {
     moved(place, output, args, method::SERVER_START).await
 }
 
 /// Stops a server in the kernel that runs, or that kernel, after the calls that it has in work.
-pub(super) async fn stop(place: &Place, output: &Output, args: Stopped) -> Result<Exit, Failure> {
+pub(super) async fn stop(place: &KernelLocation, output: &Output, args: StopArgs) -> Result<Exit, Failure> {
     if let Some(server) = args.server {
-        return moved(place, output, &OneServer { server }, method::SERVER_STOP).await;
+        return moved(place, output, &ServerArgs { server }, method::SERVER_STOP).await;
     }
     let socket = place.read()?.socket;
-    let link = Link::needed(place).await?;
+    let link = KernelLink::needed(place).await?;
     let stopped: Result<KernelStatus, Failure> = link.ask(method::KERNEL_STOP, &()).await;
     link.close().await;
     let stopped = stopped?;
@@ -163,26 +175,26 @@ pub(super) async fn stop(place: &Place, output: &Output, args: Stopped) -> Resul
 }
 
 async fn moved(
-    place: &Place,
+    place: &KernelLocation,
     output: &Output,
-    args: &OneServer,
+    args: &ServerArgs,
     method: &'static str,
 ) -> Result<Exit, Failure> {
-    let link = Link::needed(place).await?;
+    let link = KernelLink::needed(place).await?;
     let named = NamedServer { server_id: args.server.as_str().into() };
-    let moved: Result<ServerMoved, Failure> = link.ask(method, &named).await;
+    let moved: Result<ServerStateChanged, Failure> = link.ask(method, &named).await;
     link.close().await;
     output.show(&moved?, |moved, out| writeln!(out, "{}", moved.state))?;
     Ok(Exit::Done)
 }
 
 /// Has the kernel that runs read its configuration anew.
-pub(super) async fn reload(place: &Place, output: &Output) -> Result<Exit, Failure> {
-    let link = Link::needed(place).await?;
-    let reloaded: Result<Reloaded, Failure> = link.ask(method::CONFIG_RELOAD, &()).await;
+pub(super) async fn reload(place: &KernelLocation, output: &Output) -> Result<Exit, Failure> {
+    let link = KernelLink::needed(place).await?;
+    let reloaded: Result<ConfigReloaded, Failure> = link.ask(method::CONFIG_RELOAD, &()).await;
     link.close().await;
     output.show(&reloaded?, |reloaded, out| {
-        let Reloaded { added, changed, removed, needs_restart } = reloaded;
+        let ConfigReloaded { added, changed, removed, needs_restart } = reloaded;
         for (what, servers) in [("added", added), ("changed", changed), ("removed", removed)] {
             for server in servers {
                 writeln!(out, "{what} {}", printable(server.as_str()))?;

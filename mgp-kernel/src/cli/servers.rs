@@ -1,23 +1,27 @@
 use clap::Args;
 
 use super::exit::{Exit, Failure};
-use super::link::{Link, Need};
+use super::kernel_location::{EffectiveConfig, KernelLocation};
+use super::link::{KernelLink, KernelNeed};
 use super::output::{Output, printable};
-use super::place::{Configured, Place};
 use crate::operator::method;
-use crate::operator::servers::Servers;
+use crate::operator::servers::ServerList;
 
 #[derive(Debug, Args)]
-pub(super) struct ListServers {
+pub(super) struct ServersArgs {
     /// Show the configured servers without starting them
     #[arg(long)]
     no_start: bool,
 }
 
-pub(super) async fn run(place: &Place, output: &Output, args: &ListServers) -> Result<Exit, Failure> {
-    let need = if args.no_start { Need::Configured } else { Need::Servers };
-    let link = Link::open(place, need).await?;
-    let mut servers: Servers = link.ask(method::SERVERS, &()).await?;
+pub(super) async fn run(
+    place: &KernelLocation,
+    output: &Output,
+    args: &ServersArgs,
+) -> Result<Exit, Failure> {
+    let need = if args.no_start { KernelNeed::Configured } else { KernelNeed::Servers };
+    let link = KernelLink::open(place, need).await?;
+    let mut servers: ServerList = link.ask(method::SERVERS, &()).await?;
     if args.no_start && !link.running {
         as_configured(&mut servers, &place.read()?);
     }
@@ -58,7 +62,7 @@ pub(super) async fn run(place: &Place, output: &Output, args: &ListServers) -> R
 }
 
 /// The kernel of this command runs without servers; this says again which of them are switched on, and what is wrong.
-fn as_configured(servers: &mut Servers, configured: &Configured) {
+fn as_configured(servers: &mut ServerList, configured: &EffectiveConfig) {
     for row in &mut servers.servers {
         row.enabled = configured.config.server(row.id.as_str()).is_some_and(|server| server.enabled);
         row.fault = configured.faulty.get(row.id.as_str()).map(ToString::to_string);

@@ -8,12 +8,12 @@ use mgp_discovery::config::{ConfigFile, EditError};
 use serde::Serialize;
 
 use super::exit::{Exit, Failure};
+use super::kernel_location::{ConfigScope, KernelLocation};
 use super::output::Output;
-use super::package::Package;
-use super::place::{Place, Scope};
+use super::package::PackageArgs;
 
 #[derive(Debug, Args)]
-pub(super) struct Add {
+pub(super) struct AddServerArgs {
     /// The id of the server: letters, digits, `.`, `_` and `-`
     name: String,
     /// The command that starts the server, with its arguments
@@ -31,18 +31,18 @@ pub(super) struct Add {
     header: Vec<(String, String)>,
     /// The transport, if not the default: stdio with a command, http with a URL
     #[arg(long, value_enum, value_name = "HOW")]
-    transport: Option<Transport>,
+    transport: Option<TransportArg>,
     /// The purpose of the server, in one line
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
     #[command(flatten)]
-    package: Package,
+    package: PackageArgs,
     #[command(flatten)]
-    scope: Scope,
+    scope: ConfigScope,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Transport {
+enum TransportArg {
     /// Standard input and output
     Stdio,
     /// Streamable HTTP
@@ -52,21 +52,21 @@ enum Transport {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Remove {
+pub(super) struct RemoveServerArgs {
     /// The id of the server
     name: String,
     #[command(flatten)]
-    scope: Scope,
+    scope: ConfigScope,
 }
 
 /// What was changed, and where.
 #[derive(Debug, Serialize)]
-struct Changed<'a> {
+struct ServerEdited<'a> {
     server_id: &'a str,
     file: PathBuf,
 }
 
-pub(super) fn add(place: &Place, output: &Output, add: Add) -> Result<Exit, Failure> {
+pub(super) fn add(place: &KernelLocation, output: &Output, add: AddServerArgs) -> Result<Exit, Failure> {
     if let Some(document) = add.package.file().map(Path::to_owned) {
         return add.package.add(place, output, &document, &add.name, add.description, add.scope);
     }
@@ -76,14 +76,18 @@ pub(super) fn add(place: &Place, output: &Output, add: Add) -> Result<Exit, Fail
     file.add(&server).map_err(|error| refused(&error))?;
     file.save().map_err(|error| refused(&error))?;
     place.keep_trust(&file)?;
-    let changed = Changed { server_id: &server.id, file: path };
+    let changed = ServerEdited { server_id: &server.id, file: path };
     output.show(&changed, |changed, out| {
         writeln!(out, "added {} to {}", changed.server_id, changed.file.display())
     })?;
     Ok(Exit::Done)
 }
 
-pub(super) fn remove(place: &Place, output: &Output, remove: &Remove) -> Result<Exit, Failure> {
+pub(super) fn remove(
+    place: &KernelLocation,
+    output: &Output,
+    remove: &RemoveServerArgs,
+) -> Result<Exit, Failure> {
     let path = place.to_change_in(remove.scope)?;
     let mut file = ConfigFile::open(&path).map_err(|error| refused(&error))?;
     file.remove(&remove.name).map_err(|error| {
@@ -92,14 +96,14 @@ pub(super) fn remove(place: &Place, output: &Output, remove: &Remove) -> Result<
     })?;
     file.save().map_err(|error| refused(&error))?;
     place.keep_trust(&file)?;
-    let changed = Changed { server_id: &remove.name, file: path };
+    let changed = ServerEdited { server_id: &remove.name, file: path };
     output.show(&changed, |changed, out| {
         writeln!(out, "removed {} from {}", changed.server_id, changed.file.display())
     })?;
     Ok(Exit::Done)
 }
 
-impl Add {
+impl AddServerArgs {
     fn server(self) -> ServerConfig {
         let mut server = ServerConfig::default();
         server.id = self.name;
@@ -111,9 +115,9 @@ impl Add {
         server.headers = self.header.into_iter().collect::<BTreeMap<_, _>>();
         server.description = self.description;
         server.transport = self.transport.map(|transport| match transport {
-            Transport::Stdio => TransportKind::Stdio,
-            Transport::Http => TransportKind::Http,
-            Transport::Sse => TransportKind::Sse,
+            TransportArg::Stdio => TransportKind::Stdio,
+            TransportArg::Http => TransportKind::Http,
+            TransportArg::Sse => TransportKind::Sse,
         });
         server
     }

@@ -2,15 +2,15 @@ use std::io;
 use std::time::Duration;
 
 use super::exit::{Exit, Failure};
-use super::link::{Link, Need};
+use super::kernel_location::KernelLocation;
+use super::link::{KernelLink, KernelNeed};
 use super::output::Output;
-use super::place::Place;
 use super::table::Table;
 use crate::operator::method;
 use crate::operator::stats::Stats;
 
-pub(super) async fn run(place: &Place, output: &Output) -> Result<Exit, Failure> {
-    let link = Link::open(place, Need::Servers).await?;
+pub(super) async fn run(place: &KernelLocation, output: &Output) -> Result<Exit, Failure> {
+    let link = KernelLink::open(place, KernelNeed::Servers).await?;
     let stats: Result<Stats, Failure> = link.ask(method::STATS, &()).await;
     link.close().await;
     output.show(&stats?, |stats, out| write(stats, out, output))?;

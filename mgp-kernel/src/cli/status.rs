@@ -4,9 +4,9 @@ use mgp_types::mgp::ServerState;
 use serde::Serialize;
 
 use super::exit::{Exit, Failure};
-use super::link::Link;
+use super::kernel_location::KernelLocation;
+use super::link::KernelLink;
 use super::output::{Output, printable};
-use super::place::Place;
 use crate::operator::method;
 use crate::operator::servers::ServerRow;
 use crate::operator::status::KernelStatus;
@@ -18,8 +18,8 @@ struct NotRunning {
 }
 
 /// Shows the kernel that runs. Where none does, the command ends with 4.
-pub(super) async fn run(place: &Place, output: &Output) -> Result<Exit, Failure> {
-    let Some(link) = Link::to_running(place).await? else {
+pub(super) async fn run(place: &KernelLocation, output: &Output) -> Result<Exit, Failure> {
+    let Some(link) = KernelLink::to_running(place).await? else {
         output.show(&NotRunning { running: false }, |_, out| {
             writeln!(out, "no kernel runs; a client that starts `mgp serve` starts one")
         })?;

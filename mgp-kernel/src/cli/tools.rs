@@ -6,17 +6,17 @@ use mgp_types::Object;
 use mgp_types::mgp::{ServerId, ServerState};
 
 use super::exit::{Exit, Failure};
-use super::link::{Link, Need};
+use super::kernel_location::KernelLocation;
+use super::link::{KernelLink, KernelNeed};
 use super::output::{Output, printable};
-use super::place::Place;
+use crate::operator::definition_status::ShownDefinitionStatus;
 use crate::operator::method;
-use crate::operator::page::Page;
-use crate::operator::servers::{ServerRow, Servers};
-use crate::operator::standing::ShownStanding;
+use crate::operator::page::PageRequest;
+use crate::operator::servers::{ServerList, ServerRow};
 use crate::operator::tools::{ListTools as Asked, ToolPage, ToolRow};
 
 #[derive(Debug, Args)]
-pub(super) struct ListTools {
+pub(super) struct ToolsArgs {
     /// List the tools of this server only, or show all that is known of this tool: SERVER or SERVER.TOOL
     #[arg(value_name = "SERVER[.TOOL]")]
     of: Option<String>,
@@ -28,17 +28,17 @@ pub(super) struct ListTools {
     limit: Option<u32>,
 }
 
-pub(super) async fn run(place: &Place, output: &Output, args: ListTools) -> Result<Exit, Failure> {
-    let link = Link::open(place, Need::Servers).await?;
+pub(super) async fn run(place: &KernelLocation, output: &Output, args: ToolsArgs) -> Result<Exit, Failure> {
+    let link = KernelLink::open(place, KernelNeed::Servers).await?;
     let outcome = list(&link, output, args).await;
     link.close().await;
     outcome
 }
 
-async fn list(link: &Link, output: &Output, args: ListTools) -> Result<Exit, Failure> {
+async fn list(link: &KernelLink, output: &Output, args: ToolsArgs) -> Result<Exit, Failure> {
     let mut server_id = None;
     if let Some(of) = args.of {
-        let Servers { servers } = link.ask(method::SERVERS, &()).await?;
+        let ServerList { servers } = link.ask(method::SERVERS, &()).await?;
         if servers.iter().any(|server| server.id.as_str() == of) {
             server_id = Some(ServerId::from(of.as_str()));
         } else {
@@ -56,7 +56,7 @@ async fn list(link: &Link, output: &Output, args: ListTools) -> Result<Exit, Fai
             return Ok(Exit::Done);
         }
     }
-    let page = Page { offset: args.offset, limit: args.limit };
+    let page = PageRequest { offset: args.offset, limit: args.limit };
     let tools: ToolPage = link.ask(method::TOOLS, &Asked { server_id, name: None, page }).await?;
     output.table(&tools, "no tools; `mgp servers` shows the states of the servers", |tools, table| {
         table.headings(&["TOOL", "RISK", "WHAT IT DOES"]);
@@ -91,8 +91,8 @@ async fn list(link: &Link, output: &Output, args: ListTools) -> Result<Exit, Fai
 }
 
 /// Tells of which servers the kernel knows no more than what they listed when they ran last.
-async fn tell_starting(link: &Link, output: &Output) -> Result<(), Failure> {
-    let Servers { servers } = link.ask(method::SERVERS, &()).await?;
+async fn tell_starting(link: &KernelLink, output: &Output) -> Result<(), Failure> {
+    let ServerList { servers } = link.ask(method::SERVERS, &()).await?;
     let starts = |server: &&ServerRow| {
         let begins = matches!(server.state, ServerState::Registered | ServerState::Connecting);
         server.enabled && begins && server.fault.is_none() && server.last_error.is_none()
@@ -106,7 +106,7 @@ async fn tell_starting(link: &Link, output: &Output) -> Result<(), Failure> {
 }
 
 /// The tool that clients call `name`.
-pub(super) async fn one(link: &Link, name: &str) -> Result<ToolRow, Failure> {
+pub(super) async fn one(link: &KernelLink, name: &str) -> Result<ToolRow, Failure> {
     let asked = Asked { name: Some(name.to_owned()), ..Asked::default() };
     let mut found: ToolPage = link.ask(method::TOOLS, &asked).await?;
     if let Some(tool) = found.tools.pop() {
@@ -118,7 +118,7 @@ pub(super) async fn one(link: &Link, name: &str) -> Result<ToolRow, Failure> {
         return Err(Failure::new(Exit::Auth, sentence).hint(held.standing.way.clone()));
     }
     // A server that does not run has no tools, and nobody misspelled anything.
-    let Servers { servers } = link.ask(method::SERVERS, &()).await?;
+    let ServerList { servers } = link.ask(method::SERVERS, &()).await?;
     let of_server = |row: &&ServerRow| {
         let rest = name.strip_prefix(row.id.as_str());
         row.state != ServerState::Connected && rest.is_some_and(|rest| rest.starts_with(['.', '/', '_']))
@@ -141,7 +141,7 @@ pub(super) async fn one(link: &Link, name: &str) -> Result<ToolRow, Failure> {
 }
 
 /// The reason in a cell: the rules, or else why without rules.
-fn why(standing: &ShownStanding) -> String {
+fn why(standing: &ShownDefinitionStatus) -> String {
     if standing.rules.is_empty() { standing.reason.clone() } else { standing.rules.join(", ") }
 }
 

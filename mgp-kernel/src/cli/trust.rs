@@ -12,13 +12,13 @@ use mgp_types::mgp::AccessPermission;
 use serde::Serialize;
 
 use super::exit::{Exit, Failure};
+use super::kernel_location::KernelLocation;
 use super::output::{Output, printable};
-use super::place::Place;
 use super::proof;
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub(super) struct Trust {
+pub(super) struct TrustArgs {
     #[command(subcommand)]
     command: Option<TrustCommand>,
     /// The folder; the current folder if left out
@@ -39,7 +39,7 @@ enum TrustCommand {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Untrust {
+pub(super) struct UntrustArgs {
     /// The folder; the current folder if left out
     #[arg(value_name = "FOLDER")]
     folder: Option<PathBuf>,
@@ -47,7 +47,7 @@ pub(super) struct Untrust {
 
 /// What a folder's file would do, and whether it is trusted now.
 #[derive(Debug, Serialize)]
-struct Shown {
+struct ShownFolder {
     path: PathBuf,
     sha256: String,
     servers: Vec<ShownServer>,
@@ -86,17 +86,17 @@ struct IgnoredKey {
 }
 
 #[derive(Debug, Serialize)]
-struct Listed {
+struct TrustedFileList {
     files: Vec<TrustedFile>,
 }
 
 #[derive(Debug, Serialize)]
-struct Forgotten {
+struct TrustForgotten {
     path: PathBuf,
     forgotten: bool,
 }
 
-pub(super) async fn run(place: &Place, output: &Output, trust: &Trust) -> Result<Exit, Failure> {
+pub(super) async fn run(place: &KernelLocation, output: &Output, trust: &TrustArgs) -> Result<Exit, Failure> {
     if let Some(TrustCommand::List) = trust.command {
         return list(output);
     }
@@ -141,7 +141,7 @@ pub(super) async fn run(place: &Place, output: &Output, trust: &Trust) -> Result
 }
 
 /// Forgets that a folder's file is trusted.
-pub(super) fn forget(_: &Place, output: &Output, untrust: &Untrust) -> Result<Exit, Failure> {
+pub(super) fn forget(_: &KernelLocation, output: &Output, untrust: &UntrustArgs) -> Result<Exit, Failure> {
     let locations = locations(untrust.folder.as_deref())?;
     let path = locations.folder_file().unwrap_or_else(|| Path::new("mgp.toml")).to_path_buf();
     let forgotten = notes(&locations)?
@@ -151,7 +151,7 @@ pub(super) fn forget(_: &Place, output: &Output, untrust: &Untrust) -> Result<Ex
         return Err(Failure::usage(format!("{} was not trusted", path.display()))
             .hint("`mgp trust list` shows the trusted files"));
     }
-    output.show(&Forgotten { path, forgotten }, |done, out| {
+    output.show(&TrustForgotten { path, forgotten }, |done, out| {
         writeln!(out, "{} is not trusted any more", done.path.display())
     })?;
     output.note("`mgp reload` lets a running kernel continue without the file");
@@ -162,7 +162,7 @@ fn list(output: &Output) -> Result<Exit, Failure> {
     let locations = locations(None)?;
     let trusted = notes(&locations)?;
     let files = trusted.list().map_err(|error| Failure::usage(error.to_string()))?;
-    output.table(&Listed { files }, "no file is trusted", |listed, table| {
+    output.table(&TrustedFileList { files }, "no file is trusted", |listed, table| {
         table.headings(&["FILE", "SHA-256"]);
         for file in &listed.files {
             table.row([file.path.display().to_string(), file.sha256.clone()]);
@@ -187,7 +187,7 @@ fn notes(locations: &Locations) -> Result<&TrustedFolders, Failure> {
     })
 }
 
-fn shown(locations: &Locations, file: &FolderFile) -> Result<Shown, Failure> {
+fn shown(locations: &Locations, file: &FolderFile) -> Result<ShownFolder, Failure> {
     let loaded = Config::load_with(locations, Some(file), &ProcessEnvironment)
         .map_err(|error| Failure::configuration(&error).hint("a file with errors cannot be trusted"))?;
     let declared: BTreeSet<_> =
@@ -206,7 +206,7 @@ fn shown(locations: &Locations, file: &FolderFile) -> Result<Shown, Failure> {
         format!("{word} {} {tool} at {}", rule.agent, rule.server)
     });
     let keys = loaded.folder.unwrap_or_default();
-    Ok(Shown {
+    Ok(ShownFolder {
         path: file.path().to_path_buf(),
         sha256: file.sha256(),
         servers: servers.map(ShownServer::of).collect(),
@@ -239,7 +239,7 @@ impl ShownServer {
     }
 }
 
-fn write(shown: &Shown, out: &mut Vec<u8>) -> io::Result<()> {
+fn write(shown: &ShownFolder, out: &mut Vec<u8>) -> io::Result<()> {
     writeln!(out, "{}\nsha256 {}", printable(&shown.path.display().to_string()), shown.sha256)?;
     let mut line = |what: &str, text: &str| writeln!(out, "{what}{}", printable(text).replace('\n', "\\n"));
     for server in &shown.servers {

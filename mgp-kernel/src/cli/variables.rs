@@ -9,14 +9,14 @@ use mgp_discovery::config::model::ServerConfig;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct MissedVariable {
     pub(super) name: String,
-    pub(super) sign: Sign,
+    pub(super) sign: VariableHint,
     /// Whether it is set where the command runs.
     pub(super) is_set: bool,
 }
 
 /// Why a server probably needs a variable.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Sign {
+pub(super) enum VariableHint {
     /// It wrote so.
     Line(String),
     /// The variable is named after it.
@@ -24,7 +24,7 @@ pub(super) enum Sign {
 }
 
 /// What a server is given, and what there is.
-pub(super) struct Surroundings<'a> {
+pub(super) struct ServerEnvironment<'a> {
     /// Whether the server is given a variable of the kernel's environment.
     pub(super) is_inherited: &'a dyn Fn(&str) -> bool,
     /// The names of the variables that are set where the command runs.
@@ -35,7 +35,7 @@ pub(super) struct Surroundings<'a> {
 pub(super) fn missed(
     server: &ServerConfig,
     log: &[String],
-    surroundings: &Surroundings<'_>,
+    surroundings: &ServerEnvironment<'_>,
 ) -> Vec<MissedVariable> {
     if server.command.is_none() {
         return Vec::new();
@@ -46,7 +46,7 @@ pub(super) fn missed(
     let is_given =
         |name: &str| own(name) || (surroundings.set.contains(name) && (surroundings.is_inherited)(name));
     let mut found: Vec<MissedVariable> = Vec::new();
-    let mut add = |name: &str, sign: Sign| {
+    let mut add = |name: &str, sign: VariableHint| {
         if !is_given(name) && found.iter().all(|known| known.name != name) {
             let is_set = surroundings.set.contains(name);
             found.push(MissedVariable { name: name.to_owned(), sign, is_set });
@@ -54,13 +54,13 @@ pub(super) fn missed(
     };
     for line in log.iter().rev() {
         for name in complained_about(line) {
-            add(name, Sign::Line(line.trim().to_owned()));
+            add(name, VariableHint::Line(line.trim().to_owned()));
         }
     }
     let words = words_of(server);
     for name in surroundings.set {
         if is_named_after(name, &words) {
-            add(name, Sign::Name);
+            add(name, VariableHint::Name);
         }
     }
     found
@@ -317,7 +317,7 @@ mod tests {
         let json = serde_json::json!({"id": "x", "command": "npx", "args": args, "env": {env: "1"}});
         let server = serde_json::from_value(json).unwrap();
         let set = set.iter().map(|name| (*name).to_owned()).collect();
-        let surroundings = Surroundings { is_inherited: &|name| name == "HTTPS_PROXY", set: &set };
+        let surroundings = ServerEnvironment { is_inherited: &|name| name == "HTTPS_PROXY", set: &set };
         let found = missed(&server, &[log.to_owned()], &surroundings);
         found.into_iter().map(|variable| variable.name).collect()
     }

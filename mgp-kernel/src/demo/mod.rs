@@ -4,18 +4,18 @@
 //! commands of `mgp` use. So the demo needs neither configuration nor network, and is a test of the whole at once: it ends
 //! well only if each step came out as it tells.
 
-mod account;
 mod config;
+mod narrator;
 mod servers;
-mod stage;
+mod setup;
 mod story;
 
 use std::io;
 
 use anyhow::Context as _;
 
-use self::account::Account;
-use self::stage::Stage;
+use self::narrator::DemoNarrator;
+use self::setup::DemoSetup;
 
 /// How the demo is told.
 #[derive(Debug, Clone, Copy, Default)]
@@ -53,16 +53,16 @@ impl Options {
 /// # Errors
 /// A step did not come out as it should. The steps after it are not taken.
 pub async fn run(options: Options) -> anyhow::Result<()> {
-    let mut account = Account::new(options, io::stdout());
+    let mut account = DemoNarrator::new(options, io::stdout());
     account.begin()?;
-    let stage = account.step("A kernel and its servers", Box::pin(stage::open())).await?;
+    let stage = account.step("A kernel and its servers", Box::pin(setup::open())).await?;
     let walked = walk(&stage, &mut account).await;
     stage.close().await;
     walked?;
     account.end()
 }
 
-async fn walk(stage: &Stage, account: &mut Account<io::Stdout>) -> anyhow::Result<()> {
+async fn walk(stage: &DemoSetup, account: &mut DemoNarrator<io::Stdout>) -> anyhow::Result<()> {
     account.step("What tools cost", story::cost(stage)).await?;
     account.step("Discover", story::discover(stage)).await?;
     account.step("Call", story::call(stage)).await?;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use mgp_discovery::Config;
 use mgp_discovery::registry::{DiscoveryGate, Registry};
-use mgp_lifecycle::server::LifeLayer;
+use mgp_lifecycle::server::LifecycleLayer;
 use mgp_security::access::AccessMethodsGate;
 use mgp_security::audit::AuditLayer;
 use mgp_security::auth::AuthLayer;
@@ -22,38 +22,38 @@ use mgp_types::{Error, Outbox, Principal};
 use tokio::task::JoinSet;
 
 pub(crate) use self::sections::Sections;
-use crate::asking::AskingLayer;
-use crate::call::cancel::CancelAtServers;
+use crate::call::cancel::UpstreamCanceller;
+use crate::call::connection_role::{ConnectionRole, ConnectionRoleService};
 use crate::call::delegation::DelegationGate;
-use crate::call::erased::Erased;
+use crate::call::erased::ErasedService;
 use crate::call::fallback;
-use crate::call::marked::{Mark, Marked};
-use crate::call::resolve::{ResolveLayer, awaits_first_tools};
+use crate::call::resolve::{ResolveToolLayer, awaits_first_tools};
 use crate::catalog::ToolCatalog;
 use crate::lifecycle::Lifecycle;
 use crate::methods::{OwnPermissionsGate, ServerHealthGate};
-use crate::notify::changes::{Changes, TellAccessGate, tell_endings};
+use crate::notify::changes::{AccessChangeGate, ChangeListeners, tell_endings};
 use crate::notify::events::ChannelAudience;
 use crate::operator::{OperatorGate, OperatorSections};
+use crate::parked_calls::ParkedCallLayer;
 use crate::policies::Policies;
 use crate::record::AuditTrail;
-use crate::reload::Reload;
-use crate::router::{CatalogEyes, Router};
-use crate::rules::Rules;
+use crate::reload::ConfigReloader;
+use crate::router::{CatalogVisibility, Router};
+use crate::rules::AccessRules;
 use crate::running::RunningConfig;
 use crate::servers::fleet::Fleet;
-use crate::servers::registration::{self, Creator};
+use crate::servers::registration::{self, ModelToolCreator};
 use crate::servers::upstream;
-use crate::stack::Front;
-use crate::{Applied, ServerView, StartError, record, settings, telemetry};
+use crate::stack::ClientStack;
+use crate::{AppliedConfig, ServerView, StartError, record, settings, telemetry};
 
 /// One server between any client and any number of servers. Cheap to clone.
 #[derive(Clone)]
-pub struct Kernel(Arc<Inner>);
+pub struct Kernel(Arc<KernelInner>);
 
-struct Inner {
+struct KernelInner {
     sections: Sections,
-    front: Front,
+    front: ClientStack,
     identity: Arc<ServerIdentity>,
     /// What goes on beside all calls.
     _beside: JoinSet<()>,
@@ -65,7 +65,7 @@ impl std::fmt::Debug for Kernel {
     }
 }
 
-impl Drop for Inner {
+impl Drop for KernelInner {
     /// Ends servers at once, also where somebody still holds the sections that know them.
     fn drop(&mut self) {
         self.sections.fleet.abandon();
@@ -108,7 +108,7 @@ impl Kernel {
         let sections = Sections::open(config, state, files).await?;
         let Sections { config, policies, audit, changes, .. } = &sections;
         // Nobody is let in before they hold.
-        let rules = Rules::of(&config.load(), audit.clock.now())?;
+        let rules = AccessRules::of(&config.load(), audit.clock.now())?;
         rules.hold(&policies.access, changes, &audit.clock).await?;
         let registry = registration::open(config, &sections.visibility, audit.port())?;
         let registry = sections.registry.get_or_init(|| registry).clone();
@@ -121,7 +121,8 @@ impl Kernel {
         beside.spawn(tell_endings(Arc::clone(changes), policies.access.clone()));
         beside.spawn(audit.ends.clone().keep(audit.log.heads()));
         beside.spawn(record::forget(&config.load(), audit.log.clone()));
-        let kernel = Self(Arc::new(Inner { sections, front, identity: Arc::new(identity), _beside: beside }));
+        let kernel =
+            Self(Arc::new(KernelInner { sections, front, identity: Arc::new(identity), _beside: beside }));
         let Sections { config, policies, tools, fleet, lifecycle, .. } = &kernel.0.sections;
         upstream::clear_scratch(config.state()).await;
         registration::remove_copies(config.state()).await;
@@ -140,7 +141,7 @@ impl Kernel {
     /// new is there.
     ///
     /// What clients are given of the tools, where they connect, what is recorded and where the kernel keeps its state stay as
-    /// they were at the start; [`Applied::needs_restart`] names the sections that say something else.
+    /// they were at the start; [`AppliedConfig::needs_restart`] names the sections that say something else.
     ///
     /// # Errors
     /// The configuration asks for something that there is not; then everything stays as it was. Or its rules of access
@@ -148,7 +149,7 @@ impl Kernel {
     ///
     /// # Cancel safety
     /// Dropping the future changes nothing: the configuration is taken as a whole, or not at all, in either case.
-    pub async fn reload(&self, config: Config) -> Result<Applied, StartError> {
+    pub async fn reload(&self, config: Config) -> Result<AppliedConfig, StartError> {
         self.0.sections.reload.reconfigure(config).await
     }
 
@@ -209,11 +210,11 @@ impl Kernel {
     pub(crate) fn accept_marked(
         &self,
         principal: Principal,
-        mark: Mark,
+        mark: ConnectionRole,
     ) -> impl Accept<Service: Unpin> + use<> {
-        let service = Marked::new(self.0.front.service(&AuthLayer::fixed(principal)), mark);
+        let service = ConnectionRoleService::new(self.0.front.service(&AuthLayer::fixed(principal)), mark);
         let identity = Arc::clone(&self.0.identity);
-        move |outbox: Outbox| -> ServerEra<Marked<Erased>> {
+        move |outbox: Outbox| -> ServerEra<ConnectionRoleService<ErasedService>> {
             ServerEra::new(service.clone(), Arc::clone(&identity), outbox)
         }
     }
@@ -238,7 +239,7 @@ impl Kernel {
         &self.0.sections.fleet
     }
 
-    pub(crate) fn changes(&self) -> &Arc<Changes> {
+    pub(crate) fn changes(&self) -> &Arc<ChangeListeners> {
         &self.0.sections.changes
     }
 
@@ -246,21 +247,21 @@ impl Kernel {
         &self.0.sections.lifecycle
     }
 
-    pub(crate) fn reloads(&self) -> &Arc<Reload> {
+    pub(crate) fn reloads(&self) -> &Arc<ConfigReloader> {
         &self.0.sections.reload
     }
 
     pub(crate) fn accept_by(&self, auth: &AuthLayer) -> impl Accept<Service: Unpin> + use<> {
         let service = self.0.front.service(auth);
         let identity = Arc::clone(&self.0.identity);
-        move |outbox: Outbox| -> ServerEra<Erased> {
+        move |outbox: Outbox| -> ServerEra<ErasedService> {
             ServerEra::new(service.clone(), Arc::clone(&identity), outbox)
         }
     }
 }
 
 /// Makes what lies between a client and the router; `stack.rs` says in which order.
-fn front(sections: &Sections, tools: ToolDiscoveryGate, registry: Registry) -> Front {
+fn front(sections: &Sections, tools: ToolDiscoveryGate, registry: Registry) -> ClientStack {
     let Sections { config, policies, audit, fleet, changes, visibility, lifecycle, .. } = sections;
     let (loaded, life) = (config.load(), lifecycle.life.clone());
     let (access, catalog) = (policies.access.clone(), sections.tools.catalog.clone());
@@ -277,13 +278,13 @@ fn front(sections: &Sections, tools: ToolDiscoveryGate, registry: Registry) -> F
         reload: Arc::clone(&sections.reload),
         lifecycle: Arc::clone(lifecycle),
     };
-    Front {
+    ClientStack {
         delegation: DelegationGate { config: Arc::clone(config), audit: Arc::clone(audit) },
         fallback: fallback::layer(catalog.clone(), Arc::clone(fleet), audit.port()),
-        asking: AskingLayer::new(settings::asking(&loaded), Some(recording.clone())),
+        asking: ParkedCallLayer::new(settings::asking(&loaded), Some(recording.clone())),
         audit: recording,
-        cancelling: StreamLayer::relaying(CancelAtServers::new(fleet)),
-        resolve: ResolveLayer::new(Arc::clone(visibility), Arc::clone(config), life.clone()),
+        cancelling: StreamLayer::relaying(UpstreamCanceller::new(fleet)),
+        resolve: ResolveToolLayer::new(Arc::clone(visibility), Arc::clone(config), life.clone()),
         limit: policies.limit.clone(),
         operators: OperatorGate(Arc::new(operated)),
         at_once: settings::calls_at_once(&loaded),
@@ -293,11 +294,11 @@ fn front(sections: &Sections, tools: ToolDiscoveryGate, registry: Registry) -> F
             access: access.clone(),
             fleet: Arc::clone(fleet),
         },
-        life: LifeLayer::new(life),
+        life: LifecycleLayer::new(life),
         events: sections.events.clone(),
         audience: ChannelAudience::new(access.clone(), fleet),
         servers: DiscoveryGate::new(registry),
-        tell_access: TellAccessGate(Arc::clone(changes)),
+        tell_access: AccessChangeGate(Arc::clone(changes)),
         access: AccessMethodsGate::new(access).known_targets(Arc::new(sections.targets.clone())),
         tools,
         router: Router::new(Arc::clone(visibility), Arc::clone(config), Arc::clone(changes)),
@@ -311,7 +312,7 @@ fn tool_discovery(sections: &Sections, registry: &Registry) -> Result<ToolDiscov
     let (visibility, grants) = (Arc::clone(visibility), sections.policies.grants.clone());
     let (of_names, of_starts) = (Arc::clone(config), Arc::clone(&visibility));
     let settings = settings::tool_discovery(&loaded)
-        .eyes(Arc::new(CatalogEyes { visibility, grants }))
+        .eyes(Arc::new(CatalogVisibility { visibility, grants }))
         .names(move |context| of_names.names(context))
         .awaiting_tools(move |context| awaits_first_tools(&of_starts, context));
     let settings = match &tools.learned {
@@ -320,7 +321,7 @@ fn tool_discovery(sections: &Sections, registry: &Registry) -> Result<ToolDiscov
     };
     let settings = if loaded.tools.creating {
         let (config, audit) = (Arc::clone(config), Arc::clone(&sections.audit));
-        settings.creation(Arc::new(Creator::new(config, audit, registry.clone())))
+        settings.creation(Arc::new(ModelToolCreator::new(config, audit, registry.clone())))
     } else {
         settings
     };

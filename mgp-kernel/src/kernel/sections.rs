@@ -12,16 +12,16 @@ use mgp_stream::event::Publisher;
 use crate::StartError;
 use crate::catalog::ToolCatalog;
 use crate::lifecycle::Lifecycle;
-use crate::notify::changes::{Changes, Teller};
+use crate::notify::changes::{ChangeListeners, ClientNotifier};
 use crate::notify::events::{CHANNELS, ServerEvents};
 use crate::policies::Policies;
 use crate::record::AuditTrail;
-use crate::reload::Reload;
+use crate::reload::ConfigReloader;
 use crate::router::Visibility;
 use crate::running::RunningConfig;
+use crate::server_inventory::AccessTargets;
 use crate::servers::fleet::{Fleet, FleetBooks};
-use crate::servers::upstream::{Back, ServerSupport, Told};
-use crate::targets::AccessTargets;
+use crate::servers::upstream::{ServerNotifications, ServerStack, ServerSupport};
 
 /// The sections of one kernel. Only the kernel holds all of them; each layer, method and server is given those that it uses.
 pub(crate) struct Sections {
@@ -32,12 +32,12 @@ pub(crate) struct Sections {
     pub(crate) fleet: Arc<Fleet>,
     pub(crate) events: Publisher,
     /// The clients that are told what servers say unasked.
-    pub(crate) changes: Arc<Changes>,
+    pub(crate) changes: Arc<ChangeListeners>,
     pub(crate) visibility: Arc<Visibility>,
     pub(crate) targets: AccessTargets,
     /// The servers that registered themselves. Set once, when all else is there.
     pub(crate) registry: Arc<OnceLock<Registry>>,
-    pub(crate) reload: Arc<Reload>,
+    pub(crate) reload: Arc<ConfigReloader>,
     pub(crate) lifecycle: Arc<Lifecycle>,
 }
 
@@ -57,7 +57,7 @@ impl Sections {
         let events = Publisher::new(CHANNELS).map_err(|error| StartError::Config(error.to_string()))?;
         let (access, books) = (policies.access.clone(), Arc::<FleetBooks>::default());
         let registry = Arc::<OnceLock<Registry>>::default();
-        let support = |told: Arc<dyn Told>| {
+        let support = |told: Arc<dyn ServerNotifications>| {
             Arc::new(ServerSupport {
                 config: Arc::clone(&config),
                 policies: Arc::clone(&policies),
@@ -67,13 +67,13 @@ impl Sections {
                 told,
                 books: Arc::clone(&books),
                 registry: Arc::clone(&registry),
-                stack: Back::new,
+                stack: ServerStack::new,
             })
         };
         // Servers tell the clients, who are told by what knows the servers.
         let changes = Arc::new_cyclic(|changes| {
-            let support = support(Arc::new(Teller::new(changes)));
-            Changes::new(access.clone(), Arc::new(Fleet::new(support)))
+            let support = support(Arc::new(ClientNotifier::new(changes)));
+            ChangeListeners::new(access.clone(), Arc::new(Fleet::new(support)))
         });
         let fleet = Arc::clone(changes.fleet());
         let visibility = Arc::new(Visibility {
@@ -83,7 +83,7 @@ impl Sections {
             fleet: Arc::clone(&fleet),
         });
         let targets = AccessTargets { config: Arc::clone(&config), visibility: Arc::clone(&visibility) };
-        let reload = Reload::new(
+        let reload = ConfigReloader::new(
             targets.clone(),
             Arc::clone(&policies),
             audit.clock.clone(),

@@ -8,9 +8,9 @@ use mgp_types::Principal;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
-use super::descendants::DescendantGate;
-use super::socket::{Arrived, UserSocket};
-use crate::call::marked::Mark;
+use super::descendants::DescendantFilter;
+use super::socket::{AcceptedConnection, UserSocket};
+use crate::call::connection_role::ConnectionRole;
 use crate::kernel::Kernel;
 use crate::listen::peer::{FirstByte, PeerProcess, speaker};
 use crate::listen::serve::{carry, told};
@@ -26,14 +26,16 @@ pub(crate) async fn serve(
 ) {
     let places = Arc::new(Semaphore::new(MAX_CLIENTS));
     let mut clients = JoinSet::new();
-    let mut gate = DescendantGate::new(kernel.clone(), "agents");
+    let mut gate = DescendantFilter::new(kernel.clone(), "agents");
     loop {
         let arrived = tokio::select! {
             arrived = socket.accept() => arrived,
             () = told(stopped.clone()) => break,
         };
         while clients.try_join_next().is_some() {}
-        let Some(Arrived { process, reader, writer, .. }) = gate.admit(arrived).await else { continue };
+        let Some(AcceptedConnection { process, reader, writer, .. }) = gate.admit(arrived).await else {
+            continue;
+        };
         let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
             tracing::warn!("too many clients share the kernel; one more was not let in");
             continue;
@@ -42,7 +44,11 @@ pub(crate) async fn serve(
         clients.spawn(async move {
             let _place = place;
             let _visit = kernel.lifecycle().visitors.client(agent.clone(), shown(&process));
-            let mark = if is_attended(&kernel, &process) { Mark::Nothing } else { Mark::Unattended };
+            let mark = if is_attended(&kernel, &process) {
+                ConnectionRole::Nothing
+            } else {
+                ConnectionRole::Unattended
+            };
             let accept = kernel.accept_marked(agent, mark);
             let reader = FirstByte::new(reader, {
                 let kernel = kernel.clone();

@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tower_service::Service;
 
-use super::socket::Arrived;
+use super::socket::AcceptedConnection;
 use crate::kernel::Kernel;
 use crate::listen::peer::{PeerProcess, Process, ProcessId};
 use crate::record::random;
@@ -23,7 +23,7 @@ use crate::record::random;
 ///
 /// A refusal is recorded, and what the process asks for is answered by the reason. It takes no place from those who may
 /// come.
-pub(super) struct DescendantGate {
+pub(super) struct DescendantFilter {
     kernel: Kernel,
     /// How the socket is called in the record.
     socket: &'static str,
@@ -32,14 +32,14 @@ pub(super) struct DescendantGate {
     refused: JoinSet<()>,
 }
 
-impl DescendantGate {
+impl DescendantFilter {
     pub(super) fn new(kernel: Kernel, socket: &'static str) -> Self {
         let own = Process::own().map(|process| process.id);
         Self { kernel, socket, own, places: Arc::new(Semaphore::new(MAX_REFUSED)), refused: JoinSet::new() }
     }
 
     /// Returns who arrived if the kernel has not started it.
-    pub(super) async fn admit(&mut self, arrived: Arrived) -> Option<Arrived> {
+    pub(super) async fn admit(&mut self, arrived: AcceptedConnection) -> Option<AcceptedConnection> {
         while self.refused.try_join_next().is_some() {}
         if !arrived.process.comes_from(self.own) {
             return Some(arrived);
@@ -49,8 +49,8 @@ impl DescendantGate {
         if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
             self.refused.spawn(async move {
                 let _place = place;
-                let accept = |_: Outbox| Refused(refusal());
-                let Arrived { reader, writer, .. } = arrived;
+                let accept = |_: Outbox| RefusingService(refusal());
+                let AcceptedConnection { reader, writer, .. } = arrived;
                 let (_, connection) = connect(reader, writer, &accept, ConnectionLimits::default());
                 // How it ends changes nothing.
                 let _ = tokio::time::timeout(LONGEST_REFUSAL, connection).await;
@@ -97,9 +97,9 @@ fn refusal() -> Error {
 
 /// Answers all requests by one error.
 #[derive(Clone)]
-struct Refused(Error);
+struct RefusingService(Error);
 
-impl Service<Request> for Refused {
+impl Service<Request> for RefusingService {
     type Response = Response;
     type Error = Error;
     type Future = Ready<Result<Response, Error>>;

@@ -6,7 +6,7 @@ use std::env;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use mgp_discovery::{Config, NewFile, Readers};
+use mgp_discovery::{AtomicFile, Config, FileReaders};
 use mgp_types::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -46,7 +46,7 @@ impl KernelNote {
     /// # Errors
     /// The file cannot be written.
     pub(crate) fn write(&self, state: &Path) -> io::Result<()> {
-        NewFile::put(&state.join(FILE), &serde_json::to_string(self)?, Readers::Owner)
+        AtomicFile::put(&state.join(FILE), &serde_json::to_string(self)?, FileReaders::Owner)
     }
 
     /// Removes the note: the kernel ends in order.

@@ -13,4 +13,4 @@ pub(crate) mod peer;
 pub(crate) mod serve;
 #[cfg(unix)]
 pub(crate) mod socket;
-pub(crate) mod visitors;
+pub(crate) mod socket_connections;

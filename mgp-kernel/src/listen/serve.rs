@@ -20,25 +20,25 @@ use super::peer::{FirstByte, Lineage, speaker};
 #[cfg(unix)]
 use super::{
     agents, control,
-    socket::{Operators, UserSocket},
+    socket::{SocketAudience, UserSocket},
 };
 use crate::lifecycle::ServedKernel;
 use crate::{Kernel, StartError};
 
 /// Where a kernel serves.
 #[derive(Debug, Clone)]
-pub(crate) struct Serving {
+pub(crate) struct ServeOptions {
     /// Over HTTP.
     pub(crate) http: Option<SocketAddr>,
     /// On standard input and output, and what becomes of the kernel when the client there goes.
-    pub(crate) stdio: Option<Then>,
+    pub(crate) stdio: Option<OnTransportEnd>,
     /// Who the client on standard input and output is, and those that share the kernel with it.
     pub(crate) agent: Principal,
     /// For its operators.
     pub(crate) socket: PathBuf,
     /// Who they are.
     #[cfg(unix)]
-    pub(crate) operators: Operators,
+    pub(crate) operators: SocketAudience,
     /// For clients that share the kernel.
     pub(crate) shared_at: PathBuf,
     /// How long calls have to end when it stops.
@@ -51,7 +51,7 @@ pub(crate) struct Serving {
 
 /// What becomes of a kernel when one of the ways to it has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Then {
+pub(crate) enum OnTransportEnd {
     /// It ends, too.
     Ends,
     /// It goes on as long as there is another way.
@@ -67,7 +67,7 @@ pub(crate) enum Then {
 /// Nobody can connect: an address or the socket is taken. Then nothing was served.
 pub(crate) async fn serve(
     kernel: &Kernel,
-    serving: Serving,
+    serving: ServeOptions,
     stop: impl Future<Output = ()>,
     listening: impl FnOnce(Option<SocketAddr>),
 ) -> Result<(), StartError> {
@@ -114,7 +114,7 @@ pub(crate) async fn serve(
         let (kernel, stopped) = (kernel.clone(), stopped.clone());
         clients.spawn(async move {
             kernel.serve_http(socket, told(stopped)).await?;
-            Ok(Then::GoesOn)
+            Ok(OnTransportEnd::GoesOn)
         });
     }
     if let Some(then) = serving.stdio {
@@ -145,7 +145,7 @@ pub(crate) async fn serve(
                 if let Ok(Err(error)) = &ended {
                     tracing::warn!(%error, "a way in has ended");
                 }
-                if clients.is_empty() || matches!(ended, Ok(Ok(Then::Ends))) {
+                if clients.is_empty() || matches!(ended, Ok(Ok(OnTransportEnd::Ends))) {
                     break;
                 }
             }

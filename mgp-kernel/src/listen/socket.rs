@@ -20,12 +20,12 @@ use crate::listen::peer::PeerProcess;
 pub(crate) struct UserSocket {
     listener: Listener,
     owner: u32,
-    operators: Operators,
+    operators: SocketAudience,
 }
 
 /// Whom a socket is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Operators {
+pub(crate) enum SocketAudience {
     /// This user alone.
     User,
     /// The members of the group that this process runs as, too.
@@ -34,7 +34,7 @@ pub(crate) enum Operators {
 
 /// Who is let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Peer {
+pub(crate) enum SocketPeer {
     /// The user that the kernel runs as, by number.
     Owner(u32),
     /// The one that may do everything anyway.
@@ -45,8 +45,8 @@ pub(crate) enum Peer {
 
 /// Whoever was let in at a socket.
 #[derive(Debug)]
-pub(crate) struct Arrived {
-    pub(crate) user: Peer,
+pub(crate) struct AcceptedConnection {
+    pub(crate) user: SocketPeer,
     pub(crate) process: PeerProcess,
     pub(crate) reader: OwnedReadHalf,
     pub(crate) writer: OwnedWriteHalf,
@@ -58,21 +58,21 @@ impl UserSocket {
     /// # Errors
     /// Another kernel listens there, or the folder is none of this user's.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        Self::open_for(path, Operators::User)
+        Self::open_for(path, SocketAudience::User)
     }
 
     /// Listens at `path` for these. Who is of the group is decided by the system, from the permissions of the file.
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub(crate) fn open_for(path: &Path, operators: Operators) -> io::Result<Self> {
+    pub(crate) fn open_for(path: &Path, operators: SocketAudience) -> io::Result<Self> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             private_folder(folder)?;
         }
         let listener = unix::listen(path)?;
         // The file is ours, so its owner is who this process is.
         let owner = std::fs::symlink_metadata(listener.path())?.uid();
-        if operators == Operators::Group {
+        if operators == SocketAudience::Group {
             std::fs::set_permissions(listener.path(), std::fs::Permissions::from_mode(0o660))?;
         }
         Ok(Self { listener, owner, operators })
@@ -82,7 +82,7 @@ impl UserSocket {
     ///
     /// # Cancel safety
     /// Dropping the future loses nobody.
-    pub(crate) async fn accept(&self) -> Arrived {
+    pub(crate) async fn accept(&self) -> AcceptedConnection {
         loop {
             let (reader, writer) = match self.listener.accept().await {
                 Ok(halves) => halves,
@@ -98,7 +98,7 @@ impl UserSocket {
                 && let Some(user) = self.admit(told.uid())
             {
                 let process = PeerProcess::of(told.pid());
-                return Arrived { user, process, reader, writer };
+                return AcceptedConnection { user, process, reader, writer };
             }
             tracing::warn!("somebody else than this user was not let in at the socket");
         }
@@ -106,13 +106,13 @@ impl UserSocket {
 }
 
 impl UserSocket {
-    fn admit(&self, peer: u32) -> Option<Peer> {
-        let member = || (self.operators == Operators::Group).then_some(Peer::Member(peer));
-        Peer::of(peer, self.owner).or_else(member)
+    fn admit(&self, peer: u32) -> Option<SocketPeer> {
+        let member = || (self.operators == SocketAudience::Group).then_some(SocketPeer::Member(peer));
+        SocketPeer::of(peer, self.owner).or_else(member)
     }
 }
 
-impl Peer {
+impl SocketPeer {
     /// Who of those who run programs on this machine may come to what `owner` runs.
     pub(crate) const fn of(peer: u32, owner: u32) -> Option<Self> {
         if peer == owner {
@@ -134,7 +134,7 @@ pub(crate) async fn connect(path: &Path) -> io::Result<(OwnedReadHalf, OwnedWrit
     let (reader, writer) = unix::connect(path).await?;
     let own = UnixStream::pair()?.0.peer_cred()?.uid();
     match uid(&reader) {
-        Some(listening) if own == ROOT || Peer::of(listening, own).is_some() => Ok((reader, writer)),
+        Some(listening) if own == ROOT || SocketPeer::of(listening, own).is_some() => Ok((reader, writer)),
         Some(listening) if is_for_own_group(path, listening) => Ok((reader, writer)),
         _ => Err(io::ErrorKind::PermissionDenied.into()),
     }
@@ -175,7 +175,7 @@ pub(super) fn user_name() -> Option<String> {
 pub(crate) fn default_path(state: &Path) -> PathBuf {
     let state = std::path::absolute(state).unwrap_or_else(|_| state.to_owned());
     let beside = state.join("mgp.sock");
-    if agents_path(&beside, Sharers(0)).as_os_str().len() < TOO_LONG {
+    if agents_path(&beside, SharingKey(0)).as_os_str().len() < TOO_LONG {
         return beside;
     }
     let digest = start_of(Sha256::new_with_prefix(state.as_os_str().as_encoded_bytes()));
@@ -195,9 +195,9 @@ fn start_of(digest: Sha256) -> u64 {
 
 /// Which clients may share a kernel: those that would start it from the same files, and as the same agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Sharers(u64);
+pub(crate) struct SharingKey(u64);
 
-impl Sharers {
+impl SharingKey {
     pub(crate) fn of(files: &[PathBuf], agent: &str) -> Self {
         let mut digest = Sha256::new_with_prefix(agent.as_bytes());
         for file in files {
@@ -212,7 +212,7 @@ impl Sharers {
 
 /// Where such clients reach the kernel whose operators reach it at `operators`: `mgp-agent-….sock` beside `mgp.sock`.
 /// Others find nobody there.
-pub(crate) fn agents_path(operators: &Path, sharers: Sharers) -> PathBuf {
+pub(crate) fn agents_path(operators: &Path, sharers: SharingKey) -> PathBuf {
     let mut name = operators.file_stem().unwrap_or_default().to_owned();
     name.push(format!("{AGENTS}{:016x}", sharers.0));
     if let Some(extension) = operators.extension() {
@@ -267,20 +267,24 @@ mod tests {
 
     #[test]
     fn only_the_same_user_and_root_are_let_in() {
-        assert_eq!(Peer::of(1000, 1000), Some(Peer::Owner(1000)));
-        assert_eq!(Peer::of(ROOT, 1000), Some(Peer::Root));
-        assert_eq!(Peer::of(1001, 1000), None);
-        assert_eq!(Peer::of(1000, ROOT), None);
+        assert_eq!(SocketPeer::of(1000, 1000), Some(SocketPeer::Owner(1000)));
+        assert_eq!(SocketPeer::of(ROOT, 1000), Some(SocketPeer::Root));
+        assert_eq!(SocketPeer::of(1001, 1000), None);
+        assert_eq!(SocketPeer::of(1000, ROOT), None);
     }
 
     #[test]
     fn the_socket_lies_beside_the_state_unless_that_is_too_long() {
         let state = Path::new("/srv/ada/.local/state/mgp");
         assert_eq!(default_path(state), state.join("mgp.sock"));
-        let shared = agents_path(&default_path(state), Sharers(0xAB));
+        let shared = agents_path(&default_path(state), SharingKey(0xAB));
         assert_eq!(shared, state.join("mgp-agent-00000000000000ab.sock"));
         let deep = |last: &str| default_path(&Path::new("/home").join("deep/".repeat(20)).join(last));
-        assert!(agents_path(&deep("a"), Sharers(0)).as_os_str().len() < TOO_LONG, "{}", deep("a").display());
+        assert!(
+            agents_path(&deep("a"), SharingKey(0)).as_os_str().len() < TOO_LONG,
+            "{}",
+            deep("a").display()
+        );
         assert_eq!(deep("a"), deep("a"));
         assert_ne!(deep("a"), deep("b"));
     }
@@ -293,11 +297,11 @@ mod tests {
             std::fs::write(file, "").unwrap();
         }
         let again = directory.path().join(".").join("mgp.toml");
-        let sharers = Sharers::of(std::slice::from_ref(&own), "local");
-        assert_eq!(sharers, Sharers::of(&[again], "local"));
-        assert_ne!(sharers, Sharers::of(std::slice::from_ref(&own), "agent.research"));
-        assert_ne!(sharers, Sharers::of(std::slice::from_ref(&other), "local"));
-        assert_ne!(sharers, Sharers::of(&[own, other], "local"));
+        let sharers = SharingKey::of(std::slice::from_ref(&own), "local");
+        assert_eq!(sharers, SharingKey::of(&[again], "local"));
+        assert_ne!(sharers, SharingKey::of(std::slice::from_ref(&own), "agent.research"));
+        assert_ne!(sharers, SharingKey::of(std::slice::from_ref(&other), "local"));
+        assert_ne!(sharers, SharingKey::of(&[own, other], "local"));
     }
 
     #[tokio::test]

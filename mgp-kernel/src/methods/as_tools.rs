@@ -2,8 +2,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
 use foldhash::fast::RandomState;
-use mgp_types::mgp::{AskedAs, ExtensionSet, Negotiated, Offer, method};
-use mgp_types::{Error, Flow, Gate, Kind, Method, Request, Response, Revision, Session};
+use mgp_types::mgp::{ExtensionSet, MethodForm, Negotiated, Offer, method};
+use mgp_types::{Error, Flow, Gate, Method, Request, RequestKind, Response, Revision, Session};
 use parking_lot::Mutex;
 
 /// Offers MGP's methods as tools.
@@ -17,16 +17,16 @@ use parking_lot::Mutex;
 /// other tools pass untouched and cost a look at the first letters of the name.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MethodsAsToolsGate {
-    speaking: Speaking,
+    speaking: MethodSessions,
 }
 
 /// The sessions in which clients without MGP call its methods, by the address of their own: what was begun in one, such
 /// as a subscription, lasts as long as that.
 #[derive(Debug, Clone, Default)]
-struct Speaking(Arc<Mutex<HashMap<usize, Kept, RandomState>>>);
+struct MethodSessions(Arc<Mutex<HashMap<usize, MethodSession, RandomState>>>);
 
 #[derive(Debug)]
-struct Kept {
+struct MethodSession {
     /// It keeps the address from being another session's.
     own: Weak<Session>,
     speaking: Arc<Session>,
@@ -40,14 +40,14 @@ impl Gate for MethodsAsToolsGate {
         let Some(method) = stands_for(request) else { return Flow::Pass(None) };
         match become_method(request, method, &self.speaking) {
             Ok(revision) => Flow::Pass(Some(revision)),
-            Err(error) => Flow::Answer(AskedAs::Tool.answer(Err(error), Revision::LATEST)),
+            Err(error) => Flow::Answer(MethodForm::Tool.answer(Err(error), Revision::LATEST)),
         }
     }
 
     fn leave(&self, revision: Self::Pass, outcome: &mut Result<Response, Error>) {
         let Some(revision) = revision else { return };
         let answer = std::mem::replace(outcome, Ok(Response::empty())).map(|response| response.to_raw());
-        *outcome = AskedAs::Tool.answer(answer, revision);
+        *outcome = MethodForm::Tool.answer(answer, revision);
     }
 }
 
@@ -65,12 +65,12 @@ fn stands_for(request: &Request) -> Option<&'static str> {
 fn become_method(
     request: &mut Request,
     method: &'static str,
-    speaking: &Speaking,
+    speaking: &MethodSessions,
 ) -> Result<Revision, Error> {
-    if request.kind == Kind::Notify {
+    if request.kind == RequestKind::Notify {
         return Err(Error::invalid_request("a tool is called for its result, not by a notification"));
     }
-    let mut params = AskedAs::Tool.params(request)?;
+    let mut params = MethodForm::Tool.params(request)?;
     if let Some(meta) = request.params.get("_meta") {
         params.set("_meta", meta);
     }
@@ -82,7 +82,7 @@ fn become_method(
     Ok(revision)
 }
 
-impl Speaking {
+impl MethodSessions {
     /// The session that speaks MGP in place of this one. One without a way to its client is for this request only.
     fn session(&self, own: &Arc<Session>) -> Arc<Session> {
         if !own.outbox.is_open() {
@@ -90,9 +90,10 @@ impl Speaking {
         }
         let mut kept = self.0.lock();
         kept.retain(|_, kept| kept.own.strong_count() > 0);
-        let kept = kept
-            .entry(Arc::as_ptr(own).addr())
-            .or_insert_with(|| Kept { own: Arc::downgrade(own), speaking: Arc::new(speaking_mgp(own)) });
+        let kept = kept.entry(Arc::as_ptr(own).addr()).or_insert_with(|| MethodSession {
+            own: Arc::downgrade(own),
+            speaking: Arc::new(speaking_mgp(own)),
+        });
         kept.speaking.set_log_level(own.log_level());
         Arc::clone(&kept.speaking)
     }

@@ -1,12 +1,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_lifecycle::supervise::{Beat, ProbeMethod, probe};
+use mgp_lifecycle::supervise::{ProbeMethod, ProbeResult, probe};
 use mgp_security::access::AccessPolicy;
 use mgp_types::mgp::{
     HealthPong, HealthReport, HealthStatus, ServerState, Shutdown, ShutdownAnswer, Timestamp, method,
 };
-use mgp_types::{Error, Flow, Gate, Kind, Request, Response, Role, code};
+use mgp_types::{Error, Flow, Gate, PrincipalRole, Request, RequestKind, Response, code};
 use serde::Serialize;
 
 use crate::lifecycle::KERNEL;
@@ -32,7 +32,7 @@ impl Gate for ServerHealthGate {
 
     fn enter(&self, request: &mut Request) -> Flow {
         let ours = [method::HEALTH_PING, method::HEALTH_STATUS, method::LIFECYCLE_SHUTDOWN];
-        let is_ours = request.kind == Kind::Call && ours.contains(&request.method.as_str());
+        let is_ours = request.kind == RequestKind::Call && ours.contains(&request.method.as_str());
         let server = request.params.text("server_id").filter(|server| is_ours && server != KERNEL);
         let Some(server) = server.map(std::borrow::Cow::into_owned) else { return Flow::Pass(()) };
         match self.server(request, &server) {
@@ -46,7 +46,7 @@ impl ServerHealthGate {
     fn server(&self, request: &Request, server: &str) -> Result<Arc<Upstream>, Error> {
         let caller = request.context.principal.as_ref();
         let caller = caller.ok_or_else(|| Error::new(code::AUTH_REQUIRED, "who calls is not known"))?;
-        let is_operator = caller.role() == Role::Operator;
+        let is_operator = caller.role() == PrincipalRole::Operator;
         if !is_operator && !self.config.load().kernel.agents_manage {
             return Err(Error::new(code::PERMISSION_DENIED, "only operators may look after servers"));
         }
@@ -87,7 +87,7 @@ async fn status(server: &Upstream) -> HealthStatus {
     };
     let beat = probe(client.get_ref().clone(), ProbeMethod::for_session(&session));
     match tokio::time::timeout(PATIENCE, beat).await {
-        Ok(Beat::Answered(status)) => status,
+        Ok(ProbeResult::Answered(status)) => status,
         _ => HealthStatus::Unhealthy,
     }
 }

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use mgp_security::Clock;
-use mgp_security::permission::{GrantBook, GrantRecord, HandleKey, HeldPermissionsGate, Verdict};
+use mgp_security::permission::{GrantBook, GrantRecord, GrantVerdict, HandleKey, HeldPermissionsGate};
 use mgp_types::mgp::{Decision, Grant, Permission, PermissionResponse, ServerId, method};
 use mgp_types::{Error, Flow, Gate, Request, Response};
 
@@ -43,9 +43,11 @@ impl OwnPermissionsGate {
             };
             let GrantRecord { verdict, approver, .. } = record;
             match verdict {
-                Verdict::Denied { until } if until.is_some_and(|end| end <= self.clock.now()) => continue,
-                Verdict::Denied { .. } => *grant = Grant::new(Decision::Denied),
-                Verdict::Approved(terms)
+                GrantVerdict::Denied { until } if until.is_some_and(|end| end <= self.clock.now()) => {
+                    continue;
+                }
+                GrantVerdict::Denied { .. } => *grant = Grant::new(Decision::Denied),
+                GrantVerdict::Approved(terms)
                     if grant.decision == Decision::Deferred
                         && self.grants.is_granted(&kernel, &permission) =>
                 {
@@ -53,7 +55,7 @@ impl OwnPermissionsGate {
                     grant.scope = terms.scope.as_deref().cloned();
                     told.expires_at = told.expires_at.into_iter().chain(terms.expires_at).min();
                 }
-                Verdict::Approved(_) => continue,
+                GrantVerdict::Approved(_) => continue,
             }
             told.approved_by = Some(approver.to_string());
         }
@@ -78,13 +80,13 @@ impl Gate for OwnPermissionsGate {
 
 #[cfg(test)]
 mod tests {
-    use mgp_security::permission::Terms;
+    use mgp_security::permission::GrantTerms;
     use mgp_types::mgp::{ExtensionSet, Negotiated, Offer};
     use mgp_types::{Method, Object, Principal, Revision, RpcService, Session};
 
     use super::*;
     use crate::methods::MethodsAsToolsGate;
-    use crate::router::scene::{Scene, Server, text};
+    use crate::router::test_kernel::{TestKernel, TestServer, text};
 
     const ASKED: &str =
         r#"{"request_id":"perm-1","permissions":["shell","camera","memory.read"],"policy":"interactive"}"#;
@@ -109,14 +111,14 @@ mod tests {
     }
 
     // covers: MGP-3.4-02, MGP-3.6-01..03
-    fn gate(scene: &Scene) -> OwnPermissionsGate {
+    fn gate(scene: &TestKernel) -> OwnPermissionsGate {
         OwnPermissionsGate::new(scene.policies.grants.clone(), scene.audit.clock.clone())
     }
 
     #[tokio::test]
     async fn what_nobody_decided_is_deferred_and_what_the_client_tells_is_kept_for_its_session() {
-        let scene = Scene::open().await;
-        let mut service = gate(&scene).layer(Server::default());
+        let scene = TestKernel::open().await;
+        let mut service = gate(&scene).layer(TestServer::default());
         let (one, other) = (session(Revision::V2025_11_25, true), session(Revision::V2025_11_25, true));
         let answer = text(&call(&mut service, &one, "mgp/permission/request", ASKED).await.unwrap());
         assert_eq!(
@@ -139,11 +141,11 @@ mod tests {
     // covers: MGP-3.6-04, MGP-3.6-06..08
     #[tokio::test]
     async fn what_an_operator_decided_about_the_kernel_is_answered_and_a_denial_outweighs_the_client() {
-        let scene = Scene::open().await;
-        let mut service = gate(&scene).layer(Server::default());
+        let scene = TestKernel::open().await;
+        let mut service = gate(&scene).layer(TestServer::default());
         let (root, kernel) = (Principal::operator("root"), ServerId::from(KERNEL));
         let grants = &scene.policies.grants;
-        grants.grant(&root, &kernel, &Permission::Camera, Terms::default()).await.unwrap();
+        grants.grant(&root, &kernel, &Permission::Camera, GrantTerms::default()).await.unwrap();
         grants.revoke(&root, &kernel, &Permission::ShellExecute).await.unwrap();
         let one = session(Revision::V2025_11_25, true);
         let told = r#"{"request_id":"perm-1","grants":{"shell":"approved"}}"#;
@@ -160,8 +162,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_client_without_sessions_gets_a_handle_that_is_worth_nothing_to_others() {
-        let scene = Scene::open().await;
-        let mut service = gate(&scene).layer(Server::default());
+        let scene = TestKernel::open().await;
+        let mut service = gate(&scene).layer(TestServer::default());
         let stateless = session(Revision::V2026_07_28, true);
         let told = r#"{"request_id":"perm-1","grants":{"camera":"approved"}}"#;
         let answer = call(&mut service, &stateless, "mgp/permission/response", told).await.unwrap();
@@ -175,8 +177,8 @@ mod tests {
 
     #[tokio::test]
     async fn without_the_extension_there_are_no_such_methods_and_there_is_the_tool() {
-        let scene = Scene::open().await;
-        let service = gate(&scene).layer(Server::default());
+        let scene = TestKernel::open().await;
+        let service = gate(&scene).layer(TestServer::default());
         let mut service = MethodsAsToolsGate::default().layer(service);
         let plain = session(Revision::V2025_11_25, false);
         let refused = call(&mut service, &plain, "mgp/permission/request", ASKED).await.unwrap_err();
@@ -188,8 +190,8 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_malformed_is_refused_and_what_is_about_something_else_passes() {
-        let scene = Scene::open().await;
-        let server = Server::default();
+        let scene = TestKernel::open().await;
+        let server = TestServer::default();
         let mut service = gate(&scene).layer(server.clone());
         let one = session(Revision::V2025_11_25, true);
         let many: Vec<_> = (0..1000).map(|number| format!("com.example.p{number}")).collect();

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use mgp_security::access::AccessPolicy;
 use mgp_stream::event::{PublishError, Publisher};
 use mgp_types::mgp::{EventSeverity, LifecycleChange};
-use mgp_types::{Object, Principal, Role};
+use mgp_types::{Object, Principal, PrincipalRole};
 
 pub(crate) use self::audience::ChannelAudience;
 use crate::servers::fleet::FleetBooks;
-use crate::servers::upstream::Line;
+use crate::servers::upstream::ConnectionKey;
 
 /// The channels that the kernel itself publishes to (§13.5); those of servers come as they are declared, with the server
 /// in front.
@@ -36,7 +36,12 @@ impl ServerEvents {
     }
 
     /// Tells of a server's life: operators, and the agents that may use it.
-    pub(crate) fn tell_lifecycle(&self, from: &Line, severity: EventSeverity, change: &LifecycleChange) {
+    pub(crate) fn tell_lifecycle(
+        &self,
+        from: &ConnectionKey,
+        severity: EventSeverity,
+        change: &LifecycleChange,
+    ) {
         let told = Object::from_value(change).map(|data| {
             let concerns = |who: &Principal| is_operator(who) || self.uses(from, who);
             self.publisher.publish_to(LIFECYCLE, severity, &data, |who| who.is_some_and(concerns))
@@ -49,7 +54,7 @@ impl ServerEvents {
     /// Tells what a server tells on `channel`, which has its name in front.
     pub(crate) fn tell_of_server(
         &self,
-        from: &Line,
+        from: &ConnectionKey,
         channel: &str,
         severity: EventSeverity,
         data: &Object,
@@ -59,18 +64,18 @@ impl ServerEvents {
     }
 
     /// The channel of a server, under its name; `None` if it would be another server's.
-    pub(crate) fn channel_of(&self, from: &Line, channel: &str) -> Option<String> {
+    pub(crate) fn channel_of(&self, from: &ConnectionKey, channel: &str) -> Option<String> {
         let channel = format!("{}.{channel}", from.server);
         self.books.owner_of_channel(&channel).is_some_and(|owner| owner == from.server).then_some(channel)
     }
 
-    fn uses(&self, from: &Line, agent: &Principal) -> bool {
+    fn uses(&self, from: &ConnectionKey, agent: &Principal) -> bool {
         from.is_for(agent) && self.access.reaches(&agent.access_id(), from.server.as_str())
     }
 }
 
 fn is_operator(principal: &Principal) -> bool {
-    principal.role() == Role::Operator
+    principal.role() == PrincipalRole::Operator
 }
 
 #[cfg(test)]

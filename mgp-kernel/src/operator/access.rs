@@ -4,7 +4,7 @@ use mgp_security::access::AccessPolicy;
 use mgp_types::mgp::{AccessPermission, AgentId, EntryType, Glob, ServerId, Timestamp, ToolName};
 use serde::{Deserialize, Serialize};
 
-use super::page::Page;
+use super::page::PageRequest;
 
 /// Asks for entries: all, or those of an agent, about a server or both. Entries whose servers are a pattern are about each
 /// server that it stands for.
@@ -16,7 +16,7 @@ pub(crate) struct ListAccess {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) server_id: Option<ServerId>,
     #[serde(flatten)]
-    pub(crate) page: Page,
+    pub(crate) page: PageRequest,
 }
 
 /// Some of the entries, in the order in which they were made.

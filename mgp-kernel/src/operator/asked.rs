@@ -9,7 +9,7 @@ use super::proof::OperatorConnection;
 use crate::record::{AuditTrail, random};
 
 /// The operator who asks, and in which chain of requests; for what is recorded.
-pub(super) struct Asked {
+pub(super) struct OperatorRequest {
     pub(super) audit: Arc<AuditTrail>,
     pub(super) by: Principal,
     pub(super) trace: Option<TraceId>,
@@ -17,7 +17,7 @@ pub(super) struct Asked {
     pub(super) connection: Option<Arc<OperatorConnection>>,
 }
 
-impl Asked {
+impl OperatorRequest {
     /// Records what is about to be done, of which the sections record nothing themselves.
     pub(super) async fn record(
         &self,

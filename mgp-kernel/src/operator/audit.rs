@@ -1,18 +1,18 @@
 //! The record: searched, verified and written out, a page at a time.
 
 use mgp_security::StoreError;
-use mgp_security::audit::{Entry, ExportError, Filter, Flaw, LogReader, Order, Query, VerifyError};
+use mgp_security::audit::{ExportError, Filter, LogEntry, LogFlaw, LogReader, Order, Query, VerifyError};
 use mgp_types::mgp::{AgentId, EventType, Outcome, ServerId, Timestamp, TraceId};
 use mgp_types::{Error, RawJson};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use crate::audit_log_ends::LogEnd;
 use crate::record::AuditTrail;
-pub(crate) use crate::seen_ends::LogEnd;
 
 /// Which events are asked for; all, if nothing is said.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Events {
+pub(crate) struct EventSelection {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) event_types: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,7 +34,7 @@ pub(crate) struct Events {
 #[serde(default)]
 pub(crate) struct QueryEvents {
     #[serde(flatten)]
-    pub(crate) events: Events,
+    pub(crate) events: EventSelection,
     /// The oldest first; else the newest.
     pub(crate) oldest_first: bool,
     /// Only what comes behind the event of this number in that order.
@@ -92,7 +92,7 @@ pub(crate) struct VerifiedLog {
 #[serde(default)]
 pub(crate) struct ExportEvents {
     #[serde(flatten)]
-    pub(crate) events: Events,
+    pub(crate) events: EventSelection,
     pub(crate) format: ExportFormat,
     /// Only what comes behind the event of this number.
     pub(crate) behind: u64,
@@ -157,7 +157,7 @@ pub(super) async fn verify(audit: &AuditTrail, asked: VerifyLog) -> Result<Verif
             changed_at: None,
             flaw: None,
         }),
-        Err(VerifyError::Changed { seq, flaw: Flaw::End }) if ends.contains(&seq) => {
+        Err(VerifyError::Changed { seq, flaw: LogFlaw::End }) if ends.contains(&seq) => {
             let now = audit.log.head().seq;
             let flaw = if seq > now {
                 format!("cut: the last known event was {seq}, the record ends at {now}")
@@ -189,7 +189,7 @@ pub(super) async fn export(audit: &AuditTrail, asked: ExportEvents) -> Result<Ex
     let found = reading(audit, move |reader| reader.query(&query)).await?.map_err(unreadable)?;
     let mut bytes = Vec::new();
     if asked.format == ExportFormat::Csv && asked.behind == 0 {
-        bytes.extend_from_slice(Entry::CSV_HEADINGS);
+        bytes.extend_from_slice(LogEntry::CSV_HEADINGS);
     }
     for entry in &found {
         match asked.format {
@@ -225,7 +225,7 @@ fn limit(asked: Option<u32>) -> usize {
     asked.map_or(50, |limit| limit as usize).clamp(1, Query::MAX_LIMIT)
 }
 
-impl Events {
+impl EventSelection {
     fn filter(self) -> Filter {
         let mut filter = Filter::default();
         filter.event_types = self.event_types.iter().map(|name| EventType::read(name)).collect();

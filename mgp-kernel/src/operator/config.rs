@@ -8,9 +8,9 @@ use mgp_types::mgp::{AuditTarget, ServerId};
 use mgp_types::{Error, code};
 use serde::{Deserialize, Serialize};
 
-use super::asked::Asked;
-use crate::Applied;
-use crate::reload::Reload;
+use super::asked::OperatorRequest;
+use crate::AppliedConfig;
+use crate::reload::ConfigReloader;
 use crate::running::RunningConfig;
 
 /// The configuration as it is in effect, and where things are kept.
@@ -25,7 +25,7 @@ pub(crate) struct ShownConfig {
 
 /// What is something else since the configuration was read anew.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Reloaded {
+pub(crate) struct ConfigReloaded {
     pub(crate) added: Vec<ServerId>,
     pub(crate) changed: Vec<ServerId>,
     pub(crate) removed: Vec<ServerId>,
@@ -34,15 +34,19 @@ pub(crate) struct Reloaded {
 }
 
 /// Reads the configuration anew. What is wrong with it is told, and the old one stays.
-pub(super) async fn reload(asked: &Asked, state: &Path, reload: &Arc<Reload>) -> Result<Reloaded, Error> {
+pub(super) async fn reload(
+    asked: &OperatorRequest,
+    state: &Path,
+    reload: &Arc<ConfigReloader>,
+) -> Result<ConfigReloaded, Error> {
     let state = state.display().to_string();
     let target = AuditTarget::new(None, None);
     asked.record("dev.cloto.mgp.config_reloaded", target, &[("state", &state)]).await?;
     let applied = reload.reread().await;
     let applied = applied.map_err(|error| Error::new(code::INVALID_PARAMS, error.to_string()))?;
-    let Applied { added, changed, removed, needs_restart } = applied;
+    let AppliedConfig { added, changed, removed, needs_restart } = applied;
     let needs_restart = needs_restart.into_iter().map(str::to_owned).collect();
-    Ok(Reloaded { added, changed, removed, needs_restart })
+    Ok(ConfigReloaded { added, changed, removed, needs_restart })
 }
 
 pub(super) fn show(config: &RunningConfig) -> Result<ShownConfig, Error> {

@@ -5,11 +5,11 @@ use mgp_security::audit::trace_of;
 use mgp_types::mgp::{
     Actor, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, TraceId, method as name,
 };
-use mgp_types::{Error, Flow, Gate, Kind, Principal, Request, Response, Role};
+use mgp_types::{Error, Flow, Gate, Principal, PrincipalRole, Request, RequestKind, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::asked::Asked;
+use super::asked::OperatorRequest;
 use super::proof::OperatorConnection;
 use super::{
     access, audit, config, keys, method, operators, permissions, pins, registrations, servers, stats, status,
@@ -19,10 +19,10 @@ use crate::catalog::ToolCatalog;
 use crate::lifecycle::Lifecycle;
 use crate::policies::Policies;
 use crate::record::{AuditTrail, random};
-use crate::reload::Reload;
+use crate::reload::ConfigReloader;
 use crate::running::RunningConfig;
+use crate::server_inventory::{AccessTargets, unmatched_rules};
 use crate::servers::fleet::Fleet;
-use crate::targets::{AccessTargets, unmatched_rules};
 
 /// Serves the methods under `kernel/` to operators.
 ///
@@ -44,7 +44,7 @@ pub(crate) struct OperatorSections {
     pub(crate) targets: AccessTargets,
     pub(crate) fleet: Arc<Fleet>,
     pub(crate) registry: Registry,
-    pub(crate) reload: Arc<Reload>,
+    pub(crate) reload: Arc<ConfigReloader>,
     pub(crate) lifecycle: Arc<Lifecycle>,
 }
 
@@ -62,13 +62,13 @@ impl Gate for OperatorGate {
                 None => Flow::refuse(error),
             };
         }
-        if !request.method.as_str().starts_with(PREFIX) || request.kind == Kind::Notify {
+        if !request.method.as_str().starts_with(PREFIX) || request.kind == RequestKind::Notify {
             return Flow::Pass(());
         }
         match &request.context.principal {
-            Some(by) if by.role() == Role::Operator => {
+            Some(by) if by.role() == PrincipalRole::Operator => {
                 let (audit, trace) = (Arc::clone(&self.0.audit), trace_of(request));
-                let asked = Asked { audit, by: by.clone(), trace, connection };
+                let asked = OperatorRequest { audit, by: by.clone(), trace, connection };
                 Flow::answer_later(answer(Arc::clone(&self.0), asked, request.take()))
             }
             _ => Flow::refuse(Error::method_not_found(&request.method)),
@@ -76,7 +76,11 @@ impl Gate for OperatorGate {
     }
 }
 
-async fn answer(kernel: Arc<OperatorSections>, asked: Asked, request: Request) -> Result<Response, Error> {
+async fn answer(
+    kernel: Arc<OperatorSections>,
+    asked: OperatorRequest,
+    request: Request,
+) -> Result<Response, Error> {
     let (asked, request) = (&asked, &request);
     let OperatorSections { config, policies, audit, tools, targets, fleet, registry, reload, lifecycle } =
         &*kernel;
@@ -161,7 +165,7 @@ async fn answer(kernel: Arc<OperatorSections>, asked: Asked, request: Request) -
 /// Whether a request changes and decides nothing, or brings a proof itself.
 fn needs_no_proof(request: &Request) -> bool {
     let method = request.method.as_str();
-    if request.kind == Kind::Notify {
+    if request.kind == RequestKind::Notify {
         return method.starts_with("notifications/");
     }
     WITHOUT_PROOF.contains(&method)

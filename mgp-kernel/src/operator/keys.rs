@@ -6,14 +6,14 @@ use mgp_discovery::config::nearest;
 use mgp_security::auth::{ApiPermission, KeyId, KeyInfo, KeyRequest, KeyRing, reserved_owner};
 use mgp_security::limit::Rates;
 use mgp_types::mgp::{AuditTarget, Timestamp, ToolPatternError};
-use mgp_types::{Error, Principal, Role, RunningCalls};
+use mgp_types::{Error, Principal, PrincipalRole, RunningCalls};
 use serde::{Deserialize, Serialize};
 
-use super::asked::Asked;
-use super::page::Page;
+use super::asked::OperatorRequest;
+use super::page::PageRequest;
 use crate::running::RunningConfig;
+use crate::server_inventory::AccessTargets;
 use crate::settings;
-use crate::targets::AccessTargets;
 
 /// Asks for a new key.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -42,12 +42,12 @@ pub(crate) struct NewKey {
 pub(crate) struct IssuedKey {
     pub(crate) secret: String,
     #[serde(flatten)]
-    pub(crate) key: Key,
+    pub(crate) key: KeyRow,
 }
 
 /// What is known of a key.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Key {
+pub(crate) struct KeyRow {
     pub(crate) id: String,
     pub(crate) owner: String,
     pub(crate) operator: bool,
@@ -69,13 +69,13 @@ pub(crate) struct ListKeys {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) owner: Option<String>,
     #[serde(flatten)]
-    pub(crate) page: Page,
+    pub(crate) page: PageRequest,
 }
 
 /// Some of the keys, the oldest first.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Keys {
-    pub(crate) keys: Vec<Key>,
+pub(crate) struct KeyPage {
+    pub(crate) keys: Vec<KeyRow>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) next_offset: Option<u64>,
 }
@@ -96,7 +96,7 @@ pub(crate) struct RevokedKey {
 }
 
 pub(super) async fn issue(
-    asked: &Asked,
+    asked: &OperatorRequest,
     keys: &KeyRing,
     targets: &AccessTargets,
     wanted: NewKey,
@@ -136,20 +136,20 @@ pub(super) async fn issue(
     let detail = ("owner", wanted.owner.as_str());
     asked.record("dev.cloto.mgp.key_issued", AuditTarget::new(None, None), &[detail]).await?;
     let (info, secret) = keys.issue(request).await?;
-    Ok(IssuedKey { secret: secret.expose().to_owned(), key: Key::of(info, asked.audit.clock.now()) })
+    Ok(IssuedKey { secret: secret.expose().to_owned(), key: KeyRow::of(info, asked.audit.clock.now()) })
 }
 
-pub(super) fn list(keys: &KeyRing, now: Timestamp, asked: &ListKeys) -> Keys {
+pub(super) fn list(keys: &KeyRing, now: Timestamp, asked: &ListKeys) -> KeyPage {
     let mut keys = keys.keys();
     keys.sort_by_key(|key| (key.created_at, key.id));
-    let keys = keys.into_iter().map(|key| Key::of(key, now));
+    let keys = keys.into_iter().map(|key| KeyRow::of(key, now));
     let (keys, next_offset) =
         asked.page.of(keys.filter(|key| asked.owner.as_ref().is_none_or(|owner| *owner == key.owner)));
-    Keys { keys, next_offset }
+    KeyPage { keys, next_offset }
 }
 
 pub(super) async fn revoke(
-    asked: &Asked,
+    asked: &OperatorRequest,
     keys: &KeyRing,
     config: &RunningConfig,
     key: &RevokeKey,
@@ -166,13 +166,13 @@ pub(super) async fn revoke(
     Ok(RevokedKey { revoked: keys.revoke(id, calls).await? })
 }
 
-impl Key {
+impl KeyRow {
     fn of(info: KeyInfo, now: Timestamp) -> Self {
         Self {
             id: info.id.to_string(),
             owner: info.owner.as_str().to_owned(),
             reserved: reserved_owner(info.owner.as_str()).is_some(),
-            operator: info.owner.role() == Role::Operator,
+            operator: info.owner.role() == PrincipalRole::Operator,
             permissions: info.permissions.iter().cloned().collect(),
             label: info.label,
             created_at: info.created_at,

@@ -4,12 +4,12 @@ use mgp_types::Error;
 use mgp_types::mgp::{AuditTarget, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::asked::Asked;
-use super::proof::{Proof, Proofs};
+use super::asked::OperatorRequest;
+use super::proof::{Proof, ProofChecker};
 
 /// Whether a connection may decide.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Standing {
+pub(crate) struct ProofStatus {
     /// Whether there is a passphrase.
     pub(crate) passphrase_set: bool,
     /// Whether the connection has to prove that a person is there before it decides.
@@ -18,7 +18,7 @@ pub(crate) struct Standing {
 
 /// Proves that a person is there, by one of the two.
 #[derive(Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Prove {
+pub(crate) struct ProvePresence {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) passphrase: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -27,7 +27,7 @@ pub(crate) struct Prove {
 
 /// What was given proves it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Proved {
+pub(crate) struct PresenceProved {
     pub(crate) proved: bool,
 }
 
@@ -60,14 +60,18 @@ pub(crate) struct IssuedToken {
     pub(crate) expires_at: Timestamp,
 }
 
-pub(super) fn standing(asked: &Asked, proofs: &Proofs) -> Standing {
+pub(super) fn standing(asked: &OperatorRequest, proofs: &ProofChecker) -> ProofStatus {
     let needs_proof = asked.connection.as_ref().is_some_and(|connection| proofs.admit(connection).is_err());
-    Standing { passphrase_set: proofs.is_passphrase_set(), needs_proof }
+    ProofStatus { passphrase_set: proofs.is_passphrase_set(), needs_proof }
 }
 
-pub(super) async fn prove(asked: &Asked, proofs: &Proofs, proof: Prove) -> Result<Proved, Error> {
+pub(super) async fn prove(
+    asked: &OperatorRequest,
+    proofs: &ProofChecker,
+    proof: ProvePresence,
+) -> Result<PresenceProved, Error> {
     // Whoever brings a key has proved with it who they are.
-    let Some(connection) = &asked.connection else { return Ok(Proved { proved: true }) };
+    let Some(connection) = &asked.connection else { return Ok(PresenceProved { proved: true }) };
     let proof = match (proof.passphrase, proof.token) {
         (Some(passphrase), None) => Proof::Passphrase(passphrase),
         (None, Some(token)) => Proof::Token(token),
@@ -77,12 +81,12 @@ pub(super) async fn prove(asked: &Asked, proofs: &Proofs, proof: Prove) -> Resul
     let what =
         if proved.is_ok() { "dev.cloto.mgp.operator_proved" } else { "dev.cloto.mgp.operator_not_proved" };
     asked.record(what, nothing(), &[]).await?;
-    proved.map(|()| Proved { proved: true })
+    proved.map(|()| PresenceProved { proved: true })
 }
 
 pub(super) async fn set_passphrase(
-    asked: &Asked,
-    proofs: &Proofs,
+    asked: &OperatorRequest,
+    proofs: &ProofChecker,
     wanted: SetPassphrase,
 ) -> Result<PassphraseSet, Error> {
     asked.record("dev.cloto.mgp.operator_passphrase_asked", nothing(), &[]).await?;
@@ -93,8 +97,8 @@ pub(super) async fn set_passphrase(
 }
 
 pub(super) async fn new_token(
-    asked: &Asked,
-    proofs: &Proofs,
+    asked: &OperatorRequest,
+    proofs: &ProofChecker,
     wanted: NewToken,
 ) -> Result<IssuedToken, Error> {
     let until = wanted.expires_at.to_string();

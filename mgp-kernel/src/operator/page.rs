@@ -6,7 +6,7 @@ pub(crate) const MOST: u32 = 1_000;
 /// Which part of a list is asked for. Lists are never sent whole: there is no bound on how long they grow.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Page {
+pub(crate) struct PageRequest {
     /// How many items come before it.
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) offset: u64,
@@ -15,7 +15,7 @@ pub(crate) struct Page {
     pub(crate) limit: Option<u32>,
 }
 
-impl Page {
+impl PageRequest {
     /// The items of this page, and where the next one begins if there is one.
     pub(crate) fn of<T>(&self, all: impl IntoIterator<Item = T>) -> (Vec<T>, Option<u64>) {
         let limit = self.limit.unwrap_or(MOST).clamp(1, MOST);
@@ -38,12 +38,12 @@ mod tests {
 
     #[test]
     fn a_list_comes_in_pages_that_say_where_to_go_on() {
-        let page = |offset, limit| Page { offset, limit: Some(limit) }.of(0..5);
+        let page = |offset, limit| PageRequest { offset, limit: Some(limit) }.of(0..5);
         assert_eq!(page(0, 2), (vec![0, 1], Some(2)));
         assert_eq!(page(2, 2), (vec![2, 3], Some(4)));
         assert_eq!(page(4, 2), (vec![4], None));
         assert_eq!(page(9, 2), (vec![], None));
         assert_eq!(page(0, 5), (vec![0, 1, 2, 3, 4], None));
-        assert_eq!(Page { offset: u64::MAX, limit: Some(0) }.of(0..5), (vec![], None));
+        assert_eq!(PageRequest { offset: u64::MAX, limit: Some(0) }.of(0..5), (vec![], None));
     }
 }

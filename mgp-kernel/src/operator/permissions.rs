@@ -4,30 +4,30 @@ use std::time::Duration;
 
 use mgp_discovery::registry::Registry;
 use mgp_security::permission::{
-    ApprovalAnswer, ApprovalId, GrantBook, GrantRecord, GrantedTo, Lasts, PendingApproval, PendingApprovals,
-    Subject, Terms, Verdict,
+    ApprovalAnswer, ApprovalId, ApprovalSubject, GrantBook, GrantLifetime, GrantRecord, GrantTerms,
+    GrantVerdict, GrantedTo, PendingApproval, PendingApprovals,
 };
 use mgp_types::Error;
 use mgp_types::mgp::{AgentId, Decision, Permission, RiskLevel, Scope, ServerId, Timestamp, ToolName, code};
 use serde::{Deserialize, Serialize};
 
-use super::asked::Asked;
-use super::page::Page;
+use super::asked::OperatorRequest;
+use super::page::PageRequest;
 use super::registrations;
-use crate::targets::AccessTargets;
+use crate::server_inventory::AccessTargets;
 
 /// What waits for an operator.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Pending {
+pub(crate) struct PendingDecisions {
     /// Questions that somebody waits for, the oldest first.
-    pub(crate) questions: Vec<Question>,
+    pub(crate) questions: Vec<OpenQuestion>,
     /// What servers need and nobody has decided, whether or not somebody waits for it.
-    pub(crate) undecided: Vec<Undecided>,
+    pub(crate) undecided: Vec<UndecidedPermission>,
 }
 
 /// An open question.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Question {
+pub(crate) struct OpenQuestion {
     /// What to decide it by.
     pub(crate) id: String,
     pub(crate) server_id: ServerId,
@@ -60,7 +60,7 @@ pub(crate) struct ShowQuestion {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ShownQuestion {
     #[serde(flatten)]
-    pub(crate) question: Question,
+    pub(crate) question: OpenQuestion,
     /// All arguments of the call, for people; nothing if no call gives rise to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) arguments: Option<String>,
@@ -68,7 +68,7 @@ pub(crate) struct ShownQuestion {
 
 /// A permission that nobody has decided about.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Undecided {
+pub(crate) struct UndecidedPermission {
     pub(crate) server_id: ServerId,
     pub(crate) permission: Permission,
     pub(crate) risk: RiskLevel,
@@ -76,7 +76,7 @@ pub(crate) struct Undecided {
 
 /// Answers a question with yes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Approve {
+pub(crate) struct ApproveQuestion {
     pub(crate) id: String,
     #[serde(default)]
     pub(crate) scope: Option<Scope>,
@@ -84,13 +84,13 @@ pub(crate) struct Approve {
     pub(crate) expires_at: Option<Timestamp>,
     /// For how long; if nothing is said, until the end, or else for the session.
     #[serde(default)]
-    pub(crate) lasts: Option<Lasts>,
+    pub(crate) lasts: Option<GrantLifetime>,
     /// For whose calls.
     #[serde(default)]
     pub(crate) granted_to: GrantedTo,
 }
 
-impl Approve {
+impl ApproveQuestion {
     /// For the agent that asked, until its session ends.
     pub(crate) fn of(id: impl Into<String>) -> Self {
         let id = id.into();
@@ -100,7 +100,7 @@ impl Approve {
 
 /// Answers a question with no.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Deny {
+pub(crate) struct DenyQuestion {
     pub(crate) id: String,
     /// Until when; for as long as is configured if nothing is said.
     #[serde(default)]
@@ -109,7 +109,7 @@ pub(crate) struct Deny {
 
 /// Forgets what was decided: of a question with its answer, or of a permission of a server.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Reset {
+pub(crate) struct ResetDecision {
     /// The question, or the server.
     pub(crate) what: String,
     /// The permission, if a server is named.
@@ -122,21 +122,21 @@ pub(crate) struct Reset {
 
 /// Whether anything was forgotten.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct WasReset {
+pub(crate) struct DecisionReset {
     pub(crate) reset: bool,
 }
 
 /// Asks for the open questions when there is one that is not known, or after a while.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Watch {
+pub(crate) struct WatchQuestions {
     /// The questions that are known.
     pub(crate) known: Vec<String>,
 }
 
 /// Grants a server a permission, asked for or not.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Grant {
+pub(crate) struct GrantPermission {
     pub(crate) server_id: ServerId,
     pub(crate) permission: Permission,
     /// For whose calls; for all agents' if there is none.
@@ -153,7 +153,7 @@ pub(crate) struct Grant {
 
 /// Takes a permission back, or denies it before it is asked for.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Revoke {
+pub(crate) struct RevokePermission {
     pub(crate) server_id: ServerId,
     pub(crate) permission: Permission,
     /// For whose calls; for all agents' if there is none.
@@ -166,7 +166,7 @@ pub(crate) struct Revoke {
 
 /// What was decided.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Decided {
+pub(crate) struct PermissionDecided {
     pub(crate) decision: Decision,
 }
 
@@ -177,12 +177,12 @@ pub(crate) struct ListGrants {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) server_id: Option<ServerId>,
     #[serde(flatten)]
-    pub(crate) page: Page,
+    pub(crate) page: PageRequest,
 }
 
 /// Some of the decisions, by server and permission.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Grants {
+pub(crate) struct GrantPage {
     pub(crate) grants: Vec<GrantRow>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) next_offset: Option<u64>,
@@ -197,7 +197,7 @@ pub(crate) struct GrantRow {
     #[serde(default)]
     pub(crate) agent_id: Option<AgentId>,
     #[serde(default)]
-    pub(crate) lasts: Lasts,
+    pub(crate) lasts: GrantLifetime,
     pub(crate) decision: Decision,
     pub(crate) scope: Option<Scope>,
     pub(crate) approved_by: String,
@@ -205,14 +205,18 @@ pub(crate) struct GrantRow {
     pub(crate) expires_at: Option<Timestamp>,
 }
 
-pub(super) fn pending(grants: &GrantBook, pending: &PendingApprovals, registry: &Registry) -> Pending {
-    let undecided = grants.waiting().into_iter().map(|(server_id, permission)| Undecided {
+pub(super) fn pending(
+    grants: &GrantBook,
+    pending: &PendingApprovals,
+    registry: &Registry,
+) -> PendingDecisions {
+    let undecided = grants.waiting().into_iter().map(|(server_id, permission)| UndecidedPermission {
         risk: permission.risk(),
         server_id,
         permission,
     });
-    let questions = pending.list().into_iter().map(Question::of);
-    Pending {
+    let questions = pending.list().into_iter().map(OpenQuestion::of);
+    PendingDecisions {
         questions: questions.chain(registrations::questions(registry)).collect(),
         undecided: undecided.collect(),
     }
@@ -230,7 +234,7 @@ pub(super) fn show(
         return Err(Error::new(code::RESOURCE_NOT_FOUND, "there is no such question, or not any more"));
     };
     let arguments = open.subject.arguments().map(|arguments| arguments.whole().to_owned());
-    Ok(ShownQuestion { question: Question::of(open), arguments })
+    Ok(ShownQuestion { question: OpenQuestion::of(open), arguments })
 }
 
 /// Answers when there is a question that is not known, and after a while in any case. While somebody waits here, calls wait
@@ -239,8 +243,8 @@ pub(super) async fn watch(
     grants: &GrantBook,
     open: &PendingApprovals,
     registry: &Registry,
-    asked: &Watch,
-) -> Pending {
+    asked: &WatchQuestions,
+) -> PendingDecisions {
     let _watching = open.watch();
     let mut count = open.count();
     let is_new = |open: &PendingApproval| !asked.known.iter().any(|known| known == open.id.as_str());
@@ -251,15 +255,15 @@ pub(super) async fn watch(
 }
 
 pub(super) async fn approve(
-    asked: &Asked,
+    asked: &OperatorRequest,
     pending: &PendingApprovals,
     registry: &Registry,
-    answer: Approve,
-) -> Result<Decided, Error> {
+    answer: ApproveQuestion,
+) -> Result<PermissionDecided, Error> {
     let lasts = match (answer.lasts, answer.expires_at) {
         (Some(lasts), _) => lasts,
-        (None, Some(_)) => Lasts::Always,
-        (None, None) => Lasts::Session,
+        (None, Some(_)) => GrantLifetime::Always,
+        (None, None) => GrantLifetime::Session,
     };
     let terms = terms(answer.scope, answer.expires_at).lasting(lasts);
     let yes = ApprovalAnswer::new(asked.by.clone(), Decision::Approved).with_terms(terms);
@@ -267,21 +271,21 @@ pub(super) async fn approve(
 }
 
 pub(super) async fn deny(
-    asked: &Asked,
+    asked: &OperatorRequest,
     pending: &PendingApprovals,
     registry: &Registry,
-    answer: Deny,
-) -> Result<Decided, Error> {
+    answer: DenyQuestion,
+) -> Result<PermissionDecided, Error> {
     let no = ApprovalAnswer::new(asked.by.clone(), Decision::Denied);
     decide(asked, pending, registry, &answer.id, &no.with_terms(terms(None, answer.expires_at))).await
 }
 
 pub(super) async fn reset(
-    asked: &Asked,
+    asked: &OperatorRequest,
     grants: &GrantBook,
     pending: &PendingApprovals,
-    reset: Reset,
-) -> Result<WasReset, Error> {
+    reset: ResetDecision,
+) -> Result<DecisionReset, Error> {
     let was_there = match &reset.permission {
         Some(permission) => {
             let server = ServerId::from(reset.what.as_str());
@@ -289,15 +293,15 @@ pub(super) async fn reset(
         }
         None => pending.forget(&asked.by, &ApprovalId::from(reset.what.as_str())).await?,
     };
-    Ok(WasReset { reset: was_there })
+    Ok(DecisionReset { reset: was_there })
 }
 
 pub(super) async fn grant(
-    asked: &Asked,
+    asked: &OperatorRequest,
     grants: &GrantBook,
     targets: &AccessTargets,
-    grant: Grant,
-) -> Result<Decided, Error> {
+    grant: GrantPermission,
+) -> Result<PermissionDecided, Error> {
     if !grant.force {
         targets.known().check_server(grant.server_id.as_str())?;
         targets.check_permission(grants, &grant.server_id, &grant.permission)?;
@@ -305,15 +309,15 @@ pub(super) async fn grant(
     let terms = terms(grant.scope, grant.expires_at);
     let (by, agent) = (&asked.by, grant.agent_id);
     grants.grant_for(by, agent, &grant.server_id, &grant.permission, terms).await?;
-    Ok(Decided { decision: Decision::Approved })
+    Ok(PermissionDecided { decision: Decision::Approved })
 }
 
 pub(super) async fn revoke(
-    asked: &Asked,
+    asked: &OperatorRequest,
     grants: &GrantBook,
     targets: &AccessTargets,
-    revoke: &Revoke,
-) -> Result<Decided, Error> {
+    revoke: &RevokePermission,
+) -> Result<PermissionDecided, Error> {
     // What was granted to a server that is gone is taken back like anything else.
     let is_granted = || grants.all_records().iter().any(|record| record.server == revoke.server_id);
     if !revoke.force && !is_granted() {
@@ -324,48 +328,48 @@ pub(super) async fn revoke(
     }
     let (by, agent) = (&asked.by, revoke.agent_id.clone());
     grants.revoke_for(by, agent, &revoke.server_id, &revoke.permission).await?;
-    Ok(Decided { decision: Decision::Denied })
+    Ok(PermissionDecided { decision: Decision::Denied })
 }
 
-pub(super) fn list(grants: &GrantBook, asked: &ListGrants) -> Grants {
+pub(super) fn list(grants: &GrantBook, asked: &ListGrants) -> GrantPage {
     let about = |record: &GrantRecord| asked.server_id.as_ref().is_none_or(|server| *server == record.server);
     let records = grants.all_records().into_iter().filter(about);
     let (grants, next_offset) = asked.page.of(records.map(GrantRow::of));
-    Grants { grants, next_offset }
+    GrantPage { grants, next_offset }
 }
 
 async fn decide(
-    asked: &Asked,
+    asked: &OperatorRequest,
     pending: &PendingApprovals,
     registry: &Registry,
     id: &str,
     answer: &ApprovalAnswer,
-) -> Result<Decided, Error> {
+) -> Result<PermissionDecided, Error> {
     if registrations::questions(registry).any(|question| question.id == id) {
         let named = registrations::NamedRegistration { server_id: id.into() };
         match answer.decision {
             Decision::Approved => drop(registrations::approve(asked, registry, &named).await?),
             _ => drop(registrations::deny(asked, registry, named).await?),
         }
-        return Ok(Decided { decision: answer.decision });
+        return Ok(PermissionDecided { decision: answer.decision });
     }
     pending.decide(&asked.by, &ApprovalId::from(id), answer).await?;
-    Ok(Decided { decision: answer.decision })
+    Ok(PermissionDecided { decision: answer.decision })
 }
 
-fn terms(scope: Option<Scope>, end: Option<Timestamp>) -> Terms {
-    let terms = scope.map_or_else(Terms::default, |scope| Terms::default().within(scope));
+fn terms(scope: Option<Scope>, end: Option<Timestamp>) -> GrantTerms {
+    let terms = scope.map_or_else(GrantTerms::default, |scope| GrantTerms::default().within(scope));
     match end {
         Some(end) => terms.until(end),
         None => terms,
     }
 }
 
-impl Question {
+impl OpenQuestion {
     fn of(open: PendingApproval) -> Self {
         let (permission, tool_name, risk) = match open.subject {
-            Subject::Permission { permission, risk, tool, .. } => (Some(permission), tool, risk),
-            Subject::Call { tool, risk, .. } => (None, Some(tool), risk),
+            ApprovalSubject::Permission { permission, risk, tool, .. } => (Some(permission), tool, risk),
+            ApprovalSubject::Call { tool, risk, .. } => (None, Some(tool), risk),
             // What is not known counts as dangerous.
             _ => (None, None, RiskLevel::Dangerous),
         };
@@ -389,8 +393,8 @@ impl GrantRow {
     fn of(record: GrantRecord) -> Self {
         let (decision, expires_at) = (record.verdict.decision(), record.verdict.end());
         let terms = match record.verdict {
-            Verdict::Approved(terms) => terms,
-            Verdict::Denied { .. } => Terms::default(),
+            GrantVerdict::Approved(terms) => terms,
+            GrantVerdict::Denied { .. } => GrantTerms::default(),
         };
         Self {
             server_id: record.server,

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use mgp_security::definition::{
-    ApproveError, Definition, DefinitionGuard, DefinitionName, Diff, FoundIn, PinState, server_of,
+    ApproveError, Definition, DefinitionFindings, DefinitionGuard, DefinitionName, Diff, PinState, server_of,
 };
 use mgp_types::mgp::{AuditTarget, ServerId, ToolName};
 use mgp_types::{Error, RawJson, code};
 use serde::{Deserialize, Serialize};
 
-use super::asked::Asked;
-use super::page::Page;
-use super::standing::ShownStanding;
+use super::asked::OperatorRequest;
+use super::definition_status::ShownDefinitionStatus;
+use super::page::PageRequest;
 use crate::servers::fleet::Fleet;
 
 /// Asks for pins: all, or those of a server, or those that wait.
@@ -23,7 +23,7 @@ pub(crate) struct ListPins {
     /// Only those that are held or flagged.
     pub(crate) waiting: bool,
     #[serde(flatten)]
-    pub(crate) page: Page,
+    pub(crate) page: PageRequest,
 }
 
 /// Some of the pins, by server, kind and name.
@@ -41,7 +41,7 @@ pub(crate) struct PinRow {
     pub(crate) server_id: ServerId,
     /// `NAME` of a tool, `prompt:NAME`, `template:URI_TEMPLATE` or `resource:URI`.
     pub(crate) name: DefinitionName,
-    pub(crate) state: PinWord,
+    pub(crate) state: PinStatus,
     /// The digest of the definition that may be used.
     pub(crate) approved: Option<String>,
     /// The digest of the definition that waits.
@@ -51,13 +51,13 @@ pub(crate) struct PinRow {
     pub(crate) refused: Option<String>,
     /// Why it is held or flagged, if it is, and what changes that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) standing: Option<ShownStanding>,
+    pub(crate) standing: Option<ShownDefinitionStatus>,
 }
 
 /// How a definition stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum PinWord {
+pub(crate) enum PinStatus {
     /// It may be used.
     Approved,
     /// Its first definition waits for approval.
@@ -80,7 +80,7 @@ pub(crate) struct PinnedName {
 pub(crate) struct PinDiff {
     pub(crate) server_id: ServerId,
     pub(crate) name: DefinitionName,
-    pub(crate) state: PinWord,
+    pub(crate) state: PinStatus,
     /// The digest to approve.
     pub(crate) waiting: Option<String>,
     /// What is in it that must not reach a model.
@@ -88,7 +88,7 @@ pub(crate) struct PinDiff {
     pub(crate) refused: Option<String>,
     /// Why it is held or flagged, if it is, and what changes that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) standing: Option<ShownStanding>,
+    pub(crate) standing: Option<ShownDefinitionStatus>,
     /// The definition that waits, or else the approved one, in canonical form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) definition: Option<RawJson>,
@@ -176,7 +176,7 @@ pub(super) fn diff(definitions: &DefinitionGuard, named: &PinnedName) -> Result<
 }
 
 pub(super) async fn approve(
-    asked: &Asked,
+    asked: &OperatorRequest,
     definitions: &Arc<DefinitionGuard>,
     fleet: &Fleet,
     approve: ApprovePin,
@@ -242,7 +242,7 @@ pub(super) async fn approve(
 }
 
 /// Whether all that was found is named.
-fn is_named(found: &FoundIn, despite: &[String]) -> bool {
+fn is_named(found: &DefinitionFindings, despite: &[String]) -> bool {
     found.rules().all(|rule| despite.iter().any(|named| named == rule))
 }
 
@@ -261,10 +261,10 @@ impl PinRow {
         let digest = |definition: &Definition| definition.digest().to_string();
         Self {
             state: match &state {
-                _ if held.is_some() => PinWord::Refused,
-                Some(state) => PinWord::of(state),
+                _ if held.is_some() => PinStatus::Refused,
+                Some(state) => PinStatus::of(state),
                 // What is not pinned is used unless something is held.
-                None => PinWord::Approved,
+                None => PinStatus::Approved,
             },
             approved: approved.map(digest),
             waiting: match &held {
@@ -272,14 +272,14 @@ impl PinRow {
                 None => state.as_ref().and_then(PinState::pending).map(digest),
             },
             refused: held.map(|held| held.told()),
-            standing: ShownStanding::of(definitions, &server, &name),
+            standing: ShownDefinitionStatus::of(definitions, &server, &name),
             server_id: server,
             name,
         }
     }
 }
 
-impl PinWord {
+impl PinStatus {
     fn of(state: &PinState) -> Self {
         match state {
             PinState::Approved(_) => Self::Approved,

@@ -2,15 +2,15 @@
 
 use mgp_discovery::clients::without_secrets;
 use mgp_discovery::registry::{
-    Approval, CodeFile, Launch, Lifetime, Registered, Registrant, Registry, visible,
+    Approval, CodeFile, LaunchMethod, Lifetime, Registrant, Registry, ServerRegistration, visible,
 };
 use mgp_types::Error;
 use mgp_types::mgp::{Permission, RiskLevel, ServerId, ServerStatus, Timestamp, TrustLevel};
 use serde::{Deserialize, Serialize};
 
-use super::asked::Asked;
-use super::page::Page;
-use super::permissions::Question;
+use super::asked::OperatorRequest;
+use super::page::PageRequest;
+use super::permissions::OpenQuestion;
 
 /// Asks for registered servers: all, or those that wait.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -19,12 +19,12 @@ pub(crate) struct ListRegistrations {
     /// Only those that wait for approval.
     pub(crate) waiting: bool,
     #[serde(flatten)]
-    pub(crate) page: Page,
+    pub(crate) page: PageRequest,
 }
 
 /// Some of the registered servers, by id.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Registrations {
+pub(crate) struct RegistrationPage {
     pub(crate) registrations: Vec<RegistrationRow>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) next_offset: Option<u64>,
@@ -34,7 +34,7 @@ pub(crate) struct Registrations {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct RegistrationRow {
     pub(crate) server_id: ServerId,
-    pub(crate) state: RegistrationWord,
+    pub(crate) state: RegistrationStatus,
     /// The whole command line, or the address without what may be a secret in it. What hides is spelled out.
     pub(crate) launch: String,
     /// Where the program begins.
@@ -75,7 +75,7 @@ pub(crate) struct RegistrationRow {
 /// Whether a registered server may be started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum RegistrationWord {
+pub(crate) enum RegistrationStatus {
     /// It may.
     Approved,
     /// It waits for approval.
@@ -96,15 +96,15 @@ pub(crate) struct ApprovedRegistration {
     pub(crate) message: Option<String>,
 }
 
-pub(super) fn list(registry: &Registry, asked: &ListRegistrations) -> Registrations {
+pub(super) fn list(registry: &Registry, asked: &ListRegistrations) -> RegistrationPage {
     let all = registry.registered();
     let wanted = all.iter().filter(|server| !asked.waiting || !server.is_approved());
     let (registrations, next_offset) = asked.page.of(wanted.map(|server| RegistrationRow::of(server)));
-    Registrations { registrations, next_offset }
+    RegistrationPage { registrations, next_offset }
 }
 
 /// Returns the registered servers that wait for approval, each as a question whose id is that of the server.
-pub(super) fn questions(registry: &Registry) -> impl Iterator<Item = Question> {
+pub(super) fn questions(registry: &Registry) -> impl Iterator<Item = OpenQuestion> {
     registry.registered().into_iter().filter(|server| !server.is_approved()).map(|server| {
         let row = RegistrationRow::of(&server);
         let message = format!(
@@ -114,7 +114,7 @@ pub(super) fn questions(registry: &Registry) -> impl Iterator<Item = Question> {
             visible(row.server_id.as_str()),
             row.launch
         );
-        Question {
+        OpenQuestion {
             id: row.server_id.as_str().to_owned(),
             server_id: row.server_id,
             permission: None,
@@ -132,7 +132,7 @@ pub(super) fn questions(registry: &Registry) -> impl Iterator<Item = Question> {
 }
 
 pub(super) async fn approve(
-    asked: &Asked,
+    asked: &OperatorRequest,
     registry: &Registry,
     named: &NamedRegistration,
 ) -> Result<ApprovedRegistration, Error> {
@@ -142,7 +142,7 @@ pub(super) async fn approve(
 
 /// Answers with what is no more.
 pub(super) async fn deny(
-    asked: &Asked,
+    asked: &OperatorRequest,
     registry: &Registry,
     named: NamedRegistration,
 ) -> Result<NamedRegistration, Error> {
@@ -152,7 +152,7 @@ pub(super) async fn deny(
 
 /// Answers with what stays.
 pub(super) async fn keep(
-    asked: &Asked,
+    asked: &OperatorRequest,
     registry: &Registry,
     named: NamedRegistration,
 ) -> Result<NamedRegistration, Error> {
@@ -161,7 +161,7 @@ pub(super) async fn keep(
 }
 
 impl RegistrationRow {
-    fn of(server: &Registered) -> Self {
+    fn of(server: &ServerRegistration) -> Self {
         let (registered_by, by_agent) = match &server.registrant {
             Registrant::Agent(name) => (name.clone(), true),
             Registrant::Operator(name) => (name.clone(), false),
@@ -169,13 +169,13 @@ impl RegistrationRow {
         };
         let here = || std::env::current_dir().ok().map(|folder| visible(&folder.display().to_string()));
         let (launch, env, folder) = match &server.launch {
-            Launch::Program { env, .. } => (server.launch.line(), env.clone(), here()),
-            Launch::Web { url, .. } => (visible(&without_secrets("url", url)), Vec::new(), None),
+            LaunchMethod::Program { env, .. } => (server.launch.line(), env.clone(), here()),
+            LaunchMethod::Web { url, .. } => (visible(&without_secrets("url", url)), Vec::new(), None),
             _ => (String::new(), Vec::new(), None),
         };
         let (state, approved_by) = match &server.approval {
-            Approval::Approved { by, .. } => (RegistrationWord::Approved, Some(by.clone())),
-            _ => (RegistrationWord::Waiting, None),
+            Approval::Approved { by, .. } => (RegistrationStatus::Approved, Some(by.clone())),
+            _ => (RegistrationStatus::Waiting, None),
         };
         Self {
             server_id: server.id.clone(),

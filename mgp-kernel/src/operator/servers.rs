@@ -11,14 +11,14 @@ use mgp_types::mgp::{AuditTarget, ServerId, ServerState, ShutdownReason};
 use mgp_types::{Error, code};
 use serde::{Deserialize, Serialize};
 
-use super::asked::Asked;
-use super::standing::Counts;
+use super::asked::OperatorRequest;
+use super::definition_status::HeldCounts;
 use crate::servers::fleet::Fleet;
 use crate::servers::upstream::Upstream;
 
 /// All servers, by id.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Servers {
+pub(crate) struct ServerList {
     pub(crate) servers: Vec<ServerRow>,
 }
 
@@ -59,12 +59,12 @@ pub(crate) struct ServerRow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) uptime_secs: Option<u64>,
     #[serde(default)]
-    pub(crate) calls: Calls,
+    pub(crate) calls: CallCounts,
 }
 
 /// The calls of a server, of all its connections together.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Calls {
+pub(crate) struct CallCounts {
     pub(crate) ended: u64,
     pub(crate) failed: u64,
     pub(crate) in_work: u64,
@@ -83,13 +83,13 @@ pub(crate) struct NamedServer {
 
 /// How the server is after it was started or stopped.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct ServerMoved {
+pub(crate) struct ServerStateChanged {
     pub(crate) state: ServerState,
 }
 
 /// Asks for the last lines that a server wrote to its standard error.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct LogLines {
+pub(crate) struct ReadServerLog {
     pub(crate) server_id: ServerId,
     pub(crate) lines: u32,
 }
@@ -106,9 +106,9 @@ pub(crate) struct ServerLog {
     pub(crate) reason: Option<String>,
 }
 
-pub(super) fn list(config: &Config, definitions: &DefinitionGuard, fleet: &Fleet) -> Servers {
+pub(super) fn list(config: &Config, definitions: &DefinitionGuard, fleet: &Fleet) -> ServerList {
     let of = |id: &ServerId| config.servers.iter().find(|server| server.id == id.as_str());
-    let counts = Counts::of(definitions);
+    let counts = HeldCounts::of(definitions);
     let running = fleet.views().into_iter().map(|view| {
         let configured = of(&view.id);
         let (held, flagged) = counts.of_server(&view.id, view.agent.as_deref());
@@ -127,7 +127,7 @@ pub(super) fn list(config: &Config, definitions: &DefinitionGuard, fleet: &Fleet
             restarts: view.restarts,
             pid: view.pid,
             uptime_secs: view.uptime.map(|uptime| uptime.as_secs()),
-            calls: fleet.get(view.id.as_str()).map(|server| Calls::of(&server)).unwrap_or_default(),
+            calls: fleet.get(view.id.as_str()).map(|server| CallCounts::of(&server)).unwrap_or_default(),
             id: view.id,
         }
     });
@@ -153,58 +153,58 @@ pub(super) fn list(config: &Config, definitions: &DefinitionGuard, fleet: &Fleet
                 restarts: 0,
                 pid: None,
                 uptime_secs: None,
-                calls: Calls::default(),
+                calls: CallCounts::default(),
             });
         }
     }
     servers.sort_by(|one, other| (&one.id, &one.agent_id).cmp(&(&other.id, &other.agent_id)));
-    Servers { servers }
+    ServerList { servers }
 }
 
 pub(super) async fn restart(
-    asked: &Asked,
+    asked: &OperatorRequest,
     config: &Config,
     fleet: &Fleet,
     named: NamedServer,
-) -> Result<ServerMoved, Error> {
+) -> Result<ServerStateChanged, Error> {
     let server =
         recorded(asked, known(config, fleet, &named.server_id)?, &named, "dev.cloto.mgp.server_restarted")
             .await?;
     server.restart(ShutdownReason::OperatorRequest).await?;
-    Ok(ServerMoved { state: server.state() })
+    Ok(ServerStateChanged { state: server.state() })
 }
 
 pub(super) async fn start(
-    asked: &Asked,
+    asked: &OperatorRequest,
     config: &Config,
     fleet: &Fleet,
     named: NamedServer,
-) -> Result<ServerMoved, Error> {
+) -> Result<ServerStateChanged, Error> {
     let server =
         recorded(asked, known(config, fleet, &named.server_id)?, &named, "dev.cloto.mgp.server_started")
             .await?;
     server.start();
-    Ok(ServerMoved { state: server.state() })
+    Ok(ServerStateChanged { state: server.state() })
 }
 
 pub(super) async fn stop(
-    asked: &Asked,
+    asked: &OperatorRequest,
     config: &Config,
     fleet: &Fleet,
     named: NamedServer,
-) -> Result<ServerMoved, Error> {
+) -> Result<ServerStateChanged, Error> {
     let server =
         recorded(asked, known(config, fleet, &named.server_id)?, &named, "dev.cloto.mgp.server_stopped")
             .await?;
     server.stop(ShutdownReason::OperatorRequest, DRAIN).await;
-    Ok(ServerMoved { state: server.state() })
+    Ok(ServerStateChanged { state: server.state() })
 }
 
 pub(super) fn logs(
     config: &Config,
     definitions: &DefinitionGuard,
     fleet: &Fleet,
-    asked: &LogLines,
+    asked: &ReadServerLog,
 ) -> Result<ServerLog, Error> {
     let server = known(config, fleet, &asked.server_id)?;
     let lines = server.log(asked.lines.min(MOST_LINES) as usize);
@@ -218,7 +218,7 @@ pub(super) fn logs(
 
 /// The server, after it was recorded what is about to be done with it.
 async fn recorded(
-    asked: &Asked,
+    asked: &OperatorRequest,
     server: Arc<Upstream>,
     named: &NamedServer,
     what: &str,
@@ -245,7 +245,7 @@ fn known(config: &Config, fleet: &Fleet, id: &ServerId) -> Result<Arc<Upstream>,
     })
 }
 
-impl Calls {
+impl CallCounts {
     pub(super) fn of(server: &Upstream) -> Self {
         let reading = server.meter().read();
         let micros = |part| {

@@ -6,12 +6,12 @@ use mgp_discovery::Config;
 use mgp_security::permission::PendingApprovals;
 use mgp_toolindex::Snapshot;
 use mgp_toolindex::level::{Level, Sizes};
-use mgp_toolindex::session::{SessionKey, View};
+use mgp_toolindex::session::{SessionKey, ToolView};
 use mgp_types::Error;
 use mgp_types::mgp::ServerId;
 use serde::{Deserialize, Serialize};
 
-use super::servers::Calls;
+use super::servers::CallCounts;
 use crate::catalog::ToolCatalog;
 use crate::record::AuditTrail;
 use crate::servers::fleet::Fleet;
@@ -45,7 +45,7 @@ pub(crate) struct Stats {
 pub(crate) struct ServerCalls {
     pub(crate) server_id: ServerId,
     #[serde(flatten)]
-    pub(crate) calls: Calls,
+    pub(crate) calls: CallCounts,
 }
 
 /// How many tokens all tools take, and how many what is listed of them.
@@ -68,7 +68,7 @@ pub(super) fn stats(
     let servers = fleet.all();
     let calls = |server: &crate::servers::upstream::Upstream| ServerCalls {
         server_id: server.id().clone(),
-        calls: Calls::of(server),
+        calls: CallCounts::of(server),
     };
     Ok(Stats {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -89,7 +89,7 @@ impl Tokens {
     /// Counts what a model sees of a tool: name, description and arguments.
     fn count(config: &Config, snapshot: &Snapshot) -> Result<Self, StartError> {
         let sessions = settings::tool_sessions(config, &settings::tool_discovery(config))?;
-        let view = View::all(snapshot);
+        let view = ToolView::all(snapshot);
         let sizes = Sizes::of(&view, sessions.settings().counter());
         let meta = u64::from(sessions.settings().meta_tokens());
         let level = settings::level(config, snapshot.len());

@@ -7,8 +7,8 @@ use mgp_types::Error;
 use mgp_types::mgp::{AuditTarget, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::asked::Asked;
-use super::servers::{ServerRow, Servers};
+use super::asked::OperatorRequest;
+use super::servers::{ServerList, ServerRow};
 use crate::lifecycle::{Lifecycle, ServedKernel};
 
 /// What is told of a kernel that runs.
@@ -40,7 +40,11 @@ pub(crate) struct ConnectedClient {
     pub(crate) connected_secs: u64,
 }
 
-pub(super) fn status(lifecycle: &Lifecycle, state: &Path, servers: Servers) -> Result<KernelStatus, Error> {
+pub(super) fn status(
+    lifecycle: &Lifecycle,
+    state: &Path,
+    servers: ServerList,
+) -> Result<KernelStatus, Error> {
     let served = served(lifecycle)?;
     let clients = lifecycle.visitors.clients().into_iter().map(|client| {
         let (pid, program) = client.process.map(|(pid, program)| (pid, program.into_string())).unzip();
@@ -65,7 +69,7 @@ pub(super) fn status(lifecycle: &Lifecycle, state: &Path, servers: Servers) -> R
 }
 
 /// Has the kernel end once calls in work have, as a signal does.
-pub(super) async fn stop(asked: &Asked, lifecycle: &Lifecycle) -> Result<(), Error> {
+pub(super) async fn stop(asked: &OperatorRequest, lifecycle: &Lifecycle) -> Result<(), Error> {
     asked.record("dev.cloto.mgp.kernel_stopped", AuditTarget::new(None, None), &[]).await?;
     served(lifecycle)?.stop.notify_one();
     Ok(())

@@ -6,8 +6,8 @@ use mgp_types::RawJson;
 use mgp_types::mgp::{NameStyle, ResolvedTool, RiskLevel, ServerId, ToolName};
 use serde::{Deserialize, Serialize};
 
-use super::page::Page;
-use super::standing::{HeldTool, ShownStanding, held_tools};
+use super::definition_status::{HeldTool, ShownDefinitionStatus, held_tools};
+use super::page::PageRequest;
 
 /// Asks for tools: all, those of a server, or one by the name that clients call it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -18,7 +18,7 @@ pub(crate) struct ListTools {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) name: Option<String>,
     #[serde(flatten)]
-    pub(crate) page: Page,
+    pub(crate) page: PageRequest,
 }
 
 /// Some of the tools.
@@ -47,7 +47,7 @@ pub(crate) struct ToolRow {
     pub(crate) admitted: bool,
     /// How its definition is flagged, if it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) standing: Option<ShownStanding>,
+    pub(crate) standing: Option<ShownDefinitionStatus>,
     pub(crate) definition: RawJson,
 }
 
@@ -92,10 +92,10 @@ pub(super) fn list(catalog: &Catalog, definitions: &DefinitionGuard, asked: &Lis
 }
 
 /// How the definition of a tool stands on any connection to its server, if it is held or flagged there.
-fn standing(definitions: &DefinitionGuard, tool: &ResolvedTool) -> Option<ShownStanding> {
+fn standing(definitions: &DefinitionGuard, tool: &ResolvedTool) -> Option<ShownDefinitionStatus> {
     let name = DefinitionName::new(DefinitionKind::Tool, tool.name.as_str());
     let found = definitions.found().into_iter();
     let mut holders =
         found.filter(|found| found.name == name && server_of(&found.server) == tool.server.as_str());
-    ShownStanding::of(definitions, &holders.next()?.server, &name)
+    ShownDefinitionStatus::of(definitions, &holders.next()?.server, &name)
 }

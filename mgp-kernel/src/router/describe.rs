@@ -8,21 +8,21 @@ use mgp_types::mgp::{self, NameStyle};
 use mgp_types::{CacheHint, CacheScope, Context, Error, Object, RawJson, Request, Response, Revision};
 use serde::Serialize;
 
-use super::{Sight, Visibility};
-use crate::notify::changes::Changes;
+use super::{CallerView, Visibility};
+use crate::notify::changes::ChangeListeners;
 use crate::running::RunningConfig;
 
 /// The answer to `server/discover`, which becomes that of `initialize` too.
 pub(super) fn describe(
     visibility: &Visibility,
     config: &RunningConfig,
-    changes: &Changes,
+    changes: &ChangeListeners,
     request: &Request,
 ) -> Result<Response, Error> {
-    let sight = Sight::of(visibility, &request.context)?;
+    let sight = CallerView::of(visibility, &request.context)?;
     changes.open(&request.context);
     let revision = request.context.session()?.revision;
-    let described = Described {
+    let described = KernelDescription {
         capabilities: capabilities(&sight, revision),
         instructions: instructions(&sight, config.names(&request.context), &request.context),
     };
@@ -34,7 +34,7 @@ pub(super) fn describe(
 }
 
 #[derive(Serialize)]
-struct Described {
+struct KernelDescription {
     capabilities: ServerCapabilities,
     instructions: String,
 }
@@ -43,7 +43,7 @@ struct Described {
 ///
 /// All of MCP is offered, whatever servers have at the moment: they connect later and come back different, and a session
 /// cannot be given a capability that it was not told of when it began. A list of which there is nothing is empty.
-fn capabilities(sight: &Sight<'_>, revision: Revision) -> ServerCapabilities {
+fn capabilities(sight: &CallerView<'_>, revision: Revision) -> ServerCapabilities {
     let list = || ListCapability::new().with_list_changed(true);
     let mut capabilities = ServerCapabilities::new();
     capabilities.tools = Some(list());
@@ -99,7 +99,7 @@ fn add(to: &mut Map<RawJson>, name: &str, value: &RawJson) {
 }
 
 /// How to use the kernel, and what its servers say about themselves, in the order of their ids.
-fn instructions(sight: &Sight<'_>, names: NameStyle, context: &Context) -> String {
+fn instructions(sight: &CallerView<'_>, names: NameStyle, context: &Context) -> String {
     let tool = names.write("SERVER", "TOOL");
     let discover = names.write_method(mgp::method::TOOLS_DISCOVER, context);
     let mut all = format!(

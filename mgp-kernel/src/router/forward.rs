@@ -8,36 +8,36 @@ use mgp_types::mgp::{ResolvedTool, ServerId};
 use mgp_types::{BoxFuture, Error, Object, Principal, Request, Response};
 use tower_service::Service;
 
-use crate::notify::changes::Changes;
+use crate::notify::changes::ChangeListeners;
 use crate::servers::fleet::Fleet;
 
-type Outcome = Result<Response, Error>;
+type RouterOutcome = Result<Response, Error>;
 
 /// What comes of a request to the router.
 pub(crate) enum RouterFuture {
-    Done(Option<Outcome>),
-    Running(BoxFuture<'static, Outcome>),
+    Done(Option<RouterOutcome>),
+    Running(BoxFuture<'static, RouterOutcome>),
     /// A call that may come to be a task.
     Beginning {
-        future: BoxFuture<'static, Outcome>,
-        changes: Arc<Changes>,
+        future: BoxFuture<'static, RouterOutcome>,
+        changes: Arc<ChangeListeners>,
         tool: Arc<ResolvedTool>,
         caller: Principal,
     },
 }
 
 impl RouterFuture {
-    pub(super) fn done(outcome: Outcome) -> Self {
+    pub(super) fn done(outcome: RouterOutcome) -> Self {
         Self::Done(Some(outcome))
     }
 
-    pub(super) fn of(future: impl Future<Output = Outcome> + Send + 'static) -> Self {
+    pub(super) fn of(future: impl Future<Output = RouterOutcome> + Send + 'static) -> Self {
         Self::Running(Box::pin(future))
     }
 }
 
 impl Future for RouterFuture {
-    type Output = Outcome;
+    type Output = RouterOutcome;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut *self {
@@ -57,7 +57,7 @@ impl Future for RouterFuture {
 /// Sends a call to the server that has the tool.
 pub(super) fn to_tool(
     fleet: &Fleet,
-    changes: &Arc<Changes>,
+    changes: &Arc<ChangeListeners>,
     tool: &Arc<ResolvedTool>,
     request: Request,
 ) -> RouterFuture {

@@ -4,7 +4,7 @@ use mgp_security::definition::{DefinitionGuard, DefinitionKind, server_of};
 use mgp_types::mgp::NameStyle;
 use mgp_types::{Error, Request, code};
 
-use super::{Sight, Visibility};
+use super::{CallerView, Visibility};
 use crate::running::RunningConfig;
 
 /// Returns why the caller cannot call the tool that it names: its definition is held back, or nobody has such a tool.
@@ -12,7 +12,7 @@ pub(super) fn tool(visibility: &Visibility, config: &RunningConfig, request: &Re
     let Some(name) = request.params.text("name") else {
         return Error::invalid_params("`name` is missing: it says which tool to call");
     };
-    let sight = match Sight::of(visibility, &request.context) {
+    let sight = match CallerView::of(visibility, &request.context) {
         Ok(sight) => sight,
         Err(error) => return error,
     };
@@ -34,7 +34,7 @@ pub(super) fn tool(visibility: &Visibility, config: &RunningConfig, request: &Re
 /// may use is held back.
 pub(super) fn held_by_name(
     definitions: &DefinitionGuard,
-    sight: &Sight<'_>,
+    sight: &CallerView<'_>,
     request: &Request,
     kind: DefinitionKind,
     named: &str,
@@ -57,7 +57,7 @@ pub(super) fn held_by_name(
 /// the caller may use.
 pub(super) fn held_by_uri(
     definitions: &DefinitionGuard,
-    sight: &Sight<'_>,
+    sight: &CallerView<'_>,
     request: &Request,
     uri: &str,
 ) -> Option<Error> {

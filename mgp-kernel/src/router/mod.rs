@@ -1,27 +1,27 @@
 //! Who answers what: the kernel itself, one server, or all of them together.
 
+mod caller_view;
 mod describe;
-pub(crate) mod every;
-mod eyes;
+pub(crate) mod fan_out;
 mod forward;
-mod listed;
+mod list_cache;
 mod missing;
 mod named;
 mod others;
-mod sight;
 mod tasks;
+mod visibility;
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use mgp_types::{Error, Kind, Method, MethodRule, Request, Response};
+use mgp_types::{Error, Method, MethodRule, Request, RequestKind, Response};
 use tower_service::Service;
 
-pub(crate) use self::eyes::CatalogEyes;
+pub(crate) use self::caller_view::{CallerView, Visibility};
 use self::forward::{RouterFuture, to_tool};
-use self::listed::{List, Lists};
-pub(crate) use self::sight::{Sight, Visibility};
-use crate::notify::changes::{self, Changes};
+use self::list_cache::{CatalogKind, ListCache};
+pub(crate) use self::visibility::CatalogVisibility;
+use crate::notify::changes::{self, ChangeListeners};
 use crate::running::RunningConfig;
 
 /// The innermost service of the front. Clones share what they know.
@@ -35,17 +35,17 @@ pub(crate) struct Router(Arc<Routes>);
 struct Routes {
     visibility: Arc<Visibility>,
     config: Arc<RunningConfig>,
-    changes: Arc<Changes>,
-    lists: Lists,
+    changes: Arc<ChangeListeners>,
+    lists: ListCache,
 }
 
 impl Router {
     pub(crate) fn new(
         visibility: Arc<Visibility>,
         config: Arc<RunningConfig>,
-        changes: Arc<Changes>,
+        changes: Arc<ChangeListeners>,
     ) -> Self {
-        Self(Arc::new(Routes { visibility, config, changes, lists: Lists::default() }))
+        Self(Arc::new(Routes { visibility, config, changes, lists: ListCache::default() }))
     }
 
     fn answer(&self, request: Request) -> RouterFuture {
@@ -55,11 +55,11 @@ impl Router {
             "server/discover" => {
                 RouterFuture::done(describe::describe(visibility, config, changes, &request))
             }
-            "tools/list" => list(List::Tools),
+            "tools/list" => list(CatalogKind::Tools),
             "mgp/callback/respond" => forward::callback(&visibility.fleet, request),
-            "prompts/list" => list(List::Prompts),
-            "resources/list" => list(List::Resources),
-            "resources/templates/list" => list(List::Templates),
+            "prompts/list" => list(CatalogKind::Prompts),
+            "resources/list" => list(CatalogKind::Resources),
+            "resources/templates/list" => list(CatalogKind::Templates),
             "prompts/get" => named::prompt(visibility, config, request),
             "resources/read" => named::read(visibility, request),
             "completion/complete" => named::complete(visibility, config, request),
@@ -99,7 +99,7 @@ impl Service<Request> for Router {
     }
 
     fn call(&mut self, request: Request) -> RouterFuture {
-        if request.kind == Kind::Notify {
+        if request.kind == RequestKind::Notify {
             return others::notified(&self.0.visibility, &self.0.changes, request);
         }
         if request.method != Method::TOOLS_CALL {
@@ -113,6 +113,6 @@ impl Service<Request> for Router {
 }
 
 #[cfg(test)]
-pub(crate) mod scene;
+pub(crate) mod test_kernel;
 #[cfg(test)]
 mod tests;

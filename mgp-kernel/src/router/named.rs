@@ -8,8 +8,8 @@ use mgp_types::{Error, Object, RawJson, Request, Response, code};
 
 use super::forward::{RouterFuture, to_server};
 use super::missing::{held_by_name, held_by_uri, near, not_found, unknown};
-use super::{Sight, Visibility};
-use crate::notify::changes::{Changes, subscribe, unsubscribe};
+use super::{CallerView, Visibility};
+use crate::notify::changes::{ChangeListeners, subscribe, unsubscribe};
 use crate::running::RunningConfig;
 
 /// `prompts/get`.
@@ -59,7 +59,7 @@ pub(super) fn complete(
 /// `resources/subscribe`.
 pub(super) async fn subscribed(
     visibility: Arc<Visibility>,
-    changes: Arc<Changes>,
+    changes: Arc<ChangeListeners>,
     request: Request,
 ) -> Result<Response, Error> {
     let shown = uri(&request)?;
@@ -69,15 +69,19 @@ pub(super) async fn subscribed(
 }
 
 /// `resources/unsubscribe`. What was not subscribed to is not told of either.
-pub(super) fn unsubscribed(changes: &Changes, request: &Request) -> Result<Response, Error> {
+pub(super) fn unsubscribed(changes: &ChangeListeners, request: &Request) -> Result<Response, Error> {
     unsubscribe(changes, &request.context, &uri(request)?);
     Ok(Response::empty())
 }
 
-type Completed = (ServerId, &'static str, Object, Arc<str>);
+type CompletionTarget = (ServerId, &'static str, Object, Arc<str>);
 
 /// Whose argument is completed: the server, the member of the reference that names it, and what it is there.
-fn completed(visibility: &Visibility, config: &RunningConfig, request: &Request) -> Result<Completed, Error> {
+fn completed(
+    visibility: &Visibility,
+    config: &RunningConfig,
+    request: &Request,
+) -> Result<CompletionTarget, Error> {
     let wrong = || {
         Error::invalid_params(
             r#"`ref` is {"type":"ref/prompt","name":…} or {"type":"ref/resource","uri":…}: it says whose argument to complete"#,
@@ -107,7 +111,7 @@ fn prompt_owner(
     request: &Request,
     name: &str,
 ) -> Result<(ServerId, Arc<str>), Error> {
-    let sight = Sight::of(visibility, &request.context)?;
+    let sight = CallerView::of(visibility, &request.context)?;
     let snapshot = visibility.catalog.read();
     if let Some(prompt) = sight.prompt(&snapshot, name) {
         return Ok((prompt.server.clone(), Arc::clone(&prompt.name)));
@@ -128,7 +132,7 @@ fn resource_owner(
     request: &Request,
     uri: &str,
 ) -> Result<(ServerId, Arc<str>), Error> {
-    let sight = Sight::of(visibility, &request.context)?;
+    let sight = CallerView::of(visibility, &request.context)?;
     let snapshot = visibility.catalog.read();
     if let Some(owner) = sight.resource_owner(&snapshot, uri) {
         return Ok((owner.server.clone(), owner.uri.into()));
@@ -146,7 +150,7 @@ fn template_owner(
     request: &Request,
     uri: &str,
 ) -> Result<(ServerId, Arc<str>), Error> {
-    let sight = Sight::of(visibility, &request.context)?;
+    let sight = CallerView::of(visibility, &request.context)?;
     let snapshot = visibility.catalog.read();
     if let Some(owner) = sight.template_owner(&snapshot, uri) {
         return Ok((owner.server.clone(), owner.uri.into()));

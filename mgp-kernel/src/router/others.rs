@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use mgp_types::mgp::Refusal;
-use mgp_types::{Error, Kind, Method, MethodRule, Object, PassedMethods, Request, Response, Sender, code};
+use mgp_types::{
+    Error, MessageSender, Method, MethodRule, Object, PassedMethods, Request, RequestKind, Response, code,
+};
 
-use super::every::{ask, to};
+use super::fan_out::{ask, to};
 use super::forward::{RouterFuture, to_server};
 use super::missing::near;
-use super::{Sight, Visibility};
-use crate::notify::changes::Changes;
+use super::{CallerView, Visibility};
+use crate::notify::changes::ChangeListeners;
 use crate::servers::upstream::Upstream;
 
 /// The key of `_meta` under which a client names the server that a request is for.
@@ -33,7 +35,11 @@ pub(super) fn call(visibility: &Visibility, mut request: Request) -> RouterFutur
 }
 
 /// A notification of a client's.
-pub(super) fn notified(visibility: &Arc<Visibility>, changes: &Changes, request: Request) -> RouterFuture {
+pub(super) fn notified(
+    visibility: &Arc<Visibility>,
+    changes: &ChangeListeners,
+    request: Request,
+) -> RouterFuture {
     match request.method.as_str() {
         "notifications/initialized" => changes.ready(&request.context),
         // They are the connection's: it knows the call that they are about, or there is none.
@@ -55,7 +61,7 @@ pub(super) fn notified(visibility: &Arc<Visibility>, changes: &Changes, request:
 async fn tell_all(visibility: Arc<Visibility>, mut request: Request) -> Result<Response, Error> {
     let named = name(&request);
     forget_name(&mut request);
-    let sight = Sight::of(&visibility, &request.context)?;
+    let sight = CallerView::of(&visibility, &request.context)?;
     let concerns = |upstream: &Arc<Upstream>| {
         let line = upstream.line(sight.principal());
         let Some(session) = upstream.session_on(&line) else { return false };
@@ -80,7 +86,7 @@ async fn tell_all(visibility: Arc<Visibility>, mut request: Request) -> Result<R
 /// server by itself.
 fn is_for_servers(name: &str) -> bool {
     match MethodRule::named(name) {
-        Some(rule) => rule.kind == Kind::Notify && rule.is_sent_by(Sender::Client),
+        Some(rule) => rule.kind == RequestKind::Notify && rule.is_sent_by(MessageSender::Client),
         None => name.starts_with("notifications/"),
     }
 }
@@ -92,7 +98,7 @@ fn passes(upstream: &Upstream, method: &Method) -> bool {
 }
 
 fn server(visibility: &Visibility, request: &Request) -> Result<Arc<Upstream>, Error> {
-    let sight = Sight::of(visibility, &request.context)?;
+    let sight = CallerView::of(visibility, &request.context)?;
     // Whoever reaches a server as a whole learns here whether it is there.
     let all: Vec<_> = sight.servers().collect();
     let mut passing: Vec<_> =

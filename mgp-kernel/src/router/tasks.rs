@@ -5,15 +5,15 @@ use std::sync::Arc;
 use mgp_types::mgp::ServerId;
 use mgp_types::{Error, Object, Principal, RawJson, Request, Response};
 
-use super::every::{ask, has, to};
+use super::fan_out::{ask, has, to};
 use super::forward::{RouterFuture, to_server};
-use super::{Sight, Visibility};
-use crate::notify::changes::tasks::{self, Place};
-use crate::notify::changes::{Changes, declares_tasks};
+use super::{CallerView, Visibility};
+use crate::notify::changes::tasks::{self, TaskLocation};
+use crate::notify::changes::{ChangeListeners, declares_tasks};
 use crate::servers::upstream::Upstream;
 
 /// What is about one task.
-pub(super) fn one(visibility: &Visibility, changes: &Changes, mut request: Request) -> RouterFuture {
+pub(super) fn one(visibility: &Visibility, changes: &ChangeListeners, mut request: Request) -> RouterFuture {
     let (shown, place) = match find(visibility, changes, &request) {
         Ok(found) => found,
         Err(error) => return RouterFuture::done(Err(error)),
@@ -33,13 +33,13 @@ pub(super) fn one(visibility: &Visibility, changes: &Changes, mut request: Reque
 /// `tasks/list`: the caller's tasks of all servers, on one page.
 pub(super) async fn list(
     visibility: Arc<Visibility>,
-    changes: Arc<Changes>,
+    changes: Arc<ChangeListeners>,
     mut request: Request,
 ) -> Result<Response, Error> {
     if request.params.bytes("cursor").is_some_and(|cursor| cursor != b"null") {
         return Err(Error::invalid_params("`cursor` is none of ours: all there is stands on the first page"));
     }
-    let sight = Sight::of(&visibility, &request.context)?;
+    let sight = CallerView::of(&visibility, &request.context)?;
     request.params.remove("cursor");
     let has_list =
         |upstream: &Arc<Upstream>| has(&upstream.capabilities(sight.principal()), &["tasks", "list"]);
@@ -78,7 +78,7 @@ pub(super) async fn list(
 }
 
 /// A task of a list, by the id by which its caller knows it.
-fn as_told(changes: &Changes, caller: &Principal, server: &ServerId, task: RawJson) -> RawJson {
+fn as_told(changes: &ChangeListeners, caller: &Principal, server: &ServerId, task: RawJson) -> RawJson {
     let Ok(mut object) = Object::from_raw(&task) else { return task };
     let Some(own) = object.text("taskId") else { return task };
     match changes.tasks.shown(caller, server, &own) {
@@ -92,8 +92,12 @@ fn as_told(changes: &Changes, caller: &Principal, server: &ServerId, task: RawJs
 }
 
 /// The id that the request says, and where that task is.
-fn find(visibility: &Visibility, changes: &Changes, request: &Request) -> Result<(String, Place), Error> {
-    let sight = Sight::of(visibility, &request.context)?;
+fn find(
+    visibility: &Visibility,
+    changes: &ChangeListeners,
+    request: &Request,
+) -> Result<(String, TaskLocation), Error> {
+    let sight = CallerView::of(visibility, &request.context)?;
     let session = request.context.session()?;
     if session.revision.is_stateless() {
         declares_tasks(session)?;

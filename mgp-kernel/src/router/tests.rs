@@ -4,9 +4,9 @@ use mgp_types::mcp::CacheScope;
 use mgp_types::{Error, Method, Object, Origin, RawJson, Request, code};
 
 use super::others::SERVER_META;
-use super::scene::{GRANTED, Peer, Scene, text};
-use crate::call::erased::Erased;
-use crate::servers::upstream::Line;
+use super::test_kernel::{GRANTED, TestClient, TestKernel, text};
+use crate::call::erased::ErasedService;
+use crate::servers::upstream::ConnectionKey;
 
 fn members(list: &str, member: &str) -> Vec<String> {
     let list: serde_json::Value = serde_json::from_str(list).unwrap();
@@ -20,8 +20,8 @@ fn members(list: &str, member: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn everything_is_offered_before_any_server_is_there() {
-    let scene = Scene::open().await;
-    let peer = Peer::begin(&scene, "some").await;
+    let scene = TestKernel::open().await;
+    let peer = TestClient::begin(&scene, "some").await;
     let described = text(&peer.call(&scene, "server/discover", "{}").await.unwrap());
     for part in ["tools", "prompts", "resources", "completions", "logging", "tasks"] {
         assert!(described.contains(&format!(r#""{part}":{{"#)), "{part}: {described}");
@@ -33,39 +33,39 @@ async fn everything_is_offered_before_any_server_is_there() {
 
 #[tokio::test]
 async fn tasks_are_offered_in_the_form_of_the_era() {
-    let scene = Scene::open().await;
+    let scene = TestKernel::open().await;
     scene.server("a");
-    let peer = Peer::begin(&scene, "some").await;
+    let peer = TestClient::begin(&scene, "some").await;
     let session = text(&peer.call(&scene, "server/discover", "{}").await.unwrap());
     assert!(session.contains(r#""tasks":{"#) && !session.contains("io.modelcontextprotocol/tasks"));
-    let stateless = Peer::stateless("some").call(&scene, "server/discover", "{}").await.unwrap();
+    let stateless = TestClient::stateless("some").call(&scene, "server/discover", "{}").await.unwrap();
     assert!(!text(&stateless).contains(r#""tasks":{"#));
     assert!(text(&stateless).contains(r#""io.modelcontextprotocol/tasks":{}"#));
 }
 
 #[tokio::test]
 async fn a_capability_and_instructions_of_a_server_reach_those_who_may_use_it_and_its_mgp_nobody() {
-    let scene = Scene::with(GRANTED).await;
+    let scene = TestKernel::with(GRANTED).await;
     let own =
         r#"{"tools":{},"vendor":{"a": 1.50},"mgp":{"x":1},"extensions":{"v/x":{},"dev.cloto/mgp":{"y":1}}}"#;
     scene.server_with("a", mgp_types::Revision::V2025_11_25, own);
     scene.grant("some", "a").await;
-    let seen = text(&Peer::stateless("some").call(&scene, "server/discover", "{}").await.unwrap());
+    let seen = text(&TestClient::stateless("some").call(&scene, "server/discover", "{}").await.unwrap());
     assert!(seen.contains(r#""vendor":{"a": 1.50}"#) && seen.contains(r#""v/x":{}"#), "{seen}");
     assert!(seen.contains("# Server a\\nUse a well."), "{seen}");
     assert!(!seen.contains("\"mgp\"") && !seen.contains("dev.cloto/mgp"), "{seen}");
-    let other = text(&Peer::stateless("other").call(&scene, "server/discover", "{}").await.unwrap());
+    let other = text(&TestClient::stateless("other").call(&scene, "server/discover", "{}").await.unwrap());
     assert!(!other.contains("vendor") && !other.contains("Use a"), "{other}");
 }
 
 #[tokio::test]
 async fn who_sees_all_tools_shares_the_bytes_of_the_catalog() {
-    let scene = Scene::open().await;
+    let scene = TestKernel::open().await;
     scene.server("a");
     scene.server("b");
     scene.tool("a", "read");
     scene.tool("b", "write");
-    let peer = Peer::stateless("some");
+    let peer = TestClient::stateless("some");
     let list = peer.call(&scene, "tools/list", "{}").await.unwrap();
     let shared = scene.catalog.snapshot().tool_list(mgp_types::mgp::NameStyle::UNDERSCORES);
     assert_eq!(list.result.as_bytes().as_ptr(), shared.as_bytes().as_ptr());
@@ -76,7 +76,7 @@ async fn who_sees_all_tools_shares_the_bytes_of_the_catalog() {
 
 #[tokio::test]
 async fn a_list_holds_what_the_caller_may_use_and_follows_its_grants() {
-    let scene = Scene::with(GRANTED).await;
+    let scene = TestKernel::with(GRANTED).await;
     for (server, tool) in [("a", "read"), ("b", "write")] {
         scene.server(server);
         scene.tool(server, tool);
@@ -84,7 +84,7 @@ async fn a_list_holds_what_the_caller_may_use_and_follows_its_grants() {
         scene.resource(server, &format!("file:///{server}"));
     }
     scene.grant("some", "a").await;
-    let peer = Peer::stateless("some");
+    let peer = TestClient::stateless("some");
     for _ in 0..2 {
         let tools = text(&peer.call(&scene, "tools/list", "{}").await.unwrap());
         assert_eq!(members(&tools, "tools"), ["a__read"]);
@@ -93,7 +93,7 @@ async fn a_list_holds_what_the_caller_may_use_and_follows_its_grants() {
     assert_eq!(members(&prompts, "prompts"), ["a__greet"]);
     let resources = text(&peer.call(&scene, "resources/list", "{}").await.unwrap());
     assert_eq!(members(&resources, "resources"), ["file:///a"]);
-    let nothing = Peer::stateless("other").call(&scene, "tools/list", "{}").await.unwrap();
+    let nothing = TestClient::stateless("other").call(&scene, "tools/list", "{}").await.unwrap();
     assert_eq!(text(&nothing), r#"{"tools":[]}"#);
     scene.grant("some", "b").await;
     let tools = text(&peer.call(&scene, "tools/list", "{}").await.unwrap());
@@ -102,8 +102,8 @@ async fn a_list_holds_what_the_caller_may_use_and_follows_its_grants() {
 
 #[tokio::test]
 async fn a_cursor_that_nobody_gave_is_an_error() {
-    let scene = Scene::open().await;
-    let peer = Peer::stateless("some");
+    let scene = TestKernel::open().await;
+    let peer = TestClient::stateless("some");
     for list in ["tools/list", "prompts/list", "resources/list", "resources/templates/list", "tasks/list"] {
         let error = peer.call(&scene, list, r#"{"cursor":"x"}"#).await.unwrap_err();
         assert_eq!(error.code(), code::INVALID_PARAMS, "{list}");
@@ -113,11 +113,11 @@ async fn a_cursor_that_nobody_gave_is_an_error() {
 
 #[tokio::test]
 async fn a_request_for_one_server_keeps_every_byte_but_the_name_and_so_does_the_answer() {
-    let scene = Scene::open().await;
+    let scene = TestKernel::open().await;
     let (a, b) = (scene.server("a"), scene.server("b"));
     scene.prompt("a", "greet");
     scene.resource("b", "file:///b");
-    let peer = Peer::stateless("some");
+    let peer = TestClient::stateless("some");
     a.answers(r#"{"messages":[ ],"vendor":1.50,"_meta":{"v/x":{}}}"#);
     let params = r#"{"name":"a.greet","arguments":{"n":"1"},"vendor":[1.50, 2],"_meta":{"progressToken":7,"v/t":"x"}}"#;
     let answer = peer.call(&scene, "prompts/get", params).await.unwrap();
@@ -135,7 +135,7 @@ async fn a_request_for_one_server_keeps_every_byte_but_the_name_and_so_does_the_
 
 #[tokio::test]
 async fn a_resource_is_read_at_the_first_server_that_has_it_among_those_that_the_caller_may_use() {
-    let scene = Scene::with(GRANTED).await;
+    let scene = TestKernel::with(GRANTED).await;
     let servers = ["a", "b"].map(|id| scene.server(id));
     for (server, template) in [("a", "by-id://users/{id}"), ("b", "by-id://{table}/{id}")] {
         scene.resource(server, "file:///both");
@@ -145,25 +145,25 @@ async fn a_resource_is_read_at_the_first_server_that_has_it_among_those_that_the
     }
     scene.grant("some", "b").await;
     for (agent, reached) in [("all", 0), ("some", 1)] {
-        let peer = Peer::stateless(agent);
+        let peer = TestClient::stateless(agent);
         for uri in ["file:///both", "by-id://users/7"] {
             peer.call(&scene, "resources/read", &format!(r#"{{"uri":"{uri}"}}"#)).await.unwrap();
             assert_eq!(servers[reached].methods(), ["resources/read"], "{agent} {uri}");
             assert!(servers[1 - reached].methods().is_empty());
         }
     }
-    let hidden = Peer::stateless("some");
+    let hidden = TestClient::stateless("some");
     assert!(hidden.call(&scene, "resources/read", r#"{"uri":"mgp://a/file:///both"}"#).await.is_err());
 }
 
 #[tokio::test]
 async fn the_code_and_data_of_an_upstream_error_come_back_unchanged() {
-    let scene = Scene::open().await;
+    let scene = TestKernel::open().await;
     let server = scene.server("a");
     scene.resource("a", "file:///a");
     let data = RawJson::parse(r#"{"why": [1.50]}"#).unwrap();
     server.refuses(Error::from_origin(Origin::Peer, -12345, "odd").with_data(data));
-    let peer = Peer::stateless("some");
+    let peer = TestClient::stateless("some");
     let error = peer.call(&scene, "resources/read", r#"{"uri":"file:///a"}"#).await.unwrap_err();
     assert_eq!((error.code(), error.message(), error.origin()), (-12345, "odd", Origin::Peer));
     assert_eq!(error.data().unwrap().as_bytes(), br#"{"why": [1.50]}"#);
@@ -171,14 +171,14 @@ async fn the_code_and_data_of_an_upstream_error_come_back_unchanged() {
 
 #[tokio::test]
 async fn what_is_not_there_and_what_may_not_be_seen_are_refused_alike_with_what_is_near() {
-    let scene = Scene::with(GRANTED).await;
+    let scene = TestKernel::with(GRANTED).await;
     scene.server("a");
     scene.server("b");
     scene.prompt("a", "greeting");
     scene.prompt("b", "greeting_secret");
     scene.resource("b", "file:///secret");
     scene.grant("some", "a").await;
-    let peer = Peer::stateless("some");
+    let peer = TestClient::stateless("some");
     let refused = async |method: &str, params: &str| {
         let error = peer.call(&scene, method, params).await.unwrap_err();
         (error.code(), error.message().to_owned())
@@ -202,7 +202,7 @@ const PASSING: &str = r#"{"access":{"default":"opt-in"},"servers":[
 
 #[tokio::test]
 async fn a_method_of_a_vendor_goes_to_the_only_server_that_it_is_passed_to_or_to_the_one_that_is_named() {
-    let scene = Scene::with(PASSING).await;
+    let scene = TestKernel::with(PASSING).await;
     let (a, b, c) = (scene.server("a"), scene.server("b"), scene.server("c"));
     for server in ["a", "c"] {
         scene.grant("one", server).await;
@@ -212,18 +212,18 @@ async fn a_method_of_a_vendor_goes_to_the_only_server_that_it_is_passed_to_or_to
     }
     let params = r#"{"deep":{"x": 1.50},"_meta":{"v":1}}"#;
     a.answers(r#"{"odd": true}"#);
-    let answer = Peer::stateless("one").call(&scene, "vendor/do", params).await.unwrap();
+    let answer = TestClient::stateless("one").call(&scene, "vendor/do", params).await.unwrap();
     assert_eq!(text(&answer), r#"{"odd": true}"#);
     assert_eq!(a.asked().remove(0).params.to_raw().as_bytes(), params.as_bytes());
-    let all = Peer::stateless("all");
+    let all = TestClient::stateless("all");
     let error = all.call(&scene, "vendor/do", params).await.unwrap_err();
     assert_eq!((error.code(), error.message().contains(SERVER_META)), (code::METHOD_NOT_FOUND, true));
     let named = |server: &str| format!(r#"{{"_meta":{{"v":1,"{SERVER_META}":"{server}"}}}}"#);
     all.call(&scene, "vendor/do", &named("b")).await.unwrap();
     assert_eq!(b.asked().remove(0).params.to_raw().as_bytes(), br#"{"_meta":{"v":1}}"#);
-    let unseen = Peer::stateless("one").call(&scene, "vendor/do", &named("b")).await.unwrap_err();
+    let unseen = TestClient::stateless("one").call(&scene, "vendor/do", &named("b")).await.unwrap_err();
     assert_eq!(unseen.code(), code::INVALID_PARAMS);
-    let nobody = Peer::stateless("nobody").call(&scene, "vendor/do", "{}").await.unwrap_err();
+    let nobody = TestClient::stateless("nobody").call(&scene, "vendor/do", "{}").await.unwrap_err();
     assert_eq!(nobody.code(), code::METHOD_NOT_FOUND);
     let shut = all.call(&scene, "vendor/do", &named("c")).await.unwrap_err();
     assert_eq!((shut.code(), shut.message().contains("pass_methods")), (code::METHOD_NOT_FOUND, true));
@@ -235,7 +235,7 @@ async fn a_method_of_a_vendor_goes_to_the_only_server_that_it_is_passed_to_or_to
         "sampling/createMessage",
         "kernel/stats",
     ] {
-        let refused = Peer::stateless("one").call(&scene, method, "{}").await.unwrap_err();
+        let refused = TestClient::stateless("one").call(&scene, method, "{}").await.unwrap_err();
         assert_eq!(refused.code(), code::METHOD_NOT_FOUND, "{method}");
     }
     assert!(a.asked().is_empty() && b.asked().is_empty() && c.asked().is_empty());
@@ -243,10 +243,10 @@ async fn a_method_of_a_vendor_goes_to_the_only_server_that_it_is_passed_to_or_to
 
 #[tokio::test]
 async fn a_notification_goes_to_those_that_it_concerns_and_calls_no_tool() {
-    let scene = Scene::with(&PASSING.replace("opt-in", "opt-out")).await;
+    let scene = TestKernel::with(&PASSING.replace("opt-in", "opt-out")).await;
     let a = scene.server("a");
     let b = scene.server_in("b", mgp_types::Revision::V2026_07_28);
-    let peer = Peer::begin(&scene, "some").await;
+    let peer = TestClient::begin(&scene, "some").await;
     peer.notify(&scene, "notifications/roots/list_changed", "{}").await.unwrap();
     assert_eq!((a.methods(), b.methods()), (vec!["notifications/roots/list_changed".to_owned()], vec![]));
     peer.notify(&scene, "notifications/vendor", r#"{"x": 1}"#).await.unwrap();
@@ -267,10 +267,10 @@ async fn a_notification_goes_to_those_that_it_concerns_and_calls_no_tool() {
 
 #[tokio::test]
 async fn a_task_is_asked_of_the_server_that_began_it_for_its_owner() {
-    let scene = Scene::open().await;
+    let scene = TestKernel::open().await;
     let (a, b) = (scene.server("a"), scene.server("b"));
     let (read, write) = (scene.tool("a", "read"), scene.tool("b", "write"));
-    let (session, stateless) = (Peer::begin(&scene, "some").await, Peer::stateless("some"));
+    let (session, stateless) = (TestClient::begin(&scene, "some").await, TestClient::stateless("some"));
     a.answers(r#"{"task":{"taskId":"one"}}"#);
     b.answers(r#"{"resultType":"task","taskId":"two"}"#);
     session.call_tool(&scene, &read, r#"{"name":"read","task":{}}"#).await;
@@ -284,32 +284,33 @@ async fn a_task_is_asked_of_the_server_that_began_it_for_its_owner() {
         (a.methods(), b.methods()),
         (vec!["tasks/result".to_owned()], vec!["tasks/update".to_owned()])
     );
-    let error = Peer::stateless("other").call(&scene, "tasks/get", r#"{"taskId":"two"}"#).await.unwrap_err();
+    let error =
+        TestClient::stateless("other").call(&scene, "tasks/get", r#"{"taskId":"two"}"#).await.unwrap_err();
     assert_eq!(error.code(), code::INVALID_PARAMS);
 }
 
 #[tokio::test]
 async fn the_tasks_of_all_servers_are_one_list() {
-    let scene = Scene::open().await;
+    let scene = TestKernel::open().await;
     let (a, b) = (scene.server("a"), scene.server("b"));
     scene.server_with("c", mgp_types::Revision::V2025_11_25, "{}").refuses(Error::internal("never asked"));
     let d = scene.server("d");
     d.refuses(Error::internal("broken"));
     a.answers(r#"{"tasks":[{"taskId":"1", "v":1.50}]}"#);
     b.answers(r#"{"tasks":[{"taskId":"2"}]}"#);
-    let peer = Peer::begin(&scene, "some").await;
+    let peer = TestClient::begin(&scene, "some").await;
     let list = peer.call(&scene, "tasks/list", "{}").await.unwrap();
     assert_eq!(text(&list), r#"{"tasks":[{"taskId":"1", "v":1.50},{"taskId":"2"}]}"#);
 }
 
 #[tokio::test]
 async fn a_callback_is_answered_where_it_was_asked_whatever_became_of_the_server() {
-    let scene = Scene::open().await;
-    let (asks, other) = (scene.server("a"), Peer::stateless("other"));
-    let peer = Peer::stateless("some");
+    let scene = TestKernel::open().await;
+    let (asks, other) = (scene.server("a"), TestClient::stateless("other"));
+    let peer = TestClient::stateless("some");
     let call = peer.request("tools/call", "{}").context;
     let asked = Object::parse(r#"{"callback_id":"1","type":"confirmation","message":"?"}"#).unwrap();
-    let way = Erased::new(asks.clone());
+    let way = ErasedService::new(asks.clone());
     let callbacks = scene.fleet.callbacks();
     let now = tokio::time::Instant::now();
     let passed = callbacks.lock().pass_on((&"a".into(), way), &call, &asked, now).unwrap();
@@ -332,9 +333,9 @@ async fn a_callback_is_answered_where_it_was_asked_whatever_became_of_the_server
 
 #[tokio::test]
 async fn tasks_of_one_id_of_two_servers_are_told_apart() {
-    let scene = Scene::open().await;
+    let scene = TestKernel::open().await;
     let (a, b) = (scene.server("a"), scene.server("b"));
-    let peer = Peer::begin(&scene, "some").await;
+    let peer = TestClient::begin(&scene, "some").await;
     for (server, id) in [(&a, "a"), (&b, "b")] {
         server.answers(r#"{"task":{"taskId":"1"}}"#);
         peer.call_tool(&scene, &scene.tool(id, "run"), r#"{"name":"run","task":{}}"#).await;
@@ -356,7 +357,7 @@ async fn tasks_of_one_id_of_two_servers_are_told_apart() {
     assert_eq!(text(&list), r#"{"tasks":[{"taskId":"1"},{"taskId":"b/1","x":1.50},{"taskId":"2"}]}"#);
     let status = Object::parse(r#"{"taskId":"1","status":"completed"}"#).unwrap();
     for (server, shown) in [("b", "b/1"), ("a", "1")] {
-        let from = Line::shared(server.into());
+        let from = ConnectionKey::shared(server.into());
         scene.told.task(&from, Request::notify(Method::TASK_STATUS, status.clone()));
         assert_eq!(peer.told().await.params.text("taskId").as_deref(), Some(shown));
     }

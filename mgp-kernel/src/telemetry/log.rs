@@ -37,13 +37,13 @@ where
     Ok(if std::env::var("MGP_LOG_FORMAT").is_ok_and(|format| format == "json") {
         lines
             .json()
-            .map_event_format(|format| OneLine { format, escape: Escape::Json })
+            .map_event_format(|format| OneLineFormat { format, escape: Escape::Json })
             .with_filter(targets)
             .boxed()
     } else {
         lines
             .compact()
-            .map_event_format(|format| OneLine { format, escape: Escape::Plain })
+            .map_event_format(|format| OneLineFormat { format, escape: Escape::Plain })
             .with_filter(targets)
             .boxed()
     })
@@ -51,7 +51,7 @@ where
 
 /// Writes each event as one line, in which what a terminal would act upon, or nobody would see, is spelled out: names and
 /// messages of peers are in it, and must neither begin a line nor change what is shown of another.
-struct OneLine<F> {
+struct OneLineFormat<F> {
     format: F,
     escape: Escape,
 }
@@ -65,7 +65,7 @@ enum Escape {
     Json,
 }
 
-impl<S, N, F> FormatEvent<S, N> for OneLine<F>
+impl<S, N, F> FormatEvent<S, N> for OneLineFormat<F>
 where
     S: Subscriber + for<'span> LookupSpan<'span>,
     N: for<'writer> FormatFields<'writer> + 'static,
@@ -125,9 +125,9 @@ mod tests {
         let (to, format) = (lines.clone(), tracing_subscriber::fmt::layer().with_ansi(false));
         let layer = format.with_writer(move || to.clone());
         let layer: Box<dyn Layer<_> + Send + Sync> = if is_json {
-            layer.json().map_event_format(|format| OneLine { format, escape: Escape::Json }).boxed()
+            layer.json().map_event_format(|format| OneLineFormat { format, escape: Escape::Json }).boxed()
         } else {
-            layer.compact().map_event_format(|format| OneLine { format, escape: Escape::Plain }).boxed()
+            layer.compact().map_event_format(|format| OneLineFormat { format, escape: Escape::Plain }).boxed()
         };
         tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
             let span = tracing::warn_span!("rpc", method = %"x\n\u{1b}[2J\u{202e}y");

@@ -77,8 +77,8 @@ pub(crate) fn check(settings: &TelemetrySettings) -> Result<(), StartError> {
 
 /// Opens a span for each request, within that of the caller's which `traceparent` names; the server hears of ours.
 #[cfg(feature = "otlp")]
-pub(crate) fn traced<S>(service: S) -> parent::Parent<Trace<parent::Tell<S>>> {
-    parent::Parent(TraceLayer::new().layer(parent::Tell(service)))
+pub(crate) fn traced<S>(service: S) -> parent::ExtractSpan<Trace<parent::InjectSpan<S>>> {
+    parent::ExtractSpan(TraceLayer::new().layer(parent::InjectSpan(service)))
 }
 
 /// Opens a span for each request. What the caller says of its own goes to the server as it is.

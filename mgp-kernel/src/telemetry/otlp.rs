@@ -41,7 +41,7 @@ impl Traces {
             headers.into_iter().map(|(name, value)| (name, value.expose().to_owned())).collect();
         let exporter = SpanExporter::builder()
             .with_http()
-            .with_http_client(OnRuntime::new()?)
+            .with_http_client(RuntimeHttpClient::new()?)
             .with_endpoint(endpoint(collector))
             .with_timeout(TIMEOUT)
             .with_headers(headers)
@@ -89,12 +89,12 @@ fn endpoint(collector: &str) -> String {
 
 /// Sends from a thread that is none of the runtime's.
 #[derive(Clone)]
-struct OnRuntime {
+struct RuntimeHttpClient {
     runtime: Handle,
     client: HyperClient<HttpsConnector<HttpConnector>>,
 }
 
-impl OnRuntime {
+impl RuntimeHttpClient {
     fn new() -> Result<Self, StartError> {
         let wrong = |what: &str| StartError::Config(format!("`telemetry.otlp`: {what}"));
         let runtime = Handle::try_current().map_err(|_| wrong("traces are sent by a tokio runtime only"))?;
@@ -111,16 +111,16 @@ impl OnRuntime {
     }
 }
 
-impl fmt::Debug for OnRuntime {
+impl fmt::Debug for RuntimeHttpClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OnRuntime").finish_non_exhaustive()
+        f.debug_struct("RuntimeHttpClient").finish_non_exhaustive()
     }
 }
 
-type Sending<'a> = Pin<Box<dyn Future<Output = Result<Response<Bytes>, HttpError>> + Send + 'a>>;
+type HttpFuture<'a> = Pin<Box<dyn Future<Output = Result<Response<Bytes>, HttpError>> + Send + 'a>>;
 
-impl HttpClient for OnRuntime {
-    fn send_bytes<'a, 'sending>(&'a self, request: Request<Bytes>) -> Sending<'sending>
+impl HttpClient for RuntimeHttpClient {
+    fn send_bytes<'a, 'sending>(&'a self, request: Request<Bytes>) -> HttpFuture<'sending>
     where
         'a: 'sending,
         Self: 'sending,

@@ -13,9 +13,9 @@ use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
 /// Makes the span that the caller names the parent of those that are opened further in.
 #[derive(Debug, Clone)]
-pub(crate) struct Parent<S>(pub(super) S);
+pub(crate) struct ExtractSpan<S>(pub(super) S);
 
-impl<S: RpcService> Service<Request> for Parent<S> {
+impl<S: RpcService> Service<Request> for ExtractSpan<S> {
     type Response = Response;
     type Error = Error;
     type Future = S::Future;
@@ -36,9 +36,9 @@ impl<S: RpcService> Service<Request> for Parent<S> {
 
 /// Names the span that is open to whoever works on the request next.
 #[derive(Debug, Clone)]
-pub(crate) struct Tell<S>(pub(super) S);
+pub(crate) struct InjectSpan<S>(pub(super) S);
 
-impl<S: RpcService> Service<Request> for Tell<S> {
+impl<S: RpcService> Service<Request> for InjectSpan<S> {
     type Response = Response;
     type Error = Error;
     type Future = S::Future;

@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use mgp_client_sdk::{Client, Streamed};
+use mgp_client_sdk::{Client, StreamedCall};
 use mgp_server_sdk::{Cx, Server, Tool, ToolError};
-use mgp_stream::call::Part;
+use mgp_stream::call::StreamPart;
 use mgp_types::mcp::CallToolResult;
 use mgp_types::mgp::{ExtensionSet, Offer, StreamCancelled};
 use mgp_types::{Revision, RpcService, code};
@@ -50,7 +50,7 @@ async fn client(host: &Host, revision: Revision) -> Plain {
 }
 
 /// Stops a call that goes on, and waits until it is answered.
-async fn stop<S: RpcService>(mut call: Streamed<S, CallToolResult>) -> (StreamCancelled, CallToolResult) {
+async fn stop<S: RpcService>(mut call: StreamedCall<S, CallToolResult>) -> (StreamCancelled, CallToolResult) {
     // The call goes on only while it is read.
     let stopped = call.cancel(Some("user_cancelled")).await.unwrap();
     (stopped, call.finish().await.unwrap())
@@ -79,7 +79,7 @@ async fn a_server_that_can_stop_a_call_does_and_says_what_there_is() {
         let client = client(&host, revision).await;
         let mut call = client.call_tool("files.hang", ()).stream().unwrap();
         for word in ["half ", "done"] {
-            let Some(Part::Chunk(chunk)) = call.next().await else { panic!("no chunk") };
+            let Some(StreamPart::Chunk(chunk)) = call.next().await else { panic!("no chunk") };
             assert_eq!(chunk.content.as_text(), Some(word));
         }
         let (stopped, result) = stop(call).await;
@@ -154,7 +154,7 @@ async fn nobody_stops_the_call_of_another_client() {
 }
 
 /// Reads the call until something is so.
-async fn running<S: RpcService>(call: &mut Streamed<S, CallToolResult>, is_so: impl Fn() -> bool) {
+async fn running<S: RpcService>(call: &mut StreamedCall<S, CallToolResult>, is_so: impl Fn() -> bool) {
     loop {
         let part = tokio::time::timeout(std::time::Duration::from_millis(10), call.next()).await;
         assert!(part.is_err(), "the call is over: {part:?}");

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use mgp_kernel::Kernel;
 use mgp_toolindex::embed::EmbedderChoice;
-use mgp_toolindex::eval::{Quality, Question, Settings, evaluate};
-use mgp_toolindex::{Index, Listing, ServerTools};
+use mgp_toolindex::eval::{EvalQuestion, Quality, Settings, evaluate};
+use mgp_toolindex::{Index, ServerTools, ToolListing};
 use mgp_types::RawJson;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -39,10 +39,10 @@ fn servers() -> BTreeMap<String, (String, Vec<Value>)> {
 }
 
 /// R@5 of the index alone.
-async fn of_the_index(questions: &[Question]) -> f64 {
+async fn of_the_index(questions: &[EvalQuestion]) -> f64 {
     let index = Index::new(EmbedderChoice::Static.open().await);
     for (server, (description, tools)) in servers() {
-        let listing = |tool: &Value| Listing::read(&RawJson::from_value(tool).unwrap()).unwrap();
+        let listing = |tool: &Value| ToolListing::read(&RawJson::from_value(tool).unwrap()).unwrap();
         let tools = tools.iter().map(listing).collect();
         index.put_server(ServerTools::new(server.as_str(), tools).description(description)).await;
     }
@@ -84,7 +84,7 @@ async fn pain_12_tools_are_found_through_the_kernel_as_well_as_by_the_index() {
     let listed = names(&client).await;
     assert!(listed.len() <= 4 && listed.contains(&"mgp_tools_discover".to_owned()), "{listed:?}");
 
-    let questions = Question::read_all(QUESTIONS.as_bytes()).unwrap();
+    let questions = EvalQuestion::read_all(QUESTIONS.as_bytes()).unwrap();
     let mut judged = Vec::new();
     for question in &questions {
         let found = discover(&client, &question.text).await;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use mgp_client_sdk::{Client, ClientBuilder, Core, Handlers};
+use mgp_client_sdk::{Client, ClientBuilder, ClientCore, Handlers};
 use mgp_discovery::Config;
 use mgp_kernel::{Kernel, ServerView};
 use mgp_transport::Wire;
@@ -22,7 +22,7 @@ pub(crate) struct Host {
 }
 
 /// A client without handlers or layers.
-pub(crate) type Plain = Client<Core<Wire, Handlers>>;
+pub(crate) type Plain = Client<ClientCore<Wire, Handlers>>;
 
 impl Host {
     /// A kernel with these servers, in which nobody is asked.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mgp_client_sdk::{Client, Core, Handlers};
+use mgp_client_sdk::{Client, ClientCore, Handlers};
 use mgp_discovery::Config;
 use mgp_transport::Wire;
 use mgp_types::Revision;
@@ -52,7 +52,7 @@ fn creating() -> Config {
     creating
 }
 
-async fn writer(host: &Host, agent: &'static str, code: &'static str) -> Client<Core<Wire, Handlers>> {
+async fn writer(host: &Host, agent: &'static str, code: &'static str) -> Client<ClientCore<Wire, Handlers>> {
     let builder = Client::builder("tests", "1.0.0")
         .revisions([Revision::V2025_11_25])
         .mgp(Offer::new(ExtensionSet::standard()))
@@ -62,11 +62,11 @@ async fn writer(host: &Host, agent: &'static str, code: &'static str) -> Client<
     host.connect(agent, builder).await
 }
 
-async fn request(client: &Client<Core<Wire, Handlers>>) -> Value {
+async fn request(client: &Client<ClientCore<Wire, Handlers>>) -> Value {
     request_to(client, "a text has to be turned around", "reverse the order of words").await
 }
 
-async fn request_to(client: &Client<Core<Wire, Handlers>>, context: &str, capability: &str) -> Value {
+async fn request_to(client: &Client<ClientCore<Wire, Handlers>>, context: &str, capability: &str) -> Value {
     let wanted = json!({
         "reason": "capability_gap", "context": context, "requirements": {"capabilities": [capability]},
     });
@@ -107,7 +107,7 @@ async fn the_script_of_a_tool_is_there_as_long_as_the_tool() {
         return;
     }
     let host = Host::start_with(creating()).await;
-    let made = async |client: &Client<Core<Wire, Handlers>>, known: usize| {
+    let made = async |client: &Client<ClientCore<Wire, Handlers>>, known: usize| {
         // A tool that is kept is found by others, and nothing like it is made again.
         let wishes = [
             ("a text has to be turned around", "reverse the order of words"),

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_types::mgp::CallWishes;
+use mgp_types::mgp::CallOptions;
 use mgp_types::{Method, Request};
 use tokio::time::Instant;
 use tower_layer::Layer;
@@ -63,7 +63,7 @@ impl ReadsDeadlines {
             && (self.0)()
             && let Some(left) = left()
         {
-            let mut wishes = CallWishes::of(&request.params);
+            let mut wishes = CallOptions::of(&request.params);
             wishes.deadline_ms = Some(span::millis(left));
             wishes.write(&mut request.params);
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_types::Request;
-use mgp_types::mgp::CallWishes;
+use mgp_types::mgp::CallOptions;
 use tokio::time::Instant;
 use tower_layer::Layer;
 
@@ -143,7 +143,7 @@ fn take_wish(request: &mut Request) -> Option<Duration> {
     if !request.params.contains("_mgp") {
         return None;
     }
-    let mut wishes = CallWishes::of(&request.params);
+    let mut wishes = CallOptions::of(&request.params);
     let millis = wishes.deadline_ms.take()?;
     wishes.write(&mut request.params);
     Some(Duration::from_millis(millis))

@@ -7,8 +7,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use mgp_types::mgp::{AuditEvent, AuditPort, CallWishes, Recovery, ToolName};
-use mgp_types::{BoxFuture, Error, Kind, Method, Object, RawJson, Request, Response, RpcService};
+use mgp_types::mgp::{AuditEvent, AuditPort, CallOptions, Recovery, ToolName};
+use mgp_types::{BoxFuture, Error, Method, Object, RawJson, Request, RequestKind, Response, RpcService};
 use pin_project_lite::pin_project;
 use tokio::time::Instant;
 use tower_layer::Layer;
@@ -105,7 +105,7 @@ impl<S: RpcService> Service<Request> for Fallback<S> {
     }
 
     fn call(&mut self, mut request: Request) -> Self::Future {
-        if request.kind == Kind::Notify || request.method != Method::TOOLS_CALL {
+        if request.kind == RequestKind::Notify || request.method != Method::TOOLS_CALL {
             return FallbackFuture { state: State::First { future: self.inner.call(request) }, call: None };
         }
         let began = Instant::now();
@@ -271,7 +271,7 @@ impl<S> Call<S> {
 
     /// What the caller wishes of the time that is left was said when the first call began.
     fn shorten_wish(&self, params: &mut Object) -> Option<()> {
-        let mut wishes = CallWishes::of(params);
+        let mut wishes = CallOptions::of(params);
         if let Some(wished) = wishes.deadline_ms {
             let passed = millis(self.began.elapsed());
             wishes.deadline_ms = Some(wished.checked_sub(passed).filter(|left| *left > 0)?);

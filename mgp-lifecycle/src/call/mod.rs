@@ -13,7 +13,7 @@
 //! | [`breaker`](SendingLayer::breaker) | [`BreakerLayer`] | makes no calls to a server that fails | counts each attempt, and sees those that time out; asked once a place is free, and before anybody stands in line |
 //! | [`attempt_timeout`](SendingLayer::attempt_timeout) | [`AttemptTimeoutLayer`] | ends an attempt without a sign of life | as near to the server as can be, where the time that is left is written into the call |
 //!
-//! The request and the error carry marks for others: the [`Deadline`], and [`Unsent`] for a call that was refused on the way.
+//! The request and the error carry marks for others: the [`Deadline`], and [`NotExecuted`] for a call that was refused on the way.
 //!
 //! The parts that decide know no clock and no runtime: the budget and the policy of retries, the breaker, the time of a
 //! call and of an attempt. `sending/attempts.rs` puts them together, and `sending/future.rs` is the loop, with one timer.
@@ -90,4 +90,4 @@ pub use self::deadline::{Deadline, DeadlineLayer};
 pub use self::fallback::{Fallback, FallbackFuture, FallbackLayer};
 pub use self::retry::{RetryBudget, RetryLayer, RetryPolicy};
 pub use self::sending::{Sending, SendingFuture, SendingLayer};
-pub use crate::refusal::Unsent;
+pub use crate::refusal::NotExecuted;

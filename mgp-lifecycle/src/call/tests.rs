@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use mgp_types::mgp::{CallWishes, Recovery};
+use mgp_types::mgp::{CallOptions, Recovery};
 use mgp_types::{BoxedService, Error, Object, Request, Response, RpcService};
 use proptest::prelude::*;
 use tokio::time::{Instant, sleep};
@@ -14,7 +14,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::*;
-use crate::doubles::{Answer, Upstream, call_of, millis, peer_error, tool_call};
+use crate::doubles::{Upstream, UpstreamAnswer, call_of, millis, peer_error, tool_call};
 
 const PLACES: usize = 3;
 
@@ -66,7 +66,7 @@ fn deeds() -> impl Strategy<Value = Vec<Deed>> {
     prop::collection::vec(deed, 1..40)
 }
 
-async fn done(deed: Deed) -> Answer {
+async fn done(deed: Deed) -> UpstreamAnswer {
     let advice = |retryable| Recovery::default().with_retryable(retryable).with_retry_after_ms(5);
     match deed {
         Deed::Answer => return Ok(Response::empty()),
@@ -122,12 +122,12 @@ async fn each_attempt_is_told_what_is_left_then() {
     for stack in STACKS {
         let server = Upstream::failing(&error);
         let mut request = tool_call();
-        let mut wishes = CallWishes::default();
+        let mut wishes = CallOptions::default();
         wishes.deadline_ms = Some(250);
         wishes.write(&mut request.params);
         let _ = stack(server.clone(), RetryBudget::default()).call(request).await;
         let told: Vec<_> =
-            server.seen().iter().map(|seen| CallWishes::of(&seen.params).deadline_ms.unwrap()).collect();
+            server.seen().iter().map(|seen| CallOptions::of(&seen.params).deadline_ms.unwrap()).collect();
         // The second pause is at least 200 milliseconds long, and at most 150 are left.
         assert_eq!((told.len(), told[0]), (2, 250), "{told:?}");
         assert!(told[1] <= 150 && told[1] >= 98, "{told:?}");

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 use tower_service::Service;
 
-pub(crate) type Answer = Result<Response, Error>;
+pub(crate) type UpstreamAnswer = Result<Response, Error>;
 
 /// A server that records its requests with their times, and works as it is told.
 #[derive(Clone)]
@@ -20,7 +20,7 @@ pub(crate) struct Upstream {
     seen: Arc<Mutex<Vec<(Instant, Request)>>>,
     running: Arc<AtomicUsize>,
     most: Arc<AtomicUsize>,
-    work: Arc<dyn Fn(usize, Request) -> BoxFuture<'static, Answer> + Send + Sync>,
+    work: Arc<dyn Fn(usize, Request) -> BoxFuture<'static, UpstreamAnswer> + Send + Sync>,
     is_never_ready: bool,
 }
 
@@ -28,10 +28,11 @@ impl Upstream {
     /// Creates a server whose `work` gets the number of the request, from 0, and the request.
     pub(crate) fn working<F>(work: impl Fn(usize, Request) -> F + Send + Sync + 'static) -> Self
     where
-        F: Future<Output = Answer> + Send + 'static,
+        F: Future<Output = UpstreamAnswer> + Send + 'static,
     {
-        let work =
-            Arc::new(move |number, request| Box::pin(work(number, request)) as BoxFuture<'static, Answer>);
+        let work = Arc::new(move |number, request| {
+            Box::pin(work(number, request)) as BoxFuture<'static, UpstreamAnswer>
+        });
         Self {
             seen: Arc::default(),
             running: Arc::default(),
@@ -41,7 +42,7 @@ impl Upstream {
         }
     }
 
-    pub(crate) fn answering(answer: impl Fn(usize) -> Answer + Send + Sync + 'static) -> Self {
+    pub(crate) fn answering(answer: impl Fn(usize) -> UpstreamAnswer + Send + Sync + 'static) -> Self {
         Self::working(move |number, _| std::future::ready(answer(number)))
     }
 
@@ -117,7 +118,7 @@ impl Upstream {
 impl Service<Request> for Upstream {
     type Response = Response;
     type Error = Error;
-    type Future = BoxFuture<'static, Answer>;
+    type Future = BoxFuture<'static, UpstreamAnswer>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
         if self.is_never_ready { Poll::Pending } else { Poll::Ready(Ok(())) }
@@ -130,7 +131,7 @@ impl Service<Request> for Upstream {
         // The record must not keep a session alive.
         kept.context.session = None;
         seen.push((Instant::now(), kept));
-        let running = Running::new(&self.running, &self.most);
+        let running = RunningGuard::new(&self.running, &self.most);
         let work = (self.work)(number, request);
         Box::pin(async move {
             let _running = running;
@@ -145,9 +146,9 @@ impl fmt::Debug for Upstream {
     }
 }
 
-struct Running(Arc<AtomicUsize>);
+struct RunningGuard(Arc<AtomicUsize>);
 
-impl Running {
+impl RunningGuard {
     fn new(running: &Arc<AtomicUsize>, most: &AtomicUsize) -> Self {
         let now = running.fetch_add(1, Ordering::Relaxed) + 1;
         most.fetch_max(now, Ordering::Relaxed);
@@ -155,7 +156,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningGuard {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

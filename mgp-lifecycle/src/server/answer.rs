@@ -6,30 +6,30 @@ use mgp_types::mgp::{
     HealthPong, HealthReport, HealthStatus, ServerState, Shutdown, ShutdownAnswer, ShutdownReason, Timestamp,
     method,
 };
-use mgp_types::{BoxFuture, Error, Kind, Request, Response};
+use mgp_types::{BoxFuture, Error, Request, RequestKind, Response};
 
-use super::Life;
-use super::stopping::Permitted;
+use super::ServerLifecycle;
+use super::stopping::ShutdownPermission;
 use crate::refusal;
 
 /// An answer of the layer itself.
-pub(super) enum Answer {
+pub(super) enum LayerAnswer {
     Now(Result<Response, Error>),
     Later(BoxFuture<'static, Result<Response, Error>>),
 }
 
 /// Returns the answer to a call of §11; `None` for other requests.
-pub(super) fn answer(life: &Life, request: &Request) -> Option<Answer> {
-    if request.kind == Kind::Notify {
+pub(super) fn answer(life: &ServerLifecycle, request: &Request) -> Option<LayerAnswer> {
+    if request.kind == RequestKind::Notify {
         return None;
     }
     match request.method.as_str() {
-        method::HEALTH_PING => Some(Answer::Now(ping(life))),
+        method::HEALTH_PING => Some(LayerAnswer::Now(ping(life))),
         method::HEALTH_STATUS => {
             let life = life.clone();
-            Some(Answer::Later(Box::pin(async move { Response::with_body(&report(&life).await) })))
+            Some(LayerAnswer::Later(Box::pin(async move { Response::with_body(&report(&life).await) })))
         }
-        method::LIFECYCLE_SHUTDOWN => Some(Answer::Now(shutdown(life, request))),
+        method::LIFECYCLE_SHUTDOWN => Some(LayerAnswer::Now(shutdown(life, request))),
         _ => None,
     }
 }
@@ -38,13 +38,13 @@ pub(super) fn answer(life: &Life, request: &Request) -> Option<Answer> {
 /// checked either.
 //= mgp §11.3
 //# Servers MUST respond within 5 seconds.
-fn ping(life: &Life) -> Result<Response, Error> {
+fn ping(life: &ServerLifecycle) -> Result<Response, Error> {
     let status = at_best(life).max(life.last_status());
     let uptime = life.uptime().as_secs();
     Response::with_body(&HealthPong::new(status, Timestamp::now(), uptime, life.server_id().clone()))
 }
 
-pub(super) async fn report(life: &Life) -> HealthReport {
+pub(super) async fn report(life: &ServerLifecycle) -> HealthReport {
     let findings = life.examine().await;
     let mut report = HealthReport::new(at_best(life).max(findings.status()), life.uptime().as_secs());
     let (available, total) = life.tool_counts();
@@ -57,7 +57,7 @@ pub(super) async fn report(life: &Life) -> HealthReport {
 }
 
 /// Returns the health of the server if its checks find no fault.
-fn at_best(life: &Life) -> HealthStatus {
+fn at_best(life: &ServerLifecycle) -> HealthStatus {
     let by_state = match life.state() {
         ServerState::Connected => HealthStatus::Healthy,
         ServerState::Error => HealthStatus::Unhealthy,
@@ -66,16 +66,16 @@ fn at_best(life: &Life) -> HealthStatus {
     by_state.max(life.declared_status())
 }
 
-fn shutdown(life: &Life, request: &Request) -> Result<Response, Error> {
+fn shutdown(life: &ServerLifecycle, request: &Request) -> Result<Response, Error> {
     let principal = request.context.principal.as_ref();
     let policy = life.run().policy();
     match policy.permits(principal) {
-        Permitted::Yes => {}
-        Permitted::NotToThem => {
+        ShutdownPermission::Yes => {}
+        ShutdownPermission::NotToThem => {
             tracing::warn!(?principal, "a request to shut down was refused");
             return Err(refusal::may_not_stop());
         }
-        Permitted::ToNobody => return Response::with_body(&ShutdownAnswer::refused(life.pending())),
+        ShutdownPermission::ToNobody => return Response::with_body(&ShutdownAnswer::refused(life.pending())),
     }
     let wish: Shutdown = request.body().map_err(|error| explain(request, error))?;
     life.begin_shutdown(wish.reason, Duration::from_millis(wish.timeout_ms));

@@ -6,8 +6,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use mgp_types::mgp::CallWishes;
-use mgp_types::{Error, Kind, Method, Request, Response, RpcService};
+use mgp_types::mgp::CallOptions;
+use mgp_types::{Error, Method, Request, RequestKind, Response, RpcService};
 use pin_project_lite::pin_project;
 use tokio::time::{Sleep, sleep};
 use tower_layer::Layer;
@@ -15,40 +15,40 @@ use tower_service::Service;
 
 use crate::refusal::timed_out;
 
-/// Ends calls whose deadline is over. The layer makes [`DeadlineGate`]s.
+/// Ends calls whose deadline is over. The layer makes [`CallerDeadline`]s.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct DeadlineGateLayer;
+pub struct CallerDeadlineLayer;
 
-impl DeadlineGateLayer {
+impl CallerDeadlineLayer {
     /// Creates the layer; it needs no settings.
     pub const fn new() -> Self {
         Self
     }
 }
 
-impl<S> Layer<S> for DeadlineGateLayer {
-    type Service = DeadlineGate<S>;
+impl<S> Layer<S> for CallerDeadlineLayer {
+    type Service = CallerDeadline<S>;
 
-    fn layer(&self, inner: S) -> DeadlineGate<S> {
-        DeadlineGate { inner }
+    fn layer(&self, inner: S) -> CallerDeadline<S> {
+        CallerDeadline { inner }
     }
 }
 
-/// The service of [`DeadlineGateLayer`].
+/// The service of [`CallerDeadlineLayer`].
 ///
 /// The service sits anywhere around the router. A `tools/call` with `_mgp.deadline_ms`, in a session with MGP, is
 /// answered with 3003 when that time is over, and its handler is dropped; a call without any time left never reaches
 /// the handler. The service reads `context.session`. The service allocates for such calls only. Dropping the future
 /// drops the inner future.
 #[derive(Debug, Clone)]
-pub struct DeadlineGate<S> {
+pub struct CallerDeadline<S> {
     inner: S,
 }
 
-impl<S: RpcService> Service<Request> for DeadlineGate<S> {
+impl<S: RpcService> Service<Request> for CallerDeadline<S> {
     type Response = Response;
     type Error = Error;
-    type Future = DeadlineGateFuture<S::Future>;
+    type Future = CallerDeadlineFuture<S::Future>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         self.inner.poll_ready(cx)
@@ -56,8 +56,8 @@ impl<S: RpcService> Service<Request> for DeadlineGate<S> {
 
     fn call(&mut self, request: Request) -> Self::Future {
         match time_left(&request) {
-            Some(Duration::ZERO) => DeadlineGateFuture { call: None, deadline: None },
-            left => DeadlineGateFuture {
+            Some(Duration::ZERO) => CallerDeadlineFuture { call: None, deadline: None },
+            left => CallerDeadlineFuture {
                 call: Some(self.inner.call(request)),
                 deadline: left.map(|left| Box::pin(sleep(left))),
             },
@@ -66,9 +66,9 @@ impl<S: RpcService> Service<Request> for DeadlineGate<S> {
 }
 
 pin_project! {
-    /// The future of [`DeadlineGate`].
+    /// The future of [`CallerDeadline`].
     #[must_use = "futures do nothing unless polled"]
-    pub struct DeadlineGateFuture<F> {
+    pub struct CallerDeadlineFuture<F> {
         // The inner future; `None` once the time is over.
         #[pin]
         call: Option<F>,
@@ -76,7 +76,7 @@ pin_project! {
     }
 }
 
-impl<F: Future<Output = Result<Response, Error>>> Future for DeadlineGateFuture<F> {
+impl<F: Future<Output = Result<Response, Error>>> Future for CallerDeadlineFuture<F> {
     type Output = Result<Response, Error>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -96,9 +96,9 @@ impl<F: Future<Output = Result<Response, Error>>> Future for DeadlineGateFuture<
     }
 }
 
-impl<F> fmt::Debug for DeadlineGateFuture<F> {
+impl<F> fmt::Debug for CallerDeadlineFuture<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DeadlineGateFuture")
+        f.debug_struct("CallerDeadlineFuture")
             .field("has_deadline", &self.deadline.is_some())
             .finish_non_exhaustive()
     }
@@ -106,14 +106,14 @@ impl<F> fmt::Debug for DeadlineGateFuture<F> {
 
 /// Returns the time until the deadline of a call, if it has one.
 fn time_left(request: &Request) -> Option<Duration> {
-    if request.kind != Kind::Call
+    if request.kind != RequestKind::Call
         || request.method != Method::TOOLS_CALL
         || !request.params.contains("_mgp")
         || request.context.session.as_ref().is_none_or(|session| session.mgp.is_none())
     {
         return None;
     }
-    CallWishes::of(&request.params).deadline_ms.map(Duration::from_millis)
+    CallOptions::of(&request.params).deadline_ms.map(Duration::from_millis)
 }
 
 fn too_late() -> Error {

@@ -10,46 +10,49 @@ use mgp_types::Request;
 /// There is room for a bounded number of names; others share one habit. Names of calls that never succeed take no room,
 /// so that a peer cannot use it up by calling unknown names.
 #[derive(Debug)]
-pub(super) struct Durations {
-    named: Box<[Entry]>,
-    others: Habit,
+pub(super) struct CallDurations {
+    named: Box<[DurationEntry]>,
+    others: DurationEstimate,
 }
 
 /// The key of a call's name: a hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Key(u64);
+pub(super) struct DurationKey(u64);
 
 /// The place of the habit of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Name(u16);
+pub(super) struct DurationSlot(u16);
 
 #[derive(Debug, Default)]
-struct Entry {
+struct DurationEntry {
     /// The key of the entry; 0 while there is room.
     key: AtomicU64,
-    habit: Habit,
+    habit: DurationEstimate,
 }
 
 /// The mean and the mean deviation, in microseconds, each in one half of the word; 0 while they are unknown.
 #[derive(Debug, Default)]
-struct Habit(AtomicU64);
+struct DurationEstimate(AtomicU64);
 
 const NAMES: u16 = 256;
 
-impl Durations {
+impl CallDurations {
     /// Creates empty estimates.
     pub(super) fn new() -> Self {
-        Self { named: (0..NAMES).map(|_| Entry::default()).collect(), others: Habit::default() }
+        Self {
+            named: (0..NAMES).map(|_| DurationEntry::default()).collect(),
+            others: DurationEstimate::default(),
+        }
     }
 
     /// Returns the place of the habit of `key`; the shared one if it has none.
-    pub(super) fn name(&self, key: Key) -> Name {
+    pub(super) fn name(&self, key: DurationKey) -> DurationSlot {
         let found = key.places().find(|place| self.entry(*place).is_some_and(|entry| entry.is(key)));
-        found.map_or(Name::ANY, Name)
+        found.map_or(DurationSlot::ANY, DurationSlot)
     }
 
     /// Notes the duration of a call.
-    pub(super) fn observe(&self, key: Key, took: Duration) {
+    pub(super) fn observe(&self, key: DurationKey, took: Duration) {
         let micros = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
         for place in key.places() {
             if let Some(entry) = self.entry(place)
@@ -63,7 +66,7 @@ impl Durations {
 
     /// Returns the duration of most calls of this name; where it is unknown, the longest known one. `None` if no call
     /// has ended yet.
-    pub(super) fn typical(&self, name: Name) -> Option<Duration> {
+    pub(super) fn typical(&self, name: DurationSlot) -> Option<Duration> {
         match self.entry(name.0) {
             Some(entry) => entry.habit.typical(),
             None => self
@@ -71,19 +74,19 @@ impl Durations {
                 .iter()
                 .map(|entry| &entry.habit)
                 .chain([&self.others])
-                .filter_map(Habit::typical)
+                .filter_map(DurationEstimate::typical)
                 .max(),
         }
     }
 
-    fn entry(&self, place: u16) -> Option<&Entry> {
+    fn entry(&self, place: u16) -> Option<&DurationEntry> {
         self.named.get(usize::from(place))
     }
 }
 
 const PROBES: u16 = 8;
 
-impl Key {
+impl DurationKey {
     /// Returns the key of the tool or prompt that is called; their habits differ.
     pub(super) fn of(request: &Request) -> Self {
         let method = hash(0, request.method.as_str().as_bytes());
@@ -102,7 +105,7 @@ impl Key {
     }
 }
 
-impl Name {
+impl DurationSlot {
     /// The place that names without a habit of their own share.
     pub(super) const ANY: Self = Self(NAMES);
 
@@ -115,19 +118,19 @@ impl Name {
     }
 }
 
-impl Entry {
-    fn is(&self, key: Key) -> bool {
+impl DurationEntry {
+    fn is(&self, key: DurationKey) -> bool {
         self.key.load(Ordering::Relaxed) == key.0
     }
 
     /// Returns whether the entry belongs to `key`, or does from now on.
-    fn take(&self, key: Key) -> bool {
+    fn take(&self, key: DurationKey) -> bool {
         let taken = self.key.compare_exchange(0, key.0, Ordering::Relaxed, Ordering::Relaxed);
         taken.is_ok() || taken == Err(key.0)
     }
 }
 
-impl Habit {
+impl DurationEstimate {
     /// Updates the estimate. The weights are those of TCP's estimate of a round trip (RFC 6298): recent calls count
     /// more, one does not count much.
     fn observe(&self, micros: u32) {
@@ -177,23 +180,27 @@ mod tests {
 
     use super::*;
 
-    fn millis(durations: &Durations, key: Key) -> Option<u128> {
+    fn millis(durations: &CallDurations, key: DurationKey) -> Option<u128> {
         durations.typical(durations.name(key)).map(|typical| typical.as_millis())
     }
 
     #[test]
     fn nothing_is_known_before_a_call_has_ended() {
-        let durations = Durations::new();
-        assert_eq!(millis(&durations, Key::new(2)), None);
-        durations.observe(Key::new(4), Duration::from_millis(100));
-        assert_eq!(millis(&durations, Key::new(4)), Some(200));
-        assert_eq!(millis(&durations, Key::new(2)), Some(200), "no longer than what is known of others");
+        let durations = CallDurations::new();
+        assert_eq!(millis(&durations, DurationKey::new(2)), None);
+        durations.observe(DurationKey::new(4), Duration::from_millis(100));
+        assert_eq!(millis(&durations, DurationKey::new(4)), Some(200));
+        assert_eq!(
+            millis(&durations, DurationKey::new(2)),
+            Some(200),
+            "no longer than what is known of others"
+        );
     }
 
     #[test]
     fn each_name_has_a_habit_of_its_own_that_follows_what_happens() {
-        let durations = Durations::new();
-        let (fast, slow) = (Key::new(2), Key::new(4));
+        let durations = CallDurations::new();
+        let (fast, slow) = (DurationKey::new(2), DurationKey::new(4));
         for _ in 0..100 {
             durations.observe(fast, Duration::from_millis(10));
             durations.observe(slow, Duration::from_secs(2));
@@ -207,11 +214,13 @@ mod tests {
 
     #[test]
     fn many_names_share_what_room_there_is() {
-        let durations = Durations::new();
+        let durations = CallDurations::new();
         for hash in 0..10_000 {
-            durations.observe(Key::new(hash * 2), Duration::from_millis(100));
+            durations.observe(DurationKey::new(hash * 2), Duration::from_millis(100));
         }
-        let own = (0..10_000).filter(|hash| durations.name(Key::new(hash * 2)) != Name::ANY).count();
+        let own = (0..10_000)
+            .filter(|hash| durations.name(DurationKey::new(hash * 2)) != DurationSlot::ANY)
+            .count();
         assert_eq!(own, usize::from(NAMES));
         assert!(durations.others.typical().unwrap().as_millis().abs_diff(100) <= 1);
     }
@@ -219,11 +228,11 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_typical_lies_where_the_calls_do(took in prop::collection::vec(any::<u64>(), 1..50)) {
-            let durations = Durations::new();
+            let durations = CallDurations::new();
             let longest = took.iter().max().copied().unwrap_or_default().min(u64::from(u32::MAX));
             for micros in took {
-                durations.observe(Key::new(8), Duration::from_micros(micros));
-                let typical = durations.typical(durations.name(Key::new(8))).unwrap();
+                durations.observe(DurationKey::new(8), Duration::from_micros(micros));
+                let typical = durations.typical(durations.name(DurationKey::new(8))).unwrap();
                 prop_assert!(typical <= Duration::from_micros(longest.max(1) * 3));
             }
         }

@@ -15,22 +15,22 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
-use super::life::Tasks;
+use super::server_lifecycle::Tasks;
 
 /// The checks and resources of a server.
 ///
 /// All checks run at once, each in a task of its own, so that a check that hangs or panics is no more than one that
 /// failed. Checks run once at a time and their findings are kept for a moment, so that frequent requests cost nothing.
 #[derive(Default)]
-pub(super) struct Examination {
+pub(super) struct HealthExamination {
     checks: Mutex<Vec<(Arc<str>, Check)>>,
-    resources: Mutex<Vec<(Arc<str>, Resource)>>,
+    resources: Mutex<Vec<(Arc<str>, ResourceProbe)>>,
     findings: watch::Sender<Option<Arc<Findings>>>,
     runs: AtomicBool,
 }
 
 type Check = Arc<dyn Fn() -> BoxFuture<'static, bool> + Send + Sync>;
-type Resource = Arc<dyn Fn() -> Option<RawJson> + Send + Sync>;
+type ResourceProbe = Arc<dyn Fn() -> Option<RawJson> + Send + Sync>;
 
 /// The findings at one time.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ const LONGEST_CHECK: Duration = Duration::from_secs(2);
 const FRESH_FOR_PINGS: Duration = Duration::from_secs(10);
 const FRESH: Duration = Duration::from_secs(1);
 
-impl Examination {
+impl HealthExamination {
     /// Adds a check, in place of one of the same name.
     pub(super) fn check<F, T>(&self, name: Arc<str>, check: F)
     where
@@ -95,7 +95,7 @@ impl Examination {
         if is_fresh || self.runs.swap(true, Ordering::AcqRel) {
             return;
         }
-        let over = Over(Arc::clone(self));
+        let over = ExaminationEnd(Arc::clone(self));
         tasks.spawn(async move {
             let findings = over.0.examine().await;
             over.0.findings.send_replace(Some(Arc::new(findings)));
@@ -147,9 +147,11 @@ impl Examination {
     }
 }
 
-impl fmt::Debug for Examination {
+impl fmt::Debug for HealthExamination {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Examination").field("findings", &*self.findings.borrow()).finish_non_exhaustive()
+        f.debug_struct("HealthExamination")
+            .field("findings", &*self.findings.borrow())
+            .finish_non_exhaustive()
     }
 }
 
@@ -177,9 +179,9 @@ impl Findings {
 }
 
 /// A guard that ends the checks, even if they panic or are dropped.
-struct Over(Arc<Examination>);
+struct ExaminationEnd(Arc<HealthExamination>);
 
-impl Drop for Over {
+impl Drop for ExaminationEnd {
     fn drop(&mut self) {
         self.0.runs.store(false, Ordering::Release);
     }

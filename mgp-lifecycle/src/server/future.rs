@@ -8,18 +8,18 @@ use std::task::{Context, Poll};
 use mgp_types::{BoxFuture, Error, Request, Response, RpcService};
 use pin_project_lite::pin_project;
 
-use super::visit::Visit;
+use super::admitted_call::AdmittedCall;
 
 pin_project! {
-    /// The future of [`LifeService`](super::LifeService).
+    /// The future of [`LifecycleService`](super::LifecycleService).
     ///
     /// Dropping it drops the inner call, which then counts no more.
     #[must_use = "futures do nothing unless polled"]
-    pub struct LifeFuture<S: RpcService> {
+    pub struct LifecycleFuture<S: RpcService> {
         #[pin]
         state: State<S>,
         #[pin]
-        visit: Option<Visit>,
+        visit: Option<AdmittedCall>,
     }
 }
 
@@ -32,7 +32,7 @@ pin_project! {
     }
 }
 
-impl<S: RpcService> LifeFuture<S> {
+impl<S: RpcService> LifecycleFuture<S> {
     /// Creates a future with an answer of the layer.
     pub(super) fn answered(outcome: Result<Response, Error>) -> Self {
         Self { state: State::Answered { outcome: Some(outcome) }, visit: None }
@@ -44,12 +44,12 @@ impl<S: RpcService> LifeFuture<S> {
     }
 
     /// Creates a future for an inner service that was called.
-    pub(super) fn called(future: S::Future, visit: Option<Visit>) -> Self {
+    pub(super) fn called(future: S::Future, visit: Option<AdmittedCall>) -> Self {
         Self { state: State::Called { future }, visit }
     }
 
     /// Creates a future that calls the inner service once it has the capacity.
-    pub(super) fn waiting(mut service: S, request: Request, visit: Option<Visit>) -> Self {
+    pub(super) fn waiting(mut service: S, request: Request, visit: Option<AdmittedCall>) -> Self {
         let future = Box::pin(async move {
             poll_fn(|cx| service.poll_ready(cx)).await?;
             service.call(request).await
@@ -58,7 +58,7 @@ impl<S: RpcService> LifeFuture<S> {
     }
 }
 
-impl<S: RpcService> Future for LifeFuture<S> {
+impl<S: RpcService> Future for LifecycleFuture<S> {
     type Output = Result<Response, Error>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -80,14 +80,14 @@ impl<S: RpcService> Future for LifeFuture<S> {
     }
 }
 
-impl<S: RpcService> fmt::Debug for LifeFuture<S> {
+impl<S: RpcService> fmt::Debug for LifecycleFuture<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match self.state {
             State::Answered { .. } => "answered",
             State::Waiting { .. } => "waiting",
             State::Called { .. } => "called",
         };
-        f.debug_struct("LifeFuture").field("state", &state).finish_non_exhaustive()
+        f.debug_struct("LifecycleFuture").field("state", &state).finish_non_exhaustive()
     }
 }
 

@@ -5,29 +5,29 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::durations::{Durations, Key, Name};
+use super::durations::{CallDurations, DurationKey, DurationSlot};
 
 /// The calls in progress that have to wait, with their begin, and the time that they still need.
 ///
 /// A call has one word here, which it takes and gives back without a lock. The number of words is bounded; further
 /// calls count as just begun.
 #[derive(Debug)]
-pub(super) struct InWork {
+pub(super) struct CallsInWork {
     since: Instant,
-    durations: Durations,
+    durations: CallDurations,
     /// The words: 0 where there is room; else the name and the microseconds since `since`.
     words: Box<[AtomicU64]>,
-    next: Turn,
+    next: SlotCursor,
 }
 
 /// A counter on a cache line of its own.
 #[derive(Debug, Default)]
 #[repr(align(64))]
-struct Turn(AtomicUsize);
+struct SlotCursor(AtomicUsize);
 
 /// A call in progress.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Begun {
+pub(super) struct TrackedCall {
     /// The turn of the call, which follows that of the call before.
     pub(super) turn: usize,
     at: Instant,
@@ -44,36 +44,36 @@ const STRIDE: usize = 137;
 const PROBES: usize = 16;
 const PLACES: usize = 1024;
 
-impl InWork {
+impl CallsInWork {
     pub(super) fn new(now: Instant) -> Self {
         Self {
             since: now,
-            durations: Durations::new(),
+            durations: CallDurations::new(),
             words: (0..PLACES).map(|_| AtomicU64::new(0)).collect(),
-            next: Turn::default(),
+            next: SlotCursor::default(),
         }
     }
 
     /// Adds a call that was not done at once.
-    pub(super) fn begin(&self, key: Key, now: Instant) -> Begun {
+    pub(super) fn begin(&self, key: DurationKey, now: Instant) -> TrackedCall {
         let word = self.word(self.durations.name(key), now);
         let turn = self.next.0.fetch_add(1, Ordering::Relaxed);
         let turns = (0..PROBES).map(|probe| turn.wrapping_add(probe));
         let place = turns.map(|turn| turn.wrapping_mul(STRIDE) % PLACES).find(|place| {
             self.words[*place].compare_exchange(0, word, Ordering::Relaxed, Ordering::Relaxed).is_ok()
         });
-        Begun { turn, at: now, place }
+        TrackedCall { turn, at: now, place }
     }
 
     /// Removes a call that is over.
-    pub(super) fn end(&self, begun: Begun) {
+    pub(super) fn end(&self, begun: TrackedCall) {
         if let Some(word) = begun.place.and_then(|place| self.words.get(place)) {
             word.store(0, Ordering::Relaxed);
         }
     }
 
     /// Notes the duration of a call that succeeded. A failed call tells nothing about the duration of others.
-    pub(super) fn observe(&self, key: Key, begun: Begun, now: Instant) {
+    pub(super) fn observe(&self, key: DurationKey, begun: TrackedCall, now: Instant) {
         self.durations.observe(key, now.saturating_duration_since(begun.at));
     }
 
@@ -85,18 +85,18 @@ impl InWork {
             let word = word.load(Ordering::Relaxed);
             if word != 0 {
                 let elapsed = Duration::from_micros(now.saturating_sub(word & TIME));
-                let name = Name::numbered(u16::try_from(word >> TIME_BITS).unwrap_or(u16::MAX));
+                let name = DurationSlot::numbered(u16::try_from(word >> TIME_BITS).unwrap_or(u16::MAX));
                 longest = longest.max(self.durations.typical(name)?.saturating_sub(elapsed));
                 seen += 1;
             }
         }
         if seen < calls {
-            longest = longest.max(self.durations.typical(Name::ANY)?);
+            longest = longest.max(self.durations.typical(DurationSlot::ANY)?);
         }
         Some(longest)
     }
 
-    fn word(&self, name: Name, now: Instant) -> u64 {
+    fn word(&self, name: DurationSlot, now: Instant) -> u64 {
         // The last bit tells a call of the first moment from no call.
         u64::from(name.number()) << TIME_BITS | self.micros(now).min(TIME) | 1
     }
@@ -121,8 +121,8 @@ mod tests {
     }
 
     /// Notes calls of `tool` with this duration.
-    fn habit(in_work: &InWork, tool: &str, duration: Duration) {
-        let key = Key::of(&call(tool));
+    fn habit(in_work: &CallsInWork, tool: &str, duration: Duration) {
+        let key = DurationKey::of(&call(tool));
         for _ in 0..50 {
             let begun = in_work.begin(key, in_work.since);
             in_work.observe(key, begun, in_work.since + duration);
@@ -130,20 +130,20 @@ mod tests {
         }
     }
 
-    fn rounded(in_work: &InWork, calls: u64, now: Instant) -> Option<u128> {
+    fn rounded(in_work: &CallsInWork, calls: u64, now: Instant) -> Option<u128> {
         in_work.remaining(calls, now).map(|left| (left.as_millis() + 5) / 10 * 10)
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_remains_is_what_the_slowest_call_needs() {
-        let in_work = InWork::new(Instant::now());
+        let in_work = CallsInWork::new(Instant::now());
         habit(&in_work, "fast", seconds(1));
         habit(&in_work, "slow", seconds(9));
         let now = in_work.since;
         assert_eq!(rounded(&in_work, 0, now), Some(0));
-        let fast = in_work.begin(Key::of(&call("fast")), now);
+        let fast = in_work.begin(DurationKey::of(&call("fast")), now);
         assert_eq!(rounded(&in_work, 1, now), Some(1000));
-        let slow = in_work.begin(Key::of(&call("slow")), now);
+        let slow = in_work.begin(DurationKey::of(&call("slow")), now);
         assert_eq!(rounded(&in_work, 2, now + seconds(2)), Some(7000));
         assert_eq!(rounded(&in_work, 2, now + seconds(60)), Some(0), "it should be done by now");
         in_work.end(slow);
@@ -154,16 +154,16 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn of_a_call_like_none_before_nothing_is_known() {
-        let in_work = InWork::new(Instant::now());
-        in_work.begin(Key::of(&call("new")), in_work.since);
+        let in_work = CallsInWork::new(Instant::now());
+        in_work.begin(DurationKey::of(&call("new")), in_work.since);
         assert_eq!(in_work.remaining(1, in_work.since), None);
     }
 
     #[tokio::test(start_paused = true)]
     async fn calls_beyond_the_bound_are_counted_all_the_same() {
-        let in_work = InWork::new(Instant::now());
+        let in_work = CallsInWork::new(Instant::now());
         habit(&in_work, "t", seconds(1));
-        let key = Key::of(&call("t"));
+        let key = DurationKey::of(&call("t"));
         let begun: Vec<_> = (0..2 * PLACES).map(|_| in_work.begin(key, in_work.since)).collect();
         assert_eq!(begun.iter().filter(|begun| begun.place.is_some()).count(), PLACES);
         let calls = u64::try_from(begun.len()).unwrap();

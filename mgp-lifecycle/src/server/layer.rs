@@ -5,35 +5,35 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use mgp_types::mgp::Extension;
-use mgp_types::{Error, Kind, Method, Request, Response, RpcService, Session};
+use mgp_types::{Error, Method, Request, RequestKind, Response, RpcService, Session};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::Life;
-use super::answer::{Answer, answer};
-use super::future::LifeFuture;
-use super::visit::Visit;
+use super::ServerLifecycle;
+use super::admitted_call::AdmittedCall;
+use super::answer::{LayerAnswer, answer};
+use super::future::LifecycleFuture;
 
-/// Gives a server its life. The layer makes [`LifeService`]s, which share it.
+/// Gives a server its life. The layer makes [`LifecycleService`]s, which share it.
 #[derive(Debug, Clone)]
-pub struct LifeLayer(Life);
+pub struct LifecycleLayer(ServerLifecycle);
 
-impl LifeLayer {
+impl LifecycleLayer {
     /// Creates a layer that counts calls in `life` and obeys its state.
-    pub const fn new(life: Life) -> Self {
+    pub const fn new(life: ServerLifecycle) -> Self {
         Self(life)
     }
 }
 
-impl<S> Layer<S> for LifeLayer {
-    type Service = LifeService<S>;
+impl<S> Layer<S> for LifecycleLayer {
+    type Service = LifecycleService<S>;
 
-    fn layer(&self, inner: S) -> LifeService<S> {
-        LifeService { inner, life: self.0.clone() }
+    fn layer(&self, inner: S) -> LifecycleService<S> {
+        LifecycleService { inner, life: self.0.clone() }
     }
 }
 
-/// The service of [`LifeLayer`].
+/// The service of [`LifecycleLayer`].
 ///
 /// The service sits around the whole server: inside of the era, which knows the session, and outside of all layers that
 /// may have to wait. The service is always ready, so that a ping is answered at once however busy the server is; calls
@@ -46,15 +46,15 @@ impl<S> Layer<S> for LifeLayer {
 /// help the calls inside to finish pass then. The service allocates for refusals and its own answers, and where a call
 /// has to wait for capacity. Dropping a future drops the call.
 #[derive(Clone)]
-pub struct LifeService<S> {
+pub struct LifecycleService<S> {
     inner: S,
-    life: Life,
+    life: ServerLifecycle,
 }
 
-impl<S: RpcService> Service<Request> for LifeService<S> {
+impl<S: RpcService> Service<Request> for LifecycleService<S> {
     type Response = Response;
     type Error = Error;
-    type Future = LifeFuture<S>;
+    type Future = LifecycleFuture<S>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
         Poll::Ready(Ok(()))
@@ -66,42 +66,42 @@ impl<S: RpcService> Service<Request> for LifeService<S> {
                 self.life.note(session);
             }
             match answer(&self.life, &request) {
-                Some(Answer::Now(outcome)) => return LifeFuture::answered(outcome),
-                Some(Answer::Later(future)) => return LifeFuture::answering(future),
+                Some(LayerAnswer::Now(outcome)) => return LifecycleFuture::answered(outcome),
+                Some(LayerAnswer::Later(future)) => return LifecycleFuture::answering(future),
                 None => {}
             }
         }
         //= mgp §11.2
         //# finishing in-flight requests, rejecting new ones
         let visit = match request.kind {
-            Kind::Notify => None,
-            Kind::Call => match Visit::begin(self.life.run(), &request) {
+            RequestKind::Notify => None,
+            RequestKind::Call => match AdmittedCall::begin(self.life.run(), &request) {
                 Ok(visit) => Some(visit),
-                Err(error) => return LifeFuture::answered(Err(error)),
+                Err(error) => return LifecycleFuture::answered(Err(error)),
             },
         };
         self.pass(request, visit)
     }
 }
 
-impl<S: RpcService> LifeService<S> {
-    fn pass(&mut self, request: Request, visit: Option<Visit>) -> LifeFuture<S> {
+impl<S: RpcService> LifecycleService<S> {
+    fn pass(&mut self, request: Request, visit: Option<AdmittedCall>) -> LifecycleFuture<S> {
         // Readiness is asked for with the call that needs it. Asked for in `poll_ready`, every connection that only
         // pings would keep it, and others would lack that capacity.
         match self.inner.poll_ready(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(Ok(())) => LifeFuture::called(self.inner.call(request), visit),
-            Poll::Ready(Err(error)) => LifeFuture::answered(Err(error)),
+            Poll::Ready(Ok(())) => LifecycleFuture::called(self.inner.call(request), visit),
+            Poll::Ready(Err(error)) => LifecycleFuture::answered(Err(error)),
             Poll::Pending => {
                 let clone = self.inner.clone();
-                LifeFuture::waiting(std::mem::replace(&mut self.inner, clone), request, visit)
+                LifecycleFuture::waiting(std::mem::replace(&mut self.inner, clone), request, visit)
             }
         }
     }
 }
 
-impl<S: fmt::Debug> fmt::Debug for LifeService<S> {
+impl<S: fmt::Debug> fmt::Debug for LifecycleService<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LifeService").field("inner", &self.inner).finish_non_exhaustive()
+        f.debug_struct("LifecycleService").field("inner", &self.inner).finish_non_exhaustive()
     }
 }
 
@@ -115,5 +115,5 @@ fn speaks_lifecycle(session: &Session) -> bool {
 fn is_first(request: &Request, session: &Arc<Session>) -> bool {
     session.outbox.is_open()
         && (session.revision.is_stateless()
-            || request.kind == Kind::Notify && request.method == Method::INITIALIZED)
+            || request.kind == RequestKind::Notify && request.method == Method::INITIALIZED)
 }

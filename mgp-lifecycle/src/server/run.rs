@@ -9,42 +9,42 @@ use tokio::sync::futures::OwnedNotified;
 use tokio::sync::{Notify, broadcast, watch};
 use tokio::time::{Instant, timeout_at};
 
-use super::audience::Audience;
-use super::in_work::InWork;
-use super::{Drained, ShutdownPolicy};
-use crate::NoSuchTransition;
+use super::change_listeners::ChangeListeners;
+use super::in_work::CallsInWork;
+use super::{DrainOutcome, ShutdownPolicy};
+use crate::InvalidTransition;
+use crate::admission::{AdmissionCounter, AdmissionKind, AdmissionPolicy, AdmissionResult, InFlightCount};
 use crate::changes::{CHANGES_KEPT, tell};
 use crate::span::millis;
-use crate::state::Lifecycle;
-use crate::turnstile::{Entry, Inside, Pass, Seat, Turnstile};
+use crate::state::LifecycleState;
 
 /// One run of a server, from its start to its end, shared by calls, tasks and handles.
 #[derive(Debug)]
-pub(super) struct Run {
+pub(super) struct ServerRun {
     pub(super) server: ServerId,
     pub(super) since: Instant,
-    pub(super) gate: Turnstile,
-    pub(super) in_work: InWork,
-    pub(super) exit: Exit,
+    pub(super) gate: AdmissionCounter,
+    pub(super) in_work: CallsInWork,
+    pub(super) exit: ExitSignal,
     pub(super) changes: broadcast::Sender<LifecycleChange>,
-    pub(super) audience: Audience,
-    course: Mutex<Course>,
+    pub(super) audience: ChangeListeners,
+    course: Mutex<RunState>,
     /// Wakes the task that drains the server: a call left, or there is less time.
     stirred: Notify,
-    drained: watch::Sender<Option<Drained>>,
+    drained: watch::Sender<Option<DrainOutcome>>,
 }
 
 /// The state that is decided by handles and tasks, not by calls.
 #[derive(Debug, Default)]
-struct Course {
-    lifecycle: Lifecycle,
+struct RunState {
+    lifecycle: LifecycleState,
     policy: ShutdownPolicy,
     /// The order to stop, once there is one.
-    stop: Option<Stop>,
+    stop: Option<PlannedStop>,
 }
 
 #[derive(Debug)]
-struct Stop {
+struct PlannedStop {
     reason: ShutdownReason,
     /// The time until which calls may finish.
     deadline: Instant,
@@ -52,8 +52,8 @@ struct Stop {
 
 /// The outcome of an order to stop the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Drain {
-    /// The order is the first one: the caller has to [drain](Run::drain) the server.
+pub(super) enum DrainStart {
+    /// The order is the first one: the caller has to [drain](ServerRun::drain) the server.
     Begins,
     /// The server stops already.
     GoesOn,
@@ -65,18 +65,18 @@ const LONGEST_FAREWELL: Duration = Duration::from_secs(1);
 /// The longest time to stop; a longer one means any time.
 const LONGEST_TIMEOUT: Duration = Duration::from_hours(24);
 
-impl Run {
+impl ServerRun {
     pub(super) fn new(server: ServerId) -> Self {
         let now = Instant::now();
-        let course = Course::default();
+        let course = RunState::default();
         Self {
             server,
             since: now,
-            gate: Turnstile::new(course.lifecycle.state()),
-            in_work: InWork::new(now),
-            exit: Exit::new(),
+            gate: AdmissionCounter::new(course.lifecycle.state()),
+            in_work: CallsInWork::new(now),
+            exit: ExitSignal::new(),
             changes: broadcast::Sender::new(CHANGES_KEPT),
-            audience: Audience::default(),
+            audience: ChangeListeners::default(),
             course: Mutex::new(course),
             stirred: Notify::new(),
             drained: watch::Sender::new(None),
@@ -92,7 +92,7 @@ impl Run {
     }
 
     /// Notes that the server takes calls from now on. A server that was not started yet is started.
-    pub(super) fn ready(&self) -> Result<(), NoSuchTransition> {
+    pub(super) fn ready(&self) -> Result<(), InvalidTransition> {
         let mut course = self.course.lock();
         if course.lifecycle.state() == ServerState::Registered {
             self.go(&mut course, ServerState::Connecting, None)?;
@@ -101,14 +101,14 @@ impl Run {
     }
 
     /// Goes to the state `to`, or stays where no transition leads there.
-    pub(super) fn change(&self, to: ServerState, reason: Option<&str>) -> Result<(), NoSuchTransition> {
+    pub(super) fn change(&self, to: ServerState, reason: Option<&str>) -> Result<(), InvalidTransition> {
         self.go(&mut self.course.lock(), to, reason)
     }
 
     /// Stops the server: new calls are refused, those inside have until `timeout` is over.
     ///
     /// Of several orders the one with the least time counts.
-    pub(super) fn stop(&self, reason: ShutdownReason, timeout: Duration) -> Drain {
+    pub(super) fn stop(&self, reason: ShutdownReason, timeout: Duration) -> DrainStart {
         let deadline = Instant::now() + timeout.min(LONGEST_TIMEOUT);
         let mut course = self.course.lock();
         if let Some(stop) = &mut course.stop {
@@ -116,15 +116,15 @@ impl Run {
                 stop.deadline = deadline;
                 self.stirred.notify_one();
             }
-            return Drain::GoesOn;
+            return DrainStart::GoesOn;
         }
         // A server that never got connected, or has broken, stops in its state: the figure has no way out of there, and
         // its gate is shut anyway.
         if course.lifecycle.state() == ServerState::Connected {
             let _ = self.go(&mut course, ServerState::Draining, Some(reason.as_str()));
         }
-        course.stop = Some(Stop { reason, deadline });
-        Drain::Begins
+        course.stop = Some(PlannedStop { reason, deadline });
+        DrainStart::Begins
     }
 
     /// Returns the answer to a peer that asked the server to stop.
@@ -145,11 +145,11 @@ impl Run {
     }
 
     /// Lets a call in, or returns the state that keeps it out.
-    pub(super) fn enter(&self, seat: Seat, pass: Pass) -> Result<(), Inside> {
+    pub(super) fn enter(&self, seat: AdmissionKind, pass: AdmissionPolicy) -> Result<(), InFlightCount> {
         match self.gate.enter(seat, pass) {
-            Entry::Entered => Ok(()),
-            Entry::Refused(inside) => Err(inside),
-            Entry::TurnsAround(inside) => {
+            AdmissionResult::Entered => Ok(()),
+            AdmissionResult::Refused(inside) => Err(inside),
+            AdmissionResult::TurnsAround(inside) => {
                 self.left(seat);
                 Err(inside)
             }
@@ -157,7 +157,7 @@ impl Run {
     }
 
     /// Notes that a call left. The task that drains the server waits for the last one.
-    pub(super) fn left(&self, seat: Seat) {
+    pub(super) fn left(&self, seat: AdmissionKind) {
         let inside = self.gate.leave(seat);
         if inside.calls() == 0 && inside.state() != ServerState::Connected {
             self.stirred.notify_one();
@@ -183,17 +183,17 @@ impl Run {
         if timeout_at(Instant::now() + LONGEST_FAREWELL, farewell).await.is_err() {
             tracing::warn!(server = %self.server, "a peer did not take the last messages of a server that stops");
         }
-        let how = if cut_off == 0 { Drained::Finished } else { Drained::CutOff { calls: cut_off } };
+        let how = if cut_off == 0 { DrainOutcome::Finished } else { DrainOutcome::CutOff { calls: cut_off } };
         tracing::info!(server = %self.server, ?how, "server stopped");
         self.drained.send_replace(Some(how));
     }
 
     /// Resolves when the server has stopped.
-    pub(super) async fn drained(&self) -> Drained {
+    pub(super) async fn drained(&self) -> DrainOutcome {
         let mut drained = self.drained.subscribe();
         // The sender is a field of this value, so that there is always one.
         let how = drained.wait_for(Option::is_some).await;
-        how.ok().and_then(|how| *how).unwrap_or(Drained::Finished)
+        how.ok().and_then(|how| *how).unwrap_or(DrainOutcome::Finished)
     }
 
     /// Returns the time until which calls may finish: for good, unless the server is to stop.
@@ -217,19 +217,24 @@ impl Run {
     }
 
     /// Goes to the state `to` as [`step`](Self::step) does, unless the server stops: then it does not come back.
-    fn go(&self, course: &mut Course, to: ServerState, reason: Option<&str>) -> Result<(), NoSuchTransition> {
+    fn go(
+        &self,
+        course: &mut RunState,
+        to: ServerState,
+        reason: Option<&str>,
+    ) -> Result<(), InvalidTransition> {
         match course.stop {
             None => self.step(course, to, reason),
-            Some(_) => Err(NoSuchTransition { from: course.lifecycle.state(), to }),
+            Some(_) => Err(InvalidTransition { from: course.lifecycle.state(), to }),
         }
     }
 
     fn step(
         &self,
-        course: &mut Course,
+        course: &mut RunState,
         to: ServerState,
         reason: Option<&str>,
-    ) -> Result<(), NoSuchTransition> {
+    ) -> Result<(), InvalidTransition> {
         let from = course.lifecycle.go(to)?;
         self.gate.set_state(to);
         // The lock keeps changes in their order.
@@ -244,9 +249,9 @@ const DOORS: usize = 16;
 ///
 /// Calls wait at one of several doors, so that those of different threads do not contend for one lock.
 #[derive(Debug)]
-pub(super) struct Exit([Arc<Notify>; DOORS]);
+pub(super) struct ExitSignal([Arc<Notify>; DOORS]);
 
-impl Exit {
+impl ExitSignal {
     pub(super) fn new() -> Self {
         Self(std::array::from_fn(|_| Arc::default()))
     }

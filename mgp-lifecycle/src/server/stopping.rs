@@ -1,6 +1,6 @@
 //! The policy and the outcome of a shutdown.
 
-use mgp_types::{Principal, Role};
+use mgp_types::{Principal, PrincipalRole};
 
 /// The peers that may ask the server to stop (§11.4), among those that negotiated `lifecycle`.
 ///
@@ -23,7 +23,7 @@ pub enum ShutdownPolicy {
 
 /// The decision of a policy about a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Permitted {
+pub(super) enum ShutdownPermission {
     Yes,
     /// This peer may not stop the server.
     NotToThem,
@@ -34,7 +34,7 @@ pub(super) enum Permitted {
 /// The way in which a server's life ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "calls are finished or not")]
-pub enum Drained {
+pub enum DrainOutcome {
     /// All calls finished.
     Finished,
     /// The time was over before all calls finished.
@@ -45,14 +45,14 @@ pub enum Drained {
 }
 
 impl ShutdownPolicy {
-    pub(super) fn permits(self, principal: Option<&Principal>) -> Permitted {
+    pub(super) fn permits(self, principal: Option<&Principal>) -> ShutdownPermission {
         let permitted = match (self, principal.map(Principal::role)) {
-            (Self::Nobody, _) => return Permitted::ToNobody,
-            (Self::Anyone, _) | (Self::NotAgents | Self::Operators, Some(Role::Operator)) => true,
+            (Self::Nobody, _) => return ShutdownPermission::ToNobody,
+            (Self::Anyone, _) | (Self::NotAgents | Self::Operators, Some(PrincipalRole::Operator)) => true,
             (Self::NotAgents, nobody) => nobody.is_none(),
             (Self::Operators, _) => false,
         };
-        if permitted { Permitted::Yes } else { Permitted::NotToThem }
+        if permitted { ShutdownPermission::Yes } else { ShutdownPermission::NotToThem }
     }
 }
 
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn the_policy_decides_by_who_asks() {
-        use Permitted::{NotToThem, ToNobody, Yes};
+        use ShutdownPermission::{NotToThem, ToNobody, Yes};
 
         let (agent, operator) = (Principal::new("a"), Principal::operator("o"));
         for (policy, unknown, to_agent, to_operator) in [

@@ -6,11 +6,11 @@ use std::future::{Future, poll_fn};
 use mgp_types::mgp::{Shutdown, ShutdownAnswer, method};
 use mgp_types::{BoxFuture, Error, Request, RpcService};
 
-use crate::Ended;
+use crate::ServerEnd;
 
 /// The way to connect to one server: starting its process or opening its connection, and the handshake.
 ///
-/// Any function that returns a future of a [`Connected`] implements this trait. The future may be dropped at any time,
+/// Any function that returns a future of a [`ConnectedServer`] implements this trait. The future may be dropped at any time,
 /// and has to undo its work then.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not connect to a server",
@@ -22,18 +22,18 @@ pub trait Connect: Send + Sync + 'static {
     type Service: Clone + Send + Sync + 'static;
 
     /// Connects once.
-    fn connect(&self) -> impl Future<Output = Result<Connected<Self::Service>, Error>> + Send;
+    fn connect(&self) -> impl Future<Output = Result<ConnectedServer<Self::Service>, Error>> + Send;
 }
 
 impl<M, F, T> Connect for M
 where
     M: Fn() -> F + Send + Sync + 'static,
-    F: Future<Output = Result<Connected<T>, Error>> + Send,
+    F: Future<Output = Result<ConnectedServer<T>, Error>> + Send,
     T: Clone + Send + Sync + 'static,
 {
     type Service = T;
 
-    fn connect(&self) -> impl Future<Output = Result<Connected<T>, Error>> + Send {
+    fn connect(&self) -> impl Future<Output = Result<ConnectedServer<T>, Error>> + Send {
         self()
     }
 }
@@ -42,19 +42,19 @@ where
 ///
 /// The owner of the connection belongs into the two futures, not into the service alone: callers may keep clones of the
 /// service.
-pub struct Connected<T> {
+pub struct ConnectedServer<T> {
     pub(super) service: T,
-    pub(super) ended: BoxFuture<'static, Ended>,
+    pub(super) ended: BoxFuture<'static, ServerEnd>,
     pub(super) close: Close,
 }
 
 pub(super) type Close = Box<dyn FnOnce() -> BoxFuture<'static, ()> + Send>;
 
-impl<T> Connected<T> {
+impl<T> ConnectedServer<T> {
     /// Creates a connection that `service` leads through. `ended` resolves when no answer will come any more: the
     /// connection is closed, the process is gone, or the server has forgotten the session; the last counts as an end in
     /// error, because a new connection is needed.
-    pub fn new(service: T, ended: impl Future<Output = Ended> + Send + 'static) -> Self {
+    pub fn new(service: T, ended: impl Future<Output = ServerEnd> + Send + 'static) -> Self {
         Self { service, ended: Box::pin(ended), close: Box::new(|| Box::pin(std::future::ready(()))) }
     }
 
@@ -69,9 +69,9 @@ impl<T> Connected<T> {
     }
 }
 
-impl<T> fmt::Debug for Connected<T> {
+impl<T> fmt::Debug for ConnectedServer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Connected").finish_non_exhaustive()
+        f.debug_struct("ConnectedServer").finish_non_exhaustive()
     }
 }
 

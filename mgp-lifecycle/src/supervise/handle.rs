@@ -9,28 +9,28 @@ use mgp_types::{Error, RpcService};
 use tokio::sync::{broadcast, watch};
 use tokio::task::JoinHandle;
 
-use super::gate::StateGate;
-use super::order::Order;
-use super::pulse::Health;
-use super::shared::{Outlook, Shared};
-use crate::Changes;
+use super::command::SupervisorCommand;
+use super::health_tracker::ServerHealth;
+use super::supervised_service::SupervisedService;
+use super::supervisor_shared::{ReturnOutlook, SupervisorShared};
+use crate::LifecycleChanges;
 
 /// One supervised server.
 ///
 /// Clones share it. When the last one is dropped the supervisor ends, and the server is closed at once; gates do not
 /// keep it. For a graceful end [`stop`](Self::stop) it first.
 pub struct Supervised<T> {
-    shared: Arc<Shared<T>>,
-    owner: Arc<Owner>,
+    shared: Arc<SupervisorShared<T>>,
+    owner: Arc<SupervisorTask>,
 }
 
-struct Owner {
+struct SupervisorTask {
     task: JoinHandle<()>,
     /// A receiver of which listeners are made, because it does not keep the channel open. The field is never read.
     listener: broadcast::Receiver<LifecycleChange>,
 }
 
-impl Drop for Owner {
+impl Drop for SupervisorTask {
     fn drop(&mut self) {
         self.task.abort();
     }
@@ -38,11 +38,11 @@ impl Drop for Owner {
 
 impl<T: Clone + Send + Sync + 'static> Supervised<T> {
     pub(super) fn new(
-        shared: Arc<Shared<T>>,
+        shared: Arc<SupervisorShared<T>>,
         listener: broadcast::Receiver<LifecycleChange>,
         task: JoinHandle<()>,
     ) -> Self {
-        Self { shared, owner: Arc::new(Owner { task, listener }) }
+        Self { shared, owner: Arc::new(SupervisorTask { task, listener }) }
     }
 
     /// Returns the id of the server.
@@ -56,17 +56,17 @@ impl<T: Clone + Send + Sync + 'static> Supervised<T> {
     }
 
     /// Returns the changes of state from now on. A slow listener loses the oldest, and holds up no other.
-    pub fn changes(&self) -> Changes {
-        Changes::new(self.owner.listener.resubscribe())
+    pub fn changes(&self) -> LifecycleChanges {
+        LifecycleChanges::new(self.owner.listener.resubscribe())
     }
 
     /// Returns the health of the server.
-    pub fn health(&self) -> Health {
+    pub fn health(&self) -> ServerHealth {
         *self.shared.health.borrow()
     }
 
     /// Returns a watch on the health of the server.
-    pub fn watch_health(&self) -> watch::Receiver<Health> {
+    pub fn watch_health(&self) -> watch::Receiver<ServerHealth> {
         self.shared.health.subscribe()
     }
 
@@ -94,18 +94,18 @@ impl<T: Clone + Send + Sync + 'static> Supervised<T> {
     }
 
     /// Returns a service that passes calls to the current incarnation of the server.
-    pub fn gate(&self) -> StateGate<T>
+    pub fn gate(&self) -> SupervisedService<T>
     where
         T: RpcService,
     {
-        StateGate::new(Arc::clone(&self.shared))
+        SupervisedService::new(Arc::clone(&self.shared))
     }
 
     /// Starts a server that is not running; [`ready`](Self::ready) waits for it.
     ///
     /// A server that was restarted too often stays where it is: only [`restart`](Self::restart) brings it back.
     pub fn start(&self) {
-        self.shared.order(Order::Start);
+        self.shared.order(SupervisorCommand::Start);
     }
 
     /// Stops the server gracefully, if it runs, and starts it again, however often it was restarted before.
@@ -118,7 +118,7 @@ impl<T: Clone + Send + Sync + 'static> Supervised<T> {
     /// # Cancel safety
     /// Once polled, the restart goes on if the future is dropped.
     pub async fn restart(&self, reason: ShutdownReason) -> Result<(), Error> {
-        let number = self.shared.order(Order::Restart { reason });
+        let number = self.shared.order(SupervisorCommand::Restart { reason });
         self.served(number).await;
         self.current().map(drop)
     }
@@ -133,15 +133,15 @@ impl<T: Clone + Send + Sync + 'static> Supervised<T> {
     /// # Cancel safety
     /// Once polled, the stop goes on if the future is dropped.
     pub async fn stop(&self, reason: ShutdownReason, timeout: Duration) {
-        let number = self.shared.order(Order::Stop { reason, timeout });
+        let number = self.shared.order(SupervisorCommand::Stop { reason, timeout });
         self.served(number).await;
     }
 
     async fn served(&self, number: u64) {
         let mut position = self.shared.position.subscribe();
         // Waiting fails only if the sender is gone, and this handle keeps it.
-        let served =
-            position.wait_for(|position| position.served >= number || position.outlook == Outlook::Ended);
+        let served = position
+            .wait_for(|position| position.served >= number || position.outlook == ReturnOutlook::Ended);
         let _ = served.await;
     }
 }

@@ -4,12 +4,12 @@
 //! ```
 //! use std::time::Duration;
 //!
-//! use mgp_lifecycle::supervise::{Connected, Supervisor};
+//! use mgp_lifecycle::supervise::{ConnectedServer, Supervisor};
 //! use mgp_types::mgp::{ServerState, ShutdownReason};
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 //! // A real one starts a process or opens a connection; its service carries requests.
-//! let connect = || async { Ok(Connected::new("the way to the server", std::future::pending())) };
+//! let connect = || async { Ok(ConnectedServer::new("the way to the server", std::future::pending())) };
 //! let server = Supervisor::new("tools.time".into(), connect).spawn();
 //! assert_eq!(server.current().unwrap_err().code(), 2000);
 //!
@@ -25,12 +25,12 @@
 //!
 //! | item | meaning |
 //! |---|---|
-//! | [`Connect`], [`Connected`] | the way to connect to a server, and its result |
+//! | [`Connect`], [`ConnectedServer`] | the way to connect to a server, and its result |
 //! | [`Supervisor`] | the configuration of one server, before it runs |
 //! | [`Supervised`] | the handle of one supervised server, which owns it |
-//! | [`StateGate`] | passes calls to the current incarnation, or refuses them |
+//! | [`SupervisedService`] | passes calls to the current incarnation, or refuses them |
 //! | [`StandingRequests`] | the requests that are repeated after a restart |
-//! | [`ProbeSettings`], [`Health`] | the schedule of probes, and the judgement of their answers |
+//! | [`ProbeSettings`], [`ServerHealth`] | the schedule of probes, and the judgement of their answers |
 //! | [`probe`], [`ask_to_stop`] | the probe and the request to stop for an `RpcService` |
 //!
 //! The figure of §11.2 is followed like this:
@@ -41,25 +41,25 @@
 //! * No arrow leads from `connecting`, `restarting` or `error` to `disconnected`. A server that is stopped there ends
 //!   in `error`.
 
+mod command;
 mod connect;
-mod course;
-mod gate;
 mod handle;
-mod live;
-mod order;
+mod health_tracker;
+mod lifecycle_tracker;
+mod live_server;
 mod probe;
-mod pulse;
 mod run;
-mod shared;
 mod standing;
+mod supervised_service;
 mod supervisor;
+mod supervisor_shared;
 
-pub use self::connect::{Connect, Connected, ask_to_stop};
-pub use self::gate::{StateGate, StateGateFuture, WaitUntilReady};
+pub use self::connect::{Connect, ConnectedServer, ask_to_stop};
 pub use self::handle::Supervised;
+pub use self::health_tracker::{ProbeResult, ProbeSettings, ServerHealth};
 pub use self::probe::{ProbeMethod, probe};
-pub use self::pulse::{Beat, Health, ProbeSettings};
-pub use self::standing::{Standing, StandingFuture, StandingRequests};
+pub use self::standing::{StandingRequests, StandingRequestsFuture, StandingRequestsService};
+pub use self::supervised_service::{SupervisedService, SupervisedServiceFuture, WaitUntilReady};
 pub use self::supervisor::{Supervisor, TimeLimits};
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::future::poll_fn;
 use mgp_types::mgp::{Extension, HealthPing, HealthStatus, Timestamp, method};
 use mgp_types::{Error, Method, Object, Origin, Params, Request, Response, RpcService, Session};
 
-use super::pulse::Beat;
+use super::health_tracker::ProbeResult;
 
 /// The method of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,21 +44,21 @@ impl ProbeMethod {
 ///
 /// An error proves life as well as a result does, if it comes from the server: many do not know the method, and say so
 /// in different ways.
-pub async fn probe<S: RpcService>(mut service: S, method: ProbeMethod) -> Beat {
+pub async fn probe<S: RpcService>(mut service: S, method: ProbeMethod) -> ProbeResult {
     let answer = async {
         let request = method.request()?;
         poll_fn(|cx| service.poll_ready(cx)).await?;
         service.call(request).await
     };
     match answer.await {
-        Ok(response) => Beat::Answered(status(method, &response)),
+        Ok(response) => ProbeResult::Answered(status(method, &response)),
         Err(error) => match error.origin() {
             Origin::Peer | Origin::Misbehaved | Origin::InputRequired => {
-                Beat::Answered(HealthStatus::Healthy)
+                ProbeResult::Answered(HealthStatus::Healthy)
             }
-            Origin::Connection | Origin::Timeout => Beat::Missed,
+            Origin::Connection | Origin::Timeout => ProbeResult::Missed,
             // A layer on this side refused, which tells nothing about the server.
-            _ => Beat::NotAsked,
+            _ => ProbeResult::NotAsked,
         },
     }
 }
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
     use crate::doubles::Upstream;
 
-    async fn beat(method: ProbeMethod, answer: Result<&str, Error>) -> (Beat, String) {
+    async fn beat(method: ProbeMethod, answer: Result<&str, Error>) -> (ProbeResult, String) {
         let answer = answer.map(|json| Response::new(RawJson::parse(json.to_owned()).unwrap()));
         let asked = std::sync::Arc::new(Mutex::new(String::new()));
         let seen = std::sync::Arc::clone(&asked);
@@ -112,7 +112,7 @@ mod tests {
         ] {
             assert_eq!(
                 beat(method, Ok(answer)).await,
-                (Beat::Answered(expected), name.to_owned()),
+                (ProbeResult::Answered(expected), name.to_owned()),
                 "{answer}"
             );
         }
@@ -122,12 +122,12 @@ mod tests {
     #[tokio::test]
     async fn an_error_of_the_server_proves_life_and_one_of_our_own_nothing() {
         for (origin, expected) in [
-            (Origin::Peer, Beat::Answered(HealthStatus::Healthy)),
-            (Origin::Misbehaved, Beat::Answered(HealthStatus::Healthy)),
-            (Origin::Connection, Beat::Missed),
-            (Origin::Timeout, Beat::Missed),
-            (Origin::Local, Beat::NotAsked),
-            (Origin::Cancelled, Beat::NotAsked),
+            (Origin::Peer, ProbeResult::Answered(HealthStatus::Healthy)),
+            (Origin::Misbehaved, ProbeResult::Answered(HealthStatus::Healthy)),
+            (Origin::Connection, ProbeResult::Missed),
+            (Origin::Timeout, ProbeResult::Missed),
+            (Origin::Local, ProbeResult::NotAsked),
+            (Origin::Cancelled, ProbeResult::NotAsked),
         ] {
             for code in [-32601, -32602] {
                 let error = Error::from_origin(origin, code, "no");

@@ -10,14 +10,14 @@ use mgp_types::{BoxFuture, Error};
 use tokio::sync::broadcast;
 
 use super::connect::Connect;
-use super::course::Course;
 use super::handle::Supervised;
-use super::pulse::{Beat, ProbeSettings};
-use super::run::Run;
-use super::shared::Shared;
+use super::health_tracker::{ProbeResult, ProbeSettings};
+use super::lifecycle_tracker::LifecycleTracker;
+use super::run::SupervisorRun;
+use super::supervisor_shared::SupervisorShared;
 use crate::RestartSettings;
-use crate::chance::Chance;
 use crate::changes::CHANGES_KEPT;
+use crate::random_source::RandomSource;
 use crate::restart::Restarts;
 
 /// The supervisor of one server, before it runs: how to connect, and the steps before it takes calls, while it does,
@@ -37,7 +37,7 @@ pub(super) struct Plan<C: Connect> {
     pub(super) restore: Vec<Restore<C::Service>>,
     pub(super) ask_to_stop: Option<AskToStop<C::Service>>,
     pub(super) probing: Option<Probing<C::Service>>,
-    pub(super) chance: Chance,
+    pub(super) chance: RandomSource,
 }
 
 pub(super) struct Probing<T> {
@@ -47,7 +47,7 @@ pub(super) struct Probing<T> {
 
 type Restore<T> = Box<dyn Fn(T) -> BoxFuture<'static, Result<(), Error>> + Send + Sync>;
 type AskToStop<T> = Box<dyn Fn(T, Shutdown) -> BoxFuture<'static, Result<(), Error>> + Send + Sync>;
-type Ask<T> = Box<dyn Fn(T) -> BoxFuture<'static, Beat> + Send + Sync>;
+type Ask<T> = Box<dyn Fn(T) -> BoxFuture<'static, ProbeResult> + Send + Sync>;
 
 impl<C: Connect> Supervisor<C> {
     /// Creates a supervisor with the usual settings: the server is restarted if it ended in error, and never probed.
@@ -58,7 +58,7 @@ impl<C: Connect> Supervisor<C> {
             restore: Vec::new(),
             ask_to_stop: None,
             probing: None,
-            chance: Chance::system(),
+            chance: RandomSource::system(),
         };
         Self { server, restarts: RestartSettings::default(), audit: None, plan }
     }
@@ -90,7 +90,7 @@ impl<C: Connect> Supervisor<C> {
     /// # use std::future::pending;
     /// # use std::sync::Arc;
     /// # use std::time::Duration;
-    /// use mgp_lifecycle::supervise::{Connected, StandingRequests, Supervisor};
+    /// use mgp_lifecycle::supervise::{ConnectedServer, StandingRequests, Supervisor};
     /// # use mgp_types::{Error, Request, Response, Revision, Session};
     ///
     /// # #[derive(Clone)]
@@ -112,7 +112,7 @@ impl<C: Connect> Supervisor<C> {
     /// # }
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
     /// let standing = StandingRequests::new();
-    /// let connect = || async { Client::connect().await.map(|client| Connected::new(client, pending())) };
+    /// let connect = || async { Client::connect().await.map(|client| ConnectedServer::new(client, pending())) };
     /// let server = Supervisor::new("files".into(), connect)
     ///     .with_restore(|client: Client| async move { client.grant_permissions().await })
     ///     .with_restore(move |client| {
@@ -151,7 +151,7 @@ impl<C: Connect> Supervisor<C> {
         ask: impl Fn(C::Service) -> F + Send + Sync + 'static,
     ) -> Self
     where
-        F: Future<Output = Beat> + Send + 'static,
+        F: Future<Output = ProbeResult> + Send + 'static,
     {
         let ask: Ask<C::Service> = Box::new(move |service| Box::pin(ask(service)));
         self.plan.probing = Some(Probing { settings, ask });
@@ -165,7 +165,7 @@ impl<C: Connect> Supervisor<C> {
     }
 
     #[cfg(test)]
-    pub(super) fn with_chance(mut self, chance: Chance) -> Self {
+    pub(super) fn with_chance(mut self, chance: RandomSource) -> Self {
         self.plan.chance = chance;
         self
     }
@@ -176,10 +176,10 @@ impl<C: Connect> Supervisor<C> {
     /// # Panics
     /// The function panics outside of a tokio runtime.
     pub fn spawn(self) -> Supervised<C::Service> {
-        let shared = Arc::new(Shared::new(self.server));
+        let shared = Arc::new(SupervisorShared::new(self.server));
         let (changes, listener) = broadcast::channel(CHANGES_KEPT);
-        let course = Course::new(Arc::clone(&shared), changes, self.audit);
-        let run = Run::new(self.plan, course, Restarts::new(self.restarts), Arc::clone(&shared));
+        let course = LifecycleTracker::new(Arc::clone(&shared), changes, self.audit);
+        let run = SupervisorRun::new(self.plan, course, Restarts::new(self.restarts), Arc::clone(&shared));
         Supervised::new(shared, listener, tokio::spawn(run.forever()))
     }
 }

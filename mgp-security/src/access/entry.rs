@@ -108,7 +108,7 @@ impl StoredEntry {
 impl Serialize for StoredEntry {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let entry = &self.entry;
-        Wire {
+        WireEntry {
             id: self.id,
             entry_type: entry.entry_type(),
             agent_id: &entry.agent_id,
@@ -143,7 +143,7 @@ impl TryFrom<AccessRevoke> for EntryKey {
 }
 
 #[derive(Serialize)]
-struct Wire<'a> {
+struct WireEntry<'a> {
     id: u64,
     entry_type: EntryType,
     agent_id: &'a AgentId,

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use mgp_types::mgp::{AccessSource, AgentId, Refusal, ServerId, ToolName};
 use mgp_types::{Error, Flow, Gate, Method, Request, Response, code};
 
-use super::scope::Need;
-use super::{AccessPolicy, Verdict};
+use super::scope::AccessNeed;
+use super::{AccessPolicy, AccessVerdict};
 use crate::listing;
 use crate::refusal::refusal;
 
@@ -31,10 +31,10 @@ use crate::refusal::refusal;
 /// except that the name of a tool nobody resolved is copied where there is a trail to note it on, and that a list is
 /// filtered. Never waits.
 #[derive(Debug, Clone)]
-pub struct AccessGate(Arc<Settings>);
+pub struct AccessGate(Arc<AccessGateSettings>);
 
 #[derive(Debug, Clone)]
-struct Settings {
+struct AccessGateSettings {
     policy: AccessPolicy,
     server: Option<ServerId>,
     agent: Option<AgentId>,
@@ -43,7 +43,7 @@ struct Settings {
 impl AccessGate {
     /// Returns a gate that asks `policy`.
     pub fn new(policy: AccessPolicy) -> Self {
-        Self(Arc::new(Settings { policy, server: None, agent: None }))
+        Self(Arc::new(AccessGateSettings { policy, server: None, agent: None }))
     }
 
     /// Takes requests to be for `server` where nobody resolved them: the layer stands in front of one server.
@@ -89,10 +89,10 @@ pub struct AccessListing {
     server: ServerId,
 }
 
-impl Settings {
+impl AccessGateSettings {
     fn admit(&self, request: &Request) -> Result<Option<AccessListing>, Error> {
-        let need = Need::of(request);
-        if need == Need::Nothing {
+        let need = AccessNeed::of(request);
+        if need == AccessNeed::Nothing {
             return Ok(None);
         }
         let agent = match (&self.agent, &request.context.principal) {
@@ -106,11 +106,11 @@ impl Settings {
             return without_server(request);
         };
         match need {
-            Need::Nothing => Ok(None),
-            Need::ListedTools => {
+            AccessNeed::Nothing => Ok(None),
+            AccessNeed::ListedTools => {
                 Ok(Some(AccessListing { agent: AgentId::new(agent), server: server.clone() }))
             }
-            Need::Tool => {
+            AccessNeed::Tool => {
                 let named;
                 let tool = if let Some(resolved) = resolved {
                     resolved.name.as_str()
@@ -126,11 +126,11 @@ impl Settings {
                 }
                 decided(request, self.policy.decide(agent, server.as_str(), Some(tool)))
             }
-            Need::Something | Need::Server => {
+            AccessNeed::Something | AccessNeed::Server => {
                 if let Some(trail) = &request.context.trail {
                     trail.note_target(server, None);
                 }
-                if need == Need::Something && self.policy.reaches(agent, server.as_str()) {
+                if need == AccessNeed::Something && self.policy.reaches(agent, server.as_str()) {
                     return Ok(None);
                 }
                 decided(request, self.policy.decide(agent, server.as_str(), None))
@@ -145,7 +145,7 @@ fn named_tool(request: &Request) -> Result<Cow<'_, str>, Error> {
     name.ok_or_else(|| Error::invalid_params("`name` is missing"))
 }
 
-fn decided(request: &Request, verdict: Verdict) -> Result<Option<AccessListing>, Error> {
+fn decided(request: &Request, verdict: AccessVerdict) -> Result<Option<AccessListing>, Error> {
     if verdict.allows() {
         return Ok(None);
     }

@@ -2,13 +2,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use mgp_types::mgp::{
-    AccessGrant, AccessQuery, AccessRevoke, AskedAs, Extension, Refusal, ToolName, TraceId, method, written,
+    AccessGrant, AccessQuery, AccessRevoke, Extension, MethodForm, Refusal, ToolName, TraceId, method,
+    written,
 };
-use mgp_types::{Error, Flow, Gate, Kind, Principal, RawJson, Request, Response, Revision, code};
+use mgp_types::{Error, Flow, Gate, Principal, RawJson, Request, RequestKind, Response, Revision, code};
 use serde::Serialize;
 
 use super::policy::operator;
-use super::{AccessError, AccessPolicy, KnownTargets, StoredEntry, Unmatched};
+use super::{AccessError, AccessPolicy, KnownTargets, StoredEntry, UnmatchedTarget};
 
 /// Serves `mgp/access/query`, `mgp/access/grant` and `mgp/access/revoke` (§5.4).
 ///
@@ -59,9 +60,9 @@ impl Gate for AccessMethodsGate {
 
 /// Which of the three is asked for, and how.
 #[derive(Debug, Clone, Copy)]
-struct Asked {
+struct AccessRequest {
     operation: Operation,
-    form: AskedAs,
+    form: MethodForm,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -71,9 +72,9 @@ enum Operation {
     Revoke,
 }
 
-fn asked(request: &Request) -> Option<Asked> {
-    let (form, method) = AskedAs::of(request)?;
-    Some(Asked { operation: Operation::of(method)?, form })
+fn asked(request: &Request) -> Option<AccessRequest> {
+    let (form, method) = MethodForm::of(request)?;
+    Some(AccessRequest { operation: Operation::of(method)?, form })
 }
 
 impl Operation {
@@ -87,10 +88,10 @@ impl Operation {
     }
 }
 
-impl Asked {
+impl AccessRequest {
     async fn answer(self, gate: AccessMethodsGate, request: Request) -> Result<Response, Error> {
         self.form.check(&request, &Extension::AccessControl)?;
-        if request.kind == Kind::Notify {
+        if request.kind == RequestKind::Notify {
             return Err(Error::invalid_request("access is changed and told by calls, not by notifications"));
         }
         let outcome = self.result(&gate, &request).await;
@@ -131,7 +132,7 @@ impl Asked {
 }
 
 impl AccessMethodsGate {
-    fn check(&self, wanted: &AccessGrant) -> Result<(), Unmatched> {
+    fn check(&self, wanted: &AccessGrant) -> Result<(), UnmatchedTarget> {
         let Some(targets) = self.targets.as_ref().filter(|_| !wanted.force) else { return Ok(()) };
         let tool = wanted.tool_name.as_ref().map(ToolName::as_str).filter(|tool| *tool != "*");
         targets.check(wanted.server_id.as_str(), tool)
@@ -145,7 +146,7 @@ async fn grant(
     grant: AccessGrant,
 ) -> Result<RawJson, Error> {
     let entry = policy.grant(by, trace, grant).await?;
-    written(&Granted { status: "granted", flat: &entry, entry: &entry })
+    written(&GrantedResult { status: "granted", flat: &entry, entry: &entry })
 }
 
 async fn revoke(
@@ -157,12 +158,12 @@ async fn revoke(
     let revoked = policy.revoke(by, trace, revoke.clone()).await?;
     let entry = revoked.entries.last().map(|entry| &**entry);
     let deleted_count = revoked.entries.len();
-    written(&Taken { status: "revoked", deleted_count, revoke: &revoke, entry })
+    written(&RevokedResult { status: "revoked", deleted_count, revoke: &revoke, entry })
 }
 
 /// The members of the entry stand beside the status and once more together, for drafts and readers differ.
 #[derive(Serialize)]
-struct Granted<'a> {
+struct GrantedResult<'a> {
     status: &'static str,
     #[serde(flatten)]
     flat: &'a StoredEntry,
@@ -170,7 +171,7 @@ struct Granted<'a> {
 }
 
 #[derive(Serialize)]
-struct Taken<'a> {
+struct RevokedResult<'a> {
     status: &'static str,
     deleted_count: usize,
     #[serde(flatten)]

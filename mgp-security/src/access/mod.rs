@@ -26,17 +26,17 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`AccessPolicy`], [`Verdict`] | who may what, and why |
+//! | [`AccessPolicy`], [`AccessVerdict`] | who may what, and why |
 //! | [`AccessGate`] | holds requests to it |
 //! | [`AccessMethodsGate`] | lets operators ask about it and change it |
-//! | [`KnownTargets`], [`Unmatched`] | keeps them from entries that stand for nothing |
-//! | [`Endings`] | hears of entries that end by themselves |
+//! | [`KnownTargets`], [`UnmatchedTarget`] | keeps them from entries that stand for nothing |
+//! | [`ExpiringEntries`] | hears of entries that end by themselves |
 //! | [`AccessEntry`], [`AccessStore`] | what operators said, and where it is kept |
 
 mod defaults;
-mod endings;
 mod entry;
 mod error;
+mod expiring_entries;
 mod gate;
 mod methods;
 mod patterns;
@@ -50,16 +50,16 @@ mod table;
 mod targets;
 mod tasks;
 
-pub use self::endings::Endings;
 pub use self::entry::{AccessEntry, StoredEntry};
 pub use self::error::AccessError;
+pub use self::expiring_entries::ExpiringEntries;
 pub use self::gate::AccessGate;
 pub use self::methods::AccessMethodsGate;
-pub use self::policy::{AccessPolicy, AccessPolicyBuilder, Revoked, Verdict};
+pub use self::policy::{AccessPolicy, AccessPolicyBuilder, AccessVerdict, RevokedEntries};
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::SqliteAccessStore;
 pub use self::store::{AccessStore, MemoryAccessStore};
-pub use self::targets::{KnownTargets, Unmatched};
+pub use self::targets::{KnownTargets, UnmatchedTarget};
 pub use self::tasks::TaskOwnersGate;
 
 #[cfg(test)]

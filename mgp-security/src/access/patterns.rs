@@ -7,7 +7,7 @@ use mgp_types::mgp::{AccessPermission, Glob, Specificity, Timestamp, ToolName};
 
 use super::StoredEntry;
 use super::entry::EntryKey;
-use super::table::Moment;
+use super::table::DecisionTime;
 
 /// Entries in whose server or tool a `*` stands for other characters, the one that decides first in front.
 #[derive(Debug, Clone, Default)]
@@ -52,7 +52,7 @@ impl Patterns {
         agent: &str,
         server: &str,
         tool: Option<&str>,
-        moment: Moment,
+        moment: DecisionTime,
     ) -> Option<(AccessPermission, &StoredEntry)> {
         let decides = |one: &&PatternEntry| {
             one.is_of_tools() == tool.is_some()
@@ -64,7 +64,7 @@ impl Patterns {
     }
 
     /// Whether an entry allows anything on the server.
-    pub(super) fn allow_some(&self, agent: &str, server: &str, moment: Moment) -> bool {
+    pub(super) fn allow_some(&self, agent: &str, server: &str, moment: DecisionTime) -> bool {
         self.0.iter().any(|one| {
             one.stored.entry.permission == AccessPermission::Allow
                 && one.is_about(agent, server)
@@ -93,7 +93,7 @@ impl PatternEntry {
         self.stored.entry.agent_id.as_str() == agent && self.server.matches(server)
     }
 
-    fn is_live(&self, moment: Moment) -> bool {
+    fn is_live(&self, moment: DecisionTime) -> bool {
         let entry = &self.stored.entry;
         moment.is_before(entry.permission, entry.expires_at.map_or(i64::MAX, Timestamp::as_millis))
     }

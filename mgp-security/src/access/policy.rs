@@ -7,16 +7,16 @@ use mgp_types::mgp::{
     AccessGrant, AccessPermission, AccessQuery, AccessRevoke, AccessSource, AccessState, AuditPort,
     DefaultPolicy, Outcome, ServerId, Timestamp, ToolName, TraceId,
 };
-use mgp_types::{Principal, Role};
+use mgp_types::{Principal, PrincipalRole};
 use tokio::sync::{OwnedMutexGuard, watch};
 
 use super::defaults::Defaults;
 use super::entry::EntryKey;
-use super::record::Change;
-use super::table::{Moment, Table};
-use super::{AccessEntry, AccessError, AccessStore, Endings, MemoryAccessStore, StoredEntry};
+use super::record::AccessChange;
+use super::table::{DecisionTime, EntryTable};
+use super::{AccessEntry, AccessError, AccessStore, ExpiringEntries, MemoryAccessStore, StoredEntry};
 use crate::blocking::off_the_runtime;
-use crate::latest::Latest;
+use crate::latest_time::LatestTime;
 use crate::{Clock, StoreError};
 
 /// Decides which agent may use which server and tool (§5), and lets operators change that while it runs.
@@ -24,14 +24,14 @@ use crate::{Clock, StoreError};
 /// A handle: clones share everything. Deciding takes no lock and allocates nothing. A change is first recorded, then
 /// stored, and then holds for the next decision; one that cannot be recorded or stored is not made.
 #[derive(Clone)]
-pub struct AccessPolicy(Arc<Inner>);
+pub struct AccessPolicy(Arc<AccessPolicyInner>);
 
-struct Inner {
-    table: ArcSwap<Table>,
+struct AccessPolicyInner {
+    table: ArcSwap<EntryTable>,
     store: Arc<dyn AccessStore>,
     audit: Option<Arc<dyn AuditPort>>,
     clock: Clock,
-    latest: Latest,
+    latest: LatestTime,
     /// How often the table was changed.
     changes: AtomicU64,
     /// Whether an entry ever was there that ends by itself.
@@ -45,7 +45,7 @@ struct Inner {
 /// A decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Verdict {
+pub struct AccessVerdict {
     /// Whether the agent may.
     pub permission: AccessPermission,
     /// What decided.
@@ -55,7 +55,7 @@ pub struct Verdict {
 /// What a revocation took back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Revoked {
+pub struct RevokedEntries {
     /// The entries that are no more; none if there was nothing to revoke.
     pub entries: Vec<Arc<StoredEntry>>,
 }
@@ -80,11 +80,11 @@ impl AccessPolicy {
     /// Whether `agent` may use `tool` of `server`, or, without a tool, the server as a whole.
     //= mgp §5.2
     //# tool_grant, then server_grant, then default_policy
-    pub fn decide(&self, agent: &str, server: &str, tool: Option<&str>) -> Verdict {
+    pub fn decide(&self, agent: &str, server: &str, tool: Option<&str>) -> AccessVerdict {
         let table = self.0.table.load();
         match table.deciding(agent, server, tool, self.0.moment()) {
-            Some((permission, source, _)) => Verdict { permission, source },
-            None => Verdict {
+            Some((permission, source, _)) => AccessVerdict { permission, source },
+            None => AccessVerdict {
                 permission: table.defaults().of(server).permission(),
                 source: AccessSource::DefaultPolicy,
             },
@@ -123,8 +123,8 @@ impl AccessPolicy {
     }
 
     /// The entries that end by themselves from now on.
-    pub fn endings(&self) -> Endings {
-        Endings::new(self.clone(), self.0.ends.subscribe())
+    pub fn endings(&self) -> ExpiringEntries {
+        ExpiringEntries::new(self.clone(), self.0.ends.subscribe())
     }
 
     pub(super) fn now(&self) -> Timestamp {
@@ -145,7 +145,7 @@ impl AccessPolicy {
     /// # Errors
     /// An agent asks about another, or somebody about a pattern.
     pub fn query(&self, by: &Principal, query: &AccessQuery) -> Result<AccessState, AccessError> {
-        if by.role() != Role::Operator && by.agent_name() != Some(query.agent_id.as_str()) {
+        if by.role() != PrincipalRole::Operator && by.agent_name() != Some(query.agent_id.as_str()) {
             return Err(AccessError::NotAboutItself);
         }
         let (agent, server) = (query.agent_id.as_str(), query.server_id.as_str());
@@ -176,7 +176,7 @@ impl AccessPolicy {
     ) -> Result<Arc<StoredEntry>, AccessError> {
         operator(by)?;
         let entry = AccessEntry::new(by, grant, self.0.clock.now())?;
-        let change = Change::granted(by, trace, &entry);
+        let change = AccessChange::granted(by, trace, &entry);
         let turn = Arc::clone(&self.0.turn).lock_owned().await;
         self.make(change, turn, move |inner| {
             let stored = Arc::new(StoredEntry::new(inner.store.put(&entry)?, entry));
@@ -203,20 +203,20 @@ impl AccessPolicy {
         by: &Principal,
         trace: Option<TraceId>,
         revoke: AccessRevoke,
-    ) -> Result<Revoked, AccessError> {
+    ) -> Result<RevokedEntries, AccessError> {
         operator(by)?;
         let key = EntryKey::try_from(revoke)?;
         let turn = Arc::clone(&self.0.turn).lock_owned().await;
         let entries = self.0.table.load().entries_of(&key);
         if entries.is_empty() {
-            return Ok(Revoked { entries }); // Nothing happens, so there is nothing to record.
+            return Ok(RevokedEntries { entries }); // Nothing happens, so there is nothing to record.
         }
-        let change = Change::revoked(by, trace, &key, entries.len());
+        let change = AccessChange::revoked(by, trace, &key, entries.len());
         self.make(change, turn, move |inner| {
             inner.store.remove(&key.agent_id, &key.server_id, key.tool_name.as_ref())?;
             inner.table.rcu(|table| table.without(&key));
             inner.changes.fetch_add(1, Ordering::Release);
-            Ok(Revoked { entries })
+            Ok(RevokedEntries { entries })
         })
         .await
     }
@@ -240,7 +240,7 @@ impl AccessPolicy {
         if self.default_policy() == policy {
             return Ok(()); // Nothing happens, so there is nothing to record.
         }
-        self.make(Change::default_policy(by, trace, policy), turn, move |inner| {
+        self.make(AccessChange::default_policy(by, trace, policy), turn, move |inner| {
             inner.table.rcu(|table| table.with_default(policy));
             inner.changes.fetch_add(1, Ordering::Release);
             Ok(())
@@ -254,9 +254,9 @@ impl AccessPolicy {
     /// putting into effect is one step that nobody can interrupt: what was revoked on disk must not hold in memory.
     async fn make<T: Send + 'static>(
         &self,
-        change: Change,
+        change: AccessChange,
         turn: OwnedMutexGuard<()>,
-        apply: impl FnOnce(&Inner) -> Result<T, StoreError> + Send + 'static,
+        apply: impl FnOnce(&AccessPolicyInner) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, AccessError> {
         if let Some(audit) = &self.0.audit {
             let event = change.event(self.0.clock.now(), Outcome::Success);
@@ -316,13 +316,13 @@ impl AccessPolicyBuilder {
         let store = self.store.unwrap_or_else(|| Arc::new(MemoryAccessStore::new()));
         let entries = store.load()?;
         let has_ends = entries.iter().any(|stored| stored.entry.expires_at.is_some());
-        let table = ArcSwap::from_pointee(Table::new(entries, self.defaults));
-        Ok(AccessPolicy(Arc::new(Inner {
+        let table = ArcSwap::from_pointee(EntryTable::new(entries, self.defaults));
+        Ok(AccessPolicy(Arc::new(AccessPolicyInner {
             table,
             store,
             audit: self.audit,
             clock: self.clock,
-            latest: Latest::default(),
+            latest: LatestTime::default(),
             changes: AtomicU64::new(0),
             has_ends: AtomicBool::new(has_ends),
             ends: watch::Sender::new(()),
@@ -331,14 +331,14 @@ impl AccessPolicyBuilder {
     }
 }
 
-impl Inner {
-    fn moment(&self) -> Moment {
+impl AccessPolicyInner {
+    fn moment(&self) -> DecisionTime {
         let now = self.clock.now();
-        Moment { now, latest: self.latest.after(now) }
+        DecisionTime { now, latest: self.latest.after(now) }
     }
 }
 
-impl Verdict {
+impl AccessVerdict {
     /// Whether the agent may.
     pub fn allows(self) -> bool {
         self.permission == AccessPermission::Allow
@@ -356,5 +356,5 @@ impl fmt::Debug for AccessPolicy {
 }
 
 pub(super) fn operator(by: &Principal) -> Result<(), AccessError> {
-    if by.role() == Role::Operator { Ok(()) } else { Err(AccessError::NotOperator) }
+    if by.role() == PrincipalRole::Operator { Ok(()) } else { Err(AccessError::NotOperator) }
 }

@@ -9,32 +9,37 @@ use crate::random;
 
 /// A change of access, as the audit trail tells it.
 #[derive(Debug)]
-pub(super) struct Change {
+pub(super) struct AccessChange {
     trace: TraceId,
     kind: EventType,
     by: String,
-    details: Details,
+    details: AccessChangeDetails,
 }
 
 #[derive(Debug)]
-enum Details {
+enum AccessChangeDetails {
     Granted(Box<AccessEntry>),
     Revoked { key: EntryKey, count: usize },
     Default(DefaultPolicy),
 }
 
-impl Change {
+impl AccessChange {
     pub(super) fn granted(by: &Principal, trace: Option<TraceId>, entry: &AccessEntry) -> Self {
-        let details = Details::Granted(Box::new(entry.clone()));
+        let details = AccessChangeDetails::Granted(Box::new(entry.clone()));
         Self::new(by, trace, EventType::AccessGranted, details)
     }
 
     pub(super) fn revoked(by: &Principal, trace: Option<TraceId>, key: &EntryKey, count: usize) -> Self {
-        Self::new(by, trace, EventType::AccessRevoked, Details::Revoked { key: key.clone(), count })
+        Self::new(
+            by,
+            trace,
+            EventType::AccessRevoked,
+            AccessChangeDetails::Revoked { key: key.clone(), count },
+        )
     }
 
     pub(super) fn default_policy(by: &Principal, trace: Option<TraceId>, policy: DefaultPolicy) -> Self {
-        Self::new(by, trace, EventType::Custom(DEFAULT_CHANGED.into()), Details::Default(policy))
+        Self::new(by, trace, EventType::Custom(DEFAULT_CHANGED.into()), AccessChangeDetails::Default(policy))
     }
 
     /// The event, with whether the change was made.
@@ -48,21 +53,21 @@ impl Change {
             AuditEvent::new(now, self.trace, self.kind.clone(), actor, target, outcome)
         };
         match &self.details {
-            Details::Granted(entry) => event(Some(&entry.key()))
+            AccessChangeDetails::Granted(entry) => event(Some(&entry.key()))
                 .with_detail("agent_id", &entry.agent_id)
                 .with_detail("entry_type", &entry.entry_type())
                 .with_detail("permission", &entry.permission)
                 .with_detail("granted_by_label", &entry.label)
                 .with_detail("justification", &entry.justification)
                 .with_detail("expires_at", &entry.expires_at),
-            Details::Revoked { key, count } => {
+            AccessChangeDetails::Revoked { key, count } => {
                 event(Some(key)).with_detail("agent_id", &key.agent_id).with_detail("deleted_count", count)
             }
-            Details::Default(policy) => event(None).with_detail("default_policy", policy),
+            AccessChangeDetails::Default(policy) => event(None).with_detail("default_policy", policy),
         }
     }
 
-    fn new(by: &Principal, trace: Option<TraceId>, kind: EventType, details: Details) -> Self {
+    fn new(by: &Principal, trace: Option<TraceId>, kind: EventType, details: AccessChangeDetails) -> Self {
         let trace = trace.unwrap_or_else(random::trace_id);
         Self { trace, kind, by: by.id().into_owned(), details }
     }

@@ -1,8 +1,8 @@
-use mgp_types::{Concern, MethodRule, Request};
+use mgp_types::{MethodRule, Request, RequestConcern};
 
 /// What a request needs to be let through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Need {
+pub(super) enum AccessNeed {
     /// Nothing.
     Nothing,
     /// Nothing, but the answer holds only what may be used.
@@ -15,14 +15,14 @@ pub(super) enum Need {
     Server,
 }
 
-impl Need {
+impl AccessNeed {
     /// What `request` needs. One that is not known needs the most.
     pub(super) fn of(request: &Request) -> Self {
         match MethodRule::of(request).map(|rule| rule.concern) {
-            Some(Concern::Session) => Self::Nothing,
-            Some(Concern::ToolList) => Self::ListedTools,
-            Some(Concern::Tool) => Self::Tool,
-            Some(Concern::Running | Concern::Logging) => Self::Something,
+            Some(RequestConcern::Session) => Self::Nothing,
+            Some(RequestConcern::ToolList) => Self::ListedTools,
+            Some(RequestConcern::Tool) => Self::Tool,
+            Some(RequestConcern::Running | RequestConcern::Logging) => Self::Something,
             _ => Self::Server,
         }
     }

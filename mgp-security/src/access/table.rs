@@ -14,7 +14,7 @@ use super::patterns::{Patterns, is_pattern};
 /// One table is one moment. A decision that looks twice, for the tool and for the server, must look at the same
 /// moment, or it could see a combination of entries that never was.
 #[derive(Debug, Clone)]
-pub(super) struct Table {
+pub(super) struct EntryTable {
     /// The entries for one server, or one tool of it.
     shards: Box<[Arc<Shard>]>,
     patterns: Patterns,
@@ -31,20 +31,20 @@ pub(super) struct Table {
 struct Shard {
     /// For each bucket, an equal share of all hashes, where it starts in `rules`; and where the last one ends.
     starts: Vec<u32>,
-    rules: Vec<Rule>,
+    rules: Vec<EntryRow>,
 }
 
 /// Entries of the same agent and server stand side by side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct EntryHashes {
     pair: u64,
     tool: u64,
 }
 
 /// A line of the cache, so that one wait for memory brings all of it.
 #[derive(Debug, Clone)]
-struct Rule {
-    place: Place,
+struct EntryRow {
+    place: EntryHashes,
     /// The names of the agent, the server and the tool in one piece.
     names: Arc<str>,
     agent_len: u32,
@@ -61,19 +61,19 @@ struct Rule {
 /// A clock that is set back must not bring an ended permission to life, so permissions end by the latest time that
 /// was ever told; prohibitions end only when the clock says so now. Either way less is allowed.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Moment {
+pub(super) struct DecisionTime {
     pub(super) now: Timestamp,
     pub(super) latest: Timestamp,
 }
 
-impl Table {
+impl EntryTable {
     pub(super) fn new(entries: impl IntoIterator<Item = StoredEntry>, defaults: Defaults) -> Self {
         let hasher = foldhash::quality::RandomState::default();
-        let mut shards: Vec<Vec<Rule>> = vec![Vec::new(); SHARDS];
+        let mut shards: Vec<Vec<EntryRow>> = vec![Vec::new(); SHARDS];
         let (patterns, exact): (Vec<_>, Vec<_>) =
             entries.into_iter().map(Arc::new).partition(|stored| is_pattern(&stored.entry.key()));
         for stored in exact {
-            let rule = Rule::new(stored, &hasher);
+            let rule = EntryRow::new(stored, &hasher);
             shards[rule.place.shard()].push(rule);
         }
         let sorted = shards.into_iter().map(|mut rules| {
@@ -90,7 +90,7 @@ impl Table {
         if is_pattern(&key) {
             return Self { patterns: self.patterns.with(entry), ..self.clone() };
         }
-        let rule = Rule::new(Arc::clone(entry), &self.hasher);
+        let rule = EntryRow::new(Arc::clone(entry), &self.hasher);
         let index = rule.place.shard();
         let mut rules = self.shards[index].without(&key);
         rules.insert(rules.partition_point(|other| other.place < rule.place), rule);
@@ -139,7 +139,7 @@ impl Table {
         agent: &str,
         server: &str,
         tool: Option<&str>,
-        moment: Moment,
+        moment: DecisionTime,
     ) -> Option<(AccessPermission, AccessSource, &StoredEntry)> {
         if tool.is_some()
             && let Some((permission, stored)) = self.narrowest(agent, server, tool, moment)
@@ -155,7 +155,7 @@ impl Table {
         agent: &str,
         server: &str,
         tool: Option<&str>,
-        moment: Moment,
+        moment: DecisionTime,
     ) -> Option<(AccessPermission, &StoredEntry)> {
         // What a rule says is read from the rule: looking at its entry would wait for memory once more.
         let exact = self.strictest(agent, server, tool, moment).map(|rule| (rule.permission, &*rule.stored));
@@ -163,11 +163,11 @@ impl Table {
     }
 
     /// Whether an entry allows anything on the server.
-    pub(super) fn allows_some(&self, agent: &str, server: &str, moment: Moment) -> bool {
+    pub(super) fn allows_some(&self, agent: &str, server: &str, moment: DecisionTime) -> bool {
         let pair = self.hasher.hash_one((agent, server));
-        let least = Place { pair, tool: 0 };
+        let least = EntryHashes { pair, tool: 0 };
         let rules = self.shards[least.shard()].since(least);
-        let allows = |rule: &Rule| {
+        let allows = |rule: &EntryRow| {
             rule.permission == AccessPermission::Allow
                 && rule.is_of_pair(agent, server)
                 && moment.is_live(rule)
@@ -176,25 +176,31 @@ impl Table {
             || self.patterns.allow_some(agent, server, moment)
     }
 
-    fn strictest(&self, agent: &str, server: &str, tool: Option<&str>, moment: Moment) -> Option<&Rule> {
+    fn strictest(
+        &self,
+        agent: &str,
+        server: &str,
+        tool: Option<&str>,
+        moment: DecisionTime,
+    ) -> Option<&EntryRow> {
         // Where a store returned two entries for the same, the one that denies decides.
         self.rules_of(agent, server, tool)
             .filter(|rule| moment.is_live(rule))
             .max_by_key(|rule| rule.permission == AccessPermission::Deny)
     }
 
-    fn rules_of(&self, agent: &str, server: &str, tool: Option<&str>) -> impl Iterator<Item = &Rule> {
+    fn rules_of(&self, agent: &str, server: &str, tool: Option<&str>) -> impl Iterator<Item = &EntryRow> {
         let place = self.place(agent, server, tool);
         let rules = self.shards[place.shard()].since(place).iter();
         let same_place = rules.take_while(move |rule| rule.place == place);
         same_place.filter(move |rule| rule.is_of(agent, server, tool))
     }
 
-    fn place(&self, agent: &str, server: &str, tool: Option<&str>) -> Place {
-        Place::of(agent, server, tool, &self.hasher)
+    fn place(&self, agent: &str, server: &str, tool: Option<&str>) -> EntryHashes {
+        EntryHashes::of(agent, server, tool, &self.hasher)
     }
 
-    fn replaced(&self, index: usize, sorted: Vec<Rule>) -> Self {
+    fn replaced(&self, index: usize, sorted: Vec<EntryRow>) -> Self {
         let mut table = self.clone();
         table.shards[index] = Arc::new(Shard::of_sorted(sorted));
         table
@@ -202,7 +208,7 @@ impl Table {
 }
 
 impl Shard {
-    fn of_sorted(rules: Vec<Rule>) -> Self {
+    fn of_sorted(rules: Vec<EntryRow>) -> Self {
         let buckets = rules.len();
         let mut starts = Vec::with_capacity(buckets + 1);
         for (index, rule) in rules.iter().enumerate() {
@@ -215,7 +221,7 @@ impl Shard {
     }
 
     /// The rules from `place` on.
-    fn since(&self, place: Place) -> &[Rule] {
+    fn since(&self, place: EntryHashes) -> &[EntryRow] {
         if self.rules.is_empty() {
             return &[];
         }
@@ -226,7 +232,7 @@ impl Shard {
     }
 
     /// The rules without those of `key`, in order, and with room for one more.
-    fn without(&self, key: &EntryKey) -> Vec<Rule> {
+    fn without(&self, key: &EntryKey) -> Vec<EntryRow> {
         let (agent, server, tool) = (key.agent_id.as_str(), key.server_id.as_str(), tool_of(key));
         let mut kept = Vec::with_capacity(self.rules.len() + 1);
         kept.extend(self.rules.iter().filter(|rule| !rule.is_of(agent, server, tool)).cloned());
@@ -234,7 +240,7 @@ impl Shard {
     }
 }
 
-impl Place {
+impl EntryHashes {
     fn of(agent: &str, server: &str, tool: Option<&str>, hasher: &foldhash::quality::RandomState) -> Self {
         Self { pair: hasher.hash_one((agent, server)), tool: hasher.hash_one(tool) }
     }
@@ -252,13 +258,13 @@ impl Place {
     }
 }
 
-impl Rule {
+impl EntryRow {
     fn new(stored: Arc<StoredEntry>, hasher: &foldhash::quality::RandomState) -> Self {
         let entry = &stored.entry;
         let (agent, server) = (entry.agent_id.as_str(), entry.server_id.as_str());
         let tool = entry.tool_name.as_ref().map(ToolName::as_str);
         Self {
-            place: Place::of(agent, server, tool, hasher),
+            place: EntryHashes::of(agent, server, tool, hasher),
             names: [agent, server, tool.unwrap_or_default()].concat().into(),
             agent_len: len(agent),
             server_len: len(server),
@@ -287,8 +293,8 @@ impl Rule {
     }
 }
 
-impl Moment {
-    fn is_live(self, rule: &Rule) -> bool {
+impl DecisionTime {
+    fn is_live(self, rule: &EntryRow) -> bool {
         self.is_before(rule.permission, rule.end)
     }
 
@@ -333,7 +339,7 @@ mod tests {
         StoredEntry::new(id, AccessEntry::new(&by, grant, Timestamp::EPOCH).unwrap())
     }
 
-    fn finds(table: &Table, id: u64) -> bool {
+    fn finds(table: &EntryTable, id: u64) -> bool {
         let found = table.entries_of(&entry(id).entry.key());
         assert!(found.iter().all(|stored| stored.id == id));
         found.len() == 1
@@ -341,19 +347,19 @@ mod tests {
 
     #[test]
     fn a_rule_fits_a_cache_line() {
-        assert_eq!(size_of::<Rule>(), 64);
+        assert_eq!(size_of::<EntryRow>(), 64);
     }
 
     #[test]
     fn every_entry_is_found_among_many_and_no_other() {
-        let table = Table::new((0..30_000).map(entry), Defaults::default());
+        let table = EntryTable::new((0..30_000).map(entry), Defaults::default());
         assert!((0..30_000).all(|id| finds(&table, id)));
         assert!(!(30_000..40_000).any(|id| finds(&table, id)));
     }
 
     #[test]
     fn a_table_built_step_by_step_holds_the_same() {
-        let mut table = Table::new([], Defaults::default());
+        let mut table = EntryTable::new([], Defaults::default());
         for id in 0..3_000 {
             table = table.with(&Arc::new(entry(id)));
         }
@@ -372,7 +378,7 @@ mod tests {
                 None => grant,
             };
             let entry = AccessEntry::new(&Principal::operator("admin"), grant, Timestamp::EPOCH).unwrap();
-            Rule::new(Arc::new(StoredEntry::new(1, entry)), &foldhash::quality::RandomState::default())
+            EntryRow::new(Arc::new(StoredEntry::new(1, entry)), &foldhash::quality::RandomState::default())
         };
         let (tool, server) = (rule(Some("d")), rule(None));
         assert!(tool.is_of("ab", "c", Some("d")) && server.is_of("ab", "c", None));

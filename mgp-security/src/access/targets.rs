@@ -10,24 +10,24 @@ pub trait KnownTargets: Send + Sync {
     ///
     /// # Errors
     /// There is none.
-    fn check(&self, server: &str, tool: Option<&str>) -> Result<(), Unmatched>;
+    fn check(&self, server: &str, tool: Option<&str>) -> Result<(), UnmatchedTarget>;
 }
 
 /// That a rule stands for nothing, and what is probably meant. Its text is for whoever wrote the rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unmatched {
+pub struct UnmatchedTarget {
     what: String,
-    meant: Option<Meant>,
+    meant: Option<MeantTarget>,
 }
 
 /// What is probably meant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-struct Meant {
+struct MeantTarget {
     server_id: String,
     tool_name: Option<String>,
 }
 
-impl Unmatched {
+impl UnmatchedTarget {
     /// States which server or tool there is not.
     pub fn new(what: impl Into<String>) -> Self {
         Self { what: what.into(), meant: None }
@@ -36,7 +36,7 @@ impl Unmatched {
     /// Adds what is probably meant: a server, or a tool.
     #[must_use]
     pub fn meant(mut self, server: &str, tool: Option<&str>) -> Self {
-        self.meant = Some(Meant { server_id: server.to_owned(), tool_name: tool.map(str::to_owned) });
+        self.meant = Some(MeantTarget { server_id: server.to_owned(), tool_name: tool.map(str::to_owned) });
         self
     }
 
@@ -51,7 +51,7 @@ impl Unmatched {
 
     /// Returns what is probably meant, as it is written in one piece: `server` or `server.tool`.
     pub fn suggestion(&self) -> Option<String> {
-        let Meant { server_id, tool_name } = self.meant.as_ref()?;
+        let MeantTarget { server_id, tool_name } = self.meant.as_ref()?;
         Some(match tool_name {
             Some(tool) => ToolPattern::new(server_id, tool).ok()?.to_string(),
             None => server_id.clone(),
@@ -59,7 +59,7 @@ impl Unmatched {
     }
 }
 
-impl fmt::Display for Unmatched {
+impl fmt::Display for UnmatchedTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.reason())?;
         match self.suggestion() {
@@ -69,20 +69,23 @@ impl fmt::Display for Unmatched {
     }
 }
 
-impl Unmatched {
+impl UnmatchedTarget {
     fn reason(&self) -> String {
         format!("{}, so this would stand for nothing", self.what)
     }
 }
 
-impl std::error::Error for Unmatched {}
+impl std::error::Error for UnmatchedTarget {}
 
-impl From<Unmatched> for Error {
+impl From<UnmatchedTarget> for Error {
     /// The error of a request: its `data` names what is probably meant, in the words of a request.
-    fn from(unmatched: Unmatched) -> Self {
+    fn from(unmatched: UnmatchedTarget) -> Self {
         let error = Self::invalid_params(format!("{unmatched} (`force` makes it all the same)"));
         let reason = unmatched.reason();
-        match RawJson::from_value(&Suggestion { reason: &reason, did_you_mean: unmatched.meant.as_ref() }) {
+        match RawJson::from_value(&TargetSuggestion {
+            reason: &reason,
+            did_you_mean: unmatched.meant.as_ref(),
+        }) {
             Ok(data) => error.with_data(data),
             Err(_) => error,
         }
@@ -90,8 +93,8 @@ impl From<Unmatched> for Error {
 }
 
 #[derive(Serialize)]
-struct Suggestion<'a> {
+struct TargetSuggestion<'a> {
     /// Why the rule is refused, without advice.
     reason: &'a str,
-    did_you_mean: Option<&'a Meant>,
+    did_you_mean: Option<&'a MeantTarget>,
 }

@@ -6,7 +6,9 @@ use std::time::Duration;
 use memchr::memmem::Finder;
 use mgp_types::mcp::task::{TaskStatus, begun};
 use mgp_types::mgp::Refusal;
-use mgp_types::{Error, Flow, Gate, Object, Origin, Principal, RawJson, Request, Response, Shape, code};
+use mgp_types::{
+    Error, Flow, Gate, Object, Origin, Principal, RawJson, Request, Response, ResultShape, code,
+};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
@@ -22,11 +24,11 @@ use crate::refusal::refusal;
 /// Sits behind access. Reads `context.principal`; fills `context.trail`. A refusal is 1001, and the same whether there
 /// is such a task or not. The result of a call is searched for one word; only a task takes a lock.
 #[derive(Clone, Default)]
-pub struct TaskOwnersGate(Arc<Mutex<Known>>);
+pub struct TaskOwnersGate(Arc<Mutex<TaskOwners>>);
 
 /// Who began which task; bounded by [`MAX_TASKS`], the oldest is forgotten first.
 #[derive(Default)]
-struct Known {
+struct TaskOwners {
     owners: HashMap<Arc<str>, Principal, foldhash::quality::RandomState>,
     begun: VecDeque<Arc<str>>,
     /// Those of which it was not heard that they have ended, and until when they count as going on.
@@ -54,7 +56,7 @@ impl TaskOwnersGate {
 
     /// Forgets all tasks: whoever knew them has ended, and whoever comes in its place may give their ids to others.
     pub fn forget_all(&self) {
-        *self.0.lock() = Known::default();
+        *self.0.lock() = TaskOwners::default();
     }
 
     /// Hears what the server says of a task unasked.
@@ -72,21 +74,21 @@ impl Gate for TaskOwnersGate {
 
     fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
         let then = match request.method.as_str() {
-            "tools/call" => Then::Note,
-            "tasks/list" => Then::Filter,
+            "tools/call" => TaskAnswerAction::Note,
+            "tasks/list" => TaskAnswerAction::Filter,
             "subscriptions/listen" if !self.owns_all(request, &listened_to(request)) => {
                 return refused(request);
             }
             name if name.starts_with("tasks/") && !self.owns_all(request, &named(request)) => {
                 return refused(request);
             }
-            "tasks/get" | "tasks/cancel" => Then::Follow { is_over: false, task: named(request) },
-            "tasks/result" => Then::Follow { is_over: true, task: named(request) },
+            "tasks/get" | "tasks/cancel" => TaskAnswerAction::Follow { is_over: false, task: named(request) },
+            "tasks/result" => TaskAnswerAction::Follow { is_over: true, task: named(request) },
             _ => return Flow::Pass(None),
         };
         match request.context.principal.clone() {
             Some(principal) => Flow::Pass(Some(TaskAnswer { then, principal })),
-            None if matches!(then, Then::Note) => Flow::Pass(None),
+            None if matches!(then, TaskAnswerAction::Note) => Flow::Pass(None),
             None => refused(request),
         }
     }
@@ -132,7 +134,7 @@ fn refused<P>(request: &Request) -> Flow<P> {
     Flow::refuse(refusal(code::ACCESS_DENIED, "there is no such task of yours"))
 }
 
-impl Known {
+impl TaskOwners {
     /// The first who is told of a task has it.
     fn note(&mut self, task: &str, principal: &Principal) {
         if let Some((task, owner)) = self.owners.get_key_value(task) {
@@ -156,7 +158,7 @@ impl Known {
 
 /// What is done with the answer.
 #[derive(Debug)]
-enum Then {
+enum TaskAnswerAction {
     Note,
     Filter,
     /// It tells how a task does, and that it `is_over` if there is one.
@@ -168,27 +170,27 @@ enum Then {
 
 /// Whose answer it is, and what is done with it.
 pub struct TaskAnswer {
-    then: Then,
+    then: TaskAnswerAction,
     principal: Principal,
 }
 
 impl TaskAnswer {
-    fn look(&self, known: &Mutex<Known>, outcome: &mut Result<Response, Error>) {
+    fn look(&self, known: &Mutex<TaskOwners>, outcome: &mut Result<Response, Error>) {
         match (&self.then, outcome) {
-            (Then::Note, Ok(response)) => {
+            (TaskAnswerAction::Note, Ok(response)) => {
                 if let Some(task) = told_to_begin(&response.result) {
                     known.lock().note(&task, &self.principal);
                 }
             }
-            (Then::Filter, outcome @ Ok(_)) => {
+            (TaskAnswerAction::Filter, outcome @ Ok(_)) => {
                 if let Ok(response) = outcome
                     && let Err(error) = self.keep_own(known, response)
                 {
                     *outcome = Err(error);
                 }
             }
-            (Then::Note | Then::Filter, Err(_)) => {}
-            (Then::Follow { is_over, task }, outcome) => {
+            (TaskAnswerAction::Note | TaskAnswerAction::Filter, Err(_)) => {}
+            (TaskAnswerAction::Follow { is_over, task }, outcome) => {
                 let has_ended = match outcome {
                     Ok(response) => {
                         *is_over || Object::from_raw(&response.result).is_ok_and(|task| has_ended(&task))
@@ -206,12 +208,12 @@ impl TaskAnswer {
     }
 
     /// Leaves of a list of tasks those of the caller.
-    fn keep_own(&self, known: &Mutex<Known>, response: &mut Response) -> Result<(), Error> {
+    fn keep_own(&self, known: &Mutex<TaskOwners>, response: &mut Response) -> Result<(), Error> {
         let malformed = || Error::misbehaved("the list of tasks is none");
         if response.context.stamp.is_some() {
             response.result = response.to_raw();
             response.context.stamp = None;
-            response.context.shape = Shape::Opaque;
+            response.context.shape = ResultShape::Opaque;
         }
         let mut result = Object::from_raw(&response.result).map_err(|_| malformed())?;
         let Some(tasks) = result.get("tasks") else { return Ok(()) };

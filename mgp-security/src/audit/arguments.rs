@@ -3,7 +3,7 @@ use std::sync::Arc;
 use mgp_types::RawJson;
 use mgp_types::mgp::{ResolvedTool, ServerId, ToolName};
 
-use super::details::Details;
+use super::details::EventDetails;
 use super::log::ChainKey;
 use super::redact::Redaction;
 
@@ -12,7 +12,7 @@ use super::redact::Redaction;
 /// Whatever it is, it may hold what an agent was told in confidence: nothing is the default.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
-pub enum Arguments {
+pub enum ArgumentRecording {
     /// Nothing.
     #[default]
     Omitted,
@@ -25,14 +25,14 @@ pub enum Arguments {
     Redacted(Arc<Redaction>),
 }
 
-impl Arguments {
+impl ArgumentRecording {
     pub(super) const fn is_omitted(&self) -> bool {
         matches!(self, Self::Omitted)
     }
 
     pub(super) fn write(
         &self,
-        details: &mut Details,
+        details: &mut EventDetails,
         arguments: &RawJson,
         tool: Option<&ResolvedTool>,
         at: Option<(&ServerId, &ToolName)>,

@@ -2,27 +2,28 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use mgp_types::mgp::{
-    Actor, ActorType, AgentId, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, Refusal, ResolvedTool,
-    ServerId, ToolName, TraceId, Trail, ValidatorName, code,
+    Actor, ActorType, AgentId, AuditEvent, AuditPort, AuditTarget, CallRecord, EventType, Outcome, Refusal,
+    ResolvedTool, ServerId, ToolName, TraceId, ValidatorName, code,
 };
 use mgp_types::{
-    CallEnding, Concern, Error, GateKind, Method, Object, Origin, Principal, RawJson, Request, Response,
+    CallEnding, Error, GateKind, Method, Object, Origin, Principal, RawJson, Request, RequestConcern,
+    Response,
 };
 use tokio::time::Instant;
 
 use super::clip::{clip, printable};
-use super::details::Details;
-use super::layer::Settings;
+use super::details::EventDetails;
+use super::layer::AuditLayerSettings;
 use super::redact;
 
 /// What is known of a call while it runs, for the record of it.
 #[derive(Debug)]
-pub(super) struct Call {
-    settings: Arc<Settings>,
-    subject: Subject,
+pub(super) struct RecordedCall {
+    settings: Arc<AuditLayerSettings>,
+    subject: RecordSubject,
     method: Method,
     trace: TraceId,
-    trail: Arc<Trail>,
+    trail: Arc<CallRecord>,
     principal: Option<Principal>,
     /// Who speaks in the principal's name.
     speaker: Option<Principal>,
@@ -35,7 +36,7 @@ pub(super) struct Call {
 
 /// What a request is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Subject {
+pub(super) enum RecordSubject {
     Tool,
     Resource,
     Prompt,
@@ -44,7 +45,7 @@ pub(super) enum Subject {
 
 /// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ending {
+enum RecordEnding {
     Done,
     Failed,
     Blocked,
@@ -53,14 +54,14 @@ enum Ending {
     Cancelled,
 }
 
-impl Subject {
+impl RecordSubject {
     pub(super) fn of(method: &Method) -> Self {
         if *method == Method::TOOLS_CALL {
             return Self::Tool;
         }
         match method.rule().filter(|rule| rule.gates.has(GateKind::Record)).map(|rule| rule.concern) {
-            Some(Concern::Resource) => Self::Resource,
-            Some(Concern::Prompt) => Self::Prompt,
+            Some(RequestConcern::Resource) => Self::Resource,
+            Some(RequestConcern::Prompt) => Self::Prompt,
             _ => Self::Other,
         }
     }
@@ -70,35 +71,35 @@ impl Subject {
         !matches!(self, Self::Other)
     }
 
-    fn event_type(self, ending: Ending) -> EventType {
+    fn event_type(self, ending: RecordEnding) -> EventType {
         let custom = match (self, ending) {
-            (Self::Tool, Ending::Blocked) => return EventType::ToolBlocked,
-            (Self::Tool, Ending::Asking) => "dev.cloto.mgp.input_required",
+            (Self::Tool, RecordEnding::Blocked) => return EventType::ToolBlocked,
+            (Self::Tool, RecordEnding::Asking) => "dev.cloto.mgp.input_required",
             (Self::Tool, _) => return EventType::ToolExecuted,
             (Self::Resource, _) => "dev.cloto.mgp.resource_read",
             (Self::Prompt, _) => "dev.cloto.mgp.prompt_used",
-            (Self::Other, Ending::Blocked) => "dev.cloto.mgp.request_blocked",
+            (Self::Other, RecordEnding::Blocked) => "dev.cloto.mgp.request_blocked",
             (Self::Other, _) => "dev.cloto.mgp.method_passed",
         };
         EventType::Custom(custom.into())
     }
 }
 
-impl Call {
+impl RecordedCall {
     pub(super) fn new(
         request: &Request,
-        subject: Subject,
+        subject: RecordSubject,
         trace: TraceId,
-        trail: Arc<Trail>,
-        settings: Arc<Settings>,
+        trail: Arc<CallRecord>,
+        settings: Arc<AuditLayerSettings>,
     ) -> Self {
         let params = &request.params;
         let named = match subject {
-            Subject::Tool | Subject::Prompt => params.get("name"),
-            Subject::Resource => params.get("uri"),
-            Subject::Other => None,
+            RecordSubject::Tool | RecordSubject::Prompt => params.get("name"),
+            RecordSubject::Resource => params.get("uri"),
+            RecordSubject::Other => None,
         };
-        let wants_arguments = subject == Subject::Tool && !settings.arguments.is_omitted();
+        let wants_arguments = subject == RecordSubject::Tool && !settings.arguments.is_omitted();
         Self {
             subject,
             method: request.method.clone(),
@@ -122,35 +123,35 @@ impl Call {
     pub(super) fn events(&self, answer: &Result<Response, Error>) -> Vec<AuditEvent> {
         let ending = match ending(answer, self.trail.refusal().is_some()) {
             // A call that its caller stopped is answered with what there was.
-            Ending::Done if self.trail.is_cancelled() => Ending::Cancelled,
+            RecordEnding::Done if self.trail.is_cancelled() => RecordEnding::Cancelled,
             ending => ending,
         };
-        let code = answer.as_ref().err().filter(|_| ending != Ending::Asking);
+        let code = answer.as_ref().err().filter(|_| ending != RecordEnding::Asking);
         self.write(ending, code)
     }
 
     /// What is recorded of a call for whose answer nobody waits any more.
     pub(super) fn cancelled(&self) -> Vec<AuditEvent> {
-        self.write(Ending::Cancelled, None)
+        self.write(RecordEnding::Cancelled, None)
     }
 
-    fn write(&self, ending: Ending, error: Option<&Error>) -> Vec<AuditEvent> {
-        if !self.subject.is_always_recorded() && ending != Ending::Blocked && !self.is_passed() {
+    fn write(&self, ending: RecordEnding, error: Option<&Error>) -> Vec<AuditEvent> {
+        if !self.subject.is_always_recorded() && ending != RecordEnding::Blocked && !self.is_passed() {
             return Vec::new();
         }
         let result = match ending {
-            Ending::Done | Ending::Asking => Outcome::Success,
-            Ending::Failed | Ending::Cancelled => Outcome::Failure,
-            Ending::Blocked => Outcome::Blocked,
+            RecordEnding::Done | RecordEnding::Asking => Outcome::Success,
+            RecordEnding::Failed | RecordEnding::Cancelled => Outcome::Failure,
+            RecordEnding::Blocked => Outcome::Blocked,
         };
         let (server, tool) = self.found();
         let mut event = self.event(self.subject.event_type(ending), result, (server.clone(), tool.clone()));
         event.details = self.details(ending, error, (&server, &tool));
-        let cause = if ending == Ending::Blocked { self.cause(error) } else { None };
+        let cause = if ending == RecordEnding::Blocked { self.cause(error) } else { None };
         let Some(cause) = cause.filter(|cause| *cause != event.event_type) else { return vec![event] };
         let mut cause = self.event(cause, result, (server, tool));
         cause.timestamp = event.timestamp;
-        let mut details = Details::new();
+        let mut details = EventDetails::new();
         self.write_refusal(&mut details, error);
         cause.details = details.finish();
         vec![event, cause]
@@ -161,7 +162,7 @@ impl Call {
         self.method.rule().is_none() && self.trail.target().is_some()
     }
 
-    fn event(&self, event_type: EventType, result: Outcome, (server, tool): Found) -> AuditEvent {
+    fn event(&self, event_type: EventType, result: Outcome, (server, tool): FoundTarget) -> AuditEvent {
         let tool = tool.map(|name| match clip(name.as_str(), MAX_NAME_BYTES) {
             Cow::Borrowed(_) => name.clone(),
             Cow::Owned(short) => short.as_str().into(),
@@ -180,14 +181,14 @@ impl Call {
     }
 
     /// What the trail says, for it comes from whoever decided; or else what the request said when it came in.
-    fn found(&self) -> Found {
+    fn found(&self) -> FoundTarget {
         if let Some((server, tool)) = self.trail.target() {
             return (Some(server.clone()), tool.cloned());
         }
         if let Some(tool) = &self.tool {
             return (Some(tool.server.clone()), Some(tool.name.clone()));
         }
-        let named = if self.subject == Subject::Tool { self.named() } else { None };
+        let named = if self.subject == RecordSubject::Tool { self.named() } else { None };
         (self.settings.server.clone(), named.as_deref().map(Into::into))
     }
 
@@ -197,11 +198,11 @@ impl Call {
 
     fn details(
         &self,
-        ending: Ending,
+        ending: RecordEnding,
         error: Option<&Error>,
         (server, tool): (&Option<ServerId>, &Option<ToolName>),
     ) -> Object {
-        let mut details = Details::new();
+        let mut details = EventDetails::new();
         let risk = self.trail.risk().or_else(|| self.tool.as_ref().map(|tool| tool.security.risk));
         if let Some(risk) = risk {
             details.text("risk_level", risk.as_str());
@@ -223,18 +224,18 @@ impl Call {
         if let Some(speaker) = &self.speaker {
             details.text("spoken_by", &clip(&speaker.id(), MAX_NAME_BYTES));
         }
-        if ending == Ending::Cancelled {
+        if ending == RecordEnding::Cancelled {
             details.flag("cancelled");
         }
         match self.subject {
-            Subject::Resource => {
+            RecordSubject::Resource => {
                 self.named().iter().for_each(|uri| details.text("uri", &without_secrets(uri)));
             }
-            Subject::Prompt => {
+            RecordSubject::Prompt => {
                 self.named().iter().for_each(|name| details.text("prompt", &clip(name, MAX_NAME_BYTES)));
             }
-            Subject::Other => details.text("method", &printable(self.method.as_str(), MAX_NAME_BYTES)),
-            Subject::Tool => {}
+            RecordSubject::Other => details.text("method", &printable(self.method.as_str(), MAX_NAME_BYTES)),
+            RecordSubject::Tool => {}
         }
         if let Some(arguments) = &self.arguments {
             let at = server.as_ref().zip(tool.as_ref());
@@ -243,7 +244,7 @@ impl Call {
         details.finish()
     }
 
-    fn write_refusal(&self, details: &mut Details, error: Option<&Error>) {
+    fn write_refusal(&self, details: &mut EventDetails, error: Option<&Error>) {
         if let Some(Refusal { by, rule, .. }) = self.trail.refusal() {
             details.text("section", by);
             details.text("rule", rule);
@@ -268,17 +269,17 @@ impl Call {
     }
 }
 
-fn ending(answer: &Result<Response, Error>, is_refused: bool) -> Ending {
+fn ending(answer: &Result<Response, Error>, is_refused: bool) -> RecordEnding {
     match answer {
-        Err(error) if error.origin() == Origin::InputRequired => Ending::Asking,
-        Err(error) if is_refused || is_security(error.code()) => Ending::Blocked,
-        Err(_) => Ending::Failed,
+        Err(error) if error.origin() == Origin::InputRequired => RecordEnding::Asking,
+        Err(error) if is_refused || is_security(error.code()) => RecordEnding::Blocked,
+        Err(_) => RecordEnding::Failed,
         Ok(response) => match CallEnding::of(&response.result) {
             // A refusal may have been turned into a result on the way; one that was then answered was none.
-            CallEnding::Failed if is_refused => Ending::Blocked,
-            CallEnding::Failed => Ending::Failed,
-            CallEnding::Asking => Ending::Asking,
-            CallEnding::Done => Ending::Done,
+            CallEnding::Failed if is_refused => RecordEnding::Blocked,
+            CallEnding::Failed => RecordEnding::Failed,
+            CallEnding::Asking => RecordEnding::Asking,
+            CallEnding::Done => RecordEnding::Done,
         },
     }
 }
@@ -294,6 +295,6 @@ fn without_secrets(uri: &str) -> String {
 }
 
 /// The server and its tool that a call is for, as far as they are known.
-type Found = (Option<ServerId>, Option<ToolName>);
+type FoundTarget = (Option<ServerId>, Option<ToolName>);
 
 const MAX_NAME_BYTES: usize = 256;

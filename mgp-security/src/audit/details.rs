@@ -5,9 +5,9 @@ use mgp_types::{Object, RawJson};
 
 /// The details of an event, written once into one buffer: each call makes some.
 #[derive(Debug)]
-pub(super) struct Details(Vec<u8>);
+pub(super) struct EventDetails(Vec<u8>);
 
-impl Details {
+impl EventDetails {
     pub(super) fn new() -> Self {
         let mut out = Vec::with_capacity(192);
         out.push(b'{');

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, ready};
 use mgp_types::{BoxFuture, Error, Response};
 use pin_project_lite::pin_project;
 
-use super::call::Call;
+use super::call::RecordedCall;
 
 pin_project! {
     /// The future of [`Audit`](super::Audit).
@@ -82,10 +82,10 @@ impl<F> std::fmt::Debug for AuditFuture<F> {
 }
 
 /// A call that has begun and is not recorded yet. When it is dropped, nobody waits for the call any more.
-pub(super) struct OpenCall(Option<Call>);
+pub(super) struct OpenCall(Option<RecordedCall>);
 
 impl OpenCall {
-    pub(super) const fn new(call: Call) -> Self {
+    pub(super) const fn new(call: RecordedCall) -> Self {
         Self(Some(call))
     }
 }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use mgp_types::mgp::{AgentId, AuditPort, ServerId};
 use tower_layer::Layer;
 
-use super::arguments::Arguments;
+use super::arguments::ArgumentRecording;
 use super::service::Audit;
 use crate::Clock;
 
@@ -22,7 +22,7 @@ use crate::Clock;
 /// Arguments are not recorded unless [`arguments`](Self::arguments) says how, and results never.
 ///
 /// ```
-/// use mgp_security::audit::{AuditLayer, AuditLog, Filter, MemoryStore, Query};
+/// use mgp_security::audit::{AuditLayer, AuditLog, Filter, MemoryLogStore, Query};
 /// use mgp_types::{Object, Request, Response};
 /// use tower_layer::Layer;
 /// use tower_service::Service;
@@ -41,7 +41,7 @@ use crate::Clock;
 /// # let runtime = tokio::runtime::Builder::new_current_thread().build()?;
 /// # runtime.block_on(async {
 /// # let plain_mcp_server = Plain;
-/// let log = AuditLog::open(MemoryStore::new(1_000))?;
+/// let log = AuditLog::open(MemoryLogStore::new(1_000))?;
 /// let mut server = AuditLayer::new(log.clone()).for_server("tool.terminal".into()).layer(plain_mcp_server);
 /// server.call(Request::call("tools/call", Object::parse(r#"{"name":"ls"}"#)?)).await?;
 ///
@@ -55,28 +55,28 @@ use crate::Clock;
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct AuditLayer {
-    settings: Arc<Settings>,
+    settings: Arc<AuditLayerSettings>,
 }
 
 /// What the calls of a layer have in common.
 #[derive(Debug, Clone)]
-pub(super) struct Settings {
+pub(super) struct AuditLayerSettings {
     pub(super) port: Arc<dyn AuditPort>,
     pub(super) clock: Clock,
     pub(super) server: Option<ServerId>,
     pub(super) agent: Option<AgentId>,
-    pub(super) arguments: Arguments,
+    pub(super) arguments: ArgumentRecording,
 }
 
 impl AuditLayer {
     /// Records to `port`, like an [`AuditLog`](super::AuditLog).
     pub fn new(port: impl AuditPort) -> Self {
-        let settings = Settings {
+        let settings = AuditLayerSettings {
             port: Arc::new(port),
             clock: Clock::default(),
             server: None,
             agent: None,
-            arguments: Arguments::Omitted,
+            arguments: ArgumentRecording::Omitted,
         };
         Self { settings: Arc::new(settings) }
     }
@@ -92,7 +92,7 @@ impl AuditLayer {
     }
 
     /// Says what of the arguments of a tool is recorded.
-    pub fn arguments(self, arguments: Arguments) -> Self {
+    pub fn arguments(self, arguments: ArgumentRecording) -> Self {
         self.with(|settings| settings.arguments = arguments)
     }
 
@@ -101,7 +101,7 @@ impl AuditLayer {
         self.with(|settings| settings.clock = clock)
     }
 
-    fn with(mut self, change: impl FnOnce(&mut Settings)) -> Self {
+    fn with(mut self, change: impl FnOnce(&mut AuditLayerSettings)) -> Self {
         change(Arc::make_mut(&mut self.settings));
         self
     }

@@ -5,7 +5,7 @@
 //! | [`AuditLayer`] | records calls, and what is refused, as they come by |
 //! | [`AuditLog`] | keeps events in a chain, in memory or in SQLite |
 //! | [`LogReader`] | searches, counts, writes out and verifies them |
-//! | [`Subscription`] | tells others of them |
+//! | [`LogSubscription`] | tells others of them |
 //! | [`TraceIdGate`], [`trace_of`], [`notification`] | carry trace ids on |
 //! | [`Redaction`] | takes secrets out of what is recorded |
 
@@ -26,14 +26,15 @@ mod service;
 mod tests;
 mod trace;
 
-pub use self::arguments::Arguments;
+pub use self::arguments::ArgumentRecording;
 pub use self::layer::AuditLayer;
 #[cfg(feature = "sqlite")]
-pub use self::log::SqliteStore;
+pub use self::log::SqliteLogStore;
 pub use self::log::{
-    AuditLog, AuditLogBuilder, Bound, ChainKey, Checkpoint, Counts, Digest, Durability, Entry, ExportError,
-    Facets, Filter, Flaw, Format, GAP, GroupBy, Head, LogReader, LogStore, MAX_GROUPS, MemoryStore, Order,
-    PRUNED, Period, Query, Reason, Retention, Stats, Subscription, Tail, Verified, VerifyError,
+    AuditLog, AuditLogBuilder, ChainDigest, ChainKey, Checkpoint, Counts, Durability, EventFacets,
+    ExportError, Filter, Format, GAP, GroupBy, LogEntry, LogFlaw, LogHead, LogReader, LogStore,
+    LogSubscription, MAX_GROUPS, MemoryLogStore, Order, PRUNED, Period, Query, RemovalBound, RemovalReason,
+    Retention, Stats, Tail, VerifiedLog, VerifyError,
 };
 pub use self::notification::notification;
 pub use self::outgoing::TraceIdGate;

@@ -3,7 +3,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use mgp_types::mgp::{Extension, TraceId};
-use mgp_types::{Flow, Gate, Kind, Object, RawJson, Request, Session};
+use mgp_types::{Flow, Gate, Object, RawJson, Request, RequestKind, Session};
 
 use super::trace::{from_traceparent, trace_of};
 use crate::random;
@@ -20,11 +20,11 @@ use crate::random;
 /// allocates for what it writes.
 #[derive(Clone)]
 pub struct TraceIdGate {
-    peer: Peer,
+    peer: FindSession,
 }
 
 /// Where the session with the peer is found; the slot of the request may hold that of whoever it came from.
-type Peer = Arc<dyn Fn(&Request) -> Option<Arc<Session>> + Send + Sync>;
+type FindSession = Arc<dyn Fn(&Request) -> Option<Arc<Session>> + Send + Sync>;
 
 impl TraceIdGate {
     /// For a peer whose session is in `context.session`.
@@ -55,7 +55,7 @@ impl Gate for TraceIdGate {
     type Pass = ();
 
     fn enter(&self, request: &mut Request) -> Flow {
-        if request.kind == Kind::Call {
+        if request.kind == RequestKind::Call {
             let id = trace_of(request).unwrap_or_else(random::trace_id);
             request.context.trace = Some(id);
             let session = (self.peer)(request);
@@ -117,7 +117,7 @@ mod tests {
     use tower_service::Service as _;
 
     use super::*;
-    use crate::doubles::Server;
+    use crate::doubles::TestServer;
 
     const ID: &str = "550e8400-e29b-41d4-a716-446655440000";
     const PARENT: &str = "00-550e8400e29b41d4a716446655440000-00f067aa0ba902b7-01";
@@ -130,7 +130,7 @@ mod tests {
     }
 
     fn sent(layer: &TraceIdGate, request: Request) -> Request {
-        let server = Server::new();
+        let server = TestServer::new();
         layer.layer(server.clone()).call(request).now_or_never().unwrap().unwrap();
         server.last()
     }

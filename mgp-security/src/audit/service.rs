@@ -1,13 +1,13 @@
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use mgp_types::mgp::Trail;
+use mgp_types::mgp::CallRecord;
 use mgp_types::{Error, Request, Response, RpcService};
 use tower_service::Service;
 
-use super::call::{Call, Subject};
+use super::call::{RecordSubject, RecordedCall};
 use super::future::{AuditFuture, OpenCall};
-use super::layer::Settings;
+use super::layer::AuditLayerSettings;
 use super::trace::trace_of;
 use crate::random;
 
@@ -18,11 +18,11 @@ use crate::random;
 #[derive(Debug, Clone)]
 pub struct Audit<S> {
     inner: S,
-    settings: Arc<Settings>,
+    settings: Arc<AuditLayerSettings>,
 }
 
 impl<S> Audit<S> {
-    pub(super) const fn new(inner: S, settings: Arc<Settings>) -> Self {
+    pub(super) const fn new(inner: S, settings: Arc<AuditLayerSettings>) -> Self {
         Self { inner, settings }
     }
 
@@ -47,7 +47,7 @@ impl<S: RpcService> Service<Request> for Audit<S> {
     }
 
     fn call(&mut self, mut request: Request) -> Self::Future {
-        let subject = Subject::of(&request.method);
+        let subject = RecordSubject::of(&request.method);
         if subject.is_always_recorded()
             && let Err(error) = self.settings.port.check()
         {
@@ -55,10 +55,10 @@ impl<S: RpcService> Service<Request> for Audit<S> {
             return AuditFuture::refused(error);
         }
         let trace = trace_of(&request).unwrap_or_else(random::trace_id);
-        let trail = Arc::new(Trail::default());
+        let trail = Arc::new(CallRecord::default());
         request.context.trace = Some(trace);
         request.context.trail = Some(Arc::clone(&trail));
-        let call = Call::new(&request, subject, trace, trail, Arc::clone(&self.settings));
+        let call = RecordedCall::new(&request, subject, trace, trail, Arc::clone(&self.settings));
         // The call is open before the service sees it: what happens from here on is recorded, a panic too.
         let open = OpenCall::new(call);
         AuditFuture::running(self.inner.call(request), open)

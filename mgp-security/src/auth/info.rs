@@ -1,5 +1,5 @@
 use mgp_types::mgp::Timestamp;
-use mgp_types::{Principal, PrincipalKind, Role};
+use mgp_types::{Principal, PrincipalKind, PrincipalRole};
 
 use super::{ApiPermission, ApiPermissions, KeyDigest, KeyId};
 use crate::rates::Rates;
@@ -52,7 +52,7 @@ impl KeyRequest {
     /// and never as a principal of the same name that came in another way.
     pub fn new(owner: &Principal) -> Self {
         let kind = match owner.role() {
-            Role::Operator => PrincipalKind::KeyOperator,
+            PrincipalRole::Operator => PrincipalKind::KeyOperator,
             _ => PrincipalKind::KeyHolder,
         };
         let owner = Principal::of(kind, owner.as_str());

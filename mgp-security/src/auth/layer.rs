@@ -9,9 +9,9 @@ use mgp_types::{Error, Method, Principal, Request, Response, RpcService, Validit
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::demand::{Demand, StandIns};
 use super::http::{authenticate, strip};
 use super::listing::ListingFuture;
+use super::required_permission::{MethodTools, RequiredPermission};
 use super::scope::KeyScope;
 use super::while_valid::WhileValid;
 use super::{ApiPermission, ApiPermissions, AuthError, Authenticated, KeyRing, SecretKey};
@@ -20,19 +20,19 @@ use crate::GateFuture;
 /// Lets in only those who prove who they are. Makes [`Auth`] services.
 #[derive(Debug, Clone)]
 pub struct AuthLayer {
-    source: Arc<Source>,
-    stand_ins: StandIns,
-    names: Option<Names>,
+    source: Arc<CredentialSource>,
+    stand_ins: MethodTools,
+    names: Option<ToolNames>,
 }
 
 /// Which tool of which server is called by a name.
 #[derive(Clone)]
-struct Names(Arc<FindTool>);
+struct ToolNames(Arc<FindTool>);
 
 /// Finds the server and the tool that a name is for.
 type FindTool = dyn Fn(&str) -> Option<(ServerId, ToolName)> + Send + Sync;
 
-impl fmt::Debug for Names {
+impl fmt::Debug for ToolNames {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Names")
     }
@@ -40,7 +40,7 @@ impl fmt::Debug for Names {
 
 /// Where the proof comes from.
 #[derive(Debug)]
-enum Source {
+enum CredentialSource {
     /// From the head of the HTTP request that the request came in.
     Http(KeyRing),
     /// From the head of the HTTP request, and whoever brings none is known.
@@ -55,24 +55,24 @@ impl AuthLayer {
     /// Takes a key of `ring` from the `Authorization` of the HTTP request, unless
     /// [`HttpAuth`](super::HttpAuth) did so before.
     pub fn http(ring: KeyRing) -> Self {
-        Self::new(Source::Http(ring))
+        Self::new(CredentialSource::Http(ring))
     }
 
     /// Takes a key of `ring` like [`http`](Self::http) where there is an `Authorization`, and requests without one to come
     /// from `principal`, which may do everything here.
     pub fn http_or(ring: KeyRing, principal: Principal) -> Self {
-        Self::new(Source::HttpOr(ring, principal))
+        Self::new(CredentialSource::HttpOr(ring, principal))
     }
 
     /// Takes `key` to have come with each request, as one from the environment of a process that speaks over standard
     /// input and output. It is verified each time, so it can expire and be revoked.
     pub fn with_key(ring: KeyRing, key: SecretKey) -> Self {
-        Self::new(Source::Configured(ring, key))
+        Self::new(CredentialSource::Configured(ring, key))
     }
 
     /// Takes each request to come from `principal`, which may do everything here.
     pub fn fixed(principal: Principal) -> Self {
-        Self::new(Source::Known(principal))
+        Self::new(CredentialSource::Known(principal))
     }
 
     /// Has the call of a tool that stands for a method of MGP, such as `mgp.tools.discover`, demand of a key what the method
@@ -81,7 +81,7 @@ impl AuthLayer {
     /// For a stack that serves such tools, and in which no other tool has such a name.
     #[must_use]
     pub fn methods_as_tools(self) -> Self {
-        Self { stand_ins: StandIns::MethodsOfMgp, ..self }
+        Self { stand_ins: MethodTools::MethodsOfMgp, ..self }
     }
 
     /// Leaves it to a [`KeyScopeGate`](super::KeyScopeGate) behind what resolves tools whether a key is for the tool of a
@@ -91,11 +91,11 @@ impl AuthLayer {
         self,
         names: impl Fn(&str) -> Option<(ServerId, ToolName)> + Send + Sync + 'static,
     ) -> Self {
-        Self { names: Some(Names(Arc::new(names))), ..self }
+        Self { names: Some(ToolNames(Arc::new(names))), ..self }
     }
 
-    fn new(source: Source) -> Self {
-        Self { source: Arc::new(source), stand_ins: StandIns::None, names: None }
+    fn new(source: CredentialSource) -> Self {
+        Self { source: Arc::new(source), stand_ins: MethodTools::None, names: None }
     }
 }
 
@@ -135,7 +135,7 @@ impl<S: RpcService> Service<Request> for Auth<S> {
 
     fn call(&mut self, mut request: Request) -> Self::Future {
         match self.layer.admit(&request) {
-            Ok(Admitted { principal, visible, validity, scope }) => {
+            Ok(AdmittedCaller { principal, visible, validity, scope }) => {
                 let listens = request.method == Method::LISTEN;
                 request.context.principal = Some(principal);
                 // Nobody else says what a key is for.
@@ -176,7 +176,7 @@ impl<S: RpcService> Service<Request> for Auth<S> {
     }
 }
 
-struct Admitted {
+struct AdmittedCaller {
     principal: Principal,
     /// For a list of tools, what the caller may see.
     visible: Option<ApiPermissions>,
@@ -186,7 +186,7 @@ struct Admitted {
     scope: Option<KeyScope>,
 }
 
-impl Admitted {
+impl AdmittedCaller {
     /// Somebody who needs no key.
     fn known(principal: &Principal) -> Self {
         Self { principal: principal.clone(), visible: None, validity: None, scope: None }
@@ -194,16 +194,16 @@ impl Admitted {
 }
 
 impl AuthLayer {
-    fn admit(&self, request: &Request) -> Result<Admitted, AuthError> {
+    fn admit(&self, request: &Request) -> Result<AdmittedCaller, AuthError> {
         let caller = match &*self.source {
-            Source::Known(principal) => {
-                return Ok(Admitted::known(principal));
+            CredentialSource::Known(principal) => {
+                return Ok(AdmittedCaller::known(principal));
             }
-            Source::Configured(ring, key) => ring.verify(key.expose())?,
-            Source::HttpOr(_, principal) if !brings_key(request) => {
-                return Ok(Admitted::known(principal));
+            CredentialSource::Configured(ring, key) => ring.verify(key.expose())?,
+            CredentialSource::HttpOr(_, principal) if !brings_key(request) => {
+                return Ok(AdmittedCaller::known(principal));
             }
-            Source::Http(ring) | Source::HttpOr(ring, _) => {
+            CredentialSource::Http(ring) | CredentialSource::HttpOr(ring, _) => {
                 let head = request.extensions.get::<Parts>().ok_or(AuthError::Unknown)?;
                 match head.extensions.get::<Authenticated>() {
                     Some(caller) => caller.clone(),
@@ -211,18 +211,18 @@ impl AuthLayer {
                 }
             }
         };
-        let demand = Demand::of(request, self.stand_ins);
+        let demand = RequiredPermission::of(request, self.stand_ins);
         let permissions = caller.permissions();
-        let is_resolved_behind = self.names.is_some() && matches!(demand, Demand::Invoke(_));
+        let is_resolved_behind = self.names.is_some() && matches!(demand, RequiredPermission::Invoke(_));
         let is_met =
             if is_resolved_behind { permissions.allow_invoking_some() } else { demand.is_met(permissions) };
         if !is_met {
             return Err(AuthError::NotPermitted);
         }
         let scope = is_resolved_behind.then(|| KeyScope(permissions.clone()));
-        let visible = (demand == Demand::ListedTools).then(|| caller.permissions().clone());
+        let visible = (demand == RequiredPermission::ListedTools).then(|| caller.permissions().clone());
         let validity = Some(caller.validity().clone());
-        Ok(Admitted { principal: caller.principal().clone(), visible, validity, scope })
+        Ok(AdmittedCaller { principal: caller.principal().clone(), visible, validity, scope })
     }
 }
 

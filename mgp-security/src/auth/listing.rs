@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use mgp_types::{CacheScope, Error, Response, Shape};
+use mgp_types::{CacheScope, Error, Response, ResultShape};
 use pin_project_lite::pin_project;
 
 use crate::GateFuture;
@@ -20,12 +20,12 @@ pin_project! {
     {
         #[pin]
         gate: GateFuture<F>,
-        answer: Answered,
+        answer: ListedAnswer,
     }
 }
 
 /// What becomes of the answer.
-enum Answered {
+enum ListedAnswer {
     /// It stays as it is.
     AsItIs,
     /// It is a list that is the caller's alone, with all its tools.
@@ -37,17 +37,17 @@ enum Answered {
 impl<F: Future> ListingFuture<F> {
     /// What the gate says, as it is.
     pub(super) const fn whole(gate: GateFuture<F>) -> Self {
-        Self { gate, answer: Answered::AsItIs }
+        Self { gate, answer: ListedAnswer::AsItIs }
     }
 
     /// The list that the service further in answers with, with all its tools.
     pub(super) fn all(future: F) -> Self {
-        Self { gate: GateFuture::passed(future), answer: Answered::AllListed }
+        Self { gate: GateFuture::passed(future), answer: ListedAnswer::AllListed }
     }
 
     /// The list that the service further in answers with, without the tools that `may` not be seen.
     pub(super) fn only(future: F, may: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
-        Self { gate: GateFuture::passed(future), answer: Answered::Listed(Box::new(may)) }
+        Self { gate: GateFuture::passed(future), answer: ListedAnswer::Listed(Box::new(may)) }
     }
 }
 
@@ -58,9 +58,9 @@ impl<F: Future<Output = Result<Response, Error>>> Future for ListingFuture<F> {
         let this = self.project();
         let outcome = ready!(this.gate.poll(cx));
         Poll::Ready(match this.answer {
-            Answered::AsItIs => outcome,
-            Answered::AllListed => outcome.and_then(keep_all),
-            Answered::Listed(may) => outcome.and_then(|response| keep_listed(response, &*may)),
+            ListedAnswer::AsItIs => outcome,
+            ListedAnswer::AllListed => outcome.and_then(keep_all),
+            ListedAnswer::Listed(may) => outcome.and_then(|response| keep_listed(response, &*may)),
         })
     }
 }
@@ -77,7 +77,7 @@ impl<F: Future> fmt::Debug for ListingFuture<F> {
 /// # Errors
 /// The result is no object, or its `tools` are no list.
 fn keep_all(mut response: Response) -> Result<Response, Error> {
-    if response.context.shape != Shape::Plain || response.context.stamp.is_some() {
+    if response.context.shape != ResultShape::Plain || response.context.stamp.is_some() {
         return keep_listed(response, |_| true);
     }
     if let Some(cache) = &mut response.context.cache {

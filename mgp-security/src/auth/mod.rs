@@ -29,16 +29,16 @@
 //! | [`reserved_owner`] | names that no owner of a key may have |
 //! | [`KeyStore`] | where keys are kept |
 
-mod demand;
 mod error;
 mod http;
 mod info;
 mod key;
+mod key_ring;
 mod layer;
 mod listing;
 mod names;
 mod permission;
-mod ring;
+mod required_permission;
 mod scope;
 #[cfg(feature = "sqlite")]
 mod sqlite;
@@ -49,10 +49,10 @@ pub use self::error::AuthError;
 pub use self::http::{HttpAuth, HttpAuthLayer};
 pub use self::info::{KeyInfo, KeyRequest, StoredKey};
 pub use self::key::{KeyDigest, KeyId, SecretKey};
+pub use self::key_ring::{Authenticated, KeyRing};
 pub use self::layer::{Auth, AuthLayer};
 pub use self::names::reserved_owner;
 pub use self::permission::{ApiPermission, ApiPermissions};
-pub use self::ring::{Authenticated, KeyRing};
 pub use self::scope::KeyScopeGate;
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::SqliteKeyStore;

@@ -1,5 +1,5 @@
 use mgp_types::mgp::Timestamp;
-use mgp_types::{Principal, PrincipalKind, Role};
+use mgp_types::{Principal, PrincipalKind, PrincipalRole};
 use rusqlite::{Row, params};
 
 use super::{ApiPermission, ApiPermissions, KeyDigest, KeyId, KeyInfo, KeyStore, StoredKey};
@@ -105,10 +105,10 @@ fn read(row: &Row<'_>) -> Result<StoredKey, StoreError> {
 }
 
 /// A role that a later version adds is not stored by guess.
-fn role_word(role: Role) -> Result<&'static str, StoreError> {
+fn role_word(role: PrincipalRole) -> Result<&'static str, StoreError> {
     match role {
-        Role::Agent => Ok("agent"),
-        Role::Operator => Ok("operator"),
+        PrincipalRole::Agent => Ok("agent"),
+        PrincipalRole::Operator => Ok("operator"),
         _ => Err(damaged("an owner whose role cannot be stored")),
     }
 }

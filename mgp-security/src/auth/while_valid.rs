@@ -18,12 +18,12 @@ pin_project! {
         validity: Option<Validity>,
         // A subscription has no end of its own, so it is never let finish.
         listens: bool,
-        watch: Option<Watch>,
+        watch: Option<ValidityWaker>,
     }
 }
 
 /// Wakes the call when the key no longer holds.
-struct Watch {
+struct ValidityWaker {
     waker: Arc<Mutex<Waker>>,
     _told: ValidityWatch,
 }
@@ -54,7 +54,7 @@ impl<F: Future<Output = Result<Response, Error>>> Future for WhileValid<F> {
                 let waker = told.lock().clone();
                 waker.wake();
             });
-            *this.watch = Some(Watch { waker, _told: told });
+            *this.watch = Some(ValidityWaker { waker, _told: told });
         }
         match validity.ended() {
             Some(calls) if calls == RunningCalls::Cancel || *this.listens => {

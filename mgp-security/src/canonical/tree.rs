@@ -8,7 +8,7 @@ use super::{CanonicalError, number};
 
 /// A value in canonical form.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Tree {
+pub(crate) enum CanonicalTree {
     Null,
     Bool(bool),
     /// In its canonical spelling.
@@ -19,13 +19,13 @@ pub(crate) enum Tree {
     Object(Vec<(String, Self)>),
 }
 
-impl Tree {
+impl CanonicalTree {
     /// The tree of `value`.
     pub(crate) fn read(value: &RawJson) -> Result<Self, CanonicalError> {
         // A `RawJson` that serde made has not been scanned: it may be of any depth and repeat its members.
         let scanned = RawJson::parse(value.to_bytes()).map_err(|_| CanonicalError::NotJson)?;
         let text = std::str::from_utf8(scanned.as_bytes()).map_err(|_| CanonicalError::NotJson)?;
-        Reader { text, at: 0 }.value()
+        TreeReader { text, at: 0 }.value()
     }
 
     /// The member of this name, if it is an object that has one.
@@ -77,27 +77,27 @@ impl Tree {
 
 /// Reads JSON that was scanned, so that its grammar, depth and member names are known to be good; what is not
 /// as expected is an error all the same.
-struct Reader<'a> {
+struct TreeReader<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl<'a> Reader<'a> {
-    fn value(&mut self) -> Result<Tree, CanonicalError> {
+impl<'a> TreeReader<'a> {
+    fn value(&mut self) -> Result<CanonicalTree, CanonicalError> {
         match self.peek() {
             Some(b'{') => self.object(),
             Some(b'[') => self.array(),
-            Some(b'"') => self.string().map(|text| Tree::Text(text.into_owned())),
+            Some(b'"') => self.string().map(|text| CanonicalTree::Text(text.into_owned())),
             _ => match self.word() {
-                "null" => Ok(Tree::Null),
-                "true" => Ok(Tree::Bool(true)),
-                "false" => Ok(Tree::Bool(false)),
-                literal => number::canonical(literal).map(Tree::Number),
+                "null" => Ok(CanonicalTree::Null),
+                "true" => Ok(CanonicalTree::Bool(true)),
+                "false" => Ok(CanonicalTree::Bool(false)),
+                literal => number::canonical(literal).map(CanonicalTree::Number),
             },
         }
     }
 
-    fn object(&mut self) -> Result<Tree, CanonicalError> {
+    fn object(&mut self) -> Result<CanonicalTree, CanonicalError> {
         let mut members = Vec::new();
         self.at += 1;
         while self.goes_on(b'}')? {
@@ -106,16 +106,16 @@ impl<'a> Reader<'a> {
             members.push((name, self.value()?));
         }
         members.sort_unstable_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
-        Ok(Tree::Object(members))
+        Ok(CanonicalTree::Object(members))
     }
 
-    fn array(&mut self) -> Result<Tree, CanonicalError> {
+    fn array(&mut self) -> Result<CanonicalTree, CanonicalError> {
         let mut items = Vec::new();
         self.at += 1;
         while self.goes_on(b']')? {
             items.push(self.value()?);
         }
-        Ok(Tree::Array(items))
+        Ok(CanonicalTree::Array(items))
     }
 
     /// Steps over a comma, or over the end of the object or array.
@@ -186,7 +186,8 @@ mod tests {
     use super::*;
 
     fn canonical(json: &str) -> String {
-        String::from_utf8(Tree::read(&RawJson::parse(json.to_owned()).unwrap()).unwrap().to_bytes()).unwrap()
+        String::from_utf8(CanonicalTree::read(&RawJson::parse(json.to_owned()).unwrap()).unwrap().to_bytes())
+            .unwrap()
     }
 
     #[test]

@@ -1,6 +1,6 @@
 use std::sync::LazyLock;
 
-use crate::validator::path::{Kind, PathAccess, Protected, Reason};
+use crate::validator::path::{PathAccess, ProtectedKind, ProtectedPaths, ProtectedReason};
 
 /// Whether the text names a file that holds secrets, or that controls the machine.
 pub(super) fn is_sensitive(text: &str) -> bool {
@@ -20,10 +20,14 @@ pub(super) fn is_sensitive(text: &str) -> bool {
         })
     };
     // Code names many files that it never opens; what lets others in is no name that it has by chance.
-    let lets_in =
-        |reason: Reason| !matches!(reason.kind, Kind::Stream | Kind::System | Kind::Git | Kind::Client);
+    let lets_in = |reason: ProtectedReason| {
+        !matches!(
+            reason.kind,
+            ProtectedKind::Stream | ProtectedKind::System | ProtectedKind::Git | ProtectedKind::Client
+        )
+    };
     // No code that is sent has to name what a shell starts from.
-    let starts_programs = |reason: Reason| reason.kind == Kind::Startup;
+    let starts_programs = |reason: ProtectedReason| reason.kind == ProtectedKind::Startup;
     SENSITIVE.iter().any(is_below)
         || (!path.contains(' ')
             && (PROTECTED.judge(text, PathAccess::Read).is_some_and(lets_in)
@@ -90,7 +94,7 @@ const SENSITIVE: [&str; 22] = [
     "/run/secrets",
 ];
 /// What no call may touch, code may not name either.
-static PROTECTED: LazyLock<Protected> = LazyLock::new(Protected::default);
+static PROTECTED: LazyLock<ProtectedPaths> = LazyLock::new(ProtectedPaths::default);
 /// Where code may read and write without touching what belongs to others.
 const OURS: [&str; 5] = ["/tmp", "/var/tmp", "/dev/null", "/dev/stdin", "/dev/stdout"];
 

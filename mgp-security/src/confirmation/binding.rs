@@ -9,9 +9,9 @@ use crate::digest;
 /// What a yes is for: this caller, this server, this tool as it is defined now, these arguments. Of anything else it
 /// is no yes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Binding([u8; 32]);
+pub struct ConfirmationBinding([u8; 32]);
 
-impl Binding {
+impl ConfirmationBinding {
     /// The call of `tool` by `principal` with `arguments`.
     ///
     /// Arguments that mean the same are the same, however they are spelled; none are as good as an empty object. A
@@ -50,13 +50,13 @@ impl Binding {
     }
 }
 
-impl fmt::Display for Binding {
+impl fmt::Display for ConfirmationBinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 
-impl fmt::Debug for Binding {
+impl fmt::Debug for ConfirmationBinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Binding({self})")
     }
@@ -77,7 +77,7 @@ mod tests {
         tool: &str,
         definition: &'static str,
         arguments: &'static str,
-    ) -> Binding {
+    ) -> ConfirmationBinding {
         let definition = Object::parse(definition).unwrap();
         let tool = ResolvedTool::new(
             server.into(),
@@ -85,7 +85,7 @@ mod tests {
             definition,
             EffectiveSecurity::new(RiskLevel::Safe),
         );
-        Binding::new(who, &tool, Some(&RawJson::parse(arguments).unwrap())).unwrap()
+        ConfirmationBinding::new(who, &tool, Some(&RawJson::parse(arguments).unwrap())).unwrap()
     }
 
     #[test]

@@ -6,11 +6,11 @@ use futures_util::future::{Either, select};
 use mgp_types::mgp::{Decision, EventType, Refusal, ResolvedTool, Timestamp, code};
 use mgp_types::{Error, Flow, Gate, GateKind, Origin, Principal, RawJson, Request, Response};
 
-use super::rounds::Rounds;
-use super::{Binding, ConfirmationSettings, Tickets};
+use super::rounds::ConfirmedRounds;
+use super::{ConfirmationBinding, ConfirmationSettings, ConfirmationTickets};
 use crate::permission::{
-    ApprovalAnswer, ApprovalQuestion, ApprovalReply, Approver, ShownArguments, Subject, Waits,
-    check_operator, waits_for_approval,
+    ApprovalAnswer, ApprovalQuestion, ApprovalReply, ApprovalSubject, Approver, ShownArguments,
+    WaitingSubject, check_operator, waits_for_approval,
 };
 use crate::refusal::advice;
 
@@ -23,34 +23,44 @@ use crate::refusal::advice;
 /// costs no lock and no allocation. Dropping a call that waits takes the question back. A round that brings what the
 /// server of a confirmed call asked for goes on under the yes to that call.
 #[derive(Debug, Clone)]
-pub struct ConfirmationGate(Arc<Shared>);
+pub struct ConfirmationGate(Arc<ConfirmationShared>);
 
 #[derive(Debug)]
-struct Shared {
+struct ConfirmationShared {
     settings: ConfirmationSettings,
     approver: Arc<dyn Approver>,
-    tickets: Option<Tickets>,
-    rounds: Rounds,
+    tickets: Option<ConfirmationTickets>,
+    rounds: ConfirmedRounds,
 }
 
 impl ConfirmationGate {
     /// Has calls confirmed as `settings` says, through `approver`.
     pub fn new(settings: ConfirmationSettings, approver: Arc<dyn Approver>) -> Self {
-        Self(Arc::new(Shared { settings, approver, tickets: None, rounds: Rounds::default() }))
+        Self(Arc::new(ConfirmationShared {
+            settings,
+            approver,
+            tickets: None,
+            rounds: ConfirmedRounds::default(),
+        }))
     }
 
     /// The same, where calls may be confirmed by `tickets` as well.
     pub fn with_tickets(
         settings: ConfirmationSettings,
         approver: Arc<dyn Approver>,
-        tickets: Tickets,
+        tickets: ConfirmationTickets,
     ) -> Self {
-        Self(Arc::new(Shared { settings, approver, tickets: Some(tickets), rounds: Rounds::default() }))
+        Self(Arc::new(ConfirmationShared {
+            settings,
+            approver,
+            tickets: Some(tickets),
+            rounds: ConfirmedRounds::default(),
+        }))
     }
 }
 
 impl Gate for ConfirmationGate {
-    type Pass = Option<(Binding, Principal)>;
+    type Pass = Option<(ConfirmationBinding, Principal)>;
 
     fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
         let call = match self.0.admit(request) {
@@ -80,14 +90,14 @@ impl Gate for ConfirmationGate {
 }
 
 /// A call that is to be confirmed.
-struct Unconfirmed {
+struct UnconfirmedCall {
     tool: Arc<ResolvedTool>,
     arguments: Option<RawJson>,
-    binding: Binding,
+    binding: ConfirmationBinding,
 }
 
-impl Shared {
-    fn admit(&self, request: &Request) -> Result<Option<Unconfirmed>, Error> {
+impl ConfirmationShared {
+    fn admit(&self, request: &Request) -> Result<Option<UnconfirmedCall>, Error> {
         let Some(judged) = request.judged_by(GateKind::Confirmation)? else { return Ok(None) };
         let tool = judged.tool;
         if !self.settings.wants(tool, request) {
@@ -96,12 +106,12 @@ impl Shared {
         let caller = request.context.principal.clone();
         let caller = caller.ok_or_else(|| Error::invalid_request("nobody says who calls"))?;
         let arguments = judged.arguments();
-        let binding = Binding::new(&caller, tool, arguments.as_ref())?;
-        Ok(Some(Unconfirmed { tool: tool.clone(), arguments, binding }))
+        let binding = ConfirmationBinding::new(&caller, tool, arguments.as_ref())?;
+        Ok(Some(UnconfirmedCall { tool: tool.clone(), arguments, binding }))
     }
 
     /// Who has said yes to `call` already: in an earlier round of it, or ahead.
-    fn known(&self, call: &Unconfirmed, request: &Request) -> Option<Principal> {
+    fn known(&self, call: &UnconfirmedCall, request: &Request) -> Option<Principal> {
         let given = || self.tickets.as_ref()?.take(&call.binding);
         self.rounds.take(call.binding, request).or_else(given)
     }
@@ -110,14 +120,14 @@ impl Shared {
     ///
     /// # Errors
     /// A human says no, nobody answers in time, or the one who answers may not.
-    async fn confirm(&self, call: &Unconfirmed, request: &Request) -> Result<Principal, Error> {
+    async fn confirm(&self, call: &UnconfirmedCall, request: &Request) -> Result<Principal, Error> {
         let arguments = ShownArguments::of(call.arguments.as_ref())
             .map_err(|why| refuse("unshowable", format!("the call cannot be confirmed: {why}"), request))?;
         let answer = match self.ask(call, arguments, request).await {
             Ok(ApprovalReply::Answer(answer)) => answer,
             Ok(ApprovalReply::Waits(id)) => {
                 note_refusal("timeout", request);
-                let waits = Waits::Call { tool: call.tool.name.as_str(), server: &call.tool.server };
+                let waits = WaitingSubject::Call { tool: call.tool.name.as_str(), server: &call.tool.server };
                 return Err(waits_for_approval(code::PERMISSION_DENIED, &waits, &id));
             }
             Err(error) if error.origin() == Origin::InputRequired => return Err(error),
@@ -142,11 +152,11 @@ impl Shared {
     /// What came of asking, or a ticket given in the meantime.
     async fn ask(
         &self,
-        call: &Unconfirmed,
+        call: &UnconfirmedCall,
         arguments: ShownArguments,
         request: &Request,
     ) -> Result<ApprovalReply, Error> {
-        let subject = Subject::Call {
+        let subject = ApprovalSubject::Call {
             tool: call.tool.name.clone(),
             risk: call.tool.security.risk,
             arguments,

@@ -7,39 +7,39 @@ use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 
-use super::Binding;
+use super::ConfirmationBinding;
 
 /// Confirmed calls whose servers asked for more before they went on. The round that brings the answers is the same
 /// call, and goes on under the same yes, once.
 #[derive(Debug, Default)]
-pub(super) struct Rounds(Mutex<HashMap<Round, Yes, RandomState>>);
+pub(super) struct ConfirmedRounds(Mutex<HashMap<RoundKey, GivenConfirmation, RandomState>>);
 
 /// The next round of a call: with the state that its server gave, if it gave one.
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Round {
-    call: Binding,
+struct RoundKey {
+    call: ConfirmationBinding,
     state: Option<[u8; 32]>,
 }
 
 #[derive(Debug)]
-struct Yes {
+struct GivenConfirmation {
     approver: Principal,
     end: Instant,
 }
 
-impl Rounds {
+impl ConfirmedRounds {
     /// Who said yes to the call that `request` goes on with.
-    pub(super) fn take(&self, call: Binding, request: &Request) -> Option<Principal> {
+    pub(super) fn take(&self, call: ConfirmationBinding, request: &Request) -> Option<Principal> {
         let state = request.params.text("requestState");
         if state.is_none() && request.params.get("inputResponses").is_none() {
             return None;
         }
-        let yes = self.0.lock().remove(&Round::new(call, state.as_deref()))?;
+        let yes = self.0.lock().remove(&RoundKey::new(call, state.as_deref()))?;
         (Instant::now() < yes.end).then_some(yes.approver)
     }
 
     /// Notes that `call`, to which `approver` said yes, has another round if `response` asks for one.
-    pub(super) fn note(&self, call: Binding, approver: Principal, response: &Response) {
+    pub(super) fn note(&self, call: ConfirmationBinding, approver: Principal, response: &Response) {
         let Ok(result) = Object::from_raw(&response.to_raw()) else { return };
         if result.text("resultType").as_deref() != Some("input_required") {
             return;
@@ -48,14 +48,14 @@ impl Rounds {
         let now = Instant::now();
         open.retain(|_, yes| now < yes.end);
         if open.len() < MAX_ROUNDS {
-            let round = Round::new(call, result.text("requestState").as_deref());
-            open.insert(round, Yes { approver, end: now + TTL });
+            let round = RoundKey::new(call, result.text("requestState").as_deref());
+            open.insert(round, GivenConfirmation { approver, end: now + TTL });
         }
     }
 }
 
-impl Round {
-    fn new(call: Binding, state: Option<&str>) -> Self {
+impl RoundKey {
+    fn new(call: ConfirmationBinding, state: Option<&str>) -> Self {
         Self { call, state: state.map(|state| Sha256::digest(state).into()) }
     }
 }

@@ -1,31 +1,33 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_types::mgp::{Decision, Permission, RiskLevel, Trail};
-use mgp_types::{Error, Gate, Gated, Kind, Origin, Principal, RawJson, Request, Response, code};
+use mgp_types::mgp::{CallRecord, Decision, Permission, RiskLevel};
+use mgp_types::{Error, Gate, Gated, Origin, Principal, RawJson, Request, RequestKind, Response, code};
 use tower_service::Service;
 
 use super::*;
 use crate::Clock;
 use crate::permission::testing::*;
-use crate::permission::{ApprovalAnswer, ApprovalWays, Approver, PendingApprovals, Subject, Terms};
+use crate::permission::{
+    ApprovalAnswer, ApprovalSubject, Approver, ApproverChain, GrantTerms, PendingApprovals,
+};
 
-fn tickets() -> Tickets {
-    Tickets::new(Arc::<Recorded>::default(), Clock::system())
+fn tickets() -> ConfirmationTickets {
+    ConfirmationTickets::new(Arc::<RecordingAuditPort>::default(), Clock::system())
 }
 
-fn answering(decision: Decision) -> Arc<Answering> {
-    Answering::with(ApprovalAnswer::new(ada(), decision))
+fn answering(decision: Decision) -> Arc<AnsweringApprover> {
+    AnsweringApprover::with(ApprovalAnswer::new(ada(), decision))
 }
 
 async fn call(
     settings: ConfirmationSettings,
     approver: Arc<dyn Approver>,
-    tickets: &Tickets,
+    tickets: &ConfirmationTickets,
     request: Request,
 ) -> Result<Response, Error> {
     ConfirmationGate::with_tickets(settings, approver, tickets.clone())
-        .layer(Server::new())
+        .layer(TestServer::new())
         .call(request)
         .await
 }
@@ -42,7 +44,7 @@ fn flagged(risk: RiskLevel) -> Request {
     request
 }
 
-async fn give(tickets: &Tickets, request: &Request) -> TicketId {
+async fn give(tickets: &ConfirmationTickets, request: &Request) -> TicketId {
     let tool = request.context.tool.clone().unwrap();
     let caller = request.context.principal.clone().unwrap();
     let arguments = request.params.get("arguments");
@@ -90,7 +92,7 @@ async fn an_operators_permission_can_be_enough_and_a_policys_is_not() {
     let settings = ConfirmationSettings::new().with_permission_instead(book.clone());
     let no = answering(Decision::Denied);
     assert!(call(settings.clone(), no.clone(), &tickets(), request()).await.is_err());
-    book.grant(&ada(), &"s".into(), &Permission::ShellExecute, Terms::default()).await.unwrap();
+    book.grant(&ada(), &"s".into(), &Permission::ShellExecute, GrantTerms::default()).await.unwrap();
     call(settings.clone(), no.clone(), &tickets(), request()).await.unwrap();
     // What needs no permission was permitted by nobody, and what wants to be confirmed is.
     assert!(call(settings.clone(), no.clone(), &tickets(), of(RiskLevel::Dangerous)).await.is_err());
@@ -113,7 +115,7 @@ async fn the_human_sees_the_arguments_and_nothing_secret() {
 #[tokio::test]
 async fn only_an_operator_confirms() {
     let agent = Principal::new("agent");
-    let approver = Answering::with(ApprovalAnswer::new(agent.clone(), Decision::Approved));
+    let approver = AnsweringApprover::with(ApprovalAnswer::new(agent.clone(), Decision::Approved));
     let tickets = tickets();
     let outcome = call(ConfirmationSettings::new(), approver, &tickets, of(RiskLevel::Dangerous)).await;
     assert_eq!(outcome.unwrap_err().code(), code::PERMISSION_DENIED);
@@ -127,7 +129,7 @@ async fn only_an_operator_confirms() {
 
 #[tokio::test]
 async fn without_caller_or_tool_a_call_is_refused_in_any_shape() {
-    for kind in [Kind::Call, Kind::Notify] {
+    for kind in [RequestKind::Call, RequestKind::Notify] {
         let mut anonymous = of(RiskLevel::Dangerous);
         (anonymous.kind, anonymous.context.principal) = (kind, None);
         let mut unresolved = of(RiskLevel::Dangerous);
@@ -151,7 +153,7 @@ async fn a_ticket_is_for_one_call_of_these_arguments() {
     other = request.clone();
     other.context.principal = Some(Principal::new("somebody else"));
     assert!(call(ConfirmationSettings::new(), no.clone(), &tickets, other).await.is_err());
-    let trail = Arc::new(Trail::default());
+    let trail = Arc::new(CallRecord::default());
     let mut respelled = request.clone();
     respelled.params.set("arguments", RawJson::parse(r#"{ "path": "\u002fa" }"#).unwrap());
     respelled.context.trail = Some(trail.clone());
@@ -163,8 +165,8 @@ async fn a_ticket_is_for_one_call_of_these_arguments() {
 
 #[tokio::test]
 async fn a_ticket_that_was_taken_back_or_not_recorded_confirms_nothing() {
-    let audit = Arc::<Recorded>::default();
-    let tickets = Tickets::new(audit.clone(), Clock::system());
+    let audit = Arc::<RecordingAuditPort>::default();
+    let tickets = ConfirmationTickets::new(audit.clone(), Clock::system());
     let no = answering(Decision::Denied);
     let request = of(RiskLevel::Dangerous);
     let id = give(&tickets, &request).await;
@@ -230,7 +232,9 @@ async fn a_call_waits_for_its_own_yes_and_no_longer_than_it_has_patience() {
     tokio::time::sleep(Duration::from_secs(1)).await;
     let open = pending.list();
     assert_eq!(open.len(), 1, "the same call is asked about once");
-    assert!(matches!(&open[0].subject, Subject::Call { arguments, .. } if arguments.brief().contains("/a")));
+    assert!(
+        matches!(&open[0].subject, ApprovalSubject::Call { arguments, .. } if arguments.brief().contains("/a"))
+    );
     let yes = ApprovalAnswer::new(ada(), Decision::Approved);
     pending.decide(&ada(), &open[0].id, &yes).await.unwrap();
     tokio::time::sleep(Duration::from_secs(1)).await;
@@ -267,11 +271,11 @@ mod replies {
 
     use super::*;
 
-    fn approver() -> Arc<ApprovalWays> {
+    fn approver() -> Arc<ApproverChain> {
         let operator = Arc::new(|call: &mgp_types::Context| {
             call.principal.as_ref().filter(|client| client.as_str() == "agent").map(|_| ada())
         });
-        Arc::new(ApprovalWays::new(operator, PendingApprovals::new(Clock::system()), Clock::system()))
+        Arc::new(ApproverChain::new(operator, PendingApprovals::new(Clock::system()), Clock::system()))
     }
 
     fn round(answers: Object) -> (Request, Arc<InputExchange>) {
@@ -285,7 +289,7 @@ mod replies {
     }
 
     async fn ask(
-        approver: &Arc<ApprovalWays>,
+        approver: &Arc<ApproverChain>,
         answers: Object,
     ) -> (Result<Response, Error>, Arc<InputExchange>) {
         let (request, exchange) = round(answers);
@@ -331,8 +335,8 @@ mod replies {
 
 #[tokio::test]
 async fn a_ticket_there_is_no_room_for_is_not_recorded_as_given() {
-    let audit = Arc::<Recorded>::default();
-    let tickets = Tickets::new(audit.clone(), Clock::system());
+    let audit = Arc::<RecordingAuditPort>::default();
+    let tickets = ConfirmationTickets::new(audit.clone(), Clock::system());
     let request = of(RiskLevel::Dangerous);
     for _ in 0..4096 {
         give(&tickets, &request).await;
@@ -352,9 +356,9 @@ mod rounds {
     const ASKED: &str = r#"{"resultType":"input_required","inputRequests":{},"requestState":"s1"}"#;
 
     /// One layer and what is behind it, to be called several times.
-    fn gate(asked: &'static str, approver: &Arc<Answering>) -> Gated<ConfirmationGate, Server> {
+    fn gate(asked: &'static str, approver: &Arc<AnsweringApprover>) -> Gated<ConfirmationGate, TestServer> {
         let layer = ConfirmationGate::with_tickets(ConfirmationSettings::new(), approver.clone(), tickets());
-        layer.layer(Server::with_result(asked))
+        layer.layer(TestServer::with_result(asked))
     }
 
     fn with(members: &[(&str, &'static str)]) -> Request {
@@ -373,7 +377,7 @@ mod rounds {
         for _ in 0..3 {
             // Each round asks for another one, with the same state.
             let mut next = with(&[("requestState", r#""\u0073\u0031""#), ("inputResponses", "{}")]);
-            let trail = Arc::new(Trail::default());
+            let trail = Arc::new(CallRecord::default());
             next.context.trail = Some(trail.clone());
             gate.call(next).await.unwrap();
             assert_eq!(trail.approved_by(), Some("ada"));

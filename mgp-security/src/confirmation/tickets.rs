@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::Binding;
+use super::ConfirmationBinding;
 use crate::permission::check_operator;
 use crate::{Clock, random};
 
@@ -18,17 +18,17 @@ use crate::{Clock, random};
 ///
 /// They end by a clock that nobody can put back, and with the process.
 #[derive(Clone)]
-pub struct Tickets(Arc<Inner>);
+pub struct ConfirmationTickets(Arc<ConfirmationTicketsInner>);
 
-struct Inner {
-    open: Mutex<HashMap<Binding, Vec<Ticket>, RandomState>>,
+struct ConfirmationTicketsInner {
+    open: Mutex<HashMap<ConfirmationBinding, Vec<ConfirmationTicket>, RandomState>>,
     given: watch::Sender<u64>,
     giving: tokio::sync::Mutex<()>,
     audit: Arc<dyn AuditPort>,
     clock: Clock,
 }
 
-struct Ticket {
+struct ConfirmationTicket {
     id: TicketId,
     approver: Principal,
     end: Instant,
@@ -38,11 +38,11 @@ struct Ticket {
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct TicketId(Arc<str>);
 
-impl Tickets {
+impl ConfirmationTickets {
     /// No tickets yet; those that are given are recorded in `audit`.
     pub fn new(audit: Arc<dyn AuditPort>, clock: Clock) -> Self {
         let given = watch::Sender::new(0);
-        Self(Arc::new(Inner {
+        Self(Arc::new(ConfirmationTicketsInner {
             open: Mutex::default(),
             given,
             giving: tokio::sync::Mutex::default(),
@@ -68,7 +68,7 @@ impl Tickets {
         valid_for: Duration,
     ) -> Result<TicketId, Error> {
         check_operator(operator)?;
-        let binding = Binding::new(caller, tool, arguments)?;
+        let binding = ConfirmationBinding::new(caller, tool, arguments)?;
         let end = Instant::now() + valid_for.min(MAX_VALIDITY);
         let now = self.0.clock.now();
         let event = AuditEvent::new(
@@ -87,7 +87,7 @@ impl Tickets {
         let _alone = self.0.giving.lock().await;
         self.0.make_room()?;
         self.0.audit.record(event).await?;
-        let ticket = Ticket { id: id.clone(), approver: operator.clone(), end };
+        let ticket = ConfirmationTicket { id: id.clone(), approver: operator.clone(), end };
         self.0.open.lock().entry(binding).or_default().push(ticket);
         self.0.given.send_modify(|given| *given += 1);
         Ok(id)
@@ -110,7 +110,7 @@ impl Tickets {
     }
 
     /// Uses up a ticket for the call; who gave it. However many ask at once, a ticket is taken by one.
-    pub(super) fn take(&self, binding: &Binding) -> Option<Principal> {
+    pub(super) fn take(&self, binding: &ConfirmationBinding) -> Option<Principal> {
         let mut open = self.0.open.lock();
         let tickets = open.get_mut(binding)?;
         let now = Instant::now();
@@ -130,7 +130,7 @@ impl Tickets {
     }
 }
 
-impl Inner {
+impl ConfirmationTicketsInner {
     /// Forgets what has ended.
     fn make_room(&self) -> Result<(), Error> {
         let mut open = self.open.lock();
@@ -165,9 +165,11 @@ impl fmt::Debug for TicketId {
     }
 }
 
-impl fmt::Debug for Tickets {
+impl fmt::Debug for ConfirmationTickets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tickets").field("calls", &self.0.open.lock().len()).finish_non_exhaustive()
+        f.debug_struct("ConfirmationTickets")
+            .field("calls", &self.0.open.lock().len())
+            .finish_non_exhaustive()
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::Definition;
 use super::invisible::visible;
-use crate::canonical::Tree;
+use crate::canonical::CanonicalTree;
 
 /// The differences between two definitions, each at its JSON pointer.
 ///
@@ -14,7 +14,7 @@ use crate::canonical::Tree;
 #[non_exhaustive]
 pub struct Diff {
     /// The first differences, in canonical order.
-    pub changes: Vec<Change>,
+    pub changes: Vec<DefinitionChange>,
     /// How many more there are.
     pub omitted: usize,
 }
@@ -22,7 +22,7 @@ pub struct Diff {
 /// One difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Change {
+pub struct DefinitionChange {
     /// Where it is.
     pub pointer: String,
     /// An excerpt of what was there; `None` if nothing was.
@@ -36,15 +36,18 @@ impl Diff {
     pub fn between(before: &Definition, after: &Definition) -> Self {
         let mut diff = Self::default();
         // Both were read from trees before; what could not be read again counts as empty, and as a change.
-        let [before, after] = [before, after].map(|it| Tree::read(it.canonical()).unwrap_or(Tree::Null));
+        let [before, after] =
+            [before, after].map(|it| CanonicalTree::read(it.canonical()).unwrap_or(CanonicalTree::Null));
         diff.compare(&mut String::new(), &before, &after);
         diff
     }
 
-    fn compare(&mut self, pointer: &mut String, before: &Tree, after: &Tree) {
+    fn compare(&mut self, pointer: &mut String, before: &CanonicalTree, after: &CanonicalTree) {
         match (before, after) {
-            (Tree::Object(old), Tree::Object(new)) => self.compare_members(pointer, old, new),
-            (Tree::Array(old), Tree::Array(new)) => {
+            (CanonicalTree::Object(old), CanonicalTree::Object(new)) => {
+                self.compare_members(pointer, old, new)
+            }
+            (CanonicalTree::Array(old), CanonicalTree::Array(new)) => {
                 for index in 0..old.len().max(new.len()) {
                     self.at(pointer, &index.to_string(), old.get(index), new.get(index));
                 }
@@ -55,7 +58,12 @@ impl Diff {
     }
 
     /// Both lists are sorted alike, so one walk over the two finds what is in one only.
-    fn compare_members(&mut self, pointer: &mut String, old: &[(String, Tree)], new: &[(String, Tree)]) {
+    fn compare_members(
+        &mut self,
+        pointer: &mut String,
+        old: &[(String, CanonicalTree)],
+        new: &[(String, CanonicalTree)],
+    ) {
         let (mut old, mut new) = (old.iter().peekable(), new.iter().peekable());
         loop {
             let order = match (old.peek(), new.peek()) {
@@ -72,7 +80,13 @@ impl Diff {
         }
     }
 
-    fn at(&mut self, pointer: &mut String, step: &str, before: Option<&Tree>, after: Option<&Tree>) {
+    fn at(
+        &mut self,
+        pointer: &mut String,
+        step: &str,
+        before: Option<&CanonicalTree>,
+        after: Option<&CanonicalTree>,
+    ) {
         let length = pointer.len();
         pointer.push('/');
         pointer.push_str(&step.replace('~', "~0").replace('/', "~1"));
@@ -83,16 +97,18 @@ impl Diff {
         pointer.truncate(length);
     }
 
-    fn note(&mut self, pointer: &str, before: Option<&Tree>, after: Option<&Tree>) {
+    fn note(&mut self, pointer: &str, before: Option<&CanonicalTree>, after: Option<&CanonicalTree>) {
         if self.changes.len() == MAX_CHANGES {
             self.omitted += 1;
             return;
         }
         let same = match (before, after) {
-            (Some(Tree::Text(before)), Some(Tree::Text(after))) => common_prefix(before, after),
+            (Some(CanonicalTree::Text(before)), Some(CanonicalTree::Text(after))) => {
+                common_prefix(before, after)
+            }
             _ => 0,
         };
-        self.changes.push(Change {
+        self.changes.push(DefinitionChange {
             pointer: excerpt(pointer, 0),
             before: before.map(|tree| shown(tree, same)),
             after: after.map(|tree| shown(tree, same)),
@@ -121,9 +137,9 @@ impl fmt::Display for Diff {
 }
 
 /// The value as JSON; of a text, what follows its first `same` bytes and a little before.
-fn shown(tree: &Tree, same: usize) -> String {
+fn shown(tree: &CanonicalTree, same: usize) -> String {
     match tree {
-        Tree::Text(text) => format!("\"{}\"", excerpt(text, same)),
+        CanonicalTree::Text(text) => format!("\"{}\"", excerpt(text, same)),
         other => excerpt(&String::from_utf8_lossy(&other.to_bytes()), 0),
     }
 }

@@ -3,7 +3,7 @@
 use mgp_types::{Object, RawJson};
 
 use super::{DefinitionKind, DefinitionName};
-use crate::canonical::{CanonicalError, Digest, Tree};
+use crate::canonical::{CanonicalError, CanonicalTree, Digest};
 
 /// A definition as it is pinned: everything that a model reads or that decides about calls, in canonical form.
 ///
@@ -22,20 +22,20 @@ impl Definition {
     /// # Errors
     /// The definition has no name, or no canonical form.
     pub fn read(kind: DefinitionKind, listed: &Object) -> Result<Self, DefinitionError> {
-        let Tree::Object(mut members) = Tree::read(&listed.to_raw())? else {
+        let CanonicalTree::Object(mut members) = CanonicalTree::read(&listed.to_raw())? else {
             return Err(DefinitionError::NoName);
         };
         members.retain(|(member, _)| !is_unread(member));
         for (member, value) in &mut members {
             if member == "_meta"
-                && let Tree::Object(entries) = value
+                && let CanonicalTree::Object(entries) = value
             {
                 entries.retain(|(key, _)| !is_stamp(key));
             }
         }
         // A server that adds an empty `_meta` or list of icons has changed nothing.
-        members.retain(|(member, value)| member != "icons" || *value != Tree::Array(Vec::new()));
-        members.retain(|(member, value)| member != "_meta" || *value != Tree::Object(Vec::new()));
+        members.retain(|(member, value)| member != "icons" || *value != CanonicalTree::Array(Vec::new()));
+        members.retain(|(member, value)| member != "_meta" || *value != CanonicalTree::Object(Vec::new()));
         Self::from_members(kind, members)
     }
 
@@ -44,8 +44,8 @@ impl Definition {
     /// # Errors
     /// The bytes are not those of a definition in canonical form.
     pub fn restore(kind: DefinitionKind, canonical: &RawJson) -> Result<Self, DefinitionError> {
-        match Tree::read(canonical)? {
-            Tree::Object(members) => Self::from_members(kind, members),
+        match CanonicalTree::read(canonical)? {
+            CanonicalTree::Object(members) => Self::from_members(kind, members),
             _ => Err(DefinitionError::NoName),
         }
     }
@@ -65,14 +65,17 @@ impl Definition {
         &self.canonical
     }
 
-    fn from_members(kind: DefinitionKind, members: Vec<(String, Tree)>) -> Result<Self, DefinitionError> {
+    fn from_members(
+        kind: DefinitionKind,
+        members: Vec<(String, CanonicalTree)>,
+    ) -> Result<Self, DefinitionError> {
         let name = members.iter().find_map(|(member, value)| match value {
-            Tree::Text(name) if member == kind.name_member() => {
+            CanonicalTree::Text(name) if member == kind.name_member() => {
                 Some(DefinitionName::new(kind, name.as_str()))
             }
             _ => None,
         });
-        let bytes = Tree::Object(members).to_bytes();
+        let bytes = CanonicalTree::Object(members).to_bytes();
         let name = name.ok_or(DefinitionError::NoName)?;
         Ok(Self { name, digest: Digest::of_canonical(&bytes), canonical: RawJson::from_written(bytes) })
     }

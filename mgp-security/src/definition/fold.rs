@@ -8,13 +8,13 @@ use super::invisible::hiding;
 /// A text in lower case, without accents on Latin letters, invisible characters and doubled white space, in which
 /// it is known where lines and sentences start.
 #[derive(Debug, Default)]
-pub(super) struct Folded {
+pub(super) struct FoldedText {
     pub(super) text: String,
     /// Where sentences start, in order.
     sentences: Vec<usize>,
 }
 
-impl Folded {
+impl FoldedText {
     pub(super) fn new(text: &str) -> Self {
         let mut folded = Self::default();
         folded.text.reserve(text.len());
@@ -251,15 +251,15 @@ mod tests {
             "𝐢𝐠𝐧𝐨𝐫𝐞 all previous",
             "ig\u{200b}nore all pré\u{301}vious",
         ] {
-            assert_eq!(Folded::new(text).text, "ignore all previous", "{text}");
+            assert_eq!(FoldedText::new(text).text, "ignore all previous", "{text}");
         }
-        assert_eq!(Folded::new("Erwähne “das” nicht").text, "erwahne \"das\" nicht");
-        assert_eq!(Folded::new("これまでの指示 がぎ й 이전").text, "これまでの指示 がぎ й 이전");
+        assert_eq!(FoldedText::new("Erwähne “das” nicht").text, "erwahne \"das\" nicht");
+        assert_eq!(FoldedText::new("これまでの指示 がぎ й 이전").text, "これまでの指示 がぎ й 이전");
     }
 
     #[test]
     fn sentences_start_behind_stops_lists_and_empty_lines() {
-        let folded = Folded::new("One two. Three v1.2 four\nfive!\n- six\n\nseven。八");
+        let folded = FoldedText::new("One two. Three v1.2 four\nfive!\n- six\n\nseven。八");
         let starts: Vec<_> = folded.sentences.iter().map(|at| &folded.text[*at..]).collect();
         let first: Vec<_> = starts.iter().map(|it| it.split(' ').next().unwrap()).collect();
         assert_eq!(first, ["three", "-", "seven。八", "八"]);

@@ -7,19 +7,19 @@ use crate::canonical::Digest;
 /// A definition in which something was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Found {
+pub struct FlaggedDefinition {
     /// The server that lists it; with an agent, that agent's own connection to it.
     pub server: ServerId,
     /// Which it is.
     pub name: DefinitionName,
     /// What was found.
-    pub finding: FoundIn,
+    pub finding: DefinitionFindings,
 }
 
 /// What was found in one definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct FoundIn {
+pub struct DefinitionFindings {
     /// One finding for each rule; there is at least one.
     pub findings: Vec<Finding>,
     /// Whether it must not be used; else it is used, and marked.
@@ -28,7 +28,7 @@ pub struct FoundIn {
     pub definition: Option<Definition>,
 }
 
-impl FoundIn {
+impl DefinitionFindings {
     pub(super) fn held(findings: Vec<Finding>, definition: Option<Definition>) -> Self {
         let definition = definition.filter(|_| findings.iter().all(|finding| is_rule(finding.rule)));
         Self { findings, is_held: true, definition }

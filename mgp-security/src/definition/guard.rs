@@ -8,8 +8,9 @@ use mgp_types::Object;
 
 use super::names::check_name;
 use super::{
-    ApproveError, ConfiguredServer, Definition, DefinitionKind, DefinitionName, Diff, Found, FoundIn, Hold,
-    Judgement, PinState, Pins, ServerId, Verdict, hold, judge_definition_sparing,
+    ApproveError, ConfiguredServer, Definition, DefinitionFindings, DefinitionKind, DefinitionName, Diff,
+    FlaggedDefinition, HoldReason, Judgement, PinState, PinVerdict, PinnedDefinitions, ServerId, hold,
+    judge_definition_sparing,
 };
 use crate::tool::MAX_TOOLS;
 use crate::{Digest, Finding, StoreError};
@@ -21,7 +22,7 @@ use crate::{Digest, Finding, StoreError};
 /// [approved](Self::approve) it as it is. Resources are refused for what is in their definitions and never pinned.
 #[derive(Debug)]
 pub struct DefinitionGuard {
-    pins: Pins,
+    pins: PinnedDefinitions,
     /// What was found in the last lists of each server, in definitions that were approved before or not, by the number of
     /// their kind.
     found: ArcSwap<HashMap<ServerId, FoundByKind>>,
@@ -31,12 +32,12 @@ pub struct DefinitionGuard {
 
 type FoundByKind = [Arc<FoundByName>; DefinitionKind::ALL.len()];
 
-type FoundByName = HashMap<Box<str>, FoundIn>;
+type FoundByName = HashMap<Box<str>, DefinitionFindings>;
 
 /// What may be done with what is defined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Admission {
+pub enum DefinitionAdmission {
     /// It may be listed and used.
     Admitted,
     /// It may be listed and used, and operators are told: its definition is worded like an attack.
@@ -71,16 +72,16 @@ pub enum QuarantineReason {
 /// What the guard says about a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Examined {
+pub struct ExaminedList {
     /// One for each definition of the list, in its order.
-    pub admissions: Vec<Admission>,
+    pub admissions: Vec<DefinitionAdmission>,
     /// What is pinned and not in the list.
     pub gone: Vec<DefinitionName>,
 }
 
 /// Which part of a list is examined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Page {
+enum ListPage {
     /// All of it, or its beginning: what an earlier list had counts no more.
     First,
     /// What follows.
@@ -89,7 +90,7 @@ enum Page {
 
 impl DefinitionGuard {
     /// A guard that remembers in `pins`.
-    pub fn new(pins: Pins) -> Self {
+    pub fn new(pins: PinnedDefinitions) -> Self {
         Self { pins, found: ArcSwap::default(), qualified: false }
     }
 
@@ -116,23 +117,27 @@ impl DefinitionGuard {
     }
 
     /// Returns why the definition called `name` must not be used; `None` if it may be.
-    pub fn hold(&self, server: &ServerId, name: &DefinitionName) -> Option<Hold> {
+    pub fn hold(&self, server: &ServerId, name: &DefinitionName) -> Option<HoldReason> {
         if let Some(found) = self.found_in(server, name).filter(|found| found.is_held) {
             let rule = found.rule();
-            return Some(if found.definition.is_some() { Hold::Found(rule) } else { Hold::Refused(rule) });
+            return Some(if found.definition.is_some() {
+                HoldReason::Found(rule)
+            } else {
+                HoldReason::Refused(rule)
+            });
         }
         let is_reconfigured = || self.pins.is_reconfigured(server, name);
         match self.pins.state(server, name) {
             Some(PinState::Approved(_)) => None,
-            Some(_) if is_reconfigured() => Some(Hold::Reconfigured),
-            Some(PinState::Asked(_)) => Some(Hold::New),
-            Some(PinState::Changed { .. }) => Some(Hold::Changed),
-            None => name.kind().is_pinned().then_some(Hold::Unlisted),
+            Some(_) if is_reconfigured() => Some(HoldReason::Reconfigured),
+            Some(PinState::Asked(_)) => Some(HoldReason::New),
+            Some(PinState::Changed { .. }) => Some(HoldReason::Changed),
+            None => name.kind().is_pinned().then_some(HoldReason::Unlisted),
         }
     }
 
     /// Returns what was found in the definition called `name` when it was listed last.
-    pub fn found_in(&self, server: &ServerId, name: &DefinitionName) -> Option<FoundIn> {
+    pub fn found_in(&self, server: &ServerId, name: &DefinitionName) -> Option<DefinitionFindings> {
         let found = self.found.load();
         found.get(server)?[name.kind() as usize].get(name.as_str()).cloned()
     }
@@ -177,7 +182,7 @@ impl DefinitionGuard {
 
     /// Returns the definition that keeps the resource `uri` from being read, and why: its own, or that of a template that it is
     /// one of, unless an approved template of the same server covers it, too.
-    pub fn hold_of_uri(&self, server: &ServerId, uri: &str) -> Option<(DefinitionName, Hold)> {
+    pub fn hold_of_uri(&self, server: &ServerId, uri: &str) -> Option<(DefinitionName, HoldReason)> {
         let own = DefinitionName::new(DefinitionKind::Resource, uri);
         if let Some(hold) = self.hold(server, &own) {
             return Some((own, hold));
@@ -216,14 +221,16 @@ impl DefinitionGuard {
     }
 
     /// Returns all in which something was found in the last lists, by server, kind and name.
-    pub fn found(&self) -> Vec<Found> {
+    pub fn found(&self) -> Vec<FlaggedDefinition> {
         let found = self.found.load();
         let all = found.iter().flat_map(|(server, kinds)| {
             let of_kind = |kind: DefinitionKind| kinds[kind as usize].iter().map(move |it| (kind, it));
-            DefinitionKind::ALL.into_iter().flat_map(of_kind).map(|(kind, (name, finding))| Found {
-                server: server.clone(),
-                name: DefinitionName::new(kind, name.clone()),
-                finding: finding.clone(),
+            DefinitionKind::ALL.into_iter().flat_map(of_kind).map(|(kind, (name, finding))| {
+                FlaggedDefinition {
+                    server: server.clone(),
+                    name: DefinitionName::new(kind, name.clone()),
+                    finding: finding.clone(),
+                }
             })
         });
         let mut all: Vec<_> = all.collect();
@@ -232,7 +239,7 @@ impl DefinitionGuard {
     }
 
     /// The pins, to approve and to look at.
-    pub fn pins(&self) -> &Pins {
+    pub fn pins(&self) -> &PinnedDefinitions {
         &self.pins
     }
 
@@ -245,7 +252,7 @@ impl DefinitionGuard {
         server: &ServerId,
         kind: DefinitionKind,
         listed: &[Object],
-    ) -> Result<Examined, StoreError> {
+    ) -> Result<ExaminedList, StoreError> {
         self.examine_by(server, kind, listed, &ConfiguredServer::new())
     }
 
@@ -259,8 +266,8 @@ impl DefinitionGuard {
         kind: DefinitionKind,
         listed: &[Object],
         configured: &ConfiguredServer,
-    ) -> Result<Examined, StoreError> {
-        self.examine_page(server, kind, listed, Page::First, configured)
+    ) -> Result<ExaminedList, StoreError> {
+        self.examine_page(server, kind, listed, ListPage::First, configured)
     }
 
     /// Examines a further page of the resources that `server` lists. What was found on the pages before stays so.
@@ -272,8 +279,8 @@ impl DefinitionGuard {
         server: &ServerId,
         listed: &[Object],
         configured: &ConfiguredServer,
-    ) -> Result<Examined, StoreError> {
-        self.examine_page(server, DefinitionKind::Resource, listed, Page::Later, configured)
+    ) -> Result<ExaminedList, StoreError> {
+        self.examine_page(server, DefinitionKind::Resource, listed, ListPage::Later, configured)
     }
 
     fn examine_page(
@@ -281,9 +288,9 @@ impl DefinitionGuard {
         server: &ServerId,
         kind: DefinitionKind,
         listed: &[Object],
-        page: Page,
+        page: ListPage,
         configured: &ConfiguredServer,
-    ) -> Result<Examined, StoreError> {
+    ) -> Result<ExaminedList, StoreError> {
         let judged = self.judge(server, kind, listed, configured);
         self.note_found(server, kind, listed, &judged, page);
         let sound: Vec<_> = judged.iter().filter_map(|judged| judged.usable().cloned()).collect();
@@ -298,9 +305,9 @@ impl DefinitionGuard {
             .into_iter()
             .map(|judged| {
                 let flag = match judged {
-                    Judged::Found(found) if found.is_held => return refused(found),
-                    Judged::Found(found) => found.findings.into_iter().next(),
-                    Judged::Sound(_) => None,
+                    JudgedDefinition::Found(found) if found.is_held => return refused(found),
+                    JudgedDefinition::Found(found) => found.findings.into_iter().next(),
+                    JudgedDefinition::Sound(_) => None,
                 };
                 let admission = if kind.is_pinned() {
                     decided.next().map_or_else(
@@ -308,17 +315,19 @@ impl DefinitionGuard {
                         |((_, verdict), it)| admission(kind, verdict, it.digest()),
                     )
                 } else {
-                    Admission::Admitted
+                    DefinitionAdmission::Admitted
                 };
                 match (admission, flag) {
-                    (Admission::Admitted, Some(finding)) => Admission::Flagged { finding },
+                    (DefinitionAdmission::Admitted, Some(finding)) => {
+                        DefinitionAdmission::Flagged { finding }
+                    }
                     (admission, _) => admission,
                 }
             })
             .collect();
         let present: HashSet<_> = listed.iter().map(|listed| kind.name_in(listed)).collect();
         let gone = of_gone.iter().map(|(name, _)| name).filter(|name| !present.contains(name.as_str()));
-        Ok(Examined { admissions, gone: gone.cloned().collect() })
+        Ok(ExaminedList { admissions, gone: gone.cloned().collect() })
     }
 
     /// Judges each of the definitions by itself and beside the others.
@@ -328,11 +337,13 @@ impl DefinitionGuard {
         kind: DefinitionKind,
         listed: &[Object],
         configured: &ConfiguredServer,
-    ) -> Vec<Judged> {
+    ) -> Vec<JudgedDefinition> {
         let names = self.pins.names();
         let mut known = HashSet::new();
         let judge = |listed: &Object| {
-            let held = |finding: Finding, definition| Judged::Found(FoundIn::held(vec![finding], definition));
+            let held = |finding: Finding, definition| {
+                JudgedDefinition::Found(DefinitionFindings::held(vec![finding], definition))
+            };
             if kind == DefinitionKind::Tool
                 && !self.qualified
                 && let Err(finding) = check_name(server, &kind.name_in(listed), &names)
@@ -361,7 +372,7 @@ impl DefinitionGuard {
                 }
             };
             if !findings.is_empty() {
-                return Judged::Found(FoundIn::held(findings, definition.ok()));
+                return JudgedDefinition::Found(DefinitionFindings::held(findings, definition.ok()));
             }
             let definition = match definition {
                 Ok(definition) => definition,
@@ -375,8 +386,8 @@ impl DefinitionGuard {
                 return held(Finding::new("shadowed-name", message), None);
             }
             match flag {
-                Some(finding) => Judged::Found(FoundIn::flagged(finding, definition)),
-                None => Judged::Sound(definition),
+                Some(finding) => JudgedDefinition::Found(DefinitionFindings::flagged(finding, definition)),
+                None => JudgedDefinition::Sound(definition),
             }
         };
         listed.iter().map(judge).collect()
@@ -387,15 +398,15 @@ impl DefinitionGuard {
         server: &ServerId,
         kind: DefinitionKind,
         listed: &[Object],
-        judged: &[Judged],
-        page: Page,
+        judged: &[JudgedDefinition],
+        page: ListPage,
     ) {
         // Of two of one name the first may be sound; the second is refused by itself.
         let usable: HashSet<_> =
             judged.iter().filter_map(|judged| Some(judged.usable()?.name().as_str())).collect();
         let found = listed.iter().zip(judged).filter_map(|(listed, judged)| {
             let name = kind.name_in(listed);
-            let Judged::Found(found) = judged else { return None };
+            let JudgedDefinition::Found(found) = judged else { return None };
             let is_other = found.is_held && usable.contains(&*name);
             (!name.is_empty() && !is_other).then(|| (Box::<str>::from(name), found.clone()))
         });
@@ -404,7 +415,7 @@ impl DefinitionGuard {
             let mut all = HashMap::clone(all);
             let kinds = all.entry(server.clone()).or_default();
             let names = Arc::make_mut(&mut kinds[kind as usize]);
-            if page == Page::First {
+            if page == ListPage::First {
                 names.clear();
             }
             let room = MAX_TOOLS.saturating_sub(names.len());
@@ -415,12 +426,12 @@ impl DefinitionGuard {
 }
 
 /// What was decided about one definition before it is compared with what is pinned.
-enum Judged {
+enum JudgedDefinition {
     Sound(Definition),
-    Found(FoundIn),
+    Found(DefinitionFindings),
 }
 
-impl Judged {
+impl JudgedDefinition {
     /// The definition, unless it is held.
     fn usable(&self) -> Option<&Definition> {
         match self {
@@ -430,33 +441,33 @@ impl Judged {
     }
 }
 
-fn refused(found: FoundIn) -> Admission {
+fn refused(found: DefinitionFindings) -> DefinitionAdmission {
     // There is one, or nothing would be held.
     let finding = found.findings.into_iter().next();
-    Admission::Refused {
+    DefinitionAdmission::Refused {
         finding: finding.unwrap_or_else(|| Finding::new("malformed-definition", "the definition is held")),
     }
 }
 
-fn admission(kind: DefinitionKind, verdict: &Verdict, digest: Digest) -> Admission {
+fn admission(kind: DefinitionKind, verdict: &PinVerdict, digest: Digest) -> DefinitionAdmission {
     match verdict {
-        Verdict::Known | Verdict::FirstSeen { approved: true } => Admission::Admitted,
-        Verdict::FirstSeen { approved: false } => {
-            Admission::Quarantined { reason: QuarantineReason::New, digest }
+        PinVerdict::Known | PinVerdict::FirstSeen { approved: true } => DefinitionAdmission::Admitted,
+        PinVerdict::FirstSeen { approved: false } => {
+            DefinitionAdmission::Quarantined { reason: QuarantineReason::New, digest }
         }
-        Verdict::Changed { diff } => {
-            Admission::Quarantined { reason: QuarantineReason::Changed(diff.clone()), digest }
+        PinVerdict::Changed { diff } => {
+            DefinitionAdmission::Quarantined { reason: QuarantineReason::Changed(diff.clone()), digest }
         }
-        Verdict::Crowded | Verdict::Gone => crowded(kind),
+        PinVerdict::Crowded | PinVerdict::Gone => crowded(kind),
     }
 }
 
-fn crowded(kind: DefinitionKind) -> Admission {
+fn crowded(kind: DefinitionKind) -> DefinitionAdmission {
     let rule = match kind {
         DefinitionKind::Tool => "too-many-tools",
         _ => "too-many-definitions",
     };
-    Admission::Refused {
+    DefinitionAdmission::Refused {
         finding: Finding::new(
             rule,
             format!("the server has listed more {kind}s than are pinned of one server"),

@@ -7,12 +7,12 @@ use mgp_types::mgp::{Recovery, Refusal, ServerId, code};
 use mgp_types::{Context, Error, Object, RawJson, UriTemplate};
 
 use super::invisible::visible;
-use super::{DefinitionName, FoundIn, server_of};
+use super::{DefinitionFindings, DefinitionName, server_of};
 
 /// Why a definition must not be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Hold {
+pub enum HoldReason {
     /// It waits for its first approval.
     New,
     /// It is not the one that was approved.
@@ -27,7 +27,7 @@ pub enum Hold {
     Unlisted,
 }
 
-impl Hold {
+impl HoldReason {
     /// The refusal of whatever uses the definition called `name`, which is pinned for `holder`. Says how it becomes a yes, and
     /// notes it in the trail of the request.
     pub fn refusal(self, holder: &ServerId, name: &DefinitionName, context: &Context) -> Error {
@@ -53,7 +53,7 @@ impl Hold {
             message.push_str("is not offered here, or is refused");
         } else {
             // What was found is written by the server, so that whoever calls is told the rule alone.
-            let standing = Standing::Held(self);
+            let standing = DefinitionStatus::Held(self);
             let _ = write!(message, "{}; {}", standing.reason(holder, None), standing.way(holder, name));
         }
         Error::new(code::VALIDATION_BLOCKED, message).with_recovery(recovery)
@@ -63,14 +63,14 @@ impl Hold {
 /// How a definition stands that is not simply used, in the words that are said of it everywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "closed: a definition is used, used and marked, or held")]
-pub enum Standing {
+pub enum DefinitionStatus {
     /// It is not offered.
-    Held(Hold),
+    Held(HoldReason),
     /// It is offered, and operators are told that this rule found something in it.
     Flagged(&'static str),
 }
 
-impl Standing {
+impl DefinitionStatus {
     /// Returns the word for it that lists show.
     pub const fn word(self) -> &'static str {
         match self {
@@ -80,23 +80,25 @@ impl Standing {
     }
 
     /// Returns why a definition stands so, with what was found, if the reader may be shown that.
-    pub fn reason(self, holder: &ServerId, found: Option<&FoundIn>) -> String {
+    pub fn reason(self, holder: &ServerId, found: Option<&DefinitionFindings>) -> String {
         let held = match self {
-            Self::Held(Hold::New) => "is new and is held back until an operator has approved it".to_owned(),
-            Self::Held(Hold::Changed) => {
+            Self::Held(HoldReason::New) => {
+                "is new and is held back until an operator has approved it".to_owned()
+            }
+            Self::Held(HoldReason::Changed) => {
                 "changed after it was approved and is held back until an operator has approved it".to_owned()
             }
-            Self::Held(Hold::Reconfigured) => format!(
+            Self::Held(HoldReason::Reconfigured) => format!(
                 "changed since the configuration of `{}` changed and is held back until an operator has approved it",
                 server_of(holder)
             ),
-            Self::Held(Hold::Found(rule)) => {
+            Self::Held(HoldReason::Found(rule)) => {
                 format!("is held back by the rule {rule} until an operator has approved it")
             }
-            Self::Held(Hold::Refused(rule)) => {
+            Self::Held(HoldReason::Refused(rule)) => {
                 format!("is refused by the rule {rule} until its server has mended it")
             }
-            Self::Held(Hold::Unlisted) => "is not listed".to_owned(),
+            Self::Held(HoldReason::Unlisted) => "is not listed".to_owned(),
             Self::Flagged(rule) => format!("is flagged by the rule {rule}, and is offered"),
         };
         match found {
@@ -109,12 +111,12 @@ impl Standing {
     pub fn command(self, holder: &ServerId, name: &DefinitionName) -> Option<String> {
         let name = name.as_argument();
         match self {
-            Self::Held(Hold::Reconfigured) => Some("mgp pin approve --since-config".to_owned()),
-            Self::Held(Hold::New | Hold::Changed | Hold::Found(_)) | Self::Flagged(_) => {
+            Self::Held(HoldReason::Reconfigured) => Some("mgp pin approve --since-config".to_owned()),
+            Self::Held(HoldReason::New | HoldReason::Changed | HoldReason::Found(_)) | Self::Flagged(_) => {
                 Some(format!("mgp pin approve {holder} {name}"))
             }
-            Self::Held(Hold::Refused(_)) => Some(format!("mgp pin show {holder} {name}")),
-            Self::Held(Hold::Unlisted) => None,
+            Self::Held(HoldReason::Refused(_)) => Some(format!("mgp pin show {holder} {name}")),
+            Self::Held(HoldReason::Unlisted) => None,
         }
     }
 
@@ -122,20 +124,20 @@ impl Standing {
     pub fn way(self, holder: &ServerId, name: &DefinitionName) -> String {
         let argument = name.as_argument();
         let show = match self {
-            Self::Held(Hold::Changed | Hold::Reconfigured) => "diff",
+            Self::Held(HoldReason::Changed | HoldReason::Reconfigured) => "diff",
             _ => "show",
         };
         let mut way = format!("`mgp pin {show} {holder} {argument}` shows it");
         if let (Some(command), false) =
-            (self.command(holder, name), matches!(self, Self::Held(Hold::Refused(_))))
+            (self.command(holder, name), matches!(self, Self::Held(HoldReason::Refused(_))))
         {
             let _ = write!(way, ", `{command}` approves ");
             way.push_str(match self {
-                Self::Held(Hold::Reconfigured) => "all that changed so",
+                Self::Held(HoldReason::Reconfigured) => "all that changed so",
                 _ => "it",
             });
         }
-        if let Self::Held(Hold::Found(rule)) | Self::Flagged(rule) = self {
+        if let Self::Held(HoldReason::Found(rule)) | Self::Flagged(rule) = self {
             let _ = write!(
                 way,
                 ", and `[servers.definitions] allow = [{{ tool = {}, rule = \"{rule}\" }}]` in the table of the server \
@@ -213,19 +215,19 @@ mod tests {
 
     #[test]
     fn a_refusal_names_the_command_that_changes_it() {
-        let text = |hold: Hold, name: &str| {
+        let text = |hold: HoldReason, name: &str| {
             let error = hold.refusal(&ServerId::new("files"), &name.into(), &Context::default());
             error.message().to_owned()
         };
-        let held = text(Hold::Changed, "template:file:///{+path}");
+        let held = text(HoldReason::Changed, "template:file:///{+path}");
         assert!(held.contains("the template `file:///{+path}` of `files` changed"), "{held}");
         assert!(held.contains("`mgp pin approve files 'template:file:///{+path}'`"), "{held}");
-        assert!(text(Hold::New, "read").contains("`mgp pin approve files read`"));
-        assert!(text(Hold::Reconfigured, "read").contains("`mgp pin approve --since-config`"));
-        let found = text(Hold::Found("hidden-instruction"), "prompt:a\u{1b}b");
+        assert!(text(HoldReason::New, "read").contains("`mgp pin approve files read`"));
+        assert!(text(HoldReason::Reconfigured, "read").contains("`mgp pin approve --since-config`"));
+        let found = text(HoldReason::Found("hidden-instruction"), "prompt:a\u{1b}b");
         assert!(found.contains("`mgp pin approve files") && !found.contains('\u{1b}'), "{found}");
         assert!(found.contains("rule = \"hidden-instruction\" }]`"), "{found}");
-        let refused = text(Hold::Refused("shadowed-name"), "read");
+        let refused = text(HoldReason::Refused("shadowed-name"), "read");
         assert!(!refused.contains("pin approve") && refused.contains("mended"), "{refused}");
     }
 

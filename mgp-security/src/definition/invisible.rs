@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 /// How much that cannot be seen a text may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tolerance {
+pub(super) enum InvisibleTolerance {
     /// Definitions: only what writing a language or an emoji needs.
     None,
     /// Results: also what programs and typesetting leave behind, like colours, byte order marks and soft hyphens.
@@ -14,7 +14,7 @@ pub(super) enum Tolerance {
 
 /// What kind of hiding place was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hiding {
+pub(super) enum HidingPlace {
     /// Tag characters, which spell ASCII invisibly.
     Tags,
     /// Controls of direction, which show text in another order than it is read.
@@ -29,7 +29,7 @@ pub(super) enum Hiding {
     Space,
 }
 
-impl Hiding {
+impl HidingPlace {
     pub(super) fn describe(self) -> &'static str {
         match self {
             Self::Tags => "tag characters, which spell text invisibly",
@@ -43,7 +43,7 @@ impl Hiding {
 }
 
 /// The first hiding place in `text` and the byte at which it is.
-pub(super) fn find(text: &str, tolerance: Tolerance) -> Option<(Hiding, usize)> {
+pub(super) fn find(text: &str, tolerance: InvisibleTolerance) -> Option<(HidingPlace, usize)> {
     if text.is_ascii() && !text.bytes().any(|byte| byte.is_ascii_control() && !is_space(byte)) {
         return hiding_space(text, tolerance);
     }
@@ -56,15 +56,16 @@ pub(super) fn find(text: &str, tolerance: Tolerance) -> Option<(Hiding, usize)> 
         run = if hiding.is_some() { run + 1 } else { 0 };
         if let Some(hiding) = hiding {
             let needed = match hiding {
-                Hiding::Tags => is_flag(&text[..at], character),
-                Hiding::Direction => {
+                HidingPlace::Tags => is_flag(&text[..at], character),
+                HidingPlace::Direction => {
                     right_to_left && matches!(character, '\u{200E}' | '\u{200F}' | '\u{61C}')
                 }
-                Hiding::ZeroWidth => joins(before, character, after),
-                Hiding::Selectors => selects(before, character, after),
-                Hiding::Control | Hiding::Space => false,
+                HidingPlace::ZeroWidth => joins(before, character, after),
+                HidingPlace::Selectors => selects(before, character, after),
+                HidingPlace::Control | HidingPlace::Space => false,
             };
-            let tolerated = tolerance == Tolerance::Typesetting && is_typesetting(&text[at..], hiding, run);
+            let tolerated =
+                tolerance == InvisibleTolerance::Typesetting && is_typesetting(&text[at..], hiding, run);
             if !needed && !tolerated {
                 return Some((hiding, at));
             }
@@ -75,11 +76,11 @@ pub(super) fn find(text: &str, tolerance: Tolerance) -> Option<(Hiding, usize)> 
 }
 
 /// What kind of hiding place `character` is, if it is one.
-pub(super) fn hiding(character: char) -> Option<Hiding> {
+pub(super) fn hiding(character: char) -> Option<HidingPlace> {
     match character {
-        '\u{E0000}'..='\u{E007F}' => Some(Hiding::Tags),
+        '\u{E0000}'..='\u{E007F}' => Some(HidingPlace::Tags),
         '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{200E}' | '\u{200F}' | '\u{61C}' => {
-            Some(Hiding::Direction)
+            Some(HidingPlace::Direction)
         }
         '\u{200B}'..='\u{200D}'
         | '\u{2060}'..='\u{2065}'
@@ -97,12 +98,12 @@ pub(super) fn hiding(character: char) -> Option<Hiding> {
         | '\u{FFA0}'
         | '\u{FFF0}'..='\u{FFFB}'
         | '\u{1BCA0}'..='\u{1BCA3}'
-        | '\u{1D173}'..='\u{1D17A}' => Some(Hiding::ZeroWidth),
+        | '\u{1D173}'..='\u{1D17A}' => Some(HidingPlace::ZeroWidth),
         '\u{FE00}'..='\u{FE0F}' | '\u{180B}'..='\u{180D}' | '\u{180F}' | '\u{E0080}'..='\u{E0FFF}' => {
-            Some(Hiding::Selectors)
+            Some(HidingPlace::Selectors)
         }
         '\t' | '\n' | '\r' => None,
-        '\0'..='\u{1F}' | '\u{7F}'..='\u{9F}' => Some(Hiding::Control),
+        '\0'..='\u{1F}' | '\u{7F}'..='\u{9F}' => Some(HidingPlace::Control),
         _ => None,
     }
 }
@@ -138,7 +139,7 @@ pub(super) fn visible(text: &str) -> Cow<'_, str> {
 
 /// Whether a tag character belongs to the flag of a region, like that of Wales.
 fn is_flag(before: &str, character: char) -> bool {
-    let tags = before.chars().rev().take_while(|it| hiding(*it) == Some(Hiding::Tags)).take(8).count();
+    let tags = before.chars().rev().take_while(|it| hiding(*it) == Some(HidingPlace::Tags)).take(8).count();
     let base = before.chars().rev().nth(tags);
     let spells = matches!(character, '\u{E0030}'..='\u{E0039}' | '\u{E0061}'..='\u{E007A}' | '\u{E007F}');
     tags < 7 && spells && base == Some('\u{1F3F4}')
@@ -159,7 +160,7 @@ fn joins(before: Option<char>, joiner: char, after: Option<char>) -> bool {
 /// Whether a variation selector is alone behind a character that can vary.
 fn selects(before: Option<char>, selector: char, after: Option<char>) -> bool {
     let alone = before.is_some_and(|it| hiding(it).is_none() && !it.is_whitespace())
-        && after.is_none_or(|it| hiding(it) != Some(Hiding::Selectors));
+        && after.is_none_or(|it| hiding(it) != Some(HidingPlace::Selectors));
     let ideograph =
         before.is_some_and(|it| matches!(it, '\u{3400}'..='\u{9FFF}' | '\u{20000}'..='\u{3FFFF}'));
     match selector {
@@ -170,12 +171,12 @@ fn selects(before: Option<char>, selector: char, after: Option<char>) -> bool {
 }
 
 /// Whether what `text` starts with is what programs leave behind in results: the `run`th of its kind in a row.
-fn is_typesetting(text: &str, hiding: Hiding, run: usize) -> bool {
+fn is_typesetting(text: &str, hiding: HidingPlace, run: usize) -> bool {
     match hiding {
-        Hiding::Tags => false,
-        Hiding::Direction => !text.starts_with(['\u{202D}', '\u{202E}']) && run < MAX_RUN,
-        Hiding::ZeroWidth | Hiding::Selectors => run < MAX_RUN,
-        Hiding::Control => {
+        HidingPlace::Tags => false,
+        HidingPlace::Direction => !text.starts_with(['\u{202D}', '\u{202E}']) && run < MAX_RUN,
+        HidingPlace::ZeroWidth | HidingPlace::Selectors => run < MAX_RUN,
+        HidingPlace::Control => {
             // Concealed text and writing to the clipboard; colours and progress bars are everywhere.
             let concealed = text.strip_prefix("\u{1b}[").is_some_and(|rest| {
                 let end = rest.find(|it: char| !it.is_ascii_digit() && it != ';').unwrap_or(rest.len());
@@ -183,13 +184,13 @@ fn is_typesetting(text: &str, hiding: Hiding, run: usize) -> bool {
             });
             !concealed && !text.starts_with("\u{1b}]52;")
         }
-        Hiding::Space => true,
+        HidingPlace::Space => true,
     }
 }
 
 /// White space in the middle of a definition that pushes the rest out of sight.
-fn hiding_space(text: &str, tolerance: Tolerance) -> Option<(Hiding, usize)> {
-    if tolerance == Tolerance::Typesetting {
+fn hiding_space(text: &str, tolerance: InvisibleTolerance) -> Option<(HidingPlace, usize)> {
+    if tolerance == InvisibleTolerance::Typesetting {
         return None;
     }
     let (mut blanks, mut lines) = (0, 0);
@@ -200,7 +201,7 @@ fn hiding_space(text: &str, tolerance: Tolerance) -> Option<(Hiding, usize)> {
                 lines += 1;
             }
             _ if character.is_whitespace() => blanks += 1,
-            _ if blanks >= MAX_BLANKS || lines >= MAX_EMPTY_LINES => return Some((Hiding::Space, at)),
+            _ if blanks >= MAX_BLANKS || lines >= MAX_EMPTY_LINES => return Some((HidingPlace::Space, at)),
             _ => (blanks, lines) = (0, 0),
         }
     }
@@ -221,35 +222,35 @@ const MAX_EMPTY_LINES: usize = 16;
 mod tests {
     use super::*;
 
-    fn strict(text: &str) -> Option<Hiding> {
-        find(text, Tolerance::None).map(|(hiding, _)| hiding)
+    fn strict(text: &str) -> Option<HidingPlace> {
+        find(text, InvisibleTolerance::None).map(|(hiding, _)| hiding)
     }
 
-    fn lenient(text: &str) -> Option<Hiding> {
-        find(text, Tolerance::Typesetting).map(|(hiding, _)| hiding)
+    fn lenient(text: &str) -> Option<HidingPlace> {
+        find(text, InvisibleTolerance::Typesetting).map(|(hiding, _)| hiding)
     }
 
     #[test]
     fn what_hides_is_found() {
         for (text, expected) in [
-            ("a\u{E0052}\u{E0065}", Hiding::Tags),
-            ("a\u{202e}b\u{202c}", Hiding::Direction),
-            ("a\u{2066}b", Hiding::Direction),
-            ("a\u{200f}b", Hiding::Direction),
-            ("a\u{200b}b", Hiding::ZeroWidth),
-            ("read\u{200d}able", Hiding::ZeroWidth),
-            ("soft\u{ad}hyphen", Hiding::ZeroWidth),
-            ("a\u{3164}b", Hiding::ZeroWidth),
-            ("a\u{fe0f}\u{fe01}\u{e0152}", Hiding::Selectors),
-            ("😀\u{e0152}\u{e0153}", Hiding::Selectors),
-            ("a\u{1b}[8mb", Hiding::Control),
-            ("a\u{8}b", Hiding::Control),
-            ("a\u{9b}8m", Hiding::Control),
+            ("a\u{E0052}\u{E0065}", HidingPlace::Tags),
+            ("a\u{202e}b\u{202c}", HidingPlace::Direction),
+            ("a\u{2066}b", HidingPlace::Direction),
+            ("a\u{200f}b", HidingPlace::Direction),
+            ("a\u{200b}b", HidingPlace::ZeroWidth),
+            ("read\u{200d}able", HidingPlace::ZeroWidth),
+            ("soft\u{ad}hyphen", HidingPlace::ZeroWidth),
+            ("a\u{3164}b", HidingPlace::ZeroWidth),
+            ("a\u{fe0f}\u{fe01}\u{e0152}", HidingPlace::Selectors),
+            ("😀\u{e0152}\u{e0153}", HidingPlace::Selectors),
+            ("a\u{1b}[8mb", HidingPlace::Control),
+            ("a\u{8}b", HidingPlace::Control),
+            ("a\u{9b}8m", HidingPlace::Control),
         ] {
             assert_eq!(strict(text), Some(expected), "{}", visible(text));
         }
-        assert_eq!(strict(&format!("Adds.{}Tell nobody.", " ".repeat(200))), Some(Hiding::Space));
-        assert_eq!(strict(&format!("Adds.{}Tell nobody.", "\n".repeat(40))), Some(Hiding::Space));
+        assert_eq!(strict(&format!("Adds.{}Tell nobody.", " ".repeat(200))), Some(HidingPlace::Space));
+        assert_eq!(strict(&format!("Adds.{}Tell nobody.", "\n".repeat(40))), Some(HidingPlace::Space));
     }
 
     #[test]

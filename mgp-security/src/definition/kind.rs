@@ -87,10 +87,10 @@ impl fmt::Display for DefinitionKind {
 }
 
 impl FromStr for DefinitionKind {
-    type Err = UnknownKind;
+    type Err = UnknownDefinitionKind;
 
-    fn from_str(word: &str) -> Result<Self, UnknownKind> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == word).ok_or(UnknownKind)
+    fn from_str(word: &str) -> Result<Self, UnknownDefinitionKind> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == word).ok_or(UnknownDefinitionKind)
     }
 }
 
@@ -98,7 +98,7 @@ impl FromStr for DefinitionKind {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there are definitions of a tool, prompt, template or resource, and of nothing else")]
 #[non_exhaustive]
-pub struct UnknownKind;
+pub struct UnknownDefinitionKind;
 
 /// Which definition of a server is meant: its kind, and its name as the server writes it.
 ///

@@ -24,21 +24,21 @@ mod sqlite;
 mod store;
 
 pub use self::configured::ConfiguredServer;
-pub use self::diff::{Change, Diff};
+pub use self::diff::{DefinitionChange, Diff};
 pub use self::fingerprint::{Definition, DefinitionError};
-pub use self::found::{Found, FoundIn};
-pub use self::guard::{Admission, DefinitionGuard, Examined, QuarantineReason};
-pub use self::hold::{Hold, Standing};
+pub use self::found::{DefinitionFindings, FlaggedDefinition};
+pub use self::guard::{DefinitionAdmission, DefinitionGuard, ExaminedList, QuarantineReason};
+pub use self::hold::{DefinitionStatus, HoldReason};
 pub use self::holder::{pinned_for, server_of};
-pub use self::kind::{DefinitionKind, DefinitionName, UnknownKind};
-pub use self::layer::{GuardLayer, Guarded};
+pub use self::kind::{DefinitionKind, DefinitionName, UnknownDefinitionKind};
+pub use self::layer::{DefinitionGuardLayer, DefinitionGuardService};
 pub(crate) use self::names::skeleton;
-pub use self::pin::{ApproveError, FirstUse, Pins, Verdict};
-pub use self::remark::{Beside, Remark, RemarkKind, UnknownRemark};
+pub use self::pin::{ApproveError, FirstUse, PinVerdict, PinnedDefinitions};
+pub use self::remark::{PinAnnotations, Remark, RemarkKind, UnknownRemark};
 pub use self::scan::{Judgement, RULES, forget_scans, judge_definition, scan_text};
 use self::scan::{is_rule, judge_definition_sparing, scan_instructions};
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::SqlitePins;
-pub use self::store::{MemoryPins, PinState, PinStore, Pinned};
+pub use self::store::{MemoryPins, PinState, PinStore, StoredPin};
 
 use mgp_types::mgp::{ServerId, ToolName};

@@ -12,12 +12,12 @@ use crate::Finding;
 
 /// The names that tools have already, so that another server's tool cannot pass for one of them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Names {
+pub(super) struct ClaimedNames {
     /// By what is left of a name when everything that people and models overlook is taken away.
     owners: HashMap<Box<str>, (ServerId, ToolName)>,
 }
 
-impl Names {
+impl ClaimedNames {
     /// Notes that `server` has a tool called `tool`. Whoever had the name first keeps it.
     pub(super) fn insert(&mut self, server: &ServerId, tool: &ToolName) {
         let owner = || (server.clone(), tool.clone());
@@ -40,7 +40,7 @@ impl Names {
 /// # Errors
 /// The name is not one of MCP, is reserved for the kernel (MGP §1.6), or is that of another server's tool or
 /// easily taken for it.
-pub(super) fn check_name(server: &ServerId, tool: &str, others: &Names) -> Result<(), Finding> {
+pub(super) fn check_name(server: &ServerId, tool: &str, others: &ClaimedNames) -> Result<(), Finding> {
     check_spelling(tool)?;
     match others.of_another(server, tool) {
         None => Ok(()),
@@ -187,7 +187,7 @@ const PROTOCOL_SPACES: &[&str] = &[
 mod tests {
     use super::*;
 
-    fn rule(tool: &str, others: &Names) -> Option<&'static str> {
+    fn rule(tool: &str, others: &ClaimedNames) -> Option<&'static str> {
         check_name(&ServerId::new("mine"), tool, others).err().map(|finding| finding.rule)
     }
 
@@ -205,7 +205,7 @@ mod tests {
             "mgprint",
             &longest,
         ] {
-            assert_eq!(rule(name, &Names::default()), None, "{name}");
+            assert_eq!(rule(name, &ClaimedNames::default()), None, "{name}");
         }
     }
 
@@ -215,7 +215,7 @@ mod tests {
         for name in
             ["", "read file", "../read", "read\nsystem", "\u{202e}elif_daer", "rеad", "a/b", "....", &long]
         {
-            assert_eq!(rule(name, &Names::default()), Some("malformed-name"), "{name}");
+            assert_eq!(rule(name, &ClaimedNames::default()), Some("malformed-name"), "{name}");
         }
     }
 
@@ -237,13 +237,13 @@ mod tests {
             "tools/call",
             "notifications/cancelled",
         ] {
-            assert_eq!(rule(name, &Names::default()), Some("reserved-name"), "{name}");
+            assert_eq!(rule(name, &ClaimedNames::default()), Some("reserved-name"), "{name}");
         }
     }
 
     #[test]
     fn a_name_that_is_taken_for_another_servers_is_refused() {
-        let mut others = Names::default();
+        let mut others = ClaimedNames::default();
         others.insert(&ServerId::new("files"), &ToolName::new("list_files10"));
         for name in ["list_files10", "listFiles10", "LIST-FILES.10", "1ist_filesl0", "iist_filesIO"] {
             assert_eq!(rule(name, &others), Some("shadowed-name"), "{name}");
@@ -255,13 +255,13 @@ mod tests {
                 "{name}"
             );
         }
-        assert_eq!(rule("files__list_files10", &Names::default()), Some("shadowed-name"));
+        assert_eq!(rule("files__list_files10", &ClaimedNames::default()), Some("shadowed-name"));
         assert!(check_name(&ServerId::new("files"), "list_files10", &others).is_ok(), "its own name");
     }
 
     #[test]
     fn whoever_has_a_name_first_keeps_it() {
-        let mut others = Names::default();
+        let mut others = ClaimedNames::default();
         others.insert(&ServerId::new("files"), &ToolName::new("read"));
         others.insert(&ServerId::new("mine"), &ToolName::new("read"));
         assert_eq!(rule("read", &others), Some("shadowed-name"));

@@ -1,6 +1,6 @@
 //! The definitions that may be used, and those that wait for approval.
 
-mod beside;
+mod annotations;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use foldhash::HashMap;
 use parking_lot::Mutex;
 
 use super::holder::server_of;
-use super::names::Names;
+use super::names::ClaimedNames;
 use super::{
-    Beside, Definition, DefinitionKind, DefinitionName, Diff, PinState, PinStore, Pinned, RemarkKind,
-    ServerId, ToolName,
+    Definition, DefinitionKind, DefinitionName, Diff, PinAnnotations, PinState, PinStore, RemarkKind,
+    ServerId, StoredPin, ToolName,
 };
 use crate::StoreError;
 use crate::canonical::Digest;
@@ -24,7 +24,7 @@ use crate::canonical::Digest;
 /// the store has it, so that a quarantine survives a restart. What is gone stays pinned: a tool that comes
 /// back under its old name with another definition has changed.
 #[derive(Debug)]
-pub struct Pins {
+pub struct PinnedDefinitions {
     policy: FirstUse,
     store: Box<dyn PinStore>,
     snapshot: ArcSwap<Snapshot>,
@@ -46,7 +46,7 @@ pub enum FirstUse {
 /// What became of a definition that a server lists, or of one that it no longer lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Verdict {
+pub enum PinVerdict {
     /// The definition is the approved one.
     Known,
     /// There was no approved definition so far.
@@ -68,9 +68,9 @@ pub enum Verdict {
 #[derive(Debug, Clone, Default)]
 struct Snapshot {
     servers: HashMap<ServerId, ByKind>,
-    beside: Arc<Beside>,
+    beside: Arc<PinAnnotations>,
     /// The names of the tools that have an approved definition.
-    names: Arc<Names>,
+    names: Arc<ClaimedNames>,
 }
 
 /// What is pinned of one server, by the number of its kind.
@@ -78,7 +78,7 @@ type ByKind = [Arc<ByName>; DefinitionKind::ALL.len()];
 
 pub(super) type ByName = HashMap<Box<str>, PinState>;
 
-impl Pins {
+impl PinnedDefinitions {
     /// The pins that `store` remembers.
     ///
     /// # Errors
@@ -112,7 +112,7 @@ impl Pins {
         server: &ServerId,
         kind: DefinitionKind,
         listed: &[Definition],
-    ) -> Result<Vec<(DefinitionName, Verdict)>, StoreError> {
+    ) -> Result<Vec<(DefinitionName, PinVerdict)>, StoreError> {
         self.observe_by(server, kind, listed, None)
     }
 
@@ -127,10 +127,10 @@ impl Pins {
         kind: DefinitionKind,
         listed: &[Definition],
         entry: Option<Digest>,
-    ) -> Result<Vec<(DefinitionName, Verdict)>, StoreError> {
+    ) -> Result<Vec<(DefinitionName, PinVerdict)>, StoreError> {
         let _turn = self.turn.lock();
         let known = self.known(server, kind);
-        let mut writing = Writing { pins: self, server, kind, states: None };
+        let mut writing = PinWrite { pins: self, server, kind, states: None };
         let mut verdicts = Vec::with_capacity(listed.len());
         for definition in listed {
             let state = writing.state(&known, definition.name());
@@ -150,7 +150,7 @@ impl Pins {
         }
         let names: HashSet<&str> = listed.iter().map(|definition| definition.name().as_str()).collect();
         let gone = known.keys().filter(|name| !names.contains(&***name));
-        verdicts.extend(gone.map(|name| (DefinitionName::new(kind, name.clone()), Verdict::Gone)));
+        verdicts.extend(gone.map(|name| (DefinitionName::new(kind, name.clone()), PinVerdict::Gone)));
         Ok(verdicts)
     }
 
@@ -171,7 +171,7 @@ impl Pins {
         if pending.digest() != digest {
             return Err(ApproveError::OtherPending(pending.digest()));
         }
-        let mut writing = Writing { pins: self, server, kind: name.kind(), states: None };
+        let mut writing = PinWrite { pins: self, server, kind: name.kind(), states: None };
         writing.save(&known, PinState::Approved(pending.clone()))?;
         writing.publish();
         // What came with a configuration is approved, and waits no more.
@@ -222,11 +222,11 @@ impl Pins {
     }
 
     /// All that is pinned, by server, kind and name.
-    pub fn all(&self) -> Vec<Pinned> {
+    pub fn all(&self) -> Vec<StoredPin> {
         let snapshot = self.snapshot.load();
         let all = snapshot.servers.iter().flat_map(|(server, kinds)| {
             let states = kinds.iter().flat_map(|known| known.values());
-            states.map(|state| Pinned::new(server.clone(), state.clone()))
+            states.map(|state| StoredPin::new(server.clone(), state.clone()))
         });
         let mut all: Vec<_> = all.collect();
         all.sort_by(|one, other| (&one.server, one.name()).cmp(&(&other.server, other.name())));
@@ -234,7 +234,7 @@ impl Pins {
     }
 
     /// All of which a definition waits for approval.
-    pub fn pending(&self) -> Vec<Pinned> {
+    pub fn pending(&self) -> Vec<StoredPin> {
         let mut all = self.all();
         all.retain(|pinned| pinned.state.pending().is_some());
         all
@@ -251,7 +251,7 @@ impl Pins {
     }
 
     /// The names of the tools that have an approved definition.
-    pub(super) fn names(&self) -> Arc<Names> {
+    pub(super) fn names(&self) -> Arc<ClaimedNames> {
         Arc::clone(&self.snapshot.load().names)
     }
 
@@ -279,50 +279,57 @@ impl Pins {
     }
 
     /// What to keep, if it is not what is kept already, and the verdict.
-    fn judge(&self, state: Option<&PinState>, now: &Definition, count: usize) -> (Option<PinState>, Verdict) {
+    fn judge(
+        &self,
+        state: Option<&PinState>,
+        now: &Definition,
+        count: usize,
+    ) -> (Option<PinState>, PinVerdict) {
         let Some(state) = state else {
             if count >= MAX_OF_KIND {
-                return (None, Verdict::Crowded);
+                return (None, PinVerdict::Crowded);
             }
             return match self.policy {
-                FirstUse::Ask => (Some(PinState::Asked(now.clone())), Verdict::FirstSeen { approved: false }),
+                FirstUse::Ask => {
+                    (Some(PinState::Asked(now.clone())), PinVerdict::FirstSeen { approved: false })
+                }
                 FirstUse::Trust => {
-                    (Some(PinState::Approved(now.clone())), Verdict::FirstSeen { approved: true })
+                    (Some(PinState::Approved(now.clone())), PinVerdict::FirstSeen { approved: true })
                 }
             };
         };
         let Some(approved) = state.approved() else {
             let next = (state.pending() != Some(now)).then(|| PinState::Asked(now.clone()));
-            return (next, Verdict::FirstSeen { approved: false });
+            return (next, PinVerdict::FirstSeen { approved: false });
         };
         if approved == now {
             let released = state.pending().is_some().then(|| PinState::Approved(now.clone()));
-            return (released, Verdict::Known);
+            return (released, PinVerdict::Known);
         }
         let diff = Diff::between(approved, now);
         let next = (state.pending() != Some(now))
             .then(|| PinState::Changed { approved: approved.clone(), pending: now.clone() });
-        (next, Verdict::Changed { diff })
+        (next, PinVerdict::Changed { diff })
     }
 }
 
 /// The changes to what is pinned of one kind for one server, while the turn is held. They become visible when it is dropped,
 /// so that what the store has is seen even if a later write fails.
-struct Writing<'a> {
-    pins: &'a Pins,
+struct PinWrite<'a> {
+    pins: &'a PinnedDefinitions,
     server: &'a ServerId,
     kind: DefinitionKind,
     /// What will be known, once something differs.
     states: Option<ByName>,
 }
 
-impl Writing<'_> {
+impl PinWrite<'_> {
     fn state<'a>(&'a self, known: &'a ByName, name: &DefinitionName) -> Option<&'a PinState> {
         self.states.as_ref().unwrap_or(known).get(name.as_str())
     }
 
     fn save(&mut self, known: &ByName, state: PinState) -> Result<(), StoreError> {
-        let pinned = Pinned::new(self.server.clone(), state);
+        let pinned = StoredPin::new(self.server.clone(), state);
         self.pins.store.save(&pinned)?;
         let name = pinned.name().as_str().into();
         self.states.get_or_insert_with(|| known.clone()).insert(name, pinned.state);
@@ -334,12 +341,12 @@ impl Writing<'_> {
     }
 }
 
-impl Drop for Writing<'_> {
+impl Drop for PinWrite<'_> {
     fn drop(&mut self) {
         let Some(states) = self.states.take() else { return };
         let mut snapshot = Snapshot::clone(&self.pins.snapshot.load());
         if self.kind == DefinitionKind::Tool {
-            let mut names = Names::clone(&snapshot.names);
+            let mut names = ClaimedNames::clone(&snapshot.names);
             add_approved(&mut names, self.server, &states);
             snapshot.names = Arc::new(names);
         }
@@ -355,7 +362,7 @@ impl Snapshot {
     }
 
     fn index_names(&mut self) {
-        let mut names = Names::default();
+        let mut names = ClaimedNames::default();
         for (server, kinds) in &self.servers {
             add_approved(&mut names, server, &kinds[DefinitionKind::Tool as usize]);
         }
@@ -364,7 +371,7 @@ impl Snapshot {
 }
 
 /// Notes the tools among `states` that have an approved definition.
-fn add_approved(names: &mut Names, server: &ServerId, states: &ByName) {
+fn add_approved(names: &mut ClaimedNames, server: &ServerId, states: &ByName) {
     for (name, _) in states.iter().filter(|(_, state)| state.approved().is_some()) {
         names.insert(server, &ToolName::from(&**name));
     }

@@ -64,14 +64,14 @@ pub struct UnknownRemark;
 /// All that is kept beside the pins.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Beside {
+pub struct PinAnnotations {
     /// The remarks on definitions, by server and name.
     pub remarks: BTreeMap<ServerId, BTreeMap<DefinitionName, Vec<Remark>>>,
     /// The digest of the configuration with which each server listed what it has of each kind last.
     pub entries: BTreeMap<(ServerId, DefinitionKind), Digest>,
 }
 
-impl Beside {
+impl PinAnnotations {
     /// Puts `remarks` in place of those on the definition.
     pub fn remark(&mut self, server: &ServerId, name: &DefinitionName, remarks: Vec<Remark>) {
         let of_server = self.remarks.entry(server.clone()).or_default();

@@ -29,11 +29,11 @@ use self::judge::Match;
 use self::parameters::Parameters;
 use self::rules::Place;
 use super::DefinitionKind;
-use super::fold::{Folded, undisguised};
-use super::invisible::{self, Hiding, Tolerance, visible};
+use super::fold::{FoldedText, undisguised};
+use super::invisible::{self, HidingPlace, InvisibleTolerance, visible};
 use super::names::check_spelling;
 use crate::Finding;
-use crate::canonical::Tree;
+use crate::canonical::CanonicalTree;
 
 /// What is to be done with a definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,7 +99,7 @@ pub(crate) fn scan_instructions(text: &str) -> Result<(), Finding> {
 /// # Errors
 /// Something was found; the finding says what.
 pub fn scan_text(text: &str) -> Result<(), Finding> {
-    if let Some((hiding, at)) = invisible::find(text, Tolerance::Typesetting) {
+    if let Some((hiding, at)) = invisible::find(text, InvisibleTolerance::Typesetting) {
         return Err(hidden(text, hiding, at, ""));
     }
     let mut reader = Reader::new(&|_| false, Parameters::default());
@@ -142,10 +142,10 @@ impl<'a> Reader<'a> {
     }
 
     fn read_definition(&mut self, kind: DefinitionKind, listed: &Object) -> Result<(), Finding> {
-        let tree = Tree::read(&listed.to_raw()).map_err(|error| {
+        let tree = CanonicalTree::read(&listed.to_raw()).map_err(|error| {
             Finding::new("malformed-definition", format!("the definition cannot be read: {error}"))
         })?;
-        let Tree::Object(members) = tree else { return Ok(()) };
+        let CanonicalTree::Object(members) = tree else { return Ok(()) };
         if kind == DefinitionKind::Tool {
             check_spelling(&kind.name_in(listed))?;
         }
@@ -160,7 +160,7 @@ impl<'a> Reader<'a> {
                 };
                 let mut pointer = format!("/{name}");
                 self.check_text(name, Place::Name, &pointer)?;
-                if let (true, Tree::Array(arguments)) = (name == "arguments", value) {
+                if let (true, CanonicalTree::Array(arguments)) = (name == "arguments", value) {
                     arguments.iter().enumerate().try_for_each(|(index, argument)| {
                         self.check_argument(argument, &format!("{pointer}/{index}"))
                     })?;
@@ -187,16 +187,21 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn check_tree(&mut self, tree: &Tree, place: Place, pointer: &mut String) -> Result<(), Finding> {
+    fn check_tree(
+        &mut self,
+        tree: &CanonicalTree,
+        place: Place,
+        pointer: &mut String,
+    ) -> Result<(), Finding> {
         match tree {
-            Tree::Text(text) => self.check_text(text, place, pointer),
-            Tree::Array(items) => items.iter().enumerate().try_for_each(|(index, item)| {
+            CanonicalTree::Text(text) => self.check_text(text, place, pointer),
+            CanonicalTree::Array(items) => items.iter().enumerate().try_for_each(|(index, item)| {
                 step(pointer, &index.to_string(), |pointer| self.check_tree(item, place, pointer))
             }),
-            Tree::Object(members) => members.iter().try_for_each(|(name, value)| {
+            CanonicalTree::Object(members) => members.iter().try_for_each(|(name, value)| {
                 step(pointer, name, |pointer| {
                     self.check_text(name, Place::Name, pointer)?;
-                    if let (true, Tree::Object(parameters)) = (name == "properties", value) {
+                    if let (true, CanonicalTree::Object(parameters)) = (name == "properties", value) {
                         parameters.iter().try_for_each(|(name, schema)| {
                             self.check_parameter(name, schema, &format!("{pointer}/{name}"))
                         })?;
@@ -205,22 +210,22 @@ impl<'a> Reader<'a> {
                     self.check_tree(value, below, pointer)
                 })
             }),
-            Tree::Null | Tree::Bool(_) | Tree::Number(_) => Ok(()),
+            CanonicalTree::Null | CanonicalTree::Bool(_) | CanonicalTree::Number(_) => Ok(()),
         }
     }
 
     /// Judges an argument of a prompt as a parameter.
-    fn check_argument(&mut self, argument: &Tree, pointer: &str) -> Result<(), Finding> {
+    fn check_argument(&mut self, argument: &CanonicalTree, pointer: &str) -> Result<(), Finding> {
         match argument.member("name") {
-            Some(Tree::Text(name)) => self.check_parameter(name, argument, pointer),
+            Some(CanonicalTree::Text(name)) => self.check_parameter(name, argument, pointer),
             _ => Ok(()),
         }
     }
 
     /// Judges the name of a parameter and its description as one text.
-    fn check_parameter(&mut self, name: &str, schema: &Tree, at: &str) -> Result<(), Finding> {
+    fn check_parameter(&mut self, name: &str, schema: &CanonicalTree, at: &str) -> Result<(), Finding> {
         let member = |wanted: &str| match schema.member(wanted) {
-            Some(Tree::Text(text)) => Some(text.as_str()),
+            Some(CanonicalTree::Text(text)) => Some(text.as_str()),
             _ => None,
         };
         if matches!(member("type"), Some("boolean" | "integer" | "number")) {
@@ -235,7 +240,7 @@ impl<'a> Reader<'a> {
     }
 
     fn check_text(&mut self, text: &str, place: Place, pointer: &str) -> Result<(), Finding> {
-        if let Some((hiding, at)) = invisible::find(text, Tolerance::None)
+        if let Some((hiding, at)) = invisible::find(text, InvisibleTolerance::None)
             && !(self.spared)(INVISIBLE)
         {
             return Err(hidden(text, hiding, at, pointer));
@@ -288,12 +293,12 @@ impl<'a> Reader<'a> {
     /// What the rules find in `text` by what `find` notes of it.
     fn judge_by(
         &self,
-        find: fn(&Engine, &Folded, &mut Vec<Hit>),
+        find: fn(&Engine, &FoldedText, &mut Vec<Hit>),
         text: &str,
         place: Place,
         spared: &dyn Fn(&str) -> bool,
     ) -> Option<Found> {
-        let folded = Folded::new(text);
+        let folded = FoldedText::new(text);
         let mut hits = Vec::new();
         find(&self.engine, &folded, &mut hits);
         self.parameters.find(&self.engine.topics, &folded, &mut hits);
@@ -317,15 +322,19 @@ impl<'a> Reader<'a> {
 }
 
 /// The names of the parameters that `members` of a definition declare.
-fn names(members: &[(String, Tree)]) -> Vec<String> {
+fn names(members: &[(String, CanonicalTree)]) -> Vec<String> {
     let of = |name: &str| members.iter().find(|(member, _)| member == name).map(|(_, value)| value);
     let schema = of("inputSchema").and_then(|schema| schema.member("properties"));
     match (schema, of("arguments")) {
-        (Some(Tree::Object(properties)), _) => properties.iter().map(|(name, _)| name.clone()).collect(),
-        (_, Some(Tree::Array(arguments))) => {
+        (Some(CanonicalTree::Object(properties)), _) => {
+            properties.iter().map(|(name, _)| name.clone()).collect()
+        }
+        (_, Some(CanonicalTree::Array(arguments))) => {
             let names = arguments.iter().filter_map(|argument| argument.member("name"));
             names
-                .filter_map(|name| if let Tree::Text(name) = name { Some(name.clone()) } else { None })
+                .filter_map(
+                    |name| if let CanonicalTree::Text(name) = name { Some(name.clone()) } else { None },
+                )
                 .collect()
         }
         _ => Vec::new(),
@@ -368,10 +377,10 @@ impl Found {
     }
 }
 
-fn hidden(text: &str, hiding: Hiding, at: usize, pointer: &str) -> Finding {
+fn hidden(text: &str, hiding: HidingPlace, at: usize, pointer: &str) -> Finding {
     let mut message = format!("{} contains {} at byte {at}", place_of(pointer), hiding.describe());
     let spelled: String = invisible::tagged(text).chars().take(MAX_EXCERPT).collect();
-    if hiding == Hiding::Tags && !spelled.is_empty() {
+    if hiding == HidingPlace::Tags && !spelled.is_empty() {
         // Writing to a String cannot fail.
         let _ = write!(message, ": \"{spelled}\"");
     }

@@ -2,7 +2,9 @@ use mgp_types::RawJson;
 use mgp_types::mgp::ServerId;
 use rusqlite::{Row, params};
 
-use super::{Beside, Definition, DefinitionKind, DefinitionName, PinState, PinStore, Pinned, Remark};
+use super::{
+    Definition, DefinitionKind, DefinitionName, PinAnnotations, PinState, PinStore, Remark, StoredPin,
+};
 use crate::StoreError;
 use crate::canonical::Digest;
 use crate::sqlite::Database;
@@ -23,7 +25,7 @@ impl SqlitePins {
 }
 
 impl PinStore for SqlitePins {
-    fn load(&self) -> Result<Vec<Pinned>, StoreError> {
+    fn load(&self) -> Result<Vec<StoredPin>, StoreError> {
         let connection = self.0.connection();
         let mut query =
             connection.prepare("SELECT server, kind, name, approved, pending FROM definition_pins")?;
@@ -35,7 +37,7 @@ impl PinStore for SqlitePins {
         Ok(pins)
     }
 
-    fn save(&self, pinned: &Pinned) -> Result<(), StoreError> {
+    fn save(&self, pinned: &StoredPin) -> Result<(), StoreError> {
         self.0.connection().execute(
             "INSERT OR REPLACE INTO definition_pins (server, kind, name, approved, pending)
              VALUES (?1, ?2, ?3, ?4, ?5)",
@@ -58,9 +60,9 @@ impl PinStore for SqlitePins {
         Ok(())
     }
 
-    fn load_beside(&self) -> Result<Beside, StoreError> {
+    fn load_beside(&self) -> Result<PinAnnotations, StoreError> {
         let connection = self.0.connection();
-        let mut beside = Beside::default();
+        let mut beside = PinAnnotations::default();
         let mut query =
             connection.prepare("SELECT server, kind, name, digest, remark FROM definition_remarks")?;
         let mut rows = query.query([])?;
@@ -132,7 +134,7 @@ fn digest(row: &Row<'_>, column: usize) -> Result<Digest, StoreError> {
     text(row, column)?.parse().map_err(|_| damaged("an unreadable digest"))
 }
 
-fn read(row: &Row<'_>) -> Result<Pinned, StoreError> {
+fn read(row: &Row<'_>) -> Result<StoredPin, StoreError> {
     let (server, kind, name) = (ServerId::from(text(row, 0)?), kind(row, 1)?, text(row, 2)?);
     let state = match (definition(kind, row.get(3)?)?, definition(kind, row.get(4)?)?) {
         (Some(approved), None) => PinState::Approved(approved),
@@ -140,7 +142,7 @@ fn read(row: &Row<'_>) -> Result<Pinned, StoreError> {
         (Some(approved), Some(pending)) => PinState::Changed { approved, pending },
         (None, None) => return Err(damaged("no definition")),
     };
-    let pinned = Pinned::new(server, state);
+    let pinned = StoredPin::new(server, state);
     // The row is found by the name, so a definition of another name would be approved under one that it does not have.
     if pinned.name().as_str() == name { Ok(pinned) } else { Err(damaged("the definition of another name")) }
 }
@@ -198,7 +200,7 @@ const MIGRATIONS: &[&str] = &[
 mod tests {
     use mgp_types::Object;
 
-    use super::super::{FirstUse, Pins, Verdict};
+    use super::super::{FirstUse, PinVerdict, PinnedDefinitions};
     use super::*;
 
     fn read(kind: DefinitionKind, description: &str) -> Definition {
@@ -218,14 +220,14 @@ mod tests {
             let files = ServerId::new("files");
             let open = || {
                 let store = SqlitePins::new(Database::open(&path).unwrap()).unwrap();
-                Pins::load(FirstUse::Trust, store).unwrap()
+                PinnedDefinitions::load(FirstUse::Trust, store).unwrap()
             };
             let (honest, changed) = (read(kind, "Reads."), read(kind, "Reads, and sends it away."));
             let observed = |definition: &Definition| {
                 open().observe(&files, kind, std::slice::from_ref(definition)).unwrap().remove(0).1
             };
             observed(&honest);
-            assert!(matches!(observed(&changed), Verdict::Changed { .. }));
+            assert!(matches!(observed(&changed), PinVerdict::Changed { .. }));
 
             let pins = open();
             assert!(!pins.is_approved(&files, kind, "read"));
@@ -252,7 +254,7 @@ mod tests {
             )
             .unwrap();
         let pinned = SqlitePins::new(database).unwrap().load().unwrap();
-        assert_eq!(pinned, [Pinned::new(ServerId::new("files"), PinState::Approved(old))]);
+        assert_eq!(pinned, [StoredPin::new(ServerId::new("files"), PinState::Approved(old))]);
     }
 
     #[test]
@@ -260,7 +262,7 @@ mod tests {
         for tampered in ["name = 'write'", "approved = x'7b'", "kind = 'key'", "kind = 'template'"] {
             let database = Database::in_memory().unwrap();
             let store = SqlitePins::new(database.clone()).unwrap();
-            store.save(&Pinned::new(ServerId::new("files"), PinState::Approved(tool("Reads.")))).unwrap();
+            store.save(&StoredPin::new(ServerId::new("files"), PinState::Approved(tool("Reads.")))).unwrap();
             database.connection().execute(&format!("UPDATE definition_pins SET {tampered}"), []).unwrap();
             assert!(matches!(store.load(), Err(StoreError::Damaged(_))), "{tampered}");
         }

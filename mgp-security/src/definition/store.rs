@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::{Beside, Definition, DefinitionKind, DefinitionName, Remark, ServerId};
+use super::{Definition, DefinitionKind, DefinitionName, PinAnnotations, Remark, ServerId};
 use crate::StoreError;
 use crate::canonical::Digest;
 
 /// A tool, prompt or template of which a definition is pinned, as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Pinned {
+pub struct StoredPin {
     /// The server that lists it.
     pub server: ServerId,
     /// What is known of its definition.
@@ -36,7 +36,7 @@ pub enum PinState {
     },
 }
 
-impl Pinned {
+impl StoredPin {
     /// What is known of a definition of `server`.
     pub const fn new(server: ServerId, state: PinState) -> Self {
         Self { server, state }
@@ -78,13 +78,13 @@ pub trait PinStore: fmt::Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// The store cannot be read.
-    fn load(&self) -> Result<Vec<Pinned>, StoreError>;
+    fn load(&self) -> Result<Vec<StoredPin>, StoreError>;
 
     /// Keeps `pinned` in place of what was known of the definition.
     ///
     /// # Errors
     /// The store cannot be written.
-    fn save(&self, pinned: &Pinned) -> Result<(), StoreError>;
+    fn save(&self, pinned: &StoredPin) -> Result<(), StoreError>;
 
     /// Forgets the definition.
     ///
@@ -96,7 +96,7 @@ pub trait PinStore: fmt::Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// The store cannot be read.
-    fn load_beside(&self) -> Result<Beside, StoreError>;
+    fn load_beside(&self) -> Result<PinAnnotations, StoreError>;
 
     /// Keeps `remarks` in place of those on the definition.
     ///
@@ -118,11 +118,11 @@ pub trait PinStore: fmt::Debug + Send + Sync + 'static {
 }
 
 impl<S: PinStore> PinStore for Arc<S> {
-    fn load(&self) -> Result<Vec<Pinned>, StoreError> {
+    fn load(&self) -> Result<Vec<StoredPin>, StoreError> {
         (**self).load()
     }
 
-    fn save(&self, pinned: &Pinned) -> Result<(), StoreError> {
+    fn save(&self, pinned: &StoredPin) -> Result<(), StoreError> {
         (**self).save(pinned)
     }
 
@@ -130,7 +130,7 @@ impl<S: PinStore> PinStore for Arc<S> {
         (**self).remove(server, name)
     }
 
-    fn load_beside(&self) -> Result<Beside, StoreError> {
+    fn load_beside(&self) -> Result<PinAnnotations, StoreError> {
         (**self).load_beside()
     }
 
@@ -149,14 +149,14 @@ impl<S: PinStore> PinStore for Arc<S> {
 
 /// Keeps pins for as long as the process lives.
 #[derive(Debug, Default)]
-pub struct MemoryPins(Mutex<(Vec<Pinned>, Beside)>);
+pub struct MemoryPins(Mutex<(Vec<StoredPin>, PinAnnotations)>);
 
 impl PinStore for MemoryPins {
-    fn load(&self) -> Result<Vec<Pinned>, StoreError> {
+    fn load(&self) -> Result<Vec<StoredPin>, StoreError> {
         Ok(self.0.lock().0.clone())
     }
 
-    fn save(&self, pinned: &Pinned) -> Result<(), StoreError> {
+    fn save(&self, pinned: &StoredPin) -> Result<(), StoreError> {
         let all = &mut self.0.lock().0;
         match all.iter_mut().find(|known| known.server == pinned.server && known.name() == pinned.name()) {
             Some(known) => *known = pinned.clone(),
@@ -170,7 +170,7 @@ impl PinStore for MemoryPins {
         Ok(())
     }
 
-    fn load_beside(&self) -> Result<Beside, StoreError> {
+    fn load_beside(&self) -> Result<PinAnnotations, StoreError> {
         Ok(self.0.lock().1.clone())
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use mgp_types::mgp::{Refusal, ServerId};
-use mgp_types::{Error, Flow, Gate, Kind, Method, Request};
+use mgp_types::{Error, Flow, Gate, Method, Request, RequestKind};
 
 use super::Limits;
 use super::limiter::{Dimension, Limiter};
@@ -18,9 +18,9 @@ use crate::refusal::limited;
 /// nothing of any limit. Allocates on refusal only, and for who is seen for the first time. Never waits; a call that is given
 /// up stays counted.
 #[derive(Clone)]
-pub struct LimitGate(Arc<Settings>);
+pub struct LimitGate(Arc<LimitGateSettings>);
 
-struct Settings {
+struct LimitGateSettings {
     limits: ArcSwap<Limits>,
     limiter: Limiter,
     server: Option<ServerId>,
@@ -45,7 +45,7 @@ impl LimitGate {
 
     pub(super) fn with(limits: Limits, server: Option<ServerId>, max_keys: usize) -> Self {
         let limits = ArcSwap::from_pointee(limits);
-        Self(Arc::new(Settings { limits, limiter: Limiter::new(max_keys), server }))
+        Self(Arc::new(LimitGateSettings { limits, limiter: Limiter::new(max_keys), server }))
     }
 
     #[cfg(test)]
@@ -68,7 +68,7 @@ impl fmt::Debug for LimitGate {
     }
 }
 
-impl Settings {
+impl LimitGateSettings {
     fn admit(&self, request: &Request) -> Result<(), Error> {
         if is_free(request) {
             return Ok(());
@@ -106,7 +106,7 @@ impl Settings {
 
 /// What makes less work and not more. To refuse it would keep calls running.
 fn is_free(request: &Request) -> bool {
-    request.kind == Kind::Notify
+    request.kind == RequestKind::Notify
         && [Method::CANCELLED, Method::PROGRESS, Method::INITIALIZED].contains(&request.method)
 }
 

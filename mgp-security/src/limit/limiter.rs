@@ -5,7 +5,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use crate::meter::{Meter, Pace};
+use crate::meter::{MeterPace, RateMeter};
 
 /// The meters of everybody who was seen lately.
 ///
@@ -23,12 +23,12 @@ pub(super) struct Limiter {
 
 /// One crowd for each dimension: the names of tools, of which there can be any number, take no room from principals.
 #[derive(Debug, Default)]
-struct Meters([Crowd; Dimension::COUNT]);
+struct Meters([MeterTable; Dimension::COUNT]);
 
 #[derive(Debug, Default)]
-struct Crowd {
-    by_hash: HashMap<u64, Meter, foldhash::fast::RandomState>,
-    newcomers: Meter,
+struct MeterTable {
+    by_hash: HashMap<u64, RateMeter, foldhash::fast::RandomState>,
+    newcomers: RateMeter,
     swept: Duration,
 }
 
@@ -44,14 +44,14 @@ pub(super) enum Dimension {
 /// Whose meter it is. Names are hashed, with a secret seed, so that they need neither memory nor a bound to their
 /// length; should two ever meet in one hash, they share a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Key {
+pub(super) struct MeterKey {
     dimension: Dimension,
     hash: u64,
 }
 
 /// Which limit a call exceeds, and for how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Exceeded {
+pub(super) struct ExceededLimit {
     pub(super) dimension: Dimension,
     pub(super) wait: Duration,
 }
@@ -62,25 +62,25 @@ impl Limiter {
         Self { started: Instant::now(), hasher, max_keys, meters: Mutex::default() }
     }
 
-    pub(super) fn key(&self, dimension: Dimension, name: impl Hash) -> Key {
-        Key { dimension, hash: self.hasher.hash_one(name) }
+    pub(super) fn key(&self, dimension: Dimension, name: impl Hash) -> MeterKey {
+        MeterKey { dimension, hash: self.hasher.hash_one(name) }
     }
 
     /// Takes one call from each of `wanted`, at most one of each dimension, or nothing from any.
-    pub(super) fn take(&self, wanted: &[Option<(Key, &Pace)>]) -> Result<(), Exceeded> {
+    pub(super) fn take(&self, wanted: &[Option<(MeterKey, &MeterPace)>]) -> Result<(), ExceededLimit> {
         if wanted.iter().all(Option::is_none) {
             return Ok(());
         }
         let now = self.started.elapsed();
         let mut meters = self.meters.lock();
-        let mut found = [Meter::default(); Dimension::COUNT];
-        let mut exceeded: Option<Exceeded> = None;
+        let mut found = [RateMeter::default(); Dimension::COUNT];
+        let mut exceeded: Option<ExceededLimit> = None;
         for (key, pace) in wanted.iter().flatten() {
             let meter = meters.crowd(key.dimension).meter(key.hash, self.max_keys, now);
             found[key.dimension.index()] = meter;
             let wait = meter.wait(pace, now);
             if wait > exceeded.map_or(Duration::ZERO, |longest| longest.wait) {
-                exceeded = Some(Exceeded { dimension: key.dimension, wait });
+                exceeded = Some(ExceededLimit { dimension: key.dimension, wait });
             }
         }
         if let Some(exceeded) = exceeded {
@@ -101,21 +101,21 @@ impl Limiter {
 }
 
 impl Meters {
-    fn crowd(&mut self, dimension: Dimension) -> &mut Crowd {
+    fn crowd(&mut self, dimension: Dimension) -> &mut MeterTable {
         &mut self.0[dimension.index()]
     }
 }
 
-impl Crowd {
+impl MeterTable {
     /// The meter of whoever this is: its own, or that of all newcomers if there is no room for one more.
-    fn meter(&mut self, hash: u64, max_keys: usize, now: Duration) -> Meter {
+    fn meter(&mut self, hash: u64, max_keys: usize, now: Duration) -> RateMeter {
         if let Some(meter) = self.by_hash.get(&hash) {
             return *meter;
         }
-        if self.is_full(max_keys, now) { self.newcomers } else { Meter::default() }
+        if self.is_full(max_keys, now) { self.newcomers } else { RateMeter::default() }
     }
 
-    fn set(&mut self, hash: u64, meter: Meter, max_keys: usize) {
+    fn set(&mut self, hash: u64, meter: RateMeter, max_keys: usize) {
         if self.by_hash.len() < max_keys || self.by_hash.contains_key(&hash) {
             self.by_hash.insert(hash, meter);
         } else {

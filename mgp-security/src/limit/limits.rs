@@ -3,18 +3,18 @@ use std::collections::HashMap;
 use mgp_types::mgp::{ServerId, ToolName};
 
 use super::Rates;
-use crate::meter::Pace;
+use crate::meter::MeterPace;
 
 /// What is limited, and to which rates. A call has to be within all that apply to it.
 #[derive(Debug, Clone, Default)]
 #[must_use]
 pub struct Limits {
-    pub(super) principal: Option<Pace>,
-    pub(super) tool: Option<Pace>,
-    pub(super) principal_and_tool: Option<Pace>,
-    pub(super) server: Option<Pace>,
-    tools: HashMap<ServerId, HashMap<ToolName, Pace>>,
-    servers: HashMap<ServerId, Pace>,
+    pub(super) principal: Option<MeterPace>,
+    pub(super) tool: Option<MeterPace>,
+    pub(super) principal_and_tool: Option<MeterPace>,
+    pub(super) server: Option<MeterPace>,
+    tools: HashMap<ServerId, HashMap<ToolName, MeterPace>>,
+    servers: HashMap<ServerId, MeterPace>,
 }
 
 impl Limits {
@@ -25,46 +25,46 @@ impl Limits {
 
     /// Limits what each principal asks for, whatever it is. Those that have not authenticated share one limit.
     pub fn per_principal(mut self, rates: Rates) -> Self {
-        self.principal = Some(Pace::new(rates));
+        self.principal = Some(MeterPace::new(rates));
         self
     }
 
     /// Limits the calls of each tool, whoever makes them.
     pub fn per_tool(mut self, rates: Rates) -> Self {
-        self.tool = Some(Pace::new(rates));
+        self.tool = Some(MeterPace::new(rates));
         self
     }
 
     /// Limits the calls of each tool that each principal makes, so that one cannot use up what is for all.
     pub fn per_principal_and_tool(mut self, rates: Rates) -> Self {
-        self.principal_and_tool = Some(Pace::new(rates));
+        self.principal_and_tool = Some(MeterPace::new(rates));
         self
     }
 
     /// Limits what reaches each server, whoever asks for it.
     pub fn per_server(mut self, rates: Rates) -> Self {
-        self.server = Some(Pace::new(rates));
+        self.server = Some(MeterPace::new(rates));
         self
     }
 
     /// Limits the calls of one tool, in place of [`per_tool`](Self::per_tool).
     pub fn for_tool(mut self, server: ServerId, tool: ToolName, rates: Rates) -> Self {
-        self.tools.entry(server).or_default().insert(tool, Pace::new(rates));
+        self.tools.entry(server).or_default().insert(tool, MeterPace::new(rates));
         self
     }
 
     /// Limits what reaches one server, in place of [`per_server`](Self::per_server).
     pub fn for_server(mut self, server: ServerId, rates: Rates) -> Self {
-        self.servers.insert(server, Pace::new(rates));
+        self.servers.insert(server, MeterPace::new(rates));
         self
     }
 
-    pub(super) fn of_tool(&self, server: Option<&ServerId>, tool: &str) -> Option<&Pace> {
+    pub(super) fn of_tool(&self, server: Option<&ServerId>, tool: &str) -> Option<&MeterPace> {
         let own = server.and_then(|server| self.tools.get(server)?.get(tool));
         own.or(self.tool.as_ref())
     }
 
-    pub(super) fn of_server(&self, server: &ServerId) -> Option<&Pace> {
+    pub(super) fn of_server(&self, server: &ServerId) -> Option<&MeterPace> {
         self.servers.get(server).or(self.server.as_ref())
     }
 }

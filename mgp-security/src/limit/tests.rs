@@ -2,14 +2,14 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_types::mgp::{Category, RetryStrategy, Trail};
+use mgp_types::mgp::{CallRecord, Category, RetryStrategy};
 use mgp_types::{Error, Gate, Object, Principal, Request, Response, code};
 use proptest::prelude::*;
 use tower_service::Service;
 
 use super::{LimitGate, Limits, Rates};
-use crate::doubles::Server;
-use crate::meter::{Meter, Pace};
+use crate::doubles::TestServer;
+use crate::meter::{MeterPace, RateMeter};
 
 fn n(calls: u32) -> NonZeroU32 {
     NonZeroU32::new(calls).unwrap()
@@ -27,7 +27,7 @@ fn call(agent: &str, tool: &str) -> Request {
 }
 
 async fn ask(layer: &LimitGate, request: Request) -> Result<Response, Error> {
-    layer.layer(Server::new()).call(request).await
+    layer.layer(TestServer::new()).call(request).await
 }
 
 /// How many of `calls` pass.
@@ -42,7 +42,7 @@ async fn passed(layer: &LimitGate, calls: usize, agent: &str, tool: &str) -> usi
 #[tokio::test(start_paused = true)]
 async fn other_limits_hold_at_once_and_what_was_counted_stays_counted() {
     let layer = LimitGate::new(Limits::new());
-    let mut service = layer.layer(Server::new());
+    let mut service = layer.layer(TestServer::new());
     assert_eq!(passed(&layer, 20, "a", "t").await, 20);
     layer.set(Limits::new().per_principal(minute(10)));
     assert_eq!(passed(&layer, 12, "a", "t").await, 10);
@@ -194,7 +194,7 @@ async fn an_agent_and_an_operator_of_one_name_are_two() {
 async fn the_trail_learns_which_limit_it_was_and_the_caller_does_not() {
     let layer = LimitGate::new(Limits::new().per_tool(minute(1)));
     ask(&layer, call("a", "t")).await.unwrap();
-    let trail = Arc::new(Trail::default());
+    let trail = Arc::new(CallRecord::default());
     let mut second = call("b", "t");
     second.context.trail = Some(Arc::clone(&trail));
     let error = ask(&layer, second).await.unwrap_err();
@@ -209,8 +209,8 @@ proptest! {
         calls in 1..20u32,
         gaps in proptest::collection::vec(0..20_000u64, 1..200),
     ) {
-        let pace = Pace::new(minute(calls));
-        let (mut meter, mut now, mut times) = (Meter::default(), 0, Vec::new());
+        let pace = MeterPace::new(minute(calls));
+        let (mut meter, mut now, mut times) = (RateMeter::default(), 0, Vec::new());
         for gap in gaps {
             now += gap;
             let time = Duration::from_millis(now);

@@ -1,5 +1,5 @@
+mod current_grants;
 mod ruling;
-mod standing;
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -8,17 +8,17 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use foldhash::fast::RandomState;
 use mgp_types::mgp::{AgentId, AuditEvent, AuditPort, Outcome, Permission, ServerId, Timestamp, code};
-use mgp_types::{Context, Error, Principal, Role};
+use mgp_types::{Context, Error, Principal, PrincipalRole};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
+pub(super) use self::current_grants::{CurrentGrants, GrantUse};
+use self::current_grants::{GrantEntry, GrantsByServer, PermissionDecisions, ServerGrants};
 pub(super) use self::ruling::{Ruling, event};
-use self::standing::{Decisions, Entry, Page, Pages};
-pub(super) use self::standing::{Standing, Use};
-use super::settings::Say;
-use super::{GrantRecord, GrantStore, Lasts, PermissionSettings, Terms, Verdict};
+use super::settings::SettingsDecision;
+use super::{GrantLifetime, GrantRecord, GrantStore, GrantTerms, GrantVerdict, PermissionSettings};
 use crate::blocking::off_the_runtime;
-use crate::latest::Latest;
+use crate::latest_time::LatestTime;
 use crate::{Clock, StoreError};
 
 /// What operators decided about the permissions of servers. Clones share it.
@@ -32,14 +32,14 @@ use crate::{Clock, StoreError};
 ///
 /// Time never runs backwards here: a clock that is put back revives nothing.
 #[derive(Clone)]
-pub struct GrantBook(Arc<Inner>);
+pub struct GrantBook(Arc<GrantBookInner>);
 
-struct Inner {
-    pages: ArcSwap<Pages>,
+struct GrantBookInner {
+    pages: ArcSwap<GrantsByServer>,
     store: Arc<dyn GrantStore>,
     audit: Arc<dyn AuditPort>,
     clock: Clock,
-    latest: Latest,
+    latest: LatestTime,
     /// Held while a decision is made, so that they are kept in the order they take effect.
     deciding: tokio::sync::Mutex<()>,
     changes: watch::Sender<u64>,
@@ -48,7 +48,7 @@ struct Inner {
 }
 
 /// A state of the decisions.
-pub(super) struct Moment(Arc<Pages>);
+pub(super) struct GrantSnapshot(Arc<GrantsByServer>);
 
 impl GrantBook {
     /// The decisions in `store`; further ones are recorded in `audit`.
@@ -60,22 +60,24 @@ impl GrantBook {
         audit: Arc<dyn AuditPort>,
         clock: Clock,
     ) -> Result<Self, StoreError> {
-        let mut pages: HashMap<ServerId, Page, RandomState> = HashMap::default();
+        let mut pages: HashMap<ServerId, ServerGrants, RandomState> = HashMap::default();
         let store: Arc<dyn GrantStore> = Arc::new(store);
         let kept = Arc::clone(&store);
         for record in off_the_runtime(move || kept.load()).await? {
-            let mut entry = Entry::new(record).map_err(|error| StoreError::Damaged(error.to_string()))?;
+            let mut entry =
+                GrantEntry::new(record).map_err(|error| StoreError::Damaged(error.to_string()))?;
             entry.kept = true;
             let page = pages.entry(entry.record.server.clone()).or_default();
             page.entry(entry.record.permission.clone()).or_default().put(Arc::new(entry));
         }
-        let pages: Pages = pages.into_iter().map(|(server, page)| (server, Arc::new(page))).collect();
-        Ok(Self(Arc::new(Inner {
+        let pages: GrantsByServer =
+            pages.into_iter().map(|(server, page)| (server, Arc::new(page))).collect();
+        Ok(Self(Arc::new(GrantBookInner {
             pages: ArcSwap::from_pointee(pages),
             store,
             audit,
             clock,
-            latest: Latest::default(),
+            latest: LatestTime::default(),
             deciding: tokio::sync::Mutex::default(),
             changes: watch::Sender::new(0),
             waiting: Mutex::default(),
@@ -92,7 +94,7 @@ impl GrantBook {
         operator: &Principal,
         server: &ServerId,
         permission: &Permission,
-        terms: Terms,
+        terms: GrantTerms,
     ) -> Result<(), Error> {
         self.grant_for(operator, None, server, permission, terms).await
     }
@@ -107,9 +109,9 @@ impl GrantBook {
         agent: Option<AgentId>,
         server: &ServerId,
         permission: &Permission,
-        terms: Terms,
+        terms: GrantTerms,
     ) -> Result<(), Error> {
-        let ruling = Ruling::new(operator, server, permission, Verdict::Approved(terms));
+        let ruling = Ruling::new(operator, server, permission, GrantVerdict::Approved(terms));
         self.rule(Ruling { agent, ..ruling }).await
     }
 
@@ -123,7 +125,7 @@ impl GrantBook {
         server: &ServerId,
         permission: &Permission,
     ) -> Result<(), Error> {
-        self.rule(Ruling::new(operator, server, permission, Verdict::Denied { until: None })).await
+        self.rule(Ruling::new(operator, server, permission, GrantVerdict::Denied { until: None })).await
     }
 
     /// Lets `operator` take `permission` back from `server`, whoever granted it. The next call is refused.
@@ -152,7 +154,7 @@ impl GrantBook {
         server: &ServerId,
         permission: &Permission,
     ) -> Result<(), Error> {
-        let ruling = Ruling::new(operator, server, permission, Verdict::Denied { until: None });
+        let ruling = Ruling::new(operator, server, permission, GrantVerdict::Denied { until: None });
         self.rule(Ruling { agent, revoked: true, ..ruling }).await
     }
 
@@ -170,7 +172,7 @@ impl GrantBook {
     ) -> Result<bool, Error> {
         check_operator(operator)?;
         let (book, ruling) =
-            (self.clone(), Ruling::new(operator, server, permission, Verdict::Denied { until: None }));
+            (self.clone(), Ruling::new(operator, server, permission, GrantVerdict::Denied { until: None }));
         let ruling = Ruling { agent, ..ruling };
         let forgotten = tokio::spawn(async move { book.forget(ruling).await }).await;
         forgotten.unwrap_or_else(|panic| Err(Error::internal("nothing was forgotten").with_source(panic)))
@@ -180,13 +182,13 @@ impl GrantBook {
     pub fn records(&self, server: &ServerId) -> Vec<GrantRecord> {
         let pages = self.0.pages.load();
         let decisions = pages.get(server).into_iter().flat_map(|page| page.values());
-        decisions.flat_map(Decisions::entries).map(|entry| entry.record.clone()).collect()
+        decisions.flat_map(PermissionDecisions::entries).map(|entry| entry.record.clone()).collect()
     }
 
     /// What operators decided about all servers, by server, permission and agent.
     pub fn all_records(&self) -> Vec<GrantRecord> {
         let pages = self.0.pages.load();
-        let entries = pages.values().flat_map(|page| page.values()).flat_map(Decisions::entries);
+        let entries = pages.values().flat_map(|page| page.values()).flat_map(PermissionDecisions::entries);
         let mut records: Vec<_> = entries.map(|entry| entry.record.clone()).collect();
         let key =
             |record: &GrantRecord| (record.server.clone(), record.permission.clone(), record.agent.clone());
@@ -204,7 +206,9 @@ impl GrantBook {
     /// Whether an operator granted `permission` to `server` for a call of this context, and it still holds.
     pub fn is_granted_for(&self, server: &ServerId, permission: &Permission, call: &Context) -> bool {
         let (standing, now) = (self.standing(), self.now());
-        standing.entry(server, permission, Use::Call(call), now).is_some_and(|entry| entry.grants_at(now))
+        standing
+            .entry(server, permission, GrantUse::Call(call), now)
+            .is_some_and(|entry| entry.grants_at(now))
     }
 
     /// Returns the terms on which `server` has `permission` now, by what operators decided and by what `settings` say;
@@ -214,15 +218,15 @@ impl GrantBook {
         settings: &PermissionSettings,
         server: &ServerId,
         permission: &Permission,
-    ) -> Option<Terms> {
+    ) -> Option<GrantTerms> {
         let (standing, now) = (self.standing(), self.now());
-        match standing.entry(server, permission, Use::Server, now).map(|entry| &entry.record) {
-            Some(GrantRecord { verdict: denial @ Verdict::Denied { .. }, decided_at, .. })
+        match standing.entry(server, permission, GrantUse::Server, now).map(|entry| &entry.record) {
+            Some(GrantRecord { verdict: denial @ GrantVerdict::Denied { .. }, decided_at, .. })
                 if denial.holds_at(*decided_at, now) =>
             {
                 return None;
             }
-            Some(GrantRecord { verdict: Verdict::Approved(terms), decided_at, .. })
+            Some(GrantRecord { verdict: GrantVerdict::Approved(terms), decided_at, .. })
                 if settings.heeds_operators()
                     && !settings.denies(permission)
                     && terms.hold_at(*decided_at, now) =>
@@ -232,13 +236,13 @@ impl GrantBook {
             _ => {}
         }
         match settings.say(permission, now) {
-            Say::Approved(terms, _) => Some(terms.clone()),
-            Say::Denied | Say::Ask => None,
+            SettingsDecision::Approved(terms, _) => Some(terms.clone()),
+            SettingsDecision::Denied | SettingsDecision::Ask => None,
         }
     }
 
     /// Whether a decision that holds answers a use of `permission`.
-    pub(super) fn has_decided(&self, server: &ServerId, permission: &Permission, by: Use<'_>) -> bool {
+    pub(super) fn has_decided(&self, server: &ServerId, permission: &Permission, by: GrantUse<'_>) -> bool {
         let (standing, now) = (self.standing(), self.now());
         let entry = standing.entry(server, permission, by, now);
         entry.is_some_and(|entry| entry.denies_at(now) || entry.grants_at(now))
@@ -259,16 +263,16 @@ impl GrantBook {
         self.0.latest.after(self.0.clock.now())
     }
 
-    pub(super) fn standing(&self) -> Standing {
-        Standing(self.0.pages.load())
+    pub(super) fn standing(&self) -> CurrentGrants {
+        CurrentGrants(self.0.pages.load())
     }
 
     /// The state of the decisions, to see later whether it is still the same.
-    pub(super) fn moment(&self) -> Moment {
-        Moment(self.0.pages.load_full())
+    pub(super) fn moment(&self) -> GrantSnapshot {
+        GrantSnapshot(self.0.pages.load_full())
     }
 
-    pub(super) fn is_still(&self, moment: &Moment) -> bool {
+    pub(super) fn is_still(&self, moment: &GrantSnapshot) -> bool {
         Arc::ptr_eq(&moment.0, &self.0.pages.load())
     }
 
@@ -308,7 +312,7 @@ impl GrantBook {
         );
         let record = record.for_agent(ruling.agent.clone());
         let mut entry =
-            Entry::new(record.clone()).map_err(|error| Error::invalid_params(error.to_string()))?;
+            GrantEntry::new(record.clone()).map_err(|error| Error::invalid_params(error.to_string()))?;
         entry.sessions.extend(ruling.session.clone());
         // Several calls may have waited for one answer, which is one decision.
         let old = self
@@ -323,8 +327,9 @@ impl GrantBook {
             // The same for another session of the agent's.
             entry.sessions.extend(old.sessions.iter().filter(|session| session.strong_count() > 0).cloned());
         }
-        if matches!(ruling.verdict, Verdict::Denied { .. }) {
-            let closed = Entry { record: record.clone(), scope: None, sessions: Vec::new(), kept: false };
+        if matches!(ruling.verdict, GrantVerdict::Denied { .. }) {
+            let closed =
+                GrantEntry { record: record.clone(), scope: None, sessions: Vec::new(), kept: false };
             self.publish(closed);
         }
         self.0.audit.record(ruling.event(record.decided_at, Outcome::Success)).await?;
@@ -345,7 +350,7 @@ impl GrantBook {
     async fn forget(&self, ruling: Ruling) -> Result<bool, Error> {
         let _alone = self.0.deciding.lock().await;
         let Ruling { server, permission, agent, .. } = &ruling;
-        let is_known = |decisions: &Decisions| {
+        let is_known = |decisions: &PermissionDecisions| {
             if agent.is_some() {
                 decisions.of(agent.as_ref()).is_some()
             } else {
@@ -358,7 +363,7 @@ impl GrantBook {
         self.0.audit.record(ruling.reset_event(self.now())).await?;
         let (store, kept) = (Arc::clone(&self.0.store), (server.clone(), permission.clone(), agent.clone()));
         off_the_runtime(move || store.remove(&kept.0, &kept.1, kept.2.as_ref())).await?;
-        let mut pages = Pages::clone(&self.0.pages.load());
+        let mut pages = GrantsByServer::clone(&self.0.pages.load());
         if let Some(decisions) =
             pages.get_mut(server).map(Arc::make_mut).and_then(|page| page.get_mut(permission))
         {
@@ -369,9 +374,9 @@ impl GrantBook {
         Ok(true)
     }
 
-    fn publish(&self, entry: Entry) {
+    fn publish(&self, entry: GrantEntry) {
         let (server, permission) = (entry.record.server.clone(), entry.record.permission.clone());
-        let mut pages = Pages::clone(&self.0.pages.load());
+        let mut pages = GrantsByServer::clone(&self.0.pages.load());
         let page = Arc::make_mut(pages.entry(server.clone()).or_default());
         page.entry(permission.clone()).or_default().put(Arc::new(entry));
         self.0.pages.store(Arc::new(pages));
@@ -387,10 +392,10 @@ impl GrantBook {
         operator: &Principal,
         server: &ServerId,
         permission: &Permission,
-        terms: Terms,
+        terms: GrantTerms,
         context: &Context,
     ) -> Result<(), Error> {
-        let mut ruling = Ruling::new(operator, server, permission, Verdict::Approved(terms));
+        let mut ruling = Ruling::new(operator, server, permission, GrantVerdict::Approved(terms));
         ruling.agent = context.principal.as_ref().map(|asker| AgentId::new(&*asker.access_id()));
         ruling.trace = context.trace;
         self.0.audit.record(ruling.event(self.now(), Outcome::Success)).await
@@ -399,7 +404,7 @@ impl GrantBook {
     /// Counts a call that runs with `permissions` that were granted for it alone, or that has ended.
     pub(super) fn count_once(&self, server: &ServerId, permissions: &[Permission], runs: bool) {
         self.0.pages.rcu(|pages| {
-            let mut pages = Pages::clone(pages);
+            let mut pages = GrantsByServer::clone(pages);
             let page = Arc::make_mut(pages.entry(server.clone()).or_default());
             for permission in permissions {
                 let count = &mut page.entry(permission.clone()).or_default().running_once;
@@ -414,7 +419,7 @@ impl GrantBook {
 impl GrantRecord {
     /// Whether it outlives the process.
     fn is_lasting(&self) -> bool {
-        !matches!(&self.verdict, Verdict::Approved(terms) if terms.lasts != Lasts::Always)
+        !matches!(&self.verdict, GrantVerdict::Approved(terms) if terms.lasts != GrantLifetime::Always)
     }
 
     /// Whether `other` would change nothing at `now`. What does not hold any more can be said again.
@@ -427,7 +432,7 @@ impl GrantRecord {
 
 /// Whether `principal` may decide what others may do.
 pub(crate) fn check_operator(principal: &Principal) -> Result<(), Error> {
-    if principal.role() == Role::Operator {
+    if principal.role() == PrincipalRole::Operator {
         return Ok(());
     }
     tracing::warn!(?principal, "somebody who is no operator tried to decide about a permission");

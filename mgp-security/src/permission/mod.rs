@@ -6,11 +6,11 @@
 //! what clients grant.
 //!
 //! ```
-//! use mgp_security::permission::{PermissionSettings, Terms};
+//! use mgp_security::permission::{PermissionSettings, GrantTerms};
 //! use mgp_types::mgp::{ApprovalPolicy, Permission};
 //!
 //! let settings = PermissionSettings::new(ApprovalPolicy::ConfigOnly)
-//!     .with_grant(Permission::FilesystemRead, Terms::default())?;
+//!     .with_grant(Permission::FilesystemRead, GrantTerms::default())?;
 //! assert_eq!(settings.policy(), ApprovalPolicy::ConfigOnly);
 //! # Ok::<(), mgp_security::permission::ScopeError>(())
 //! ```
@@ -20,9 +20,9 @@
 //! | [`PermissionGate`] | the way to one server |
 //! | [`PermissionSettings`] | policy and configuration |
 //! | [`GrantBook`], [`GrantStore`] | what operators decided |
-//! | [`Approver`], [`ApprovalWays`], [`PendingApprovals`] | how operators are asked |
+//! | [`Approver`], [`ApproverChain`], [`PendingApprovals`] | how operators are asked |
 //! | [`HeldPermissionsGate`] | the server's side |
-//! | [`AnswersPermissionsGate`] | what a server asks in the middle of a call |
+//! | [`PermissionAnswerGate`] | what a server asks in the middle of a call |
 
 mod approval;
 mod book;
@@ -38,16 +38,16 @@ mod store;
 pub(crate) mod testing;
 
 pub use self::approval::{
-    ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalReply, ApprovalWays, Approver, AskedOperator,
-    PendingApproval, PendingApprovals, ShownArguments, Subject, Watching,
+    ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalReply, ApprovalSubject, ApprovalWatch, Approver,
+    ApproverChain, OperatorInFront, PendingApproval, PendingApprovals, ShownArguments,
 };
-pub(crate) use self::approval::{Waits, waits_for_approval};
+pub(crate) use self::approval::{WaitingSubject, waits_for_approval};
 pub use self::book::GrantBook;
 pub(crate) use self::book::check_operator;
 pub(crate) use self::gate::GrantedOnce;
-pub use self::gate::{AnswersPermissionsGate, PermissionGate, Settlement};
+pub use self::gate::{PermissionAnswerGate, PermissionGate, Settlement};
 pub use self::held::{HandleKey, HeldPermissionsGate, NeededPermissions};
-pub use self::record::{GrantRecord, GrantedTo, Lasts, Terms, Verdict};
+pub use self::record::{GrantLifetime, GrantRecord, GrantTerms, GrantVerdict, GrantedTo};
 pub(crate) use self::scope::ScopeCheck;
 pub use self::scope::ScopeError;
 pub use self::settings::{OnRefusal, PermissionSettings};

@@ -15,7 +15,7 @@ pub struct GrantRecord {
     /// by itself.
     pub agent: Option<AgentId>,
     /// Whether it is granted or denied; nothing is recorded while nobody has decided.
-    pub verdict: Verdict,
+    pub verdict: GrantVerdict,
     /// The operator.
     pub approver: Box<str>,
     /// When it was decided.
@@ -25,9 +25,9 @@ pub struct GrantRecord {
 /// A decision that has been made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "closed by the specification: what is deferred is not decided")]
-pub enum Verdict {
+pub enum GrantVerdict {
     /// It is granted, so far and for so long.
-    Approved(Terms),
+    Approved(GrantTerms),
     /// It is not; until then, if the denial has an end.
     Denied {
         /// When it may be asked for again.
@@ -38,20 +38,20 @@ pub enum Verdict {
 /// How far and for how long something is granted; by default without bounds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Terms {
+pub struct GrantTerms {
     /// How far; `None` for all the way.
     pub scope: Option<Box<Scope>>,
     /// Until when.
     pub expires_at: Option<Timestamp>,
     /// How often, or how long beside that.
-    pub lasts: Lasts,
+    pub lasts: GrantLifetime,
 }
 
 /// How long a grant lasts that is not taken back.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
-pub enum Lasts {
+pub enum GrantLifetime {
     /// For one call: the one that it was asked for.
     Once,
     /// Until the session ends in which it was asked for; where there is none, until the process does.
@@ -78,7 +78,7 @@ impl GrantRecord {
     pub fn new(
         server: ServerId,
         permission: Permission,
-        verdict: Verdict,
+        verdict: GrantVerdict,
         approver: impl Into<Box<str>>,
         decided_at: Timestamp,
     ) -> Self {
@@ -93,7 +93,7 @@ impl GrantRecord {
     }
 }
 
-impl Verdict {
+impl GrantVerdict {
     /// The word for it.
     pub const fn decision(&self) -> Decision {
         match self {
@@ -122,7 +122,7 @@ impl Verdict {
     }
 }
 
-impl Terms {
+impl GrantTerms {
     /// Within `scope`.
     pub fn within(mut self, scope: Scope) -> Self {
         self.scope = Some(Box::new(scope));
@@ -136,7 +136,7 @@ impl Terms {
     }
 
     /// For as long as `lasts` says.
-    pub const fn lasting(mut self, lasts: Lasts) -> Self {
+    pub const fn lasting(mut self, lasts: GrantLifetime) -> Self {
         self.lasts = lasts;
         self
     }
@@ -150,7 +150,7 @@ impl Terms {
     }
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for GrantVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Approved(_) => "approved",

@@ -4,7 +4,7 @@ use std::time::Duration;
 use foldhash::fast::RandomState;
 use mgp_types::mgp::{ApprovalPolicy, Permission, RiskLevel, Timestamp};
 
-use super::{Lasts, ScopeCheck, ScopeError, Terms};
+use super::{GrantLifetime, GrantTerms, ScopeCheck, ScopeError};
 
 /// How the permissions of a server are decided about: the policy (§3.3), and what is configured.
 ///
@@ -20,7 +20,7 @@ use super::{Lasts, ScopeCheck, ScopeError, Terms};
 #[derive(Debug, Clone)]
 pub struct PermissionSettings {
     policy: ApprovalPolicy,
-    configured: HashMap<Permission, Configured, RandomState>,
+    configured: HashMap<Permission, ConfiguredGrant, RandomState>,
     exceptions: Vec<Permission>,
     risks: HashMap<Permission, RiskLevel, RandomState>,
     on_refusal: OnRefusal,
@@ -39,15 +39,15 @@ pub enum OnRefusal {
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Configured {
-    Granted { terms: Terms, scope: Option<Box<ScopeCheck>> },
+pub(super) enum ConfiguredGrant {
+    Granted { terms: GrantTerms, scope: Option<Box<ScopeCheck>> },
     Denied,
 }
 
 /// What the settings alone say about a permission.
 #[derive(Debug)]
-pub(super) enum Say<'a> {
-    Approved(&'a Terms, Option<&'a ScopeCheck>),
+pub(super) enum SettingsDecision<'a> {
+    Approved(&'a GrantTerms, Option<&'a ScopeCheck>),
     Denied,
     Ask,
 }
@@ -72,11 +72,11 @@ impl PermissionSettings {
     ///
     /// # Errors
     /// The scope cannot be checked.
-    pub fn with_grant(mut self, permission: Permission, terms: Terms) -> Result<Self, ScopeError> {
+    pub fn with_grant(mut self, permission: Permission, terms: GrantTerms) -> Result<Self, ScopeError> {
         let scope = terms.scope.as_deref().map(ScopeCheck::new).transpose()?.map(Box::new);
         // A denial that is configured as well wins, whichever stands first.
-        if !matches!(self.configured.get(&permission), Some(Configured::Denied)) {
-            self.configured.insert(permission, Configured::Granted { terms, scope });
+        if !matches!(self.configured.get(&permission), Some(ConfiguredGrant::Denied)) {
+            self.configured.insert(permission, ConfiguredGrant::Granted { terms, scope });
         }
         Ok(self)
     }
@@ -84,7 +84,7 @@ impl PermissionSettings {
     /// Denies `permission`, whoever grants it.
     #[must_use]
     pub fn with_denial(mut self, permission: Permission) -> Self {
-        self.configured.insert(permission, Configured::Denied);
+        self.configured.insert(permission, ConfiguredGrant::Denied);
         self
     }
 
@@ -143,18 +143,20 @@ impl PermissionSettings {
     }
 
     /// What the settings alone say.
-    pub(super) fn say(&self, permission: &Permission, now: Timestamp) -> Say<'_> {
+    pub(super) fn say(&self, permission: &Permission, now: Timestamp) -> SettingsDecision<'_> {
         match self.configured.get(permission) {
-            Some(Configured::Denied) => return Say::Denied,
-            Some(Configured::Granted { terms, scope }) if terms.hold_at(Timestamp::EPOCH, now) => {
-                return Say::Approved(terms, scope.as_deref());
+            Some(ConfiguredGrant::Denied) => return SettingsDecision::Denied,
+            Some(ConfiguredGrant::Granted { terms, scope }) if terms.hold_at(Timestamp::EPOCH, now) => {
+                return SettingsDecision::Approved(terms, scope.as_deref());
             }
             _ => {}
         }
         match self.policy {
-            ApprovalPolicy::AutoApprove if !self.is_excepted(permission) => Say::Approved(&UNBOUNDED, None),
-            ApprovalPolicy::AutoApprove | ApprovalPolicy::Interactive => Say::Ask,
-            ApprovalPolicy::DenyAll | ApprovalPolicy::ConfigOnly => Say::Denied,
+            ApprovalPolicy::AutoApprove if !self.is_excepted(permission) => {
+                SettingsDecision::Approved(&UNBOUNDED, None)
+            }
+            ApprovalPolicy::AutoApprove | ApprovalPolicy::Interactive => SettingsDecision::Ask,
+            ApprovalPolicy::DenyAll | ApprovalPolicy::ConfigOnly => SettingsDecision::Denied,
         }
     }
 
@@ -165,7 +167,7 @@ impl PermissionSettings {
 
     /// Whether the configuration denies it, whoever grants it.
     pub(super) fn denies(&self, permission: &Permission) -> bool {
-        matches!(self.configured.get(permission), Some(Configured::Denied))
+        matches!(self.configured.get(permission), Some(ConfiguredGrant::Denied))
     }
 
     fn is_excepted(&self, permission: &Permission) -> bool {
@@ -180,6 +182,6 @@ impl Default for PermissionSettings {
     }
 }
 
-static UNBOUNDED: Terms = Terms { scope: None, expires_at: None, lasts: Lasts::Always };
+static UNBOUNDED: GrantTerms = GrantTerms { scope: None, expires_at: None, lasts: GrantLifetime::Always };
 
 const PATIENCE: Duration = Duration::from_mins(5);

@@ -1,7 +1,7 @@
 use mgp_types::mgp::{AgentId, Permission, ServerId, Timestamp};
 use rusqlite::{Row, params};
 
-use super::{GrantRecord, GrantStore, Lasts, QuestionStore, Terms, Verdict};
+use super::{GrantLifetime, GrantRecord, GrantStore, GrantTerms, GrantVerdict, QuestionStore};
 use crate::StoreError;
 use crate::sqlite::Database;
 
@@ -32,8 +32,8 @@ impl GrantStore for SqliteGrants {
 
     fn put(&self, record: &GrantRecord) -> Result<(), StoreError> {
         let scope = match &record.verdict {
-            Verdict::Approved(terms) => terms.scope.as_ref().map(serde_json::to_string).transpose(),
-            Verdict::Denied { .. } => Ok(None),
+            GrantVerdict::Approved(terms) => terms.scope.as_ref().map(serde_json::to_string).transpose(),
+            GrantVerdict::Denied { .. } => Ok(None),
         };
         let scope = scope.map_err(|error| StoreError::Unavailable(Box::new(error)))?;
         let mut connection = self.0.connection();
@@ -132,9 +132,9 @@ fn record(row: &Row<'_>) -> Result<GrantRecord, StoreError> {
                 row.get::<_, Option<String>>(3)?.map(|scope| serde_json::from_str(&scope)).transpose();
             let scope =
                 scope.map_err(|error| StoreError::Damaged(format!("the scope of a grant: {error}")))?;
-            Verdict::Approved(Terms { scope, expires_at: end, lasts: Lasts::Always })
+            GrantVerdict::Approved(GrantTerms { scope, expires_at: end, lasts: GrantLifetime::Always })
         }
-        "denied" => Verdict::Denied { until: end },
+        "denied" => GrantVerdict::Denied { until: end },
         _ => return Err(StoreError::Damaged("a decision is neither `approved` nor `denied`".to_owned())),
     };
     let server = ServerId::from(server.as_str());
@@ -181,7 +181,7 @@ mod tests {
 
     use super::*;
 
-    fn sample(permission: Permission, verdict: Verdict) -> GrantRecord {
+    fn sample(permission: Permission, verdict: GrantVerdict) -> GrantRecord {
         GrantRecord::new("files".into(), permission, verdict, "ada", Timestamp::from_millis(1000).unwrap())
     }
 
@@ -190,13 +190,13 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("state.db");
         let scope: Scope = serde_json::from_str(r#"{"paths":["/a/**"]}"#).unwrap();
-        let terms = Terms::default().within(scope).until(Timestamp::from_millis(5000).unwrap());
-        let granted = sample(Permission::FilesystemRead, Verdict::Approved(terms));
+        let terms = GrantTerms::default().within(scope).until(Timestamp::from_millis(5000).unwrap());
+        let granted = sample(Permission::FilesystemRead, GrantVerdict::Approved(terms));
         let end = Timestamp::from_millis(9000);
-        let custom = sample(Permission::read("com.example.x"), Verdict::Denied { until: end });
+        let custom = sample(Permission::read("com.example.x"), GrantVerdict::Denied { until: end });
         {
             let store = SqliteGrants::new(Database::open(&path).unwrap()).unwrap();
-            store.put(&sample(Permission::FilesystemRead, Verdict::Denied { until: None })).unwrap();
+            store.put(&sample(Permission::FilesystemRead, GrantVerdict::Denied { until: None })).unwrap();
             store.put(&granted).unwrap();
             store.put(&custom).unwrap();
         }
@@ -214,7 +214,7 @@ mod tests {
             "INSERT INTO permission_grants VALUES ('files', 'camera', 'approved', NULL, NULL, 'ada', 1000)";
         database.connection().execute(row, []).unwrap();
         let store = SqliteGrants::new(database).unwrap();
-        let granted = sample(Permission::Camera, Verdict::Approved(Terms::default()));
+        let granted = sample(Permission::Camera, GrantVerdict::Approved(GrantTerms::default()));
         assert_eq!(store.load().unwrap(), [granted]);
     }
 
@@ -222,13 +222,14 @@ mod tests {
     fn agents_have_records_of_their_own_until_all_have_one() {
         let store = SqliteGrants::new(Database::in_memory().unwrap()).unwrap();
         let granted = |agent: &str| {
-            sample(Permission::Camera, Verdict::Approved(Terms::default())).for_agent(Some(agent.into()))
+            sample(Permission::Camera, GrantVerdict::Approved(GrantTerms::default()))
+                .for_agent(Some(agent.into()))
         };
         store.put(&granted("one")).unwrap();
         store.put(&granted("two")).unwrap();
         assert_eq!(store.load().unwrap(), [granted("one"), granted("two")]);
-        store.put(&sample(Permission::Camera, Verdict::Denied { until: None })).unwrap();
-        assert_eq!(store.load().unwrap(), [sample(Permission::Camera, Verdict::Denied { until: None })]);
+        store.put(&sample(Permission::Camera, GrantVerdict::Denied { until: None })).unwrap();
+        assert_eq!(store.load().unwrap(), [sample(Permission::Camera, GrantVerdict::Denied { until: None })]);
     }
 
     #[test]
@@ -246,7 +247,7 @@ mod tests {
     fn what_is_removed_is_gone_of_one_agent_or_of_all() {
         let store = SqliteGrants::new(Database::in_memory().unwrap()).unwrap();
         let denied = |agent: Option<&str>| {
-            sample(Permission::Camera, Verdict::Denied { until: None }).for_agent(agent.map(Into::into))
+            sample(Permission::Camera, GrantVerdict::Denied { until: None }).for_agent(agent.map(Into::into))
         };
         for agent in [None, Some("one"), Some("two")] {
             store.put(&denied(agent)).unwrap();
@@ -264,7 +265,7 @@ mod tests {
     fn what_cannot_be_understood_is_damage_and_no_grant() {
         let database = Database::in_memory().unwrap();
         let store = SqliteGrants::new(database.clone()).unwrap();
-        store.put(&sample(Permission::Camera, Verdict::Approved(Terms::default()))).unwrap();
+        store.put(&sample(Permission::Camera, GrantVerdict::Approved(GrantTerms::default()))).unwrap();
         database.connection().execute("UPDATE permission_grants SET scope = '{\"new\":1}'", []).unwrap();
         assert!(matches!(store.load(), Err(StoreError::Damaged(_))));
     }
@@ -275,18 +276,18 @@ mod tests {
 
         use crate::Clock;
         use crate::permission::GrantBook;
-        use crate::permission::testing::{Recorded, ada};
+        use crate::permission::testing::{RecordingAuditPort, ada};
 
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("state.db");
         let open = || {
             let store = SqliteGrants::new(Database::open(&path).unwrap()).unwrap();
-            GrantBook::open(store, Arc::<Recorded>::default(), Clock::system())
+            GrantBook::open(store, Arc::<RecordingAuditPort>::default(), Clock::system())
         };
         let server = ServerId::from("s");
         let book = open().await.unwrap();
-        book.grant(&ada(), &server, &Permission::Camera, Terms::default()).await.unwrap();
-        book.grant(&ada(), &server, &Permission::ShellExecute, Terms::default()).await.unwrap();
+        book.grant(&ada(), &server, &Permission::Camera, GrantTerms::default()).await.unwrap();
+        book.grant(&ada(), &server, &Permission::ShellExecute, GrantTerms::default()).await.unwrap();
         book.revoke(&ada(), &server, &Permission::ShellExecute).await.unwrap();
         drop(book);
         let book = open().await.unwrap();

@@ -14,20 +14,20 @@ use super::{
     ApprovalAnswer, ApprovalQuestion, ApprovalReply, Approver, GrantBook, GrantRecord, GrantStore,
     MemoryGrants, PermissionGate, PermissionSettings,
 };
-pub(crate) use crate::doubles::{Hands, Recorded, Server, moment};
+pub(crate) use crate::doubles::{ManualClock, RecordingAuditPort, TestServer, moment};
 use crate::{Clock, StoreError};
 
 /// A store that can be made to fail.
 #[derive(Debug, Default, Clone)]
-pub(crate) struct Fragile(Arc<(MemoryGrants, AtomicBool)>);
+pub(crate) struct FailingGrantStore(Arc<(MemoryGrants, AtomicBool)>);
 
-impl Fragile {
+impl FailingGrantStore {
     pub(crate) fn set_broken(&self, broken: bool) {
         self.0.1.store(broken, Ordering::Relaxed);
     }
 }
 
-impl GrantStore for Fragile {
+impl GrantStore for FailingGrantStore {
     fn load(&self) -> Result<Vec<GrantRecord>, StoreError> {
         self.0.0.load()
     }
@@ -54,18 +54,18 @@ impl GrantStore for Fragile {
 
 /// Answers every question the same way, and keeps them.
 #[derive(Debug)]
-pub(crate) struct Answering {
+pub(crate) struct AnsweringApprover {
     pub(crate) answer: ApprovalAnswer,
     pub(crate) asked: Mutex<Vec<ApprovalQuestion>>,
 }
 
-impl Answering {
+impl AnsweringApprover {
     pub(crate) fn with(answer: ApprovalAnswer) -> Arc<Self> {
         Arc::new(Self { answer, asked: Mutex::default() })
     }
 }
 
-impl Approver for Answering {
+impl Approver for AnsweringApprover {
     fn ask(&self, question: ApprovalQuestion) -> BoxFuture<'_, Result<ApprovalReply, Error>> {
         self.asked.lock().push(question);
         Box::pin(std::future::ready(Ok(ApprovalReply::Answer(self.answer.clone()))))
@@ -76,7 +76,7 @@ pub(crate) fn ada() -> Principal {
     Principal::operator("ada")
 }
 
-pub(crate) async fn book(audit: &Arc<Recorded>) -> GrantBook {
+pub(crate) async fn book(audit: &Arc<RecordingAuditPort>) -> GrantBook {
     GrantBook::open(MemoryGrants::default(), audit.clone(), Clock::system()).await.unwrap()
 }
 
@@ -98,7 +98,7 @@ pub(crate) async fn connected(
 ) -> PermissionGate {
     let gate = PermissionGate::new("s".into(), settings, book.clone());
     let session = session(Revision::V2025_11_25, MgpVersion::OURS, required);
-    gate.negotiate(&mut Server::new(), &session).await.unwrap();
+    gate.negotiate(&mut TestServer::new(), &session).await.unwrap();
     gate
 }
 

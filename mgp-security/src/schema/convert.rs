@@ -39,30 +39,30 @@ impl Schema {
 }
 
 /// What a value may be converted to, the likeliest first; `Absent` takes it away.
-fn readings(value: &Value) -> Vec<Reading> {
-    let alone = || Reading::Value(Value::Array(vec![value.clone()]));
+fn readings(value: &Value) -> Vec<ConvertedValue> {
+    let alone = || ConvertedValue::Value(Value::Array(vec![value.clone()]));
     match value {
-        Value::Null => vec![Reading::Absent],
+        Value::Null => vec![ConvertedValue::Absent],
         Value::String(text) => {
             let parsed = parsed(text).into_iter();
-            parsed.chain(truth(text).map(Value::Bool)).map(Reading::Value).chain([alone()]).collect()
+            parsed.chain(truth(text).map(Value::Bool)).map(ConvertedValue::Value).chain([alone()]).collect()
         }
         Value::Number(number) => {
             let truth = [(0, false), (1, true)].into_iter().find(|(is, _)| number.as_i64() == Some(*is));
-            let truth = truth.map(|(_, truth)| Reading::Value(Value::Bool(truth)));
-            let text = Reading::Value(Value::String(number.to_string()));
+            let truth = truth.map(|(_, truth)| ConvertedValue::Value(Value::Bool(truth)));
+            let text = ConvertedValue::Value(Value::String(number.to_string()));
             truth.into_iter().chain([text, alone()]).collect()
         }
         Value::Bool(truth) => {
-            let text = Reading::Value(Value::String(truth.to_string()));
-            vec![text, Reading::Value(Value::from(u8::from(*truth))), alone()]
+            let text = ConvertedValue::Value(Value::String(truth.to_string()));
+            vec![text, ConvertedValue::Value(Value::from(u8::from(*truth))), alone()]
         }
-        Value::Array(_) => vec![Reading::Value(within(value))],
-        Value::Object(_) => vec![Reading::Value(within(value)), alone()],
+        Value::Array(_) => vec![ConvertedValue::Value(within(value))],
+        Value::Object(_) => vec![ConvertedValue::Value(within(value)), alone()],
     }
 }
 
-enum Reading {
+enum ConvertedValue {
     Value(Value),
     Absent,
 }
@@ -101,10 +101,10 @@ fn truth(text: &str) -> Option<bool> {
 }
 
 /// Puts a reading in the place that a JSON pointer names.
-fn put(whole: &mut Value, place: &str, reading: Reading) -> Option<()> {
+fn put(whole: &mut Value, place: &str, reading: ConvertedValue) -> Option<()> {
     match reading {
-        Reading::Value(value) => *whole.pointer_mut(place)? = value,
-        Reading::Absent => {
+        ConvertedValue::Value(value) => *whole.pointer_mut(place)? = value,
+        ConvertedValue::Absent => {
             let (parent, name) = place.rsplit_once('/')?;
             let name = name.replace("~1", "/").replace("~0", "~");
             whole.pointer_mut(parent)?.as_object_mut()?.remove(&name)?;

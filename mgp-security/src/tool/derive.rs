@@ -6,8 +6,8 @@ use mgp_types::mgp::{EffectiveSecurity, Permission, RiskLevel, SideEffect, Valid
 use serde::Serialize;
 
 use super::lexicon::POWERS;
-use super::manner::Manner;
-use super::nature::{Files, Nature, Natures};
+use super::manner::NameManner;
+use super::nature::{ArgumentNature, ArgumentNatures, FileUse};
 use super::words::words;
 
 /// What a tool is, as its definition tells where its server says nothing of security.
@@ -25,7 +25,7 @@ pub struct Profile {
 impl Profile {
     /// Derives the profile of the tool that `definition` describes.
     pub fn of(definition: &Object) -> Self {
-        let natures = Natures::of(definition);
+        let natures = ArgumentNatures::of(definition);
         let derived = derive(definition, &natures);
         let arguments = natures.known().into_iter().map(|(name, nature)| (name.to_owned(), nature.name()));
         Self { permissions: derived.permissions, risk: derived.risk, arguments: arguments.collect() }
@@ -35,9 +35,9 @@ impl Profile {
 /// Returns what a definition that says nothing of security lets one guess (§8.2), from its annotations, name and schema.
 ///
 /// A guess errs on the careful side: hints can raise the risk that the name tells, and lower it only to what reading is.
-pub(super) fn derive(definition: &Object, natures: &Natures) -> EffectiveSecurity {
+pub(super) fn derive(definition: &Object, natures: &ArgumentNatures) -> EffectiveSecurity {
     let hints = hints(definition);
-    let manner = Manner::of_tool(definition);
+    let manner = NameManner::of_tool(definition);
     let mut derived =
         EffectiveSecurity::new(risk_of(manner, &hints).max(risk_of_changes(definition, manner, natures)));
     derived.reversible = hints.destructive_hint.map(|destructive| !destructive);
@@ -51,25 +51,24 @@ pub(super) fn hints(definition: &Object) -> ToolAnnotations {
     definition.get("annotations").and_then(|raw| raw.to().ok()).unwrap_or_default()
 }
 
-fn risk_of(manner: Manner, hints: &ToolAnnotations) -> RiskLevel {
+fn risk_of(manner: NameManner, hints: &ToolAnnotations) -> RiskLevel {
     match (hints.read_only_hint, hints.destructive_hint, manner) {
         // Many servers call all that they do destructive, as it is by default: the name is the better witness.
-        (_, Some(true), Manner::Destroys | Manner::Unclear)
-        | (Some(false) | None, None, Manner::Destroys) => RiskLevel::Dangerous,
-        (Some(true), _, Manner::Reads | Manner::Unclear) | (None, None | Some(false), Manner::Reads) => {
-            RiskLevel::Safe
-        }
+        (_, Some(true), NameManner::Destroys | NameManner::Unclear)
+        | (Some(false) | None, None, NameManner::Destroys) => RiskLevel::Dangerous,
+        (Some(true), _, NameManner::Reads | NameManner::Unclear)
+        | (None, None | Some(false), NameManner::Reads) => RiskLevel::Safe,
         _ => RiskLevel::Moderate,
     }
 }
 
 /// Returns how dangerous it is to change what the tool changes: power over others, or whatever a database holds.
-fn risk_of_changes(definition: &Object, manner: Manner, natures: &Natures) -> RiskLevel {
+fn risk_of_changes(definition: &Object, manner: NameManner, natures: &ArgumentNatures) -> RiskLevel {
     let name = words(&definition.text("name").unwrap_or_default());
     let gives_power = name.iter().any(|word| POWERS.has(word));
     let says_it_reads = hints(definition).read_only_hint == Some(true) || natures.says_it_reads_only();
-    let changes = manner != Manner::Reads && hints(definition).read_only_hint != Some(true);
-    if (gives_power && changes) || (natures.has(Nature::Sql) && !says_it_reads) {
+    let changes = manner != NameManner::Reads && hints(definition).read_only_hint != Some(true);
+    if (gives_power && changes) || (natures.has(ArgumentNature::Sql) && !says_it_reads) {
         RiskLevel::Dangerous
     } else {
         RiskLevel::Safe
@@ -86,7 +85,11 @@ fn risk_of_permission(permission: &Permission) -> RiskLevel {
 }
 
 /// Adds what `files` and arguments of the natures that `has` tells of need, and what they are checked with.
-pub(super) fn add_meanings(derived: &mut EffectiveSecurity, files: Files, has: impl Fn(Nature) -> bool) {
+pub(super) fn add_meanings(
+    derived: &mut EffectiveSecurity,
+    files: FileUse,
+    has: impl Fn(ArgumentNature) -> bool,
+) {
     for (nature, permission, effect, validator) in MEANINGS {
         if has(*nature) && !derived.permissions.contains(permission) {
             derived.permissions.push(permission.clone());
@@ -94,18 +97,23 @@ pub(super) fn add_meanings(derived: &mut EffectiveSecurity, files: Files, has: i
             derived.validators.extend(validator.clone());
         }
     }
-    if files != Files::default() {
+    if files != FileUse::default() {
         derived.side_effects.push(SideEffect::Filesystem);
     }
     derived.permissions.extend(files.read.then_some(Permission::FilesystemRead));
     derived.permissions.extend(files.written.then_some(Permission::FilesystemWrite));
 }
 
-const MEANINGS: &[(Nature, Permission, SideEffect, Option<ValidatorName>)] = &[
-    (Nature::Command, Permission::ShellExecute, SideEffect::Process, Some(ValidatorName::Sandbox)),
-    (Nature::Code, Permission::CodeExecution, SideEffect::Process, Some(ValidatorName::CodeSafety)),
-    (Nature::Url, Permission::NetworkOutbound, SideEffect::Network, Some(ValidatorName::NetworkRestricted)),
-    (Nature::Host, Permission::NetworkOutbound, SideEffect::Network, None),
+const MEANINGS: &[(ArgumentNature, Permission, SideEffect, Option<ValidatorName>)] = &[
+    (ArgumentNature::Command, Permission::ShellExecute, SideEffect::Process, Some(ValidatorName::Sandbox)),
+    (ArgumentNature::Code, Permission::CodeExecution, SideEffect::Process, Some(ValidatorName::CodeSafety)),
+    (
+        ArgumentNature::Url,
+        Permission::NetworkOutbound,
+        SideEffect::Network,
+        Some(ValidatorName::NetworkRestricted),
+    ),
+    (ArgumentNature::Host, Permission::NetworkOutbound, SideEffect::Network, None),
 ];
 
 #[cfg(test)]
@@ -114,7 +122,7 @@ mod tests {
 
     fn derived(definition: &str) -> EffectiveSecurity {
         let definition = Object::parse(definition.to_owned()).unwrap();
-        derive(&definition, &Natures::of(&definition))
+        derive(&definition, &ArgumentNatures::of(&definition))
     }
 
     #[test]

@@ -4,7 +4,7 @@ use mgp_types::mgp::{
 use mgp_types::{Object, RawJson};
 
 use super::derive::derive;
-use super::nature::Natures;
+use super::nature::ArgumentNatures;
 use super::rules::ToolRules;
 
 /// What a tool's security comes to: the strictest of what the server declares, the operator configures, and the trust
@@ -38,7 +38,7 @@ pub fn effective(definition: &Object, rules: &ToolRules) -> EffectiveSecurity {
     };
     security.derived = matches!(declared, Declared::Nothing);
     let guesses = security.derived || rules.trust < TrustLevel::Trusted;
-    let mut guess = guesses.then(|| derive(definition, &Natures::of(definition)));
+    let mut guess = guesses.then(|| derive(definition, &ArgumentNatures::of(definition)));
     if let Some(guess) = &mut guess {
         guess.validators.retain(|validator| !rules.waived.contains(validator));
         add_new(&mut security.validators, guess.validators.drain(..));

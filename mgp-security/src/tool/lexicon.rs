@@ -1,10 +1,10 @@
 //! What words of definitions tell: of arguments, what they are; of tools, what they do.
 //!
-//! All that is known of such words stands here, and nothing of what follows from it: [`Natures`](super::Natures) and
+//! All that is known of such words stands here, and nothing of what follows from it: [`ArgumentNatures`](super::ArgumentNatures) and
 //! `derive` read these tables. Words are in lower case; in names an `s` at the end is left out.
 
-use super::manner::Manner;
-use super::nature::Nature::{self, Code, Command, Host, HttpMethod, Path, Sql, Text, Url};
+use super::manner::NameManner;
+use super::nature::ArgumentNature::{self, Code, Command, Host, HttpMethod, Path, Sql, Text, Url};
 
 /// Words or phrases, with a comma and a space between them.
 #[derive(Debug, Clone, Copy)]
@@ -24,7 +24,7 @@ impl Words {
 
 /// Something that a text says of an argument or of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sign {
+pub(super) enum LexiconSign {
     /// A file of the machine that the server runs on is meant.
     Local,
     /// Something that a vendor or another machine keeps is meant.
@@ -60,7 +60,7 @@ pub(super) enum Sign {
 }
 
 /// What the last word of an argument's name says that the argument is, and the sign without which it is nothing.
-pub(super) const HEADS: &[(Nature, Option<Sign>, Words)] = &[
+pub(super) const HEADS: &[(ArgumentNature, Option<LexiconSign>, Words)] = &[
     (
         Command,
         None,
@@ -69,8 +69,8 @@ pub(super) const HEADS: &[(Nature, Option<Sign>, Words)] = &[
          argv, shell script, bash script",
         ),
     ),
-    (Command, Some(Sign::CommandLine), Words("exec, shell, cli")),
-    (Command, Some(Sign::Terminal), Words("input, key, keystroke, line")),
+    (Command, Some(LexiconSign::CommandLine), Words("exec, shell, cli")),
+    (Command, Some(LexiconSign::Terminal), Words("input, key, keystroke, line")),
     (
         Code,
         None,
@@ -78,9 +78,9 @@ pub(super) const HEADS: &[(Nature, Option<Sign>, Words)] = &[
             "code, script, snippet, python, javascript, typescript, source code, sourcecode, code block, lua",
         ),
     ),
-    (Code, Some(Sign::Language), Words("function, expression, program, js, fn, source, body")),
+    (Code, Some(LexiconSign::Language), Words("function, expression, program, js, fn, source, body")),
     (Sql, None, Words("sql, sql query, sql statement")),
-    (Sql, Some(Sign::Sql), Words("query, querie, statement, q")),
+    (Sql, Some(LexiconSign::Sql), Words("query, querie, statement, q")),
     (Url, None, Words("url, uri, href, endpoint, webhook, callback, link, website, web page, webpage")),
     (Host, None, Words("host, hostname, fqdn, ip, ip address, host name, domain, domain name")),
     (
@@ -156,7 +156,7 @@ pub(super) const FILLERS: Words = Words(
 );
 
 /// What the first telling word of a description says that the argument is.
-pub(super) const OPENINGS: &[(Nature, Words)] = &[
+pub(super) const OPENINGS: &[(ArgumentNature, Words)] = &[
     (Path, Words("path, filepath, filename, directory, folder, file path, file name, file to")),
     (Url, Words("url, uri, website url, web page url, page url, http url")),
     (Host, Words("hostname, host name, ip address")),
@@ -166,9 +166,9 @@ pub(super) const OPENINGS: &[(Nature, Words)] = &[
 ];
 
 /// Phrases by which a text says something; `*` stands for any ending.
-pub(super) const SIGNS: &[(Sign, Words)] = &[
+pub(super) const SIGNS: &[(LexiconSign, Words)] = &[
     (
-        Sign::Local,
+        LexiconSign::Local,
         Words(
             "absolute path, absolute paths, absolute or relative, absolute file path, local, filesystem, \
          file system, on disk, to disk, working directory, current directory, workspace root, \
@@ -178,7 +178,7 @@ pub(super) const SIGNS: &[(Sign, Words)] = &[
         ),
     ),
     (
-        Sign::Remote,
+        LexiconSign::Remote,
         Words(
             "github, gitlab, bitbucket, gitea, gitee, azure devops, confluence, jira, atlassian, notion, \
          redis, kubernetes, k8s, s3, gcs, bucket, blob storage, dropbox, google drive, gdrive, onedrive, \
@@ -194,7 +194,7 @@ pub(super) const SIGNS: &[(Sign, Words)] = &[
         ),
     ),
     (
-        Sign::Selector,
+        LexiconSign::Selector,
         Words(
             "json path, jsonpath, json pointer, xpath, jq, dot notation, dotted path, dot separated, \
          property path, key path, field path, api path, endpoint path, url path, request path, route, \
@@ -204,15 +204,18 @@ pub(super) const SIGNS: &[(Sign, Words)] = &[
         ),
     ),
     (
-        Sign::Filter,
+        LexiconSign::Filter,
         Words(
             "filter, filters, filter by, filter results, only return, only include, matching this, \
          whose url, whose path, to match against, restrict results, limit results, limit to",
         ),
     ),
-    (Sign::Glob, Words("glob, glob pattern*, glob file pattern, file pattern, file patterns, glob style")),
     (
-        Sign::Written,
+        LexiconSign::Glob,
+        Words("glob, glob pattern*, glob file pattern, file pattern, file patterns, glob style"),
+    ),
+    (
+        LexiconSign::Written,
         Words(
             "to save*, for saving, save the, save results, saved to, saved in, write to, to write, \
          written to, will be written, to store, stored in, to create, will be created, will be saved, \
@@ -221,7 +224,7 @@ pub(super) const SIGNS: &[(Sign, Words)] = &[
         ),
     ),
     (
-        Sign::Loaded,
+        LexiconSign::Loaded,
         Words(
             "load, loaded from, to load, to read, read from, to upload, to parse, from which, to import, \
          to attach, to send, to drop, to analyze, to convert, to open, to scan, to include, to embed, \
@@ -230,7 +233,7 @@ pub(super) const SIGNS: &[(Sign, Words)] = &[
         ),
     ),
     (
-        Sign::Reached,
+        LexiconSign::Reached,
         Words(
             "navigate*, fetch*, crawl*, scrap*, brows*, visit*, open, opens, load, loads, download*, \
          request to, requests to, http request*, screenshot*, webhook*, callback*, import from, goto, \
@@ -240,21 +243,21 @@ pub(super) const SIGNS: &[(Sign, Words)] = &[
         ),
     ),
     (
-        Sign::Sql,
+        LexiconSign::Sql,
         Words(
             "sql, postgres*, mysql, mariadb, sqlite, duckdb, bigquery, snowflake, redshift, clickhouse, \
          mssql, oracle, motherduck, databricks, trino, presto, athena, select",
         ),
     ),
     (
-        Sign::OtherQuery,
+        LexiconSign::OtherQuery,
         Words(
             "cql, jql, promql, logql, kql, graphql, cypher, lucene, mongodb, soql, keyword*, search term*, \
          search query, natural language, full text, search string, search text, gql",
         ),
     ),
     (
-        Sign::Runs,
+        LexiconSign::Runs,
         Words(
             "run, runs, running, execut*, evaluat*, eval, exec, interpret*, invoke, invokes, repl, sandbox, \
          inject*, playwright, kernel, lambda, cloud function*, edge function*, worker, macro, workflow*, \
@@ -262,14 +265,14 @@ pub(super) const SIGNS: &[(Sign, Words)] = &[
         ),
     ),
     (
-        Sign::Language,
+        LexiconSign::Language,
         Words(
             "javascript, python, typescript, js, ruby, lua, vba, applescript, groovy, node js, code, \
          jupyter, r code, wasm, osascript, jxa, edge function, worker code",
         ),
     ),
     (
-        Sign::PlainCode,
+        LexiconSign::PlainCode,
         Words(
             "country code, currency code, language code, iso, authorization code, auth code, verification, \
          oauth, 2fa, mfa, otp, one time, postal, zip code, error code, status code, airport, iata, \
@@ -278,10 +281,13 @@ pub(super) const SIGNS: &[(Sign, Words)] = &[
          department, mermaid, diagram",
         ),
     ),
-    (Sign::CommandLine, Words("shell command*, command line*, command to*, commands to*")),
-    (Sign::Terminal, Words("terminal, process, shell, repl, tmux, tty, pty, console session, ssh session")),
+    (LexiconSign::CommandLine, Words("shell command*, command line*, command to*, commands to*")),
     (
-        Sign::ReadsOnly,
+        LexiconSign::Terminal,
+        Words("terminal, process, shell, repl, tmux, tty, pty, console session, ssh session"),
+    ),
+    (
+        LexiconSign::ReadsOnly,
         Words(
             "read only, readonly, select, select query, select queries, explain, explain plan, \
          without executing",
@@ -290,9 +296,9 @@ pub(super) const SIGNS: &[(Sign, Words)] = &[
 ];
 
 /// What a word of a tool's name, or at the start of its description, says that the tool does.
-pub(super) const MANNERS: &[(Manner, Words)] = &[
+pub(super) const MANNERS: &[(NameManner, Words)] = &[
     (
-        Manner::Reads,
+        NameManner::Reads,
         Words(
             "get, list, read, search, find, fetch, query, show, view, describe, count, check, lookup, \
          inspect, status, browse, look, peek, stat, tree, grep, summarize, explain, analyze, compare, \
@@ -303,7 +309,7 @@ pub(super) const MANNERS: &[(Manner, Words)] = &[
         ),
     ),
     (
-        Manner::Writes,
+        NameManner::Writes,
         Words(
             "write, create, add, update, set, put, post, edit, append, insert, upload, save, rename, move, \
          copy, modify, patch, send, publish, commit, merge, push, store, assign, enable, start, open, \
@@ -315,7 +321,7 @@ pub(super) const MANNERS: &[(Manner, Words)] = &[
         ),
     ),
     (
-        Manner::Destroys,
+        NameManner::Destroys,
         Words(
             "delete, remove, drop, destroy, purge, wipe, erase, truncate, kill, terminate, execute, exec, \
          run, shell, eval, evaluate, reset, revoke, uninstall, shutdown, reboot, deploy, transfer, pay, \

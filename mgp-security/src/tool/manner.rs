@@ -3,19 +3,19 @@
 use mgp_types::Object;
 
 use super::lexicon::MANNERS;
-use super::prose::Prose;
+use super::normalized_text::NormalizedText;
 use super::words::words;
 
 /// What the name of a tool says that it does; its first telling word decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Manner {
+pub(crate) enum NameManner {
     Reads,
     Writes,
     Destroys,
     Unclear,
 }
 
-impl Manner {
+impl NameManner {
     /// Returns what the name of a tool tells.
     pub(crate) fn of(name: &str) -> Self {
         words(name).iter().find_map(|word| Self::of_word(word)).unwrap_or(Self::Unclear)
@@ -25,7 +25,7 @@ impl Manner {
     pub(super) fn of_tool(definition: &Object) -> Self {
         match Self::of(&definition.text("name").unwrap_or_default()) {
             Self::Unclear => {
-                let description = Prose::of(&definition.text("description").unwrap_or_default());
+                let description = NormalizedText::of(&definition.text("description").unwrap_or_default());
                 description.words().take(MAX_BEFORE_VERB).find_map(Self::of_verb).unwrap_or(Self::Unclear)
             }
             told => told,

@@ -1,7 +1,7 @@
 //! Tool security (MGP §4): what a tool's security comes to, once everybody who has a say was heard.
 //!
 //! [`effective`] hears the server's declaration, the operator's [`ToolRules`], the trust in the server, and, where a
-//! server says nothing (§8.2), what its definition lets one guess. [`ResolveLayer`] puts the outcome into each call's
+//! server says nothing (§8.2), what its definition lets one guess. [`ResolveToolLayer`] puts the outcome into each call's
 //! context, where validators, permissions and confirmation read it.
 
 mod derive;
@@ -9,8 +9,8 @@ mod effective;
 mod lexicon;
 mod manner;
 mod nature;
+mod normalized_text;
 mod operation;
-mod prose;
 mod resolve;
 mod rules;
 mod schema;
@@ -21,10 +21,10 @@ mod words;
 
 pub use self::derive::Profile;
 pub use self::effective::{describe, effective};
-pub(crate) use self::manner::Manner;
-pub use self::nature::{Nature, Natures};
+pub(crate) use self::manner::NameManner;
+pub use self::nature::{ArgumentNature, ArgumentNatures};
 pub use self::operation::OperationsGate;
-pub use self::resolve::{Resolve, ResolveLayer};
+pub use self::resolve::{ResolveTool, ResolveToolLayer};
 pub use self::rules::ToolRules;
 pub(crate) use self::words::words;
 

@@ -6,19 +6,19 @@ use mgp_types::Object;
 
 use super::derive::hints;
 use super::lexicon::{
-    ABOUT, CODE_QUALIFIERS, CONVERTING, FILLERS, GIVING, HEADS, KEEPING, MOVING, OPENINGS, PLACES, READ_FROM,
-    REMOTE_BESIDE, SELECTING, SHOWN, Sign, WRITTEN_TO, Words,
+    ABOUT, CODE_QUALIFIERS, CONVERTING, FILLERS, GIVING, HEADS, KEEPING, LexiconSign, MOVING, OPENINGS,
+    PLACES, READ_FROM, REMOTE_BESIDE, SELECTING, SHOWN, WRITTEN_TO, Words,
 };
-use super::manner::Manner;
-use super::prose::{Prose, first_sentence};
-use super::schema::{Argument, arguments, is_destination};
+use super::manner::NameManner;
+use super::normalized_text::{NormalizedText, first_sentence};
+use super::schema::{SchemaArgument, arguments, is_destination};
 use super::words::words;
 
 /// What an argument is, as far as its schema, its name and its description tell; it decides what the argument is checked
 /// for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Nature {
+pub enum ArgumentNature {
     /// Text for people or models, which nothing runs.
     Text,
     /// Nothing is known of it.
@@ -39,7 +39,7 @@ pub enum Nature {
     Command,
 }
 
-impl Nature {
+impl ArgumentNature {
     /// Returns its name, as the profiles of tools write it.
     pub const fn name(self) -> &'static str {
         match self {
@@ -58,24 +58,24 @@ impl Nature {
 
 /// What the arguments of one tool are, by the names of their members.
 #[derive(Debug, Clone, Default)]
-pub struct Natures {
-    by_name: HashMap<Box<str>, Nature, foldhash::fast::RandomState>,
-    files: Files,
-    subject: Subject,
+pub struct ArgumentNatures {
+    by_name: HashMap<Box<str>, ArgumentNature, foldhash::fast::RandomState>,
+    files: FileUse,
+    subject: ToolSubject,
 }
 
 /// What a tool does with files that its caller names.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Files {
+pub(super) struct FileUse {
     pub(super) read: bool,
     pub(super) written: bool,
 }
 
-impl Natures {
+impl ArgumentNatures {
     /// Reads them from a tool's definition.
     pub fn of(definition: &Object) -> Self {
         let arguments = arguments(definition);
-        let subject = Subject::of(definition, &arguments);
+        let subject = ToolSubject::of(definition, &arguments);
         let mut natures = Self { subject, ..Self::default() };
         for argument in &arguments {
             let nature = natures.subject.nature(argument);
@@ -83,114 +83,118 @@ impl Natures {
             let known = natures.by_name.entry(argument.name.clone()).or_insert(nature);
             *known = nature.max(*known);
         }
-        natures.files = natures.subject.files(&arguments, natures.has(Nature::Command));
+        natures.files = natures.subject.files(&arguments, natures.has(ArgumentNature::Command));
         natures
     }
 
     /// Returns what the argument in the member called `name` is; what the schema does not declare is judged by its name.
-    pub fn nature(&self, name: &str) -> Nature {
-        self.by_name.get(name).copied().unwrap_or_else(|| self.subject.nature(&Argument::undeclared(name)))
+    pub fn nature(&self, name: &str) -> ArgumentNature {
+        self.by_name
+            .get(name)
+            .copied()
+            .unwrap_or_else(|| self.subject.nature(&SchemaArgument::undeclared(name)))
     }
 
     /// Returns whether any argument of the schema is of this nature.
-    pub fn has(&self, nature: Nature) -> bool {
+    pub fn has(&self, nature: ArgumentNature) -> bool {
         self.by_name.values().any(|known| *known == nature)
     }
 
     /// Returns the declared arguments of which anything is known.
-    pub fn known(&self) -> BTreeMap<&str, Nature> {
-        let known = self.by_name.iter().filter(|(_, nature)| **nature != Nature::Unknown);
+    pub fn known(&self) -> BTreeMap<&str, ArgumentNature> {
+        let known = self.by_name.iter().filter(|(_, nature)| **nature != ArgumentNature::Unknown);
         known.map(|(name, nature)| (&**name, *nature)).collect()
     }
 
     /// Returns what the tool does with the files that its arguments name.
-    pub(super) fn files(&self) -> Files {
+    pub(super) fn files(&self) -> FileUse {
         self.files
     }
 
     /// Returns whether the tool says that it changes nothing.
     pub(super) fn says_it_reads_only(&self) -> bool {
-        self.subject.purpose.says(Sign::ReadsOnly)
+        self.subject.purpose.says(LexiconSign::ReadsOnly)
     }
 }
 
 /// What a tool is about, as its name, its description and the names of its arguments tell.
 #[derive(Debug, Clone)]
-struct Subject {
-    name: Prose,
+struct ToolSubject {
+    name: NormalizedText,
     /// The name and the first sentence of the description.
-    purpose: Prose,
-    manner: Manner,
+    purpose: NormalizedText,
+    manner: NameManner,
     /// Whether it works on what a vendor or another machine keeps.
     is_remote: bool,
     /// Whether an argument is called a command.
     takes_command: bool,
 }
 
-impl Default for Subject {
+impl Default for ToolSubject {
     fn default() -> Self {
-        let [name, purpose] = [const { Prose::empty() }; 2];
-        Self { name, purpose, manner: Manner::Unclear, is_remote: false, takes_command: false }
+        let [name, purpose] = [const { NormalizedText::empty() }; 2];
+        Self { name, purpose, manner: NameManner::Unclear, is_remote: false, takes_command: false }
     }
 }
 
-impl Subject {
-    fn of(definition: &Object, arguments: &[Argument]) -> Self {
+impl ToolSubject {
+    fn of(definition: &Object, arguments: &[SchemaArgument]) -> Self {
         let description = definition.text("description").unwrap_or_default();
         let name = words(&definition.text("name").unwrap_or_default());
         let with_name = |text: &str| {
-            let mut prose = Prose::of(text);
+            let mut prose = NormalizedText::of(text);
             prose.push(&name);
             prose
         };
         let whole = with_name(&description);
-        let beside = |argument: &Argument| REMOTE_BESIDE.has(&words(&argument.name).join(" "));
+        let beside = |argument: &SchemaArgument| REMOTE_BESIDE.has(&words(&argument.name).join(" "));
         let purpose = with_name(first_sentence(&description));
-        let is_remote = purpose.says(Sign::Remote)
-            || (!whole.says(Sign::Local) && (whole.says(Sign::Remote) || arguments.iter().any(beside)));
+        let is_remote = purpose.says(LexiconSign::Remote)
+            || (!whole.says(LexiconSign::Local)
+                && (whole.says(LexiconSign::Remote) || arguments.iter().any(beside)));
         Self {
             name: with_name(""),
             purpose,
             is_remote,
             takes_command: arguments
                 .iter()
-                .any(|it| it.takes_text && head(&parts(&it.name)) == Nature::Command),
-            manner: match (hints(definition).read_only_hint, Manner::of_tool(definition)) {
-                (Some(true), _) => Manner::Reads,
-                (Some(false), Manner::Reads) => Manner::Unclear,
+                .any(|it| it.takes_text && head(&parts(&it.name)) == ArgumentNature::Command),
+            manner: match (hints(definition).read_only_hint, NameManner::of_tool(definition)) {
+                (Some(true), _) => NameManner::Reads,
+                (Some(false), NameManner::Reads) => NameManner::Unclear,
                 (_, told) => told,
             },
         }
     }
 
     /// Returns what `argument` is.
-    fn nature(&self, argument: &Argument) -> Nature {
+    fn nature(&self, argument: &SchemaArgument) -> ArgumentNature {
         if !argument.takes_text {
-            return Nature::Unknown;
+            return ArgumentNature::Unknown;
         }
         let words = parts(&argument.name);
         let text = argument.text(&words);
         let named = self.by_name(argument, &words, &text);
         // The schema is the server's own word, so it can add to what the name tells and take nothing away.
-        let claimed = named.max(argument.declared.unwrap_or(Nature::Text));
+        let claimed = named.max(argument.declared.unwrap_or(ArgumentNature::Text));
         let is_so = match claimed {
-            Nature::Path => self.is_local(&text),
-            Nature::Url => self.is_visited(argument, &words, &text),
-            Nature::Host => !text.says(Sign::Filter),
-            Nature::Code => self.is_run(&text),
+            ArgumentNature::Path => self.is_local(&text),
+            ArgumentNature::Url => self.is_visited(argument, &words, &text),
+            ArgumentNature::Host => !text.says(LexiconSign::Filter),
+            ArgumentNature::Code => self.is_run(&text),
             _ => true,
         };
-        if is_so { claimed } else { Nature::Unknown }
+        if is_so { claimed } else { ArgumentNature::Unknown }
     }
 
-    fn by_name(&self, argument: &Argument, words: &[String], text: &Prose) -> Nature {
-        let Some((last, before)) = words.split_last() else { return Nature::Unknown };
+    fn by_name(&self, argument: &SchemaArgument, words: &[String], text: &NormalizedText) -> ArgumentNature {
+        let Some((last, before)) = words.split_last() else { return ArgumentNature::Unknown };
         if argument.is_copied && (is_destination(&argument.name) || *words == ["source"]) {
             // What has a destination as well is a source of files, not of a program.
-            return Nature::Path;
+            return ArgumentNature::Path;
         }
         if SELECTING.has(&words[0]) && !before.is_empty() {
-            return Nature::Unknown;
+            return ArgumentNature::Unknown;
         }
         let is_url = words.iter().any(|word| matches!(&**word, "url" | "uri"));
         let last_two = before.last().map(|word| format!("{word} {last}"));
@@ -198,67 +202,76 @@ impl Subject {
             let of_head = HEADS.iter().filter(move |(_, _, heads)| heads.has(head));
             of_head.filter(|(_, sign, _)| sign.is_none_or(|sign| self.has_sign(sign, text)))
         });
-        let mut told = told
-            .map(|(nature, ..)| *nature)
-            .filter(|nature| *nature != Nature::Code || before.iter().all(|word| CODE_QUALIFIERS.has(word)));
+        let mut told = told.map(|(nature, ..)| *nature).filter(|nature| {
+            *nature != ArgumentNature::Code || before.iter().all(|word| CODE_QUALIFIERS.has(word))
+        });
         match told.next() {
-            Some(Nature::HttpMethod) if before.iter().any(|word| word != "http") => Nature::Unknown,
-            Some(Nature::Path | Nature::Text) if is_url => Nature::Url,
+            Some(ArgumentNature::HttpMethod) if before.iter().any(|word| word != "http") => {
+                ArgumentNature::Unknown
+            }
+            Some(ArgumentNature::Path | ArgumentNature::Text) if is_url => ArgumentNature::Url,
             Some(told) => told,
-            None if ABOUT.has(last) => Nature::Unknown,
-            None if is_url => Nature::Url,
+            None if ABOUT.has(last) => ArgumentNature::Unknown,
+            None if is_url => ArgumentNature::Url,
             None => opening(&argument.description),
         }
     }
 
     /// Returns whether the sign that makes a doubtful name telling is there.
-    fn has_sign(&self, sign: Sign, text: &Prose) -> bool {
+    fn has_sign(&self, sign: LexiconSign, text: &NormalizedText) -> bool {
         match sign {
-            Sign::Language => {
+            LexiconSign::Language => {
                 let speaks = text.says(sign) || self.purpose.says(sign);
-                speaks && (self.name.says(Sign::Runs) || self.purpose.says(Sign::Runs))
+                speaks && (self.name.says(LexiconSign::Runs) || self.purpose.says(LexiconSign::Runs))
             }
-            Sign::Sql => {
-                let of_another_kind = text.says(Sign::OtherQuery) || self.purpose.says(Sign::OtherQuery);
+            LexiconSign::Sql => {
+                let of_another_kind =
+                    text.says(LexiconSign::OtherQuery) || self.purpose.says(LexiconSign::OtherQuery);
                 text.says(sign) || (!of_another_kind && self.purpose.says(sign))
             }
-            Sign::Terminal => self.name.says(sign) && self.manner != Manner::Reads && !self.takes_command,
+            LexiconSign::Terminal => {
+                self.name.says(sign) && self.manner != NameManner::Reads && !self.takes_command
+            }
             _ => text.says(sign),
         }
     }
 
     /// Returns whether a path leads to a file of the server's machine.
-    fn is_local(&self, text: &Prose) -> bool {
-        if text.says(Sign::Selector) {
+    fn is_local(&self, text: &NormalizedText) -> bool {
+        if text.says(LexiconSign::Selector) {
             false
-        } else if text.says(Sign::Local) {
+        } else if text.says(LexiconSign::Local) {
             true
         } else {
-            !self.is_remote && !text.says(Sign::Remote) && !text.says(Sign::Filter)
+            !self.is_remote && !text.says(LexiconSign::Remote) && !text.says(LexiconSign::Filter)
         }
     }
 
     /// Returns whether an address is visited; others are kept as they are, in a link or in a report.
-    fn is_visited(&self, argument: &Argument, words: &[String], text: &Prose) -> bool {
-        if text.says(Sign::Filter) {
+    fn is_visited(&self, argument: &SchemaArgument, words: &[String], text: &NormalizedText) -> bool {
+        if text.says(LexiconSign::Filter) {
             return false;
         }
         let is_shown = words.iter().any(|word| SHOWN.has(word));
-        let is_kept = self.manner == Manner::Writes || self.is_remote || argument.is_in_list || is_shown;
-        let of_argument = Prose::of(&argument.description);
-        !is_kept || of_argument.says(Sign::Reached) || (!is_shown && self.purpose.says(Sign::Reached))
+        let is_kept = self.manner == NameManner::Writes || self.is_remote || argument.is_in_list || is_shown;
+        let of_argument = NormalizedText::of(&argument.description);
+        !is_kept
+            || of_argument.says(LexiconSign::Reached)
+            || (!is_shown && self.purpose.says(LexiconSign::Reached))
     }
 
     /// Returns whether code is run, or might be.
-    fn is_run(&self, text: &Prose) -> bool {
-        let runs = text.says(Sign::Runs) || self.purpose.says(Sign::Runs);
-        !text.says(Sign::PlainCode) && (runs || !matches!(self.manner, Manner::Reads | Manner::Writes))
+    fn is_run(&self, text: &NormalizedText) -> bool {
+        let runs = text.says(LexiconSign::Runs) || self.purpose.says(LexiconSign::Runs);
+        !text.says(LexiconSign::PlainCode)
+            && (runs || !matches!(self.manner, NameManner::Reads | NameManner::Writes))
     }
 
     /// Returns what the tool does with the files that `arguments` name; beside a command they say where it runs.
-    fn files(&self, arguments: &[Argument], has_command: bool) -> Files {
-        let mut files = Files::default();
-        let paths: Vec<&Argument> = arguments.iter().filter(|it| self.nature(it) == Nature::Path).collect();
+    fn files(&self, arguments: &[SchemaArgument], has_command: bool) -> FileUse {
+        let mut files = FileUse::default();
+        let paths: Vec<&SchemaArgument> =
+            arguments.iter().filter(|it| self.nature(it) == ArgumentNature::Path).collect();
         for path in &paths {
             let words = parts(&path.name);
             if has_command && words.last().is_some_and(|last| PLACES.has(last)) {
@@ -270,24 +283,26 @@ impl Subject {
                 files.read = true;
             }
         }
-        let globs = |it: &Argument| {
+        let globs = |it: &SchemaArgument| {
             let words = parts(&it.name);
             let selects = it.takes_text && !words.iter().any(|word| SELECTING.has(word));
             let is_pattern = words.last().is_some_and(|last| last == "pattern");
-            selects && (it.text(&words).says(Sign::Glob) || (is_pattern && self.purpose.says(Sign::Glob)))
+            selects
+                && (it.text(&words).says(LexiconSign::Glob)
+                    || (is_pattern && self.purpose.says(LexiconSign::Glob)))
         };
         files.read |= paths.is_empty() && !self.is_remote && arguments.iter().any(globs);
         files
     }
 
     /// Returns whether the file at `path` is written, as far as can be told; what is doubtful is.
-    fn writes(&self, path: &Argument, words: &[String], has_others: bool) -> bool {
+    fn writes(&self, path: &SchemaArgument, words: &[String], has_others: bool) -> bool {
         let any = |table: Words| words.iter().any(|word| table.has(word));
         let verb = |table: Words| self.name.words().any(|word| table.has(word));
-        let sentences = [first_sentence(&path.description), &*path.description].map(Prose::of);
+        let sentences = [first_sentence(&path.description), &*path.description].map(NormalizedText::of);
         let told = sentences.iter().find_map(|text| {
-            let written = text.says(Sign::Written);
-            (written || text.says(Sign::Loaded)).then_some(written)
+            let written = text.says(LexiconSign::Written);
+            (written || text.says(LexiconSign::Loaded)).then_some(written)
         });
         let is_plain = words.len() == 1;
         if verb(MOVING) || any(WRITTEN_TO) {
@@ -304,12 +319,12 @@ impl Subject {
         } else if verb(CONVERTING) && has_others {
             !is_plain
         } else {
-            self.manner != Manner::Reads
+            self.manner != NameManner::Reads
         }
     }
 }
 
-impl Argument {
+impl SchemaArgument {
     /// Returns an argument of which nothing but the name is known.
     fn undeclared(name: &str) -> Self {
         Self {
@@ -323,8 +338,8 @@ impl Argument {
     }
 
     /// Returns what is said of it: its description and its name.
-    fn text(&self, name: &[String]) -> Prose {
-        let mut text = Prose::of(&self.description);
+    fn text(&self, name: &[String]) -> NormalizedText {
+        let mut text = NormalizedText::of(&self.description);
         text.push(name);
         text
     }
@@ -344,21 +359,21 @@ fn singular(word: &str) -> &str {
 }
 
 /// Returns what the last word of a name says without any other sign.
-fn head(words: &[String]) -> Nature {
+fn head(words: &[String]) -> ArgumentNature {
     let sure = |last: &String| HEADS.iter().find(|(_, sign, heads)| sign.is_none() && heads.has(last));
-    words.last().and_then(sure).map_or(Nature::Unknown, |(nature, ..)| *nature)
+    words.last().and_then(sure).map_or(ArgumentNature::Unknown, |(nature, ..)| *nature)
 }
 
 /// Returns what the first telling words of a description say that an argument is.
-fn opening(description: &str) -> Nature {
-    let prose = Prose::of(description);
+fn opening(description: &str) -> ArgumentNature {
+    let prose = NormalizedText::of(description);
     let telling: Vec<_> = prose.words().skip_while(|word| FILLERS.has(word)).take(3).map(singular).collect();
     let telling = telling.join(" ");
     let begins = |phrase: &str| {
         telling.strip_prefix(phrase).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
     };
     let told = OPENINGS.iter().find(|(_, phrases)| phrases.iter().any(begins));
-    told.map_or(Nature::Unknown, |(nature, _)| *nature)
+    told.map_or(ArgumentNature::Unknown, |(nature, _)| *nature)
 }
 
 #[cfg(test)]

@@ -7,12 +7,13 @@ use mgp_types::mgp::{
     code,
 };
 use mgp_types::{
-    Concern, Error, Flow, Gate, GateKind, Method, MethodRule, Object, PassedMethods, RawJson, Request, Sender,
+    Error, Flow, Gate, GateKind, MessageSender, Method, MethodRule, Object, PassedMethods, RawJson, Request,
+    RequestConcern,
 };
 
 use super::derive::add_meanings;
 use super::effective::{add_rules, settle};
-use super::nature::{Files, Nature, Natures};
+use super::nature::{ArgumentNature, ArgumentNatures, FileUse};
 use super::rules::ToolRules;
 use super::uri::UriReadings;
 use crate::Finding;
@@ -25,11 +26,11 @@ use crate::validator::text;
 /// the operator has it [passed](Self::passing), and what no client sends is refused in any case. What cannot be read in one
 /// way is refused with 1010. Never waits; calls of tools pass untouched and cost nothing.
 #[derive(Debug, Clone)]
-pub struct OperationsGate(Arc<Operations>);
+pub struct OperationsGate(Arc<OperationRules>);
 
 /// What is known of the server that decides about its operations.
 #[derive(Debug, Clone)]
-pub(super) struct Operations {
+pub(super) struct OperationRules {
     server: ServerId,
     rules: ToolRules,
     passed: PassedMethods,
@@ -39,7 +40,7 @@ pub(super) struct Operations {
 impl OperationsGate {
     /// Resolves what is asked of `server`, of which the operator says `rules`.
     pub fn new(server: ServerId, rules: ToolRules) -> Self {
-        Self(Arc::new(Operations::new(server, rules)))
+        Self(Arc::new(OperationRules::new(server, rules)))
     }
 
     /// Passes the methods of vendors that `passed` names. Those that `safe` names, too, change nothing; the others count as
@@ -69,7 +70,7 @@ struct Draft {
     reads: bool,
 }
 
-impl Operations {
+impl OperationRules {
     pub(super) fn new(server: ServerId, rules: ToolRules) -> Self {
         Self { server, rules, passed: PassedMethods::default(), safe: PassedMethods::default() }
     }
@@ -83,11 +84,11 @@ impl Operations {
             return Ok(());
         }
         let drafted = match MethodRule::of(request) {
-            Some(rule) if !rule.is_sent_by(Sender::Client) => return Err(self.unknown(request)),
+            Some(rule) if !rule.is_sent_by(MessageSender::Client) => return Err(self.unknown(request)),
             Some(rule) if !rule.gates.has(GateKind::Validators) => return Ok(()),
             Some(rule) => match rule.concern {
-                Concern::Prompt => of_prompt(request),
-                Concern::Completion => of_completion(request),
+                RequestConcern::Prompt => of_prompt(request),
+                RequestConcern::Completion => of_completion(request),
                 _ => of_resources(request),
             },
             None if self.passed.has(request.method.as_str()) => self.of_vendor(request),
@@ -166,9 +167,9 @@ impl Draft {
         arguments: Object,
         risk: RiskLevel,
         reads: bool,
-        count: impl Fn(Nature) -> bool,
+        count: impl Fn(ArgumentNature) -> bool,
     ) -> Result<Self, Finding> {
-        let by_name = Natures::default();
+        let by_name = ArgumentNatures::default();
         let mut found = Vec::new();
         text::walk(&arguments.to_raw(), &mut |place, _| {
             found.push(by_name.nature(place.member.unwrap_or_default()));
@@ -177,8 +178,8 @@ impl Draft {
         let mut draft = Self { arguments, reads, ..Self::new() };
         draft.security.risk = risk;
         let has = |nature| count(nature) && found.contains(&nature);
-        let has_path = has(Nature::Path);
-        let files = Files { read: has_path && reads, written: has_path && !reads };
+        let has_path = has(ArgumentNature::Path);
+        let files = FileUse { read: has_path && reads, written: has_path && !reads };
         add_meanings(&mut draft.security, files, has);
         Ok(draft)
     }
@@ -186,9 +187,9 @@ impl Draft {
     /// Adds what a URI leads to.
     fn add_uri(&mut self, uri: &str) -> Result<(), Finding> {
         let UriReadings { paths, urls, hosts, texts } = UriReadings::of(uri)?;
-        let files = Files { read: !paths.is_empty(), written: false };
+        let files = FileUse { read: !paths.is_empty(), written: false };
         let leads_out = !urls.is_empty() || !hosts.is_empty();
-        add_meanings(&mut self.security, files, |nature| nature == Nature::Url && leads_out);
+        add_meanings(&mut self.security, files, |nature| nature == ArgumentNature::Url && leads_out);
         for (member, texts) in [("path", paths), ("url", urls), ("host", hosts), ("text", texts)] {
             let mut all: Vec<RawJson> =
                 self.arguments.get(member).and_then(|known| known.to().ok()).unwrap_or_default();
@@ -275,8 +276,8 @@ fn expanded(template: &str, name: &str, value: &str) -> String {
 }
 
 /// Code in a prompt is text for a model: nothing runs it.
-fn is_used(nature: Nature) -> bool {
-    nature != Nature::Code
+fn is_used(nature: ArgumentNature) -> bool {
+    nature != ArgumentNature::Code
 }
 
 fn array(items: &[RawJson]) -> RawJson {

@@ -6,16 +6,16 @@ use std::task::{Context, Poll, ready};
 
 use arc_swap::ArcSwap;
 use mgp_types::mgp::{ResolvedTool, ServerId, ToolName};
-use mgp_types::{BoxFuture, Error, Kind, Method, Object, RawJson, Request, Response, RpcService};
+use mgp_types::{BoxFuture, Error, Method, Object, RawJson, Request, RequestKind, Response, RpcService};
 use pin_project_lite::pin_project;
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::effective::{effective, of_name};
-use super::operation::Operations;
+use super::operation::OperationRules;
 use super::rules::ToolRules;
 use super::{MAX_PAGES, MAX_TOOLS};
-use crate::target::Target;
+use crate::target::RequestTarget;
 
 /// Tells the layers further in which tool a call is for, in front of one server.
 ///
@@ -27,44 +27,44 @@ use crate::target::Target;
 /// no method that the table of methods does not have. Sits outside of every layer that reads `context.tool`; a gateway with a catalog of its own writes that slot itself
 /// and needs no such layer. Writes `context.tool`, `context.operation` and the trail; a known tool costs no allocation.
 #[derive(Debug, Clone)]
-pub struct ResolveLayer {
-    shared: Arc<Shared>,
+pub struct ResolveToolLayer {
+    shared: Arc<ResolveToolShared>,
 }
 
-/// The service of [`ResolveLayer`].
+/// The service of [`ResolveToolLayer`].
 #[derive(Debug, Clone)]
-pub struct Resolve<S> {
+pub struct ResolveTool<S> {
     inner: S,
-    shared: Arc<Shared>,
+    shared: Arc<ResolveToolShared>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct ResolveToolShared {
     server: ServerId,
     rules: ToolRules,
-    operations: Operations,
+    operations: OperationRules,
     tools: ArcSwap<Tools>,
 }
 
 type Tools = HashMap<ToolName, Arc<ResolvedTool>, foldhash::fast::RandomState>;
 
-impl ResolveLayer {
+impl ResolveToolLayer {
     /// Resolves the tools of `server`, of which the operator says `rules`.
     pub fn new(server: ServerId, rules: ToolRules) -> Self {
-        let operations = Operations::new(server.clone(), rules.clone());
-        Self { shared: Arc::new(Shared { server, rules, operations, tools: ArcSwap::default() }) }
+        let operations = OperationRules::new(server.clone(), rules.clone());
+        Self { shared: Arc::new(ResolveToolShared { server, rules, operations, tools: ArcSwap::default() }) }
     }
 }
 
-impl<S> Layer<S> for ResolveLayer {
-    type Service = Resolve<S>;
+impl<S> Layer<S> for ResolveToolLayer {
+    type Service = ResolveTool<S>;
 
-    fn layer(&self, inner: S) -> Resolve<S> {
-        Resolve { inner, shared: self.shared.clone() }
+    fn layer(&self, inner: S) -> ResolveTool<S> {
+        ResolveTool { inner, shared: self.shared.clone() }
     }
 }
 
-impl Shared {
+impl ResolveToolShared {
     fn known(&self, request: &Request) -> Option<Arc<ResolvedTool>> {
         let named = request.params.text("name")?;
         self.tools.load().get(&*named).cloned()
@@ -72,7 +72,7 @@ impl Shared {
 
     /// A tool that was never listed.
     fn stranger(&self, request: &Request) -> Result<Arc<ResolvedTool>, Error> {
-        let Target { tool, .. } = Target::of(request, Some(&self.server))?;
+        let RequestTarget { tool, .. } = RequestTarget::of(request, Some(&self.server))?;
         let name = tool.ok_or_else(|| Error::invalid_params("`name` is missing"))?;
         let (definition, security) = of_name(&self.server, &name, &self.rules);
         Ok(ResolvedTool::new(self.server.clone(), name, definition, security))
@@ -128,10 +128,10 @@ fn note(request: &mut Request, tool: Arc<ResolvedTool>) {
     request.context.tool = Some(tool);
 }
 
-impl<S: RpcService> Service<Request> for Resolve<S> {
+impl<S: RpcService> Service<Request> for ResolveTool<S> {
     type Response = Response;
     type Error = Error;
-    type Future = ResolveFuture<S::Future>;
+    type Future = ResolveToolFuture<S::Future>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         self.inner.poll_ready(cx)
@@ -140,20 +140,22 @@ impl<S: RpcService> Service<Request> for Resolve<S> {
     fn call(&mut self, mut request: Request) -> Self::Future {
         let shared = &self.shared;
         if request.method == Method::TOOLS_LIST {
-            let learning = (request.kind == Kind::Call).then(|| shared.clone());
-            return ResolveFuture { state: State::Inner { future: self.inner.call(request), learning } };
+            let learning = (request.kind == RequestKind::Call).then(|| shared.clone());
+            return ResolveToolFuture { state: State::Inner { future: self.inner.call(request), learning } };
         }
         if request.method != Method::TOOLS_CALL {
             if let Err(error) = shared.operations.resolve(&mut request) {
-                return ResolveFuture { state: State::Fetching { future: Box::pin(ready_now(Err(error))) } };
+                return ResolveToolFuture {
+                    state: State::Fetching { future: Box::pin(ready_now(Err(error))) },
+                };
             }
-            return ResolveFuture {
+            return ResolveToolFuture {
                 state: State::Inner { future: self.inner.call(request), learning: None },
             };
         }
         if let Some(tool) = shared.known(&request) {
             note(&mut request, tool);
-            return ResolveFuture {
+            return ResolveToolFuture {
                 state: State::Inner { future: self.inner.call(request), learning: None },
             };
         }
@@ -168,14 +170,14 @@ impl<S: RpcService> Service<Request> for Resolve<S> {
             poll_fn(|cx| inner.poll_ready(cx)).await?;
             inner.call(request).await
         });
-        ResolveFuture { state: State::Fetching { future } }
+        ResolveToolFuture { state: State::Fetching { future } }
     }
 }
 
 pin_project! {
-    /// The future of [`Resolve`].
+    /// The future of [`ResolveTool`].
     #[must_use = "futures do nothing unless polled"]
-    pub struct ResolveFuture<F> {
+    pub struct ResolveToolFuture<F> {
         #[pin]
         state: State<F>,
     }
@@ -184,12 +186,12 @@ pin_project! {
 pin_project! {
     #[project = StateProj]
     enum State<F> {
-        Inner { #[pin] future: F, learning: Option<Arc<Shared>> },
+        Inner { #[pin] future: F, learning: Option<Arc<ResolveToolShared>> },
         Fetching { future: BoxFuture<'static, Result<Response, Error>> },
     }
 }
 
-impl<F: Future<Output = Result<Response, Error>>> Future for ResolveFuture<F> {
+impl<F: Future<Output = Result<Response, Error>>> Future for ResolveToolFuture<F> {
     type Output = Result<Response, Error>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -206,8 +208,8 @@ impl<F: Future<Output = Result<Response, Error>>> Future for ResolveFuture<F> {
     }
 }
 
-impl<F> std::fmt::Debug for ResolveFuture<F> {
+impl<F> std::fmt::Debug for ResolveToolFuture<F> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ResolveFuture").finish_non_exhaustive()
+        f.debug_struct("ResolveToolFuture").finish_non_exhaustive()
     }
 }

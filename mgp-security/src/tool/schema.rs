@@ -5,20 +5,20 @@ use std::cell::Cell;
 use mgp_types::{Object, RawJson};
 use serde::Deserialize;
 
-use super::nature::Nature;
-use super::prose::documented;
+use super::nature::ArgumentNature;
+use super::normalized_text::documented;
 use super::words::words;
 
 /// One argument, or a member of one.
 #[derive(Debug, Clone)]
-pub(super) struct Argument {
+pub(super) struct SchemaArgument {
     pub(super) name: Box<str>,
     /// What the schema or the tool's description says of it.
     pub(super) description: String,
     /// Whether callers can write any text there: not with a number, a boolean, a choice, or an object of members.
     pub(super) takes_text: bool,
     /// What `format` or `contentMediaType` say that it is.
-    pub(super) declared: Option<Nature>,
+    pub(super) declared: Option<ArgumentNature>,
     /// Whether it is a member of the items of a list.
     pub(super) is_in_list: bool,
     /// Whether a destination stands beside it.
@@ -26,13 +26,17 @@ pub(super) struct Argument {
 }
 
 /// Returns the arguments of the tool that `definition` describes, at any depth, members of references among them.
-pub(super) fn arguments(definition: &Object) -> Vec<Argument> {
+pub(super) fn arguments(definition: &Object) -> Vec<SchemaArgument> {
     let Some(root) = definition.get("inputSchema").and_then(|raw| Object::from_raw(&raw).ok()) else {
         return Vec::new();
     };
     let description = definition.text("description").unwrap_or_default();
-    let mut reader =
-        Reader { root: &root, description: &description, left: Cell::new(MAX_SCHEMAS), found: Vec::new() };
+    let mut reader = SchemaReader {
+        root: &root,
+        description: &description,
+        left: Cell::new(MAX_SCHEMAS),
+        found: Vec::new(),
+    };
     reader.read(&root, 0, false);
     reader.found
 }
@@ -42,15 +46,15 @@ pub(super) fn is_destination(name: &str) -> bool {
     matches!(&*words(name).concat(), "destination" | "dest" | "dst")
 }
 
-struct Reader<'a> {
+struct SchemaReader<'a> {
     root: &'a Object,
     description: &'a str,
     /// How many schemas may still be read: references can make a small text a large tree.
     left: Cell<usize>,
-    found: Vec<Argument>,
+    found: Vec<SchemaArgument>,
 }
 
-impl Reader<'_> {
+impl SchemaReader<'_> {
     fn read(&mut self, schema: &Object, depth: usize, is_in_list: bool) {
         if !self.may_read(depth) {
             return;
@@ -89,7 +93,7 @@ impl Reader<'_> {
             let schema = Object::from_raw(&value).unwrap_or_default();
             let described = schema.text("description").map(std::borrow::Cow::into_owned);
             let documented = || documented(self.description, &name).unwrap_or_default().to_owned();
-            self.found.push(Argument {
+            self.found.push(SchemaArgument {
                 name: (&*name).into(),
                 description: described.unwrap_or_else(documented),
                 takes_text: self.takes_text(&schema, depth),
@@ -169,17 +173,17 @@ impl Types {
     }
 }
 
-fn declared(schema: &Object) -> Option<Nature> {
+fn declared(schema: &Object) -> Option<ArgumentNature> {
     let items = schema.get("items").and_then(|raw| Object::from_raw(&raw).ok());
     let hint = |name: &str| schema.text(name).or_else(|| items.as_ref()?.text(name));
     match hint("format").as_deref() {
-        Some("uri" | "uri-reference" | "iri" | "iri-reference" | "url") => Some(Nature::Url),
-        Some("hostname" | "idn-hostname" | "ipv4" | "ipv6") => Some(Nature::Host),
-        Some("path" | "file-path" | "directory-path") => Some(Nature::Path),
+        Some("uri" | "uri-reference" | "iri" | "iri-reference" | "url") => Some(ArgumentNature::Url),
+        Some("hostname" | "idn-hostname" | "ipv4" | "ipv6") => Some(ArgumentNature::Host),
+        Some("path" | "file-path" | "directory-path") => Some(ArgumentNature::Path),
         _ => match hint("contentMediaType").as_deref() {
-            Some("application/sql") => Some(Nature::Sql),
-            Some("application/x-sh") => Some(Nature::Command),
-            Some(media) if CODE_MEDIA.iter().any(|known| media.contains(known)) => Some(Nature::Code),
+            Some("application/sql") => Some(ArgumentNature::Sql),
+            Some("application/x-sh") => Some(ArgumentNature::Command),
+            Some(media) if CODE_MEDIA.iter().any(|known| media.contains(known)) => Some(ArgumentNature::Code),
             _ => None,
         },
     }

@@ -3,63 +3,68 @@ use std::borrow::Cow;
 use mgp_types::mgp::{ResolvedTool, ValidatorName};
 use mgp_types::{Object, RawJson};
 
-use super::standard::Paths;
-use super::text::{self, Part};
+use super::standard::PathsValidator;
+use super::text::{self, StringPart};
 use crate::Finding;
-use crate::tool::{Nature, Natures};
+use crate::tool::{ArgumentNature, ArgumentNatures};
 
 /// One call, as validators see it: the tool, and every string among the arguments.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Call<'a> {
+pub struct ValidatedCall<'a> {
     /// The tool.
     pub tool: &'a ResolvedTool,
     /// The strings of the arguments at any depth, in order; names of members are not among them.
-    pub arguments: Vec<Argument>,
+    pub arguments: Vec<CallArgument>,
     /// What the arguments are.
-    pub natures: &'a Natures,
+    pub natures: &'a ArgumentNatures,
 }
 
 /// One string among the arguments of a call.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Argument {
+pub struct CallArgument {
     /// Where it stands, as a JSON pointer.
     pub pointer: String,
     /// The innermost member it is or stands in.
     pub name: Box<str>,
     /// What it is.
-    pub nature: Nature,
+    pub nature: ArgumentNature,
     /// The text, as the server will read it.
     pub text: String,
     /// The text after NFKC, if that is another one.
     folded: Option<String>,
 }
 
-impl<'a> Call<'a> {
+impl<'a> ValidatedCall<'a> {
     /// Reads the arguments of a call of `tool`.
     ///
     /// # Errors
     /// A text among them hides something: invisible, bidirectional or tag characters.
-    pub fn read(tool: &'a ResolvedTool, natures: &'a Natures, arguments: &RawJson) -> Result<Self, Located> {
+    pub fn read(
+        tool: &'a ResolvedTool,
+        natures: &'a ArgumentNatures,
+        arguments: &RawJson,
+    ) -> Result<Self, Located> {
         let mut read = Vec::new();
         let mut hidden = None;
         // Where nothing but paths is judged, what people write to each other may look as it likes.
         let only_paths = tool.security.validators.iter().all(|validator| {
-            matches!(validator, ValidatorName::None) || validator.to_string() == Paths::NAME
+            matches!(validator, ValidatorName::None) || validator.to_string() == PathsValidator::NAME
         });
         let walked = text::walk(arguments, &mut |place, text| {
             let name = place.member.unwrap_or_default();
-            let passes = only_paths && place.part == Part::Value && natures.nature(name) == Nature::Text;
+            let passes =
+                only_paths && place.part == StringPart::Value && natures.nature(name) == ArgumentNature::Text;
             if !passes {
                 text::check(text).inspect_err(|_| hidden = Some(place.pointer.to_owned()))?;
             }
-            if place.part == Part::Value {
+            if place.part == StringPart::Value {
                 let folded = match text::fold(text) {
                     Cow::Borrowed(_) => None,
                     Cow::Owned(folded) => Some(folded),
                 };
-                read.push(Argument {
+                read.push(CallArgument {
                     pointer: place.pointer.to_owned(),
                     name: name.into(),
                     nature: natures.nature(name),
@@ -76,7 +81,7 @@ impl<'a> Call<'a> {
     }
 
     /// The arguments of one nature.
-    pub fn of(&self, nature: Nature) -> impl Iterator<Item = &Argument> {
+    pub fn of(&self, nature: ArgumentNature) -> impl Iterator<Item = &CallArgument> {
         self.arguments.iter().filter(move |argument| argument.nature == nature)
     }
 
@@ -86,7 +91,7 @@ impl<'a> Call<'a> {
     }
 }
 
-impl Argument {
+impl CallArgument {
     /// Every reading of the text: as it stands, and folded.
     ///
     /// What is forwarded are the bytes as they came, but whoever gets them may fold them, so both have to pass.

@@ -2,20 +2,20 @@ use std::sync::Arc;
 
 use mgp_types::mgp::ValidatorName;
 
-use super::call::Call;
-use super::validate::{Blocked, Validator};
+use super::call::ValidatedCall;
+use super::validate::{BlockedCall, Validator};
 use crate::Finding;
 
 /// Passes what every one of its validators passes.
 #[derive(Debug, Clone)]
-pub struct All {
+pub struct AllOf {
     name: ValidatorName,
     of: Vec<Arc<dyn Validator>>,
 }
 
 /// Passes what at least one of its validators passes.
 #[derive(Debug, Clone)]
-pub struct Any {
+pub struct AnyOf {
     name: ValidatorName,
     of: Vec<Arc<dyn Validator>>,
 }
@@ -27,14 +27,14 @@ pub struct Not {
     of: Arc<dyn Validator>,
 }
 
-impl All {
+impl AllOf {
     /// Composes validators under a name of its own.
     pub fn new(name: &str, of: impl IntoIterator<Item = Arc<dyn Validator>>) -> Self {
         Self { name: ValidatorName::read(name), of: of.into_iter().collect() }
     }
 }
 
-impl Any {
+impl AnyOf {
     /// Composes validators under a name of its own.
     pub fn new(name: &str, of: impl IntoIterator<Item = Arc<dyn Validator>>) -> Self {
         Self { name: ValidatorName::read(name), of: of.into_iter().collect() }
@@ -48,23 +48,23 @@ impl Not {
     }
 }
 
-impl Validator for All {
+impl Validator for AllOf {
     fn name(&self) -> &ValidatorName {
         &self.name
     }
 
-    fn check(&self, call: &Call<'_>) -> Result<(), Blocked> {
+    fn check(&self, call: &ValidatedCall<'_>) -> Result<(), BlockedCall> {
         self.of.iter().try_for_each(|validator| validator.check(call))
     }
 }
 
-impl Validator for Any {
+impl Validator for AnyOf {
     fn name(&self) -> &ValidatorName {
         &self.name
     }
 
     /// Of an empty choice nothing can be passed.
-    fn check(&self, call: &Call<'_>) -> Result<(), Blocked> {
+    fn check(&self, call: &ValidatedCall<'_>) -> Result<(), BlockedCall> {
         let mut refused =
             Finding::new("no-choice", "the operator configured no alternative for this tool").into();
         for validator in &self.of {
@@ -82,7 +82,7 @@ impl Validator for Not {
         &self.name
     }
 
-    fn check(&self, call: &Call<'_>) -> Result<(), Blocked> {
+    fn check(&self, call: &ValidatedCall<'_>) -> Result<(), BlockedCall> {
         match self.of.check(call) {
             Ok(()) => Err(Finding::new("excluded", "the operator excluded calls of this kind").into()),
             Err(_) => Ok(()),

@@ -4,9 +4,9 @@ use mgp_types::mgp::{CodeRejection, EventType, Recovery, Refusal};
 use mgp_types::{Error, Flow, Gate, GateKind, RawJson, Request, code};
 
 use super::call::Located;
-use super::prepared::{Cache, Wrong};
+use super::prepared::{CallFault, PreparedToolCache};
 use super::registry::Validators;
-use super::validate::Blocked;
+use super::validate::BlockedCall;
 use crate::Finding;
 
 /// Checks the arguments of calls, and of what is judged like one, before they are forwarded: against the tool's schema, then with the validators that the
@@ -19,7 +19,7 @@ use crate::Finding;
 /// waits.
 #[derive(Debug, Clone)]
 pub struct ValidateGate {
-    shared: Arc<Shared>,
+    shared: Arc<ValidateGateShared>,
 }
 
 /// How arguments are held to the types in the schema of their tool.
@@ -35,28 +35,34 @@ pub enum ArgumentTypes {
 }
 
 #[derive(Debug)]
-struct Shared {
+struct ValidateGateShared {
     validators: Validators,
-    prepared: Cache,
+    prepared: PreparedToolCache,
     types: ArgumentTypes,
 }
 
 impl ValidateGate {
     /// Checks with these.
     pub fn new(validators: Validators) -> Self {
-        let (prepared, types) = (Cache::default(), ArgumentTypes::default());
-        Self { shared: Arc::new(Shared { validators, prepared, types }) }
+        let (prepared, types) = (PreparedToolCache::default(), ArgumentTypes::default());
+        Self { shared: Arc::new(ValidateGateShared { validators, prepared, types }) }
     }
 
     /// Sets how arguments are held to the types in the schema of their tool. [`Exact`](ArgumentTypes::Exact) if it is not said.
     #[must_use]
     pub fn argument_types(self, types: ArgumentTypes) -> Self {
         let validators = self.shared.validators.clone();
-        Self { shared: Arc::new(Shared { validators, prepared: Cache::default(), types }) }
+        Self {
+            shared: Arc::new(ValidateGateShared {
+                validators,
+                prepared: PreparedToolCache::default(),
+                types,
+            }),
+        }
     }
 }
 
-impl Shared {
+impl ValidateGateShared {
     fn check(&self, request: &Request) -> Result<Option<RawJson>, Error> {
         let Some(judged) = request.judged_by(GateKind::Validators)? else { return Ok(None) };
         let tool = judged.tool;
@@ -86,25 +92,25 @@ impl Gate for ValidateGate {
     }
 }
 
-fn refusal(wrong: &Wrong) -> Refusal {
+fn refusal(wrong: &CallFault) -> Refusal {
     match wrong {
-        Wrong::Schema(_) => Refusal::new("validate", "schema").with_event(EventType::ValidationFailed),
-        Wrong::Blocked(Blocked::Argument(located)) => {
+        CallFault::Schema(_) => Refusal::new("validate", "schema").with_event(EventType::ValidationFailed),
+        CallFault::Blocked(BlockedCall::Argument(located)) => {
             Refusal::new("validate", located.finding.rule).with_event(EventType::ValidationFailed)
         }
-        Wrong::Blocked(Blocked::Code(_)) => {
+        CallFault::Blocked(BlockedCall::Code(_)) => {
             Refusal::new("code-safety", "code-rejected").with_event(EventType::CodeRejected)
         }
     }
 }
 
 /// What the caller is told: the argument, and what to do instead.
-fn told(wrong: Wrong) -> Error {
+fn told(wrong: CallFault) -> Error {
     match wrong {
-        Wrong::Schema(violation) => {
+        CallFault::Schema(violation) => {
             with_recovery(Error::new(code::INVALID_TOOL_ARGS, violation.to_string()), None)
         }
-        Wrong::Blocked(Blocked::Argument(Located { finding, pointer })) => {
+        CallFault::Blocked(BlockedCall::Argument(Located { finding, pointer })) => {
             let Finding { rule, message, .. } = &finding;
             let text = match pointer.as_deref().filter(|pointer| !pointer.is_empty()) {
                 Some(pointer) => format!("argument `{pointer}` is blocked ({rule}): {message}"),
@@ -113,7 +119,7 @@ fn told(wrong: Wrong) -> Error {
             let details = serde_json::json!({ "rule": rule, "argument": pointer, "advice": message });
             with_recovery(Error::new(code::VALIDATION_BLOCKED, text), RawJson::from_value(&details).ok())
         }
-        Wrong::Blocked(Blocked::Code(rejection)) => {
+        CallFault::Blocked(BlockedCall::Code(rejection)) => {
             let text = summary(&rejection);
             with_recovery(
                 Error::new(code::CODE_SAFETY_VIOLATION, text),

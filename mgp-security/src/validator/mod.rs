@@ -20,11 +20,11 @@ mod tests;
 pub(crate) mod text;
 mod validate;
 
-pub use self::call::{Argument, Call, Located};
-pub use self::compose::{All, Any, Not};
+pub use self::call::{CallArgument, Located, ValidatedCall};
+pub use self::compose::{AllOf, AnyOf, Not};
 pub use self::gate::{ArgumentTypes, ValidateGate};
 pub use self::registry::Validators;
 #[cfg(feature = "code-safety")]
-pub use self::standard::Code;
-pub use self::standard::{Network, Paths, Readonly, Sandbox};
-pub use self::validate::{Blocked, Validator};
+pub use self::standard::CodeValidator;
+pub use self::standard::{NetworkValidator, PathsValidator, ReadonlyValidator, SandboxValidator};
+pub use self::validate::{BlockedCall, Validator};

@@ -5,19 +5,19 @@ use arc_swap::ArcSwap;
 use mgp_types::RawJson;
 use mgp_types::mgp::{ResolvedTool, ServerId, ToolName, ValidatorName};
 
-use super::call::{Call, Located};
+use super::call::{Located, ValidatedCall};
 use super::gate::ArgumentTypes;
 use super::names::ArgumentNames;
 use super::registry::Validators;
-use super::validate::{Blocked, Validator};
-use crate::tool::Natures;
+use super::validate::{BlockedCall, Validator};
+use crate::tool::ArgumentNatures;
 use crate::{Finding, Schema, SchemaViolation};
 
 /// A tool with everything made ready that its calls are checked with.
 #[derive(Debug)]
-pub(super) struct Prepared {
+pub(super) struct PreparedTool {
     tool: Arc<ResolvedTool>,
-    natures: Natures,
+    natures: ArgumentNatures,
     schema: Option<Schema>,
     names: ArgumentNames,
     validators: Vec<Arc<dyn Validator>>,
@@ -27,14 +27,14 @@ pub(super) struct Prepared {
 
 /// What is wrong with a call.
 #[derive(Debug)]
-pub(super) enum Wrong {
+pub(super) enum CallFault {
     /// The arguments do not fit the tool's schema.
     Schema(SchemaViolation),
     /// A validator refuses.
-    Blocked(Blocked),
+    Blocked(BlockedCall),
 }
 
-impl Prepared {
+impl PreparedTool {
     fn new(tool: Arc<ResolvedTool>, known: &Validators) -> Self {
         let mut fault = None;
         let mut validators = Vec::new();
@@ -62,7 +62,7 @@ impl Prepared {
                 None
             }
         };
-        Self { natures: Natures::of(&tool.definition), tool, schema, names, validators, fault }
+        Self { natures: ArgumentNatures::of(&tool.definition), tool, schema, names, validators, fault }
     }
 
     /// Checks the arguments of a call: against the schema, then with each validator.
@@ -73,9 +73,9 @@ impl Prepared {
         &self,
         arguments: Option<&RawJson>,
         types: ArgumentTypes,
-    ) -> Result<Option<RawJson>, Wrong> {
+    ) -> Result<Option<RawJson>, CallFault> {
         if let Some(fault) = &self.fault {
-            return Err(Wrong::Blocked(Located::from(fault.clone()).into()));
+            return Err(CallFault::Blocked(Located::from(fault.clone()).into()));
         }
         let none = RawJson::empty_object();
         let is_loose = types == ArgumentTypes::Loose;
@@ -86,7 +86,7 @@ impl Prepared {
         {
             converted = if is_loose { schema.converted(arguments) } else { None };
             if converted.is_none() {
-                return Err(Wrong::Schema(violation));
+                return Err(CallFault::Schema(violation));
             }
         }
         [Some(arguments), converted.as_ref()]
@@ -97,14 +97,14 @@ impl Prepared {
     }
 
     /// Checks the values among the arguments with each validator.
-    fn check_values(&self, arguments: &RawJson) -> Result<(), Wrong> {
-        let blocked = |located: Located| Wrong::Blocked(located.into());
+    fn check_values(&self, arguments: &RawJson) -> Result<(), CallFault> {
+        let blocked = |located: Located| CallFault::Blocked(located.into());
         self.names.check(arguments).map_err(blocked)?;
         if self.validators.iter().all(|validator| *validator.name() == ValidatorName::None) {
             return Ok(());
         }
-        let call = Call::read(&self.tool, &self.natures, arguments).map_err(blocked)?;
-        self.validators.iter().try_for_each(|validator| validator.check(&call)).map_err(Wrong::Blocked)
+        let call = ValidatedCall::read(&self.tool, &self.natures, arguments).map_err(blocked)?;
+        self.validators.iter().try_for_each(|validator| validator.check(&call)).map_err(CallFault::Blocked)
     }
 }
 
@@ -119,15 +119,17 @@ fn unknown(name: &ValidatorName) -> Finding {
 
 /// The tools that were called so far, each prepared once for as long as its definition stays the same.
 #[derive(Debug, Default)]
-pub(super) struct Cache(ArcSwap<HashMap<(ServerId, ToolName), Arc<Prepared>, foldhash::fast::RandomState>>);
+pub(super) struct PreparedToolCache(
+    ArcSwap<HashMap<(ServerId, ToolName), Arc<PreparedTool>, foldhash::fast::RandomState>>,
+);
 
-impl Cache {
-    pub(super) fn prepared(&self, tool: &Arc<ResolvedTool>, known: &Validators) -> Arc<Prepared> {
+impl PreparedToolCache {
+    pub(super) fn prepared(&self, tool: &Arc<ResolvedTool>, known: &Validators) -> Arc<PreparedTool> {
         let key = (tool.server.clone(), tool.name.clone());
         if let Some(found) = self.0.load().get(&key).filter(|found| Arc::ptr_eq(&found.tool, tool)) {
             return found.clone();
         }
-        let prepared = Arc::new(Prepared::new(tool.clone(), known));
+        let prepared = Arc::new(PreparedTool::new(tool.clone(), known));
         // A tool that was never listed is another one with each call; keeping it would let callers fill the memory.
         if tool.definition.contains("inputSchema") {
             self.0.rcu(|cached| {

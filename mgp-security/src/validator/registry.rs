@@ -3,8 +3,8 @@ use std::sync::Arc;
 
 use mgp_types::mgp::ValidatorName;
 
-use super::path::Protected;
-use super::standard::{Network, NoCheck, Paths, Readonly, Sandbox};
+use super::path::ProtectedPaths;
+use super::standard::{NetworkValidator, NoneValidator, PathsValidator, ReadonlyValidator, SandboxValidator};
 use super::validate::Validator;
 
 /// The validators there are, by name.
@@ -17,11 +17,12 @@ impl Validators {
     /// The standard validators (§4.5) as they are by default; `code_safety` is there with the feature of that name.
     pub fn standard() -> Self {
         let none = Self(HashMap::default());
-        let paths = Paths::new(Protected::default());
-        let standard = none.with(Sandbox::default()).with(Readonly).with(Network::default());
-        let standard = standard.with(NoCheck).with(paths);
+        let paths = PathsValidator::new(ProtectedPaths::default());
+        let standard =
+            none.with(SandboxValidator::default()).with(ReadonlyValidator).with(NetworkValidator::default());
+        let standard = standard.with(NoneValidator).with(paths);
         #[cfg(feature = "code-safety")]
-        let standard = standard.with(super::standard::Code::default());
+        let standard = standard.with(super::standard::CodeValidator::default());
         standard
     }
 

@@ -1,18 +1,18 @@
 use std::sync::Arc;
 
-use mgp_types::mgp::{ResolvedTool, ServerId, ToolName, Trail, TrustLevel, ValidatorName};
+use mgp_types::mgp::{CallRecord, ResolvedTool, ServerId, ToolName, TrustLevel, ValidatorName};
 use mgp_types::{Error, Gate, Method, Object, RawJson, Request, Response};
 use tower_service::Service;
 
-use super::path::Protected;
+use super::path::ProtectedPaths;
 use super::*;
 use crate::Finding;
-use crate::doubles::Server;
+use crate::doubles::TestServer;
 use crate::tool::{ToolRules, effective};
 
 /// Answers a call with the arguments it got.
-fn echo() -> Server {
-    Server::answering(|request| {
+fn echo() -> TestServer {
+    TestServer::answering(|request| {
         Ok(Response::new(request.params.get("arguments").unwrap_or(RawJson::empty_object())))
     })
 }
@@ -59,7 +59,7 @@ impl Case {
         request
     }
 
-    async fn call(&self, arguments: &str) -> (Result<RawJson, Error>, Arc<Trail>) {
+    async fn call(&self, arguments: &str) -> (Result<RawJson, Error>, Arc<CallRecord>) {
         let request = self.request(arguments);
         let trail = request.context.trail.clone().unwrap();
         let mut service = ValidateGate::new(self.validators.clone()).layer(echo());
@@ -217,7 +217,7 @@ impl Validator for Says {
         &self.0
     }
 
-    fn check(&self, _: &Call<'_>) -> Result<(), Blocked> {
+    fn check(&self, _: &ValidatedCall<'_>) -> Result<(), BlockedCall> {
         if self.1 { Ok(()) } else { Err(Finding::new("said-no", "it never passes").into()) }
     }
 }
@@ -231,8 +231,8 @@ async fn validators_of_third_parties_are_added_and_composed() {
     let case = |validator| Case::with_argument("a", "com.example.whole").validator(validator);
     let name = "com.example.whole";
     for (a, b) in [(true, true), (true, false), (false, true), (false, false)] {
-        let all: Arc<dyn Validator> = Arc::new(All::new(name, [says(a), says(b)]));
-        let any: Arc<dyn Validator> = Arc::new(Any::new(name, [says(a), says(b)]));
+        let all: Arc<dyn Validator> = Arc::new(AllOf::new(name, [says(a), says(b)]));
+        let any: Arc<dyn Validator> = Arc::new(AnyOf::new(name, [says(a), says(b)]));
         let not: Arc<dyn Validator> = Arc::new(Not::new(name, says(a)));
         for (validator, expected) in [(all, a && b), (any, a || b), (not, !a)] {
             let (result, _) = case(validator.clone()).call("{}").await;
@@ -245,8 +245,9 @@ async fn validators_of_third_parties_are_added_and_composed() {
 async fn paths_are_held_within_the_roots() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("a.txt"), "a").unwrap();
-    let paths = Paths::new(Protected::default()).within(path::Roots::new(directory.path()).unwrap());
-    let rules = ToolRules::new(TrustLevel::Trusted).with_validator(ValidatorName::read(Paths::NAME));
+    let paths =
+        PathsValidator::new(ProtectedPaths::default()).within(path::Roots::new(directory.path()).unwrap());
+    let rules = ToolRules::new(TrustLevel::Trusted).with_validator(ValidatorName::read(PathsValidator::NAME));
     let read = Case::with_argument("path", "none").rules(rules).validator(paths);
     read.passes(r#"{"path":"a.txt"}"#).await;
     read.is_blocked(r#"{"path":"../etc/passwd"}"#).await;
@@ -255,7 +256,7 @@ async fn paths_are_held_within_the_roots() {
 
 /// A tool without roots, with one argument.
 fn paths_alone(tool: &str, argument: &str) -> Case {
-    let rules = ToolRules::new(TrustLevel::Trusted).with_validator(ValidatorName::read(Paths::NAME));
+    let rules = ToolRules::new(TrustLevel::Trusted).with_validator(ValidatorName::read(PathsValidator::NAME));
     Case::new(&format!(
         r#"{{"name":"{tool}","security":{{"risk_level":"safe","validator":"none"}},
             "inputSchema":{{"type":"object","properties":{{"{argument}":{{}}}}}}}}"#
@@ -307,7 +308,7 @@ async fn directories_that_were_named_hold_what_exists_beside_them_out() {
     let open = directory.path().join("open");
     std::fs::create_dir(&open).unwrap();
     let roots = path::Roots::named(&open, [open.clone()]).unwrap();
-    let paths = Paths::new(Protected::default()).within(roots);
+    let paths = PathsValidator::new(ProtectedPaths::default()).within(roots);
     let read = paths_alone("read_file", "path").validator(paths);
     read.passes(r#"{"path":"new/a.txt"}"#).await;
     read.passes(r#"{"path":"/v1-of-no-machine/pages"}"#).await;

@@ -3,16 +3,16 @@ use std::sync::Arc;
 
 use mgp_types::mgp::{CodeRejection, ValidatorName};
 
-use super::call::{Call, Located};
+use super::call::{Located, ValidatedCall};
 
 /// A check of the arguments of a call, applied before the call is forwarded (MGP §4.5).
 ///
 /// Third parties add their own under a name in reverse-domain notation, and make new ones of those there are with
-/// [`All`](super::All), [`Any`](super::Any) and [`Not`](super::Not).
+/// [`AllOf`](super::AllOf), [`AnyOf`](super::AnyOf) and [`Not`](super::Not).
 ///
 /// ```
 /// use mgp_security::Finding;
-/// use mgp_security::validator::{Blocked, Call, Validator};
+/// use mgp_security::validator::{BlockedCall, ValidatedCall, Validator};
 /// use mgp_types::mgp::ValidatorName;
 ///
 /// #[derive(Debug)]
@@ -23,7 +23,7 @@ use super::call::{Call, Located};
 ///         &self.0
 ///     }
 ///
-///     fn check(&self, call: &Call<'_>) -> Result<(), Blocked> {
+///     fn check(&self, call: &ValidatedCall<'_>) -> Result<(), BlockedCall> {
 ///         for argument in &call.arguments {
 ///             argument.check(|text| match text.starts_with("DRAFT") {
 ///                 true => Err(Finding::new("draft", "finish the text first")),
@@ -42,20 +42,20 @@ pub trait Validator: fmt::Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// Why the call is not to be forwarded.
-    fn check(&self, call: &Call<'_>) -> Result<(), Blocked>;
+    fn check(&self, call: &ValidatedCall<'_>) -> Result<(), BlockedCall>;
 }
 
 /// Why a call is not forwarded.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Blocked {
+pub enum BlockedCall {
     /// An argument says what it must not say.
     Argument(Located),
     /// Code among the arguments does what it must not do (§7.4).
     Code(Box<CodeRejection>),
 }
 
-impl<T: Into<Located>> From<T> for Blocked {
+impl<T: Into<Located>> From<T> for BlockedCall {
     fn from(located: T) -> Self {
         Self::Argument(located.into())
     }
@@ -66,7 +66,7 @@ impl<V: Validator + ?Sized> Validator for Arc<V> {
         (**self).name()
     }
 
-    fn check(&self, call: &Call<'_>) -> Result<(), Blocked> {
+    fn check(&self, call: &ValidatedCall<'_>) -> Result<(), BlockedCall> {
         (**self).check(call)
     }
 }

@@ -1,7 +1,7 @@
 //! Prompts, and the completion of their arguments.
 
 use mgp_server_sdk::mcp::{PromptMessage, Role};
-use mgp_server_sdk::{Complete, Cx, Prompt, Server, ToolError, schemars};
+use mgp_server_sdk::{CompletionRequest, Cx, Prompt, Server, ToolError, schemars};
 
 use crate::content::{embedded, image};
 
@@ -32,7 +32,7 @@ pub(crate) fn add(server: Server) -> Server {
             Prompt::new("test_input_required_result_prompt", "A prompt that asks for its context."),
             with_context,
         )
-        .complete_prompt("test_prompt_with_arguments", "arg1", async |typed: Complete| {
+        .complete_prompt("test_prompt_with_arguments", "arg1", async |typed: CompletionRequest| {
             let known = ["paris", "park", "party", "hello", "help"];
             known.into_iter().filter(|value| value.starts_with(&typed.value)).collect::<Vec<_>>()
         })

@@ -1,7 +1,7 @@
 //! Resources, fixed ones and a family.
 
 use mgp_server_sdk::mcp::ResourceContents;
-use mgp_server_sdk::{Complete, Resource, ResourceTemplate, Server};
+use mgp_server_sdk::{CompletionRequest, Resource, ResourceTemplate, Server};
 
 use crate::content::PNG;
 
@@ -31,7 +31,7 @@ pub(crate) fn add(server: Server) -> Server {
                 format!(r#"{{"id":"{id}","templateTest":true,"data":"Data for ID: {id}"}}"#)
             },
         )
-        .complete_resource(DATA, "id", async |typed: Complete| {
+        .complete_resource(DATA, "id", async |typed: CompletionRequest| {
             ["1", "12", "123"].into_iter().filter(|id| id.starts_with(&typed.value)).collect::<Vec<_>>()
         })
 }

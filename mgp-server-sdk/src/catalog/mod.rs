@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use mgp_types::{RawJson, Revision};
 
-pub(crate) use self::section::{Dialect, Listed, Section};
+pub(crate) use self::section::{CatalogSection, ListDialect, ListEntry};
 use crate::completion::Completers;
 use crate::method::DynMethod;
 use crate::prompt::PromptEntry;
@@ -18,10 +18,10 @@ use crate::tool::ToolEntry;
 /// of one keeps the lists of the others.
 #[derive(Clone)]
 pub(crate) struct Catalog {
-    pub(crate) tools: Arc<Section<ToolEntry>>,
-    pub(crate) prompts: Arc<Section<PromptEntry>>,
-    pub(crate) resources: Arc<Section<ResourceEntry>>,
-    pub(crate) templates: Arc<Section<TemplateEntry>>,
+    pub(crate) tools: Arc<CatalogSection<ToolEntry>>,
+    pub(crate) prompts: Arc<CatalogSection<PromptEntry>>,
+    pub(crate) resources: Arc<CatalogSection<ResourceEntry>>,
+    pub(crate) templates: Arc<CatalogSection<TemplateEntry>>,
     pub(crate) completers: Arc<Completers>,
     pub(crate) methods: Arc<HashMap<Box<str>, Arc<dyn DynMethod>>>,
 }
@@ -32,10 +32,10 @@ const ALL: usize = usize::MAX;
 impl Default for Catalog {
     fn default() -> Self {
         Self {
-            tools: Arc::new(Section::new(ALL)),
-            prompts: Arc::new(Section::new(ALL)),
-            resources: Arc::new(Section::new(ALL)),
-            templates: Arc::new(Section::new(ALL)),
+            tools: Arc::new(CatalogSection::new(ALL)),
+            prompts: Arc::new(CatalogSection::new(ALL)),
+            resources: Arc::new(CatalogSection::new(ALL)),
+            templates: Arc::new(CatalogSection::new(ALL)),
             completers: Arc::default(),
             methods: Arc::default(),
         }
@@ -52,7 +52,7 @@ impl Catalog {
 
     /// Returns the tools as the latest revision lists them, with the members of MGP.
     pub(crate) fn definitions(&self) -> Vec<RawJson> {
-        let dialect = Dialect { revision: Revision::LATEST, tool_security: true };
+        let dialect = ListDialect { revision: Revision::LATEST, tool_security: true };
         self.tools.iter().filter_map(|tool| RawJson::from_value(&tool.wire(dialect)).ok()).collect()
     }
 }

@@ -11,7 +11,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use crate::error::Fault;
 
 /// An entry that a server registers and lists.
-pub(crate) trait Listed: Send + Sync + 'static {
+pub(crate) trait ListEntry: Send + Sync + 'static {
     /// The member of the list's result that holds the entries.
     const MEMBER: &'static str;
 
@@ -22,19 +22,19 @@ pub(crate) trait Listed: Send + Sync + 'static {
     fn key(&self) -> &Arc<str>;
 
     /// Returns the entry as it is listed in `dialect`.
-    fn wire(&self, dialect: Dialect) -> Self::Wire;
+    fn wire(&self, dialect: ListDialect) -> Self::Wire;
 }
 
 /// The form of a list, which depends on the peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Dialect {
+pub(crate) struct ListDialect {
     /// The revision of MCP.
     pub(crate) revision: Revision,
     /// Whether the list has the security of tools (MGP §4).
     pub(crate) tool_security: bool,
 }
 
-impl Dialect {
+impl ListDialect {
     const COUNT: usize = 2 * Revision::ALL.len();
 
     /// Returns the dialect for the peer of `session`.
@@ -53,14 +53,14 @@ impl Dialect {
 ///
 /// A published section never changes: a change makes a new section, whose lists are written when they are first asked
 /// for.
-pub(crate) struct Section<T> {
+pub(crate) struct CatalogSection<T> {
     entries: Vec<Numbered<T>>,
     index: HashMap<Arc<str>, Arc<T>, foldhash::fast::RandomState>,
     /// The number of the next entry. Numbers are never used again, so that a cursor keeps its place whatever entries
     /// come and go.
     next: u64,
     page_size: usize,
-    pages: [OnceLock<Box<[Page]>>; Dialect::COUNT],
+    pages: [OnceLock<Box<[Page]>>; ListDialect::COUNT],
 }
 
 struct Numbered<T> {
@@ -74,7 +74,7 @@ struct Page {
     result: RawJson,
 }
 
-impl<T: Listed> Section<T> {
+impl<T: ListEntry> CatalogSection<T> {
     pub(crate) fn new(page_size: usize) -> Self {
         Self { entries: Vec::new(), index: HashMap::default(), next: 1, page_size, pages: Default::default() }
     }
@@ -132,7 +132,7 @@ impl<T: Listed> Section<T> {
     }
 
     /// Returns the page of the list that `cursor` asks for, in `dialect`.
-    pub(crate) fn page(&self, dialect: Dialect, cursor: Option<&str>) -> Result<RawJson, Error> {
+    pub(crate) fn page(&self, dialect: ListDialect, cursor: Option<&str>) -> Result<RawJson, Error> {
         let start = match cursor {
             None | Some("") => 0,
             Some(cursor) => read_cursor(cursor)
@@ -148,7 +148,7 @@ impl<T: Listed> Section<T> {
         self.write_page(dialect, from)
     }
 
-    fn pages(&self, dialect: Dialect) -> Result<&[Page], Error> {
+    fn pages(&self, dialect: ListDialect) -> Result<&[Page], Error> {
         let slot = dialect.slot();
         if let Some(pages) = self.pages[slot].get() {
             return Ok(pages);
@@ -163,10 +163,11 @@ impl<T: Listed> Section<T> {
         Ok(self.pages[slot].get_or_init(|| pages))
     }
 
-    fn write_page(&self, dialect: Dialect, from: usize) -> Result<RawJson, Error> {
+    fn write_page(&self, dialect: ListDialect, from: usize) -> Result<RawJson, Error> {
         let rest = &self.entries[from..];
         let here = rest.len().min(self.page_size.max(1));
-        let list = List { entries: &rest[..here], next: rest.get(here).map(|next| next.number), dialect };
+        let list =
+            ListResult { entries: &rest[..here], next: rest.get(here).map(|next| next.number), dialect };
         RawJson::from_value(&list)
             .map(|result| result.detached())
             .map_err(|error| Error::internal("the list is not JSON").with_source(error))
@@ -177,7 +178,7 @@ impl<T: Listed> Section<T> {
     }
 }
 
-impl<T> Clone for Section<T> {
+impl<T> Clone for CatalogSection<T> {
     /// Copies a section for a change: the copy starts without lists.
     fn clone(&self) -> Self {
         let entries = self
@@ -195,18 +196,18 @@ impl<T> Clone for Section<T> {
     }
 }
 
-struct List<'a, T> {
+struct ListResult<'a, T> {
     entries: &'a [Numbered<T>],
     next: Option<u64>,
-    dialect: Dialect,
+    dialect: ListDialect,
 }
 
-struct Entries<'a, T>(&'a [Numbered<T>], Dialect);
+struct ListEntries<'a, T>(&'a [Numbered<T>], ListDialect);
 
-impl<T: Listed> Serialize for List<'_, T> {
+impl<T: ListEntry> Serialize for ListResult<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry(T::MEMBER, &Entries(self.entries, self.dialect))?;
+        map.serialize_entry(T::MEMBER, &ListEntries(self.entries, self.dialect))?;
         if let Some(next) = self.next {
             map.serialize_entry("nextCursor", &write_cursor(next))?;
         }
@@ -214,7 +215,7 @@ impl<T: Listed> Serialize for List<'_, T> {
     }
 }
 
-impl<T: Listed> Serialize for Entries<'_, T> {
+impl<T: ListEntry> Serialize for ListEntries<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.0.iter().map(|numbered| numbered.entry.wire(self.1)))
     }

@@ -6,12 +6,12 @@ use mgp_types::mcp::{SubscriptionFilter, SubscriptionsAcknowledgedParams, Subscr
 use mgp_types::{Error, Method, Object, Request, Response, Session};
 
 use super::listeners::{MAX_SUBSCRIPTIONS, notification};
-use super::{Change, Wanted};
-use crate::shared::Shared;
+use super::{Change, WantedChanges};
+use crate::server_shared::ServerShared;
 
 /// Serves `subscriptions/listen`: acknowledges the honoured wishes, then sends notifications of changes until the
 /// request is dropped or the server ends its subscriptions.
-pub(crate) async fn listen(shared: Arc<Shared>, request: Request) -> Result<Response, Error> {
+pub(crate) async fn listen(shared: Arc<ServerShared>, request: Request) -> Result<Response, Error> {
     let session = request.context.session()?.clone();
     let params: SubscriptionsListenParams = request.body()?;
     let honoured = honour(&shared, &session, &request, params.notifications)?;
@@ -35,7 +35,7 @@ pub(crate) async fn listen(shared: Arc<Shared>, request: Request) -> Result<Resp
 
 /// Returns the wanted notifications that this server sends.
 fn honour(
-    shared: &Shared,
+    shared: &ServerShared,
     session: &Session,
     request: &Request,
     wanted: SubscriptionFilter,
@@ -59,10 +59,10 @@ fn honour(
     Ok(honoured)
 }
 
-fn wanted(honoured: &SubscriptionFilter) -> Wanted {
+fn wanted(honoured: &SubscriptionFilter) -> WantedChanges {
     let names =
         |names: &Option<Vec<String>>| names.iter().flatten().map(|name| name.as_str().into()).collect();
-    Wanted {
+    WantedChanges {
         tools: honoured.tools_list_changed == Some(true),
         prompts: honoured.prompts_list_changed == Some(true),
         resources: honoured.resources_list_changed == Some(true),

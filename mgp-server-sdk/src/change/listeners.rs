@@ -7,22 +7,22 @@ use mgp_types::{Error, Method, Object, RawJson, Request, Session, code};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 
-use super::{Change, Mailbox, Wanted};
+use super::{Change, PendingChanges, WantedChanges};
 use crate::task::TaskStore;
 
 /// The listeners to changes: open sessions, and requests that listen.
 #[derive(Debug, Default)]
 pub(crate) struct Listeners {
     /// The sessions by address, which no other session gets as long as the weak reference is kept.
-    sessions: Mutex<HashMap<usize, Listening>>,
-    subscriptions: Mutex<Vec<Weak<Mailbox>>>,
+    sessions: Mutex<HashMap<usize, ListeningSession>>,
+    subscriptions: Mutex<Vec<Weak<PendingChanges>>>,
 }
 
 /// A session that the server pushes changes to.
 #[derive(Debug)]
-struct Listening {
+struct ListeningSession {
     session: Weak<Session>,
-    mailbox: Arc<Mailbox>,
+    mailbox: Arc<PendingChanges>,
     /// The runtime of the session's connection; changes may be made on any thread.
     runtime: Option<Handle>,
 }
@@ -35,13 +35,13 @@ impl Listeners {
     pub(crate) fn open(&self, session: &Arc<Session>) {
         let mut sessions = self.sessions.lock();
         sessions.retain(|_, listening| listening.session.strong_count() > 0);
-        sessions.entry(address(session)).or_insert_with(|| Listening {
+        sessions.entry(address(session)).or_insert_with(|| ListeningSession {
             session: Arc::downgrade(session),
-            mailbox: Arc::new(Mailbox::new(Wanted {
+            mailbox: Arc::new(PendingChanges::new(WantedChanges {
                 tools: true,
                 prompts: true,
                 resources: true,
-                ..Wanted::default()
+                ..WantedChanges::default()
             })),
             runtime: Handle::try_current().ok(),
         });
@@ -82,8 +82,8 @@ impl Listeners {
     }
 
     /// Returns the mailbox of a request that listens. The listeners forget the mailbox when it is dropped.
-    pub(crate) fn listen(&self, wanted: Wanted) -> Arc<Mailbox> {
-        let mailbox = Arc::new(Mailbox::new(wanted));
+    pub(crate) fn listen(&self, wanted: WantedChanges) -> Arc<PendingChanges> {
+        let mailbox = Arc::new(PendingChanges::new(wanted));
         let mut subscriptions = self.subscriptions.lock();
         subscriptions.retain(|subscription| subscription.strong_count() > 0);
         subscriptions.push(Arc::downgrade(&mailbox));
@@ -115,13 +115,13 @@ impl Listeners {
         }
     }
 
-    fn edit<R>(&self, session: &Arc<Session>, edit: impl FnOnce(&mut Wanted) -> R) -> Option<R> {
+    fn edit<R>(&self, session: &Arc<Session>, edit: impl FnOnce(&mut WantedChanges) -> R) -> Option<R> {
         self.sessions.lock().get(&address(session)).map(|listening| listening.mailbox.edit(edit))
     }
 }
 
 /// Sends the waiting changes to a session, and ends when none is left.
-async fn push(session: Arc<Session>, mailbox: Arc<Mailbox>, tasks: Arc<TaskStore>) {
+async fn push(session: Arc<Session>, mailbox: Arc<PendingChanges>, tasks: Arc<TaskStore>) {
     while let Some(change) = mailbox.take() {
         let notification = match &change {
             Change::Task(id) => tasks.session_notification(id),

@@ -2,13 +2,13 @@
 
 mod listen;
 mod listeners;
-mod mailbox;
+mod pending_changes;
 
 use std::sync::Arc;
 
 pub(crate) use self::listen::listen;
 pub(crate) use self::listeners::Listeners;
-pub(crate) use self::mailbox::{Mailbox, Wanted};
+pub(crate) use self::pending_changes::{PendingChanges, WantedChanges};
 
 /// A change that clients may want to know.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

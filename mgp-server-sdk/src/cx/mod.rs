@@ -12,48 +12,48 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 pub use self::ask::{Ask, AskAll};
-use self::tell::Parts;
+use self::tell::ResultParts;
 use crate::ServerHandle;
-use crate::shared::Shared;
+use crate::server_shared::ServerShared;
 use crate::task::TaskRun;
 
 /// The context of one call: the caller, the caller's capabilities, and the way back.
 ///
 /// Clones are of the same call. A handler gets the context by taking it as its last argument.
 #[derive(Clone)]
-pub struct Cx(Arc<Inner>);
+pub struct Cx(Arc<CxInner>);
 
-struct Inner {
+struct CxInner {
     session: Arc<Session>,
     request: Request,
-    extras: Extras,
+    extras: CallExtras,
     /// The last reported progress; it may only grow.
     progress: Mutex<Option<f64>>,
     /// Whether the caller wants parts of the result; set at the first question.
     streams: OnceLock<bool>,
     /// The parts of a result whose caller does not want parts.
-    parts: Mutex<Parts>,
+    parts: Mutex<ResultParts>,
     began: Instant,
 }
 
 /// The values that the server adds to the request for handlers that take a [`Cx`].
 #[derive(Clone, Default)]
-pub(crate) struct Extras {
+pub(crate) struct CallExtras {
     /// The task that the call runs as.
     pub(crate) task: Option<TaskRun>,
     /// Whether the call may become a task.
     pub(crate) may_become_task: bool,
     /// The server that runs the call.
-    pub(crate) shared: Option<Arc<Shared>>,
+    pub(crate) shared: Option<Arc<ServerShared>>,
 }
 
 impl Cx {
-    pub(crate) fn new(request: Request, extras: Extras) -> Self {
+    pub(crate) fn new(request: Request, extras: CallExtras) -> Self {
         // Where no layer knows the caller, the session is an empty one.
         let unknown = || Arc::new(Session::new(Revision::LATEST));
         let session = request.context.session.clone().unwrap_or_else(unknown);
         let streams = OnceLock::new();
-        Self(Arc::new(Inner {
+        Self(Arc::new(CxInner {
             session,
             request,
             extras,
@@ -148,7 +148,7 @@ impl Cx {
         self.0.extras.task.as_ref()
     }
 
-    pub(crate) fn extras(&self) -> &Extras {
+    pub(crate) fn extras(&self) -> &CallExtras {
         &self.0.extras
     }
 }
@@ -159,15 +159,15 @@ impl fmt::Debug for Cx {
     }
 }
 
-impl Extras {
+impl CallExtras {
     /// Returns the values for a call that is no task.
-    pub(crate) fn of(shared: &Arc<Shared>) -> Self {
+    pub(crate) fn of(shared: &Arc<ServerShared>) -> Self {
         Self { shared: Some(shared.clone()), ..Self::default() }
     }
 }
 
-impl fmt::Debug for Extras {
+impl fmt::Debug for CallExtras {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Extras").field("task", &self.task.is_some()).finish_non_exhaustive()
+        f.debug_struct("CallExtras").field("task", &self.task.is_some()).finish_non_exhaustive()
     }
 }

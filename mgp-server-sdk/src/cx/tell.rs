@@ -5,7 +5,7 @@ use mgp_types::mcp::{
     ContentBlock, ForRevision, LogLevel, LoggingMessageParams, NotificationBody, Number, ProgressParams,
     ProgressToken,
 };
-use mgp_types::mgp::{CallWishes, Extension};
+use mgp_types::mgp::{CallOptions, Extension};
 use mgp_types::{Method, Object, RawJson, Request, Severity};
 use serde::Serialize;
 
@@ -56,7 +56,7 @@ impl Cx {
             self.extras().shared.as_ref().is_some_and(|shared| shared.about.streams)
                 && mgp.is_some_and(|mgp| mgp.has(&Extension::Streaming))
                 && self.task().is_none()
-                && CallWishes::of(&self.request().params).stream
+                && CallOptions::of(&self.request().params).stream
         })
     }
 
@@ -138,9 +138,9 @@ fn number(value: f64) -> Number {
 
 /// The parts of a result whose caller does not want parts: they become the result if the handler returns none.
 #[derive(Debug, Default)]
-pub(super) struct Parts(Vec<ContentBlock>);
+pub(super) struct ResultParts(Vec<ContentBlock>);
 
-impl Parts {
+impl ResultParts {
     /// Adds a part; a text continues the text before it.
     pub(super) fn push(&mut self, part: ContentBlock) {
         match (self.0.last_mut(), part) {

@@ -7,10 +7,10 @@ use mgp_types::{BoxFuture, Error, RawJson, Response, Revision, mcp};
 use schemars::Schema;
 use serde_json::Value;
 
-use super::handler::{DynPrompt, PromptFuture, PromptHandler, Wanted, erase};
-use crate::catalog::{Dialect, Listed};
+use super::handler::{DynPrompt, PromptFuture, PromptHandler, PromptRequest, erase};
+use crate::catalog::{ListDialect, ListEntry};
 use crate::error::Fault;
-use crate::tool::Input;
+use crate::tool::CallInput;
 
 /// A prompt with its handler.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl PromptEntry {
     /// Runs the handler, which makes the messages.
     pub(crate) fn get(
         &self,
-        input: Input,
+        input: CallInput,
         revision: Revision,
     ) -> Result<BoxFuture<'static, Result<Response, Error>>, Error> {
         let arguments: Map<String> =
@@ -60,11 +60,11 @@ impl PromptEntry {
                 return Err(Error::invalid_params(format!("the argument `{}` is missing", argument.name)));
             }
         }
-        Ok(Box::pin(answer(self.handler.get(Wanted { input, arguments })?, revision)))
+        Ok(Box::pin(answer(self.handler.get(PromptRequest { input, arguments })?, revision)))
     }
 }
 
-impl Listed for PromptEntry {
+impl ListEntry for PromptEntry {
     const MEMBER: &'static str = "prompts";
     type Wire = mcp::Prompt;
 
@@ -72,7 +72,7 @@ impl Listed for PromptEntry {
         &self.name
     }
 
-    fn wire(&self, dialect: Dialect) -> mcp::Prompt {
+    fn wire(&self, dialect: ListDialect) -> mcp::Prompt {
         self.wire.clone().for_revision(dialect.revision)
     }
 }

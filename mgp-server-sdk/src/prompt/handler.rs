@@ -11,7 +11,7 @@ use schemars::{JsonSchema, Schema};
 use serde::de::DeserializeOwned;
 
 use crate::cx::Cx;
-use crate::tool::{Input, ToolError, form};
+use crate::tool::{CallInput, ToolError, form};
 use crate::{schema, strings};
 
 /// An async function that makes the messages of a prompt.
@@ -33,7 +33,7 @@ pub trait PromptHandler<M>: Send + Sync + 'static {
 
     /// Makes the future of one request.
     #[doc(hidden)]
-    fn get(&self, wanted: Wanted) -> Result<PromptFuture, Error>;
+    fn get(&self, wanted: PromptRequest) -> Result<PromptFuture, Error>;
 }
 
 pub(crate) type PromptFuture = BoxFuture<'static, Result<GetPromptResult, Error>>;
@@ -41,12 +41,12 @@ pub(crate) type PromptFuture = BoxFuture<'static, Result<GetPromptResult, Error>
 /// One request for a prompt.
 #[doc(hidden)]
 #[derive(Debug)]
-pub struct Wanted {
-    pub(crate) input: Input,
+pub struct PromptRequest {
+    pub(crate) input: CallInput,
     pub(crate) arguments: Map<String>,
 }
 
-impl Wanted {
+impl PromptRequest {
     fn arguments<A: DeserializeOwned>(&self) -> Result<A, Error> {
         let arguments = self.arguments.iter().map(|(name, value)| (name, &**value));
         strings::read(arguments)
@@ -67,7 +67,7 @@ macro_rules! forms {
                 $schema
             }
 
-            fn get(&self, $wanted: Wanted) -> Result<PromptFuture, Error> {
+            fn get(&self, $wanted: PromptRequest) -> Result<PromptFuture, Error> {
                 let $handler = self;
                 let future = $call;
                 Ok(Box::pin(async move { future.await.into_prompt() }))
@@ -91,20 +91,20 @@ forms! {
 
 /// A handler with its type erased.
 pub(crate) trait DynPrompt: Send + Sync {
-    fn get(&self, wanted: Wanted) -> Result<PromptFuture, Error>;
+    fn get(&self, wanted: PromptRequest) -> Result<PromptFuture, Error>;
 }
 
-struct Erased<H, M>(H, PhantomData<fn() -> M>);
+struct ErasedPrompt<H, M>(H, PhantomData<fn() -> M>);
 
-impl<H: PromptHandler<M>, M: 'static> DynPrompt for Erased<H, M> {
-    fn get(&self, wanted: Wanted) -> Result<PromptFuture, Error> {
+impl<H: PromptHandler<M>, M: 'static> DynPrompt for ErasedPrompt<H, M> {
+    fn get(&self, wanted: PromptRequest) -> Result<PromptFuture, Error> {
         self.0.get(wanted)
     }
 }
 
 /// Erases the type of a handler.
 pub(crate) fn erase<H: PromptHandler<M>, M: 'static>(handler: H) -> Arc<dyn DynPrompt> {
-    Arc::new(Erased(handler, PhantomData))
+    Arc::new(ErasedPrompt(handler, PhantomData))
 }
 
 impl fmt::Debug for dyn DynPrompt {

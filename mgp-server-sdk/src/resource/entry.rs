@@ -5,12 +5,12 @@ use std::sync::Arc;
 use mgp_types::mcp::{self, ForRevision, ReadResourceResult};
 use mgp_types::{BoxFuture, CacheHint, Error, Object, RawJson, Response, Revision, code};
 
-use super::handler::{Asked, DynReader, ReadFuture, ResourceHandler, erase};
-use super::template::Template;
+use super::handler::{DynReader, ReadFuture, ReadRequest, ResourceHandler, erase};
+use super::template::ParsedTemplate;
 use super::{Resource, ResourceTemplate};
-use crate::catalog::{Catalog, Dialect, Listed};
+use crate::catalog::{Catalog, ListDialect, ListEntry};
 use crate::error::Fault;
-use crate::tool::Input;
+use crate::tool::CallInput;
 
 /// A resource with its handler.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(crate) struct ResourceEntry {
 #[derive(Debug)]
 pub(crate) struct TemplateEntry {
     text: Arc<str>,
-    template: Template,
+    template: ParsedTemplate,
     variables: Vec<Arc<str>>,
     wire: mcp::ResourceTemplate,
     reader: Arc<dyn DynReader>,
@@ -51,7 +51,7 @@ impl TemplateEntry {
         handler: H,
     ) -> Result<Self, Fault> {
         let ResourceTemplate { wire, cache } = template;
-        let template = Template::parse(&wire.uri_template)
+        let template = ParsedTemplate::parse(&wire.uri_template)
             .map_err(|reason| Fault::new(format!("resource template `{}`", wire.uri_template), reason))?;
         let text = wire.uri_template.as_str().into();
         let variables = template.variables().map(Into::into).collect();
@@ -63,7 +63,7 @@ impl TemplateEntry {
     }
 }
 
-impl Listed for ResourceEntry {
+impl ListEntry for ResourceEntry {
     const MEMBER: &'static str = "resources";
     type Wire = mcp::Resource;
 
@@ -71,12 +71,12 @@ impl Listed for ResourceEntry {
         &self.uri
     }
 
-    fn wire(&self, dialect: Dialect) -> mcp::Resource {
+    fn wire(&self, dialect: ListDialect) -> mcp::Resource {
         self.wire.clone().for_revision(dialect.revision)
     }
 }
 
-impl Listed for TemplateEntry {
+impl ListEntry for TemplateEntry {
     const MEMBER: &'static str = "resourceTemplates";
     type Wire = mcp::ResourceTemplate;
 
@@ -84,7 +84,7 @@ impl Listed for TemplateEntry {
         &self.text
     }
 
-    fn wire(&self, dialect: Dialect) -> mcp::ResourceTemplate {
+    fn wire(&self, dialect: ListDialect) -> mcp::ResourceTemplate {
         self.wire.clone().for_revision(dialect.revision)
     }
 }
@@ -92,7 +92,7 @@ impl Listed for TemplateEntry {
 /// Reads the requested resource: the one with this URI, or else one of the first family whose template fits.
 pub(crate) fn read(
     catalog: &Catalog,
-    input: Input,
+    input: CallInput,
     revision: Revision,
 ) -> Result<BoxFuture<'static, Result<Response, Error>>, Error> {
     let uri = input
@@ -103,14 +103,14 @@ pub(crate) fn read(
         .into_owned();
     if let Some(entry) = catalog.resources.get(&uri) {
         let media_type = entry.wire.mime_type.clone();
-        let asked = Asked { input, uri: uri.clone(), media_type, variables: Vec::new() };
+        let asked = ReadRequest { input, uri: uri.clone(), media_type, variables: Vec::new() };
         return Ok(Box::pin(answer(entry.reader.read(asked)?, uri, entry.cache.clone(), revision)));
     }
     for entry in catalog.templates.iter() {
         if let Some(values) = entry.template.matched(&uri) {
             let variables = entry.variables.iter().cloned().zip(values).collect();
             let media_type = entry.wire.mime_type.clone();
-            let asked = Asked { input, uri: uri.clone(), media_type, variables };
+            let asked = ReadRequest { input, uri: uri.clone(), media_type, variables };
             return Ok(Box::pin(answer(entry.reader.read(asked)?, uri, entry.cache.clone(), revision)));
         }
     }

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use super::IntoContents;
 use crate::cx::Cx;
 use crate::strings;
-use crate::tool::{Input, form};
+use crate::tool::{CallInput, form};
 
 /// An async function that reads a resource.
 ///
@@ -28,7 +28,7 @@ use crate::tool::{Input, form};
 pub trait ResourceHandler<M>: Send + Sync + 'static {
     /// Makes the future of one read.
     #[doc(hidden)]
-    fn read(&self, asked: Asked) -> Result<ReadFuture, Error>;
+    fn read(&self, asked: ReadRequest) -> Result<ReadFuture, Error>;
 }
 
 pub(crate) type ReadFuture = BoxFuture<'static, Result<Option<Vec<ResourceContents>>, Error>>;
@@ -41,14 +41,14 @@ pub struct Uri(pub String);
 /// One read of a resource.
 #[doc(hidden)]
 #[derive(Debug)]
-pub struct Asked {
-    pub(crate) input: Input,
+pub struct ReadRequest {
+    pub(crate) input: CallInput,
     pub(crate) uri: String,
     pub(crate) media_type: Option<String>,
     pub(crate) variables: Vec<(Arc<str>, String)>,
 }
 
-impl Asked {
+impl ReadRequest {
     fn variables<V: DeserializeOwned>(&self) -> Result<V, Error> {
         let variables = self.variables.iter().map(|(name, value)| (&**name, &**value));
         strings::read(variables)
@@ -65,7 +65,7 @@ macro_rules! forms {
             R: IntoContents + 'static,
             $($generic: DeserializeOwned + 'static,)?
         {
-            fn read(&self, $asked: Asked) -> Result<ReadFuture, Error> {
+            fn read(&self, $asked: ReadRequest) -> Result<ReadFuture, Error> {
                 let (uri, media_type) = ($asked.uri.clone(), $asked.media_type.clone());
                 let $handler = self;
                 let future = $call;
@@ -86,20 +86,20 @@ forms! {
 
 /// A handler with its type erased.
 pub(crate) trait DynReader: Send + Sync {
-    fn read(&self, asked: Asked) -> Result<ReadFuture, Error>;
+    fn read(&self, asked: ReadRequest) -> Result<ReadFuture, Error>;
 }
 
-struct Erased<H, M>(H, PhantomData<fn() -> M>);
+struct ErasedReader<H, M>(H, PhantomData<fn() -> M>);
 
-impl<H: ResourceHandler<M>, M: 'static> DynReader for Erased<H, M> {
-    fn read(&self, asked: Asked) -> Result<ReadFuture, Error> {
+impl<H: ResourceHandler<M>, M: 'static> DynReader for ErasedReader<H, M> {
+    fn read(&self, asked: ReadRequest) -> Result<ReadFuture, Error> {
         self.0.read(asked)
     }
 }
 
 /// Erases the type of a handler.
 pub(crate) fn erase<H: ResourceHandler<M>, M: 'static>(handler: H) -> Arc<dyn DynReader> {
-    Arc::new(Erased(handler, PhantomData))
+    Arc::new(ErasedReader(handler, PhantomData))
 }
 
 impl fmt::Debug for dyn DynReader {

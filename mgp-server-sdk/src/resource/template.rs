@@ -6,7 +6,7 @@ use std::borrow::Cow;
 ///
 /// A variable stands for one or more characters other than `/`, `?` and `#`, percent-encoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Template {
+pub(crate) struct ParsedTemplate {
     /// The text in front of each variable.
     pieces: Vec<Piece>,
     /// The text behind the last variable.
@@ -19,7 +19,7 @@ struct Piece {
     variable: String,
 }
 
-impl Template {
+impl ParsedTemplate {
     /// Reads a template.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut pieces: Vec<Piece> = Vec::new();
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     fn matched(template: &str, uri: &str) -> Option<Vec<String>> {
-        Template::parse(template).unwrap().matched(uri)
+        ParsedTemplate::parse(template).unwrap().matched(uri)
     }
 
     #[test]
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn templates_beyond_level_1_are_refused() {
         for template in ["a://{+x}", "a://{x", "a://x}", "a://{}", "a://{x}{y}", "a://{x}/{x}", "a://{x,y}"] {
-            assert!(Template::parse(template).is_err(), "{template}");
+            assert!(ParsedTemplate::parse(template).is_err(), "{template}");
         }
     }
 }

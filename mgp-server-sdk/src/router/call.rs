@@ -5,13 +5,13 @@ use std::sync::Arc;
 use mgp_types::{Error, Request, Revision, Session};
 
 use super::RouterFuture;
-use crate::cx::Extras;
-use crate::shared::Shared;
+use crate::cx::CallExtras;
+use crate::server_shared::ServerShared;
 use crate::task;
-use crate::tool::{Input, TaskMode, ToolEntry, ToolResult};
+use crate::tool::{CallInput, TaskMode, ToolEntry, ToolResult};
 
 /// Calls the tool that the request names.
-pub(super) fn tool(shared: &Arc<Shared>, request: Request) -> RouterFuture {
+pub(super) fn tool(shared: &Arc<ServerShared>, request: Request) -> RouterFuture {
     let catalog = shared.catalog();
     let tool = match request.params.text("name") {
         Some(name) => match catalog.tools.get(&name) {
@@ -32,14 +32,14 @@ pub(super) fn tool(shared: &Arc<Shared>, request: Request) -> RouterFuture {
     }
     if tool.mode != TaskMode::Never || shared.about.dynamic.tasks && request.params.contains("task") {
         match as_task(shared, tool, session, &request) {
-            Ok(As::Call) => {}
-            Ok(As::Task(ttl)) => return task::start(shared, tool, request, ttl).into(),
+            Ok(RunAs::Call) => {}
+            Ok(RunAs::Task(ttl)) => return task::start(shared, tool, request, ttl).into(),
             Err(error) => return Err(error).into(),
         }
     }
     let may_become_task = tool.mode == TaskMode::Manual;
-    let extras = Extras { task: None, may_become_task, shared: Some(shared.clone()) };
-    match tool.start(Input { request, extras }) {
+    let extras = CallExtras { task: None, may_become_task, shared: Some(shared.clone()) };
+    match tool.start(CallInput { request, extras }) {
         Ok(future) => RouterFuture::tool(future, revision, tool.inline),
         //= mcp SEP-1303
         //# input validation errors are tool execution errors
@@ -48,7 +48,7 @@ pub(super) fn tool(shared: &Arc<Shared>, request: Request) -> RouterFuture {
 }
 
 /// Gets the prompt that the request names.
-pub(super) fn prompt(shared: &Arc<Shared>, request: Request, revision: Revision) -> RouterFuture {
+pub(super) fn prompt(shared: &Arc<ServerShared>, request: Request, revision: Revision) -> RouterFuture {
     let catalog = shared.catalog();
     let prompt = match request.params.text("name") {
         Some(name) => match catalog.prompts.get(&name) {
@@ -57,7 +57,7 @@ pub(super) fn prompt(shared: &Arc<Shared>, request: Request, revision: Revision)
         },
         None => return Err(Error::invalid_params("`name` is missing")).into(),
     };
-    RouterFuture::handed(prompt.get(Input { request, extras: Extras::of(shared) }, revision))
+    RouterFuture::handed(prompt.get(CallInput { request, extras: CallExtras::of(shared) }, revision))
 }
 
 /// Returns whether the session's revision has tasks.
@@ -66,29 +66,34 @@ pub(super) fn has_tasks(session: &Session) -> bool {
 }
 
 /// The way in which a call runs.
-enum As {
+enum RunAs {
     Call,
     Task(Option<std::time::Duration>),
 }
 
-fn as_task(shared: &Shared, tool: &ToolEntry, session: &Session, request: &Request) -> Result<As, Error> {
+fn as_task(
+    shared: &ServerShared,
+    tool: &ToolEntry,
+    session: &Session,
+    request: &Request,
+) -> Result<RunAs, Error> {
     if session.revision.is_stateless() {
         return match (tool.mode, task::declared(session)) {
-            (TaskMode::Optional | TaskMode::Required, Ok(())) => Ok(As::Task(None)),
+            (TaskMode::Optional | TaskMode::Required, Ok(())) => Ok(RunAs::Task(None)),
             (TaskMode::Required, Err(undeclared)) => Err(undeclared),
-            _ => Ok(As::Call),
+            _ => Ok(RunAs::Call),
         };
     }
     let wanted =
         if has_tasks(session) && shared.offered().tasks { task::session_era::wanted(request)? } else { None };
     match (tool.mode, wanted) {
-        (TaskMode::Optional | TaskMode::Required, Some(wish)) => Ok(As::Task(wish.ttl)),
+        (TaskMode::Optional | TaskMode::Required, Some(wish)) => Ok(RunAs::Task(wish.ttl)),
         (TaskMode::Never | TaskMode::Manual, Some(_)) => {
             Err(Error::new(mgp_types::code::METHOD_NOT_FOUND, "the tool cannot run as a task"))
         }
         (TaskMode::Required, None) => {
             Err(Error::new(mgp_types::code::METHOD_NOT_FOUND, "the tool runs as a task only"))
         }
-        _ => Ok(As::Call),
+        _ => Ok(RunAs::Call),
     }
 }

@@ -15,9 +15,9 @@ use crate::tool::ToolFuture;
 /// in that first poll, or it would stop the connection: for a handler, the first poll does nothing and the second one
 /// starts it.
 #[must_use = "futures do nothing unless polled"]
-pub struct RouterFuture(State);
+pub struct RouterFuture(RouterState);
 
-enum State {
+enum RouterState {
     Ready(Option<Result<Response, Error>>),
     Tool { future: ToolFuture, revision: Revision, looked: bool },
     Boxed { future: BoxFuture<'static, Result<Response, Error>>, looked: bool },
@@ -26,26 +26,26 @@ enum State {
 impl RouterFuture {
     /// Creates the future of a tool's call, which starts in the first poll if it is `inline`.
     pub(super) fn tool(future: ToolFuture, revision: Revision, inline: bool) -> Self {
-        Self(State::Tool { future, revision, looked: inline })
+        Self(RouterState::Tool { future, revision, looked: inline })
     }
 
     /// Creates the future of a handler.
     pub(super) fn handed(future: Result<BoxFuture<'static, Result<Response, Error>>, Error>) -> Self {
         match future {
-            Ok(future) => Self(State::Boxed { future, looked: false }),
+            Ok(future) => Self(RouterState::Boxed { future, looked: false }),
             Err(error) => Err(error).into(),
         }
     }
 
     /// Creates the future of work that waits more than it computes.
     pub(super) fn boxed(future: BoxFuture<'static, Result<Response, Error>>) -> Self {
-        Self(State::Boxed { future, looked: true })
+        Self(RouterState::Boxed { future, looked: true })
     }
 }
 
 impl From<Result<Response, Error>> for RouterFuture {
     fn from(outcome: Result<Response, Error>) -> Self {
-        Self(State::Ready(Some(outcome)))
+        Self(RouterState::Ready(Some(outcome)))
     }
 }
 
@@ -54,19 +54,20 @@ impl Future for RouterFuture {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut self.0 {
-            State::Ready(outcome) => {
+            RouterState::Ready(outcome) => {
                 Poll::Ready(outcome.take().expect("a future is not polled again after it was ready"))
             }
-            State::Tool { looked: looked @ false, .. } | State::Boxed { looked: looked @ false, .. } => {
+            RouterState::Tool { looked: looked @ false, .. }
+            | RouterState::Boxed { looked: looked @ false, .. } => {
                 *looked = true;
                 cx.waker().wake_by_ref();
                 Poll::Pending
             }
-            State::Tool { future, revision, .. } => {
+            RouterState::Tool { future, revision, .. } => {
                 let revision = *revision;
                 future.as_mut().poll(cx).map(|result| result?.into_response(revision))
             }
-            State::Boxed { future, .. } => future.as_mut().poll(cx),
+            RouterState::Boxed { future, .. } => future.as_mut().poll(cx),
         }
     }
 }

@@ -8,19 +8,19 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use mgp_types::{
-    BoxFuture, CacheScope, Error, Kind, Method, Request, Response, RpcService, Session, Severity,
+    BoxFuture, CacheScope, Error, Method, Request, RequestKind, Response, RpcService, Session, Severity,
 };
 use tower_service::Service;
 
 pub use self::future::RouterFuture;
-use crate::catalog::Dialect;
+use crate::catalog::ListDialect;
 use crate::change;
 use crate::completion;
-use crate::cx::Extras;
+use crate::cx::CallExtras;
 use crate::resource;
-use crate::shared::Shared;
+use crate::server_shared::ServerShared;
 use crate::task;
-use crate::tool::Input;
+use crate::tool::CallInput;
 
 /// The innermost service of a server: it finds the handler of a request, and runs it.
 ///
@@ -28,12 +28,12 @@ use crate::tool::Input;
 /// present catalog and takes no lock.
 #[derive(Clone)]
 pub struct Router {
-    shared: Arc<Shared>,
+    shared: Arc<ServerShared>,
     fallback: Option<Box<dyn DynFallback>>,
 }
 
 impl Router {
-    pub(crate) fn new(shared: Arc<Shared>, fallback: Option<Box<dyn DynFallback>>) -> Self {
+    pub(crate) fn new(shared: Arc<ServerShared>, fallback: Option<Box<dyn DynFallback>>) -> Self {
         Self { shared, fallback }
     }
 
@@ -44,7 +44,7 @@ impl Router {
             Err(error) => return Err(error).into(),
         };
         let revision = session.revision;
-        let dialect = Dialect::of(session);
+        let dialect = ListDialect::of(session);
         let shared = &self.shared;
         match request.method.as_str() {
             "tools/call" if self.offers(|offered| offered.tools) => call::tool(shared, request),
@@ -64,7 +64,7 @@ impl Router {
                 call::prompt(shared, request, revision)
             }
             "resources/read" if self.offers(|offered| offered.resources) => {
-                let input = Input { request, extras: Extras::of(shared) };
+                let input = CallInput { request, extras: CallExtras::of(shared) };
                 RouterFuture::handed(resource::read(&shared.catalog(), input, revision))
             }
             "resources/subscribe" if self.offers(|offered| offered.resources) => {
@@ -75,7 +75,7 @@ impl Router {
                 uri.map(|uri| shared.listeners.unsubscribe(session, &uri)).map(|()| Response::empty()).into()
             }
             "completion/complete" if self.offers(|offered| offered.completions) => {
-                let input = Input { request, extras: Extras::of(shared) };
+                let input = CallInput { request, extras: CallExtras::of(shared) };
                 RouterFuture::handed(completion::complete(&shared.catalog(), input))
             }
             "logging/setLevel" if self.offers(|offered| offered.logging) => {
@@ -119,13 +119,13 @@ impl Router {
     fn other(&mut self, request: Request) -> RouterFuture {
         let method = self.shared.catalog().methods.get(request.method.as_str()).cloned();
         if let Some(method) = method {
-            return RouterFuture::handed(
-                Ok(method.call(Input { request, extras: Extras::of(&self.shared) })),
-            );
+            return RouterFuture::handed(Ok(
+                method.call(CallInput { request, extras: CallExtras::of(&self.shared) })
+            ));
         }
         match &mut self.fallback {
             Some(fallback) => RouterFuture::boxed(fallback.call(request)),
-            None if request.kind == Kind::Notify => Ok(Response::empty()).into(),
+            None if request.kind == RequestKind::Notify => Ok(Response::empty()).into(),
             None => Err(Error::method_not_found(&request.method)).into(),
         }
     }
@@ -139,12 +139,12 @@ impl Router {
         self.other(request)
     }
 
-    fn offers(&self, part: impl Fn(&crate::shared::Offered) -> bool) -> bool {
+    fn offers(&self, part: impl Fn(&crate::server_shared::OfferedFeatures) -> bool) -> bool {
         // Sections that were offered at the start stay offered, and cost no look at the catalog.
         part(&self.shared.about.dynamic) || part(&self.shared.offered())
     }
 
-    fn list<F>(&self, dialect: Dialect, page: F) -> RouterFuture
+    fn list<F>(&self, dialect: ListDialect, page: F) -> RouterFuture
     where
         F: FnOnce(&crate::catalog::Catalog) -> Result<mgp_types::RawJson, Error>,
     {
@@ -182,8 +182,8 @@ impl Service<Request> for Router {
 
     fn call(&mut self, request: Request) -> RouterFuture {
         match request.kind {
-            Kind::Call => self.route(request),
-            Kind::Notify => self.notified(request),
+            RequestKind::Call => self.route(request),
+            RequestKind::Notify => self.notified(request),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_lifecycle::server::Life;
+use mgp_lifecycle::server::ServerLifecycle;
 use mgp_transport::era::{ServerIdentity, VersionMismatch};
 use mgp_transport::mrtr::{MrtrLayer, SealingKey};
 use mgp_transport::{Trace, TraceLayer};
@@ -15,16 +15,16 @@ use mgp_types::mgp::{Extension, Offer};
 use mgp_types::{CacheHint, RawJson, Revision, RpcService};
 use tower_layer::{Identity, Layer, Stack};
 
-use crate::accept::{Core, ServerAccept};
+use crate::accept::{ServerAccept, ServerCore};
 use crate::catalog::Catalog;
-use crate::completion::{CompletionHandler, Owner};
+use crate::completion::{ArgumentOwner, CompletionHandler};
 use crate::error::{Error, Fault, Faults};
 use crate::handle::ServerHandle;
 use crate::method::{MethodHandler, NotificationHandler, erase_call, erase_notify};
 use crate::prompt::{Prompt, PromptEntry, PromptHandler};
 use crate::resource::{Resource, ResourceEntry, ResourceHandler, ResourceTemplate, TemplateEntry};
 use crate::router::{DynFallback, Router};
-use crate::shared::{About, Shared};
+use crate::server_shared::{ServerDescription, ServerShared};
 use crate::task::{TaskLimits, TaskStore};
 use crate::tool::{Tool, ToolEntry, ToolHandler};
 
@@ -34,20 +34,20 @@ use crate::tool::{Tool, ToolEntry, ToolHandler};
 /// fault.
 #[must_use = "a server does nothing until it is served"]
 pub struct Server<L = Identity> {
-    parts: Parts,
+    parts: ServerParts,
     layers: L,
 }
 
 /// The parts of a server other than its layers.
-struct Parts {
+struct ServerParts {
     info: Implementation,
     revisions: Option<Vec<Revision>>,
     mismatch: VersionMismatch,
     required: Vec<Box<str>>,
     mgp: Option<Offer>,
-    life: Option<Life>,
+    life: Option<ServerLifecycle>,
     catalog: Catalog,
-    about: About,
+    about: ServerDescription,
     tasks: TaskLimits,
     fallback: Option<Box<dyn DynFallback>>,
     sealing: Option<SealingKey>,
@@ -58,9 +58,9 @@ struct Parts {
 impl Server {
     /// Creates a server with this name and version, with an empty catalog, in every revision of MCP.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
-        let mut about = About::default();
+        let mut about = ServerDescription::default();
         about.dynamic.logging = true;
-        let parts = Parts {
+        let parts = ServerParts {
             info: Implementation::new(name, version),
             revisions: None,
             mismatch: VersionMismatch::default(),
@@ -252,7 +252,7 @@ impl<L> Server<L> {
         M: 'static,
     {
         let completers = Arc::make_mut(&mut self.parts.catalog.completers);
-        completers.insert(Owner::Prompt(prompt.into()), argument, handler);
+        completers.insert(ArgumentOwner::Prompt(prompt.into()), argument, handler);
         self
     }
 
@@ -263,7 +263,7 @@ impl<L> Server<L> {
         M: 'static,
     {
         let completers = Arc::make_mut(&mut self.parts.catalog.completers);
-        completers.insert(Owner::Template(template.into()), variable, handler);
+        completers.insert(ArgumentOwner::Template(template.into()), variable, handler);
         self
     }
 
@@ -320,7 +320,7 @@ impl<L> Server<L> {
     /// A registered entry cannot be served.
     pub fn into_service(self) -> Result<L::Service, Error>
     where
-        L: Layer<Core, Service: RpcService>,
+        L: Layer<ServerCore, Service: RpcService>,
     {
         let Self { parts, layers } = self;
         Ok(layers.layer(parts.build()?.0))
@@ -332,7 +332,7 @@ impl<L> Server<L> {
     /// A registered entry cannot be served.
     pub fn accept(self) -> Result<ServerAccept<Trace<L::Service>>, Error>
     where
-        L: Layer<Core, Service: RpcService + Sync>,
+        L: Layer<ServerCore, Service: RpcService + Sync>,
     {
         let Self { parts, layers } = self;
         let (core, identity) = parts.build()?;
@@ -340,7 +340,7 @@ impl<L> Server<L> {
     }
 }
 
-impl Parts {
+impl ServerParts {
     /// Adds an entry that could be made, and notes the fault of any other.
     fn add<T>(&mut self, entry: Result<T, Fault>, insert: impl FnOnce(&mut Catalog, T) -> Result<(), Fault>) {
         if let Err(fault) = entry.and_then(|entry| insert(&mut self.catalog, entry)) {
@@ -348,7 +348,7 @@ impl Parts {
         }
     }
 
-    fn build(self) -> Result<(Core, ServerIdentity), Error> {
+    fn build(self) -> Result<(ServerCore, ServerIdentity), Error> {
         let mut faults = self.faults;
         faults.extend(dangling(&self.catalog));
         Faults::check(faults)?;
@@ -360,7 +360,7 @@ impl Parts {
         if let Some(offer) = self.mgp {
             identity = identity.with_mgp(offer);
         }
-        let shared = Arc::new(Shared::new(self.catalog, self.about, TaskStore::new(self.tasks)));
+        let shared = Arc::new(ServerShared::new(self.catalog, self.about, TaskStore::new(self.tasks)));
         self.handle.attach(shared.clone());
         if let Some(life) = &self.life {
             let server = Arc::downgrade(&shared);
@@ -380,7 +380,7 @@ impl Parts {
 /// Returns the faults of completions for prompts and templates that do not exist.
 fn dangling(catalog: &Catalog) -> Vec<Fault> {
     let missing = catalog.completers.owners().filter_map(|(owner, argument)| match owner {
-        Owner::Prompt(name) => {
+        ArgumentOwner::Prompt(name) => {
             let known = catalog.prompts.get(name).is_some_and(|prompt| prompt.has_argument(argument));
             (!known).then(|| {
                 Fault::new(
@@ -389,7 +389,7 @@ fn dangling(catalog: &Catalog) -> Vec<Fault> {
                 )
             })
         }
-        Owner::Template(text) => {
+        ArgumentOwner::Template(text) => {
             let known = catalog.templates.get(text).is_some_and(|template| template.has_variable(argument));
             (!known).then(|| {
                 Fault::new(

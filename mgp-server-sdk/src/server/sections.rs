@@ -1,6 +1,6 @@
 //! The sections of MGP that a server can have, each one a layer.
 
-use mgp_lifecycle::server::{DeadlineGateLayer, Life, LifeLayer};
+use mgp_lifecycle::server::{CallerDeadlineLayer, LifecycleLayer, ServerLifecycle};
 use mgp_stream::call::StreamLayer;
 use mgp_stream::callback::CallbackLayer;
 use mgp_stream::event::{EventsGate, Publisher};
@@ -37,15 +37,18 @@ impl<L> Server<L> {
     ///
     /// Serving then ends once the server has drained, and the server drains when the process is asked to terminate. A
     /// call that came with a time limit ends at its limit.
-    pub fn lifecycle(mut self, life: &Life) -> Server<Stack<DeadlineGateLayer, Stack<LifeLayer, L>>> {
+    pub fn lifecycle(
+        mut self,
+        life: &ServerLifecycle,
+    ) -> Server<Stack<CallerDeadlineLayer, Stack<LifecycleLayer, L>>> {
         self.parts.life = Some(life.clone());
         self.offering(Extension::Lifecycle)
-            .layer(LifeLayer::new(life.clone()))
-            .layer(DeadlineGateLayer::new())
+            .layer(LifecycleLayer::new(life.clone()))
+            .layer(CallerDeadlineLayer::new())
     }
 
     /// Returns the life of the server, if it has one.
-    pub(crate) fn life(&self) -> Option<Life> {
+    pub(crate) fn life(&self) -> Option<ServerLifecycle> {
         self.parts.life.clone()
     }
 

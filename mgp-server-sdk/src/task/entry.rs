@@ -16,26 +16,26 @@ pub(crate) struct Task {
     pub(super) id: Arc<str>,
     /// The number of the task in the order of creation.
     pub(super) number: u64,
-    pub(super) owner: Owner,
+    pub(super) owner: TaskOwner,
     pub(super) created_at: SystemTime,
     pub(super) expires: Instant,
     pub(super) ttl: Duration,
     pub(super) poll_interval: Duration,
-    state: Mutex<State>,
+    state: Mutex<TaskState>,
     changed: Notify,
     abort: OnceLock<AbortHandle>,
 }
 
 /// The owner of a task: no other caller can see the task.
 #[derive(Debug)]
-pub(super) struct Owner {
+pub(super) struct TaskOwner {
     principal: Option<Principal>,
     /// The session of a 2025-11-25 task. The eras do not see each other's tasks.
     session: Option<Weak<Session>>,
 }
 
 #[derive(Debug)]
-struct State {
+struct TaskState {
     message: Option<String>,
     updated_at: SystemTime,
     outcome: Option<Outcome>,
@@ -63,7 +63,7 @@ pub(super) struct Question {
 }
 
 /// A task at one moment.
-pub(super) struct View {
+pub(super) struct TaskView {
     pub(super) status: TaskStatus,
     pub(super) message: Option<String>,
     pub(super) updated_at: SystemTime,
@@ -71,7 +71,7 @@ pub(super) struct View {
     pub(super) questions: Vec<(Box<str>, Method, Object)>,
 }
 
-impl Owner {
+impl TaskOwner {
     pub(super) fn of(context: &Context) -> Self {
         let session = context.session.as_ref().filter(|session| !session.revision.is_stateless());
         Self { principal: context.principal.clone(), session: session.map(Arc::downgrade) }
@@ -105,13 +105,18 @@ impl Task {
     pub(super) fn new(
         id: Arc<str>,
         number: u64,
-        owner: Owner,
+        owner: TaskOwner,
         ttl: Duration,
         poll_interval: Duration,
     ) -> Self {
         let now = SystemTime::now();
-        let state =
-            State { message: None, updated_at: now, outcome: None, questions: Vec::new(), keys: Vec::new() };
+        let state = TaskState {
+            message: None,
+            updated_at: now,
+            outcome: None,
+            questions: Vec::new(),
+            keys: Vec::new(),
+        };
         Self {
             id,
             number,
@@ -126,10 +131,10 @@ impl Task {
         }
     }
 
-    pub(super) fn view(&self) -> View {
+    pub(super) fn view(&self) -> TaskView {
         let state = self.state.lock();
         let questions = state.waiting();
-        View {
+        TaskView {
             status: state.status(),
             message: state.message.clone(),
             updated_at: state.updated_at,
@@ -236,7 +241,7 @@ impl Task {
     }
 }
 
-impl State {
+impl TaskState {
     fn status(&self) -> TaskStatus {
         match &self.outcome {
             None if self.waiting().next().is_some() => TaskStatus::InputRequired,

@@ -13,16 +13,16 @@ use super::store::TaskStore;
 
 /// The wish of a client that a call runs as a task.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wish {
+pub(crate) struct TaskRequest {
     /// The time for which the task should be kept.
     pub(crate) ttl: Option<Duration>,
 }
 
 /// Returns the client's wish for a task, if it has one.
-pub(crate) fn wanted(request: &Request) -> Result<Option<Wish>, Error> {
+pub(crate) fn wanted(request: &Request) -> Result<Option<TaskRequest>, Error> {
     let Some(task) = request.params.get("task").filter(|task| !task.is_null()) else { return Ok(None) };
     let task: TaskMetadata = task.to().map_err(|_| Error::invalid_params("`task` is malformed"))?;
-    Ok(Some(Wish { ttl: task.ttl.map(|ttl| Duration::from_millis(u64::try_from(ttl).unwrap_or(0))) }))
+    Ok(Some(TaskRequest { ttl: task.ttl.map(|ttl| Duration::from_millis(u64::try_from(ttl).unwrap_or(0))) }))
 }
 
 /// Serves `tasks/get`.
@@ -87,7 +87,7 @@ pub(super) fn notification(task: &Task) -> Option<Request> {
 async fn put(store: &Arc<TaskStore>, task: &Arc<Task>, question: Question, request: &Request) {
     let mut asked = Request::call(question.method.clone(), question.params.clone());
     relate(&mut asked.params, &task.id);
-    let mut open = Open { task, question: Some(question) };
+    let mut open = OpenQuestion { task, question: Some(question) };
     let answer = request.context.outbox.call(asked).await;
     if let Some(question) = open.question.take() {
         let _ = question.answer.send(answer.map(|answer| answer.to_raw().detached()));
@@ -96,12 +96,12 @@ async fn put(store: &Arc<TaskStore>, task: &Arc<Task>, question: Question, reque
 }
 
 /// A question on its way.
-struct Open<'a> {
+struct OpenQuestion<'a> {
     task: &'a Task,
     question: Option<Question>,
 }
 
-impl Drop for Open<'_> {
+impl Drop for OpenQuestion<'_> {
     fn drop(&mut self) {
         if let Some(question) = self.question.take() {
             self.task.put_back(question);

@@ -9,13 +9,13 @@ use mgp_types::{Error, Outbox, Request, Response, Revision};
 use super::entry::Task;
 use super::run::TaskRun;
 use super::{extension, session_era};
-use crate::cx::{Cx, Extras};
-use crate::shared::Shared;
-use crate::tool::{Input, IntoToolResult, ToolEntry, ToolFuture, ToolResult};
+use crate::cx::{CallExtras, Cx};
+use crate::server_shared::ServerShared;
+use crate::tool::{CallInput, IntoToolResult, ToolEntry, ToolFuture, ToolResult};
 
 /// Runs a call of the tool as a task, and answers the call with the task.
 pub(crate) fn start(
-    shared: &Arc<Shared>,
+    shared: &Arc<ServerShared>,
     tool: &ToolEntry,
     mut request: Request,
     ttl: Option<Duration>,
@@ -24,13 +24,13 @@ pub(crate) fn start(
     let store = &shared.tasks;
     let task = store.create(&request.context, ttl)?;
     detach(&mut request);
-    let extras = Extras {
+    let extras = CallExtras {
         task: Some(TaskRun::new(&task, store)),
         may_become_task: false,
         shared: Some(shared.clone()),
     };
     let work = tool
-        .start(Input { request, extras })
+        .start(CallInput { request, extras })
         .unwrap_or_else(|fault| Box::pin(ready(Ok(ToolResult::error(fault.0)))) as ToolFuture);
     store.run(&task, outcome(work, revision))?;
     answer(&task, revision)
@@ -60,7 +60,7 @@ impl Cx {
         let mut request = self.request().clone();
         let task = store.create(&request.context, None)?;
         detach(&mut request);
-        let extras = Extras {
+        let extras = CallExtras {
             task: Some(TaskRun::new(&task, store)),
             may_become_task: false,
             shared: Some(shared.clone()),

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
-use super::entry::{Outcome, Owner, Task};
+use super::entry::{Outcome, Task, TaskOwner};
 use super::run::TaskRun;
 use super::{extension, session_era};
 use crate::change::{Change, Listeners};
@@ -88,7 +88,7 @@ impl TaskStore {
     /// The sender or the server has too many tasks.
     pub(super) fn create(&self, context: &Context, ttl: Option<Duration>) -> Result<Arc<Task>, Error> {
         let ttl = ttl.unwrap_or(self.limits.ttl).min(self.limits.max_ttl);
-        let owner = Owner::of(context);
+        let owner = TaskOwner::of(context);
         let mut tasks = self.tasks.lock();
         self.sweep(&mut tasks);
         let own = tasks.values().filter(|task| task.owner.is(context)).count();
@@ -120,7 +120,7 @@ impl TaskStore {
         let run = TaskRun::new(task, self);
         let expires = task.expires;
         let running = runtime.spawn(async move {
-            let ended = Ended(run);
+            let ended = EndOnDrop(run);
             let outcome = match tokio::time::timeout_at(expires, work).await {
                 Ok(Ok((response, is_error))) => {
                     Outcome::Result { result: response.to_raw().detached(), is_error }
@@ -177,9 +177,9 @@ impl TaskStore {
 }
 
 /// The guard that ends the task in any case: work that panics would leave it running for ever.
-struct Ended(TaskRun);
+struct EndOnDrop(TaskRun);
 
-impl Drop for Ended {
+impl Drop for EndOnDrop {
     fn drop(&mut self) {
         self.0.finish(Outcome::Failed(Error::internal("the task stopped without a result")));
     }

@@ -10,9 +10,9 @@ use mgp_types::{Params, RawJson, Revision, mcp};
 use serde_json::Value;
 
 use super::arguments::ArgumentFault;
-use super::handler::{DynHandler, Input, Takes, ToolFuture, ToolHandler, erase};
+use super::handler::{ArgumentMode, CallInput, DynHandler, ToolFuture, ToolHandler, erase};
 use super::{TaskMode, Tool, arguments};
-use crate::catalog::{Dialect, Listed};
+use crate::catalog::{ListDialect, ListEntry};
 use crate::error::Fault;
 use crate::schema;
 use crate::schema::{HeaderParams, Validator};
@@ -46,19 +46,19 @@ impl ToolEntry {
     fn build(
         Tool { mut wire, security, has_schema, validated, inline, mode }: Tool,
         handler: Arc<dyn DynHandler>,
-        takes: Takes,
+        takes: ArgumentMode,
         output: Option<RawJson>,
     ) -> Result<Self, Fault> {
         let fault = |reason: String| Fault::new(format!("tool `{}`", wire.name), reason);
         check_name(&wire.name).map_err(|reason| fault(reason.into()))?;
-        let is_raw = matches!(takes, Takes::Raw);
+        let is_raw = matches!(takes, ArgumentMode::Raw);
         let schema: Value = if has_schema {
             wire.input_schema.to().map_err(|error| fault(error.to_string()))?
         } else {
             match takes {
-                Takes::Nothing => schema::no_arguments(),
-                Takes::Typed(schema) => schema::of_arguments(schema).map_err(fault)?,
-                Takes::Raw => serde_json::json!({ "type": "object", "properties": {} }),
+                ArgumentMode::Nothing => schema::no_arguments(),
+                ArgumentMode::Typed(schema) => schema::of_arguments(schema).map_err(fault)?,
+                ArgumentMode::Raw => serde_json::json!({ "type": "object", "properties": {} }),
             }
         };
         if schema.get("type").and_then(Value::as_str) != Some("object") {
@@ -111,13 +111,13 @@ impl ToolEntry {
 
     /// Reads the arguments and makes the future of one call.
     #[inline]
-    pub(crate) fn start(&self, input: Input) -> Result<ToolFuture, ArgumentFault> {
+    pub(crate) fn start(&self, input: CallInput) -> Result<ToolFuture, ArgumentFault> {
         self.check(&input.request.params)?;
         self.handler.start(input)
     }
 }
 
-impl Listed for ToolEntry {
+impl ListEntry for ToolEntry {
     const MEMBER: &'static str = "tools";
     type Wire = mcp::Tool;
 
@@ -125,7 +125,7 @@ impl Listed for ToolEntry {
         &self.name
     }
 
-    fn wire(&self, dialect: Dialect) -> mcp::Tool {
+    fn wire(&self, dialect: ListDialect) -> mcp::Tool {
         let mut wire = self.wire.clone().for_revision(dialect.revision);
         if let (true, Some(security)) = (dialect.tool_security, &self.security) {
             security.write(&mut wire, dialect.revision);

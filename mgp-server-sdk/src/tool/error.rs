@@ -25,10 +25,10 @@ use super::{IntoToolResult, ToolResult};
 /// }
 /// ```
 #[derive(Debug)]
-pub struct ToolError(Reason);
+pub struct ToolError(ToolErrorReason);
 
 #[derive(Debug)]
-enum Reason {
+enum ToolErrorReason {
     Told(Cow<'static, str>),
     Protocol(Error),
 }
@@ -36,22 +36,22 @@ enum Reason {
 impl ToolError {
     /// Creates a failure with this message for the model.
     pub fn new(message: impl Into<Cow<'static, str>>) -> Self {
-        Self(Reason::Told(message.into()))
+        Self(ToolErrorReason::Told(message.into()))
     }
 
     /// Returns the error that answers a request which has no other way to fail.
     pub(crate) fn into_error(self) -> Error {
         match self.0 {
-            Reason::Told(message) => Error::internal(message),
-            Reason::Protocol(error) => error,
+            ToolErrorReason::Told(message) => Error::internal(message),
+            ToolErrorReason::Protocol(error) => error,
         }
     }
 
     /// Returns the error that answers the call instead of a result, if it is one.
     pub fn as_protocol_error(&self) -> Option<&Error> {
         match &self.0 {
-            Reason::Protocol(error) => Some(error),
-            Reason::Told(_) => None,
+            ToolErrorReason::Protocol(error) => Some(error),
+            ToolErrorReason::Told(_) => None,
         }
     }
 }
@@ -59,8 +59,8 @@ impl ToolError {
 impl fmt::Display for ToolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Reason::Told(message) => f.write_str(message),
-            Reason::Protocol(error) => error.fmt(f),
+            ToolErrorReason::Told(message) => f.write_str(message),
+            ToolErrorReason::Protocol(error) => error.fmt(f),
         }
     }
 }
@@ -69,7 +69,7 @@ impl fmt::Display for ToolError {
 impl<E: std::error::Error + 'static> From<E> for ToolError {
     fn from(error: E) -> Self {
         if let Some(error) = (&error as &dyn Any).downcast_ref::<Error>() {
-            return Self(Reason::Protocol(error.clone()));
+            return Self(ToolErrorReason::Protocol(error.clone()));
         }
         let rejection = (&error as &dyn Any).downcast_ref::<CodeRejection>();
         Self::new(rejection.and_then(as_json).unwrap_or_else(|| error.to_string()))
@@ -83,8 +83,8 @@ fn as_json(rejection: &CodeRejection) -> Option<String> {
 impl IntoToolResult for ToolError {
     fn into_tool_result(self) -> Result<ToolResult, Error> {
         match self.0 {
-            Reason::Told(message) => Ok(ToolResult::error(message)),
-            Reason::Protocol(error) => Err(error),
+            ToolErrorReason::Told(message) => Ok(ToolResult::error(message)),
+            ToolErrorReason::Protocol(error) => Err(error),
         }
     }
 }

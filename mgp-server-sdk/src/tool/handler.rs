@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::arguments::{self, ArgumentFault};
 use super::{IntoToolResult, ToolResult};
-use crate::cx::{Cx, Extras};
+use crate::cx::{CallExtras, Cx};
 use crate::schema;
 
 /// An async function that a tool runs.
@@ -57,7 +57,7 @@ pub trait ToolHandler<M>: Send + Sync + 'static {
 
     /// Reads the arguments and makes the future of one call.
     #[doc(hidden)]
-    fn start(&self, input: Input) -> Result<ToolFuture, ArgumentFault>;
+    fn start(&self, input: CallInput) -> Result<ToolFuture, ArgumentFault>;
 }
 
 /// The future of one call of a tool.
@@ -67,13 +67,13 @@ pub(crate) type ToolFuture = Pin<Box<dyn Future<Output = Result<ToolResult, Erro
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Signature {
-    pub(crate) arguments: Takes,
+    pub(crate) arguments: ArgumentMode,
     pub(crate) output: Option<Schema>,
 }
 
 /// The arguments that a handler takes.
 #[derive(Debug)]
-pub(crate) enum Takes {
+pub(crate) enum ArgumentMode {
     Nothing,
     Typed(Schema),
     Raw,
@@ -82,12 +82,12 @@ pub(crate) enum Takes {
 /// One call of a tool, for its handler to read.
 #[doc(hidden)]
 #[derive(Debug)]
-pub struct Input {
+pub struct CallInput {
     pub(crate) request: Request,
-    pub(crate) extras: Extras,
+    pub(crate) extras: CallExtras,
 }
 
-impl Input {
+impl CallInput {
     fn arguments<A: DeserializeOwned>(&self) -> Result<A, ArgumentFault> {
         arguments::read(&self.request.params)
     }
@@ -140,7 +140,7 @@ macro_rules! forms {
                 Signature { arguments: $takes, output: R::output_schema() }
             }
 
-            fn start(&self, $input: Input) -> Result<ToolFuture, ArgumentFault> {
+            fn start(&self, $input: CallInput) -> Result<ToolFuture, ArgumentFault> {
                 let $handler = self;
                 Ok($call)
             }
@@ -149,27 +149,27 @@ macro_rules! forms {
 }
 
 forms! {
-    form::Bare, [] (), Takes::Nothing, |handler, _input| plain(handler());
-    form::Context, [] (Cx), Takes::Nothing, |handler, input| {
+    form::Bare, [] (), ArgumentMode::Nothing, |handler, _input| plain(handler());
+    form::Context, [] (Cx), ArgumentMode::Nothing, |handler, input| {
         let cx = input.into_cx();
         streaming(handler(cx.clone()), cx)
     };
-    form::Args<A>, [A] (A), Takes::Typed(schema::read_by::<A>()), |handler, input| {
+    form::Args<A>, [A] (A), ArgumentMode::Typed(schema::read_by::<A>()), |handler, input| {
         let arguments = input.arguments()?;
         drop(input);
         plain(handler(arguments))
     };
-    form::ArgsContext<A>, [A] (A, Cx), Takes::Typed(schema::read_by::<A>()), |handler, input| {
+    form::ArgsContext<A>, [A] (A, Cx), ArgumentMode::Typed(schema::read_by::<A>()), |handler, input| {
         let (arguments, cx) = (input.arguments()?, input.into_cx());
         streaming(handler(arguments, cx.clone()), cx)
     };
-    form::Members, [] (Object), Takes::Raw, |handler, input| plain(handler(input.members()?));
-    form::MembersContext, [] (Object, Cx), Takes::Raw, |handler, input| {
+    form::Members, [] (Object), ArgumentMode::Raw, |handler, input| plain(handler(input.members()?));
+    form::MembersContext, [] (Object, Cx), ArgumentMode::Raw, |handler, input| {
         let (members, cx) = (input.members()?, input.into_cx());
         streaming(handler(members, cx.clone()), cx)
     };
-    form::Raw, [] (RawJson), Takes::Raw, |handler, input| plain(handler(input.raw()?));
-    form::RawContext, [] (RawJson, Cx), Takes::Raw, |handler, input| {
+    form::Raw, [] (RawJson), ArgumentMode::Raw, |handler, input| plain(handler(input.raw()?));
+    form::RawContext, [] (RawJson, Cx), ArgumentMode::Raw, |handler, input| {
         let (raw, cx) = (input.raw()?, input.into_cx());
         streaming(handler(raw, cx.clone()), cx)
     };
@@ -187,20 +187,20 @@ fn streaming<R: IntoToolResult>(future: impl Future<Output = R> + Send + 'static
 
 /// A handler with its type erased.
 pub(crate) trait DynHandler: Send + Sync {
-    fn start(&self, input: Input) -> Result<ToolFuture, ArgumentFault>;
+    fn start(&self, input: CallInput) -> Result<ToolFuture, ArgumentFault>;
 }
 
-struct Erased<H, M>(H, PhantomData<fn() -> M>);
+struct ErasedTool<H, M>(H, PhantomData<fn() -> M>);
 
-impl<H: ToolHandler<M>, M: 'static> DynHandler for Erased<H, M> {
-    fn start(&self, input: Input) -> Result<ToolFuture, ArgumentFault> {
+impl<H: ToolHandler<M>, M: 'static> DynHandler for ErasedTool<H, M> {
+    fn start(&self, input: CallInput) -> Result<ToolFuture, ArgumentFault> {
         self.0.start(input)
     }
 }
 
 /// Erases the type of a handler.
 pub(crate) fn erase<H: ToolHandler<M>, M: 'static>(handler: H) -> Arc<dyn DynHandler> {
-    Arc::new(Erased(handler, PhantomData))
+    Arc::new(ErasedTool(handler, PhantomData))
 }
 
 impl fmt::Debug for dyn DynHandler {

@@ -14,7 +14,7 @@ use self::entry::ListedSecurity;
 pub(crate) use self::entry::ToolEntry;
 pub use self::error::ToolError;
 pub use self::handler::ToolHandler;
-pub(crate) use self::handler::{Input, ToolFuture, form};
+pub(crate) use self::handler::{CallInput, ToolFuture, form};
 pub use self::result::{IntoToolResult, Json, ToolResult};
 
 /// The description of a tool; [`Server::tool`](crate::Server::tool) adds the function that it runs.

@@ -13,10 +13,10 @@ use crate::schema;
 
 /// The outcome of a tool: text, a full result, or an answer that is no result yet.
 #[derive(Debug)]
-pub struct ToolResult(Form);
+pub struct ToolResult(ResultForm);
 
 #[derive(Debug)]
-enum Form {
+enum ResultForm {
     /// A text, the usual case, written without building a result first.
     Text {
         text: Cow<'static, str>,
@@ -62,29 +62,29 @@ pub struct Json<T>(pub T);
 impl ToolResult {
     /// Creates a result of one text.
     pub fn text(text: impl Into<Cow<'static, str>>) -> Self {
-        Self(Form::Text { text: text.into(), is_error: false })
+        Self(ResultForm::Text { text: text.into(), is_error: false })
     }
 
     /// Creates a failure with a text for the model to read.
     pub fn error(text: impl Into<Cow<'static, str>>) -> Self {
-        Self(Form::Text { text: text.into(), is_error: true })
+        Self(ResultForm::Text { text: text.into(), is_error: true })
     }
 
     pub(crate) fn written(response: Response) -> Self {
-        Self(Form::Written(Box::new(response)))
+        Self(ResultForm::Written(Box::new(response)))
     }
 
     pub(crate) fn is_error(&self) -> bool {
         match &self.0 {
-            Form::Text { is_error, .. } => *is_error,
-            Form::Full(result) => result.is_error(),
-            Form::Written(_) => false,
+            ResultForm::Text { is_error, .. } => *is_error,
+            ResultForm::Full(result) => result.is_error(),
+            ResultForm::Written(_) => false,
         }
     }
 
     /// Puts the streamed parts into the result, if it has no content of its own.
     pub(crate) fn or_parts(mut self, cx: &Cx) -> Self {
-        if let Form::Full(result) = &mut self.0
+        if let ResultForm::Full(result) = &mut self.0
             && result.content.is_empty()
             && result.structured_content.is_none()
         {
@@ -96,8 +96,8 @@ impl ToolResult {
     /// Returns the result as `revision` writes it.
     pub(crate) fn into_response(self, revision: Revision) -> Result<Response, Error> {
         match self.0 {
-            Form::Text { text, is_error } => Ok(write_text(&text, is_error)),
-            Form::Full(mut result) => {
+            ResultForm::Text { text, is_error } => Ok(write_text(&text, is_error)),
+            ResultForm::Full(mut result) => {
                 result.fit(revision);
                 // The era layer writes the kind of result; this one is complete.
                 result.result_type = None;
@@ -105,14 +105,14 @@ impl ToolResult {
                 let written = written(&*result)?;
                 Ok(if plain { Response::plain(written) } else { Response::new(written) })
             }
-            Form::Written(response) => Ok(*response),
+            ResultForm::Written(response) => Ok(*response),
         }
     }
 }
 
 impl From<CallToolResult> for ToolResult {
     fn from(result: CallToolResult) -> Self {
-        Self(Form::Full(Box::new(result)))
+        Self(ResultForm::Full(Box::new(result)))
     }
 }
 
@@ -244,7 +244,7 @@ mod tests {
     fn a_full_result_leaves_the_era_to_the_era() {
         let result = ToolResult::from(CallToolResult::text("x"));
         let response = result.into_response(Revision::LATEST).unwrap();
-        assert_eq!(response.context.shape, mgp_types::Shape::Plain);
+        assert_eq!(response.context.shape, mgp_types::ResultShape::Plain);
         assert_eq!(response.result.as_bytes(), br#"{"content":[{"type":"text","text":"x"}]}"#);
     }
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use mgp_server_sdk::types::{Error, Kind, Object, Outbox, RawJson, Request, Response, RpcService};
-use mgp_server_sdk::{Core, Server};
+use mgp_server_sdk::types::{Error, Object, Outbox, RawJson, Request, RequestKind, Response, RpcService};
+use mgp_server_sdk::{Server, ServerCore};
 use mgp_transport::{ConnectionLimits, Wire, connect, memory};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -41,7 +41,7 @@ impl Peer {
     /// Connects to the server as a client that can do everything.
     pub(crate) async fn open<L, S>(server: Server<L>, era: Era) -> Self
     where
-        L: Layer<Core, Service = S>,
+        L: Layer<ServerCore, Service = S>,
         S: RpcService + Sync + Unpin,
     {
         let capabilities = json!({
@@ -54,7 +54,7 @@ impl Peer {
     /// Connects as a client with these capabilities and answers.
     pub(crate) async fn with<L, S>(server: Server<L>, era: Era, capabilities: Value, answers: Answers) -> Self
     where
-        L: Layer<Core, Service = S>,
+        L: Layer<ServerCore, Service = S>,
         S: RpcService + Sync + Unpin,
     {
         let accept = server.accept().unwrap();
@@ -128,7 +128,7 @@ impl Peer {
 
     pub(crate) async fn notify(&mut self, method: &str, params: Value) {
         let mut request = self.request(method, params);
-        request.kind = Kind::Notify;
+        request.kind = RequestKind::Notify;
         self.wire.call(request).await.unwrap();
     }
 
@@ -181,7 +181,7 @@ impl Service<Request> for Client {
 
     fn call(&mut self, request: Request) -> Self::Future {
         let params: Value = request.params.to_raw().to().unwrap();
-        if request.kind == Kind::Notify {
+        if request.kind == RequestKind::Notify {
             let _ = self.tell.send((request.method.to_string(), params));
             return ready(Ok(Response::empty()));
         }

@@ -17,15 +17,15 @@ use tokio::task::coop;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::cancel;
-use super::content::Content;
-use super::pace::{Due, Pace};
-use super::resend::Resend;
+use super::content::StreamedContent;
+use super::pace::{ChunkDue, ChunkPacer};
+use super::resend::ResendBuffer;
 
 /// A streamed call in progress: its chunks, its pace, and whether it goes on.
 ///
 /// The handler's chunks, the end of its work and a cancellation meet in one short lock, so that all agree on how the
 /// call ended.
-pub(super) struct Active {
+pub(super) struct ActiveCall {
     port: Option<Arc<dyn OutboxPort>>,
     stream: StreamId,
     stall_limit: Duration,
@@ -33,42 +33,42 @@ pub(super) struct Active {
     turn: Semaphore,
     /// Signals that the pace was changed or that the call is over.
     changed: Notify,
-    state: Mutex<State>,
+    state: Mutex<ActiveCallState>,
 }
 
-struct State {
+struct ActiveCallState {
     phase: Phase,
     began: Instant,
     /// The waker of the task that runs the call.
     waker: Option<Waker>,
-    streamed: Streamed,
-    resend: Resend,
-    pace: Pace,
+    streamed: StreamedResult,
+    resend: ResendBuffer,
+    pace: ChunkPacer,
 }
 
 enum Phase {
     Running,
-    Stopped(End),
+    Stopped(ForcedEnd),
     Over,
 }
 
 /// The content that a call streamed, and the summary of it.
 #[derive(Debug)]
-pub(super) struct Streamed {
-    pub(super) content: Content,
+pub(super) struct StreamedResult {
+    pub(super) content: StreamedContent,
     pub(super) summary: StreamSummary,
 }
 
 /// The way in which a call ended, if not by its handler.
 #[derive(Debug)]
-pub(super) enum End {
+pub(super) enum ForcedEnd {
     /// The caller cancelled the call and gets the content streamed so far.
-    Cancelled(Streamed),
+    Cancelled(StreamedResult),
     /// The caller did not take the chunks in time.
     Failed(Error),
 }
 
-impl End {
+impl ForcedEnd {
     pub(super) fn into_answer(self) -> Result<Response, Error> {
         match self {
             Self::Cancelled(streamed) => Ok(cancel::result(&streamed)),
@@ -77,15 +77,18 @@ impl End {
     }
 }
 
-impl Active {
+impl ActiveCall {
     pub(super) fn new(port: Option<Arc<dyn OutboxPort>>, stream: StreamId, stall_limit: Duration) -> Self {
-        let state = State {
+        let state = ActiveCallState {
             phase: Phase::Running,
             began: Instant::now(),
             waker: None,
-            streamed: Streamed { content: Content::default(), summary: StreamSummary::new(0, 0) },
-            resend: Resend::default(),
-            pace: Pace::default(),
+            streamed: StreamedResult {
+                content: StreamedContent::default(),
+                summary: StreamSummary::new(0, 0),
+            },
+            resend: ResendBuffer::default(),
+            pace: ChunkPacer::default(),
         };
         Self {
             port,
@@ -107,7 +110,7 @@ impl Active {
 
     /// Returns how the call ended, if its handler did not end it. The task of `waker` is woken when the call ends in
     /// this way.
-    pub(super) fn watch(&self, waker: &Waker) -> Option<End> {
+    pub(super) fn watch(&self, waker: &Waker) -> Option<ForcedEnd> {
         let mut state = self.state.lock();
         if let Some(end) = state.take_end() {
             return Some(end);
@@ -119,7 +122,7 @@ impl Active {
     }
 
     /// Ends the call for its handler. Returns the content that the call streamed, if any, or how the call ended before.
-    pub(super) fn finish(&self) -> Result<Option<Streamed>, End> {
+    pub(super) fn finish(&self) -> Result<Option<StreamedResult>, ForcedEnd> {
         let mut state = self.state.lock();
         if let Some(end) = state.take_end() {
             return Err(end);
@@ -146,7 +149,7 @@ impl Active {
         let mut streamed = state.take_streamed();
         streamed.summary = streamed.summary.cancelled();
         let answer = cancel::partial(&streamed.content);
-        self.end(state, Phase::Stopped(End::Cancelled(streamed)));
+        self.end(state, Phase::Stopped(ForcedEnd::Cancelled(streamed)));
         Some(answer)
     }
 
@@ -164,7 +167,7 @@ impl Active {
         let Some(content) = params.get("content").filter(RawJson::is_object) else {
             return Box::pin(ready(Err(Error::internal("the chunk has no `content`"))));
         };
-        let part = Part { content, done: params.bytes("done") == Some(b"true") };
+        let part = ResultPart { content, done: params.bytes("done") == Some(b"true") };
         // Most chunks need not wait, and then no future has to be boxed.
         let free = self.turn.try_acquire().ok().filter(|_| self.state.lock().pace.is_free());
         match free {
@@ -173,14 +176,18 @@ impl Active {
         }
     }
 
-    async fn chunk_in_turn(&self, part: Part) -> Result<(), Error> {
+    async fn chunk_in_turn(&self, part: ResultPart) -> Result<(), Error> {
         let turn = self.turn.acquire().await.map_err(|_| over())?;
         self.keep_pace().await?;
         self.send_chunk(part, turn).await
     }
 
     /// Sends the next chunk; `turn` gives the right to do so.
-    fn send_chunk<'a>(&'a self, part: Part, turn: SemaphorePermit<'a>) -> BoxFuture<'a, Result<(), Error>> {
+    fn send_chunk<'a>(
+        &'a self,
+        part: ResultPart,
+        turn: SemaphorePermit<'a>,
+    ) -> BoxFuture<'a, Result<(), Error>> {
         let written = self.running().map(|state| write_chunk(state.streamed.summary.chunks_sent, &part));
         let message = written.and_then(|written| Ok((Object::from_raw(&written)?, written)));
         let (params, written) = match message {
@@ -191,7 +198,7 @@ impl Active {
         match sending.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(Ok(())) => {
                 self.chunk_left(&part, written);
-                Box::pin(Sent)
+                Box::pin(SentFuture)
             }
             Poll::Ready(Err(error)) => Box::pin(ready(Err(error))),
             Poll::Pending => Box::pin(async move {
@@ -203,7 +210,7 @@ impl Active {
         }
     }
 
-    fn chunk_left(&self, part: &Part, written: RawJson) {
+    fn chunk_left(&self, part: &ResultPart, written: RawJson) {
         // A chunk that leaves while the call is cancelled is not part of the result that the caller was told.
         if let Ok(mut state) = self.running() {
             state.streamed.summary.chunks_sent += 1;
@@ -243,7 +250,7 @@ impl Active {
     fn pass_on(&self, method: Method, params: Params) -> BoxFuture<'_, Result<(), Error>> {
         match &self.port {
             Some(port) => port.notify(self.stream, Request::notify(method, params)),
-            None => Box::pin(Done),
+            None => Box::pin(ReadyFuture),
         }
     }
 
@@ -255,17 +262,17 @@ impl Active {
             self.check()?;
             let turn_of_events = poll_fn(|cx| {
                 if let Poll::Ready(sent) = sending.as_mut().poll(cx) {
-                    return Poll::Ready(Room::Found(sent));
+                    return Poll::Ready(RoomWait::Found(sent));
                 }
                 if limit.as_mut().poll(cx).is_ready() {
-                    return Poll::Ready(Room::Stalled);
+                    return Poll::Ready(RoomWait::Stalled);
                 }
-                changed.as_mut().poll(cx).map(|()| Room::Changed)
+                changed.as_mut().poll(cx).map(|()| RoomWait::Changed)
             });
             match turn_of_events.await {
-                Room::Found(sent) => return sent,
-                Room::Stalled => return Err(self.fail()),
-                Room::Changed => {}
+                RoomWait::Found(sent) => return sent,
+                RoomWait::Stalled => return Err(self.fail()),
+                RoomWait::Changed => {}
             }
         }
     }
@@ -286,22 +293,22 @@ impl Active {
             changed.as_mut().enable();
             let due = self.running()?.pace.take(Instant::now());
             match due {
-                Due::Now => return Ok(()),
+                ChunkDue::Now => return Ok(()),
                 // The loop looks again both when the time has come and when the pace was changed.
-                Due::At(due) => drop(timeout_at(due, changed).await),
-                Due::Never if timeout_at(limit, changed).await.is_err() => return Err(self.fail()),
-                Due::Never => {}
+                ChunkDue::At(due) => drop(timeout_at(due, changed).await),
+                ChunkDue::Never if timeout_at(limit, changed).await.is_err() => return Err(self.fail()),
+                ChunkDue::Never => {}
             }
         }
     }
 
     /// Returns the locked state of a call that goes on, or the error of one that is over.
-    fn running(&self) -> Result<MutexGuard<'_, State>, Error> {
+    fn running(&self) -> Result<MutexGuard<'_, ActiveCallState>, Error> {
         let state = self.state.lock();
         match &state.phase {
             Phase::Running => Ok(state),
-            Phase::Stopped(End::Failed(error)) => Err(error.clone()),
-            Phase::Stopped(End::Cancelled(_)) | Phase::Over => Err(over()),
+            Phase::Stopped(ForcedEnd::Failed(error)) => Err(error.clone()),
+            Phase::Stopped(ForcedEnd::Cancelled(_)) | Phase::Over => Err(over()),
         }
     }
 
@@ -315,12 +322,12 @@ impl Active {
         let state = self.state.lock();
         if matches!(state.phase, Phase::Running) {
             tracing::debug!(limit = ?self.stall_limit, "the caller stopped taking chunks");
-            self.end(state, Phase::Stopped(End::Failed(error.clone())));
+            self.end(state, Phase::Stopped(ForcedEnd::Failed(error.clone())));
         }
         error
     }
 
-    fn end(&self, mut state: MutexGuard<'_, State>, phase: Phase) {
+    fn end(&self, mut state: MutexGuard<'_, ActiveCallState>, phase: Phase) {
         state.phase = phase;
         let waker = state.waker.take();
         // The task of the call itself ends the call as over, and need not be woken then.
@@ -335,8 +342,8 @@ impl Active {
     }
 }
 
-impl State {
-    fn take_end(&mut self) -> Option<End> {
+impl ActiveCallState {
+    fn take_end(&mut self) -> Option<ForcedEnd> {
         if !matches!(self.phase, Phase::Stopped(_)) {
             return None;
         }
@@ -346,21 +353,21 @@ impl State {
         }
     }
 
-    fn take_streamed(&mut self) -> Streamed {
+    fn take_streamed(&mut self) -> StreamedResult {
         let content = std::mem::take(&mut self.streamed.content);
         let summary = StreamSummary::new(self.streamed.summary.chunks_sent, millis_since(self.began));
-        Streamed { content, summary }
+        StreamedResult { content, summary }
     }
 }
 
 /// A part of the result, as the handler gives it.
-struct Part {
+struct ResultPart {
     content: RawJson,
     done: bool,
 }
 
 /// The outcome of a message that waits for room.
-enum Room {
+enum RoomWait {
     Found(Result<(), Error>),
     Stalled,
     Changed,
@@ -370,7 +377,7 @@ pub(super) fn millis_since(began: Instant) -> u64 {
     u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
-fn write_chunk(index: u64, part: &Part) -> RawJson {
+fn write_chunk(index: u64, part: &ResultPart) -> RawJson {
     let content = part.content.as_bytes();
     let mut out = Vec::with_capacity(content.len() + 56);
     // Writing to a `Vec` does not fail.
@@ -393,14 +400,14 @@ fn over() -> Error {
 }
 
 /// The outbox that the handler of a tool sees: chunks are numbered, paced and kept; all other messages pass.
-impl OutboxPort for Active {
+impl OutboxPort for ActiveCall {
     fn notify(&self, stream: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>> {
         if notification.method == Method::STREAM_CHUNK {
             return self.chunk(&notification.params);
         }
         match self.port() {
             Some(port) => port.notify(stream, notification),
-            None => Box::pin(Done),
+            None => Box::pin(ReadyFuture),
         }
     }
 
@@ -414,9 +421,9 @@ impl OutboxPort for Active {
 }
 
 /// A future that is ready at once. The type has no size, so its box costs nothing.
-pub(super) struct Done;
+pub(super) struct ReadyFuture;
 
-impl Future for Done {
+impl Future for ReadyFuture {
     type Output = Result<(), Error>;
 
     fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
@@ -426,9 +433,9 @@ impl Future for Done {
 
 /// The future of a message that has been sent already. A handler that sends in a loop gives way to other tasks here now
 /// and then.
-pub(super) struct Sent;
+pub(super) struct SentFuture;
 
-impl Future for Sent {
+impl Future for SentFuture {
     type Output = Result<(), Error>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {

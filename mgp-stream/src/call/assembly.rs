@@ -12,30 +12,30 @@ use mgp_types::mgp::StreamChunk;
 /// ignored, whether alike or not: the first one counts.
 ///
 /// ```
-/// use mgp_stream::call::{Assembly, Piece};
+/// use mgp_stream::call::{ChunkAssembly, AssembledPiece};
 /// use mgp_types::mcp::ContentBlock;
 /// use mgp_types::mgp::StreamChunk;
 ///
 /// let chunk = |index| StreamChunk::new(index, ContentBlock::text("part"));
-/// let mut assembly = Assembly::new();
+/// let mut assembly = ChunkAssembly::new();
 /// assembly.take(chunk(1), 4);
 /// assert!(assembly.pop().is_none());
 /// assert_eq!(assembly.missing(), [0]);
 /// assembly.take(chunk(0), 4);
 /// assembly.end(Some(3));
 /// let pieces: Vec<_> = std::iter::from_fn(|| assembly.pop()).collect();
-/// assert_eq!(pieces, [Piece::Chunk(chunk(0)), Piece::Chunk(chunk(1)), Piece::Gap(2..3)]);
+/// assert_eq!(pieces, [AssembledPiece::Chunk(chunk(0)), AssembledPiece::Chunk(chunk(1)), AssembledPiece::Gap(2..3)]);
 /// ```
 #[derive(Debug)]
-pub struct Assembly {
+pub struct ChunkAssembly {
     /// The pieces that can be taken out.
-    ready: VecDeque<Piece>,
+    ready: VecDeque<AssembledPiece>,
     /// The number of the next chunk.
     next: u64,
     /// The number of chunks that exist, as far as is known.
     known: u64,
     /// The chunks that came before their turn.
-    held: BTreeMap<u64, Held>,
+    held: BTreeMap<u64, HeldChunk>,
     held_bytes: usize,
     /// The numbers of the chunks that the server cannot send again.
     lost: BTreeSet<u64>,
@@ -44,10 +44,10 @@ pub struct Assembly {
     max_held_bytes: usize,
 }
 
-/// A piece that comes out of an [`Assembly`].
+/// A piece that comes out of an [`ChunkAssembly`].
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "a chunk either comes or does not")]
-pub enum Piece {
+pub enum AssembledPiece {
     /// The next chunk.
     Chunk(StreamChunk),
     /// The chunks with these numbers are lost.
@@ -55,7 +55,7 @@ pub enum Piece {
 }
 
 #[derive(Debug)]
-struct Held {
+struct HeldChunk {
     chunk: StreamChunk,
     bytes: usize,
 }
@@ -63,7 +63,7 @@ struct Held {
 const MAX_MISSING: usize = 256;
 const MAX_AHEAD: usize = 1024;
 
-impl Assembly {
+impl ChunkAssembly {
     /// Creates an assembly that holds at most 1024 chunks and 1 MiB before their turn.
     pub fn new() -> Self {
         Self::with_limits(MAX_AHEAD, 1 << 20)
@@ -97,9 +97,9 @@ impl Assembly {
         self.lost.remove(&index);
         if index == self.next {
             self.next += 1;
-            self.ready.push_back(Piece::Chunk(chunk));
+            self.ready.push_back(AssembledPiece::Chunk(chunk));
         } else {
-            self.held.insert(index, Held { chunk, bytes });
+            self.held.insert(index, HeldChunk { chunk, bytes });
             self.held_bytes += bytes;
         }
         self.advance();
@@ -141,7 +141,7 @@ impl Assembly {
     }
 
     /// Takes out the next piece, if one is ready.
-    pub fn pop(&mut self) -> Option<Piece> {
+    pub fn pop(&mut self) -> Option<AssembledPiece> {
         self.ready.pop_front()
     }
 
@@ -166,7 +166,7 @@ impl Assembly {
             if let Some(held) = self.held.remove(&self.next) {
                 self.held_bytes -= held.bytes;
                 self.next += 1;
-                self.ready.push_back(Piece::Chunk(held.chunk));
+                self.ready.push_back(AssembledPiece::Chunk(held.chunk));
                 continue;
             }
             let start = self.next;
@@ -176,21 +176,21 @@ impl Assembly {
             if start == self.next {
                 return;
             }
-            self.ready.push_back(Piece::Gap(start..self.next));
+            self.ready.push_back(AssembledPiece::Gap(start..self.next));
         }
     }
 
     /// Gives up the missing chunks before the next held chunk, or before the end.
     fn give_up(&mut self) {
         let end = self.held.first_key_value().map_or(self.known, |(index, _)| *index);
-        self.ready.push_back(Piece::Gap(self.next..end));
+        self.ready.push_back(AssembledPiece::Gap(self.next..end));
         self.next = end;
         self.lost = self.lost.split_off(&end);
         self.advance();
     }
 }
 
-impl Default for Assembly {
+impl Default for ChunkAssembly {
     fn default() -> Self {
         Self::new()
     }
@@ -207,23 +207,23 @@ mod tests {
         StreamChunk::new(index, ContentBlock::text(index.to_string()))
     }
 
-    fn pieces(assembly: &mut Assembly) -> Vec<Piece> {
+    fn pieces(assembly: &mut ChunkAssembly) -> Vec<AssembledPiece> {
         std::iter::from_fn(|| assembly.pop()).collect()
     }
 
     #[test]
     fn the_first_of_two_that_differ_counts() {
-        let mut assembly = Assembly::new();
+        let mut assembly = ChunkAssembly::new();
         let other = |index| StreamChunk::new(index, ContentBlock::text("other"));
         for chunk in [chunk(1), other(1), chunk(0), other(0), other(1)] {
             assembly.take(chunk, 1);
         }
-        assert_eq!(pieces(&mut assembly), [Piece::Chunk(chunk(0)), Piece::Chunk(chunk(1))]);
+        assert_eq!(pieces(&mut assembly), [AssembledPiece::Chunk(chunk(0)), AssembledPiece::Chunk(chunk(1))]);
     }
 
     #[test]
     fn what_the_server_lost_is_told_in_its_place() {
-        let mut assembly = Assembly::new();
+        let mut assembly = ChunkAssembly::new();
         for index in [0, 3, 5] {
             assembly.take(chunk(index), 1);
         }
@@ -233,26 +233,34 @@ mod tests {
         // The chunk came after all.
         assembly.take(chunk(2), 1);
         assembly.take(chunk(1), 1);
-        let expected = [0, 1, 2, 3].map(|index| Piece::Chunk(chunk(index)));
+        let expected = [0, 1, 2, 3].map(|index| AssembledPiece::Chunk(chunk(index)));
         assert_eq!(pieces(&mut assembly)[..4], expected);
         assert_eq!(assembly.waits_for(), None);
         assembly.take(chunk(9), 1);
         assembly.lose([6, 7, 8]);
-        assert_eq!(pieces(&mut assembly), [Piece::Gap(6..9), Piece::Chunk(chunk(9))]);
+        assert_eq!(pieces(&mut assembly), [AssembledPiece::Gap(6..9), AssembledPiece::Chunk(chunk(9))]);
     }
 
     #[test]
     fn without_room_the_gap_is_given_up() {
-        let mut assembly = Assembly::with_limits(2, 100);
+        let mut assembly = ChunkAssembly::with_limits(2, 100);
         for index in [2, 3] {
             assembly.take(chunk(index), 1);
         }
         assert!(assembly.pop().is_none());
         assembly.take(chunk(6), 1);
-        assert_eq!(pieces(&mut assembly), [Piece::Gap(0..2), Piece::Chunk(chunk(2)), Piece::Chunk(chunk(3))]);
+        assert_eq!(
+            pieces(&mut assembly),
+            [AssembledPiece::Gap(0..2), AssembledPiece::Chunk(chunk(2)), AssembledPiece::Chunk(chunk(3))]
+        );
         assembly.take(chunk(0), 1);
         assembly.take(chunk(8), 100);
-        let rest = [Piece::Gap(4..6), Piece::Chunk(chunk(6)), Piece::Gap(7..8), Piece::Chunk(chunk(8))];
+        let rest = [
+            AssembledPiece::Gap(4..6),
+            AssembledPiece::Chunk(chunk(6)),
+            AssembledPiece::Gap(7..8),
+            AssembledPiece::Chunk(chunk(8)),
+        ];
         // Giving up the first gap freed one byte of the two too many, or all of them.
         assert!(rest.starts_with(&pieces(&mut assembly)));
         assert!(assembly.held_bytes <= 100);
@@ -260,7 +268,7 @@ mod tests {
 
     #[test]
     fn numbers_out_of_reach_take_no_room_and_are_told_at_the_end() {
-        let mut assembly = Assembly::new();
+        let mut assembly = ChunkAssembly::new();
         assembly.take(chunk(0), 1);
         for index in [u64::MAX, 1 << 40, 2000] {
             assembly.take(chunk(index), 1);
@@ -268,7 +276,10 @@ mod tests {
         assert!(assembly.held.is_empty());
         assert_eq!(assembly.missing().len(), MAX_MISSING);
         assembly.end(None);
-        assert_eq!(pieces(&mut assembly), [Piece::Chunk(chunk(0)), Piece::Gap(1..u64::MAX)]);
+        assert_eq!(
+            pieces(&mut assembly),
+            [AssembledPiece::Chunk(chunk(0)), AssembledPiece::Gap(1..u64::MAX)]
+        );
         assembly.take(chunk(1), 1);
         assembly.end(Some(3));
         assert!(assembly.pop().is_none());
@@ -276,11 +287,14 @@ mod tests {
 
     #[test]
     fn a_summary_that_counts_too_few_takes_nothing_away() {
-        let mut assembly = Assembly::new();
+        let mut assembly = ChunkAssembly::new();
         assembly.take(chunk(0), 1);
         assembly.take(chunk(2), 1);
         assembly.end(Some(1));
-        assert_eq!(pieces(&mut assembly), [Piece::Chunk(chunk(0)), Piece::Gap(1..2), Piece::Chunk(chunk(2))]);
+        assert_eq!(
+            pieces(&mut assembly),
+            [AssembledPiece::Chunk(chunk(0)), AssembledPiece::Gap(1..2), AssembledPiece::Chunk(chunk(2))]
+        );
     }
 
     proptest! {
@@ -292,7 +306,7 @@ mod tests {
             at in 0_usize..200,
             sent in proptest::option::of(0_u64..80),
         ) {
-            let mut assembly = Assembly::new();
+            let mut assembly = ChunkAssembly::new();
             let mut out = Vec::new();
             for (turn, index) in arrivals.iter().enumerate() {
                 if turn == at {
@@ -309,11 +323,11 @@ mod tests {
             let mut next = 0;
             for piece in &out {
                 match piece {
-                    Piece::Chunk(chunk) => {
+                    AssembledPiece::Chunk(chunk) => {
                         prop_assert_eq!(chunk.index, next);
                         next += 1;
                     }
-                    Piece::Gap(gap) => {
+                    AssembledPiece::Gap(gap) => {
                         prop_assert!(gap.start == next && gap.end > gap.start);
                         // A gap is never told for a chunk that arrived before the server gave it up.
                         for index in gap.clone() {
@@ -333,7 +347,7 @@ mod tests {
         fn nothing_that_comes_breaks_its_bounds(
             turns in proptest::collection::vec((any::<u64>(), 0_u64..3000, 0_usize..400_000, 0_u8..8), 0..300),
         ) {
-            let mut assembly = Assembly::with_limits(20, 1 << 20);
+            let mut assembly = ChunkAssembly::with_limits(20, 1 << 20);
             for (far, near, bytes, turn) in turns {
                 match turn {
                     0 => assembly.lose([far, near]),

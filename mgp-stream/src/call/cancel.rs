@@ -5,10 +5,10 @@ use std::sync::Arc;
 use mgp_types::mgp::StreamCancelled;
 use mgp_types::{BoxFuture, Error, RawJson, Request, Response, StreamId};
 
-use super::active::Streamed;
+use super::active::StreamedResult;
 use super::complete::write_summary;
-use super::content::Content;
-use super::registry::Registry;
+use super::content::StreamedContent;
+use super::registry::CallRegistry;
 
 /// A gateway's way to cancel calls at the servers behind it.
 pub trait CancelsUpstream: Send + Sync + 'static {
@@ -19,7 +19,7 @@ pub trait CancelsUpstream: Send + Sync + 'static {
 
 /// Answers with the answer of the server in `asked`; cancels the call here if the server did not.
 pub(super) async fn at_server(
-    calls: Arc<Registry>,
+    calls: Arc<CallRegistry>,
     stream: StreamId,
     asked: BoxFuture<'static, Option<Response>>,
 ) -> Result<Response, Error> {
@@ -27,7 +27,7 @@ pub(super) async fn at_server(
 }
 
 /// Cancels the call and returns the answer to the cancellation.
-pub(super) fn answer(calls: &Registry, stream: StreamId) -> Response {
+pub(super) fn answer(calls: &CallRegistry, stream: StreamId) -> Response {
     calls.cancel(stream).unwrap_or_else(|| {
         let answer = RawJson::from_value(&StreamCancelled::not_active());
         Response::plain(answer.unwrap_or_else(|_| RawJson::empty_object()))
@@ -35,7 +35,7 @@ pub(super) fn answer(calls: &Registry, stream: StreamId) -> Response {
 }
 
 /// Returns the answer to a cancellation, with the content streamed so far.
-pub(super) fn partial(content: &Content) -> Response {
+pub(super) fn partial(content: &StreamedContent) -> Response {
     let mut out = br#"{"cancelled":true,"partial_result":{"content":"#.to_vec();
     content.write(&mut out);
     if content.is_truncated() {
@@ -46,7 +46,7 @@ pub(super) fn partial(content: &Content) -> Response {
 }
 
 /// Returns the result of the cancelled call itself, which is answered in any case.
-pub(super) fn result(streamed: &Streamed) -> Response {
+pub(super) fn result(streamed: &StreamedResult) -> Response {
     let mut out = br#"{"content":"#.to_vec();
     streamed.content.write(&mut out);
     out.push(b',');

@@ -3,14 +3,14 @@
 use std::io::Write as _;
 
 use mgp_types::mgp::{MEMBER, StreamSummary};
-use mgp_types::{Object, RawJson, Response, Shape};
+use mgp_types::{Object, RawJson, Response, ResultShape};
 
-use super::active::Streamed;
+use super::active::StreamedResult;
 
 /// Adds to the answer of a handler all of the streamed content and the summary of the stream.
 ///
 /// A result without content gets the streamed content. A result that was not streamed stays as it is.
-pub(super) fn complete(mut response: Response, streamed: &Streamed) -> Response {
+pub(super) fn complete(mut response: Response, streamed: &StreamedResult) -> Response {
     let Ok(mut result) = Object::from_raw(&response.to_raw()) else { return response };
     let mut summary = streamed.summary;
     //= mgp §12.5
@@ -36,7 +36,7 @@ pub(super) fn complete(mut response: Response, streamed: &Streamed) -> Response 
     if filled || told {
         response.result = result.to_raw();
         if response.context.stamp.take().is_some() {
-            response.context.shape = Shape::Opaque;
+            response.context.shape = ResultShape::Opaque;
         }
     }
     response
@@ -67,7 +67,7 @@ fn stamp(mut response: Response, summary: &StreamSummary) -> Response {
     write_summary(&mut stamp, summary);
     response.context.stamp = Some(stamp.into());
     // The era writes its own stamp over the summary of a plain result.
-    response.context.shape = Shape::Opaque;
+    response.context.shape = ResultShape::Opaque;
     response
 }
 
@@ -101,12 +101,12 @@ fn write_members(out: &mut Vec<u8>, summary: &StreamSummary) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::call::content::Content;
+    use crate::call::content::StreamedContent;
 
-    fn streamed(chunks: u64) -> Streamed {
-        let mut content = Content::default();
+    fn streamed(chunks: u64) -> StreamedResult {
+        let mut content = StreamedContent::default();
         content.push(&RawJson::parse(r#"{"type":"text","text":"ab"}"#).unwrap());
-        Streamed { content, summary: StreamSummary::new(chunks, 5) }
+        StreamedResult { content, summary: StreamSummary::new(chunks, 5) }
     }
 
     fn completed(result: &'static str, chunks: u64) -> String {
@@ -161,6 +161,6 @@ mod tests {
     #[test]
     fn the_era_cannot_write_over_the_summary() {
         let response = Response::plain(RawJson::parse(r#"{"content":[1]}"#).unwrap());
-        assert_eq!(complete(response, &streamed(2)).context.shape, Shape::Opaque);
+        assert_eq!(complete(response, &streamed(2)).context.shape, ResultShape::Opaque);
     }
 }

@@ -8,7 +8,7 @@ use mgp_types::{Object, RawJson};
 /// quotes are put together. A JSON string stays valid wherever it is cut, because half a surrogate pair is never
 /// accepted as JSON.
 #[derive(Debug, Default)]
-pub(super) struct Content {
+pub(super) struct StreamedContent {
     /// The blocks as JSON; the last block is left open if it is a text.
     blocks: Vec<u8>,
     in_text: bool,
@@ -19,7 +19,7 @@ const MAX_BYTES: usize = 1 << 20;
 const TEXT_END: &[u8] = br#""}"#;
 const TEXT: &[u8] = br#"{"type":"text","text":""#;
 
-impl Content {
+impl StreamedContent {
     /// Adds the block of one chunk. Once there is no room for a block, no further block is added.
     pub(super) fn push(&mut self, block: &RawJson) {
         if self.truncated || self.blocks.len() + block.as_bytes().len() > MAX_BYTES {
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     fn kept(blocks: &[&str]) -> String {
-        let mut content = Content::default();
+        let mut content = StreamedContent::default();
         for block in blocks {
             content.push(&RawJson::parse(block.to_string()).unwrap());
         }
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn what_is_too_much_is_left_out_and_said() {
-        let mut content = Content::default();
+        let mut content = StreamedContent::default();
         let block =
             RawJson::from_value(&serde_json::json!({"type": "text", "text": "x".repeat(1000)})).unwrap();
         for _ in 0..2000 {

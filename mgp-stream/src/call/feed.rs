@@ -13,14 +13,14 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-use super::active::Done;
-use super::assembly::{Assembly, Piece};
+use super::active::ReadyFuture;
+use super::assembly::{AssembledPiece, ChunkAssembly};
 use super::content::bare_text;
 
 /// A part of what a call streams, in order.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Part {
+pub enum StreamPart {
     /// A chunk of the result.
     Chunk(StreamChunk),
     /// The progress of the call.
@@ -37,28 +37,28 @@ pub enum Part {
 /// A message that finds no room waits, which keeps the server from sending. The wait is limited, because a later
 /// message on the connection can be the one that the reader waits for. After the limit, and once the reader cancels the
 /// call, chunks that find no room are left out: they count as missing and can be asked for again.
-pub(super) struct Feed {
-    state: Mutex<State>,
+pub(super) struct CallFeed {
+    state: Mutex<CallFeedState>,
     room: Notify,
     /// The outbox for all other messages.
     outer: Outbox,
 }
 
 #[derive(Default)]
-struct State {
-    assembly: Assembly,
-    parts: VecDeque<Part>,
+struct CallFeedState {
+    assembly: ChunkAssembly,
+    parts: VecDeque<StreamPart>,
     waker: Option<Waker>,
     /// Set while a message waits for room.
     crowded: bool,
     /// Set once a message came that only a server with streaming sends.
     streamed: bool,
-    intake: Intake,
+    intake: IntakeMode,
 }
 
 /// The treatment of messages that find no room.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Intake {
+enum IntakeMode {
     /// Messages wait for room.
     #[default]
     Patient,
@@ -71,8 +71,8 @@ enum Intake {
 }
 
 /// The view that the reader gets of the queue.
-pub(super) struct Found {
-    pub(super) part: Option<Part>,
+pub(super) struct FeedRead {
+    pub(super) part: Option<StreamPart>,
     /// The number of parts in the queue behind this one.
     pub(super) left: usize,
     /// The number of the chunk that all later ones wait for.
@@ -86,21 +86,21 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The number of parts that wait for their reader at most.
 pub(super) const CAPACITY: usize = 64;
 
-impl Feed {
+impl CallFeed {
     pub(super) fn new(outer: Outbox) -> Self {
         Self { state: Mutex::default(), room: Notify::new(), outer }
     }
 
     /// Takes out the next part. The task is woken when there is one.
-    pub(super) fn pop(&self, cx: &Context<'_>) -> Found {
+    pub(super) fn pop(&self, cx: &Context<'_>) -> FeedRead {
         let mut state = self.state.lock();
         let part = state.parts.pop_front();
         if part.is_none() {
             state.waker = Some(cx.waker().clone());
         }
         let left = state.parts.len();
-        if left < CAPACITY && state.intake == Intake::Impatient {
-            state.intake = Intake::Patient;
+        if left < CAPACITY && state.intake == IntakeMode::Impatient {
+            state.intake = IntakeMode::Patient;
         }
         let waits_for = state.assembly.waits_for();
         let streamed = state.streamed;
@@ -109,7 +109,7 @@ impl Feed {
         if roomy {
             self.room.notify_waiters();
         }
-        Found { part, left, waits_for, streamed }
+        FeedRead { part, left, waits_for, streamed }
     }
 
     /// Forgets the waker, because the reader looks for itself and need not be woken.
@@ -126,25 +126,25 @@ impl Feed {
         let mut state = self.state.lock();
         state.assembly.end(chunks_sent);
         state.settle();
-        state.intake = Intake::Closed;
+        state.intake = IntakeMode::Closed;
         drop(state);
         self.room.notify_waiters();
     }
 
     /// Stops all waiting for room.
     pub(super) fn stop_waiting(&self) {
-        self.leave_out(Intake::Stopping);
+        self.leave_out(IntakeMode::Stopping);
     }
 
     /// Closes the queue, because no reader is left.
     pub(super) fn close(&self) {
-        self.state.lock().intake = Intake::Closed;
+        self.state.lock().intake = IntakeMode::Closed;
         self.room.notify_waiters();
     }
 
-    fn leave_out(&self, intake: Intake) {
+    fn leave_out(&self, intake: IntakeMode) {
         let mut state = self.state.lock();
-        if state.intake != Intake::Closed {
+        if state.intake != IntakeMode::Closed {
             state.intake = intake;
         }
         drop(state);
@@ -152,7 +152,7 @@ impl Feed {
     }
 
     /// Takes in a message that found no room before.
-    async fn put(&self, mut news: News) -> Result<(), Error> {
+    async fn put(&self, mut news: CallUpdate) -> Result<(), Error> {
         let limit = Instant::now() + PATIENCE;
         loop {
             let mut room = pin!(self.room.notified());
@@ -165,32 +165,32 @@ impl Feed {
                 tracing::debug!(
                     "a chunk or progress message was left out: the reader of the stream does not keep up"
                 );
-                self.leave_out(Intake::Impatient);
+                self.leave_out(IntakeMode::Impatient);
             }
         }
     }
 
     /// Takes in a message, or gives it back if there is no room.
-    fn offer(&self, news: News) -> Option<News> {
+    fn offer(&self, news: CallUpdate) -> Option<CallUpdate> {
         let mut state = self.state.lock();
-        if state.intake == Intake::Closed {
+        if state.intake == IntakeMode::Closed {
             return None;
         }
         if state.parts.len() >= CAPACITY {
-            if state.intake == Intake::Patient {
+            if state.intake == IntakeMode::Patient {
                 state.crowded = true;
                 return Some(news);
             }
-            if let News::Chunk(chunk, _) = news {
+            if let CallUpdate::Chunk(chunk, _) = news {
                 state.assembly.note(chunk.index);
             }
             return None;
         }
-        state.streamed |= !matches!(news, News::Progress(_));
+        state.streamed |= !matches!(news, CallUpdate::Progress(_));
         match news {
-            News::Chunk(chunk, bytes) => state.assembly.take(chunk, bytes),
-            News::Lost(gap) => state.assembly.lose(gap.missing_indices),
-            News::Progress(progress) => state.parts.push_back(Part::Progress(progress)),
+            CallUpdate::Chunk(chunk, bytes) => state.assembly.take(chunk, bytes),
+            CallUpdate::Lost(gap) => state.assembly.lose(gap.missing_indices),
+            CallUpdate::Progress(progress) => state.parts.push_back(StreamPart::Progress(progress)),
         }
         state.settle();
         let waker = state.waker.take();
@@ -202,17 +202,17 @@ impl Feed {
     }
 }
 
-impl OutboxPort for Feed {
+impl OutboxPort for CallFeed {
     fn notify(&self, _: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>> {
-        let Some(read) = News::reader(&notification.method) else {
+        let Some(read) = CallUpdate::reader(&notification.method) else {
             return Box::pin(self.outer.notify(notification));
         };
         let Some(news) = read(&notification.params) else {
             tracing::debug!(method = %notification.method, "a message about a stream is malformed and was ignored");
-            return Box::pin(Done);
+            return Box::pin(ReadyFuture);
         };
         match self.offer(news) {
-            None => Box::pin(Done),
+            None => Box::pin(ReadyFuture),
             Some(news) => Box::pin(self.put(news)),
         }
     }
@@ -222,25 +222,25 @@ impl OutboxPort for Feed {
     }
 }
 
-impl State {
+impl CallFeedState {
     fn settle(&mut self) {
         while let Some(piece) = self.assembly.pop() {
             self.parts.push_back(match piece {
-                Piece::Chunk(chunk) => Part::Chunk(chunk),
-                Piece::Gap(missing) => Part::Gap { missing },
+                AssembledPiece::Chunk(chunk) => StreamPart::Chunk(chunk),
+                AssembledPiece::Gap(missing) => StreamPart::Gap { missing },
             });
         }
     }
 }
 
 /// A message of the server about the call.
-enum News {
+enum CallUpdate {
     Chunk(StreamChunk, usize),
     Progress(StreamProgress),
     Lost(StreamGap),
 }
 
-impl News {
+impl CallUpdate {
     /// Returns the function that reads the parameters of the notification `name`, if it is about a stream.
     fn reader(name: &Method) -> Option<fn(&Object) -> Option<Self>> {
         match name.as_str() {

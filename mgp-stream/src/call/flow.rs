@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 /// Finds out whether the reader keeps up, and which pace to tell the server if it does not.
 #[derive(Debug, Default)]
-pub(super) struct Flow {
+pub(super) struct FlowControl {
     /// The time since when the reader is behind.
     since: Option<Instant>,
     /// The number of parts taken since then.
@@ -25,7 +25,7 @@ const SHORTEST: Duration = Duration::from_millis(25);
 /// The number of queued parts from which on the server is too fast.
 const HIGH_WATER: usize = super::feed::CAPACITY * 3 / 4;
 
-impl Flow {
+impl FlowControl {
     /// Notes that the reader took a part and left `left` in the queue. Returns the pace in chunks per second to tell
     /// the server, if the pace changes.
     pub(super) fn took(&mut self, now: impl Fn() -> Instant, left: usize) -> Option<f64> {
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     /// Returns the paces that the server is told while the reader takes a part every `every` milliseconds.
-    fn told(flow: &mut Flow, now: &mut Instant, parts: usize, every: u64, left: usize) -> Vec<f64> {
+    fn told(flow: &mut FlowControl, now: &mut Instant, parts: usize, every: u64, left: usize) -> Vec<f64> {
         let mut turn = || {
             *now += Duration::from_millis(every);
             flow.took(|| *now, left)
@@ -74,7 +74,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_server_is_told_when_the_reader_falls_behind_further_and_when_it_has_caught_up() {
-        let (mut flow, mut now) = (Flow::default(), Instant::now());
+        let (mut flow, mut now) = (FlowControl::default(), Instant::now());
         assert!(told(&mut flow, &mut now, 50, 100, HIGH_WATER - 1).is_empty());
         assert_eq!(told(&mut flow, &mut now, 20, 100, HIGH_WATER).len(), 1);
         let slower = told(&mut flow, &mut now, 20, 1000, HIGH_WATER);
@@ -85,9 +85,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_burst_says_nothing_and_the_slowest_reader_is_no_pause() {
-        let (mut flow, mut now) = (Flow::default(), Instant::now());
+        let (mut flow, mut now) = (FlowControl::default(), Instant::now());
         assert!(told(&mut flow, &mut now, 24, 1, HIGH_WATER).is_empty());
-        let (mut flow, mut now) = (Flow::default(), Instant::now());
+        let (mut flow, mut now) = (FlowControl::default(), Instant::now());
         assert_eq!(told(&mut flow, &mut now, 2, 100_000_000, HIGH_WATER), [0.1]);
     }
 }

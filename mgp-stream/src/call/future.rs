@@ -1,4 +1,4 @@
-//! The future of the [`Stream`](super::Stream) service.
+//! The future of the [`StreamService`](super::StreamService) service.
 
 use std::fmt;
 use std::future::Future;
@@ -8,11 +8,11 @@ use std::task::{Context, Poll};
 use mgp_types::{BoxFuture, Error, Response};
 use pin_project_lite::pin_project;
 
-use super::quiet::QuietWork;
-use super::registry::Work;
+use super::quiet_call::QuietWork;
+use super::registry::StreamingWork;
 
 pin_project! {
-    /// The future of [`Stream`](super::Stream): the future of the inner service, watched or not, or an answer of the
+    /// The future of [`StreamService`](super::StreamService): the future of the inner service, watched or not, or an answer of the
     /// layer's own.
     ///
     /// Dropping the future drops the handler; the content streamed so far is lost with it.
@@ -27,7 +27,7 @@ pin_project! {
     #[project = StateProj]
     enum State<F> {
         Passed { #[pin] future: F },
-        Watched { #[pin] future: F, work: Work },
+        Watched { #[pin] future: F, work: StreamingWork },
         Quiet { #[pin] future: F, work: QuietWork },
         Answered { answer: Option<Result<Response, Error>> },
         Waiting { future: BoxFuture<'static, Result<Response, Error>> },
@@ -39,7 +39,7 @@ impl<F> StreamFuture<F> {
         Self { state: State::Passed { future } }
     }
 
-    pub(super) const fn watched(future: F, work: Work) -> Self {
+    pub(super) const fn watched(future: F, work: StreamingWork) -> Self {
         Self { state: State::Watched { future, work } }
     }
 

@@ -5,23 +5,23 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use mgp_types::mgp::{CallWishes, Extension, StreamGap, StreamPace, method};
-use mgp_types::{Error, Kind, Method, Outbox, Request, Response, RpcService, Session, StreamId};
+use mgp_types::mgp::{CallOptions, Extension, StreamGap, StreamPace, method};
+use mgp_types::{Error, Method, Outbox, Request, RequestKind, Response, RpcService, Session, StreamId};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::active::Active;
+use super::active::ActiveCall;
 use super::cancel::{self, CancelsUpstream};
 use super::future::StreamFuture;
-use super::quiet::QuietWork;
-use super::registry::{Registry, Work};
+use super::quiet_call::QuietWork;
+use super::registry::{CallRegistry, StreamingWork};
 use super::resend;
 
-/// Streams the results of tools, and cancels calls. The layer makes [`Stream`] services, which share what they know of
+/// Streams the results of tools, and cancels calls. The layer makes [`StreamService`] services, which share what they know of
 /// the calls in progress.
 #[derive(Clone)]
 pub struct StreamLayer {
-    registry: Arc<Registry>,
+    registry: Arc<CallRegistry>,
     stall_limit: Duration,
     upstream: Option<Arc<dyn CancelsUpstream>>,
 }
@@ -63,11 +63,11 @@ impl Default for StreamLayer {
 }
 
 impl<S> Layer<S> for StreamLayer {
-    type Service = Stream<S>;
+    type Service = StreamService<S>;
 
-    fn layer(&self, inner: S) -> Stream<S> {
+    fn layer(&self, inner: S) -> StreamService<S> {
         let registry = Arc::clone(&self.registry);
-        Stream { inner, registry, stall_limit: self.stall_limit, upstream: self.upstream.clone() }
+        StreamService { inner, registry, stall_limit: self.stall_limit, upstream: self.upstream.clone() }
     }
 }
 
@@ -86,7 +86,7 @@ impl fmt::Debug for StreamLayer {
 /// requests, so that no peer reaches the call of another session. A cancelled call is noted on `context.trail`.
 ///
 /// An outer service may send chunks only if the call asks for them
-/// ([`CallWishes::stream`](mgp_types::mgp::CallWishes::stream)) in a session that has the extension: for other calls
+/// ([`CallOptions::stream`](mgp_types::mgp::CallOptions::stream)) in a session that has the extension: for other calls
 /// the outbox is not wrapped, and would let chunks pass.
 ///
 /// Without the extension `streaming`, requests pass untouched: nothing is allocated, locked or wrapped. With the
@@ -94,14 +94,14 @@ impl fmt::Debug for StreamLayer {
 /// cancelled too: it gets an entry in the layer's table once it has to wait, and allocates nothing. The layer's lock is
 /// taken for calls that have to wait. Dropping the future drops the handler and the streamed content with it.
 #[derive(Clone)]
-pub struct Stream<S> {
+pub struct StreamService<S> {
     inner: S,
-    registry: Arc<Registry>,
+    registry: Arc<CallRegistry>,
     stall_limit: Duration,
     upstream: Option<Arc<dyn CancelsUpstream>>,
 }
 
-impl<S: RpcService> Service<Request> for Stream<S> {
+impl<S: RpcService> Service<Request> for StreamService<S> {
     type Response = Response;
     type Error = Error;
     type Future = StreamFuture<S::Future>;
@@ -117,15 +117,17 @@ impl<S: RpcService> Service<Request> for Stream<S> {
         }
         let stream = request.context.outbox.stream();
         match (request.kind, request.method.as_str()) {
-            (Kind::Call, name) if name == Method::TOOLS_CALL.as_str() && stream != StreamId::STANDALONE => {
-                if self.upstream.is_none() && CallWishes::of(&request.params).stream {
+            (RequestKind::Call, name)
+                if name == Method::TOOLS_CALL.as_str() && stream != StreamId::STANDALONE =>
+            {
+                if self.upstream.is_none() && CallOptions::of(&request.params).stream {
                     return self.watch(request);
                 }
                 let trail = request.context.trail.clone();
                 let work = QuietWork::new(Arc::clone(&self.registry), stream, trail);
                 StreamFuture::quiet(self.inner.call(request), work)
             }
-            (Kind::Call, method::STREAM_CANCEL) => match &self.upstream {
+            (RequestKind::Call, method::STREAM_CANCEL) => match &self.upstream {
                 Some(upstream) if self.registry.begin_asking(stream) => {
                     let asked = upstream.cancel(request);
                     StreamFuture::waiting(cancel::at_server(Arc::clone(&self.registry), stream, asked))
@@ -133,11 +135,11 @@ impl<S: RpcService> Service<Request> for Stream<S> {
                 _ => StreamFuture::answered(Ok(cancel::answer(&self.registry, stream))),
             },
             _ if self.upstream.is_some() => StreamFuture::passed(self.inner.call(request)),
-            (Kind::Notify, method::STREAM_PACE) => {
+            (RequestKind::Notify, method::STREAM_PACE) => {
                 self.pace(&request);
                 StreamFuture::answered(Ok(Response::empty()))
             }
-            (Kind::Notify, method::STREAM_GAP) => match (self.registry.find(stream), request.body()) {
+            (RequestKind::Notify, method::STREAM_GAP) => match (self.registry.find(stream), request.body()) {
                 (Some(active), Ok(StreamGap { missing_indices, .. })) => {
                     StreamFuture::waiting(resend::answer(active, missing_indices))
                 }
@@ -148,16 +150,16 @@ impl<S: RpcService> Service<Request> for Stream<S> {
     }
 }
 
-impl<S: RpcService> Stream<S> {
+impl<S: RpcService> StreamService<S> {
     fn watch(&mut self, mut request: Request) -> StreamFuture<S::Future> {
         let outbox = std::mem::take(&mut request.context.outbox);
         let stream = outbox.stream();
         let port = outbox.into_parts().map(|(port, _)| port);
         let open = port.is_some();
-        let active = Arc::new(Active::new(port, stream, self.stall_limit));
+        let active = Arc::new(ActiveCall::new(port, stream, self.stall_limit));
         request.context.outbox =
-            if open { Outbox::new(Arc::<Active>::clone(&active), stream) } else { Outbox::on(stream) };
-        let work = Work::new(Arc::clone(&self.registry), active, request.context.trail.clone());
+            if open { Outbox::new(Arc::<ActiveCall>::clone(&active), stream) } else { Outbox::on(stream) };
+        let work = StreamingWork::new(Arc::clone(&self.registry), active, request.context.trail.clone());
         StreamFuture::watched(self.inner.call(request), work)
     }
 
@@ -170,9 +172,9 @@ impl<S: RpcService> Stream<S> {
     }
 }
 
-impl<S: fmt::Debug> fmt::Debug for Stream<S> {
+impl<S: fmt::Debug> fmt::Debug for StreamService<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stream").field("inner", &self.inner).finish_non_exhaustive()
+        f.debug_struct("StreamService").field("inner", &self.inner).finish_non_exhaustive()
     }
 }
 

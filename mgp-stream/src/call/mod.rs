@@ -5,7 +5,7 @@
 //! them in order.
 //!
 //! ```
-//! use mgp_stream::call::{Part, StreamLayer, StreamReader};
+//! use mgp_stream::call::{StreamPart, StreamLayer, StreamReader};
 //! use mgp_types::{Error, Method, Object, Request, Response};
 //! use tower_layer::Layer;
 //! # use std::{future::{Ready, ready, poll_fn}, pin::Pin, task::{Context, Poll}};
@@ -25,7 +25,7 @@
 //! let service = StreamLayer::new().layer(Router);
 //! let mut reader = StreamReader::open(service, Request::call(Method::TOOLS_CALL, Object::new()));
 //! while let Some(part) = poll_fn(|cx| Pin::new(&mut reader).poll_next(cx)).await {
-//!     if let Part::Chunk(chunk) = part {
+//!     if let StreamPart::Chunk(chunk) = part {
 //!         println!("{:?}", chunk.content);
 //!     }
 //! }
@@ -41,7 +41,7 @@
 //! | [`Progress`], [`ProgressForms`] | at the server: reports of progress, and their forms |
 //! | [`CancelsUpstream`] | at a gateway: the way to cancel calls at the servers behind it |
 //! | [`StreamReader`] | at the client: one call, read while it runs |
-//! | [`Assembly`] | chunks in order, without IO |
+//! | [`ChunkAssembly`] | chunks in order, without IO |
 //! | [`summary`] | the summary of a stream, read from its result |
 
 mod active;
@@ -55,17 +55,17 @@ mod future;
 mod layer;
 mod pace;
 mod progress;
-mod quiet;
+mod quiet_call;
 mod reader;
 mod registry;
 mod resend;
 mod summary;
 
-pub use self::assembly::{Assembly, Piece};
+pub use self::assembly::{AssembledPiece, ChunkAssembly};
 pub use self::cancel::CancelsUpstream;
-pub use self::feed::Part;
+pub use self::feed::StreamPart;
 pub use self::future::StreamFuture;
-pub use self::layer::{Stream, StreamLayer};
+pub use self::layer::{StreamLayer, StreamService};
 pub use self::progress::{Progress, ProgressForms};
 pub use self::reader::StreamReader;
 pub use self::summary::summary;

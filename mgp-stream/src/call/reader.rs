@@ -10,13 +10,13 @@ use std::time::Duration;
 
 use futures_core::Stream;
 use mgp_types::mgp::{
-    CallWishes, Extension, StreamCancel, StreamCancelled, StreamGap, StreamPace, StreamSummary, method,
+    CallOptions, Extension, StreamCancel, StreamCancelled, StreamGap, StreamPace, StreamSummary, method,
 };
 use mgp_types::{BoxFuture, Error, Method, Object, Outbox, Request, Response, RpcService, StreamId};
 use tokio::time::{Instant, Sleep};
 
-use super::feed::{Feed, Found, Part};
-use super::flow::Flow;
+use super::feed::{CallFeed, FeedRead, StreamPart};
+use super::flow::FlowControl;
 use super::summary::summary;
 
 /// A call whose result is read while it is made: a [`Stream`] of its parts, and its final result.
@@ -26,25 +26,25 @@ use super::summary::summary;
 ///
 /// A reader that does not keep up lets chunks wait at the server: the queue before the reader is bounded, and a server
 /// that streams is told how fast the reader takes chunks. A reader that takes nothing for seconds loses chunks. Missing
-/// chunks are asked for again, and chunks that do not come are reported as a [`Gap`](Part::Gap).
+/// chunks are asked for again, and chunks that do not come are reported as a [`AwaitedChunk`](StreamPart::Gap).
 pub struct StreamReader<S> {
     service: S,
-    feed: Arc<Feed>,
+    feed: Arc<CallFeed>,
     call: Option<BoxFuture<'static, Result<Response, Error>>>,
     /// The answer, once it came.
     outcome: Option<Result<Response, Error>>,
     /// The parts that all messages about the call share.
-    about: About,
+    about: CallMessageContext,
     /// The messages on their way, in order.
     sends: VecDeque<BoxFuture<'static, ()>>,
     /// The number of parts that were left in the queue at the last look.
     left: usize,
-    flow: Flow,
-    gap: Option<Gap>,
+    flow: FlowControl,
+    gap: Option<AwaitedChunk>,
 }
 
 /// The parts that all messages about a call share.
-struct About {
+struct CallMessageContext {
     stream: StreamId,
     context: mgp_types::Context,
     /// Set if the server may be told about streaming.
@@ -52,7 +52,7 @@ struct About {
 }
 
 /// A missing chunk that all later chunks wait for.
-struct Gap {
+struct AwaitedChunk {
     index: u64,
     again: Pin<Box<Sleep>>,
     asked: u32,
@@ -76,12 +76,12 @@ impl<S: RpcService> StreamReader<S> {
         let lacking = session
             .is_some_and(|session| !session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Streaming)));
         if !lacking {
-            let mut wishes = CallWishes::of(&request.params);
+            let mut wishes = CallOptions::of(&request.params);
             wishes.stream = true;
             wishes.write(&mut request.params);
         }
         let stream = StreamId::fresh();
-        let feed = Arc::new(Feed::new(std::mem::take(&mut request.context.outbox)));
+        let feed = Arc::new(CallFeed::new(std::mem::take(&mut request.context.outbox)));
         let mut context = mgp_types::Context::default();
         context.session.clone_from(&request.context.session);
         context.principal.clone_from(&request.context.principal);
@@ -92,10 +92,10 @@ impl<S: RpcService> StreamReader<S> {
             service,
             feed,
             outcome: None,
-            about: About { stream, context, negotiated: !lacking },
+            about: CallMessageContext { stream, context, negotiated: !lacking },
             sends: VecDeque::new(),
             left: 0,
-            flow: Flow::default(),
+            flow: FlowControl::default(),
             gap: None,
         }
     }
@@ -172,7 +172,7 @@ impl<S: RpcService> StreamReader<S> {
             return;
         };
         if self.gap.as_ref().is_none_or(|gap| gap.index != index) {
-            self.gap = Some(Gap { index, again: Box::pin(tokio::time::sleep(LATE)), asked: 0 });
+            self.gap = Some(AwaitedChunk { index, again: Box::pin(tokio::time::sleep(LATE)), asked: 0 });
         }
         while let Some(gap) = &mut self.gap
             && gap.asked < MAX_ASKED
@@ -202,9 +202,9 @@ impl<S: RpcService> StreamReader<S> {
 }
 
 impl<S: RpcService> Stream for StreamReader<S> {
-    type Item = Part;
+    type Item = StreamPart;
 
-    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Part>> {
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<StreamPart>> {
         let this = self.get_mut();
         // The call is polled when there is room for many parts, and not for each one. The limit is above zero, or a
         // reader that lags behind could not be told from one that keeps up.
@@ -212,7 +212,7 @@ impl<S: RpcService> Stream for StreamReader<S> {
             this.feed.forget_waker();
             this.drive(cx);
         }
-        let Found { part, left, waits_for, streamed } = this.feed.pop(cx);
+        let FeedRead { part, left, waits_for, streamed } = this.feed.pop(cx);
         this.left = left;
         if let Some(part) = part {
             // Only a server that streams can be told a pace.

@@ -4,26 +4,26 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::task::Context;
 
-use mgp_types::mgp::Trail;
+use mgp_types::mgp::CallRecord;
 use mgp_types::{Error, Response, StreamId};
 use parking_lot::{Mutex, MutexGuard};
 
-use super::active::{Active, End};
+use super::active::{ActiveCall, ForcedEnd};
 use super::complete::complete;
-use super::quiet::Quiet;
+use super::quiet_call::QuietCall;
 
 /// The calls that had to wait, by their streams.
 #[derive(Default)]
-pub(super) struct Registry(Mutex<Calls>);
+pub(super) struct CallRegistry(Mutex<CallRegistryState>);
 
 #[derive(Default)]
-pub(super) struct Calls {
-    pub(super) by_stream: HashMap<StreamId, Entry, foldhash::fast::RandomState>,
+pub(super) struct CallRegistryState {
+    pub(super) by_stream: HashMap<StreamId, RegisteredCall, foldhash::fast::RandomState>,
     /// The count of the numbers given out.
     numbers: u64,
 }
 
-impl Calls {
+impl CallRegistryState {
     /// Returns a number that no other work has.
     pub(super) const fn number(&mut self) -> u64 {
         self.numbers += 1;
@@ -32,19 +32,19 @@ impl Calls {
 }
 
 /// An entry of the table: a call that goes on.
-pub(super) enum Entry {
+pub(super) enum RegisteredCall {
     /// A call that streams.
-    Active(Arc<Active>),
+    Active(Arc<ActiveCall>),
     /// A call whose caller did not ask for chunks.
-    Quiet(Quiet),
+    Quiet(QuietCall),
 }
 
-impl Registry {
+impl CallRegistry {
     /// Returns the call that streams on `stream`.
-    pub(super) fn find(&self, stream: StreamId) -> Option<Arc<Active>> {
+    pub(super) fn find(&self, stream: StreamId) -> Option<Arc<ActiveCall>> {
         match self.0.lock().by_stream.get(&stream)? {
-            Entry::Active(active) => Some(Arc::clone(active)),
-            Entry::Quiet(_) => None,
+            RegisteredCall::Active(active) => Some(Arc::clone(active)),
+            RegisteredCall::Quiet(_) => None,
         }
     }
 
@@ -52,7 +52,7 @@ impl Registry {
     /// the call goes on.
     pub(super) fn begin_asking(&self, stream: StreamId) -> bool {
         match self.0.lock().by_stream.get_mut(&stream) {
-            Some(Entry::Quiet(quiet)) => quiet.begin_asking(),
+            Some(RegisteredCall::Quiet(quiet)) => quiet.begin_asking(),
             _ => false,
         }
     }
@@ -61,12 +61,12 @@ impl Registry {
     pub(super) fn cancel(&self, stream: StreamId) -> Option<Response> {
         let mut calls = self.0.lock();
         match calls.by_stream.get_mut(&stream)? {
-            Entry::Active(active) => {
+            RegisteredCall::Active(active) => {
                 let active = Arc::clone(active);
                 drop(calls);
                 active.cancel()
             }
-            Entry::Quiet(quiet) => {
+            RegisteredCall::Quiet(quiet) => {
                 let (answer, waker) = quiet.cancel()?;
                 drop(calls);
                 if let Some(waker) = waker {
@@ -77,22 +77,26 @@ impl Registry {
         }
     }
 
-    pub(super) fn calls(&self) -> MutexGuard<'_, Calls> {
+    pub(super) fn calls(&self) -> MutexGuard<'_, CallRegistryState> {
         self.0.lock()
     }
 }
 
 /// The work on one call that streams. Dropping this value ends the call: no more chunks leave, and the call is no
 /// longer found.
-pub(super) struct Work {
-    registry: Arc<Registry>,
-    active: Arc<Active>,
-    trail: Option<Arc<Trail>>,
+pub(super) struct StreamingWork {
+    registry: Arc<CallRegistry>,
+    active: Arc<ActiveCall>,
+    trail: Option<Arc<CallRecord>>,
     entered: bool,
 }
 
-impl Work {
-    pub(super) const fn new(registry: Arc<Registry>, active: Arc<Active>, trail: Option<Arc<Trail>>) -> Self {
+impl StreamingWork {
+    pub(super) const fn new(
+        registry: Arc<CallRegistry>,
+        active: Arc<ActiveCall>,
+        trail: Option<Arc<CallRecord>>,
+    ) -> Self {
         Self { registry, active, trail, entered: false }
     }
 
@@ -105,7 +109,7 @@ impl Work {
     pub(super) fn enter(&mut self) {
         if !self.entered {
             self.entered = true;
-            let entry = Entry::Active(Arc::clone(&self.active));
+            let entry = RegisteredCall::Active(Arc::clone(&self.active));
             self.registry.calls().by_stream.insert(self.active.stream(), entry);
         }
     }
@@ -119,22 +123,22 @@ impl Work {
         }
     }
 
-    fn end(&self, end: End) -> Result<Response, Error> {
-        if let (End::Cancelled(_), Some(trail)) = (&end, &self.trail) {
+    fn end(&self, end: ForcedEnd) -> Result<Response, Error> {
+        if let (ForcedEnd::Cancelled(_), Some(trail)) = (&end, &self.trail) {
             trail.note_cancelled();
         }
         end.into_answer()
     }
 }
 
-impl Drop for Work {
+impl Drop for StreamingWork {
     fn drop(&mut self) {
         self.active.abandon();
         if self.entered {
             let mut calls = self.registry.calls();
             let stream = self.active.stream();
             // A request that is tried twice at once has one stream and two works.
-            let own = |entry: &Entry| matches!(entry, Entry::Active(it) if Arc::ptr_eq(it, &self.active));
+            let own = |entry: &RegisteredCall| matches!(entry, RegisteredCall::Active(it) if Arc::ptr_eq(it, &self.active));
             if calls.by_stream.get(&stream).is_some_and(own) {
                 calls.by_stream.remove(&stream);
             }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use mgp_types::mgp::{MEMBER, StreamGap, method};
 use mgp_types::{Error, Method, Object, RawJson, Response};
 
-use super::active::Active;
+use super::active::ActiveCall;
 
 /// The latest chunks, kept to be sent again. Numbers have no gaps here, so that the index is the number.
 #[derive(Debug, Default)]
-pub(super) struct Resend {
+pub(super) struct ResendBuffer {
     /// The parameters of the chunks as they were sent.
     chunks: VecDeque<RawJson>,
     /// The number of the first kept chunk.
@@ -21,7 +21,7 @@ pub(super) struct Resend {
 const MAX_BYTES: usize = 256 << 10;
 const MAX_CHUNKS: usize = 256;
 
-impl Resend {
+impl ResendBuffer {
     /// Keeps the next chunk; the oldest chunks make room.
     pub(super) fn push(&mut self, params: RawJson) {
         self.bytes += params.as_bytes().len();
@@ -45,7 +45,7 @@ impl Resend {
 /// Sends the missing chunks again, and reports the chunks that cannot be sent again.
 ///
 /// Chunks that have not left yet are not missing.
-pub(super) async fn answer(active: Arc<Active>, missing: Vec<u64>) -> Result<Response, Error> {
+pub(super) async fn answer(active: Arc<ActiveCall>, missing: Vec<u64>) -> Result<Response, Error> {
     if let Err(error) = send_again(&active, missing).await {
         // The call is over, and its answer has the missing content.
         tracing::debug!(%error, "chunks were not sent again");
@@ -56,7 +56,7 @@ pub(super) async fn answer(active: Arc<Active>, missing: Vec<u64>) -> Result<Res
 /// The number of chunks that one message may ask for; the rest is left to another message.
 const MAX_INDICES: usize = 1024;
 
-async fn send_again(active: &Active, mut missing: Vec<u64>) -> Result<(), Error> {
+async fn send_again(active: &ActiveCall, mut missing: Vec<u64>) -> Result<(), Error> {
     let sent = active.chunks_sent();
     missing.retain(|index| *index < sent);
     missing.sort_unstable();
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn the_oldest_make_room() {
-        let mut resend = Resend::default();
+        let mut resend = ResendBuffer::default();
         for index in 0..300 {
             resend.push(RawJson::parse(format!(r#"{{"index":{index}}}"#)).unwrap());
         }

@@ -25,7 +25,7 @@ impl Confirmation {
 /// The outcome of a question for a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a user answers, says no, or says nothing")]
-pub enum Reply<T> {
+pub enum CallbackReply<T> {
     /// The user answered.
     Given(T),
     /// The user said no.
@@ -34,7 +34,7 @@ pub enum Reply<T> {
     Cancelled,
 }
 
-impl<T> Reply<T> {
+impl<T> CallbackReply<T> {
     /// Returns the answer, if the user gave one.
     pub fn given(self) -> Option<T> {
         match self {
@@ -47,7 +47,7 @@ impl<T> Reply<T> {
 /// The chosen option of a selection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Choice {
+pub struct SelectedOption {
     /// The position of the option, from 0.
     pub index: usize,
     /// The text of the option.
@@ -83,22 +83,22 @@ pub(super) fn confirmation(words: &[String], response: &RawJson) -> Confirmation
 }
 
 /// Reads a client's answer to a question for a value.
-pub(super) fn input(response: &RawJson) -> Reply<RawJson> {
-    if response.is_null() { Reply::Cancelled } else { Reply::Given(response.detached()) }
+pub(super) fn input(response: &RawJson) -> CallbackReply<RawJson> {
+    if response.is_null() { CallbackReply::Cancelled } else { CallbackReply::Given(response.detached()) }
 }
 
 /// Reads a client's answer to a question for one of `options`; `None` if the answer is none of them.
-pub(super) fn selection(options: &[String], response: &RawJson) -> Option<Reply<Choice>> {
+pub(super) fn selection(options: &[String], response: &RawJson) -> Option<CallbackReply<SelectedOption>> {
     if response.is_null() {
-        return Some(Reply::Cancelled);
+        return Some(CallbackReply::Cancelled);
     }
-    choice(options, &response.to_text()?).map(Reply::Given)
+    choice(options, &response.to_text()?).map(CallbackReply::Given)
 }
 
 /// Returns the option that equals `text` letter by letter: options may differ in case only.
-pub(super) fn choice(options: &[String], text: &str) -> Option<Choice> {
+pub(super) fn choice(options: &[String], text: &str) -> Option<SelectedOption> {
     let index = options.iter().position(|option| option == text)?;
-    Some(Choice { index, option: options[index].clone() })
+    Some(SelectedOption { index, option: options[index].clone() })
 }
 
 /// Returns `text` as JSON.
@@ -149,7 +149,7 @@ mod tests {
         let options = ["a".to_owned(), "A".to_owned()];
         let chosen = selection(&options, &raw(r#""A""#)).unwrap().given().unwrap();
         assert_eq!((chosen.index, &*chosen.option), (1, "A"));
-        assert_eq!(selection(&options, &RawJson::null()), Some(Reply::Cancelled));
+        assert_eq!(selection(&options, &RawJson::null()), Some(CallbackReply::Cancelled));
         for none in [r#""b""#, "0", r#""a ""#, r#"{"index":0}"#] {
             assert_eq!(selection(&options, &raw(none)), None, "{none}");
         }
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn an_input_is_any_json() {
         for json in [r#""text""#, "5", r#"{"a":1}"#, "false"] {
-            assert_eq!(input(&raw(json)), Reply::Given(raw(json)), "{json}");
+            assert_eq!(input(&raw(json)), CallbackReply::Given(raw(json)), "{json}");
         }
         assert_eq!(input(&RawJson::null()).given(), None);
     }

@@ -14,12 +14,12 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::elicit;
-use super::open::{Handed, Open, Verdict};
+use super::open::{AnswerVerdict, HandedAnswer, OpenCallbacks};
 use super::question::Callback;
 use crate::advice::advised;
 use crate::fresh::fresh_name;
 use crate::negotiated;
-use crate::owner::Owner;
+use crate::owner::SessionOwner;
 
 /// The questions that a server has asked its clients. Clones share the questions; a [`CallbackLayer`] brings the
 /// answers.
@@ -27,7 +27,7 @@ use crate::owner::Owner;
 /// [`CallbackLayer`]: super::CallbackLayer
 #[derive(Clone)]
 pub struct Callbacks {
-    open: Arc<Mutex<Open>>,
+    open: Arc<Mutex<OpenCallbacks>>,
     resends: u32,
     resend_after: Duration,
 }
@@ -101,22 +101,22 @@ impl Callbacks {
     /// Takes the answer of a client, sent with `mgp/callback/respond`.
     pub(super) fn answer(&self, request: &Request) -> Result<Response, Error> {
         let CallbackRespond { callback_id, response, .. } = request.body()?;
-        let owner = Owner::of(&request.context);
+        let owner = SessionOwner::of(&request.context);
         let (verdict, deliver) = self.open.lock().answer(&owner, &callback_id, &response, Instant::now());
         if let Some(deliver) = deliver {
             deliver();
         }
         let accepted = match verdict {
-            Verdict::Accepted => true,
-            Verdict::Superseded => false,
-            Verdict::Unfit => {
+            AnswerVerdict::Accepted => true,
+            AnswerVerdict::Superseded => false,
+            AnswerVerdict::Unfit => {
                 return Err(Error::invalid_params(
                     "the response is none of the callback's options: send one of them as a text, letter by letter, \
                      or null for no answer",
                 ));
             }
             // The question of another client is refused in the same words as one that never was.
-            Verdict::Unknown => {
+            AnswerVerdict::Unknown => {
                 return Err(Error::invalid_params(
                     "no callback of this id waits for your response: it never was, was answered long ago, \
                      timed out, or its call has ended",
@@ -130,7 +130,7 @@ impl Callbacks {
     //# Informational — no response required
     async fn tell<A>(&self, context: &Context, question: &Callback<A>) -> Result<(), Error> {
         let id: Box<str> = fresh_name(PREFIX)?.into();
-        self.open.lock().told(id.clone(), Owner::of(context), Instant::now());
+        self.open.lock().told(id.clone(), SessionOwner::of(context), Instant::now());
         context.outbox.notify(message(question, id)).await
     }
 
@@ -146,14 +146,14 @@ impl Callbacks {
         let (options, read) = (question.options, question.reading.response);
         let mut sender = Some(sender);
         let take = move |response: &RawJson| match read(&options, response) {
-            None => Handed::Unfit,
+            None => HandedAnswer::Unfit,
             Some(answer) => match sender.take().filter(|sender| !sender.is_closed()) {
-                Some(sender) => Handed::Taken(Box::new(move || drop(sender.send(answer)))),
-                None => Handed::Gone,
+                Some(sender) => HandedAnswer::Taken(Box::new(move || drop(sender.send(answer)))),
+                None => HandedAnswer::Gone,
             },
         };
-        self.open.lock().begin(id.clone(), Owner::of(context), deadline, Box::new(take))?;
-        let asked = Asked { open: &self.open, id };
+        self.open.lock().begin(id.clone(), SessionOwner::of(context), deadline, Box::new(take))?;
+        let asked = AskedCallback { open: &self.open, id };
         let mut answer = pin!(receiver);
         let mut sending = pin!(self.keep_sending(&context.outbox, request));
         let mut end = pin!(sleep_until(deadline));
@@ -213,18 +213,18 @@ impl fmt::Debug for Callbacks {
 }
 
 /// The entry of a question; dropping this value closes the question.
-struct Asked<'a> {
-    open: &'a Mutex<Open>,
+struct AskedCallback<'a> {
+    open: &'a Mutex<OpenCallbacks>,
     id: Box<str>,
 }
 
-impl Asked<'_> {
+impl AskedCallback<'_> {
     fn waits(&self) -> bool {
         self.open.lock().waits(&self.id)
     }
 }
 
-impl Drop for Asked<'_> {
+impl Drop for AskedCallback<'_> {
     fn drop(&mut self) {
         let ended = self.open.lock().end(&self.id);
         drop(ended);

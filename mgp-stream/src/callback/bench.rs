@@ -8,30 +8,30 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::{CallbackLayer, CallbackService, Callbacks};
-use crate::doubles::{self, Port, Server, object, raw, text};
+use crate::doubles::{self, TestPort, TestServer, object, raw, text};
 
-pub(super) struct Bench {
+pub(super) struct CallbackBench {
     pub(super) callbacks: Callbacks,
-    pub(super) port: Arc<Port>,
+    pub(super) port: Arc<TestPort>,
     /// The context of the call in which the server asks.
     pub(super) context: Context,
-    pub(super) server: CallbackService<Server>,
+    pub(super) server: CallbackService<TestServer>,
 }
 
-impl Bench {
-    pub(super) fn new(session: Session, port: Arc<Port>) -> Self {
+impl CallbackBench {
+    pub(super) fn new(session: Session, port: Arc<TestPort>) -> Self {
         let callbacks = Callbacks::new();
         let mut context = Context::default();
         context.session = Some(Arc::new(session));
         context.principal = Some(Principal::new("agent"));
         context.outbox = port.outbox();
-        let server = CallbackLayer::new(callbacks.clone()).layer(Server::knowing_nothing());
+        let server = CallbackLayer::new(callbacks.clone()).layer(TestServer::knowing_nothing());
         Self { callbacks, port, context, server }
     }
 
     /// Creates a bench whose session has callbacks.
     pub(super) fn with_callbacks() -> Self {
-        Self::new(session(Revision::V2025_11_25, &["callbacks"], "{}"), Port::new())
+        Self::new(session(Revision::V2025_11_25, &["callbacks"], "{}"), TestPort::new())
     }
 
     /// Returns the answer that a client gets which responds in `context`.

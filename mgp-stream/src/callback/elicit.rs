@@ -6,7 +6,7 @@ use mgp_types::mcp::{
 };
 use mgp_types::{Error, Object, RawJson, Revision};
 
-use super::answer::{self, Choice, Confirmation, Reply};
+use super::answer::{self, CallbackReply, Confirmation, SelectedOption};
 use super::question::Callback;
 
 /// Returns the parameters of `elicitation/create` that ask the question.
@@ -56,19 +56,19 @@ pub(super) fn confirmation(result: &ElicitResult) -> Confirmation {
     }
 }
 
-pub(super) fn input(result: &ElicitResult) -> Option<Reply<RawJson>> {
+pub(super) fn input(result: &ElicitResult) -> Option<CallbackReply<RawJson>> {
     reply(result, |value| Some(value.detached()))
 }
 
-pub(super) fn selection(options: &[String], result: &ElicitResult) -> Option<Reply<Choice>> {
+pub(super) fn selection(options: &[String], result: &ElicitResult) -> Option<CallbackReply<SelectedOption>> {
     reply(result, |value| answer::choice(options, &value.to_text()?))
 }
 
-fn reply<T>(result: &ElicitResult, read: impl FnOnce(&RawJson) -> Option<T>) -> Option<Reply<T>> {
+fn reply<T>(result: &ElicitResult, read: impl FnOnce(&RawJson) -> Option<T>) -> Option<CallbackReply<T>> {
     Some(match result.action {
-        ElicitAction::Accept => Reply::Given(read(field(result)?)?),
-        ElicitAction::Decline => Reply::Declined,
-        _ => Reply::Cancelled,
+        ElicitAction::Accept => CallbackReply::Given(read(field(result)?)?),
+        ElicitAction::Decline => CallbackReply::Declined,
+        _ => CallbackReply::Cancelled,
     })
 }
 
@@ -103,12 +103,12 @@ mod tests {
     fn a_filled_form_must_fit() {
         let options = ["a".to_owned(), "b".to_owned()];
         let chosen = selection(&options, &result(r#"{"action":"accept","content":{"answer":"b"}}"#));
-        assert_eq!(chosen.and_then(Reply::given).map(|choice| choice.index), Some(1));
+        assert_eq!(chosen.and_then(CallbackReply::given).map(|choice| choice.index), Some(1));
         for wrong in [r#"{"action":"accept","content":{"answer":"c"}}"#, r#"{"action":"accept"}"#] {
             assert_eq!(selection(&options, &result(wrong)), None, "{wrong}");
         }
-        assert_eq!(selection(&options, &result(r#"{"action":"decline"}"#)), Some(Reply::Declined));
-        assert_eq!(input(&result(r#"{"action":"cancel"}"#)), Some(Reply::Cancelled));
+        assert_eq!(selection(&options, &result(r#"{"action":"decline"}"#)), Some(CallbackReply::Declined));
+        assert_eq!(input(&result(r#"{"action":"cancel"}"#)), Some(CallbackReply::Cancelled));
     }
 
     #[test]

@@ -7,8 +7,8 @@ use mgp_types::RawJson;
 use mgp_types::mcp::{ElicitResult, FormSchema};
 use mgp_types::mgp::{CallbackRequest, CallbackType};
 
-use super::answer::{Confirmation, Reply, text};
-use super::question::{Callback, Reading};
+use super::answer::{CallbackReply, Confirmation, text};
+use super::question::{AnswerReader, Callback};
 use super::{elicit, wait};
 
 const CANCEL: &str = "cancel";
@@ -32,8 +32,8 @@ impl Callback<RawJson> {
             CallbackType::Confirmation | CallbackType::Selection if !options.is_empty() => {
                 reading(elicit::selection_form, |options, result| {
                     Some(match elicit::selection(options, result)? {
-                        Reply::Given(choice) => text(&choice.option),
-                        Reply::Declined | Reply::Cancelled => refusal(options),
+                        CallbackReply::Given(choice) => text(&choice.option),
+                        CallbackReply::Declined | CallbackReply::Cancelled => refusal(options),
                     })
                 })
             }
@@ -58,8 +58,8 @@ impl Callback<RawJson> {
 fn reading(
     form: fn(&[String]) -> FormSchema,
     elicited: fn(&[String], &ElicitResult) -> Option<RawJson>,
-) -> Reading<RawJson> {
-    Reading { response: |_, response| Some(response.detached()), form, elicited }
+) -> AnswerReader<RawJson> {
+    AnswerReader { response: |_, response| Some(response.detached()), form, elicited }
 }
 
 fn distinct(options: &[String]) -> Vec<String> {
@@ -77,8 +77,8 @@ mod tests {
     use mgp_types::Revision;
 
     use super::*;
-    use crate::callback::bench::{Bench, session};
-    use crate::doubles::{Port, raw, settle};
+    use crate::callback::bench::{CallbackBench, session};
+    use crate::doubles::{TestPort, raw, settle};
 
     fn asked(kind: &str, options: &[&str]) -> CallbackRequest {
         CallbackRequest::new("cb", CallbackType::from(kind), "?").with_options(options.iter().copied())
@@ -102,7 +102,7 @@ mod tests {
             ("selection", &["a", "b", "", "b"], second, r#""b""#),
         ] {
             let plain = session(Revision::V2025_11_25, &[], r#"{"elicitation":{}}"#);
-            let bench = Bench::new(plain, Port::answering(answer));
+            let bench = CallbackBench::new(plain, TestPort::answering(answer));
             let question = Callback::foreign(&asked(kind, options)).unwrap();
             let responded = bench.callbacks.ask(&bench.context, "cb", question).await.unwrap();
             assert_eq!(responded, raw(response), "{kind} {options:?} {answer}");
@@ -111,7 +111,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_client_with_callbacks_answers_in_its_own_words() {
-        let bench = Bench::with_callbacks();
+        let bench = CallbackBench::with_callbacks();
         let question = Callback::foreign(&asked("selection", &["a"]).with_timeout_ms(3000)).unwrap();
         let (callbacks, context) = (bench.callbacks.clone(), bench.context.clone());
         let asking = tokio::spawn(async move { callbacks.ask(&context, "cb", question).await });

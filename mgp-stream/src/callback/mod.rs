@@ -4,7 +4,7 @@
 //! `notifications/mgp.callback.request` on the stream of the call and answers with `mgp/callback/respond`, which
 //! [`CallbackLayer`] takes; another gets the same question as an elicitation of MCP. The connection is never blocked.
 //!
-//! A client puts a [`CallbackDesk`] where such questions arrive: in the stack that answers the server, by
+//! A client puts a [`CallbackResponder`] where such questions arrive: in the stack that answers the server, by
 //! [`CallbackInboundLayer`]. A gateway passes questions on under ids of its own, which a [`CallbackRelay`] keeps, or
 //! asks in its own name with [`Callback::foreign`].
 //!
@@ -37,30 +37,31 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`Callback`], [`Confirmation`], [`Reply`], [`Choice`] | a question, and its outcome |
+//! | [`Callback`], [`Confirmation`], [`CallbackReply`], [`SelectedOption`] | a question, and its outcome |
 //! | [`Callbacks`], [`CallbackLayer`] | the server's side |
-//! | [`CallbackDesk`], [`ServerDesk`], [`CallbackInboundLayer`] | the client's side |
+//! | [`CallbackResponder`], [`ServerResponder`], [`CallbackInboundLayer`] | the client's side |
 //! | [`CallbackRelay`] | the way through a gateway |
 
 mod answer;
 mod ask;
-mod desk;
 mod elicit;
 mod foreign;
 mod layer;
 mod open;
 mod question;
 mod relay;
+mod responder;
 mod wait;
 
-pub use self::answer::{Choice, Confirmation, Reply};
+pub use self::answer::{CallbackReply, Confirmation, SelectedOption};
 pub use self::ask::Callbacks;
-pub use self::desk::{
-    CallbackDesk, CallbackHandler, CallbackInbound, CallbackInboundFuture, CallbackInboundLayer, ServerDesk,
-};
 pub use self::layer::{CallbackLayer, CallbackService, CallbackServiceFuture};
 pub use self::question::Callback;
-pub use self::relay::{CallbackRelay, Routed};
+pub use self::relay::{CallbackRelay, RoutedAnswer};
+pub use self::responder::{
+    CallbackHandler, CallbackInbound, CallbackInboundFuture, CallbackInboundLayer, CallbackResponder,
+    ServerResponder,
+};
 
 #[cfg(test)]
 mod bench;

@@ -10,23 +10,23 @@ use mgp_types::{Error, RawJson};
 use tokio::time::Instant;
 
 use crate::advice::exhausted;
-use crate::owner::Owner;
+use crate::owner::SessionOwner;
 
 /// The questions that wait for their answers, and the questions answered lately.
 #[derive(Debug, Default)]
-pub(super) struct Open {
-    waiting: HashMap<Box<str>, Waiting, RandomState>,
-    answered: HashMap<Box<str>, Answered, RandomState>,
+pub(super) struct OpenCallbacks {
+    waiting: HashMap<Box<str>, WaitingCallback, RandomState>,
+    answered: HashMap<Box<str>, AnsweredCallback, RandomState>,
     /// The ids in `answered`, the oldest in front: all are remembered for the same time.
     order: VecDeque<Box<str>>,
     hasher: RandomState,
 }
 
 /// A function that reads an answer for the call that asked.
-pub(super) type Take = Box<dyn FnMut(&RawJson) -> Handed + Send>;
+pub(super) type Take = Box<dyn FnMut(&RawJson) -> HandedAnswer + Send>;
 
 /// The fit of an answer to the question.
-pub(super) enum Handed {
+pub(super) enum HandedAnswer {
     /// The answer fits, and is delivered by this function.
     Taken(Deliver),
     /// The answer does not fit the question.
@@ -41,7 +41,7 @@ pub(super) type Deliver = Box<dyn FnOnce() + Send>;
 
 /// The verdict about an answer that came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum AnswerVerdict {
     /// The answer is accepted, or is the accepted one again.
     Accepted,
     /// Another answer came first.
@@ -52,15 +52,15 @@ pub(super) enum Verdict {
     Unknown,
 }
 
-struct Waiting {
-    owner: Owner,
+struct WaitingCallback {
+    owner: SessionOwner,
     deadline: Instant,
     take: Take,
 }
 
 #[derive(Debug)]
-struct Answered {
-    owner: Owner,
+struct AnsweredCallback {
+    owner: SessionOwner,
     /// The hash of the answer; `None` where any answer is as good.
     digest: Option<u64>,
     until: Instant,
@@ -77,7 +77,7 @@ const MAX_WAITING_OF_OWNER: usize = 64;
 /// The number of questions that wait at once. Each is a call that waits, so that other limits bound them as well.
 const MAX_WAITING: usize = 1024;
 
-impl Open {
+impl OpenCallbacks {
     /// Opens the question `id` for `owner`.
     ///
     /// # Errors
@@ -85,7 +85,7 @@ impl Open {
     pub(super) fn begin(
         &mut self,
         id: Box<str>,
-        owner: Owner,
+        owner: SessionOwner,
         deadline: Instant,
         take: Take,
     ) -> Result<(), Error> {
@@ -93,7 +93,7 @@ impl Open {
         if self.waiting.len() >= MAX_WAITING || of_owner >= MAX_WAITING_OF_OWNER {
             return Err(exhausted("too many questions wait for an answer of this client"));
         }
-        self.waiting.insert(id, Waiting { owner, deadline, take });
+        self.waiting.insert(id, WaitingCallback { owner, deadline, take });
         Ok(())
     }
 
@@ -109,37 +109,37 @@ impl Open {
     }
 
     /// Notes that `owner` was sent a callback that needs no answer, and may answer all the same.
-    pub(super) fn told(&mut self, id: Box<str>, owner: Owner, now: Instant) {
+    pub(super) fn told(&mut self, id: Box<str>, owner: SessionOwner, now: Instant) {
         self.remember(id, owner, None, now);
     }
 
     /// Takes an answer of `owner`. The first answer that fits comes with the function that delivers it.
     pub(super) fn answer(
         &mut self,
-        owner: &Owner,
+        owner: &SessionOwner,
         id: &str,
         response: &RawJson,
         now: Instant,
-    ) -> (Verdict, Option<Deliver>) {
+    ) -> (AnswerVerdict, Option<Deliver>) {
         self.forget(now);
         if let Some(answered) = self.answered.get(id).filter(|answered| answered.owner == *owner) {
             let is_same = answered.digest.is_none_or(|digest| digest == self.digest(response));
-            return (if is_same { Verdict::Accepted } else { Verdict::Superseded }, None);
+            return (if is_same { AnswerVerdict::Accepted } else { AnswerVerdict::Superseded }, None);
         }
         let waiting = self.waiting.get_mut(id);
         let Some(waiting) = waiting.filter(|waiting| waiting.owner == *owner && now < waiting.deadline)
         else {
-            return (Verdict::Unknown, None);
+            return (AnswerVerdict::Unknown, None);
         };
         let deliver = match (waiting.take)(response) {
-            Handed::Unfit => return (Verdict::Unfit, None),
-            Handed::Gone => return (Verdict::Unknown, None),
-            Handed::Taken(deliver) => deliver,
+            HandedAnswer::Unfit => return (AnswerVerdict::Unfit, None),
+            HandedAnswer::Gone => return (AnswerVerdict::Unknown, None),
+            HandedAnswer::Taken(deliver) => deliver,
         };
         self.waiting.remove(id);
         let digest = self.digest(response);
         self.remember(id.into(), owner.clone(), Some(digest), now);
-        (Verdict::Accepted, Some(deliver))
+        (AnswerVerdict::Accepted, Some(deliver))
     }
 
     /// Returns the number of open questions, and the number of remembered ones.
@@ -153,14 +153,14 @@ impl Open {
         self.hasher.hash_one(response.as_bytes())
     }
 
-    fn remember(&mut self, id: Box<str>, owner: Owner, digest: Option<u64>, now: Instant) {
+    fn remember(&mut self, id: Box<str>, owner: SessionOwner, digest: Option<u64>, now: Instant) {
         self.forget(now);
         if self.order.len() >= MAX_ANSWERED
             && let Some(oldest) = self.order.pop_front()
         {
             self.answered.remove(&oldest);
         }
-        self.answered.insert(id.clone(), Answered { owner, digest, until: now + MEMORY });
+        self.answered.insert(id.clone(), AnsweredCallback { owner, digest, until: now + MEMORY });
         self.order.push_back(id);
     }
 
@@ -175,9 +175,9 @@ impl Open {
     }
 }
 
-impl fmt::Debug for Waiting {
+impl fmt::Debug for WaitingCallback {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Waiting").field("deadline", &self.deadline).finish_non_exhaustive()
+        f.debug_struct("WaitingCallback").field("deadline", &self.deadline).finish_non_exhaustive()
     }
 }
 
@@ -187,10 +187,10 @@ mod tests {
 
     use super::*;
 
-    fn owner(name: &str) -> Owner {
+    fn owner(name: &str) -> SessionOwner {
         let mut context = Context::default();
         context.principal = Some(Principal::new(name));
-        Owner::of(&context)
+        SessionOwner::of(&context)
     }
 
     fn later(seconds: u64) -> Instant {
@@ -198,16 +198,16 @@ mod tests {
     }
 
     fn takes_all() -> Take {
-        Box::new(|_| Handed::Taken(Box::new(|| ())))
+        Box::new(|_| HandedAnswer::Taken(Box::new(|| ())))
     }
 
-    fn answer(open: &mut Open, id: &str, response: &RawJson, now: Instant) -> Verdict {
+    fn answer(open: &mut OpenCallbacks, id: &str, response: &RawJson, now: Instant) -> AnswerVerdict {
         open.answer(&owner("a"), id, response, now).0
     }
 
     #[tokio::test(start_paused = true)]
     async fn nobody_is_asked_more_at_once_than_they_may_be() {
-        let mut open = Open::default();
+        let mut open = OpenCallbacks::default();
         for number in 0..MAX_WAITING_OF_OWNER {
             let id = number.to_string().into();
             open.begin(id, owner("a"), later(9), takes_all()).unwrap();
@@ -222,7 +222,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn all_together_are_not_asked_more_than_there_is_room_for() {
-        let mut open = Open::default();
+        let mut open = OpenCallbacks::default();
         for number in 0..MAX_WAITING {
             let owner = owner(&number.to_string());
             open.begin(number.to_string().into(), owner, later(9), takes_all()).unwrap();
@@ -233,39 +233,39 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn answers_are_remembered_for_a_while_and_not_without_end() {
-        let mut open = Open::default();
+        let mut open = OpenCallbacks::default();
         let yes = RawJson::parse("true").unwrap();
         for number in 0..MAX_ANSWERED + 10 {
             let id: Box<str> = number.to_string().into();
             open.begin(id.clone(), owner("a"), later(9), takes_all()).unwrap();
-            assert_eq!(answer(&mut open, &id, &yes, Instant::now()), Verdict::Accepted);
+            assert_eq!(answer(&mut open, &id, &yes, Instant::now()), AnswerVerdict::Accepted);
         }
         assert_eq!(open.len(), (0, MAX_ANSWERED));
-        assert_eq!(answer(&mut open, "0", &yes, Instant::now()), Verdict::Unknown);
-        assert_eq!(answer(&mut open, "10", &yes, Instant::now()), Verdict::Accepted);
+        assert_eq!(answer(&mut open, "0", &yes, Instant::now()), AnswerVerdict::Unknown);
+        assert_eq!(answer(&mut open, "10", &yes, Instant::now()), AnswerVerdict::Accepted);
         let past = Instant::now() + MEMORY;
-        assert_eq!(answer(&mut open, "10", &yes, past), Verdict::Unknown);
+        assert_eq!(answer(&mut open, "10", &yes, past), AnswerVerdict::Unknown);
         assert_eq!(open.len(), (0, 0));
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_answer_in_the_last_moment_counts_and_one_after_it_does_not() {
-        let mut open = Open::default();
+        let mut open = OpenCallbacks::default();
         let (yes, deadline) = (RawJson::parse("true").unwrap(), later(9));
         open.begin("x".into(), owner("a"), deadline, takes_all()).unwrap();
-        assert_eq!(answer(&mut open, "x", &yes, deadline), Verdict::Unknown);
+        assert_eq!(answer(&mut open, "x", &yes, deadline), AnswerVerdict::Unknown);
         let before = deadline - Duration::from_nanos(1);
-        assert_eq!(answer(&mut open, "x", &yes, before), Verdict::Accepted);
+        assert_eq!(answer(&mut open, "x", &yes, before), AnswerVerdict::Accepted);
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_first_answer_counts() {
-        let mut open = Open::default();
+        let mut open = OpenCallbacks::default();
         let (yes, no) = (RawJson::parse("true").unwrap(), RawJson::parse("false").unwrap());
         open.begin("x".into(), owner("a"), later(9), takes_all()).unwrap();
         let mut answer = |response| answer(&mut open, "x", response, Instant::now());
-        assert_eq!(answer(&yes), Verdict::Accepted);
-        assert_eq!(answer(&no), Verdict::Superseded);
-        assert_eq!(answer(&yes), Verdict::Accepted);
+        assert_eq!(answer(&yes), AnswerVerdict::Accepted);
+        assert_eq!(answer(&no), AnswerVerdict::Superseded);
+        assert_eq!(answer(&yes), AnswerVerdict::Accepted);
     }
 }

@@ -9,7 +9,7 @@ use mgp_types::mcp::{ElicitResult, FormSchema};
 use mgp_types::mgp::{CallbackRequest, CallbackType};
 use mgp_types::{Error, RawJson};
 
-use super::answer::{self, Choice, Confirmation, Reply};
+use super::answer::{self, CallbackReply, Confirmation, SelectedOption};
 use super::{elicit, wait};
 
 /// A question for the client, whose answer is an `A`.
@@ -26,11 +26,11 @@ pub struct Callback<A> {
     pub(super) message: String,
     pub(super) options: Vec<String>,
     pub(super) timeout: Duration,
-    pub(super) reading: Reading<A>,
+    pub(super) reading: AnswerReader<A>,
 }
 
 /// The functions that read an answer from a callback (`None` if it does not fit) and from an elicitation.
-pub(super) struct Reading<A> {
+pub(super) struct AnswerReader<A> {
     pub(super) response: fn(&[String], &RawJson) -> Option<A>,
     /// The function that makes the form of the question.
     pub(super) form: fn(&[String]) -> FormSchema,
@@ -47,7 +47,7 @@ impl Callback<Confirmation> {
             CallbackType::Confirmation,
             message,
             vec!["confirm".into(), "cancel".into()],
-            Reading {
+            AnswerReader {
                 response: |words, response| Some(answer::confirmation(words, response)),
                 form: elicit::confirmation_form,
                 elicited: |_, result| Some(elicit::confirmation(result)),
@@ -63,14 +63,14 @@ impl Callback<Confirmation> {
     }
 }
 
-impl Callback<Reply<RawJson>> {
+impl Callback<CallbackReply<RawJson>> {
     /// Creates a question for a value that the user knows. An elicitation brings a text; a callback may bring any JSON.
     pub fn input(message: impl Into<String>) -> Self {
         Self::new(
             CallbackType::Input,
             message,
             Vec::new(),
-            Reading {
+            AnswerReader {
                 response: |_, response| Some(answer::input(response)),
                 form: elicit::input_form,
                 elicited: |_, result| elicit::input(result),
@@ -79,7 +79,7 @@ impl Callback<Reply<RawJson>> {
     }
 }
 
-impl Callback<Reply<Choice>> {
+impl Callback<CallbackReply<SelectedOption>> {
     /// Creates a question for one of `options`.
     pub fn selection(
         message: impl Into<String>,
@@ -89,7 +89,7 @@ impl Callback<Reply<Choice>> {
             CallbackType::Selection,
             message,
             options.into_iter().map(Into::into).collect(),
-            Reading {
+            AnswerReader {
                 response: answer::selection,
                 form: elicit::selection_form,
                 elicited: elicit::selection,
@@ -105,7 +105,11 @@ impl Callback<()> {
             CallbackType::Notification,
             message,
             Vec::new(),
-            Reading { response: |_, _| Some(()), form: |_| FormSchema::empty(), elicited: |_, _| Some(()) },
+            AnswerReader {
+                response: |_, _| Some(()),
+                form: |_| FormSchema::empty(),
+                elicited: |_, _| Some(()),
+            },
         )
     }
 }
@@ -147,7 +151,7 @@ impl<A> Callback<A> {
         kind: CallbackType,
         message: impl Into<String>,
         options: Vec<String>,
-        reading: Reading<A>,
+        reading: AnswerReader<A>,
     ) -> Self {
         Self { kind, message: message.into(), options, timeout: wait::USUAL, reading }
     }

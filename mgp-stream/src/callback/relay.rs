@@ -14,7 +14,7 @@ use super::ask::PREFIX;
 use super::wait;
 use crate::advice::exhausted;
 use crate::fresh::fresh_name;
-use crate::owner::Owner;
+use crate::owner::SessionOwner;
 
 /// The callbacks that a gateway passes on from the servers behind it to the clients in front of it.
 ///
@@ -24,21 +24,21 @@ use crate::owner::Owner;
 ///
 /// The relay does no IO and is given the time: its user puts a lock around it and sends what it returns.
 pub struct CallbackRelay {
-    passed: HashMap<Box<str>, Passed, RandomState>,
-    ours: HashMap<Theirs, Box<str>, RandomState>,
+    passed: HashMap<Box<str>, PassedCallback, RandomState>,
+    ours: HashMap<ServerCallbackKey, Box<str>, RandomState>,
 }
 
 /// The server's key of a callback: ids may be unique within a call only.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Theirs {
+struct ServerCallbackKey {
     server: ServerId,
     stream: StreamId,
     id: Box<str>,
 }
 
-struct Passed {
-    theirs: Theirs,
-    owner: Owner,
+struct PassedCallback {
+    theirs: ServerCallbackKey,
+    owner: SessionOwner,
     is_answered: bool,
     until: Instant,
 }
@@ -46,7 +46,7 @@ struct Passed {
 /// An answer and its destination.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Routed {
+pub struct RoutedAnswer {
     /// The server that asked.
     pub server: ServerId,
     /// The call of the client that the server asked about.
@@ -91,10 +91,10 @@ impl CallbackRelay {
             return Err(Error::invalid_request("the callback belongs to a call that is over"));
         }
         let until = now + wait::of(&request) + MEMORY;
-        let theirs = Theirs { server: server.clone(), stream, id: request.callback_id };
+        let theirs = ServerCallbackKey { server: server.clone(), stream, id: request.callback_id };
         let ours = match self.ours.get(&theirs) {
             Some(ours) => ours.clone(),
-            None => self.add(theirs, Owner::of(front), now)?,
+            None => self.add(theirs, SessionOwner::of(front), now)?,
         };
         if let Some(passed) = self.passed.get_mut(&ours) {
             passed.until = until;
@@ -107,16 +107,16 @@ impl CallbackRelay {
 
     /// Returns the destination of an answer whose sender has `context`; `None` if the sender was passed no such
     /// callback.
-    pub fn route(&mut self, context: &Context, params: &Params, now: Instant) -> Option<Routed> {
+    pub fn route(&mut self, context: &Context, params: &Params, now: Instant) -> Option<RoutedAnswer> {
         let passed = self.passed.get_mut(&*params.text(ID)?)?;
-        if now >= passed.until || passed.owner != Owner::of(context) {
+        if now >= passed.until || passed.owner != SessionOwner::of(context) {
             return None;
         }
         // The entry is kept: an answer that was lost on its way to the server is sent again.
         passed.is_answered = true;
         let mut params = params.clone();
         params.set(ID, text(&passed.theirs.id));
-        Some(Routed { server: passed.theirs.server.clone(), stream: passed.theirs.stream, params })
+        Some(RoutedAnswer { server: passed.theirs.server.clone(), stream: passed.theirs.stream, params })
     }
 
     /// Forgets the callbacks of a call that is over.
@@ -129,7 +129,12 @@ impl CallbackRelay {
         self.passed.values().any(|passed| passed.theirs.stream == stream && passed.theirs.server == *server)
     }
 
-    fn add(&mut self, theirs: Theirs, owner: Owner, now: Instant) -> Result<Box<str>, Error> {
+    fn add(
+        &mut self,
+        theirs: ServerCallbackKey,
+        owner: SessionOwner,
+        now: Instant,
+    ) -> Result<Box<str>, Error> {
         self.retain(|passed| now < passed.until);
         let of_server = || self.passed.iter().filter(|(_, passed)| passed.theirs.server == theirs.server);
         if of_server().count() >= MAX_OF_SERVER || self.passed.len() >= MAX_PASSED {
@@ -143,11 +148,11 @@ impl CallbackRelay {
         }
         let ours: Box<str> = fresh_name(PREFIX)?.into();
         self.ours.insert(theirs.clone(), ours.clone());
-        self.passed.insert(ours.clone(), Passed { theirs, owner, is_answered: false, until: now });
+        self.passed.insert(ours.clone(), PassedCallback { theirs, owner, is_answered: false, until: now });
         Ok(ours)
     }
 
-    fn retain(&mut self, keep: impl Fn(&Passed) -> bool) {
+    fn retain(&mut self, keep: impl Fn(&PassedCallback) -> bool) {
         let ours = &mut self.ours;
         self.passed.retain(|_, passed| {
             let is_kept = keep(passed);

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`Publisher`] | publishes events of a server |
 //! | [`EventsGate`] | serves subscriptions to a publisher |
-//! | [`Audience`] | decides who may see which channels |
+//! | [`EventAudience`] | decides who may see which channels |
 //! | [`EventQuotas`] | limits the subscriptions of clients |
 //! | [`Subscriber`] | subscribes at the client, and takes arriving events |
 //! | [`Events`] | the events of one subscription, as a stream |
@@ -21,5 +21,5 @@ mod peer;
 mod schedule;
 mod server;
 
-pub use self::client::{EventAssembly, EventItem, EventQuestion, Events, Subscriber};
-pub use self::server::{Audience, EventQuotas, EventsGate, ListeningRequest, PublishError, Publisher};
+pub use self::client::{EventAssembly, EventItem, EventReplayRequest, Events, Subscriber};
+pub use self::server::{EventAudience, EventQuotas, EventsGate, ListeningRequest, PublishError, Publisher};

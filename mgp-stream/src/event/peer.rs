@@ -13,12 +13,12 @@ use serde::de::DeserializeOwned;
 use tower_service::Service;
 
 use super::{EventQuotas, EventsGate, Publisher};
-use crate::doubles::{Port, Server, object, session};
+use crate::doubles::{TestPort, TestServer, object, session};
 
 /// Returns a server that acknowledges requests that listen, unless told to refuse or to be late, and knows nothing
 /// else.
-pub(super) fn bare() -> Server {
-    Server::new(|request| async move {
+pub(super) fn bare() -> TestServer {
+    TestServer::new(|request| async move {
         if request.method != Method::LISTEN || request.params.contains("refuse") {
             return Err(Error::method_not_found(&request.method));
         }
@@ -37,7 +37,7 @@ pub(super) fn bare() -> Server {
     })
 }
 
-impl Port {
+impl TestPort {
     /// Returns the events that came since the last time, and checks that no other message did.
     #[track_caller]
     pub(super) fn events(&self) -> Vec<Event> {
@@ -54,35 +54,35 @@ impl Port {
     }
 }
 
-pub(super) fn serve(publisher: &Publisher, quotas: EventQuotas) -> Gated<EventsGate, Server> {
+pub(super) fn serve(publisher: &Publisher, quotas: EventQuotas) -> Gated<EventsGate, TestServer> {
     EventsGate::with_quotas(publisher.clone(), quotas).layer(bare())
 }
 
 /// One connection of a client to the service.
 #[derive(Debug, Clone)]
-pub(super) struct Peer<S> {
+pub(super) struct ClientConnection<S> {
     pub(super) service: S,
-    pub(super) port: Arc<Port>,
+    pub(super) port: Arc<TestPort>,
     pub(super) session: Arc<Session>,
     pub(super) principal: Option<Principal>,
 }
 
-impl<S: Clone> Peer<S> {
+impl<S: Clone> ClientConnection<S> {
     /// Creates a peer with a session whose outbox is `port`.
-    pub(super) fn with(service: &S, extensions: &[&str], port: Arc<Port>) -> Self {
+    pub(super) fn with(service: &S, extensions: &[&str], port: Arc<TestPort>) -> Self {
         let mut session = session(Revision::V2025_11_25, extensions);
         session.outbox = Outbox::new(port.clone(), StreamId::STANDALONE);
         Self { service: service.clone(), port, session: Arc::new(session), principal: None }
     }
 
     pub(super) fn new(service: &S) -> Self {
-        Self::with(service, &["bidirectional"], Port::new())
+        Self::with(service, &["bidirectional"], TestPort::new())
     }
 
     /// Creates a peer without a session: each request comes with its own outbox.
     pub(super) fn stateless(service: &S) -> Self {
         let session = Arc::new(session(Revision::V2026_07_28, &["events"]));
-        Self { service: service.clone(), port: Port::new(), session, principal: None }
+        Self { service: service.clone(), port: TestPort::new(), session, principal: None }
     }
 
     pub(super) fn named(mut self, name: &str) -> Self {
@@ -98,7 +98,7 @@ impl<S: Clone> Peer<S> {
     }
 }
 
-impl<S> Service<Request> for Peer<S>
+impl<S> Service<Request> for ClientConnection<S>
 where
     S: Service<Request, Response = Response, Error = Error, Future: Send> + Clone + 'static,
 {
@@ -119,7 +119,7 @@ where
     }
 }
 
-impl<S> Peer<S>
+impl<S> ClientConnection<S>
 where
     S: Service<Request, Response = Response, Error = Error, Future: Send> + Clone + 'static,
 {

@@ -6,17 +6,17 @@ use std::time::Duration;
 use futures_util::{FutureExt, StreamExt};
 use mgp_types::mgp::{EventSeverity, EventSubscribe, SubscriptionId};
 
-use super::peer::{Peer, data, serve};
+use super::peer::{ClientConnection, data, serve};
 use super::{EventItem, EventQuotas, Events, EventsGate, Publisher, Subscriber};
-use crate::doubles::{Server, settle};
-use crate::seeds::{self, Dice};
+use crate::doubles::{TestServer, settle};
+use crate::seeded_random::{self, SeededRandom};
 
-type Connection = Peer<Gated<EventsGate, Server>>;
+type Connection = ClientConnection<Gated<EventsGate, TestServer>>;
 
 struct World {
-    dice: Dice,
+    dice: SeededRandom,
     publisher: Publisher,
-    server: Gated<EventsGate, Server>,
+    server: Gated<EventsGate, TestServer>,
     connection: Connection,
     subscriber: Subscriber,
     events: Events<Connection>,
@@ -42,7 +42,7 @@ struct View {
 const IDLE: Duration = Duration::from_mins(5);
 
 impl World {
-    async fn new(dice: Dice) -> Self {
+    async fn new(dice: SeededRandom) -> Self {
         let publisher = Publisher::new(["a.b", "a.quiet"]).unwrap();
         let buffered = dice.one_of(&[4, 12, 1000]);
         let quotas = EventQuotas::new()
@@ -177,14 +177,14 @@ impl View {
     }
 }
 
-fn connect(server: &Gated<EventsGate, Server>, polled: bool) -> Connection {
-    if polled { Peer::stateless(server) } else { Peer::new(server) }
+fn connect(server: &Gated<EventsGate, TestServer>, polled: bool) -> Connection {
+    if polled { ClientConnection::stateless(server) } else { ClientConnection::new(server) }
 }
 
 #[test]
 fn the_view_is_what_was_published_with_every_loss_reported() {
     let (mut given, mut missed, mut gone, mut safe) = (0, 0, 0, 0);
-    let is_all = seeds::run(0..1000, run, |world| {
+    let is_all = seeded_random::run(0..1000, run, |world| {
         given += world.view.given;
         missed += world.view.missed;
         gone += world.view.gone;
@@ -194,7 +194,7 @@ fn the_view_is_what_was_published_with_every_loss_reported() {
     assert!(is_seen || !is_all, "the schedules try nothing: {given} {missed} {gone} {safe}");
 }
 
-async fn run(dice: Dice) -> World {
+async fn run(dice: SeededRandom) -> World {
     let mut world = World::new(dice).await;
     for _ in 0..80 {
         world.step().await;

@@ -15,8 +15,8 @@ use clap::Parser;
 use mgp_toolindex::discovery::ToolDiscoverySettings;
 use mgp_toolindex::embed::StaticEmbedder;
 use mgp_toolindex::eval::{Corpus, ToolRow};
-use mgp_toolindex::level::{Economy, HostProfile, Sizes};
-use mgp_toolindex::session::{SessionKey, SessionSettings, ToolSessions, View};
+use mgp_toolindex::level::{HostProfile, LevelComparison, Sizes};
+use mgp_toolindex::session::{SessionKey, SessionSettings, ToolSessions, ToolView};
 use mgp_toolindex::{Index, budget};
 use mgp_types::mgp::ToolContextBudget;
 
@@ -46,9 +46,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let sessions = ToolSessions::new(settings.meta_tools(&meta_tools))?;
     let meta_tokens = sessions.settings().meta_tokens();
     let snapshot = index.snapshot();
-    let view = View::all(&snapshot);
+    let view = ToolView::all(&snapshot);
     let first = sessions.listed(&SessionKey::new("new", None), &view);
-    let economy = Economy::of(Sizes::of(&view, &*counter).fixed(meta_tokens, 0), HostProfile::default());
+    let economy =
+        LevelComparison::of(Sizes::of(&view, &*counter).fixed(meta_tokens, 0), HostProfile::default());
 
     if args.json {
         println!("{}", serde_json::to_string_pretty(&economy)?);

@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use clap::Parser;
 use mgp_toolindex::Index;
 use mgp_toolindex::embed::EmbedderChoice;
-use mgp_toolindex::eval::{Comparison, Corpus, Question, Report, Settings, ToolRow, evaluate};
+use mgp_toolindex::eval::{Comparison, Corpus, EvalQuestion, Report, Settings, ToolRow, evaluate};
 use mgp_types::mgp::SearchStrategy;
 use serde::Serialize;
 
@@ -67,7 +67,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     corpus.index(&index).await;
     let snapshot = index.snapshot();
     let called: HashMap<&str, String> = snapshot.tools().map(|tool| (corpus.id(tool), tool.id())).collect();
-    let mut questions = Question::read_all(BufReader::new(File::open(&args.questions)?))?;
+    let mut questions = EvalQuestion::read_all(BufReader::new(File::open(&args.questions)?))?;
     for id in questions.iter_mut().flat_map(|question| question.needs.iter_mut().flatten()) {
         if let Some(tool) = called.get(id.as_str()) {
             id.clone_from(tool);

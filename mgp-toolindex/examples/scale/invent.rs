@@ -1,6 +1,6 @@
 //! Invented tools and queries that look like real ones, the same each time.
 
-use mgp_toolindex::{Listing, ServerTools};
+use mgp_toolindex::{ServerTools, ToolListing};
 use mgp_types::RawJson;
 use mgp_types::mgp::RiskLevel;
 use serde::Serialize;
@@ -311,13 +311,13 @@ const VERBS: &[&str] = &[
 ];
 
 /// Returns a tool of this name.
-pub(crate) fn named(chance: &mut Chance, name: &str) -> Listing {
+pub(crate) fn named(chance: &mut Chance, name: &str) -> ToolListing {
     let (verb, noun) = (chance.common(VERBS), chance.common(NOUNS));
     described(chance, name.to_owned(), verb, noun)
 }
 
 /// Returns a tool whose name has this number in its server.
-fn tool(chance: &mut Chance, number: usize) -> Listing {
+fn tool(chance: &mut Chance, number: usize) -> ToolListing {
     let (verb, noun) = (chance.common(VERBS), chance.common(NOUNS));
     described(chance, format!("{verb}_{noun}_{number}"), verb, noun)
 }
@@ -329,7 +329,7 @@ const ENDINGS: &[&str] = &[
     "size", "key",
 ];
 
-fn described(chance: &mut Chance, name: String, verb: &str, noun: &str) -> Listing {
+fn described(chance: &mut Chance, name: String, verb: &str, noun: &str) -> ToolListing {
     let parameters = (0..chance.between(3, 6)).map(|_| {
         let name = format!("{}_{}", chance.common(NOUNS), chance.common(ENDINGS));
         let words = chance.between(3, 7);
@@ -343,7 +343,7 @@ fn described(chance: &mut Chance, name: String, verb: &str, noun: &str) -> Listi
         input_schema,
     };
     let raw = RawJson::from_value(&definition).expect("strings are JSON");
-    Listing::read(&raw).expect("the definition has a name").risk(RiskLevel::Safe)
+    ToolListing::read(&raw).expect("the definition has a name").risk(RiskLevel::Safe)
 }
 
 /// Returns a query: a few words, a sentence, or three needs at once.

@@ -3,21 +3,21 @@
 use mgp_types::RawJson;
 use mgp_types::json::write_string;
 
-use super::{CountTokens, Form, Forms, longest};
+use super::{Form, Forms, TokenCounter, longest};
 use crate::Tool;
 
 /// A tool as it is listed, as JSON: the full definition of the server, or, where there is no room for that, the name,
 /// the description and the schema of the arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Definition {
+pub struct ListedDefinition {
     json: RawJson,
     tokens: u32,
     shortened: bool,
 }
 
-impl Definition {
+impl ListedDefinition {
     /// Returns the definition of a tool under the name that it is shown by.
-    pub fn of(tool: &Tool, shown_name: &str, tokens: &dyn CountTokens) -> Self {
+    pub fn of(tool: &Tool, shown_name: &str, tokens: &dyn TokenCounter) -> Self {
         let mut members = tool.members();
         members.set("name", RawJson::from_written(text(shown_name)));
         members.set("inputSchema", schema_of(tool));
@@ -25,7 +25,7 @@ impl Definition {
     }
 
     /// Returns the longest definition of no more than `most` tokens; `None` if even the shortest takes more.
-    pub fn within(tool: &Tool, shown_name: &str, most: u32, tokens: &dyn CountTokens) -> Option<Self> {
+    pub fn within(tool: &Tool, shown_name: &str, most: u32, tokens: &dyn TokenCounter) -> Option<Self> {
         Self::near(tool, shown_name, most, most, tokens)
     }
 
@@ -36,7 +36,7 @@ impl Definition {
         shown_name: &str,
         liked: u32,
         most: u32,
-        tokens: &dyn CountTokens,
+        tokens: &dyn TokenCounter,
     ) -> Option<Self> {
         let (description, schema) = (tool.description(), schema_of(tool));
         let forms = Forms::of(&description, &schema).filter(|form| form.may_fit(most));
@@ -50,7 +50,7 @@ impl Definition {
     }
 
     /// Creates the definition of a tool that is in no index, like one of the kernel's own.
-    pub fn new(name: &str, description: &str, schema: &RawJson, tokens: &dyn CountTokens) -> Self {
+    pub fn new(name: &str, description: &str, schema: &RawJson, tokens: &dyn TokenCounter) -> Self {
         Self::written(name, &Form::whole(description, schema), tokens)
     }
 
@@ -69,7 +69,7 @@ impl Definition {
         self.shortened
     }
 
-    fn written(name: &str, form: &Form<'_>, tokens: &dyn CountTokens) -> Self {
+    fn written(name: &str, form: &Form<'_>, tokens: &dyn TokenCounter) -> Self {
         let mut out = Vec::with_capacity(64 + form.description.len() + form.schema.as_bytes().len());
         out.extend_from_slice(br#"{"name":"#);
         write_string(&mut out, name);
@@ -83,7 +83,7 @@ impl Definition {
         Self::counted(RawJson::from_written(out), form.shortened, tokens)
     }
 
-    fn counted(json: RawJson, shortened: bool, tokens: &dyn CountTokens) -> Self {
+    fn counted(json: RawJson, shortened: bool, tokens: &dyn TokenCounter) -> Self {
         let tokens = tokens.count(&String::from_utf8_lossy(json.as_bytes()));
         Self { json, tokens, shortened }
     }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use mgp_types::RawJson;
 
 use super::compact;
-use super::shorten::{Cut, Optional, Schema, clip};
+use super::shorten::{OptionalParameters, ShortenLevel, ShortenableSchema, clip};
 
 /// The description and the schema of a tool, at one length.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,8 +49,8 @@ pub(crate) struct Forms<'a> {
     description: &'a str,
     schema: &'a RawJson,
     /// The parsed schema, once a shorter form is asked for.
-    read: Option<Schema>,
-    cuts: std::slice::Iter<'static, Cut>,
+    read: Option<ShortenableSchema>,
+    cuts: std::slice::Iter<'static, ShortenLevel>,
     /// The length of the previous form, if there was one.
     length: Option<usize>,
 }
@@ -66,19 +66,19 @@ const LONG_SCHEMA: usize = 64 * 1024;
 const HARD: usize = 8;
 
 /// The cuts, from the mildest to the hardest.
-const CUTS: [Cut; 12] = [
+const CUTS: [ShortenLevel; 12] = [
     COMMENTS,
-    Cut { optional_words: 160, ..COMMENTS },
-    Cut { optional_words: 80, tool_words: 1200, ..COMMENTS },
+    ShortenLevel { optional_words: 160, ..COMMENTS },
+    ShortenLevel { optional_words: 80, tool_words: 1200, ..COMMENTS },
     OUTLINES,
     NO_LONG_LISTS,
-    Cut { kept_eighths: 4, ..NO_LONG_LISTS },
-    Cut { kept_eighths: 2, ..NO_LONG_LISTS },
-    Cut { kept_eighths: 1, ..NO_LONG_LISTS },
-    Cut { kept_eighths: 0, ..NO_LONG_LISTS },
+    ShortenLevel { kept_eighths: 4, ..NO_LONG_LISTS },
+    ShortenLevel { kept_eighths: 2, ..NO_LONG_LISTS },
+    ShortenLevel { kept_eighths: 1, ..NO_LONG_LISTS },
+    ShortenLevel { kept_eighths: 0, ..NO_LONG_LISTS },
     NEEDED_ONLY,
-    Cut { needed_words: 120, tool_words: 300, ..NEEDED_ONLY },
-    Cut { needed_words: 40, tool_words: 120, ..NEEDED_ONLY },
+    ShortenLevel { needed_words: 120, tool_words: 300, ..NEEDED_ONLY },
+    ShortenLevel { needed_words: 40, tool_words: 120, ..NEEDED_ONLY },
 ];
 
 impl<'a> Forms<'a> {
@@ -103,7 +103,7 @@ impl<'a> Iterator for Forms<'a> {
             self.length = Some(whole.length());
             return Some(whole);
         };
-        let schema = self.read.get_or_insert_with(|| Schema::read(self.schema));
+        let schema = self.read.get_or_insert_with(|| ShortenableSchema::read(self.schema));
         let shorter = self.cuts.by_ref().map(|cut| Form {
             description: clip(self.description, cut.tool_words),
             schema: schema.shorten(cut),
@@ -130,18 +130,21 @@ pub(crate) fn longest<T>(forms: impl Iterator<Item = (T, u32)>, liked: u32, most
     within_most
 }
 
-const COMMENTS: Cut = Cut {
+const COMMENTS: ShortenLevel = ShortenLevel {
     tool_words: usize::MAX,
     needed_words: usize::MAX,
     optional_words: usize::MAX,
-    optional: Optional::Whole,
+    optional: OptionalParameters::Whole,
     kept_eighths: 8,
     long_lists: true,
 };
 
-const OUTLINES: Cut = Cut { optional_words: 80, tool_words: 1200, optional: Optional::Outline, ..COMMENTS };
-const NO_LONG_LISTS: Cut = Cut { needed_words: 300, tool_words: 600, long_lists: false, ..OUTLINES };
-const NEEDED_ONLY: Cut = Cut { optional: Optional::Gone, kept_eighths: 0, ..NO_LONG_LISTS };
+const OUTLINES: ShortenLevel =
+    ShortenLevel { optional_words: 80, tool_words: 1200, optional: OptionalParameters::Outline, ..COMMENTS };
+const NO_LONG_LISTS: ShortenLevel =
+    ShortenLevel { needed_words: 300, tool_words: 600, long_lists: false, ..OUTLINES };
+const NEEDED_ONLY: ShortenLevel =
+    ShortenLevel { optional: OptionalParameters::Gone, kept_eighths: 0, ..NO_LONG_LISTS };
 
 #[cfg(test)]
 mod tests;

@@ -9,11 +9,11 @@ mod shorten;
 mod tiktoken;
 mod tokens;
 
-pub use self::definition::Definition;
+pub use self::definition::ListedDefinition;
 pub(crate) use self::forms::{Form, Forms, longest};
 #[cfg(feature = "tiktoken")]
 use self::tiktoken::Tiktoken;
-pub use self::tokens::{CountTokens, Estimate, default_counter};
+pub use self::tokens::{TokenCounter, TokenEstimator, default_counter};
 
 #[cfg(test)]
 mod properties;

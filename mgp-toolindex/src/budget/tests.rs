@@ -68,21 +68,21 @@ fn ordinary() -> Vec<String> {
 
 #[test]
 fn an_estimate_grows_with_the_text_and_is_scaled() {
-    let estimate = Estimate::new();
+    let estimate = TokenEstimator::new();
     assert_eq!(estimate.count(""), 0);
     for text in ordinary() {
         let count = estimate.count(&text);
         assert!(estimate.count(&format!("{text} and more")) > count);
-        let doubled = Estimate::scaled(2.0).count(&text);
+        let doubled = TokenEstimator::scaled(2.0).count(&text);
         assert!(doubled.abs_diff(2 * count) <= 1, "{doubled} instead of twice {count}");
     }
-    assert_eq!(Estimate::scaled(f32::NAN), Estimate::new());
-    assert!(Estimate::scaled(-3.0).count("some text") > 0);
+    assert_eq!(TokenEstimator::scaled(f32::NAN), TokenEstimator::new());
+    assert!(TokenEstimator::scaled(-3.0).count("some text") > 0);
 }
 
 #[test]
 fn hostile_text_is_estimated_in_a_time_that_grows_with_it() {
-    let estimate = Estimate::new();
+    let estimate = TokenEstimator::new();
     for text in ["a", "A", " ", "\n", "7", "{", "\u{1F600}", "漢", "aA1 "] {
         let count = estimate.count(&text.repeat(200_000));
         assert!(count > 2_000, "{text:?}: {count}");
@@ -95,7 +95,7 @@ fn the_whole_definition_is_counted() {
     let schema = json!({ "type": "object", "properties": { "path": { "type": "string" } } });
     let raw = RawJson::from_value(&schema).unwrap();
     let tokens = default_counter();
-    let definition = Definition::new("read_file", "Reads a \"file\"", &raw, &*tokens);
+    let definition = ListedDefinition::new("read_file", "Reads a \"file\"", &raw, &*tokens);
     let written: serde_json::Value = definition.json().to().unwrap();
     assert_eq!(
         written,
@@ -103,7 +103,7 @@ fn the_whole_definition_is_counted() {
     );
     assert_eq!(definition.tokens(), tokens.count(std::str::from_utf8(definition.json().as_bytes()).unwrap()));
     assert!(!definition.is_shortened());
-    let nameless = Definition::new("read_file", "", &raw, &*tokens);
+    let nameless = ListedDefinition::new("read_file", "", &raw, &*tokens);
     assert!(nameless.tokens() < definition.tokens());
 }
 
@@ -114,7 +114,7 @@ mod exact {
     #[test]
     fn the_estimate_is_near_what_the_tokenizer_counts() {
         for text in ordinary() {
-            let (exact, near) = (Tiktoken::new().count(&text), Estimate::new().count(&text));
+            let (exact, near) = (Tiktoken::new().count(&text), TokenEstimator::new().count(&text));
             let off = f64::from(near) / f64::from(exact);
             assert!((0.85..=1.15).contains(&off), "{near} instead of {exact}: {text}");
         }

@@ -2,7 +2,7 @@
 
 use tiktoken_rs::o200k_base_singleton;
 
-use super::{CountTokens, Estimate};
+use super::{TokenCounter, TokenEstimator};
 
 /// Counts tokens as OpenAI's models do (o200k).
 ///
@@ -20,12 +20,12 @@ impl Tiktoken {
 /// The bytes that are counted exactly; the rest is estimated. No definition for a model is longer.
 const MOST_EXACT: usize = 64 * 1024;
 
-impl CountTokens for Tiktoken {
+impl TokenCounter for Tiktoken {
     fn count(&self, text: &str) -> u32 {
         let (exact, rest) = text.split_at(text.floor_char_boundary(MOST_EXACT));
         let tokenizer = o200k_base_singleton();
         let count: usize = pieces(exact).map(|piece| tokenizer.encode_ordinary(piece).len()).sum();
-        u32::try_from(count).unwrap_or(u32::MAX).saturating_add(Estimate::new().count(rest))
+        u32::try_from(count).unwrap_or(u32::MAX).saturating_add(TokenEstimator::new().count(rest))
     }
 
     fn name(&self) -> &'static str {

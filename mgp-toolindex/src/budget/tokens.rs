@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Counts the tokens of a text as some model would.
-pub trait CountTokens: fmt::Debug + Send + Sync {
+pub trait TokenCounter: fmt::Debug + Send + Sync {
     /// Returns the tokens of the text. The time grows no faster than the text, whatever its contents.
     fn count(&self, text: &str) -> u32;
 
@@ -13,25 +13,25 @@ pub trait CountTokens: fmt::Debug + Send + Sync {
 }
 
 /// Returns the tokenizer of the feature `tiktoken` where it is built in, else the estimate.
-pub fn default_counter() -> Arc<dyn CountTokens> {
+pub fn default_counter() -> Arc<dyn TokenCounter> {
     #[cfg(feature = "tiktoken")]
     return Arc::new(super::Tiktoken::new());
     #[cfg(not(feature = "tiktoken"))]
-    return Arc::new(super::Estimate::new());
+    return Arc::new(super::TokenEstimator::new());
 }
 
 /// Estimates tokens by the scripts of the characters and the lengths of words, as fast as the text can be read.
 ///
 /// The estimate knows no vocabulary; it is fitted to the counts of o200k for definitions of tools.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Estimate {
+pub struct TokenEstimator {
     factor: f32,
 }
 
 const MOST_FACTOR: f32 = 10.0;
 const LEAST_FACTOR: f32 = 0.1;
 
-impl Estimate {
+impl TokenEstimator {
     /// Creates the estimate for o200k.
     pub const fn new() -> Self {
         Self { factor: 1.0 }
@@ -44,15 +44,15 @@ impl Estimate {
     }
 }
 
-impl Default for Estimate {
+impl Default for TokenEstimator {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl CountTokens for Estimate {
+impl TokenCounter for TokenEstimator {
     fn count(&self, text: &str) -> u32 {
-        let mut sum = Sum::default();
+        let mut sum = TokenSum::default();
         for character in text.chars() {
             sum.take(character);
         }
@@ -74,14 +74,14 @@ impl CountTokens for Estimate {
 
 /// The sum in thousandths of tokens, and the run of like characters that is being read.
 #[derive(Default)]
-struct Sum {
+struct TokenSum {
     thousandths: u64,
-    kind: Kind,
+    kind: CharacterKind,
     length: u64,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Kind {
+enum CharacterKind {
     #[default]
     Nothing,
     Lower,
@@ -94,14 +94,14 @@ enum Kind {
 /// The length of words up to which one is one token.
 const PLAIN_WORD: u64 = 7;
 
-impl Sum {
+impl TokenSum {
     fn take(&mut self, character: char) {
         let kind = match character {
-            'a'..='z' => Kind::Lower,
-            'A'..='Z' => Kind::Upper,
-            '0'..='9' => Kind::Digit,
-            c if c.is_ascii_whitespace() => Kind::Space,
-            c if c.is_ascii() => Kind::Mark,
+            'a'..='z' => CharacterKind::Lower,
+            'A'..='Z' => CharacterKind::Upper,
+            '0'..='9' => CharacterKind::Digit,
+            c if c.is_ascii_whitespace() => CharacterKind::Space,
+            c if c.is_ascii() => CharacterKind::Mark,
             other => {
                 self.end_run();
                 self.thousandths += beyond_ascii(other);
@@ -109,7 +109,7 @@ impl Sum {
             }
         };
         // A capital belongs to the small letters behind it: `readFile` is two words, `File` is one.
-        let same = kind == self.kind || (self.kind == Kind::Upper && kind == Kind::Lower);
+        let same = kind == self.kind || (self.kind == CharacterKind::Upper && kind == CharacterKind::Lower);
         if !same {
             self.end_run();
         }
@@ -124,15 +124,15 @@ impl Sum {
 
     fn end_run(&mut self) {
         self.thousandths += match self.kind {
-            Kind::Nothing => 0,
-            Kind::Lower => 1000 + self.length.saturating_sub(PLAIN_WORD) * 100,
-            Kind::Upper => 1000 + self.length.saturating_sub(2) * 400,
-            Kind::Digit => self.length.div_ceil(3) * 1000,
-            Kind::Mark => 800 + self.length.saturating_sub(3) * 250,
+            CharacterKind::Nothing => 0,
+            CharacterKind::Lower => 1000 + self.length.saturating_sub(PLAIN_WORD) * 100,
+            CharacterKind::Upper => 1000 + self.length.saturating_sub(2) * 400,
+            CharacterKind::Digit => self.length.div_ceil(3) * 1000,
+            CharacterKind::Mark => 800 + self.length.saturating_sub(3) * 250,
             // One space belongs to the word behind it.
-            Kind::Space => self.length.saturating_sub(1).min(1) * 1000 + self.length / 64 * 1000,
+            CharacterKind::Space => self.length.saturating_sub(1).min(1) * 1000 + self.length / 64 * 1000,
         };
-        self.kind = Kind::Nothing;
+        self.kind = CharacterKind::Nothing;
         self.length = 0;
     }
 }

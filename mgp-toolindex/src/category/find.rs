@@ -1,12 +1,12 @@
 //! The search for categories by name.
 
 use super::CategoryPath;
-use super::hierarchy::Node;
+use super::hierarchy::CategoryNode;
 
 /// A category that was found.
-pub(super) struct FoundNode<'a> {
+pub(super) struct FoundCategory<'a> {
     pub(super) path: CategoryPath,
-    pub(super) node: &'a Node,
+    pub(super) node: &'a CategoryNode,
     pub(super) closeness: f32,
 }
 
@@ -16,7 +16,7 @@ const MOST_WORDS: usize = 8;
 const BY_A_WORD: f32 = 0.5;
 
 /// Returns the categories that a text names, the closest first.
-pub(super) fn find<'a>(root: &'a Node, text: &str) -> Vec<FoundNode<'a>> {
+pub(super) fn find<'a>(root: &'a CategoryNode, text: &str) -> Vec<FoundCategory<'a>> {
     let mut found = Vec::new();
     let mut path = Vec::new();
     if let Some(asked) = CategoryPath::read(text) {
@@ -42,11 +42,11 @@ const NOT_FROM_THE_TOP: f32 = 0.9;
 
 /// Looks for `levels` from this node on, and from each below it on.
 fn search<'a>(
-    node: &'a Node,
+    node: &'a CategoryNode,
     levels: &[&str],
     worth: f32,
     path: &mut Vec<&'a str>,
-    found: &mut Vec<FoundNode<'a>>,
+    found: &mut Vec<FoundCategory<'a>>,
 ) {
     descend(node, levels, worth, path, found);
     // An empty text means the widest categories.
@@ -66,14 +66,14 @@ fn search<'a>(
 }
 
 fn descend<'a>(
-    node: &'a Node,
+    node: &'a CategoryNode,
     levels: &[&str],
     closeness: f32,
     path: &mut Vec<&'a str>,
-    found: &mut Vec<FoundNode<'a>>,
+    found: &mut Vec<FoundCategory<'a>>,
 ) {
     let Some((level, rest)) = levels.split_first() else {
-        found.extend(CategoryPath::read(&path.join("/")).map(|path| FoundNode { path, node, closeness }));
+        found.extend(CategoryPath::read(&path.join("/")).map(|path| FoundCategory { path, node, closeness }));
         return;
     };
     for (name, below) in &node.below {

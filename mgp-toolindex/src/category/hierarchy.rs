@@ -9,7 +9,7 @@ use crate::slot::Slot;
 /// All categories of the tools of a snapshot. Copies share common parts.
 #[derive(Debug, Clone, Default)]
 pub struct Hierarchy {
-    root: Arc<Node>,
+    root: Arc<CategoryNode>,
 }
 
 /// A category of a [`Hierarchy`].
@@ -26,7 +26,7 @@ pub struct Category {
 
 /// A level of the hierarchy.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Node {
+pub(super) struct CategoryNode {
     /// The number of tools here or below.
     pub(super) count: usize,
     /// The tools of this level, in their order.
@@ -56,12 +56,12 @@ impl Hierarchy {
 
     /// Adds a tool.
     pub(crate) fn add(&mut self, slot: Slot, categories: &[CategoryPath]) {
-        Arc::make_mut(&mut self.root).change(slot, &levels(categories), Node::put);
+        Arc::make_mut(&mut self.root).change(slot, &levels(categories), CategoryNode::put);
     }
 
     /// Removes a tool that was added with these categories.
     pub(crate) fn remove(&mut self, slot: Slot, categories: &[CategoryPath]) {
-        Arc::make_mut(&mut self.root).change(slot, &levels(categories), Node::take);
+        Arc::make_mut(&mut self.root).change(slot, &levels(categories), CategoryNode::take);
     }
 
     /// Returns the tools of the categories that a text names, with their closeness: tools of the closest category
@@ -98,7 +98,7 @@ impl Hierarchy {
 /// The closeness of a tool one level below, as a factor.
 const A_LEVEL_BELOW: f32 = 0.95;
 
-impl Node {
+impl CategoryNode {
     /// Changes the tools at the ends of these paths. Each level on the way counts the tool once, however many of the
     /// paths lead through it.
     fn change(&mut self, slot: Slot, paths: &[Vec<&str>], change: fn(&mut Self, Slot, bool)) {

@@ -3,21 +3,25 @@
 use std::sync::Arc;
 
 use mgp_types::mgp::{
-    AskedAs, DiscoverTools, DiscoveredTools, Extension, FoundTool, NameStyle, RiskLevel, ToolSecurity,
+    DiscoverTools, DiscoveredTools, Extension, FoundTool, MethodForm, NameStyle, RiskLevel, ToolSecurity,
     method, written,
 };
-use mgp_types::{Context, Error, Kind, Object, RawJson, Request, Response, Revision};
+use mgp_types::{Context, Error, Object, RawJson, Request, RequestKind, Response, Revision};
 use tokio::time::Instant;
 
 use super::params;
 use super::request::request as request_tools;
-use super::shared::Shared;
-use crate::budget::Definition;
+use super::shared::DiscoveryShared;
+use crate::budget::ListedDefinition;
 use crate::{Search, Snapshot, Tool};
 
 /// Answers a method or a tool of discovery.
-pub(super) async fn answer(shared: Arc<Shared>, asked: Asked, request: Request) -> Result<Response, Error> {
-    if request.kind == Kind::Notify {
+pub(super) async fn answer(
+    shared: Arc<DiscoveryShared>,
+    asked: DiscoveryRequest,
+    request: Request,
+) -> Result<Response, Error> {
+    if request.kind == RequestKind::Notify {
         return Err(Error::invalid_request("tools are searched by calls, not by notifications"));
     }
     let outcome = result(&shared, asked, &request).await;
@@ -25,22 +29,26 @@ pub(super) async fn answer(shared: Arc<Shared>, asked: Asked, request: Request) 
     asked.form.answer(outcome, revision)
 }
 
-async fn result(shared: &Arc<Shared>, asked: Asked, request: &Request) -> Result<RawJson, Error> {
+async fn result(
+    shared: &Arc<DiscoveryShared>,
+    asked: DiscoveryRequest,
+    request: &Request,
+) -> Result<RawJson, Error> {
     let params = asked.params(request)?;
     let context = &request.context;
     match asked.operation {
-        Operation::Discover => {
+        DiscoveryOperation::Discover => {
             let discovered = discover(shared, context, &params).await?;
             // The answer may have pushed tools out of the list.
             shared.tellings.changed(shared, &shared.key(context));
             written(&discovered)
         }
-        Operation::Request => written(&request_tools(shared, context, &params).await?),
-        Operation::Session => {
+        DiscoveryOperation::Request => written(&request_tools(shared, context, &params).await?),
+        DiscoveryOperation::Session => {
             let key = shared.key(context);
             written(&shared.with_view(context, |view| shared.sessions.state(&key, view)))
         }
-        Operation::Evict => {
+        DiscoveryOperation::Evict => {
             let evict = params::evict(&params)?;
             let key = shared.key(context);
             let evicted = shared.with_view(context, |view| shared.sessions.evict(&key, view, &evict));
@@ -52,24 +60,24 @@ async fn result(shared: &Arc<Shared>, asked: Asked, request: &Request) -> Result
 
 /// The method that is called, and the form of the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Asked {
-    pub(super) operation: Operation,
-    pub(super) form: AskedAs,
+pub(super) struct DiscoveryRequest {
+    pub(super) operation: DiscoveryOperation,
+    pub(super) form: MethodForm,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Operation {
+pub(super) enum DiscoveryOperation {
     Discover,
     Request,
     Session,
     Evict,
 }
 
-impl Asked {
+impl DiscoveryRequest {
     /// Returns the method of a request; `None` if the request is not about discovery.
     pub(super) fn of(request: &Request) -> Option<Self> {
-        let (form, method) = AskedAs::of(request)?;
-        Some(Self { operation: Operation::of(method)?, form })
+        let (form, method) = MethodForm::of(request)?;
+        Some(Self { operation: DiscoveryOperation::of(method)?, form })
     }
 
     /// Returns the parameters of the request.
@@ -79,7 +87,7 @@ impl Asked {
     }
 }
 
-impl Operation {
+impl DiscoveryOperation {
     fn of(method: &str) -> Option<Self> {
         match method {
             method::TOOLS_DISCOVER => Some(Self::Discover),
@@ -96,7 +104,7 @@ const USUAL_RESULTS: u32 = 5;
 
 /// Answers a search (§16.5): the tools that fit the query, as many as the budget has room for.
 pub(super) async fn discover(
-    shared: &Shared,
+    shared: &DiscoveryShared,
     context: &Context,
     params: &Object,
 ) -> Result<DiscoveredTools, Error> {
@@ -163,7 +171,7 @@ pub(super) fn loaded(
     snapshot: &Snapshot,
     tool: &Tool,
     names: NameStyle,
-    definition: Option<&Definition>,
+    definition: Option<&ListedDefinition>,
 ) -> FoundTool {
     let mut found = found(snapshot, tool, names);
     if let Some(definition) = definition.filter(|definition| definition.is_shortened())

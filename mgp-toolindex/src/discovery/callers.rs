@@ -16,11 +16,11 @@ use crate::session::{SessionKey, ToolSessions};
 /// the address before the tools of the first are forgotten. Where each request describes its session, the next session
 /// of the same description goes on with the tools of one that is over.
 #[derive(Debug, Default)]
-pub(super) struct Callers(Mutex<Known>);
+pub(super) struct CallerNames(Mutex<KnownCallers>);
 
 #[derive(Debug, Default)]
-struct Known {
-    sessions: HashMap<usize, Caller, RandomState>,
+struct KnownCallers {
+    sessions: HashMap<usize, NamedCaller, RandomState>,
     /// The count of sessions that had a name.
     named: u64,
     /// The number of sessions at which to look for those that are over.
@@ -28,10 +28,10 @@ struct Known {
 }
 
 #[derive(Debug)]
-struct Caller {
+struct NamedCaller {
     session: Weak<Session>,
     /// The description of the caller, if each request carries one.
-    description: Option<Description>,
+    description: Option<SessionDescription>,
     name: Arc<str>,
     agents: Vec<Option<AgentId>>,
 }
@@ -41,7 +41,7 @@ const LOOK_AT: usize = 64;
 /// The number that no session has.
 const NO_CONNECTION: &str = "0";
 
-impl Callers {
+impl CallerNames {
     /// Returns the key of the tools that a request is about: its connection, and the agent on it.
     ///
     /// Where each request stands for itself there is no connection, so that a known agent has the same tools wherever
@@ -69,7 +69,7 @@ impl Callers {
         }
         let mut caller = like.unwrap_or_else(|| {
             known.named += 1;
-            Caller {
+            NamedCaller {
                 session: Weak::new(),
                 description: None,
                 name: known.named.to_string().into(),
@@ -85,12 +85,12 @@ impl Callers {
     }
 }
 
-impl Known {
+impl KnownCallers {
     /// Takes over a caller of the same description that is gone. A server that several callers ask by turns reads each
     /// description again and again.
-    fn described_like(&mut self, session: &Session) -> Option<Caller> {
+    fn described_like(&mut self, session: &Session) -> Option<NamedCaller> {
         let description = description(session)?;
-        let same = |caller: &Caller| {
+        let same = |caller: &NamedCaller| {
             caller.session.strong_count() == 0 && caller.description.as_ref() == Some(&description)
         };
         let address = *self.sessions.iter().find(|(_, caller)| same(caller))?.0;
@@ -110,7 +110,7 @@ impl Known {
 
 const MOST_AGENTS: usize = 64;
 
-impl Caller {
+impl NamedCaller {
     fn has(&mut self, agent: Option<&AgentId>) {
         // Agents beyond the limit are forgotten as idle ones are.
         let is_new = !self.agents.iter().any(|known| known.as_ref() == agent);
@@ -120,9 +120,9 @@ impl Caller {
     }
 }
 
-type Description = (Revision, Option<RawJson>, RawJson);
+type SessionDescription = (Revision, Option<RawJson>, RawJson);
 
-fn description(session: &Session) -> Option<Description> {
+fn description(session: &Session) -> Option<SessionDescription> {
     let is_stateless = session.revision.is_stateless();
     is_stateless.then(|| (session.revision, session.peer.clone(), session.capabilities.to_raw()))
 }

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use mgp_types::{CallEnding, Context, Error, Flow, Gate, Kind, Method, RawJson, Request, Response};
+use mgp_types::{CallEnding, Context, Error, Flow, Gate, Method, RawJson, Request, RequestKind, Response};
 
-use super::answer::{Asked, answer};
-use super::listen::Listening;
-use super::shared::Shared;
+use super::answer::{DiscoveryRequest, answer};
+use super::listen::ListenRequest;
+use super::shared::DiscoveryShared;
 use super::{ToolDiscoverySettings, list};
 use crate::session::ToolSessions;
 use crate::{Index, Tool};
@@ -15,7 +15,7 @@ use crate::{Index, Tool};
 /// Offers a search for tools in place of the full list (§16). Clones share their knowledge of sessions.
 ///
 /// The gate sits inside of the layers that authenticate and record, and around the layers that resolve tools and apply
-/// the access policy: [`Eyes`](super::Eyes) decides which tools a caller finds, inner layers decide which tools it may
+/// the access policy: [`ToolVisibility`](super::ToolVisibility) decides which tools a caller finds, inner layers decide which tools it may
 /// call.
 ///
 /// * `mgp/tools/discover`, `mgp/tools/request`, `mgp/tools/session` and `mgp/tools/session/evict` are answered where
@@ -34,12 +34,12 @@ use crate::{Index, Tool};
 /// settings, with the task of a request for tools as `context.trace` if there was none. Calls of tools cost a few
 /// allocations, other requests none. Dropping the future of a call leaves the session as it was.
 #[derive(Debug, Clone)]
-pub struct ToolDiscoveryGate(Arc<Shared>);
+pub struct ToolDiscoveryGate(Arc<DiscoveryShared>);
 
 impl ToolDiscoveryGate {
     /// Returns a gate that searches the tools of `index` and keeps those of each session in `sessions`.
     pub fn new(index: Index, sessions: Arc<ToolSessions>, settings: ToolDiscoverySettings) -> Self {
-        Self(Arc::new(Shared::new(index, sessions, settings)))
+        Self(Arc::new(DiscoveryShared::new(index, sessions, settings)))
     }
 
     /// Notes that the tools, or the callers who may see them, changed: peers whose list is another one now are told,
@@ -56,28 +56,28 @@ impl Gate for ToolDiscoveryGate {
     type Pass = DiscoveredCall;
 
     fn enter(&self, request: &mut Request) -> Flow<DiscoveredCall> {
-        if let Some(asked) = Asked::of(request) {
+        if let Some(asked) = DiscoveryRequest::of(request) {
             return Flow::answer_later(answer(Arc::clone(&self.0), asked, request.take()));
         }
         if request.method == Method::TOOLS_CALL {
-            return Flow::Pass(DiscoveredCall(Passed::Call(ToolUse::of(&self.0, request))));
+            return Flow::Pass(DiscoveredCall(PassedRequest::Call(ToolUse::of(&self.0, request))));
         }
-        if request.kind == Kind::Call
+        if request.kind == RequestKind::Call
             && request.method == Method::TOOLS_LIST
             && let Some(list) = list::answer(&self.0, request)
         {
             return Flow::Answer(list);
         }
         if request.method == Method::LISTEN
-            && let Some(listening) = Listening::of(&self.0, request)
+            && let Some(listening) = ListenRequest::of(&self.0, request)
         {
-            return Flow::Pass(DiscoveredCall(Passed::Listening(listening)));
+            return Flow::Pass(DiscoveredCall(PassedRequest::Listening(listening)));
         }
-        Flow::Pass(DiscoveredCall(Passed::Untouched))
+        Flow::Pass(DiscoveredCall(PassedRequest::Untouched))
     }
 
     fn leave(&self, call: DiscoveredCall, outcome: &mut Result<Response, Error>) {
-        if let (DiscoveredCall(Passed::Call(Some(tool))), Ok(response)) = (call, outcome) {
+        if let (DiscoveredCall(PassedRequest::Call(Some(tool))), Ok(response)) = (call, outcome) {
             tool.answered(&self.0, response);
         }
     }
@@ -85,15 +85,15 @@ impl Gate for ToolDiscoveryGate {
 
 /// A request that tool discovery let pass, with the work that is left when it is answered.
 #[derive(Debug)]
-pub struct DiscoveredCall(Passed);
+pub struct DiscoveredCall(PassedRequest);
 
 #[derive(Debug)]
-enum Passed {
+enum PassedRequest {
     Untouched,
     /// The call of a tool, which counts as a use once it succeeds.
     Call(Option<ToolUse>),
     /// A request that listens for changes, for as long as this value lives.
-    Listening(#[expect(dead_code, reason = "it is held, and not read")] Listening),
+    Listening(#[expect(dead_code, reason = "it is held, and not read")] ListenRequest),
 }
 
 /// The call of a tool, which counts as a use once it succeeds.
@@ -107,8 +107,8 @@ impl ToolUse {
     ///
     /// Where no layer resolved the call yet, the tool is attached to the request, and the name becomes that by which
     /// its server knows the tool.
-    pub(super) fn of(shared: &Arc<Shared>, request: &mut Request) -> Option<Self> {
-        if request.kind == Kind::Notify {
+    pub(super) fn of(shared: &Arc<DiscoveryShared>, request: &mut Request) -> Option<Self> {
+        if request.kind == RequestKind::Notify {
             return None;
         }
         let snapshot = shared.index.snapshot();
@@ -127,7 +127,7 @@ impl ToolUse {
         Some(Self { caller: caller(&request.context), tool })
     }
 
-    pub(super) fn answered(self, shared: &Arc<Shared>, response: &Response) {
+    pub(super) fn answered(self, shared: &Arc<DiscoveryShared>, response: &Response) {
         // A tool that failed, or that asks for input first, has not been used yet.
         if CallEnding::of(&response.result) == CallEnding::Done {
             shared.used(&self.caller, &self.tool);

@@ -8,18 +8,18 @@ use mgp_types::Context;
 use mgp_types::mgp::{ServerId, ToolName};
 use parking_lot::Mutex;
 
-use crate::learn::{Confirmed, Learned, TenantShift};
+use crate::learn::{ConfirmedCall, LearnedUses, TenantShift};
 use crate::session::SessionKey;
-use crate::{Found, Snapshot, Tool};
+use crate::{SearchResult, Snapshot, Tool};
 
 /// The recent searches of sessions, and learning from the calls that follow them.
 #[derive(Debug)]
 pub(super) struct Learning {
-    learned: Arc<Learned>,
+    learned: Arc<LearnedUses>,
     /// The tenant for whom searches learn, in place of each agent.
     tenant: Option<Arc<str>>,
     sessions: Mutex<Sessions>,
-    definitions: Mutex<Definitions>,
+    definitions: Mutex<LearnedDefinitions>,
 }
 
 #[derive(Debug, Default)]
@@ -31,20 +31,20 @@ struct Sessions {
 #[derive(Debug, Default)]
 struct Recent {
     /// The answers, the latest first.
-    answers: VecDeque<Answer>,
+    answers: VecDeque<SearchAnswer>,
     at: u64,
 }
 
 /// An answer to a search, as the session got it.
 #[derive(Debug)]
-struct Answer {
+struct SearchAnswer {
     meaning: Arc<[f32]>,
     tools: Vec<(Arc<Tool>, f32)>,
 }
 
 /// The tools as they were when searches learned from them. A tool with another definition may be another tool.
 #[derive(Debug, Default)]
-struct Definitions {
+struct LearnedDefinitions {
     tools: HashMap<(ServerId, ToolName), Arc<Tool>, RandomState>,
     /// The generation of the snapshot against which each tenant's learned tools were last checked.
     checked: HashMap<Arc<str>, u64, RandomState>,
@@ -53,7 +53,7 @@ struct Definitions {
 const MOST_TOOLS: usize = 16 * 1024;
 
 impl Learning {
-    pub(super) fn new(learned: Arc<Learned>, tenant: Option<Arc<str>>) -> Self {
+    pub(super) fn new(learned: Arc<LearnedUses>, tenant: Option<Arc<str>>) -> Self {
         Self { learned, tenant, sessions: Mutex::default(), definitions: Mutex::default() }
     }
 
@@ -80,7 +80,7 @@ impl Learning {
         key: &SessionKey,
         context: &Context,
         snapshot: &Snapshot,
-        found: &Found,
+        found: &SearchResult,
         is_given: impl Fn(&Tool) -> bool,
     ) {
         let Some(meaning) = found.meaning.as_deref().filter(|_| self.is_of(snapshot)) else { return };
@@ -89,7 +89,7 @@ impl Learning {
         }
         let hits = found.hits.iter().filter(|hit| is_given(&hit.tool));
         let tools = hits.map(|hit| (Arc::clone(&hit.tool), hit.likeness)).collect();
-        self.sessions.lock().put(key, Answer { meaning: meaning.into(), tools });
+        self.sessions.lock().put(key, SearchAnswer { meaning: meaning.into(), tools });
     }
 
     /// Learns from a tool that a session called with success.
@@ -112,7 +112,7 @@ impl Learning {
         }
         // Agents without a connection have one voice each, wherever they come from.
         let session = format!("{} {}", key.session(), key.agent().map_or("", |agent| agent.as_str()));
-        let confirmed = Confirmed {
+        let confirmed = ConfirmedCall {
             tenant: &tenant,
             session: &session,
             server: &found.server,
@@ -141,7 +141,7 @@ const MOST_ANSWERS: usize = 4;
 const MOST_SESSIONS: usize = 1024;
 
 impl Sessions {
-    fn put(&mut self, key: &SessionKey, answer: Answer) {
+    fn put(&mut self, key: &SessionKey, answer: SearchAnswer) {
         self.clock += 1;
         if self.known.len() >= MOST_SESSIONS && !self.known.contains_key(key) {
             let oldest = self.known.iter().min_by_key(|(_, recent)| recent.at).map(|(key, _)| key.clone());
@@ -165,7 +165,7 @@ impl Sessions {
 
 const MOST_TENANTS: usize = 1024;
 
-impl Definitions {
+impl LearnedDefinitions {
     /// Returns the learned tools that have another definition now, or whose definition is not known any more.
     fn changed(
         &mut self,

@@ -4,7 +4,7 @@ use mgp_types::mcp::ForRevision;
 use mgp_types::{CacheHint, CacheScope, Context, Error, RawJson, Request, Response, Revision};
 
 use super::meta_tool;
-use super::shared::Shared;
+use super::shared::DiscoveryShared;
 use crate::category::uppermost;
 use crate::level::Level;
 use crate::session::SessionKey;
@@ -13,7 +13,7 @@ use crate::session::SessionKey;
 ///
 /// The meta-tools stand in front, then the pinned tools, then the used ones in the order of their first use:
 /// definitions that a model has read stay as they are for as long as possible, and its prompt cache with them.
-pub(super) fn answer(shared: &Shared, request: &Request) -> Option<Result<Response, Error>> {
+pub(super) fn answer(shared: &DiscoveryShared, request: &Request) -> Option<Result<Response, Error>> {
     let key = shared.key(&request.context);
     if shared.awaits_tools(&request.context) {
         // Many hosts ask for the list only once, and an empty one would hide tools that a search finds later.
@@ -29,7 +29,12 @@ pub(super) fn answer(shared: &Shared, request: &Request) -> Option<Result<Respon
     Some(of_level(level, shared, &key, request))
 }
 
-fn of_level(level: Level, shared: &Shared, key: &SessionKey, request: &Request) -> Result<Response, Error> {
+fn of_level(
+    level: Level,
+    shared: &DiscoveryShared,
+    key: &SessionKey,
+    request: &Request,
+) -> Result<Response, Error> {
     if request.params.get("cursor").is_some_and(|cursor| !cursor.is_null()) {
         return Err(Error::invalid_params("`cursor` is unknown: all tools are on the first page"));
     }
@@ -46,7 +51,7 @@ fn of_level(level: Level, shared: &Shared, key: &SessionKey, request: &Request) 
     Ok(response)
 }
 
-fn meta_tools(level: Level, shared: &Shared, key: &SessionKey, context: &Context) -> Vec<RawJson> {
+fn meta_tools(level: Level, shared: &DiscoveryShared, key: &SessionKey, context: &Context) -> Vec<RawJson> {
     let session = context.session.as_deref();
     let revision = session.map_or(Revision::LATEST, |session| session.revision);
     let names = shared.names(context);
@@ -59,7 +64,7 @@ fn meta_tools(level: Level, shared: &Shared, key: &SessionKey, context: &Context
 }
 
 /// Returns the categories in which the caller sees a tool.
-fn categories(shared: &Shared, key: &SessionKey, context: &Context) -> Vec<String> {
+fn categories(shared: &DiscoveryShared, key: &SessionKey, context: &Context) -> Vec<String> {
     let snapshot = shared.index.snapshot();
     let sight = shared.sights.of(key, context, &snapshot);
     let seen = snapshot.tools.iter().filter(|(slot, _)| sight.as_ref().is_none_or(|sight| sight.sees(*slot)));

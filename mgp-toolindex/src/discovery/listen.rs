@@ -7,22 +7,22 @@ use mgp_types::{
     BoxFuture, Error, Method, Outbox, OutboxPort, Principal, Request, Response, Session, StreamId,
 };
 
-use super::shared::Shared;
-use super::tell::Listener;
+use super::notifier::ListenStream;
+use super::shared::DiscoveryShared;
 use crate::session::SessionKey;
 
 /// A request that listens for changes of the tools. Its acknowledgement has to be the first message on its stream, so
 /// that changes are told only after it.
 #[derive(Debug)]
-pub(super) struct Listening {
-    shared: Arc<Shared>,
+pub(super) struct ListenRequest {
+    shared: Arc<DiscoveryShared>,
     key: SessionKey,
     request: Option<Arc<()>>,
 }
 
-impl Listening {
+impl ListenRequest {
     /// Puts itself between a request that listens for changes and its peer; `None` for other requests.
-    pub(super) fn of(shared: &Arc<Shared>, request: &mut Request) -> Option<Self> {
+    pub(super) fn of(shared: &Arc<DiscoveryShared>, request: &mut Request) -> Option<Self> {
         let wanted: SubscriptionsListenParams = request.body().ok()?;
         let session = request.context.session.clone()?;
         if wanted.notifications.tools_list_changed != Some(true) {
@@ -44,7 +44,7 @@ impl Listening {
     }
 }
 
-impl Drop for Listening {
+impl Drop for ListenRequest {
     fn drop(&mut self) {
         self.request = None;
         self.shared.tellings.left(&self.key);
@@ -53,7 +53,7 @@ impl Drop for Listening {
 
 struct Acknowledging {
     port: Arc<dyn OutboxPort>,
-    shared: Arc<Shared>,
+    shared: Arc<DiscoveryShared>,
     key: SessionKey,
     principal: Option<Principal>,
     session: Arc<Session>,
@@ -70,7 +70,7 @@ impl OutboxPort for Acknowledging {
         Box::pin(async move {
             self.port.notify(stream, notification).await?;
             if will_tell {
-                let listener = Listener {
+                let listener = ListenStream {
                     outbox: Outbox::new(Arc::clone(&self.port), stream),
                     session: Arc::clone(&self.session),
                     request: Weak::clone(&self.request),

@@ -4,7 +4,7 @@ use mgp_types::RawJson;
 use mgp_types::mcp::{Tool, ToolAnnotations};
 use mgp_types::mgp::method;
 
-use crate::budget::{CountTokens, Definition};
+use crate::budget::{ListedDefinition, TokenCounter};
 
 /// The meta-tools that are listed; all can be called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -40,15 +40,15 @@ pub(super) fn tools(listed: MetaTools, categories: &[String]) -> Vec<Tool> {
 }
 
 /// Returns the tokens that the names of these categories add to the meta-tools.
-pub(crate) fn category_tokens(categories: &[String], counter: &dyn CountTokens) -> u32 {
+pub(crate) fn category_tokens(categories: &[String], counter: &dyn TokenCounter) -> u32 {
     let tokens = |categories| definition(&discover(categories), counter).tokens();
     tokens(categories).saturating_sub(tokens(&[]))
 }
 
 /// Returns the definition of a meta-tool for a model.
-pub(super) fn definition(tool: &Tool, counter: &dyn CountTokens) -> Definition {
+pub(super) fn definition(tool: &Tool, counter: &dyn TokenCounter) -> ListedDefinition {
     let description = tool.description.as_deref().unwrap_or_default();
-    Definition::new(&tool.name, description, &tool.input_schema, counter)
+    ListedDefinition::new(&tool.name, description, &tool.input_schema, counter)
 }
 
 const BROWSE_SCHEMA: &str = r#"{"type":"object","properties":{"query":{"type":"string","description":"What the tool must do"},"max_results":{"type":"integer"},"filter":{"type":"object","properties":{"categories":{"type":"array","items":{"type":"string"}}}}},"required":["query"]}"#;
@@ -92,7 +92,7 @@ mod tests {
     fn both_together_take_few_tokens() {
         let settings = ToolDiscoverySettings::new();
         let counter = default_counter();
-        let tokens: u32 = settings.definitions(&*counter).iter().map(Definition::tokens).sum();
+        let tokens: u32 = settings.definitions(&*counter).iter().map(ListedDefinition::tokens).sum();
         println!("{tokens} tokens, counted by {}", counter.name());
         assert!((100..200).contains(&tokens), "{tokens}");
     }

@@ -36,13 +36,13 @@
 //! use mgp_toolindex::budget::default_counter;
 //! use mgp_toolindex::discovery::{ToolDiscoveryGate, ToolDiscoverySettings};
 //! use mgp_toolindex::session::{SessionSettings, ToolSessions};
-//! use mgp_toolindex::{Index, Listing, ServerTools};
+//! use mgp_toolindex::{Index, ToolListing, ServerTools};
 //! use mgp_types::{Gate, Method, Object, RawJson, Request};
 //! use tower_service::Service;
 //!
 //! let index = Index::new(Arc::new(NoVectors));
 //! let tool = RawJson::parse(r#"{"name":"read_file","description":"Read a file","inputSchema":{"type":"object"}}"#)?;
-//! index.put_server(ServerTools::new("files", vec![Listing::read(&tool)?])).await;
+//! index.put_server(ServerTools::new("files", vec![ToolListing::read(&tool)?])).await;
 //! index.settled().await;
 //!
 //! let (settings, counter) = (ToolDiscoverySettings::new(), default_counter());
@@ -73,29 +73,29 @@
 //! | | |
 //! |---|---|
 //! | [`ToolDiscoveryGate`], [`ToolDiscoverySettings`] | answers `mgp/tools/*` and `tools/list` |
-//! | [`Eyes`] | the tools that a caller may know of, and the permissions it lacks |
-//! | [`CreateTools`] | makes tools on demand |
+//! | [`ToolVisibility`] | the tools that a caller may know of, and the permissions it lacks |
+//! | [`ToolCreator`] | makes tools on demand |
 //! | [`MetaTools`] | the tools that are listed in place of all others |
 
 mod answer;
 mod callers;
-mod eyes;
 mod gate;
 mod learning;
 mod list;
 mod listen;
 mod meta_tool;
+mod notifier;
 mod params;
 mod request;
 mod settings;
 mod shared;
-mod tell;
+mod visibility;
 
-pub use self::eyes::Eyes;
 pub use self::gate::ToolDiscoveryGate;
 pub use self::meta_tool::MetaTools;
 pub(crate) use self::meta_tool::category_tokens;
-pub use self::settings::{CreateTools, ToolDiscoverySettings};
+pub use self::settings::{ToolCreator, ToolDiscoverySettings};
+pub use self::visibility::ToolVisibility;
 
 #[cfg(test)]
 mod tests;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use mgp_types::mgp::{NameStyle, RequestTools, SearchStrategy};
 use mgp_types::{BoxFuture, Context};
 
-use super::{Eyes, MetaTools, meta_tool};
-use crate::budget::{CountTokens, Definition};
-use crate::learn::Learned;
+use super::{MetaTools, ToolVisibility, meta_tool};
+use crate::budget::{ListedDefinition, TokenCounter};
+use crate::learn::LearnedUses;
 use crate::level::{HostProfile, Level};
 
 /// The settings of searches, and of the list of tools.
@@ -18,10 +18,10 @@ pub struct ToolDiscoverySettings {
     pub(super) strategy: SearchStrategy,
     pub(super) meta_tools: MetaTools,
     pub(super) names: Arc<dyn Fn(&Context) -> NameStyle + Send + Sync>,
-    pub(super) eyes: Option<Arc<dyn Eyes>>,
+    pub(super) eyes: Option<Arc<dyn ToolVisibility>>,
     pub(super) awaits_tools: Option<Arc<AwaitsTools>>,
-    pub(super) creation: Option<Arc<dyn CreateTools>>,
-    pub(super) learned: Option<Arc<Learned>>,
+    pub(super) creation: Option<Arc<dyn ToolCreator>>,
+    pub(super) learned: Option<Arc<LearnedUses>>,
     pub(super) tenant: Option<Arc<str>>,
     pub(super) tell_uses: bool,
 }
@@ -94,7 +94,7 @@ impl ToolDiscoverySettings {
     /// comes nearer to its query. Unknown callers teach nothing. A state learned with another embedder than that of the
     /// index is not used.
     #[must_use]
-    pub fn learning(mut self, learned: Arc<Learned>) -> Self {
+    pub fn learning(mut self, learned: Arc<LearnedUses>) -> Self {
         self.learned = Some(learned);
         self
     }
@@ -130,7 +130,7 @@ impl ToolDiscoverySettings {
 
     /// Returns the definitions of the listed meta-tools, for
     /// [`SessionSettings::meta_tools`](crate::session::SessionSettings::meta_tools): they take a part of the budget.
-    pub fn definitions(&self, counter: &dyn CountTokens) -> Vec<Definition> {
+    pub fn definitions(&self, counter: &dyn TokenCounter) -> Vec<ListedDefinition> {
         meta_tool::tools(self.meta_tools, &[])
             .iter()
             .map(|tool| meta_tool::definition(tool, counter))
@@ -139,7 +139,7 @@ impl ToolDiscoverySettings {
 
     /// Sets the policy of which tools a caller may know of.
     #[must_use]
-    pub fn eyes(mut self, eyes: Arc<dyn Eyes>) -> Self {
+    pub fn eyes(mut self, eyes: Arc<dyn ToolVisibility>) -> Self {
         self.eyes = Some(eyes);
         self
     }
@@ -154,7 +154,7 @@ impl ToolDiscoverySettings {
 
     /// Sets the maker of tools for capabilities that no tool has. Tools are made only for callers who ask for it.
     #[must_use]
-    pub fn creation(mut self, creation: Arc<dyn CreateTools>) -> Self {
+    pub fn creation(mut self, creation: Arc<dyn ToolCreator>) -> Self {
         self.creation = Some(creation);
         self
     }
@@ -183,7 +183,7 @@ impl fmt::Debug for ToolDiscoverySettings {
 }
 
 /// Makes tools for capabilities that no tool has (§16.6).
-pub trait CreateTools: Send + Sync + 'static {
+pub trait ToolCreator: Send + Sync + 'static {
     /// Begins to make a tool with these capabilities, and returns whether it did; the tool itself comes later, as any
     /// new tool does.
     ///

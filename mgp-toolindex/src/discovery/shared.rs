@@ -8,32 +8,32 @@ use mgp_types::mgp::NameStyle;
 use parking_lot::Mutex;
 
 use super::ToolDiscoverySettings;
-use super::callers::Callers;
-use super::eyes::Sights;
+use super::callers::CallerNames;
 use super::learning::Learning;
+use super::notifier::ListChangeNotifier;
 use super::settings::LevelSetting;
-use super::tell::Tellings;
-use crate::level::{Economy, Level, Sizes};
-use crate::session::{SessionKey, ToolSessions, View};
+use super::visibility::VisibilityCache;
+use crate::level::{Level, LevelComparison, Sizes};
+use crate::session::{SessionKey, ToolSessions, ToolView};
 use crate::{Index, Snapshot, Tool};
 
 /// The state that all services of a gate share.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct DiscoveryShared {
     pub(super) index: Index,
     pub(super) sessions: Arc<ToolSessions>,
     pub(super) settings: ToolDiscoverySettings,
-    pub(super) sights: Sights,
-    pub(super) tellings: Tellings,
+    pub(super) sights: VisibilityCache,
+    pub(super) tellings: ListChangeNotifier,
     pub(super) learning: Option<Learning>,
-    callers: Callers,
+    callers: CallerNames,
     /// The sizes of all tools at the last count.
     sizes: Mutex<Option<Sizes>>,
 }
 
-impl Shared {
+impl DiscoveryShared {
     pub(super) fn new(index: Index, sessions: Arc<ToolSessions>, settings: ToolDiscoverySettings) -> Self {
-        let sights = Sights::new(settings.eyes.clone());
+        let sights = VisibilityCache::new(settings.eyes.clone());
         let learning =
             settings.learned.clone().map(|learned| Learning::new(learned, settings.tenant.clone()));
         Self {
@@ -41,9 +41,9 @@ impl Shared {
             sessions,
             settings,
             sights,
-            tellings: Tellings::default(),
+            tellings: ListChangeNotifier::default(),
             learning,
-            callers: Callers::default(),
+            callers: CallerNames::default(),
             sizes: Mutex::default(),
         }
     }
@@ -54,7 +54,7 @@ impl Shared {
     }
 
     /// Runs `act` on the current tools, as far as the caller sees them.
-    pub(super) fn with_view<T>(&self, context: &Context, act: impl FnOnce(&View<'_>) -> T) -> T {
+    pub(super) fn with_view<T>(&self, context: &Context, act: impl FnOnce(&ToolView<'_>) -> T) -> T {
         self.with_view_of(&self.index.snapshot(), context, act)
     }
 
@@ -63,13 +63,13 @@ impl Shared {
         &self,
         snapshot: &Snapshot,
         context: &Context,
-        act: impl FnOnce(&View<'_>) -> T,
+        act: impl FnOnce(&ToolView<'_>) -> T,
     ) -> T {
         let sees = |tool: &Tool| self.sights.sees(context, tool);
         // Most uses of a view write no name, and every successful call makes one.
         let style = OnceCell::new();
         let names = || *style.get_or_init(|| self.names(context));
-        act(&View::new(snapshot, &sees).named(&names))
+        act(&ToolView::new(snapshot, &sees).named(&names))
     }
 
     /// Returns the style of names for the caller.
@@ -84,7 +84,7 @@ impl Shared {
             LevelSetting::Automatic(host) => self.settled_level(key, context, |seen, pinned_tokens| {
                 let settings = self.sessions.settings();
                 let sizes = self.sizes(&self.index.snapshot()).of_so_many(seen as u64);
-                Economy::of(sizes.fixed(settings.meta_tokens(), pinned_tokens), host).level
+                LevelComparison::of(sizes.fixed(settings.meta_tokens(), pinned_tokens), host).level
             }),
             LevelSetting::ByNumber(searched_from) => {
                 self.settled_level(
@@ -125,7 +125,7 @@ impl Shared {
         let tools = snapshot.len() as u64;
         let known = self.sizes.lock().clone();
         known.filter(|sizes| sizes.tools.abs_diff(tools) * 10 <= sizes.tools).unwrap_or_else(|| {
-            let sizes = Sizes::of(&View::all(snapshot), self.sessions.settings().counter());
+            let sizes = Sizes::of(&ToolView::all(snapshot), self.sessions.settings().counter());
             *self.sizes.lock() = Some(sizes.clone());
             sizes
         })

@@ -7,36 +7,36 @@ use std::time::Duration;
 use mgp_types::BoxFuture;
 use tokio::runtime::Handle;
 
-use super::queue::{Blame, Queue, Waiting};
-use super::{EmbedError, Embedder, Lacking, Passage, PassageHash, Purpose, VectorStore, checked, unit};
+use super::queue::{FailureBlame, Queue, QueuedTool};
+use super::{EmbedError, Embedder, MissingVector, Passage, PassageHash, Purpose, VectorStore, checked, unit};
 use crate::slot::Slot;
 
 /// The background work for one embedder, for as long as this value lives.
 #[derive(Debug)]
-pub(crate) struct Background {
+pub(crate) struct BackgroundEmbedding {
     queue: Arc<Queue>,
 }
 
 /// The embedder, the store and the receiver of the background work.
-pub(crate) struct Lane {
+pub(crate) struct EmbeddingBackend {
     pub(crate) embedder: Arc<dyn Embedder>,
     pub(crate) store: Option<Arc<dyn VectorStore>>,
     /// The function that takes finished vectors; the work waits for its future.
-    pub(crate) hand_over: Box<dyn Fn(Vec<Made>) -> BoxFuture<'static, ()> + Send + Sync>,
+    pub(crate) hand_over: Box<dyn Fn(Vec<MadeVector>) -> BoxFuture<'static, ()> + Send + Sync>,
 }
 
 /// The vector of a tool's passage.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Made {
+pub(crate) struct MadeVector {
     pub(crate) slot: Slot,
     pub(crate) hash: PassageHash,
     /// The vector; `None` if the passage has no meaning, or none that the embedder could find.
     pub(crate) vector: Option<Vec<f32>>,
 }
 
-impl Background {
+impl BackgroundEmbedding {
     /// Starts the work as a task of `runtime`, or else on a thread with a runtime of its own.
-    pub(crate) fn start(lane: Lane, runtime: Option<&Handle>) -> Self {
+    pub(crate) fn start(lane: EmbeddingBackend, runtime: Option<&Handle>) -> Self {
         let queue = Arc::new(Queue::default());
         let worker = Worker { lane, queue: Arc::clone(&queue) };
         match runtime {
@@ -46,7 +46,7 @@ impl Background {
         Self { queue }
     }
 
-    pub(crate) fn extend(&self, tools: impl IntoIterator<Item = Lacking>) {
+    pub(crate) fn extend(&self, tools: impl IntoIterator<Item = MissingVector>) {
         self.queue.extend(tools);
     }
 
@@ -55,27 +55,30 @@ impl Background {
     }
 }
 
-impl Drop for Background {
+impl Drop for BackgroundEmbedding {
     fn drop(&mut self) {
         self.queue.close();
     }
 }
 
-impl fmt::Debug for Lane {
+impl fmt::Debug for EmbeddingBackend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { embedder, store, .. } = self;
-        f.debug_struct("Lane").field("embedder", embedder).field("store", store).finish_non_exhaustive()
+        f.debug_struct("EmbeddingBackend")
+            .field("embedder", embedder)
+            .field("store", store)
+            .finish_non_exhaustive()
     }
 }
 
 struct Worker {
-    lane: Lane,
+    lane: EmbeddingBackend,
     queue: Arc<Queue>,
 }
 
 /// A tool without a stored vector, with its text.
-struct Unknown {
-    waiting: Waiting,
+struct UnembeddedTool {
+    waiting: QueuedTool,
     passage: Passage,
 }
 
@@ -108,7 +111,7 @@ impl Worker {
     }
 
     async fn work(&self) {
-        let mut pause = Pause::default();
+        let mut pause = RetryBackoff::default();
         loop {
             self.queue.filled().await;
             // Failed passages stay in the queue and have their turn again in the next round.
@@ -125,7 +128,7 @@ impl Worker {
     }
 
     /// Hands over the stored vectors, and returns the other tools.
-    async fn without_known(&self, some: Vec<Waiting>) -> Vec<Unknown> {
+    async fn without_known(&self, some: Vec<QueuedTool>) -> Vec<UnembeddedTool> {
         let known = match &self.lane.store {
             Some(store) => {
                 let (store, embedder) = (Arc::clone(store), Arc::clone(&self.lane.embedder));
@@ -144,20 +147,20 @@ impl Worker {
             });
             match vector {
                 Some(vector) => {
-                    let Lacking { slot, hash, .. } = waiting.lacking;
-                    made.push(Made { slot, hash, vector: Some(vector) });
+                    let MissingVector { slot, hash, .. } = waiting.lacking;
+                    made.push(MadeVector { slot, hash, vector: Some(vector) });
                 }
-                None => unknown.push(Unknown { passage: waiting.lacking.passage(), waiting }),
+                None => unknown.push(UnembeddedTool { passage: waiting.lacking.passage(), waiting }),
             }
         }
         self.hand_over(made).await;
         unknown
     }
 
-    async fn make(&self, batch: Vec<Unknown>, pause: &mut Pause) {
+    async fn make(&self, batch: Vec<UnembeddedTool>, pause: &mut RetryBackoff) {
         let mut texts = Vec::with_capacity(batch.len());
         let mut tools = Vec::with_capacity(batch.len());
-        for Unknown { waiting, passage } in batch {
+        for UnembeddedTool { waiting, passage } in batch {
             texts.push(passage.into_text());
             tools.push(waiting);
         }
@@ -165,8 +168,8 @@ impl Worker {
             Ok(vectors) => {
                 pause.reset();
                 let made = tools.iter().zip(vectors).map(|(waiting, vector)| {
-                    let Lacking { slot, hash, .. } = waiting.lacking;
-                    Made { slot, hash, vector: unit(&vector) }
+                    let MissingVector { slot, hash, .. } = waiting.lacking;
+                    MadeVector { slot, hash, vector: unit(&vector) }
                 });
                 let made = self.keep(made.collect()).await;
                 self.hand_over(made).await;
@@ -175,24 +178,24 @@ impl Worker {
         }
     }
 
-    async fn put_off(&self, tools: &[Waiting], error: EmbedError, pause: &mut Pause) {
+    async fn put_off(&self, tools: &[QueuedTool], error: EmbedError, pause: &mut RetryBackoff) {
         pause.warn_once(|| {
             tracing::warn!(%error, embedder = self.lane.embedder.id(), "tools are not embedded yet");
         });
-        let mut blame = Blame::Shared;
-        if let [Waiting { lacking: Lacking { slot, hash, tool, .. }, failures }] = tools
+        let mut blame = FailureBlame::Shared;
+        if let [QueuedTool { lacking: MissingVector { slot, hash, tool, .. }, failures }] = tools
             && self.embed(vec![PROBE.into()]).await.is_ok()
         {
-            blame = Blame::Alone;
+            blame = FailureBlame::Alone;
             pause.reset();
             // One text that the embedder always fails on must not keep the others waiting for ever.
             if *failures >= MOST_FAILURES {
                 tracing::warn!(server = %tool.server, tool = %tool.name, %error, "a tool gets no vector: its text fails again and again");
-                self.hand_over(vec![Made { slot: *slot, hash: *hash, vector: None }]).await;
+                self.hand_over(vec![MadeVector { slot: *slot, hash: *hash, vector: None }]).await;
                 return;
             }
         }
-        for Waiting { lacking: Lacking { slot, hash, .. }, .. } in tools {
+        for QueuedTool { lacking: MissingVector { slot, hash, .. }, .. } in tools {
             self.queue.failed(*slot, *hash, blame);
         }
         pause.wait().await;
@@ -204,7 +207,7 @@ impl Worker {
         checked(vectors, count, embedder.dimension())
     }
 
-    async fn keep(&self, made: Vec<Made>) -> Vec<Made> {
+    async fn keep(&self, made: Vec<MadeVector>) -> Vec<MadeVector> {
         let Some(store) = self.lane.store.clone() else { return made };
         let embedder = Arc::clone(&self.lane.embedder);
         let kept = made.clone();
@@ -219,7 +222,7 @@ impl Worker {
         made
     }
 
-    async fn hand_over(&self, made: Vec<Made>) {
+    async fn hand_over(&self, made: Vec<MadeVector>) {
         if made.is_empty() {
             return;
         }
@@ -238,9 +241,9 @@ const MOST_TOOLS: usize = 16;
 
 /// Returns batches of texts of about the same length, because the shorter ones of a batch cost as much as its longest;
 /// texts that failed before are alone, so that they cannot take others with them.
-fn batches(mut tools: Vec<Unknown>) -> Vec<Vec<Unknown>> {
+fn batches(mut tools: Vec<UnembeddedTool>) -> Vec<Vec<UnembeddedTool>> {
     tools.sort_by_key(|unknown| (unknown.waiting.failures > 0, unknown.passage.text().len()));
-    let mut batches: Vec<Vec<Unknown>> = Vec::new();
+    let mut batches: Vec<Vec<UnembeddedTool>> = Vec::new();
     let (mut room, mut bytes_left) = (0, 0);
     for unknown in tools {
         let bytes = unknown.passage.text().len();
@@ -268,14 +271,14 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 
 /// The time to wait after a failure: longer with each further failure in a row.
 #[derive(Debug)]
-struct Pause {
+struct RetryBackoff {
     next: Duration,
     warned: bool,
 }
 
 const SHORTEST: Duration = Duration::from_secs(1);
 
-impl Default for Pause {
+impl Default for RetryBackoff {
     fn default() -> Self {
         Self { next: SHORTEST, warned: false }
     }
@@ -283,7 +286,7 @@ impl Default for Pause {
 
 const LONGEST: Duration = Duration::from_mins(5);
 
-impl Pause {
+impl RetryBackoff {
     async fn wait(&mut self) {
         let now = self.next;
         self.next = (now * 2).min(LONGEST);

@@ -87,9 +87,9 @@ impl Embedder for HashedWords {
 
 /// An embedder without vectors, for tests that do not search by meaning.
 #[derive(Debug)]
-pub(crate) struct Mute;
+pub(crate) struct NullEmbedder;
 
-impl Embedder for Mute {
+impl Embedder for NullEmbedder {
     fn id(&self) -> &'static str {
         "mute"
     }

@@ -17,15 +17,15 @@ use std::fmt;
 
 use mgp_types::BoxFuture;
 
-pub(crate) use self::background::{Background, Lane, Made};
+pub(crate) use self::background::{BackgroundEmbedding, EmbeddingBackend, MadeVector};
 pub use self::choice::{ChoiceError, EmbedderChoice};
 #[cfg(feature = "fastembed")]
 pub use self::fastembed::FastEmbedder;
 #[cfg(test)]
-pub(crate) use self::hashed_words::Mute;
+pub(crate) use self::hashed_words::NullEmbedder;
 pub use self::passage::PassageHash;
 pub(crate) use self::passage::{Passage, sent_along, unit};
-pub(crate) use self::queue::Lacking;
+pub(crate) use self::queue::MissingVector;
 #[cfg(feature = "http")]
 pub use self::remote::HttpEmbedder;
 pub use self::remote::ServiceEmbedder;

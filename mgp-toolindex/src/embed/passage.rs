@@ -56,23 +56,26 @@ impl PassageHash {
 /// The vector is scaled to length 1, and no other check is possible: a server can still send the direction of frequent
 /// queries, and no look at one vector tells that from an honest one. Therefore such vectors are ignored unless the
 /// settings trust them.
-pub(crate) fn sent_along(hints: &ToolHints, embedder: &dyn Embedder) -> Option<Result<Vec<f32>, Useless>> {
+pub(crate) fn sent_along(
+    hints: &ToolHints,
+    embedder: &dyn Embedder,
+) -> Option<Result<Vec<f32>, UnusableVector>> {
     if hints.embedding.is_empty() {
         return None;
     }
     let vector = if hints.embedder.as_deref() != Some(embedder.id()) {
-        Err(Useless::AnotherEmbedder)
+        Err(UnusableVector::AnotherEmbedder)
     } else if hints.embedding.len() != embedder.dimension() {
-        Err(Useless::WrongLength)
+        Err(UnusableVector::WrongLength)
     } else {
-        unit(&hints.embedding).ok_or(Useless::NoDirection)
+        unit(&hints.embedding).ok_or(UnusableVector::NoDirection)
     };
     Some(vector)
 }
 
 /// The reason why a sent vector is not used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Useless {
+pub(crate) enum UnusableVector {
     #[error("the embedder in use did not make the vector")]
     AnotherEmbedder,
     #[error("the dimension of the vector differs from that of the embedder in use")]
@@ -180,10 +183,10 @@ mod tests {
         let sent = |hints: &ToolHints| sent_along(hints, &embedder);
         assert_eq!(sent(&ToolHints::default()), None);
         assert_eq!(sent(&hints(&[1e30, 0.0], embedder.id())), Some(Ok(vec![1.0, 0.0])));
-        assert_eq!(sent(&hints(&[1.0, 0.0], "another")), Some(Err(Useless::AnotherEmbedder)));
-        assert_eq!(sent(&hints(&[1.0], embedder.id())), Some(Err(Useless::WrongLength)));
-        assert_eq!(sent(&hints(&[f32::NAN, 1.0], embedder.id())), Some(Err(Useless::NoDirection)));
-        assert_eq!(sent(&hints(&[0.0, 0.0], embedder.id())), Some(Err(Useless::NoDirection)));
+        assert_eq!(sent(&hints(&[1.0, 0.0], "another")), Some(Err(UnusableVector::AnotherEmbedder)));
+        assert_eq!(sent(&hints(&[1.0], embedder.id())), Some(Err(UnusableVector::WrongLength)));
+        assert_eq!(sent(&hints(&[f32::NAN, 1.0], embedder.id())), Some(Err(UnusableVector::NoDirection)));
+        assert_eq!(sent(&hints(&[0.0, 0.0], embedder.id())), Some(Err(UnusableVector::NoDirection)));
     }
 
     proptest! {

@@ -13,13 +13,13 @@ use crate::slot::Slot;
 
 /// A tool whose vector has to be made.
 #[derive(Debug, Clone)]
-pub(crate) struct Lacking {
+pub(crate) struct MissingVector {
     pub(crate) slot: Slot,
     pub(crate) hash: PassageHash,
     pub(crate) tool: Arc<Tool>,
 }
 
-impl Lacking {
+impl MissingVector {
     pub(super) fn passage(&self) -> Passage {
         let Tool { server, name, .. } = &*self.tool;
         Passage::of(server.as_str(), name.as_str(), &self.tool.description())
@@ -32,23 +32,23 @@ impl Lacking {
 /// needs no bound of its own, because it has no more entries than the index has tools.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    waiting: Mutex<BTreeMap<Slot, Waiting>>,
+    waiting: Mutex<BTreeMap<Slot, QueuedTool>>,
     filled: Notify,
     closed: Notify,
 }
 
 /// A tool in the queue.
 #[derive(Debug, Clone)]
-pub(super) struct Waiting {
-    pub(super) lacking: Lacking,
+pub(super) struct QueuedTool {
+    pub(super) lacking: MissingVector,
     /// The number of failures that the tool caused; of several suspects each counts once.
     pub(super) failures: u32,
 }
 
 impl Queue {
     /// Adds tools; an entry of the same slot is replaced.
-    pub(super) fn extend(&self, tools: impl IntoIterator<Item = Lacking>) {
-        let tools = tools.into_iter().map(|lacking| (lacking.slot, Waiting { lacking, failures: 0 }));
+    pub(super) fn extend(&self, tools: impl IntoIterator<Item = MissingVector>) {
+        let tools = tools.into_iter().map(|lacking| (lacking.slot, QueuedTool { lacking, failures: 0 }));
         self.waiting.lock().extend(tools);
         self.filled.notify_one();
     }
@@ -76,7 +76,7 @@ impl Queue {
     }
 
     /// Returns the next `most` entries, in the order of their slots.
-    pub(super) fn after(&self, slot: Option<Slot>, most: usize) -> Vec<Waiting> {
+    pub(super) fn after(&self, slot: Option<Slot>, most: usize) -> Vec<QueuedTool> {
         let start = slot.map_or(Bound::Unbounded, Bound::Excluded);
         let waiting = self.waiting.lock();
         waiting.range((start, Bound::Unbounded)).take(most).map(|(_, waiting)| waiting.clone()).collect()
@@ -91,13 +91,13 @@ impl Queue {
     }
 
     /// Notes that an attempt to embed this passage failed.
-    pub(super) fn failed(&self, slot: Slot, hash: PassageHash, blame: Blame) {
-        if let Some(Waiting { lacking, failures }) = self.waiting.lock().get_mut(&slot)
+    pub(super) fn failed(&self, slot: Slot, hash: PassageHash, blame: FailureBlame) {
+        if let Some(QueuedTool { lacking, failures }) = self.waiting.lock().get_mut(&slot)
             && lacking.hash == hash
         {
             *failures = match blame {
-                Blame::Shared => (*failures).max(1),
-                Blame::Alone => *failures + 1,
+                FailureBlame::Shared => (*failures).max(1),
+                FailureBlame::Alone => *failures + 1,
             };
         }
     }
@@ -105,7 +105,7 @@ impl Queue {
 
 /// The certainty that a passage caused a failure.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Blame {
+pub(super) enum FailureBlame {
     /// Another passage may be the cause, or the embedder.
     Shared,
     /// No other passage failed.

@@ -26,7 +26,7 @@ pub(super) fn interval(differences: &[f64]) -> (f64, f64) {
     if differences.is_empty() {
         return (0.0, 0.0);
     }
-    let mut random = Random(SEED);
+    let mut random = SeededRandom(SEED);
     let mut means: Vec<f64> = (0..SAMPLES)
         .map(|_| {
             let sum: f64 = differences.iter().map(|_| differences[random.below(differences.len())]).sum();
@@ -38,9 +38,9 @@ pub(super) fn interval(differences: &[f64]) -> (f64, f64) {
 }
 
 /// A generator of the same numbers each time, so that a report is the same each time.
-struct Random(u64);
+struct SeededRandom(u64);
 
-impl Random {
+impl SeededRandom {
     fn below(&mut self, limit: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::chance::{interval, sign_test};
 use super::report::write_table;
-use super::{Answer, Measure, Quality, Report};
+use super::{Measure, Quality, QuestionResult, Report};
 
 /// The differences of two reports on the same questions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -18,7 +18,7 @@ pub struct Comparison {
     /// The name of the settings after.
     pub after: String,
     /// The measures, before and after.
-    pub changes: Vec<Change>,
+    pub changes: Vec<MeasureChange>,
     /// The questions whose NDCG@5 rose.
     pub wins: Vec<String>,
     /// The questions whose NDCG@5 fell.
@@ -36,7 +36,7 @@ pub struct Comparison {
 /// A measure, before and after.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct Change {
+pub struct MeasureChange {
     /// The measure.
     pub measure: Measure,
     /// The value before.
@@ -68,7 +68,7 @@ const SAME: f64 = 1e-9;
 impl Comparison {
     /// Compares two reports by the questions that both have.
     pub fn of(before: &Report, after: &Report) -> Self {
-        let earlier: HashMap<&str, &Answer> =
+        let earlier: HashMap<&str, &QuestionResult> =
             before.answers.iter().map(|answer| (answer.question.as_str(), answer)).collect();
         let (mut wins, mut losses) = (Vec::new(), Vec::new());
         let mut pairs: Vec<(Quality, Quality)> = Vec::new();
@@ -82,7 +82,8 @@ impl Comparison {
                 losses.push(now.question.clone());
             }
         }
-        let changes: Vec<Change> = Measure::ALL.iter().map(|measure| Change::of(*measure, &pairs)).collect();
+        let changes: Vec<MeasureChange> =
+            Measure::ALL.iter().map(|measure| MeasureChange::of(*measure, &pairs)).collect();
         let chance = sign_test(wins.len(), losses.len());
         let alone = |report: &Report| report.answers.len().saturating_sub(pairs.len());
         Self {
@@ -138,7 +139,7 @@ impl fmt::Display for Comparison {
     }
 }
 
-impl Change {
+impl MeasureChange {
     fn of(measure: Measure, pairs: &[(Quality, Quality)]) -> Self {
         let differences: Vec<f64> =
             pairs.iter().map(|(then, now)| measure.of(now) - measure.of(then)).collect();
@@ -158,7 +159,7 @@ const RARE: f64 = 0.05;
 
 impl Verdict {
     /// Returns the verdict. Both tests have to agree: one counts questions, the other weighs them.
-    fn of(changes: &[Change], chance: f64) -> Self {
+    fn of(changes: &[MeasureChange], chance: f64) -> Self {
         let ndcg = changes.iter().find(|change| change.measure == Measure::Ndcg5);
         match ndcg {
             Some(by) if chance < RARE && by.low > 0.0 => Self::Better,
@@ -190,7 +191,7 @@ mod tests {
         for (number, rank) in ranks.into_iter().enumerate() {
             let mut ranking = vec!["wrong".to_owned(); rank];
             ranking.push("right".into());
-            report.answers.push(Answer {
+            report.answers.push(QuestionResult {
                 question: format!("q{number}"),
                 quality: Quality::of(&ranking, &[vec!["right".into()]]),
                 tokens: 0,

@@ -8,7 +8,7 @@ use mgp_types::mgp::ToolHints;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::{Index, Listing, ServerTools, Tool};
+use crate::{Index, ServerTools, Tool, ToolListing};
 
 /// A tool in a file: a JSON object in each line, with an id that may be any text.
 #[derive(Debug, Clone, Deserialize)]
@@ -129,10 +129,10 @@ impl Corpus {
                 name.push(' ');
             }
             let definition =
-                Definition { name: &name, description: &row.description, input_schema: &row.input_schema };
+                RowDefinition { name: &name, description: &row.description, input_schema: &row.input_schema };
             let mut hints = ToolHints::default();
             hints.categories.clone_from(&row.categories);
-            let listing = RawJson::from_value(&definition).ok().and_then(|raw| Listing::read(&raw).ok());
+            let listing = RawJson::from_value(&definition).ok().and_then(|raw| ToolListing::read(&raw).ok());
             let listing = listing.ok_or_else(|| RowError::NoTool { id: row.id.clone() })?;
             corpus.servers[place].tools.push(listing.hints(hints));
             corpus.ids.insert((row.server.clone(), name), row.id.clone());
@@ -182,7 +182,7 @@ fn lines<T: DeserializeOwned>(mut from: impl BufRead) -> Result<Vec<T>, RowError
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Definition<'a> {
+struct RowDefinition<'a> {
     name: &'a str,
     description: &'a str,
     input_schema: &'a RawJson,

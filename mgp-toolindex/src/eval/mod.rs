@@ -3,10 +3,10 @@
 //! ```
 //! use std::io::Cursor;
 //!
-//! use mgp_toolindex::eval::Question;
+//! use mgp_toolindex::eval::EvalQuestion;
 //!
 //! let lines = r#"{"id":"q1","text":"mail this file to Ann","needs":[["fs.read","disk.read"],["mail.send"]]}"#;
-//! let questions = Question::read_all(Cursor::new(lines))?;
+//! let questions = EvalQuestion::read_all(Cursor::new(lines))?;
 //! assert_eq!(questions[0].needs.len(), 2);
 //! # Ok::<(), mgp_toolindex::eval::QuestionError>(())
 //! ```
@@ -22,9 +22,9 @@ mod question;
 mod report;
 mod run;
 
-pub use self::comparison::{Change, Comparison, Verdict};
+pub use self::comparison::{Comparison, MeasureChange, Verdict};
 pub use self::corpus::{Corpus, QueryRow, RowError, ToolRow};
 pub use self::quality::{Measure, Quality};
-pub use self::question::{Question, QuestionError};
-pub use self::report::{Answer, Latency, Report};
+pub use self::question::{EvalQuestion, QuestionError};
+pub use self::report::{Latency, QuestionResult, Report};
 pub use self::run::{Settings, evaluate};

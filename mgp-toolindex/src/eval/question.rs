@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// A question, and the tools that it needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Question {
+pub struct EvalQuestion {
     /// The id of the question in reports.
     pub id: String,
     /// The text of the query.
@@ -19,7 +19,7 @@ pub struct Question {
 const MOST: usize = 100_000;
 const LONGEST_LINE: usize = 256 * 1024;
 
-impl Question {
+impl EvalQuestion {
     /// Creates a question that takes one tool for each of these needs.
     pub fn new(id: impl Into<String>, text: impl Into<String>, needs: Vec<Vec<String>>) -> Self {
         Self { id: id.into(), text: text.into(), needs }
@@ -106,8 +106,8 @@ pub enum QuestionError {
 mod tests {
     use super::*;
 
-    fn read(lines: &str) -> Result<Vec<Question>, QuestionError> {
-        Question::read_all(lines.as_bytes())
+    fn read(lines: &str) -> Result<Vec<EvalQuestion>, QuestionError> {
+        EvalQuestion::read_all(lines.as_bytes())
     }
 
     #[test]
@@ -115,7 +115,7 @@ mod tests {
         let lines = "{\"id\":\"a\",\"text\":\"x\",\"needs\":[[\"s.t\"]]}\n\n{\"id\":\"b\",\"text\":\"y\",\"needs\":[[\"s.t\",\"s.u\"],[\"s.v\"]]}";
         let questions = read(lines).unwrap();
         assert_eq!(questions.len(), 2);
-        assert_eq!(questions[0], Question::new("a", "x", vec![vec!["s.t".into()]]));
+        assert_eq!(questions[0], EvalQuestion::new("a", "x", vec![vec!["s.t".into()]]));
         assert_eq!(questions[1].needs[0], ["s.t", "s.u"]);
     }
 
@@ -128,15 +128,18 @@ mod tests {
         assert!(matches!(error, QuestionError::NeedsNothing { line: 2 }));
         let error = read("{\"id\":\"a\",\"text\":\"x\",\"needs\":[[\"s.t\"],[]]}").unwrap_err();
         assert!(matches!(error, QuestionError::NeedsNothing { line: 1 }));
-        let error = Question::read_all(&b"{\"id\":\"\xff\"}"[..]).unwrap_err();
+        let error = EvalQuestion::read_all(&b"{\"id\":\"\xff\"}"[..]).unwrap_err();
         assert!(matches!(error, QuestionError::Malformed { line: 1, .. }));
     }
 
     #[test]
     fn a_line_without_an_end_is_not_read_into_memory() {
         let endless = io::BufReader::new(io::repeat(b'x'));
-        assert!(matches!(Question::read_all(endless).unwrap_err(), QuestionError::TooLong { line: 1, .. }));
+        assert!(matches!(
+            EvalQuestion::read_all(endless).unwrap_err(),
+            QuestionError::TooLong { line: 1, .. }
+        ));
         let empty = io::BufReader::new(&b""[..]);
-        assert!(Question::read_all(empty).unwrap().is_empty());
+        assert!(EvalQuestion::read_all(empty).unwrap().is_empty());
     }
 }

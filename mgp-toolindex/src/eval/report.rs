@@ -30,13 +30,13 @@ pub struct Report {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<String>,
     /// The outcome of each question.
-    pub answers: Vec<Answer>,
+    pub answers: Vec<QuestionResult>,
 }
 
 /// The outcome of a question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Answer {
+pub struct QuestionResult {
     /// The id of the question.
     pub question: String,
     /// The quality of the ranking.
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn a_report_reads_as_a_table_and_survives_json() {
         let mut report = Report::new("words", SearchStrategy::Keyword);
-        report.answers.push(Answer {
+        report.answers.push(QuestionResult {
             question: "q".into(),
             quality: Quality::of(&["a".into()], &[vec!["a".into()]]),
             tokens: 90,

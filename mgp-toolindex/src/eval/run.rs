@@ -6,9 +6,9 @@ use mgp_types::mgp::{NameStyle, SearchStrategy, ToolFilter};
 use tokio::time::Instant;
 
 use super::report::micros;
-use super::{Answer, Quality, Question, Report};
-use crate::budget::{CountTokens, Definition, default_counter};
-use crate::{Hit, Index, Search, Sight};
+use super::{EvalQuestion, Quality, QuestionResult, Report};
+use crate::budget::{ListedDefinition, TokenCounter, default_counter};
+use crate::{Index, Search, SearchHit, VisibleTools};
 
 /// The settings of an evaluation.
 #[derive(Debug, Clone, Copy)]
@@ -16,9 +16,9 @@ pub struct Settings<'a> {
     name: &'a str,
     strategy: SearchStrategy,
     filter: Option<&'a ToolFilter>,
-    sight: Option<&'a Sight>,
+    sight: Option<&'a VisibleTools>,
     answer: usize,
-    tokens: Option<&'a dyn CountTokens>,
+    tokens: Option<&'a dyn TokenCounter>,
 }
 
 impl<'a> Settings<'a> {
@@ -40,7 +40,7 @@ impl<'a> Settings<'a> {
     }
 
     /// Searches only the tools that may be seen.
-    pub const fn sight(mut self, sight: &'a Sight) -> Self {
+    pub const fn sight(mut self, sight: &'a VisibleTools) -> Self {
         self.sight = Some(sight);
         self
     }
@@ -52,7 +52,7 @@ impl<'a> Settings<'a> {
     }
 
     /// Sets the counter of tokens, in place of [`default_counter`].
-    pub const fn tokens(mut self, counter: &'a dyn CountTokens) -> Self {
+    pub const fn tokens(mut self, counter: &'a dyn TokenCounter) -> Self {
         self.tokens = Some(counter);
         self
     }
@@ -62,13 +62,14 @@ impl<'a> Settings<'a> {
 const DEPTH: usize = 20;
 
 /// Asks an index questions, one after the other, and judges the answers.
-pub async fn evaluate(index: &Index, questions: &[Question], settings: Settings<'_>) -> Report {
+pub async fn evaluate(index: &Index, questions: &[EvalQuestion], settings: Settings<'_>) -> Report {
     let default = default_counter();
     let counter = settings.tokens.unwrap_or(&*default);
     let shown = index.snapshot();
     let known: HashSet<String> = shown.tools().map(|tool| tool.id()).collect();
-    let tokens = |hit: &Hit| {
-        Definition::of(&hit.tool, &shown.shown_name(&hit.tool, NameStyle::UNDERSCORES), counter).tokens()
+    let tokens = |hit: &SearchHit| {
+        ListedDefinition::of(&hit.tool, &shown.shown_name(&hit.tool, NameStyle::UNDERSCORES), counter)
+            .tokens()
     };
     let mut report = Report::new(settings.name, settings.strategy);
     for question in questions {
@@ -82,7 +83,7 @@ pub async fn evaluate(index: &Index, questions: &[Question], settings: Settings<
         let ranking: Vec<String> = found.hits.iter().map(|hit| hit.tool.id()).collect();
         let answer = found.hits.iter().take(settings.answer);
         report.fallback = report.fallback.or(found.fallback);
-        report.answers.push(Answer {
+        report.answers.push(QuestionResult {
             question: question.id.clone(),
             quality: Quality::of(&ranking, &question.needs),
             tokens: answer.map(|hit| u64::from(tokens(hit))).sum(),
@@ -106,13 +107,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::embed::Mute;
-    use crate::{Listing, ServerTools};
+    use crate::embed::NullEmbedder;
+    use crate::{ServerTools, ToolListing};
 
     #[derive(Debug)]
     struct Seven;
 
-    impl CountTokens for Seven {
+    impl TokenCounter for Seven {
         fn count(&self, _text: &str) -> u32 {
             7
         }
@@ -122,18 +123,19 @@ mod tests {
         }
     }
 
-    fn tool(name: &str, description: &str) -> Listing {
-        Listing::read(&RawJson::from_value(&json!({ "name": name, "description": description })).unwrap())
+    fn tool(name: &str, description: &str) -> ToolListing {
+        ToolListing::read(&RawJson::from_value(&json!({ "name": name, "description": description })).unwrap())
             .unwrap()
     }
 
     #[tokio::test]
     async fn an_evaluation_reports_what_was_found_and_what_cannot_be() {
-        let index = Index::new(Arc::new(Mute));
+        let index = Index::new(Arc::new(NullEmbedder));
         let tools = vec![tool("read_file", "Open a document"), tool("write_file", "Store text")];
         index.put_server(ServerTools::new("fs", tools)).await;
         index.settled().await;
-        let question = |id: &str, text: &str, tool: &str| Question::new(id, text, vec![vec![tool.into()]]);
+        let question =
+            |id: &str, text: &str, tool: &str| EvalQuestion::new(id, text, vec![vec![tool.into()]]);
         let questions = [
             question("1", "open a document", "fs.read_file"),
             question("2", "giraffe", "fs.write_file"),

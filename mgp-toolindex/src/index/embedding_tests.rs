@@ -11,12 +11,12 @@ use crate::embed::Purpose;
 use crate::embed::hashed_words::HashedWords;
 use crate::slot::Slot;
 
-fn tool(name: &str, description: &str) -> Listing {
+fn tool(name: &str, description: &str) -> ToolListing {
     let definition = json!({ "name": name, "description": description });
-    Listing::read(&RawJson::from_value(&definition).unwrap()).unwrap()
+    ToolListing::read(&RawJson::from_value(&definition).unwrap()).unwrap()
 }
 
-fn tools(count: usize) -> Vec<Listing> {
+fn tools(count: usize) -> Vec<ToolListing> {
     (0..count).map(|n| tool(&format!("tool_{n}"), "does something")).collect()
 }
 
@@ -144,7 +144,7 @@ async fn the_background_ends_with_the_index() {
     }
 }
 
-fn sends(name: &str, embedding: &[f32], embedder: &str) -> Listing {
+fn sends(name: &str, embedding: &[f32], embedder: &str) -> ToolListing {
     let mut hints = ToolHints::default();
     hints.embedding = embedding.to_vec();
     hints.embedder = Some(embedder.into());
@@ -153,7 +153,7 @@ fn sends(name: &str, embedding: &[f32], embedder: &str) -> Listing {
 
 #[tokio::test]
 async fn vectors_of_servers_are_used_only_where_they_are_trusted_and_fit() {
-    for (sent_vectors, expected) in [(SentVectors::Ignored, false), (SentVectors::Trusted, true)] {
+    for (sent_vectors, expected) in [(SentVectorPolicy::Ignored, false), (SentVectorPolicy::Trusted, true)] {
         let embedder = HashedWords::new(2);
         let id = embedder.id().to_owned();
         let index = Index::builder(Arc::new(embedder)).sent_vectors(sent_vectors).build();

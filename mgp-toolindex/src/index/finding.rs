@@ -6,38 +6,47 @@ use std::time::Duration;
 use mgp_types::mgp::{SearchStrategy, ServerState};
 use tokio::runtime::Handle;
 
-use super::{Found, Hit, Search, Snapshot};
+use super::{Search, SearchHit, SearchResult, Snapshot};
 use crate::category::CategoryPath;
 use crate::embed::{EmbedError, Purpose, checked};
 use crate::learn::Shift;
-use crate::rank::{Meaning, Ranking, Request, SPARE, prefer};
+use crate::rank::{QueryMeaning, Ranking, SPARE, SearchRequest, prefer};
 use crate::slot::Slot;
-use crate::tool::Manner;
+use crate::tool::ToolEffect;
 
 impl Snapshot {
     /// Searches the tools of the snapshot.
-    pub async fn search(&self, search: &Search<'_>) -> Found {
+    pub async fn search(&self, search: &Search<'_>) -> SearchResult {
         match search.strategy {
-            SearchStrategy::Keyword => Found { hits: self.by_words(search), fallback: None, meaning: None },
-            SearchStrategy::Semantic => {
-                self.by_meaning(search, Request::whole(search.text), Sides::Meaning).await
+            SearchStrategy::Keyword => {
+                SearchResult { hits: self.by_words(search), fallback: None, meaning: None }
             }
-            SearchStrategy::Hybrid => self.by_meaning(search, Request::of(search.text), Sides::Both).await,
+            SearchStrategy::Semantic => {
+                self.by_meaning(search, SearchRequest::whole(search.text), SearchSides::Meaning).await
+            }
+            SearchStrategy::Hybrid => {
+                self.by_meaning(search, SearchRequest::of(search.text), SearchSides::Both).await
+            }
             SearchStrategy::Category => self.by_category(search),
         }
     }
 
-    fn by_words(&self, search: &Search<'_>) -> Vec<Hit> {
+    fn by_words(&self, search: &Search<'_>) -> Vec<SearchHit> {
         let ranking =
             Ranking { words: Some(&self.words), meanings: None, are_twins: &|a, b| self.crowd(search, a, b) };
-        self.ranked(search, &ranking, &Request::whole(search.text))
+        self.ranked(search, &ranking, &SearchRequest::whole(search.text))
     }
 
     /// Searches by meaning; by words instead, if the meaning is not available.
-    async fn by_meaning(&self, search: &Search<'_>, request: Request, sides: Sides) -> Found {
+    async fn by_meaning(
+        &self,
+        search: &Search<'_>,
+        request: SearchRequest,
+        sides: SearchSides,
+    ) -> SearchResult {
         let meanings = self.meanings(request.parts().iter().map(|part| &*part.text)).await;
         let Some(whole) = meanings.first().and_then(Option::clone) else {
-            return Found {
+            return SearchResult {
                 hits: self.by_words(search),
                 fallback: Some(SearchStrategy::Keyword),
                 meaning: None,
@@ -48,41 +57,41 @@ impl Snapshot {
             .zip(request.parts())
             .map(|(vector, part)| {
                 let grasped = self.embedder.grasps(&part.text);
-                Meaning::of(vector.as_deref()?, grasped, |query| self.learned(search, query))
+                QueryMeaning::of(vector.as_deref()?, grasped, |query| self.learned(search, query))
             })
             .collect();
-        let words = (sides == Sides::Both).then_some(&self.words);
+        let words = (sides == SearchSides::Both).then_some(&self.words);
         let meanings = Some((&self.vectors, &*meanings));
         let ranking = Ranking { words, meanings, are_twins: &|a, b| self.crowd(search, a, b) };
-        Found { hits: self.ranked(search, &ranking, &request), fallback: None, meaning: Some(whole) }
+        SearchResult { hits: self.ranked(search, &ranking, &request), fallback: None, meaning: Some(whole) }
     }
 
     /// Searches by category; by words instead, if there is no such category.
-    fn by_category(&self, search: &Search<'_>) -> Found {
+    fn by_category(&self, search: &Search<'_>) -> SearchResult {
         let fits = self.fits(search);
         let name = |slot| self.tools.get(slot).map_or("", |tool| tool.name.as_str());
         let found = self.categories.browse(search.text, search.limit, &fits, name);
         if found.is_empty() && !search.text.trim().is_empty() {
-            return Found {
+            return SearchResult {
                 hits: self.by_words(search),
                 fallback: Some(SearchStrategy::Keyword),
                 meaning: None,
             };
         }
-        Found {
+        SearchResult {
             hits: self.hits(found.into_iter().map(|(slot, score)| (slot, score, 0.0))),
             fallback: None,
             meaning: None,
         }
     }
 
-    fn ranked(&self, search: &Search<'_>, ranking: &Ranking<'_>, request: &Request) -> Vec<Hit> {
+    fn ranked(&self, search: &Search<'_>, ranking: &Ranking<'_>, request: &SearchRequest) -> Vec<SearchHit> {
         if search.limit == 0 {
             return Vec::new();
         }
         let mut ranked = ranking.best(request, search.limit.saturating_add(SPARE), &self.fits(search));
         let standing = |slot| self.tools.get(slot).map(|tool| tool.standing).unwrap_or_default();
-        prefer(&mut ranked, search.limit, Manner::asked(search.text), standing);
+        prefer(&mut ranked, search.limit, ToolEffect::asked(search.text), standing);
         self.hits(ranked)
     }
 
@@ -96,9 +105,10 @@ impl Snapshot {
         !search.with_twins && (one.gist.is_nearly(&other.gist) || is_copied())
     }
 
-    fn hits(&self, ranked: impl IntoIterator<Item = (Slot, f32, f32)>) -> Vec<Hit> {
-        let hit =
-            |(slot, score, likeness)| Some(Hit { tool: Arc::clone(self.tools.get(slot)?), score, likeness });
+    fn hits(&self, ranked: impl IntoIterator<Item = (Slot, f32, f32)>) -> Vec<SearchHit> {
+        let hit = |(slot, score, likeness)| {
+            Some(SearchHit { tool: Arc::clone(self.tools.get(slot)?), score, likeness })
+        };
         ranked.into_iter().filter_map(hit).collect()
     }
 
@@ -141,7 +151,7 @@ impl Snapshot {
 
 /// The sides of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sides {
+enum SearchSides {
     Meaning,
     Both,
 }

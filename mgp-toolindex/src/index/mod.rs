@@ -7,23 +7,23 @@ use mgp_types::mgp::{ServerId, ServerState, ToolName};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
-use self::lane::Surroundings;
-use self::writer::{Change, Writer};
+use self::embedder_vectors::EmbeddingContext;
+use self::writer::{IndexChange, IndexWriter};
 use crate::embed::{Embedder, VectorStore};
 use crate::keyword::KeywordWriter;
-use crate::{Listing, ServerTools};
+use crate::{ServerTools, ToolListing};
 
+mod embedder_vectors;
 mod finding;
-mod lane;
 mod search;
-mod sight;
 mod snapshot;
 mod table;
+mod visible_tools;
 mod writer;
 
-pub use self::search::{Found, Hit, Search};
-pub use self::sight::Sight;
+pub use self::search::{Search, SearchHit, SearchResult};
 pub use self::snapshot::Snapshot;
+pub use self::visible_tools::VisibleTools;
 
 /// All tools of all servers, to be searched.
 ///
@@ -32,7 +32,7 @@ pub use self::snapshot::Snapshot;
 #[derive(Debug, Clone)]
 pub struct Index {
     current: Arc<ArcSwap<Snapshot>>,
-    changes: mpsc::Sender<Change>,
+    changes: mpsc::Sender<IndexChange>,
 }
 
 /// The number of changes that wait for the writer; further callers wait.
@@ -56,8 +56,8 @@ impl Index {
         let current = Arc::new(ArcSwap::from_pointee(Snapshot::empty(no_words, Arc::clone(&embedder))));
         let (changes, queue) = mpsc::channel(MOST_WAITING);
         let runtime = Handle::try_current().ok();
-        let surroundings = Surroundings { store, runtime, changes: changes.downgrade() };
-        let writer = Writer::new(Arc::clone(&current), words, embedder, surroundings, sent_vectors);
+        let surroundings = EmbeddingContext { store, runtime, changes: changes.downgrade() };
+        let writer = IndexWriter::new(Arc::clone(&current), words, embedder, surroundings, sent_vectors);
         std::thread::Builder::new()
             .name("mgp-toolindex".into())
             .spawn(move || writer.run(queue))
@@ -71,56 +71,56 @@ impl Index {
     }
 
     /// Searches the current tools.
-    pub async fn search(&self, search: &Search<'_>) -> Found {
+    pub async fn search(&self, search: &Search<'_>) -> SearchResult {
         self.snapshot().search(search).await
     }
 
     /// Replaces a server and its tools.
     pub async fn put_server(&self, server: ServerTools) {
-        self.send(Change::Server(server)).await;
+        self.send(IndexChange::Server(server)).await;
     }
 
     /// Adds a tool to a server, or replaces its definition.
-    pub async fn put_tool(&self, server: ServerId, tool: Listing) {
-        self.send(Change::Tool(server, Box::new(tool))).await;
+    pub async fn put_tool(&self, server: ServerId, tool: ToolListing) {
+        self.send(IndexChange::Tool(server, Box::new(tool))).await;
     }
 
     /// Removes a tool.
     pub async fn remove_tool(&self, server: ServerId, name: ToolName) {
-        self.send(Change::NoTool(server, name)).await;
+        self.send(IndexChange::NoTool(server, name)).await;
     }
 
     /// Removes a server with all its tools.
     pub async fn remove_server(&self, server: ServerId) {
-        self.send(Change::NoServer(server)).await;
+        self.send(IndexChange::NoServer(server)).await;
     }
 
     /// Sets the state of a server.
     pub async fn set_state(&self, server: ServerId, state: ServerState) {
-        self.send(Change::State(server, state)).await;
+        self.send(IndexChange::State(server, state)).await;
     }
 
     /// Changes to another embedder. Until all of its vectors are made, searches use the old embedder with its vectors,
     /// and then both change at once.
     pub async fn set_embedder(&self, embedder: Arc<dyn Embedder>) {
-        self.send(Change::Embedder(embedder)).await;
+        self.send(IndexChange::Embedder(embedder)).await;
     }
 
     /// Waits until all tools have their vectors. This may take as long as the embedder cannot be reached.
     pub async fn embedded(&self) {
         let (done, embedded) = oneshot::channel();
-        self.send(Change::Embedded(done)).await;
+        self.send(IndexChange::Embedded(done)).await;
         let _ended = embedded.await;
     }
 
     /// Waits until all earlier changes are visible.
     pub async fn settled(&self) {
         let (done, settled) = oneshot::channel();
-        self.send(Change::Settled(done)).await;
+        self.send(IndexChange::Settled(done)).await;
         let _ended = settled.await;
     }
 
-    async fn send(&self, change: Change) {
+    async fn send(&self, change: IndexChange) {
         // The thread takes changes for as long as there is a handle, and this is one.
         let _ended = self.changes.send(change).await;
     }
@@ -135,13 +135,13 @@ mod embedding_tests;
 pub struct IndexBuilder {
     embedder: Arc<dyn Embedder>,
     store: Option<Arc<dyn VectorStore>>,
-    sent_vectors: SentVectors,
+    sent_vectors: SentVectorPolicy,
 }
 
 /// The treatment of vectors that servers send with their tools.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "they are used, or they are not")]
-pub enum SentVectors {
+pub enum SentVectorPolicy {
     /// Sent vectors are ignored: all vectors are made here.
     #[default]
     Ignored,
@@ -152,7 +152,7 @@ pub enum SentVectors {
 
 impl IndexBuilder {
     fn new(embedder: Arc<dyn Embedder>) -> Self {
-        Self { embedder, store: None, sent_vectors: SentVectors::default() }
+        Self { embedder, store: None, sent_vectors: SentVectorPolicy::default() }
     }
 
     /// Sets the store of vectors that take long to make; without a store each index makes them anew.
@@ -162,7 +162,7 @@ impl IndexBuilder {
     }
 
     /// Sets the treatment of vectors that servers send.
-    pub const fn sent_vectors(mut self, sent_vectors: SentVectors) -> Self {
+    pub const fn sent_vectors(mut self, sent_vectors: SentVectorPolicy) -> Self {
         self.sent_vectors = sent_vectors;
         self
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mgp_types::mgp::{SearchStrategy, ToolFilter};
 
-use super::Sight;
+use super::VisibleTools;
 use crate::Tool;
 use crate::learn::TenantShift;
 
@@ -21,7 +21,7 @@ pub struct Search<'a> {
     /// The filter of tools.
     pub filter: ToolFilter,
     /// The tools that the agent may see; all if `None`.
-    pub sight: Option<&'a Sight>,
+    pub sight: Option<&'a VisibleTools>,
     /// The learned shifts of the tenant.
     pub(crate) learned: Option<&'a TenantShift>,
     /// Set if tools that say nearly the same may stand beside one another, for callers to whom one is as good as
@@ -62,7 +62,7 @@ impl<'a> Search<'a> {
     }
 
     /// Searches only the tools that may be seen.
-    pub const fn sight(mut self, sight: &'a Sight) -> Self {
+    pub const fn sight(mut self, sight: &'a VisibleTools) -> Self {
         self.sight = Some(sight);
         self
     }
@@ -83,19 +83,19 @@ impl<'a> Search<'a> {
 /// The result of a search.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Found {
+pub struct SearchResult {
     /// The tools, the best first.
-    pub hits: Vec<Hit>,
+    pub hits: Vec<SearchHit>,
     /// The actual strategy, if it differs from the one asked for.
     pub fallback: Option<SearchStrategy>,
-    /// The vector of the query, if the search was by meaning; for learning, see [`Confirmed`](crate::learn::Confirmed).
+    /// The vector of the query, if the search was by meaning; for learning, see [`ConfirmedCall`](crate::learn::ConfirmedCall).
     pub meaning: Option<Vec<f32>>,
 }
 
 /// A tool that was found.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Hit {
+pub struct SearchHit {
     /// The tool.
     pub tool: Arc<Tool>,
     /// The fit, from 0 to 1.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use mgp_types::mgp::{NameStyle, ServerId, ToolName};
 
-use super::table::Table;
+use super::table::ChunkedVec;
 use crate::category::Hierarchy;
 use crate::embed::Embedder;
 use crate::keyword::KeywordReader;
@@ -18,8 +18,8 @@ use crate::vector::Vectors;
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     pub(crate) generation: u64,
-    pub(crate) tools: Table<Arc<Tool>>,
-    pub(crate) servers: HashMap<ServerId, Listed, RandomState>,
+    pub(crate) tools: ChunkedVec<Arc<Tool>>,
+    pub(crate) servers: HashMap<ServerId, ServerSlots, RandomState>,
     pub(crate) count: usize,
     /// The tools of the servers that are connected.
     pub(super) connected: Slots,
@@ -33,7 +33,7 @@ pub struct Snapshot {
 
 /// A server, and the slots of its tools.
 #[derive(Debug, Clone)]
-pub(crate) struct Listed {
+pub(crate) struct ServerSlots {
     pub(crate) server: Server,
     pub(crate) slots: Arc<HashMap<ToolName, Slot, RandomState>>,
 }
@@ -43,7 +43,7 @@ impl Snapshot {
         let vectors = Vectors::new(embedder.dimension());
         Self {
             generation: 0,
-            tools: Table::new(),
+            tools: ChunkedVec::new(),
             servers: HashMap::default(),
             count: 0,
             connected: Slots::default(),

@@ -6,7 +6,7 @@ use crate::slot::Slot;
 
 /// A long list that is cheap to copy and to change: copies share their chunks.
 #[derive(Debug, Clone)]
-pub(crate) struct Table<T> {
+pub(crate) struct ChunkedVec<T> {
     chunks: Vec<Arc<Vec<Option<T>>>>,
 }
 
@@ -14,7 +14,7 @@ pub(crate) struct Table<T> {
 /// is short.
 pub(crate) const CHUNK: usize = 512;
 
-impl<T: Clone> Table<T> {
+impl<T: Clone> ChunkedVec<T> {
     pub(crate) const fn new() -> Self {
         Self { chunks: Vec::new() }
     }
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn a_copy_keeps_what_it_had() {
-        let mut table = Table::new();
+        let mut table = ChunkedVec::new();
         table.set(Slot(1300), Some("a"));
         let before = table.clone();
         table.set(Slot(1300), None);

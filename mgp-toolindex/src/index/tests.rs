@@ -5,11 +5,11 @@ use mgp_types::mgp::{NameStyle, RiskLevel, SearchStrategy};
 use serde_json::json;
 
 use super::*;
-use crate::embed::Mute;
+use crate::embed::NullEmbedder;
 
-fn tool(name: &str, description: &str) -> Listing {
+fn tool(name: &str, description: &str) -> ToolListing {
     let definition = json!({ "name": name, "description": description, "inputSchema": { "type": "object" } });
-    Listing::read(&RawJson::from_value(&definition).unwrap()).unwrap().risk(RiskLevel::Safe)
+    ToolListing::read(&RawJson::from_value(&definition).unwrap()).unwrap().risk(RiskLevel::Safe)
 }
 
 async fn names(index: &Index, text: &str) -> Vec<String> {
@@ -21,7 +21,7 @@ async fn names(index: &Index, text: &str) -> Vec<String> {
 // covers: MGP-16.4-01
 #[tokio::test]
 async fn tools_of_all_servers_are_found_and_come_and_go() {
-    let index = Index::new(Arc::new(Mute));
+    let index = Index::new(Arc::new(NullEmbedder));
     let files = vec![tool("read_file", "Read a file"), tool("write_file", "Write a file")];
     index.put_server(ServerTools::new("fs", files)).await;
     index.put_server(ServerTools::new("mail", vec![tool("send", "Send a mail")])).await;
@@ -40,7 +40,7 @@ async fn tools_of_all_servers_are_found_and_come_and_go() {
 
 #[tokio::test]
 async fn a_server_that_cannot_be_called_is_not_found() {
-    let index = Index::new(Arc::new(Mute));
+    let index = Index::new(Arc::new(NullEmbedder));
     index.put_server(ServerTools::new("fs", vec![tool("read_file", "Read a file")])).await;
     index.set_state("fs".into(), ServerState::Error).await;
     assert!(names(&index, "read").await.is_empty());
@@ -50,7 +50,7 @@ async fn a_server_that_cannot_be_called_is_not_found() {
 
 #[tokio::test]
 async fn tools_of_one_name_are_told_apart_by_their_servers() {
-    let index = Index::new(Arc::new(Mute));
+    let index = Index::new(Arc::new(NullEmbedder));
     index.put_server(ServerTools::new("a.b", vec![tool("read", ""), tool("only", "")])).await;
     index.put_server(ServerTools::new("c", vec![tool("read", ""), tool("read", "again")])).await;
     index.settled().await;
@@ -66,7 +66,7 @@ async fn tools_of_one_name_are_told_apart_by_their_servers() {
 
 #[tokio::test]
 async fn a_gateways_tools_are_called_in_any_style() {
-    let index = Index::new(Arc::new(Mute));
+    let index = Index::new(Arc::new(NullEmbedder));
     let tools = [tool("write file", "").qualified(), tool("read", "").qualified()];
     index.put_server(ServerTools::new("fs", tools.into())).await;
     index.settled().await;

@@ -10,27 +10,27 @@ use mgp_types::mgp::{ServerId, ServerState, ToolName};
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::{mpsc, oneshot};
 
-use super::lane::{Lanes, Surroundings};
-use super::snapshot::Listed;
-use super::{SentVectors, Snapshot};
-use crate::embed::{Embedder, Made, Passage, sent_along};
+use super::embedder_vectors::{ActiveVectors, EmbeddingContext};
+use super::snapshot::ServerSlots;
+use super::{SentVectorPolicy, Snapshot};
+use crate::embed::{Embedder, MadeVector, Passage, sent_along};
 use crate::keyword::KeywordWriter;
 use crate::slot::Slot;
-use crate::text::Gists;
-use crate::tool::{Server, Standing, Tool, ToolText};
-use crate::{Listing, ServerTools, category};
+use crate::text::SketchBuilder;
+use crate::tool::{ProposalRank, Server, Tool, ToolText};
+use crate::{ServerTools, ToolListing, category};
 
 /// Makes all changes, one after the other, and publishes a snapshot when none is waiting.
 #[derive(Debug)]
-pub(super) struct Writer {
+pub(super) struct IndexWriter {
     shown: Arc<ArcSwap<Snapshot>>,
     next: Snapshot,
     free: Vec<Slot>,
     slots: u32,
     words: KeywordWriter,
-    gists: Gists,
-    lanes: Lanes,
-    sent_vectors: SentVectors,
+    gists: SketchBuilder,
+    lanes: ActiveVectors,
+    sent_vectors: SentVectorPolicy,
     /// The servers that sent useless vectors, each logged once.
     complained: HashSet<ServerId, RandomState>,
     awaiting_vectors: Vec<oneshot::Sender<()>>,
@@ -45,13 +45,13 @@ const LOOKS: u32 = 50;
 /// The number of changes after which a snapshot is published, even if others wait.
 const AT_ONCE: usize = 256;
 
-impl Writer {
+impl IndexWriter {
     pub(super) fn new(
         shown: Arc<ArcSwap<Snapshot>>,
         words: KeywordWriter,
         embedder: Arc<dyn Embedder>,
-        surroundings: Surroundings,
-        sent_vectors: SentVectors,
+        surroundings: EmbeddingContext,
+        sent_vectors: SentVectorPolicy,
     ) -> Self {
         let next = Snapshot::clone(&shown.load());
         Self {
@@ -60,8 +60,8 @@ impl Writer {
             free: Vec::new(),
             slots: 0,
             words,
-            gists: Gists::new(),
-            lanes: Lanes::new(embedder, surroundings),
+            gists: SketchBuilder::new(),
+            lanes: ActiveVectors::new(embedder, surroundings),
             sent_vectors,
             complained: HashSet::default(),
             awaiting_vectors: Vec::new(),
@@ -69,7 +69,7 @@ impl Writer {
     }
 
     /// Makes changes until the last handle is dropped.
-    pub(super) fn run(mut self, mut changes: mpsc::Receiver<Change>) {
+    pub(super) fn run(mut self, mut changes: mpsc::Receiver<IndexChange>) {
         let mut waiting = Vec::new();
         while let Some(first) = self.next_change(&mut changes) {
             let mut change = Some(first);
@@ -97,7 +97,7 @@ impl Writer {
     }
 
     /// Waits for the next change. Meanwhile, merges of the word index are published.
-    fn next_change(&mut self, changes: &mut mpsc::Receiver<Change>) -> Option<Change> {
+    fn next_change(&mut self, changes: &mut mpsc::Receiver<IndexChange>) -> Option<IndexChange> {
         for _ in 0..LOOKS {
             match changes.try_recv() {
                 Ok(change) => return Some(change),
@@ -112,17 +112,17 @@ impl Writer {
         changes.blocking_recv()
     }
 
-    fn make(&mut self, change: Change) -> Option<oneshot::Sender<()>> {
+    fn make(&mut self, change: IndexChange) -> Option<oneshot::Sender<()>> {
         match change {
-            Change::Server(listed) => self.put_server(listed),
-            Change::Tool(server, tool) => self.put_tool(server, &tool),
-            Change::NoTool(server, name) => self.remove_tool(&server, &name),
-            Change::NoServer(server) => self.remove_server(&server),
-            Change::State(server, state) => self.set_state(&server, state),
-            Change::Embedder(embedder) => self.set_embedder(embedder),
-            Change::Made(lane, made) => self.lanes.all().for_each(|other| other.take(lane, &made)),
-            Change::Embedded(embedded) => self.awaiting_vectors.push(embedded),
-            Change::Settled(settled) => return Some(settled),
+            IndexChange::Server(listed) => self.put_server(listed),
+            IndexChange::Tool(server, tool) => self.put_tool(server, &tool),
+            IndexChange::NoTool(server, name) => self.remove_tool(&server, &name),
+            IndexChange::NoServer(server) => self.remove_server(&server),
+            IndexChange::State(server, state) => self.set_state(&server, state),
+            IndexChange::Embedder(embedder) => self.set_embedder(embedder),
+            IndexChange::Made(lane, made) => self.lanes.all().for_each(|other| other.take(lane, &made)),
+            IndexChange::Embedded(embedded) => self.awaiting_vectors.push(embedded),
+            IndexChange::Settled(settled) => return Some(settled),
         }
         None
     }
@@ -145,15 +145,15 @@ impl Writer {
         for slot in old.into_values() {
             self.clear(slot);
         }
-        self.next.servers.insert(server.id.clone(), Listed { server, slots: Arc::new(slots) });
+        self.next.servers.insert(server.id.clone(), ServerSlots { server, slots: Arc::new(slots) });
     }
 
-    fn put_tool(&mut self, server: ServerId, tool: &Listing) {
+    fn put_tool(&mut self, server: ServerId, tool: &ToolListing) {
         let mut listed = self
             .next
             .servers
             .remove(&server)
-            .unwrap_or_else(|| Listed { server: Server::new(server.clone()), slots: Arc::default() });
+            .unwrap_or_else(|| ServerSlots { server: Server::new(server.clone()), slots: Arc::default() });
         let slot = listed.slots.get(&tool.name).copied().unwrap_or_else(|| self.fresh_slot());
         Arc::make_mut(&mut listed.slots).insert(tool.name.clone(), slot);
         self.put(slot, tool, &listed.server);
@@ -187,7 +187,7 @@ impl Writer {
         }
     }
 
-    fn put(&mut self, slot: Slot, listing: &Listing, server: &Server) {
+    fn put(&mut self, slot: Slot, listing: &ToolListing, server: &Server) {
         let text = ToolText::of(listing, server);
         let annotations = listing.members.get("annotations").and_then(|annotations| annotations.to().ok());
         let tool = Arc::new(Tool {
@@ -198,7 +198,7 @@ impl Writer {
             risk: listing.risk,
             permissions: listing.permissions.as_slice().into(),
             is_qualified: listing.is_qualified,
-            standing: Standing::of(&listing.members),
+            standing: ProposalRank::of(&listing.members),
             gist: self.gists.of(&text.name, &text.description),
         });
         if let Err(error) = self.words.put(slot, &text) {
@@ -248,10 +248,10 @@ impl Writer {
 
     fn set_embedder(&mut self, embedder: Arc<dyn Embedder>) {
         let lane = self.lanes.begin(embedder);
-        for Listed { server, slots } in self.next.servers.values() {
+        for ServerSlots { server, slots } in self.next.servers.values() {
             let tools = slots.values().filter_map(|slot| Some((*slot, self.next.tools.get(*slot)?)));
             for (slot, tool) in tools {
-                let listing = Listing::read(&tool.definition).ok();
+                let listing = ToolListing::read(&tool.definition).ok();
                 let sent = listing.and_then(|listing| {
                     sent(&listing, &*lane.embedder, server, self.sent_vectors, &mut self.complained)
                 });
@@ -285,13 +285,13 @@ impl Writer {
 
 /// Returns the vector that a server sent with a tool, if it may and can be used.
 fn sent(
-    listing: &Listing,
+    listing: &ToolListing,
     embedder: &dyn Embedder,
     server: &Server,
-    sent_vectors: SentVectors,
+    sent_vectors: SentVectorPolicy,
     complained: &mut HashSet<ServerId, RandomState>,
 ) -> Option<Vec<f32>> {
-    if sent_vectors == SentVectors::Ignored {
+    if sent_vectors == SentVectorPolicy::Ignored {
         return None;
     }
     match sent_along(&listing.hints, embedder)? {
@@ -307,15 +307,15 @@ fn sent(
 
 /// A change for the writer.
 #[derive(Debug)]
-pub(super) enum Change {
+pub(super) enum IndexChange {
     Server(ServerTools),
-    Tool(ServerId, Box<Listing>),
+    Tool(ServerId, Box<ToolListing>),
     NoTool(ServerId, ToolName),
     NoServer(ServerId),
     State(ServerId, ServerState),
     Embedder(Arc<dyn Embedder>),
     /// The vectors that the background of the lane with this number made.
-    Made(u64, Vec<Made>),
+    Made(u64, Vec<MadeVector>),
     /// A request to answer once all earlier changes are visible.
     Settled(oneshot::Sender<()>),
     /// A request to answer once all tools have their vectors.

@@ -8,10 +8,10 @@ use tantivy::index::InvertedIndexReader;
 use tantivy::postings::TermInfo;
 use tantivy::schema::IndexRecordOption;
 
-use super::reader::Inner;
-use super::similar::Similar;
+use super::reader::KeywordIndex;
+use super::similar::FuzzyMatcher;
 use crate::slot::Slot;
-use crate::text::{Called, called};
+use crate::text::{NameCandidate, called};
 
 /// The number of names of a part that are looked at in each way.
 const MOST_ROUGH: usize = 128;
@@ -25,7 +25,7 @@ const BEGINNING: f32 = 0.5;
 /// The exactness of a similar name at most, and of a whole name by its beginning.
 const ROUGH: f32 = 0.95;
 
-impl Inner {
+impl KeywordIndex {
     /// Returns the tools whose name is in a text, the most exact first; 1 is a name as it is.
     pub(super) fn named(
         &self,
@@ -54,7 +54,7 @@ impl Inner {
         found
     }
 
-    fn exactly<'a>(&'a self, called: &Called, matches: &mut Vec<Match<'a>>) {
+    fn exactly<'a>(&'a self, called: &NameCandidate, matches: &mut Vec<Match<'a>>) {
         for (part, opened) in self.parts.iter().enumerate() {
             for names in [&opened.ids, &opened.names] {
                 // An index in memory can always be read.
@@ -67,9 +67,9 @@ impl Inner {
 
     /// Adds names that begin with the text, and similar names.
     #[expect(clippy::cast_precision_loss, reason = "short names")]
-    fn roughly<'a>(&'a self, called: &Called, matches: &mut Vec<Match<'a>>) {
+    fn roughly<'a>(&'a self, called: &NameCandidate, matches: &mut Vec<Match<'a>>) {
         let name = called.name.as_bytes();
-        let similar = Similar::to(&called.name);
+        let similar = FuzzyMatcher::to(&called.name);
         for (part, opened) in self.parts.iter().enumerate() {
             let names = &opened.names;
             let mut left = MOST_ROUGH;

@@ -6,38 +6,38 @@ use std::sync::Arc;
 use tantivy::fastfield::AliveBitSet;
 use tantivy::fieldnorm::FieldNormReader;
 
-use super::Asked;
-use super::part::{Part, Text};
+use super::KeywordQuery;
+use super::segment::{IndexSegment, SegmentField};
 use crate::slot::Slot;
-use crate::text::Words;
+use crate::text::QueryWords;
 
 /// The words of all tools at one time. A copy costs nothing.
 #[derive(Clone)]
 pub(crate) struct KeywordReader {
-    inner: Arc<Inner>,
+    inner: Arc<KeywordIndex>,
 }
 
-pub(super) struct Inner {
-    pub(super) parts: Vec<Arc<Part>>,
+pub(super) struct KeywordIndex {
+    pub(super) parts: Vec<Arc<IndexSegment>>,
     alive: Vec<Option<AliveBitSet>>,
     /// The position of the tool of each slot: the number of the part, and the document within it.
     places: Box<[(u32, u32)]>,
     /// The number of documents, including deleted ones that are not yet merged away.
     pub(super) count: u64,
-    pub(super) words: Lengths,
-    pub(super) name: Lengths,
+    pub(super) words: LengthNorms,
+    pub(super) name: LengthNorms,
 }
 
 /// The frequency of a word in a document at most.
 pub(super) const MOST_OFTEN: usize = crate::text::MOST_OFTEN as usize;
 
 /// The factor of a word's score for the length of its field, by length and by the frequency of the word.
-pub(super) struct Lengths(pub(super) Box<[[f32; 256]; MOST_OFTEN]>);
+pub(super) struct LengthNorms(pub(super) Box<[[f32; 256]; MOST_OFTEN]>);
 
 const NOWHERE: (u32, u32) = (u32::MAX, u32::MAX);
 
 impl KeywordReader {
-    pub(super) fn new(parts: Vec<Arc<Part>>, alive: Vec<Option<AliveBitSet>>) -> Self {
+    pub(super) fn new(parts: Vec<Arc<IndexSegment>>, alive: Vec<Option<AliveBitSet>>) -> Self {
         let highest =
             parts.iter().flat_map(|part| &part.slots).copied().filter(|slot| *slot != u32::MAX).max();
         let mut places = vec![NOWHERE; highest.map_or(0, |slot| slot as usize + 1)];
@@ -51,9 +51,9 @@ impl KeywordReader {
             }
         }
         let count = parts.iter().map(|part| u64::from(part.len())).sum();
-        let inner = Inner {
-            words: Lengths::of(&parts, count, |part| &part.words),
-            name: Lengths::of(&parts, count, |part| &part.name),
+        let inner = KeywordIndex {
+            words: LengthNorms::of(&parts, count, |part| &part.words),
+            name: LengthNorms::of(&parts, count, |part| &part.name),
             places: places.into(),
             count,
             parts,
@@ -63,8 +63,8 @@ impl KeywordReader {
     }
 
     /// Looks up the words of a query.
-    pub(crate) fn ask(&self, words: &Words) -> Asked<'_> {
-        Asked::new(&self.inner, words)
+    pub(crate) fn ask(&self, words: &QueryWords) -> KeywordQuery<'_> {
+        KeywordQuery::new(&self.inner, words)
     }
 
     /// Returns the tools that are called by a text, or nearly so, the most exact first; 1 is a name as it is. Of a
@@ -79,7 +79,7 @@ impl KeywordReader {
     }
 }
 
-impl Inner {
+impl KeywordIndex {
     /// Returns the slot of a document, if it is not deleted.
     pub(super) fn slot(&self, part: usize, doc: u32) -> Option<Slot> {
         let alive = self.alive[part].as_ref().is_none_or(|alive| alive.is_alive(doc));
@@ -99,9 +99,9 @@ const B: f32 = 0.75;
 /// The constant of BM25 for the frequency of a word.
 const K1: f32 = 1.2;
 
-impl Lengths {
+impl LengthNorms {
     #[expect(clippy::cast_precision_loss, reason = "a mean needs no more")]
-    fn of(parts: &[Arc<Part>], count: u64, text: impl Fn(&Part) -> &Text) -> Self {
+    fn of(parts: &[Arc<IndexSegment>], count: u64, text: impl Fn(&IndexSegment) -> &SegmentField) -> Self {
         let total: u64 = parts.iter().map(|part| text(part).terms.total_num_tokens()).sum();
         let mean = (total as f32 / count.max(1) as f32).max(1.0);
         let mut factors = Box::new([[0.0; 256]; MOST_OFTEN]);

@@ -5,7 +5,7 @@ use tantivy::postings::BlockSegmentPostings;
 use super::reader::MOST_OFTEN;
 
 /// The documents of a part that have one word in one field, with its worth.
-pub(super) struct Scan<'a> {
+pub(super) struct PostingScan<'a> {
     /// The number of the word in the query.
     pub(super) word: usize,
     postings: BlockSegmentPostings,
@@ -15,7 +15,7 @@ pub(super) struct Scan<'a> {
     factors: &'a [[f32; 256]; MOST_OFTEN],
 }
 
-impl<'a> Scan<'a> {
+impl<'a> PostingScan<'a> {
     pub(super) const fn new(
         word: usize,
         postings: BlockSegmentPostings,

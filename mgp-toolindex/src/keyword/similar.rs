@@ -6,7 +6,7 @@ use tantivy_fst::Automaton;
 ///
 /// The automaton runs along the dictionary and keeps, for each number of changes, the set of matched prefix lengths as
 /// bits. So it costs nothing to make, unlike a table of states.
-pub(super) struct Similar {
+pub(super) struct FuzzyMatcher {
     length: u32,
     most: usize,
     /// For each byte, the positions of the name that have it.
@@ -23,7 +23,7 @@ const LONG: usize = 6;
 
 const MOST_CHANGES: usize = 2;
 
-impl Similar {
+impl FuzzyMatcher {
     /// Creates the automaton; `None` if the name is too short or too long to be guessed at, or not ASCII, in which
     /// alone each letter is a byte.
     pub(super) fn to(name: &str) -> Option<Self> {
@@ -45,7 +45,7 @@ impl Similar {
     }
 }
 
-impl Automaton for Similar {
+impl Automaton for FuzzyMatcher {
     type State = [u64; MOST_CHANGES + 1];
 
     fn start(&self) -> Self::State {
@@ -96,7 +96,7 @@ mod tests {
     proptest! {
         #[test]
         fn changes_are_counted_as_by_the_usual_way(name in "[abc]{4,12}", term in "[abc]{0,14}") {
-            let similar = Similar::to(&name).unwrap();
+            let similar = FuzzyMatcher::to(&name).unwrap();
             let expected = Some(distance(name.as_bytes(), term.as_bytes())).filter(|d| *d <= similar.most);
             prop_assert_eq!(similar.changes(term.as_bytes()), expected);
             let end = term.bytes().fold(similar.start(), |state, byte| similar.accept(&state, byte));
@@ -106,9 +106,9 @@ mod tests {
 
     #[test]
     fn names_that_cannot_be_guessed_at_are_not() {
-        assert!(Similar::to("cat").is_none());
-        assert!(Similar::to(&"a".repeat(41)).is_none());
-        assert!(Similar::to("検索検索").is_none());
-        assert_eq!(Similar::to(&"a".repeat(40)).unwrap().changes(&[b'a'; 39]), Some(1));
+        assert!(FuzzyMatcher::to("cat").is_none());
+        assert!(FuzzyMatcher::to(&"a".repeat(41)).is_none());
+        assert!(FuzzyMatcher::to("検索検索").is_none());
+        assert_eq!(FuzzyMatcher::to(&"a".repeat(40)).unwrap().changes(&[b'a'; 39]), Some(1));
     }
 }

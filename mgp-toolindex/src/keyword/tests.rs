@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use super::*;
 use crate::slot::Slot;
-use crate::text::Words;
+use crate::text::QueryWords;
 use crate::tool::ToolText;
 
 fn tool<'a>(name: &'a str, description: &'a str) -> ToolText<'a> {
@@ -35,7 +35,7 @@ fn index(tools: &[ToolText<'_>]) -> (KeywordWriter, KeywordReader) {
 }
 
 fn best(reader: &KeywordReader, text: &str) -> Vec<u32> {
-    let words = Words::of(text);
+    let words = QueryWords::of(text);
     reader.ask(&words).best(10, &mut |_| true).into_iter().map(|(slot, _)| slot.0).collect()
 }
 
@@ -87,7 +87,7 @@ fn what_does_not_fit_takes_no_place_and_is_not_asked_about_if_it_could_not_win()
     let tools: Vec<String> = (0..500).map(|n| format!("t{n}")).collect();
     let tools: Vec<_> = tools.iter().map(|name| tool(name, "common word")).collect();
     let (_writer, reader) = index(&tools);
-    let words = Words::of("common");
+    let words = QueryWords::of("common");
     let found = reader.ask(&words).best(3, &mut |slot| slot.0 >= 400);
     assert_eq!(found.iter().map(|(slot, _)| slot.0).collect::<Vec<_>>(), [400, 401, 402]);
     let mut asked = 0;
@@ -102,7 +102,7 @@ fn what_does_not_fit_takes_no_place_and_is_not_asked_about_if_it_could_not_win()
 #[test]
 fn scores_of_chosen_tools_are_those_of_the_search() {
     let (_writer, reader) = index(&library());
-    let words = Words::of("write a file in the repository of the city");
+    let words = QueryWords::of("write a file in the repository of the city");
     let asked = reader.ask(&words);
     let found = asked.best(10, &mut |_| true);
     let slots: Vec<Slot> = found.iter().rev().map(|(slot, _)| *slot).chain([Slot(99)]).collect();
@@ -117,14 +117,14 @@ fn scores_of_chosen_tools_are_those_of_the_search() {
 #[test]
 fn coverage_is_the_share_of_rare_words_that_a_tool_has() {
     let (_writer, reader) = index(&library());
-    let words = Words::of("file path");
+    let words = QueryWords::of("file path");
     let asked = reader.ask(&words);
     assert!(asked.worth()[1] > asked.worth()[0]);
     let coverage = asked.coverage(&[Slot(0), Slot(1), Slot(2)]);
     assert!((coverage[0] - 1.0).abs() < 1e-6);
     assert!(coverage[1] > 0.0 && coverage[1] < 0.5);
     assert!(coverage[2].abs() < f32::EPSILON);
-    let unknown = Words::of("file spaceship");
+    let unknown = QueryWords::of("file spaceship");
     assert!(reader.ask(&unknown).coverage(&[Slot(0)])[0] < 0.5);
 }
 
@@ -138,7 +138,7 @@ fn a_reader_keeps_what_it_saw() {
     assert_eq!(best(&after, "file"), [0]);
     assert_eq!(best(&before, "removes"), [] as [u32; 0]);
     assert_eq!(best(&after, "removes"), [0]);
-    assert!(after.ask(&Words::of("write")).scores(&[Slot(1)])[0].abs() < f32::EPSILON);
+    assert!(after.ask(&QueryWords::of("write")).scores(&[Slot(1)])[0].abs() < f32::EPSILON);
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn many_changes_lose_and_double_nothing() {
     for slot in 0..50 {
         put(&mut writer, slot, slot);
     }
-    let words = Words::of("common");
+    let words = QueryWords::of("common");
     for change in 0..60 {
         put(&mut writer, change * 7 % 50, 1000 + change);
         let committed = writer.commit().unwrap();
@@ -178,7 +178,7 @@ fn many_changes_lose_and_double_nothing() {
 #[test]
 fn an_empty_index_finds_nothing() {
     let (_writer, reader) = index(&[]);
-    let words = Words::of("file");
+    let words = QueryWords::of("file");
     let asked = reader.ask(&words);
     assert!(asked.best(5, &mut |_| true).is_empty());
     assert_eq!(asked.scores(&[Slot(0)]), [0.0]);

@@ -15,9 +15,9 @@ use tantivy::tokenizer::{TextAnalyzer, WhitespaceTokenizer};
 use tantivy::{Document, Index, IndexWriter, SegmentReader, TantivyError, Term};
 
 use super::KeywordReader;
-use super::part::{Fields, Part, SPACES};
+use super::segment::{Fields, IndexSegment, SPACES};
 use crate::slot::Slot;
-use crate::text::Documents;
+use crate::text::DocumentBuilder;
 use crate::tool::ToolText;
 
 /// Changes the words of tools. The next [`KeywordReader`] sees the changes.
@@ -28,20 +28,20 @@ pub(crate) struct KeywordWriter {
     index: Index,
     writer: IndexWriter<NoDocument>,
     fields: Fields,
-    documents: Documents,
+    documents: DocumentBuilder,
     /// The document that was last put into each slot.
-    kept: Vec<Option<Kept>>,
+    kept: Vec<Option<SlotContent>>,
     /// The number of puts so far, plus 1.
     puts: NonZeroU64,
-    fresh: Option<Fresh>,
-    parts: Vec<Arc<Part>>,
+    fresh: Option<OpenSegment>,
+    parts: Vec<Arc<IndexSegment>>,
     /// The state after the last commit; `None` if words have changed since.
     latest: Option<KeywordReader>,
 }
 
 /// The document of a slot.
 #[derive(Debug, Clone, Copy)]
-struct Kept {
+struct SlotContent {
     hash: u64,
     /// The number of the put. Documents are deleted by that, and not by their slots, because tantivy deletes from parts
     /// that others wrote also documents that were put there after the deletion.
@@ -49,7 +49,7 @@ struct Kept {
 }
 
 /// The part that is being written.
-struct Fresh {
+struct OpenSegment {
     segment: Segment,
     writer: SegmentWriter,
     slots: HashSet<Slot, RandomState>,
@@ -104,7 +104,7 @@ impl KeywordWriter {
         policy.set_max_docs_before_merge(usize::MAX);
         policy.set_del_docs_ratio_before_merge(MOST_DELETED);
         writer.set_merge_policy(Box::new(policy));
-        let documents = Documents::new();
+        let documents = DocumentBuilder::new();
         Ok(Self {
             index,
             writer,
@@ -136,7 +136,7 @@ impl KeywordWriter {
         document.add_u64(self.fields.put, self.puts.get());
         let fresh = match &mut self.fresh {
             Some(fresh) => fresh,
-            none => none.insert(Fresh::begin(&self.index)?),
+            none => none.insert(OpenSegment::begin(&self.index)?),
         };
         fresh.writer.add_document(AddOperation { opstamp: 0, document })?;
         fresh.slots.insert(slot);
@@ -144,7 +144,7 @@ impl KeywordWriter {
         if self.kept.len() <= slot.index() {
             self.kept.resize(slot.index() + 1, None);
         }
-        self.kept[slot.index()] = Some(Kept { hash, put: self.puts });
+        self.kept[slot.index()] = Some(SlotContent { hash, put: self.puts });
         self.puts = self.puts.saturating_add(1);
         if large {
             self.finish()?;
@@ -214,13 +214,13 @@ impl KeywordWriter {
         Ok(KeywordReader::new(parts, alive))
     }
 
-    fn open(&self) -> Result<Vec<(Arc<Part>, SegmentReader)>, TantivyError> {
+    fn open(&self) -> Result<Vec<(Arc<IndexSegment>, SegmentReader)>, TantivyError> {
         let open = |segment: &Segment| {
             let segment = SegmentReader::open(segment)?;
             let known = self.parts.iter().find(|part| part.id == segment.segment_id());
             let part = match known {
                 Some(part) => Arc::clone(part),
-                None => Arc::new(Part::open(&segment, self.fields)?),
+                None => Arc::new(IndexSegment::open(&segment, self.fields)?),
             };
             Ok((part, segment))
         };
@@ -231,7 +231,7 @@ impl KeywordWriter {
 /// The memory of a part that is being written, at the start; it grows with its contents.
 const FRESH_BYTES: usize = 100_000;
 
-impl Fresh {
+impl OpenSegment {
     fn begin(index: &Index) -> Result<Self, TantivyError> {
         let segment = index.new_segment();
         let writer = SegmentWriter::for_segment(FRESH_BYTES, segment.clone())?;

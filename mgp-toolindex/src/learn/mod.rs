@@ -1,18 +1,18 @@
 //! Learning from use: a tool that was found and then called comes nearer to the queries that led to it.
 //!
-//! Nothing is learned unless there is a [`Learned`], and the shifts of one tenant change nothing for another. Learning
+//! Nothing is learned unless there is a [`LearnedUses`], and the shifts of one tenant change nothing for another. Learning
 //! is bounded: in memory, in how far a tool comes nearer, and in the influence of one session. A session that calls a
 //! tool again and again moves it once.
 //!
 //! ```
 //! use mgp_toolindex::discovery::ToolDiscoverySettings;
-//! use mgp_toolindex::learn::{LearnSettings, Learned};
+//! use mgp_toolindex::learn::{LearnSettings, LearnedUses};
 //! use std::sync::Arc;
 //!
-//! let learned = Arc::new(Learned::new(LearnSettings::default(), "static-128"));
+//! let learned = Arc::new(LearnedUses::new(LearnSettings::default(), "static-128"));
 //! let settings = ToolDiscoverySettings::new().learning(Arc::clone(&learned));
 //! // The gate with these settings learns from searches and calls; the state survives a restart.
-//! let restored = Learned::restore(LearnSettings::default(), "static-128", learned.state());
+//! let restored = LearnedUses::restore(LearnSettings::default(), "static-128", learned.state());
 //! assert_eq!(restored.embedder(), learned.embedder());
 //! # drop(settings);
 //! ```
@@ -52,7 +52,7 @@ impl Default for LearnSettings {
 /// A call that followed a search: the search had the tool in its answer, and the call succeeded.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::exhaustive_structs, reason = "made by whoever sees both the search and the call")]
-pub(crate) struct Confirmed<'a> {
+pub(crate) struct ConfirmedCall<'a> {
     /// The tenant that learns.
     pub(crate) tenant: &'a str,
     /// The session of the call. A session has one voice for each tool.
@@ -69,7 +69,7 @@ pub(crate) struct Confirmed<'a> {
 
 /// The learned shifts of all tenants, with the vectors of one embedder.
 #[derive(Debug)]
-pub struct Learned {
+pub struct LearnedUses {
     settings: LearnSettings,
     embedder: Box<str>,
     sessions: RandomState,
@@ -95,7 +95,7 @@ const LONGEST_TENANT: usize = 256;
 /// The likeness below which a tool has nothing to do with a query.
 const LEAST_SCORE: f32 = 0.1;
 
-impl Learned {
+impl LearnedUses {
     /// Creates an empty state for the vectors of the embedder with this id; another embedder needs another state.
     pub fn new(settings: LearnSettings, embedder: &str) -> Self {
         let (sessions, tenants) = (RandomState::default(), Mutex::default());
@@ -132,7 +132,7 @@ impl Learned {
 
     /// Learns from a call. Returns whether the call counts: it does not if the session counted for this tool before, if
     /// the query has nothing to do with the tool, or if the query is no valid vector.
-    pub(crate) fn confirm(&self, confirmed: &Confirmed<'_>) -> bool {
+    pub(crate) fn confirm(&self, confirmed: &ConfirmedCall<'_>) -> bool {
         let Some(query) = uses::unit(confirmed.query) else { return false };
         // The comparison is also false for NaN.
         let related = confirmed.score >= LEAST_SCORE;

@@ -52,11 +52,6 @@ impl TenantShift {
         })
     }
 
-    /// Returns the number of learned tools.
-    pub fn len(&self) -> usize {
-        self.tools.len()
-    }
-
     /// Returns whether nothing was learned.
     pub(crate) fn is_empty(&self) -> bool {
         self.tools.is_empty()

@@ -26,20 +26,20 @@ impl Lot {
     }
 }
 
-struct World {
+struct SimulatedWorld {
     lot: Lot,
     tools: Vec<Vec<f32>>,
     /// The meanings that users of a tool have in mind.
     intents: Vec<Vec<f32>>,
-    learned: Learned,
+    learned: LearnedUses,
 }
 
-impl World {
+impl SimulatedWorld {
     fn new() -> Self {
         let mut lot = Lot(7);
         let tools: Vec<_> = (0..TOOLS).map(|_| lot.near(&[0.0; DIMENSION], 1.0)).collect();
         let intents = tools.iter().map(|tool| lot.near(tool, 3.0)).collect();
-        Self { lot, tools, intents, learned: Learned::new(LearnSettings::default(), "e") }
+        Self { lot, tools, intents, learned: LearnedUses::new(LearnSettings::default(), "e") }
     }
 
     fn query(&mut self, tool: usize) -> Vec<f32> {
@@ -66,7 +66,7 @@ impl World {
     fn confirm(&self, tenant: &str, session: usize, tool: usize, query: &[f32]) -> bool {
         let (server, name) = ("s".into(), tool.to_string().as_str().into());
         let (session, score) = (session.to_string(), self.own_score(tool, query));
-        self.learned.confirm(&Confirmed {
+        self.learned.confirm(&ConfirmedCall {
             tenant,
             session: &session,
             server: &server,
@@ -91,7 +91,7 @@ impl World {
 
 #[test]
 fn use_makes_tools_easier_to_find() {
-    let mut world = World::new();
+    let mut world = SimulatedWorld::new();
     let before = world.recalled("t", 2);
     for session in 0..3 {
         for tool in 0..TOOLS {
@@ -105,9 +105,9 @@ fn use_makes_tools_easier_to_find() {
 
 #[test]
 fn a_tool_that_is_pushed_rises_for_few_queries_and_for_its_pusher_only() {
-    let mut world = World::new();
+    let mut world = SimulatedWorld::new();
     let queries: Vec<_> = (0..2 * TOOLS).map(|number| world.query(number % TOOLS)).collect();
-    let finds = |world: &World, tenant: &str| {
+    let finds = |world: &SimulatedWorld, tenant: &str| {
         queries.iter().filter(|query| world.found(tenant, query).contains(&0)).count()
     };
     let before = finds(&world, "pusher");
@@ -122,11 +122,12 @@ fn a_tool_that_is_pushed_rises_for_few_queries_and_for_its_pusher_only() {
 
 #[test]
 fn a_tool_that_is_pushed_does_not_oust_the_one_that_is_wanted() {
-    let mut world = World::new();
+    let mut world = SimulatedWorld::new();
     let wanted = (1..TOOLS).find(|tool| world.own_score(0, &world.intents[*tool]) > 0.2).unwrap();
     let queries: Vec<_> = (0..60).map(|_| world.query(wanted)).collect();
-    let finds =
-        |world: &World| queries.iter().filter(|query| world.found("t", query).contains(&wanted)).count();
+    let finds = |world: &SimulatedWorld| {
+        queries.iter().filter(|query| world.found("t", query).contains(&wanted)).count()
+    };
     let before = finds(&world);
     let counted = (0..60).filter(|session| world.confirm("t", *session, 0, &queries[*session])).count();
     assert!(counted > 16, "{counted}");

@@ -7,16 +7,16 @@ use super::*;
 const NEAR: [f32; 2] = [0.8, 0.6];
 const FAR: [f32; 2] = [-0.6, 0.8];
 
-fn learned() -> Learned {
-    Learned::new(LearnSettings::default(), "e")
+fn learned() -> LearnedUses {
+    LearnedUses::new(LearnSettings::default(), "e")
 }
 
-fn confirm(learned: &Learned, tenant: &str, session: &str, tool: &str, query: &[f32]) -> bool {
+fn confirm(learned: &LearnedUses, tenant: &str, session: &str, tool: &str, query: &[f32]) -> bool {
     let (server, tool) = ("s".into(), tool.into());
-    learned.confirm(&Confirmed { tenant, session, server: &server, tool: &tool, query, score: 0.4 })
+    learned.confirm(&ConfirmedCall { tenant, session, server: &server, tool: &tool, query, score: 0.4 })
 }
 
-fn score(learned: &Learned, tenant: &str, tool: &str, query: &[f32], score: f32) -> f32 {
+fn score(learned: &LearnedUses, tenant: &str, tool: &str, query: &[f32], score: f32) -> f32 {
     let shift = learned.shift(tenant);
     let shifted =
         shift.iter().flat_map(|shift| shift.shifts(query)).find(|shift| shift.tool.as_str() == tool);
@@ -58,7 +58,7 @@ fn what_has_nothing_to_do_with_a_tool_does_not_count() {
     let (server, tool) = ("s".into(), "x".into());
     for score in [0.05, -1.0, f32::NAN, f32::NEG_INFINITY] {
         let confirmed =
-            Confirmed { tenant: "t", session: "1", server: &server, tool: &tool, query: &NEAR, score };
+            ConfirmedCall { tenant: "t", session: "1", server: &server, tool: &tool, query: &NEAR, score };
         assert!(!learned.confirm(&confirmed), "{score}");
     }
     for query in [&[][..], &[0.0, 0.0], &[f32::NAN, 1.0], &[f32::INFINITY, 1.0], &vec![1.0; 5000]] {
@@ -94,7 +94,7 @@ fn what_was_learned_can_be_forgotten() {
 
 #[test]
 fn what_was_long_ago_is_forgotten_when_there_is_too_much() {
-    let learned = Learned::new(LearnSettings { most_tenants: 2, most_tools: 2 }, "e");
+    let learned = LearnedUses::new(LearnSettings { most_tenants: 2, most_tools: 2 }, "e");
     for tool in ["x", "y", "z"] {
         confirm(&learned, "t", "1", tool, &NEAR);
     }
@@ -116,11 +116,11 @@ fn what_was_learned_survives_a_restart_but_not_another_embedder() {
     }
     let kept = serde_json::to_string(&learned.state()).unwrap();
     let state: LearnedState = serde_json::from_str(&kept).unwrap();
-    let again = Learned::restore(LearnSettings::default(), "e", state.clone());
+    let again = LearnedUses::restore(LearnSettings::default(), "e", state.clone());
     let (was, is) = (score(&learned, "t", "x", &NEAR, 0.5), score(&again, "t", "x", &NEAR, 0.5));
     assert!((was - is).abs() < 0.01, "{was} {is}");
     assert_eq!(again.state(), learned.state());
-    assert!(Learned::restore(LearnSettings::default(), "f", state).shift("t").is_none());
+    assert!(LearnedUses::restore(LearnSettings::default(), "f", state).shift("t").is_none());
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn a_state_that_was_tampered_with_gives_no_more_than_use_would() {
     let tool = |scale: f32| serde_json::json!({ "server": "s", "tool": "x", "weight": 255, "scale": scale, "codes": [127, 127] });
     let restore = |tools: serde_json::Value| {
         let state = serde_json::json!({ "embedder": "e", "tenants": [{ "tenant": "t", "tools": tools }] });
-        Learned::restore(LearnSettings::default(), "e", serde_json::from_value(state).unwrap())
+        LearnedUses::restore(LearnSettings::default(), "e", serde_json::from_value(state).unwrap())
     };
     assert!(restore(serde_json::json!([tool(1e30), tool(f32::MAX), tool(0.01)])).shift("t").is_none());
     let moved = score(&restore(serde_json::json!([tool(0.005)])), "t", "x", &[1.0, 1.0], 0.2);
@@ -148,7 +148,7 @@ proptest! {
         }
         let moved = score(&learned, "t", "x", &query, own);
         prop_assert!((own - 0.0501..=own + 0.2501).contains(&moved), "{own} {moved}");
-        let again = Learned::restore(LearnSettings::default(), "e", learned.state());
+        let again = LearnedUses::restore(LearnSettings::default(), "e", learned.state());
         prop_assert!((score(&again, "t", "x", &query, own) - moved).abs() < 0.02);
     }
 }

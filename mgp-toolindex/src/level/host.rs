@@ -25,7 +25,7 @@ pub struct HostProfile {
     /// The price of a written token, in tokens that are read.
     pub output_ratio: f64,
     /// The treatment of the list of tools in the host.
-    pub lists: ToolLists,
+    pub lists: HostToolLists,
     /// The number of tools that the host takes at most, where it has a limit.
     pub most_tools: Option<u32>,
 }
@@ -34,7 +34,7 @@ pub struct HostProfile {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum ToolLists {
+pub enum HostToolLists {
     /// The model gets the whole list, and the new one when it changes. Definitions stand in front of the prompt, so
     /// that after a change all of it is read afresh.
     #[default]
@@ -72,7 +72,7 @@ impl Default for HostProfile {
             new_tools_per_task: 1.0,
             cached_input_ratio: 0.1,
             output_ratio: 5.0,
-            lists: ToolLists::Followed,
+            lists: HostToolLists::Followed,
             most_tools: None,
         }
     }

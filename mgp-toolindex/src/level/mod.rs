@@ -1,6 +1,6 @@
 //! Levels: the part of the tools in the context from the start (§16.3), and its costs.
 
-mod economy;
+mod comparison;
 mod host;
 mod sizes;
 
@@ -8,8 +8,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::economy::{Economy, LevelCost, Reason};
-pub use self::host::{HostProfile, ToolLists};
+pub use self::comparison::{LevelComparison, LevelCost, LevelReason};
+pub use self::host::{HostProfile, HostToolLists};
 pub use self::sizes::Sizes;
 
 /// The part of the tools in the context from the start (§16.3).
@@ -34,7 +34,7 @@ impl Level {
     ///
     /// The level should be chosen when the session begins and kept: another level is another list, and a list that
     /// changes costs more than a level saves.
-    pub fn choose(economy: &Economy, forced: Option<Self>) -> Self {
+    pub fn choose(economy: &LevelComparison, forced: Option<Self>) -> Self {
         forced.unwrap_or(economy.level)
     }
 }

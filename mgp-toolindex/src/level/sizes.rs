@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use crate::budget::{CountTokens, Definition};
+use crate::budget::{ListedDefinition, TokenCounter};
 use crate::category::uppermost;
 use crate::discovery::category_tokens;
-use crate::session::View;
+use crate::session::ToolView;
 
 /// The sizes of the tools that an agent sees.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -31,12 +31,12 @@ const MOST_COUNTED: usize = 4096;
 
 impl Sizes {
     /// Counts the tools of a view, each under its own name. The time is bounded by that for a few thousand definitions.
-    pub fn of(view: &View<'_>, tokens: &dyn CountTokens) -> Self {
+    pub fn of(view: &ToolView<'_>, tokens: &dyn TokenCounter) -> Self {
         let tools = view.tools().count();
         let step = tools.div_ceil(MOST_COUNTED).max(1);
         let (mut sum, mut counted) = (0_u64, 0_u64);
         for tool in view.tools().step_by(step) {
-            sum += u64::from(Definition::of(tool, tool.name.as_str(), tokens).tokens());
+            sum += u64::from(ListedDefinition::of(tool, tool.name.as_str(), tokens).tokens());
             counted += 1;
         }
         let tools = tools as u64;

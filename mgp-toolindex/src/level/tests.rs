@@ -6,10 +6,10 @@ use mgp_types::RawJson;
 use serde_json::json;
 
 use super::*;
-use crate::budget::{Definition, Estimate};
-use crate::embed::Mute;
-use crate::session::View;
-use crate::{Index, Listing, ServerTools, Tool};
+use crate::budget::{ListedDefinition, TokenEstimator};
+use crate::embed::NullEmbedder;
+use crate::session::ToolView;
+use crate::{Index, ServerTools, Tool, ToolListing};
 
 /// Returns sizes of tools that take as much as real ones do on average, with the kernel's own.
 fn sizes(tools: u64) -> Sizes {
@@ -38,7 +38,7 @@ fn host(change: impl FnOnce(&mut HostProfile)) -> HostProfile {
 // covers: MGP-16.3-01
 #[test]
 fn the_report_says_what_each_level_takes_and_what_searching_costs() {
-    let economy = Economy::of(sizes(1000), HostProfile::default());
+    let economy = LevelComparison::of(sizes(1000), HostProfile::default());
     let at_start = economy.levels.map(|cost| cost.definition_tokens);
     assert_eq!(at_start, [160_000, 2450, 450, 1250]);
     assert_eq!(economy.saved_definition_tokens(), 158_750);
@@ -65,10 +65,10 @@ fn the_report_says_what_each_level_takes_and_what_searching_costs() {
 // covers: MGP-16.3-02, MGP-16.3-03
 #[test]
 fn all_tools_are_shown_up_to_the_break_even_and_then_the_hybrid_is_chosen() {
-    let least = Economy::of(sizes(1000), HostProfile::default()).break_even_tools.unwrap();
+    let least = LevelComparison::of(sizes(1000), HostProfile::default()).break_even_tools.unwrap();
     assert!((20..200).contains(&least), "{least}");
     for tools in [1, least - 1, least, least * 2] {
-        let economy = Economy::of(sizes(tools), HostProfile::default());
+        let economy = LevelComparison::of(sizes(tools), HostProfile::default());
         assert_eq!(economy.break_even_tools, Some(least), "it depends on their sizes, not on their number");
         let expected = if tools < least { Level::L0 } else { Level::L3 };
         assert_eq!(Level::choose(&economy, None), expected, "{tools} tools");
@@ -79,7 +79,7 @@ fn all_tools_are_shown_up_to_the_break_even_and_then_the_hybrid_is_chosen() {
 
 #[test]
 fn an_operator_can_force_a_level() {
-    let economy = Economy::of(sizes(3), HostProfile::default());
+    let economy = LevelComparison::of(sizes(3), HostProfile::default());
     assert_eq!(Level::choose(&economy, None), Level::L0);
     for level in Level::ALL {
         assert_eq!(Level::choose(&economy, Some(level)), level);
@@ -89,26 +89,26 @@ fn an_operator_can_force_a_level() {
 
 #[test]
 fn a_host_that_searches_itself_gets_all_tools_unless_it_takes_fewer() {
-    let compacts = host(|host| host.lists = ToolLists::Compacted);
-    let economy = Economy::of(sizes(1000), compacts);
+    let compacts = host(|host| host.lists = HostToolLists::Compacted);
+    let economy = LevelComparison::of(sizes(1000), compacts);
     assert_eq!(
         (economy.level, economy.reason, economy.break_even_tools),
-        (Level::L0, Reason::HostCompacts, None)
+        (Level::L0, LevelReason::HostCompacts, None)
     );
     let limited = host(|host| host.most_tools = Some(40));
-    assert_eq!(Economy::of(sizes(40), limited).level, Level::L0);
-    let economy = Economy::of(sizes(41), limited);
-    assert_eq!((economy.level, economy.reason), (Level::L3, Reason::HostLimit));
+    assert_eq!(LevelComparison::of(sizes(40), limited).level, Level::L0);
+    let economy = LevelComparison::of(sizes(41), limited);
+    assert_eq!((economy.level, economy.reason), (Level::L3, LevelReason::HostLimit));
 }
 
 #[test]
 fn what_makes_searching_dearer_raises_the_break_even() {
-    let least = |host| Economy::of(sizes(1000), host).break_even_tools.unwrap();
+    let least = |host| LevelComparison::of(sizes(1000), host).break_even_tools.unwrap();
     let usual = least(HostProfile::default());
     assert!(least(host(|host| host.context_tokens *= 2)) > usual);
     assert!(least(host(|host| host.searches_per_task = 4.0)) > usual);
     assert!(least(host(|host| host.new_tools_per_task = 4.0)) > usual);
-    assert!(least(host(|host| host.lists = ToolLists::Fixed)) < usual);
+    assert!(least(host(|host| host.lists = HostToolLists::Fixed)) < usual);
     assert!(least(host(|host| host.turns_per_task = 40.0)) < usual);
 }
 
@@ -122,7 +122,7 @@ fn numbers_that_make_no_sense_do_no_harm() {
         host.new_tools_per_task = -1.0;
         host.context_tokens = u32::MAX;
     });
-    let economy = Economy::of(sizes(100), nonsense);
+    let economy = LevelComparison::of(sizes(100), nonsense);
     let default = HostProfile::default();
     assert_eq!(
         (economy.host.turns_per_task, economy.host.output_ratio),
@@ -130,31 +130,32 @@ fn numbers_that_make_no_sense_do_no_harm() {
     );
     assert_eq!((economy.host.cached_input_ratio, economy.host.new_tools_per_task), (0.0, 0.0));
     assert!(economy.levels.iter().all(|cost| cost.cost_per_task < u64::MAX));
-    let none = Economy::of(json_sizes(0, 0), HostProfile::default());
+    let none = LevelComparison::of(json_sizes(0, 0), HostProfile::default());
     assert_eq!((none.level, none.break_even_tools), (Level::L0, None));
     let host: HostProfile = serde_json::from_value(json!({ "context_tokens": 5, "lists": "fixed" })).unwrap();
-    assert_eq!((host.context_tokens, host.lists, host.turns_per_task), (5, ToolLists::Fixed, 8.0));
+    assert_eq!((host.context_tokens, host.lists, host.turns_per_task), (5, HostToolLists::Fixed, 8.0));
     assert!(serde_json::from_value::<HostProfile>(json!({ "contextTokens": 5 })).is_err());
 }
 
 #[tokio::test]
 async fn tools_are_counted_and_where_there_are_very_many_by_sample() {
-    let index = Index::new(Arc::new(Mute));
+    let index = Index::new(Arc::new(NullEmbedder));
     for tools in [10, 10_000] {
         let listed = (0..tools).map(|n| {
             let definition = json!({ "name": format!("tool_{n:05}"), "inputSchema": { "type": "object" } });
-            Listing::read(&RawJson::from_value(&definition).unwrap()).unwrap()
+            ToolListing::read(&RawJson::from_value(&definition).unwrap()).unwrap()
         });
         index.put_server(ServerTools::new("s", listed.collect())).await;
         index.settled().await;
         let snapshot = index.snapshot();
-        let tokens = Estimate::new();
-        let sizes = Sizes::of(&View::all(&snapshot), &tokens);
-        let one = Definition::of(snapshot.tool("s", "tool_00000").unwrap(), "tool_00000", &tokens).tokens();
+        let tokens = TokenEstimator::new();
+        let sizes = Sizes::of(&ToolView::all(&snapshot), &tokens);
+        let one =
+            ListedDefinition::of(snapshot.tool("s", "tool_00000").unwrap(), "tool_00000", &tokens).tokens();
         assert_eq!((sizes.tools, sizes.sampled), (tools, tools > 5000));
         assert_eq!(sizes.definition_tokens, tools * u64::from(one));
         assert_eq!(sizes.category_tokens, 0, "they speak of nothing known");
         let half = |tool: &Tool| tool.name.as_str().ends_with(['0', '2', '4', '6', '8']);
-        assert_eq!(Sizes::of(&View::new(&snapshot, &half), &tokens).tools, tools / 2);
+        assert_eq!(Sizes::of(&ToolView::new(&snapshot, &half), &tokens).tools, tools / 2);
     }
 }

@@ -6,13 +6,13 @@
 //! one lacks keeps its place, because it differs. The older one keeps its place in any case, or copying a tool would be
 //! a way to hide it.
 
-use super::searched::Searched;
+use super::searched_part::SearchedPart;
 use crate::slot::Slot;
 
 const FIRST_PLACES: usize = 5;
 
 /// Moves the tools that give way to another one behind the first places.
-pub(super) fn clear(ranked: &mut [Slot], request: &Searched<'_>, are_twins: &dyn Fn(Slot, Slot) -> bool) {
+pub(super) fn clear(ranked: &mut [Slot], request: &SearchedPart<'_>, are_twins: &dyn Fn(Slot, Slot) -> bool) {
     let words = request.words_of(ranked);
     let tool =
         |(slot, words): (&Slot, u64)| Placed { slot: *slot, words, is_called: request.is_called(*slot) };

@@ -81,12 +81,12 @@ pub(super) fn order(whole: &[f32], needs: &[Vec<f32>]) -> Vec<usize> {
     let whole = shares(whole);
     let needs: Vec<Vec<f32>> = needs.iter().map(|need| shares(need)).collect();
     let mut met = vec![1.0; needs.len()];
-    let mut waiting: BinaryHeap<Waiting> =
-        (0..whole.len()).map(|candidate| Waiting::new(candidate, &whole, &needs, &met)).collect();
+    let mut waiting: BinaryHeap<WaitingCandidate> =
+        (0..whole.len()).map(|candidate| WaitingCandidate::new(candidate, &whole, &needs, &met)).collect();
     let mut order = Vec::with_capacity(whole.len());
     while let Some(first) = waiting.pop() {
         // Worths only fall, so that a candidate still ahead with its current worth is ahead of all.
-        let now = Waiting::new(first.candidate, &whole, &needs, &met);
+        let now = WaitingCandidate::new(first.candidate, &whole, &needs, &met);
         if waiting.peek().is_some_and(|next| *next > now) {
             waiting.push(now);
             continue;
@@ -107,14 +107,14 @@ fn shares(numbers: &[f32]) -> Vec<f32> {
 
 /// A candidate that has no place yet.
 #[derive(Debug, PartialEq)]
-struct Waiting {
+struct WaitingCandidate {
     worth: f32,
     candidate: usize,
     /// The need that the candidate meets best.
     need: Option<usize>,
 }
 
-impl Waiting {
+impl WaitingCandidate {
     fn new(candidate: usize, whole: &[f32], needs: &[Vec<f32>], met: &[f32]) -> Self {
         // Without the lower bound, negative evidence would become worth more with each tool before it.
         let each = needs.iter().zip(met).map(|(need, met)| need[candidate].max(0.0) * met).enumerate();
@@ -124,15 +124,15 @@ impl Waiting {
     }
 }
 
-impl Eq for Waiting {}
+impl Eq for WaitingCandidate {}
 
-impl PartialOrd for Waiting {
+impl PartialOrd for WaitingCandidate {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Waiting {
+impl Ord for WaitingCandidate {
     fn cmp(&self, other: &Self) -> Ordering {
         self.worth.total_cmp(&other.worth).then(other.candidate.cmp(&self.candidate))
     }

@@ -1,6 +1,6 @@
 //! The ranking of tools: evidence of words and of meaning, added up.
 //!
-//! 1. A [`Request`] is a text and the needs in it.
+//! 1. A [`SearchRequest`] is a text and the needs in it.
 //! 2. Candidates are the best by words and the best by meaning, for the whole of it and for each need. Both sides
 //!    score all of them.
 //! 3. The scores of the two sides are added, as logarithms of odds are. Candidates are ordered by the sums so that
@@ -16,14 +16,14 @@ mod fusion;
 mod preference;
 mod relevance;
 mod request;
-mod searched;
+mod searched_part;
 
 use self::fusion::order;
 pub(crate) use self::preference::{SPARE, prefer};
-use self::request::Part;
-pub(crate) use self::request::Request;
-pub(crate) use self::searched::Meaning;
-use self::searched::{Likeness, Searched};
+use self::request::RequestPart;
+pub(crate) use self::request::SearchRequest;
+pub(crate) use self::searched_part::QueryMeaning;
+use self::searched_part::{SearchedPart, ToolSimilarity};
 use crate::keyword::KeywordReader;
 use crate::slot::Slot;
 use crate::vector::{QueryVector, Scores, Vectors};
@@ -35,7 +35,7 @@ pub(crate) struct Ranking<'a> {
     pub(crate) words: Option<&'a KeywordReader>,
     /// The vectors of the tools, and the meanings of the parts of the request in their order; `None` for a part without
     /// one.
-    pub(crate) meanings: Option<(&'a Vectors, &'a [Option<Meaning<'a>>])>,
+    pub(crate) meanings: Option<(&'a Vectors, &'a [Option<QueryMeaning<'a>>])>,
     /// A function that returns whether two tools say nearly the same.
     pub(crate) are_twins: &'a dyn Fn(Slot, Slot) -> bool,
 }
@@ -54,7 +54,7 @@ impl Ranking<'_> {
     /// own words; only tools that may be found.
     pub(crate) fn best(
         &self,
-        request: &Request,
+        request: &SearchRequest,
         limit: usize,
         may_be_found: &dyn Fn(Slot) -> bool,
     ) -> Vec<(Slot, f32, f32)> {
@@ -106,17 +106,18 @@ impl Ranking<'_> {
     /// Looks up each part of a request.
     fn search<'a>(
         &'a self,
-        request: &'a Request,
+        request: &'a SearchRequest,
         limit: usize,
         scores: Option<&'a Scores<'a>>,
         may_be_found: &dyn Fn(Slot) -> bool,
-    ) -> Vec<Searched<'a>> {
+    ) -> Vec<SearchedPart<'a>> {
         let mut queries = 0_usize..;
-        let look_up = |(number, part): (usize, &'a Part)| {
+        let look_up = |(number, part): (usize, &'a RequestPart)| {
             let meaning = self.meanings.and_then(|(_, all)| all.get(number)?.as_ref());
             let query = meaning.and_then(|_| queries.next());
             let likeness = meaning.zip(query).zip(scores);
-            let likeness = likeness.map(|((meaning, query), scores)| Likeness { scores, query, meaning });
+            let likeness =
+                likeness.map(|((meaning, query), scores)| ToolSimilarity { scores, query, meaning });
             // A name is not looked for in each need: it would be the same one.
             let named = match self.words {
                 Some(words) if number == 0 => {
@@ -124,7 +125,7 @@ impl Ranking<'_> {
                 }
                 _ => Vec::new(),
             };
-            Searched::new(self.words.map(|words| words.ask(&part.words)), named, likeness)
+            SearchedPart::new(self.words.map(|words| words.ask(&part.words)), named, likeness)
         };
         request.parts().iter().enumerate().map(look_up).collect()
     }

@@ -2,7 +2,7 @@
 
 use super::relevance;
 use crate::slot::Slot;
-use crate::tool::{Manner, Standing};
+use crate::tool::{ProposalRank, ToolEffect};
 
 /// A tool that was found, with its fit, and the likeness of its own words.
 pub(crate) type Ranked = (Slot, f32, f32);
@@ -21,8 +21,8 @@ const WEAK: f32 = 0.35;
 pub(crate) fn prefer(
     ranked: &mut Vec<Ranked>,
     limit: usize,
-    asked: Manner,
-    standing: impl Fn(Slot) -> Standing,
+    asked: ToolEffect,
+    standing: impl Fn(Slot) -> ProposalRank,
 ) {
     put_deprecated_last(ranked, limit, |slot| standing(slot).is_deprecated);
     ranked.truncate(limit);
@@ -55,7 +55,7 @@ fn put_deprecated_last(ranked: &mut Vec<Ranked>, limit: usize, is_deprecated: im
 const CLOSE: f32 = 0.85;
 
 /// Moves each tool before those that do more and fit hardly better. Tools with unknown actions stay.
-fn put_harmless_first(ranked: &mut [Ranked], manner: impl Fn(Slot) -> Option<Manner>) {
+fn put_harmless_first(ranked: &mut [Ranked], manner: impl Fn(Slot) -> Option<ToolEffect>) {
     let does_less = |one: &Ranked, other: &Ranked| {
         manner(one.0).zip(manner(other.0)).is_some_and(|(one, other)| one < other) && one.1 >= other.1 * CLOSE
     };
@@ -75,9 +75,9 @@ pub(crate) const SPARE: usize = 5;
 mod tests {
     use super::*;
 
-    const OLD: Standing = Standing { is_deprecated: true, manner: None };
+    const OLD: ProposalRank = ProposalRank { is_deprecated: true, manner: None };
 
-    fn preferred(tools: &[(Standing, f32)], limit: usize, asked: Manner) -> Vec<u32> {
+    fn preferred(tools: &[(ProposalRank, f32)], limit: usize, asked: ToolEffect) -> Vec<u32> {
         let mut ranked: Vec<Ranked> =
             (0..).zip(tools).map(|(slot, (_, score))| (Slot(slot), *score, 0.0)).collect();
         prefer(&mut ranked, limit, asked, |slot| tools[slot.0 as usize].0);
@@ -85,28 +85,28 @@ mod tests {
         ranked.into_iter().map(|(slot, ..)| slot.0).collect()
     }
 
-    fn does(manner: Manner) -> Standing {
-        Standing { is_deprecated: false, manner: Some(manner) }
+    fn does(manner: ToolEffect) -> ProposalRank {
+        ProposalRank { is_deprecated: false, manner: Some(manner) }
     }
 
     #[test]
     fn a_deprecated_tool_is_last_and_gives_its_place_to_what_fits_about_as_well() {
-        let new = Standing::default();
-        assert_eq!(preferred(&[(OLD, 0.9), (new, 0.8), (new, 0.2)], 3, Manner::Reads), [1, 2, 0]);
-        assert_eq!(preferred(&[(OLD, 0.9), (new, 0.8), (new, 0.2)], 1, Manner::Reads), [1]);
-        assert_eq!(preferred(&[(OLD, 0.9), (new, 0.1), (new, 0.1)], 1, Manner::Reads), [0]);
+        let new = ProposalRank::default();
+        assert_eq!(preferred(&[(OLD, 0.9), (new, 0.8), (new, 0.2)], 3, ToolEffect::Reads), [1, 2, 0]);
+        assert_eq!(preferred(&[(OLD, 0.9), (new, 0.8), (new, 0.2)], 1, ToolEffect::Reads), [1]);
+        assert_eq!(preferred(&[(OLD, 0.9), (new, 0.1), (new, 0.1)], 1, ToolEffect::Reads), [0]);
         // A request that names the tool means it.
-        assert_eq!(preferred(&[(OLD, 0.99), (new, 0.8)], 2, Manner::Reads), [0, 1]);
+        assert_eq!(preferred(&[(OLD, 0.99), (new, 0.8)], 2, ToolEffect::Reads), [0, 1]);
     }
 
     #[test]
     fn where_nothing_fits_well_what_does_less_comes_first() {
-        let all = [does(Manner::Destroys), does(Manner::Writes), does(Manner::Reads)];
+        let all = [does(ToolEffect::Destroys), does(ToolEffect::Writes), does(ToolEffect::Reads)];
         let scored = |scores: [f32; 3]| [(all[0], scores[0]), (all[1], scores[1]), (all[2], scores[2])];
-        assert_eq!(preferred(&scored([0.2, 0.195, 0.19]), 3, Manner::Reads), [2, 1, 0]);
-        assert_eq!(preferred(&scored([0.2, 0.195, 0.19]), 3, Manner::Writes), [1, 2, 0]);
-        assert_eq!(preferred(&scored([0.2, 0.195, 0.19]), 3, Manner::Destroys), [0, 1, 2]);
-        assert_eq!(preferred(&scored([0.8, 0.79, 0.78]), 3, Manner::Reads), [0, 1, 2]);
-        assert_eq!(preferred(&scored([0.2, 0.1, 0.05]), 3, Manner::Reads), [0, 1, 2]);
+        assert_eq!(preferred(&scored([0.2, 0.195, 0.19]), 3, ToolEffect::Reads), [2, 1, 0]);
+        assert_eq!(preferred(&scored([0.2, 0.195, 0.19]), 3, ToolEffect::Writes), [1, 2, 0]);
+        assert_eq!(preferred(&scored([0.2, 0.195, 0.19]), 3, ToolEffect::Destroys), [0, 1, 2]);
+        assert_eq!(preferred(&scored([0.8, 0.79, 0.78]), 3, ToolEffect::Reads), [0, 1, 2]);
+        assert_eq!(preferred(&scored([0.2, 0.1, 0.05]), 3, ToolEffect::Reads), [0, 1, 2]);
     }
 }

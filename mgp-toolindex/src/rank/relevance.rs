@@ -6,7 +6,7 @@
 
 /// The fit of a tool to a part of a request.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Fit {
+pub(super) struct PartRelevance {
     /// The share of its words that the tool has, if the search was by words.
     pub(super) covered: Option<f32>,
     /// The likeness of the tool, if the search was by meaning.
@@ -21,7 +21,7 @@ pub(super) struct Fit {
 /// has count against all of them: meaning tells better whether there is a tool at all.
 const WORDS: f32 = 0.5;
 
-impl Fit {
+impl PartRelevance {
     /// Returns the fit, from 0 to 1.
     pub(super) fn share(self) -> f32 {
         let near = self.likeness.map(|likeness| (likeness - self.typical) / (1.0 - self.typical));
@@ -70,7 +70,8 @@ mod tests {
 
     #[test]
     fn meaning_has_twice_the_say_of_words() {
-        let share = |covered, likeness| Fit { covered, likeness, typical: 0.2, grasped: 1.0 }.share();
+        let share =
+            |covered, likeness| PartRelevance { covered, likeness, typical: 0.2, grasped: 1.0 }.share();
         assert!((share(Some(1.0), Some(1.0)) - 1.0).abs() < 1e-6);
         assert!((share(Some(1.0), Some(0.2)) - 1.0 / 3.0).abs() < 1e-6);
         assert!((share(Some(0.0), Some(0.6)) - 1.0 / 3.0).abs() < 1e-6);
@@ -81,7 +82,8 @@ mod tests {
     #[test]
     fn what_is_less_like_than_any_tool_does_not_fit() {
         assert!(
-            Fit { covered: None, likeness: Some(-0.3), typical: 0.1, grasped: 1.0 }.share() < f32::EPSILON
+            PartRelevance { covered: None, likeness: Some(-0.3), typical: 0.1, grasped: 1.0 }.share()
+                < f32::EPSILON
         );
     }
 
@@ -105,7 +107,7 @@ mod tests {
             typical in any::<f32>(),
             grasped in 0.0_f32..=1.0,
         ) {
-            let share = Fit { covered, likeness, typical, grasped }.share();
+            let share = PartRelevance { covered, likeness, typical, grasped }.share();
             prop_assert!((0.0..=1.0).contains(&share));
             prop_assert!((0.95..=1.0).contains(&of_name(share)));
         }

@@ -2,47 +2,47 @@
 
 use std::ops::Range;
 
-use crate::text::Words;
+use crate::text::QueryWords;
 
 /// A request: the whole of it, and each of its needs if there are several.
 ///
 /// "Find flights to Oslo and book a hotel" is near to no tool as a whole. Each of its halves is.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Request {
-    parts: Vec<Part>,
+pub(crate) struct SearchRequest {
+    parts: Vec<RequestPart>,
 }
 
 /// A stretch of a request, and its words.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Part {
+pub(crate) struct RequestPart {
     pub(crate) text: Box<str>,
-    pub(crate) words: Words,
+    pub(crate) words: QueryWords,
 }
 
 /// The bytes of a text that are split into needs.
 const LONGEST_TOLD_APART: usize = 4096;
 
-impl Request {
+impl SearchRequest {
     /// Creates a request and looks for the needs in its text.
     pub(crate) fn of(text: &str) -> Self {
         let needs = needs(&text[..text.floor_char_boundary(LONGEST_TOLD_APART)]);
-        Self { parts: std::iter::once(text).chain(needs).map(Part::of).collect() }
+        Self { parts: std::iter::once(text).chain(needs).map(RequestPart::of).collect() }
     }
 
     /// Creates a request without splitting its text.
     pub(crate) fn whole(text: &str) -> Self {
-        Self { parts: vec![Part::of(text)] }
+        Self { parts: vec![RequestPart::of(text)] }
     }
 
     /// Returns the whole, and behind it the needs in it if there is more than one.
-    pub(crate) fn parts(&self) -> &[Part] {
+    pub(crate) fn parts(&self) -> &[RequestPart] {
         &self.parts
     }
 }
 
-impl Part {
+impl RequestPart {
     fn of(text: &str) -> Self {
-        Self { text: text.into(), words: Words::of(text) }
+        Self { text: text.into(), words: QueryWords::of(text) }
     }
 }
 
@@ -112,7 +112,7 @@ fn telling(text: &str, pieces: Vec<Range<usize>>) -> Vec<Range<usize>> {
 }
 
 fn says(text: &str) -> f32 {
-    Words::of(text).terms().iter().map(|term| term.weight).sum()
+    QueryWords::of(text).terms().iter().map(|term| term.weight).sum()
 }
 
 /// Returns the length of the separator after a sentence.
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     fn needs_of(text: &str) -> Vec<String> {
-        Request::of(text).parts()[1..].iter().map(|part| part.text.to_string()).collect()
+        SearchRequest::of(text).parts()[1..].iter().map(|part| part.text.to_string()).collect()
     }
 
     #[test]
@@ -158,7 +158,7 @@ mod tests {
         for text in
             ["", "  ", "weather", "read a file from disk", "What is the weather in Oslo?", "明日の天気"]
         {
-            let request = Request::of(text);
+            let request = SearchRequest::of(text);
             assert_eq!(request.parts().len(), 1, "{text}");
             assert_eq!(&*request.parts()[0].text, text);
         }
@@ -217,7 +217,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_has_few_needs_which_are_in_it(text in "(\\PC|[a-z, .;。、\n]| and ){0,200}") {
-            let request = Request::of(&text);
+            let request = SearchRequest::of(&text);
             prop_assert!((1..=9).contains(&request.parts().len()) && request.parts().len() != 2);
             prop_assert!(request.parts().iter().all(|part| text.contains(&*part.text)));
         }

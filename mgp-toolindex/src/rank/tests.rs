@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::embed::StaticEmbedder;
 use crate::keyword::KeywordWriter;
-use crate::tool::{Parameter, ToolText};
+use crate::tool::{ToolParameter, ToolText};
 
 /// Some tools, by name and description, that can be searched by words and by meaning.
 struct Tools {
@@ -27,7 +27,7 @@ impl Tools {
                 name: (*name).into(),
                 title: "".into(),
                 description: (*description).into(),
-                parameters: Vec::<Parameter>::new(),
+                parameters: Vec::<ToolParameter>::new(),
                 server: "server".into(),
                 server_description: "".into(),
                 keywords: Vec::new().into(),
@@ -47,8 +47,9 @@ impl Tools {
     }
 
     fn find(&self, text: &str, limit: usize, may_be_found: &dyn Fn(Slot) -> bool) -> Vec<(&str, f32)> {
-        let request = Request::of(text);
-        let meaning = |part: &Part| Meaning::of(&self.embedder.vector(&part.text)?, 1.0, |_| Vec::new());
+        let request = SearchRequest::of(text);
+        let meaning =
+            |part: &RequestPart| QueryMeaning::of(&self.embedder.vector(&part.text)?, 1.0, |_| Vec::new());
         let meanings: Vec<_> = request.parts().iter().map(meaning).collect();
         let ranking = Ranking {
             words: Some(&self.words),
@@ -64,15 +65,15 @@ impl Tools {
 
     fn by_words(&self, text: &str) -> Vec<(&str, f32)> {
         let ranking = Ranking { words: Some(&self.words), meanings: None, are_twins: &|_, _| false };
-        self.named(ranking.best(&Request::whole(text), 5, &|_| true))
+        self.named(ranking.best(&SearchRequest::whole(text), 5, &|_| true))
     }
 
     fn by_meaning(&self, text: &str) -> Vec<(&str, f32)> {
         let meanings =
-            [self.embedder.vector(text).and_then(|vector| Meaning::of(&vector, 1.0, |_| Vec::new()))];
+            [self.embedder.vector(text).and_then(|vector| QueryMeaning::of(&vector, 1.0, |_| Vec::new()))];
         let ranking =
             Ranking { words: None, meanings: Some((&self.vectors, &meanings)), are_twins: &|_, _| false };
-        self.named(ranking.best(&Request::whole(text), 5, &|_| true))
+        self.named(ranking.best(&SearchRequest::whole(text), 5, &|_| true))
     }
 
     fn named(&self, ranked: Vec<(Slot, f32, f32)>) -> Vec<(&str, f32)> {
@@ -224,7 +225,7 @@ fn without_tools_nothing_is_found() {
 #[test]
 fn of_equal_tools_the_older_one_is_in_front() {
     let tools = Tools::of(&[("ping", "Check a host"), ("ping", "Check a host"), ("other", "Something else")]);
-    let request = Request::of("check a host");
+    let request = SearchRequest::of("check a host");
     let ranking = Ranking { words: Some(&tools.words), meanings: None, are_twins: &|_, _| false };
     let slots: Vec<Slot> = ranking.best(&request, 2, &|_| true).into_iter().map(|found| found.0).collect();
     assert_eq!(slots, [Slot(0), Slot(1)]);

@@ -7,12 +7,12 @@ use mgp_types::mgp::FoundTool;
 use super::SessionSettings;
 use super::tools::SessionTools;
 use crate::Tool;
-use crate::budget::{CountTokens, Forms, longest};
+use crate::budget::{Forms, TokenCounter, longest};
 
 /// The part of an answer that fits into the budget.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
-pub(crate) struct Fitted {
+pub(crate) struct FittedTools {
     /// The tools, in the order they were given in.
     pub(crate) tools: Vec<FoundTool>,
     /// The number of tools without room, even shortened.
@@ -28,10 +28,10 @@ impl SessionTools {
         &mut self,
         settings: &SessionSettings,
         found: impl IntoIterator<Item = FoundTool>,
-    ) -> Fitted {
+    ) -> FittedTools {
         let tokens = &*settings.tokens;
         let found: Vec<(FoundTool, u32)> = found.into_iter().map(|tool| whole(tool, tokens)).collect();
-        let mut fitted = Fitted { evicted: self.make_room(settings, &found), ..Fitted::default() };
+        let mut fitted = FittedTools { evicted: self.make_room(settings, &found), ..FittedTools::default() };
         let mut room = settings.budget.discovery_reserve.min(self.left(settings));
         let share = share(room, found.iter().map(|(_, size)| *size));
         for (tool, size) in found {
@@ -85,7 +85,7 @@ fn share(room: u32, sizes: impl Iterator<Item = u32>) -> u32 {
     room
 }
 
-fn whole(mut tool: FoundTool, tokens: &dyn CountTokens) -> (FoundTool, u32) {
+fn whole(mut tool: FoundTool, tokens: &dyn TokenCounter) -> (FoundTool, u32) {
     if let Some(form) = Forms::of(&tool.description, &tool.input_schema).next() {
         tool.input_schema = form.schema;
     }
@@ -93,7 +93,7 @@ fn whole(mut tool: FoundTool, tokens: &dyn CountTokens) -> (FoundTool, u32) {
     (tool, size)
 }
 
-fn within(tool: &FoundTool, liked: u32, most: u32, tokens: &dyn CountTokens) -> Option<(FoundTool, u32)> {
+fn within(tool: &FoundTool, liked: u32, most: u32, tokens: &dyn TokenCounter) -> Option<(FoundTool, u32)> {
     let forms = Forms::of(&tool.description, &tool.input_schema).filter(|form| form.may_fit(most));
     let sized = forms.map(|form| {
         let mut short = tool.clone();
@@ -106,6 +106,6 @@ fn within(tool: &FoundTool, liked: u32, most: u32, tokens: &dyn CountTokens) -> 
     longest(sized, liked, most)
 }
 
-fn size(tool: &FoundTool, tokens: &dyn CountTokens) -> u32 {
+fn size(tool: &FoundTool, tokens: &dyn TokenCounter) -> u32 {
     serde_json::to_string(tool).map_or(u32::MAX, |text| tokens.count(&text))
 }

@@ -15,7 +15,7 @@ use parking_lot::{Mutex, RwLock};
 
 use self::tools::SessionTools;
 use crate::Tool;
-use crate::budget::Definition;
+use crate::budget::ListedDefinition;
 use crate::level::Level;
 
 mod fit;
@@ -23,10 +23,10 @@ mod settings;
 mod tools;
 mod view;
 
-pub(crate) use self::fit::Fitted;
-pub use self::settings::{BudgetError, Pins, SessionKey, SessionSettings};
-pub use self::tools::Loaded;
-pub use self::view::View;
+pub(crate) use self::fit::FittedTools;
+pub use self::settings::{BudgetError, PinnedTools, SessionKey, SessionSettings};
+pub use self::tools::LoadedTools;
+pub use self::view::ToolView;
 
 /// The tools of all sessions.
 ///
@@ -73,7 +73,7 @@ impl ToolSessions {
 
     /// Notes that a tool was called with success: it is in the session's cache from now on, and the other found tools
     /// are dropped. Returns the tools that made room.
-    pub fn used(&self, key: &SessionKey, view: &View<'_>, tool: &Tool) -> Vec<Arc<Tool>> {
+    pub fn used(&self, key: &SessionKey, view: &ToolView<'_>, tool: &Tool) -> Vec<Arc<Tool>> {
         let entry = self.entry(key);
         let mut tools = entry.tools.lock();
         // Visibility is checked when the tools are asked for.
@@ -89,9 +89,9 @@ impl ToolSessions {
     pub fn load<'a>(
         &self,
         key: &SessionKey,
-        view: &View<'_>,
+        view: &ToolView<'_>,
         tools: impl IntoIterator<Item = &'a Arc<Tool>>,
-    ) -> Loaded {
+    ) -> LoadedTools {
         self.with(key, view, |session| session.load(view, &self.settings, tools))
     }
 
@@ -103,36 +103,36 @@ impl ToolSessions {
     pub(crate) fn fit(
         &self,
         key: &SessionKey,
-        view: &View<'_>,
+        view: &ToolView<'_>,
         found: impl IntoIterator<Item = FoundTool>,
-    ) -> Fitted {
+    ) -> FittedTools {
         self.with(key, view, |session| session.fit(&self.settings, found))
     }
 
     /// Takes tools out of the session's cache, by the names they are shown by, by their ids, or by their own names
     /// where only one tool of the session has it. Pinned tools stay.
-    pub fn evict(&self, key: &SessionKey, view: &View<'_>, evict: &EvictTools) -> EvictedTools {
+    pub fn evict(&self, key: &SessionKey, view: &ToolView<'_>, evict: &EvictTools) -> EvictedTools {
         self.with(key, view, |session| session.evict(&self.settings, evict))
     }
 
     /// Returns the tools of the session, and their tokens.
-    pub fn state(&self, key: &SessionKey, view: &View<'_>) -> ToolSession {
+    pub fn state(&self, key: &SessionKey, view: &ToolView<'_>) -> ToolSession {
         self.with(key, view, |session| session.state(&self.settings))
     }
 
     /// Returns the tools for the model behind the kernel's own.
-    pub fn listed(&self, key: &SessionKey, view: &View<'_>) -> ToolList {
+    pub fn listed(&self, key: &SessionKey, view: &ToolView<'_>) -> ToolList {
         self.with(key, view, |session| session.listed(&self.settings))
     }
 
     /// Returns a tool as it stands in the session's list, if it does.
-    pub(crate) fn held(&self, key: &SessionKey, view: &View<'_>, tool: &Tool) -> Option<ListedTool> {
+    pub(crate) fn held(&self, key: &SessionKey, view: &ToolView<'_>, tool: &Tool) -> Option<ListedTool> {
         self.with(key, view, |session| session.held(tool))
     }
 
     /// Returns whether the list differs from the one that [`listed`](Self::listed) returned last: then the peer should
     /// be told. The answer is no while the list was never asked for.
-    pub(crate) fn changed(&self, key: &SessionKey, view: &View<'_>) -> bool {
+    pub(crate) fn changed(&self, key: &SessionKey, view: &ToolView<'_>) -> bool {
         let known = self.sessions.read().contains_key(key);
         known && self.with(key, view, |session| session.changed())
     }
@@ -140,7 +140,7 @@ impl ToolSessions {
     /// Returns whether a tool of the list that [`listed`](Self::listed) returned last is gone, not seen any more or
     /// defined otherwise, or others are pinned. Tools that were used since and tools that made room for them do not
     /// count: they can be called whether they are listed or not.
-    pub(crate) fn is_outdated(&self, key: &SessionKey, view: &View<'_>) -> bool {
+    pub(crate) fn is_outdated(&self, key: &SessionKey, view: &ToolView<'_>) -> bool {
         let known = self.sessions.read().contains_key(key);
         known && self.with(key, view, |session| session.is_outdated(view))
     }
@@ -150,7 +150,12 @@ impl ToolSessions {
     ///
     /// Servers connect while clients are there already, so that few tools may become many. A session that lists all
     /// tools has a new list with each of them anyway; one that searches keeps to that, even when tools leave.
-    pub(crate) fn level(&self, key: &SessionKey, view: &View<'_>, choose: impl FnOnce(u32) -> Level) -> Level {
+    pub(crate) fn level(
+        &self,
+        key: &SessionKey,
+        view: &ToolView<'_>,
+        choose: impl FnOnce(u32) -> Level,
+    ) -> Level {
         let (known, pinned_tokens) = self.with(key, view, |session| (session.level, session.pinned_tokens()));
         known.unwrap_or_else(|| {
             let chosen = choose(pinned_tokens);
@@ -167,7 +172,7 @@ impl ToolSessions {
     }
 
     /// Runs `act` on a session whose tools are those of the view.
-    fn with<T>(&self, key: &SessionKey, view: &View<'_>, act: impl FnOnce(&mut SessionTools) -> T) -> T {
+    fn with<T>(&self, key: &SessionKey, view: &ToolView<'_>, act: impl FnOnce(&mut SessionTools) -> T) -> T {
         let entry = self.entry(key);
         let mut tools = entry.tools.lock();
         tools.refresh(view, &self.settings, self.settings.pins.of(key.agent()));
@@ -225,14 +230,14 @@ pub struct ListedTool {
     /// The name that the model calls the tool by.
     pub name: String,
     /// The definition for the model.
-    pub definition: Definition,
+    pub definition: ListedDefinition,
     /// Set if the tool is pinned.
     pub pinned: bool,
 }
 
 /// Returns a number for the definitions, which is the same for the same definitions, and differs otherwise as good as
 /// certainly.
-fn fingerprint<'a>(definitions: impl Iterator<Item = &'a Definition>) -> u64 {
+fn fingerprint<'a>(definitions: impl Iterator<Item = &'a ListedDefinition>) -> u64 {
     let mut hasher = FixedState::default().build_hasher();
     for definition in definitions {
         definition.json().as_bytes().hash(&mut hasher);

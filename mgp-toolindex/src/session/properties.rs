@@ -6,9 +6,9 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::budget::{CountTokens, Definition, Estimate};
-use crate::embed::Mute;
-use crate::{Index, Listing, ServerTools, Snapshot};
+use crate::budget::{ListedDefinition, TokenCounter, TokenEstimator};
+use crate::embed::NullEmbedder;
+use crate::{Index, ServerTools, Snapshot, ToolListing};
 
 /// An event of a session; tools are named by their positions in the index.
 #[derive(Debug, Clone)]
@@ -55,7 +55,7 @@ fn name(tool: usize) -> String {
 fn snapshots() -> Vec<Arc<Snapshot>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     runtime.block_on(async {
-        let index = Index::new(Arc::new(Mute));
+        let index = Index::new(Arc::new(NullEmbedder));
         let mut all = Vec::new();
         for time in 0..TIMES {
             let there = (0..TOOLS).filter(|tool| (tool + time) % 11 != 0);
@@ -68,7 +68,7 @@ fn snapshots() -> Vec<Arc<Snapshot>> {
                         "properties": { "a": { "type": "string" }, "b": { "description": words } },
                     },
                 });
-                Listing::read(&RawJson::from_value(&definition).unwrap()).unwrap()
+                ToolListing::read(&RawJson::from_value(&definition).unwrap()).unwrap()
             });
             index.put_server(ServerTools::new("s", tools.collect())).await;
             index.settled().await;
@@ -93,10 +93,10 @@ proptest! {
         pins in prop::collection::vec(0..TOOLS, 0..6),
     ) {
         let snapshots = snapshots();
-        let tokens = Estimate::new();
-        let own = Definition::new("mgp.tools.discover", "Finds tools", &RawJson::empty_object(), &tokens);
+        let tokens = TokenEstimator::new();
+        let own = ListedDefinition::new("mgp.tools.discover", "Finds tools", &RawJson::empty_object(), &tokens);
         let settings = SessionSettings::new(budget, Arc::new(tokens))
-            .pins(Pins::new(pins.into_iter().map(name)))
+            .pins(PinnedTools::new(pins.into_iter().map(name)))
             .meta_tools([&own]);
         let sessions = ToolSessions::new(settings).unwrap();
         let key = SessionKey::new("one", None);
@@ -106,7 +106,7 @@ proptest! {
         for step in steps {
             let sees = move |tool: &Tool| number(tool) == 0 || !number(tool).is_multiple_of(hidden);
             let snapshot = &snapshots[time];
-            let view = View::new(snapshot, &sees);
+            let view = ToolView::new(snapshot, &sees);
             let tools = |numbers: &[usize]| -> Vec<Arc<Tool>> {
                 numbers.iter().filter_map(|n| snapshot.tool("s", &name(*n)).cloned()).collect()
             };
@@ -146,7 +146,7 @@ proptest! {
                 Step::Change(to) => time = *to,
             }
             let sees = move |tool: &Tool| number(tool) == 0 || !number(tool).is_multiple_of(hidden);
-            let view = View::new(&snapshots[time], &sees);
+            let view = ToolView::new(&snapshots[time], &sees);
             let list = sessions.listed(&key, &view);
             let sum = |pinned: bool| -> u32 {
                 let part = list.tools.iter().filter(|tool| tool.pinned == pinned);

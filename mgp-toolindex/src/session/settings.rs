@@ -7,14 +7,14 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use mgp_types::mgp::{AgentId, ToolContextBudget};
 
-use crate::budget::{CountTokens, Definition};
+use crate::budget::{ListedDefinition, TokenCounter};
 
 /// The settings of sessions.
 #[derive(Debug, Clone)]
 pub struct SessionSettings {
     pub(super) budget: ToolContextBudget,
-    pub(super) tokens: Arc<dyn CountTokens>,
-    pub(super) pins: Pins,
+    pub(super) tokens: Arc<dyn TokenCounter>,
+    pub(super) pins: PinnedTools,
     pub(super) meta_tokens: u32,
     pub(super) most_sessions: usize,
 }
@@ -24,19 +24,19 @@ const MOST_SESSIONS: usize = 4096;
 
 impl SessionSettings {
     /// Creates settings with this budget, without pinned tools.
-    pub fn new(budget: ToolContextBudget, tokens: Arc<dyn CountTokens>) -> Self {
-        Self { budget, tokens, pins: Pins::default(), meta_tokens: 0, most_sessions: MOST_SESSIONS }
+    pub fn new(budget: ToolContextBudget, tokens: Arc<dyn TokenCounter>) -> Self {
+        Self { budget, tokens, pins: PinnedTools::default(), meta_tokens: 0, most_sessions: MOST_SESSIONS }
     }
 
     /// Pins these tools.
-    pub fn pins(mut self, pins: Pins) -> Self {
+    pub fn pins(mut self, pins: PinnedTools) -> Self {
         self.pins = pins;
         self
     }
 
     /// Sets the kernel's own tools in front of every list. These tools take a part of the reserve for pinned tools.
-    pub fn meta_tools<'a>(mut self, tools: impl IntoIterator<Item = &'a Definition>) -> Self {
-        self.meta_tokens = tools.into_iter().map(Definition::tokens).fold(0, u32::saturating_add);
+    pub fn meta_tools<'a>(mut self, tools: impl IntoIterator<Item = &'a ListedDefinition>) -> Self {
+        self.meta_tokens = tools.into_iter().map(ListedDefinition::tokens).fold(0, u32::saturating_add);
         self
     }
 
@@ -52,7 +52,7 @@ impl SessionSettings {
     }
 
     /// Returns the counter of tokens.
-    pub fn counter(&self) -> &dyn CountTokens {
+    pub fn counter(&self) -> &dyn TokenCounter {
         &*self.tokens
     }
 
@@ -108,12 +108,12 @@ impl SessionKey {
 
 /// The tools that are always in the context, by the names they are shown by or by their ids (§16.7).
 #[derive(Debug, Clone, Default)]
-pub struct Pins {
+pub struct PinnedTools {
     everybody: Vec<String>,
     agents: HashMap<AgentId, Vec<String>, RandomState>,
 }
 
-impl Pins {
+impl PinnedTools {
     /// Creates pins for every agent.
     pub fn new(tools: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { everybody: tools.into_iter().map(Into::into).collect(), agents: HashMap::default() }

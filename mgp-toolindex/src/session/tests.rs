@@ -7,15 +7,15 @@ use mgp_types::mgp::{AgentId, ServerId, ToolContextBudget, ToolName};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::budget::{CountTokens, Definition, Estimate};
-use crate::embed::Mute;
-use crate::{Index, Listing, ServerTools, Snapshot};
+use crate::budget::{ListedDefinition, TokenCounter, TokenEstimator};
+use crate::embed::NullEmbedder;
+use crate::{Index, ServerTools, Snapshot, ToolListing};
 
 /// A counter for which every word is a token, so that tests can do sums.
 #[derive(Debug)]
 struct Words;
 
-impl CountTokens for Words {
+impl TokenCounter for Words {
     fn count(&self, text: &str) -> u32 {
         u32::try_from(text.split(' ').count()).unwrap()
     }
@@ -30,12 +30,12 @@ fn tool(name: &str, size: usize) -> Value {
     json!({ "name": name, "description": vec!["w"; size].join(" "), "inputSchema": { "type": "object" } })
 }
 
-fn listing(definition: &Value) -> Listing {
-    Listing::read(&RawJson::from_value(definition).unwrap()).unwrap()
+fn listing(definition: &Value) -> ToolListing {
+    ToolListing::read(&RawJson::from_value(definition).unwrap()).unwrap()
 }
 
 async fn index(servers: &[(&str, &[Value])]) -> Index {
-    let index = Index::new(Arc::new(Mute));
+    let index = Index::new(Arc::new(NullEmbedder));
     for (server, tools) in servers {
         index.put_server(ServerTools::new(*server, tools.iter().map(listing).collect())).await;
     }
@@ -51,7 +51,8 @@ fn budget([max_tokens, pinned, discovery, cache]: [u32; 4]) -> ToolContextBudget
 }
 
 fn sessions(parts: [u32; 4], pins: &[&str]) -> ToolSessions {
-    let settings = SessionSettings::new(budget(parts), Arc::new(Words)).pins(Pins::new(pins.iter().copied()));
+    let settings =
+        SessionSettings::new(budget(parts), Arc::new(Words)).pins(PinnedTools::new(pins.iter().copied()));
     ToolSessions::new(settings).unwrap()
 }
 
@@ -68,14 +69,14 @@ fn found(snapshot: &Snapshot, server: &str, name: &str) -> FoundTool {
 
 /// Returns the names in the list, in order.
 fn names(sessions: &ToolSessions, key: &SessionKey, snapshot: &Snapshot) -> Vec<String> {
-    sessions.listed(key, &View::all(snapshot)).tools.into_iter().map(|tool| tool.name).collect()
+    sessions.listed(key, &ToolView::all(snapshot)).tools.into_iter().map(|tool| tool.name).collect()
 }
 
 fn used(sessions: &ToolSessions, key: &SessionKey, snapshot: &Snapshot, names: &[&str]) -> Vec<String> {
     let mut evicted = Vec::new();
     for name in names {
         let tool = snapshot.called(name).unwrap();
-        evicted.extend(sessions.used(key, &View::all(snapshot), tool));
+        evicted.extend(sessions.used(key, &ToolView::all(snapshot), tool));
     }
     evicted.iter().map(|tool| tool.name.to_string()).collect()
 }
@@ -89,7 +90,7 @@ async fn pinned_tools_are_there_from_the_start_and_used_ones_from_their_first_us
     assert_eq!(names(&sessions, &one, &snapshot), ["store", "think"]);
     used(&sessions, &one, &snapshot, &["write", "read", "write", "think"]);
     assert_eq!(names(&sessions, &one, &snapshot), ["store", "think", "write", "read"]);
-    let state = sessions.state(&one, &View::all(&snapshot));
+    let state = sessions.state(&one, &ToolView::all(&snapshot));
     assert_eq!(
         (state.pinned, state.cached),
         (vec!["store".into(), "think".into()], vec!["write".into(), "read".into()])
@@ -115,7 +116,7 @@ async fn a_tool_that_is_used_again_asks_for_no_verdict_and_a_list_does() {
         asked.set(asked.get() + 1);
         tool.name.as_str() != "write"
     };
-    let view = View::new(&snapshot, &sees);
+    let view = ToolView::new(&snapshot, &sees);
     for name in ["write", "think", "read"] {
         sessions.used(&one, &view, snapshot.called(name).unwrap());
     }
@@ -128,14 +129,15 @@ async fn a_tool_that_is_used_again_asks_for_no_verdict_and_a_list_does() {
 async fn an_agent_has_pins_of_its_own_and_sees_only_what_it_may() {
     let tools = [tool("think", 5), tool("store", 5), tool("secret", 5)];
     let snapshot = index(&[("a", &tools)]).await.snapshot();
-    let pins = Pins::new(["think", "gone"]).agent(AgentId::from("ada"), ["a.store", "think", "secret"]);
+    let pins =
+        PinnedTools::new(["think", "gone"]).agent(AgentId::from("ada"), ["a.store", "think", "secret"]);
     let settings = SessionSettings::new(budget([100, 50, 50, 50]), Arc::new(Words)).pins(pins);
     let sessions = ToolSessions::new(settings).unwrap();
     let (ada, bob) = (SessionKey::new("1", Some("ada".into())), SessionKey::new("1", Some("bob".into())));
     assert_eq!(names(&sessions, &ada, &snapshot), ["think", "store", "secret"]);
     assert_eq!(names(&sessions, &bob, &snapshot), ["think"]);
     let sees = |tool: &Tool| tool.name.as_str() != "secret";
-    let blind = View::new(&snapshot, &sees);
+    let blind = ToolView::new(&snapshot, &sees);
     assert_eq!(sessions.state(&ada, &blind).pinned, ["think", "store"]);
     used(&sessions, &bob, &snapshot, &["secret"]);
     assert_eq!(sessions.state(&bob, &blind).cached, Vec::<String>::new());
@@ -150,7 +152,7 @@ async fn what_was_used_longest_ago_makes_room_and_pinned_tools_never_do() {
     assert!(used(&sessions, &one, &snapshot, &["a", "b", "c", "a"]).is_empty());
     assert_eq!(used(&sessions, &one, &snapshot, &["d"]), ["b"]);
     assert_eq!(names(&sessions, &one, &snapshot), ["pin", "a", "c", "d"]);
-    assert_eq!(sessions.state(&one, &View::all(&snapshot)).cached, ["d", "a", "c"]);
+    assert_eq!(sessions.state(&one, &ToolView::all(&snapshot)).cached, ["d", "a", "c"]);
 }
 
 // covers: MGP-16.8-02, MGP-16.8-06
@@ -160,7 +162,7 @@ async fn the_total_limits_the_cache_where_it_is_less() {
     let snapshot = index(&[("s", &tools)]).await.snapshot();
     let (sessions, one) = (sessions([30, 20, 50, 300], &["pin"]), key("1"));
     assert_eq!(used(&sessions, &one, &snapshot, &["a", "b", "c"]), ["a"]);
-    assert_eq!(sessions.state(&one, &View::all(&snapshot)).total_tokens, 30);
+    assert_eq!(sessions.state(&one, &ToolView::all(&snapshot)).total_tokens, 30);
 }
 
 // covers: MGP-16.8-03
@@ -169,7 +171,7 @@ async fn pins_that_the_reserve_has_no_room_for_are_left_out_and_told() {
     let tools = [tool("a", 15), tool("b", 15), tool("c", 5)];
     let snapshot = index(&[("s", &tools)]).await.snapshot();
     let (sessions, one) = (sessions([100, 20, 50, 50], &["a", "b", "c"]), key("1"));
-    let list = sessions.listed(&one, &View::all(&snapshot));
+    let list = sessions.listed(&one, &ToolView::all(&snapshot));
     assert_eq!(list.pins_left_out, ["s.b"]);
     assert_eq!((list.tokens, list.tools.len()), (20, 2));
     used(&sessions, &one, &snapshot, &["b"]);
@@ -179,13 +181,14 @@ async fn pins_that_the_reserve_has_no_room_for_are_left_out_and_told() {
 #[tokio::test]
 async fn the_kernels_own_tools_take_part_of_the_reserve() {
     let snapshot = index(&[("s", &[tool("a", 15), tool("b", 5)])]).await.snapshot();
-    let own = Definition::new("mgp.tools.discover", &["w"; 10].join(" "), &RawJson::empty_object(), &Words);
+    let own =
+        ListedDefinition::new("mgp.tools.discover", &["w"; 10].join(" "), &RawJson::empty_object(), &Words);
     let settings = |max| {
-        let pins = Pins::new(["a", "b"]);
+        let pins = PinnedTools::new(["a", "b"]);
         SessionSettings::new(budget([max, 20, 50, 50]), Arc::new(Words)).pins(pins).meta_tools([&own])
     };
     let sessions = ToolSessions::new(settings(100)).unwrap();
-    let list = sessions.listed(&key("1"), &View::all(&snapshot));
+    let list = sessions.listed(&key("1"), &ToolView::all(&snapshot));
     assert_eq!((list.tokens, list.pins_left_out.as_slice()), (15, ["s.a".into()].as_slice()));
     let error = ToolSessions::new(settings(9)).unwrap_err();
     assert_eq!(
@@ -201,7 +204,7 @@ async fn what_is_found_beyond_the_reserve_is_left_out_and_counted() {
     let snapshot = index(&[("s", &tools)]).await.snapshot();
     let (sessions, one) = (sessions([1000, 20, 100, 100], &[]), key("1"));
     let four = ["a", "b", "c", "d"].map(|name| found(&snapshot, "s", name));
-    let fitted = sessions.fit(&one, &View::all(&snapshot), four);
+    let fitted = sessions.fit(&one, &ToolView::all(&snapshot), four);
     let names: Vec<&str> = fitted.tools.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!((names, fitted.omitted, fitted.tokens), (vec!["a", "b"], 2, 80));
     assert!(fitted.tools.iter().all(|tool| !tool.schema_shortened));
@@ -221,14 +224,14 @@ async fn a_tool_that_is_too_large_is_shortened_and_says_so() {
     let snapshot = index(&[("s", &[large, tool("small", 30)])]).await.snapshot();
     let (sessions, one) = (sessions([1000, 20, 100, 100], &[]), key("1"));
     let both = ["large", "small"].map(|name| found(&snapshot, "s", name));
-    let fitted = sessions.fit(&one, &View::all(&snapshot), both);
+    let fitted = sessions.fit(&one, &ToolView::all(&snapshot), both);
     assert_eq!(fitted.omitted, 0);
     assert!(fitted.tools[0].schema_shortened && !fitted.tools[1].schema_shortened);
     let schema: Value = fitted.tools[0].input_schema.to().unwrap();
     assert_eq!(schema["properties"]["path"], json!({ "type": "string" }));
     assert!(fitted.tokens <= 100);
     used(&sessions, &one, &snapshot, &["large"]);
-    let list = sessions.listed(&one, &View::all(&snapshot));
+    let list = sessions.listed(&one, &ToolView::all(&snapshot));
     assert!(list.tools[0].definition.is_shortened() && list.tokens <= 100);
 }
 
@@ -238,7 +241,7 @@ async fn what_is_found_is_not_listed_and_is_dropped_once_a_tool_is_used() {
     let tools: Vec<Value> = ["a", "b", "c"].iter().map(|name| tool(name, 10)).collect();
     let snapshot = index(&[("s", &tools)]).await.snapshot();
     let (sessions, one) = (sessions([30, 0, 30, 30], &[]), key("1"));
-    let view = View::all(&snapshot);
+    let view = ToolView::all(&snapshot);
     let fitted = sessions.fit(&one, &view, ["a", "b", "c"].map(|name| found(&snapshot, "s", name)));
     assert_eq!(fitted.tools.len(), 3);
     assert!(names(&sessions, &one, &snapshot).is_empty());
@@ -256,7 +259,7 @@ async fn a_search_in_a_full_session_still_finds_the_best() {
     let (sessions, one) = (sessions([20, 0, 20, 20], &[]), key("1"));
     used(&sessions, &one, &snapshot, &["a", "b"]);
     let fitted =
-        sessions.fit(&one, &View::all(&snapshot), ["c", "d"].map(|name| found(&snapshot, "s", name)));
+        sessions.fit(&one, &ToolView::all(&snapshot), ["c", "d"].map(|name| found(&snapshot, "s", name)));
     assert_eq!((fitted.tools.len(), fitted.omitted), (1, 1));
     assert_eq!(fitted.evicted[0].name.as_str(), "a");
 }
@@ -269,12 +272,12 @@ async fn loaded_tools_are_counted_and_do_not_push_one_another_out() {
     let (sessions, one) = (sessions([100, 10, 50, 20], &["pin"]), key("1"));
     used(&sessions, &one, &snapshot, &["old"]);
     let some = ["pin", "a", "b", "c"].map(|name| Arc::clone(snapshot.called(name).unwrap()));
-    let loaded = sessions.load(&one, &View::all(&snapshot), &some);
+    let loaded = sessions.load(&one, &ToolView::all(&snapshot), &some);
     let names = |tools: &[Arc<Tool>]| tools.iter().map(|tool| tool.name.to_string()).collect::<Vec<_>>();
     assert_eq!(names(&loaded.loaded), ["pin", "a", "b"]);
     assert_eq!((names(&loaded.left_out), names(&loaded.evicted)), (vec!["c".into()], vec!["old".into()]));
     assert_eq!((loaded.session_tools_count, loaded.context_tokens_added), (3, 20));
-    let again = sessions.load(&one, &View::all(&snapshot), &some[..2]);
+    let again = sessions.load(&one, &ToolView::all(&snapshot), &some[..2]);
     assert_eq!((again.session_tools_count, again.context_tokens_added), (3, 0));
 }
 
@@ -290,7 +293,7 @@ async fn tools_are_taken_out_by_any_name_that_is_clear() {
     let (sessions, one) = (sessions([100, 20, 50, 50], &["pin"]), key("1"));
     used(&sessions, &one, &snapshot, &["x.read", "y.read", "write", "one"]);
     assert_eq!(names(&sessions, &one, &snapshot), ["pin", "x.read", "y.read", "write", "one"]);
-    let view = View::all(&snapshot);
+    let view = ToolView::all(&snapshot);
     let done = sessions.evict(&one, &view, &EvictTools::new(["read", "x.read", "y.write", "pin", "none"]));
     assert_eq!(done.evicted, ["x.read", "write"]);
     assert_eq!((done.not_found, done.pinned), (vec!["read".into(), "none".into()], vec!["pin".into()]));
@@ -309,7 +312,7 @@ async fn a_tool_that_goes_leaves_the_list_and_one_that_changes_is_counted_anew()
     index.remove_tool(ServerId::from("x"), ToolName::from("a")).await;
     index.settled().await;
     let snapshot = index.snapshot();
-    let list = sessions.listed(&one, &View::all(&snapshot));
+    let list = sessions.listed(&one, &ToolView::all(&snapshot));
     assert_eq!((list.tools.len(), list.tokens), (1, 9));
     index.put_server(ServerTools::new("y", vec![listing(&tool("b", 3))])).await;
     index.settled().await;
@@ -321,7 +324,7 @@ async fn the_list_has_changed_only_if_it_is_another_one() {
     let index = index(&[("x", &[tool("a", 5), tool("b", 5)])]).await;
     let (sessions, one) = (sessions([100, 0, 50, 50], &[]), key("1"));
     let snapshot = index.snapshot();
-    let view = View::all(&snapshot);
+    let view = ToolView::all(&snapshot);
     assert!(!sessions.changed(&one, &view) && sessions.is_empty());
     used(&sessions, &one, &snapshot, &["a"]);
     assert!(!sessions.changed(&one, &view), "nobody has the old list");
@@ -334,10 +337,10 @@ async fn the_list_has_changed_only_if_it_is_another_one() {
     assert!(!sessions.changed(&one, &view), "it is as it was");
     index.put_tool(ServerId::from("x"), listing(&tool("c", 5))).await;
     index.settled().await;
-    assert!(!sessions.changed(&one, &View::all(&index.snapshot())));
+    assert!(!sessions.changed(&one, &ToolView::all(&index.snapshot())));
     index.put_tool(ServerId::from("x"), listing(&tool("a", 6))).await;
     index.settled().await;
-    assert!(sessions.changed(&one, &View::all(&index.snapshot())));
+    assert!(sessions.changed(&one, &ToolView::all(&index.snapshot())));
 }
 
 #[tokio::test]
@@ -376,15 +379,15 @@ fn realistic(n: usize) -> Value {
 async fn many_tools_take_little_of_the_context_until_they_are_used() {
     let tools: Vec<Value> = (0..527).map(realistic).collect();
     let snapshot = index(&[("many", &tools)]).await.snapshot();
-    let estimate = Estimate::new();
+    let estimate = TokenEstimator::new();
     let all: u32 =
-        snapshot.tools().map(|tool| Definition::of(tool, tool.name.as_str(), &estimate).tokens()).sum();
+        snapshot.tools().map(|tool| ListedDefinition::of(tool, tool.name.as_str(), &estimate).tokens()).sum();
     assert!(all > 60_000, "{all} tokens are fewer than real tools take");
     let pins: Vec<String> = snapshot.tools().step_by(20).map(|tool| tool.name.to_string()).collect();
     let settings =
-        SessionSettings::new(ToolContextBudget::of(8000), Arc::new(estimate)).pins(Pins::new(pins));
+        SessionSettings::new(ToolContextBudget::of(8000), Arc::new(estimate)).pins(PinnedTools::new(pins));
     let sessions = ToolSessions::new(settings).unwrap();
-    let list = sessions.listed(&key("1"), &View::all(&snapshot));
+    let list = sessions.listed(&key("1"), &ToolView::all(&snapshot));
     assert!(list.tokens <= 2000 && list.tools.len() > 5, "{} tokens of {}", list.tokens, list.tools.len());
 }
 
@@ -409,6 +412,6 @@ async fn threads_that_share_a_session_lose_nothing() {
             });
         }
     });
-    let state = sessions.state(&one, &View::all(&snapshot));
+    let state = sessions.state(&one, &ToolView::all(&snapshot));
     assert_eq!((state.cached.len(), state.total_tokens), (32, 96));
 }

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use mgp_types::mgp::{EvictTools, EvictedTools, ToolSession};
 
 use super::fingerprint;
-use super::{ListedTool, SessionSettings, ToolList, View};
+use super::{ListedTool, SessionSettings, ToolList, ToolView};
 use crate::Tool;
-use crate::budget::Definition;
+use crate::budget::ListedDefinition;
 use crate::level::Level;
 
 /// The outcome of loading tools into a session.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
-pub struct Loaded {
+pub struct LoadedTools {
     /// The tools that are in the session now, pinned ones included.
     pub loaded: Vec<Arc<Tool>>,
     /// The tools without room, even shortened.
@@ -35,22 +35,22 @@ pub(super) struct SessionTools {
     pins: Vec<Arc<Tool>>,
     /// The pinned tools that are seen, whether there is room for them or not.
     wanted: Vec<Arc<Tool>>,
-    pinned: Vec<Held>,
+    pinned: Vec<HeldTool>,
     pins_left_out: Vec<String>,
     /// The used tools in the order of their first use.
-    cached: Vec<Held>,
+    cached: Vec<HeldTool>,
     /// The tokens of the last answer to a search.
     pub(super) discovered: u32,
     clock: u64,
     /// The list that was given out last.
-    given: Option<Given>,
+    given: Option<GivenList>,
     /// The level of the list, once it was decided.
     pub(super) level: Option<Level>,
 }
 
 /// A list as it was given out.
 #[derive(Debug)]
-struct Given {
+struct GivenList {
     fingerprint: u64,
     pinned: u64,
     cached: Vec<(Arc<Tool>, String)>,
@@ -58,14 +58,14 @@ struct Given {
 
 /// A tool in the list.
 #[derive(Debug)]
-struct Held {
+struct HeldTool {
     tool: Arc<Tool>,
     name: String,
-    definition: Definition,
+    definition: ListedDefinition,
     used_at: u64,
 }
 
-impl Held {
+impl HeldTool {
     fn listed(&self, pinned: bool) -> ListedTool {
         ListedTool {
             tool: Arc::clone(&self.tool),
@@ -80,7 +80,7 @@ impl SessionTools {
     /// Follows the changes of the tools: tools that are gone or hidden leave, changed ones are counted anew.
     pub(super) fn refresh<'p>(
         &mut self,
-        view: &View<'_>,
+        view: &ToolView<'_>,
         settings: &SessionSettings,
         pins: impl Iterator<Item = &'p str>,
     ) {
@@ -118,7 +118,7 @@ impl SessionTools {
 
     pub(super) fn used(
         &mut self,
-        view: &View<'_>,
+        view: &ToolView<'_>,
         settings: &SessionSettings,
         tool: &Tool,
     ) -> Vec<Arc<Tool>> {
@@ -135,13 +135,13 @@ impl SessionTools {
 
     pub(super) fn load<'t>(
         &mut self,
-        view: &View<'_>,
+        view: &ToolView<'_>,
         settings: &SessionSettings,
         tools: impl IntoIterator<Item = &'t Arc<Tool>>,
-    ) -> Loaded {
+    ) -> LoadedTools {
         self.discovered = 0;
         self.clock += 1;
-        let mut loaded = Loaded::default();
+        let mut loaded = LoadedTools::default();
         let mut left = settings.budget.discovery_reserve;
         for tool in tools {
             let current = view.tool(&tool.server, &tool.name);
@@ -176,7 +176,7 @@ impl SessionTools {
     pub(super) fn state(&self, settings: &SessionSettings) -> ToolSession {
         let mut state = ToolSession::new(settings.budget.max_tokens.into());
         state.pinned = self.pinned.iter().map(|held| held.name.clone()).collect();
-        let mut cached: Vec<&Held> = self.cached.iter().collect();
+        let mut cached: Vec<&HeldTool> = self.cached.iter().collect();
         cached.sort_by_key(|held| std::cmp::Reverse(held.used_at));
         state.cached = cached.into_iter().map(|held| held.name.clone()).collect();
         state.total_tokens = self.total(settings).into();
@@ -184,7 +184,7 @@ impl SessionTools {
     }
 
     pub(super) fn listed(&mut self, settings: &SessionSettings) -> ToolList {
-        self.given = Some(Given {
+        self.given = Some(GivenList {
             fingerprint: self.fingerprint(),
             pinned: fingerprint(definitions(&self.pinned)),
             cached: self.cached.iter().map(|held| (Arc::clone(&held.tool), held.name.clone())).collect(),
@@ -204,7 +204,7 @@ impl SessionTools {
         self.given.as_ref().is_some_and(|given| given.fingerprint != self.fingerprint())
     }
 
-    pub(super) fn is_outdated(&self, view: &View<'_>) -> bool {
+    pub(super) fn is_outdated(&self, view: &ToolView<'_>) -> bool {
         let is_as_it_was = |tool: &Tool, name: &str| {
             view.tool(&tool.server, &tool.name)
                 .is_some_and(|now| now.definition == tool.definition && view.shown_name(now) == name)
@@ -235,7 +235,7 @@ impl SessionTools {
     /// `most`; `None` if the tool has no room.
     fn hold(
         &mut self,
-        view: &View<'_>,
+        view: &ToolView<'_>,
         settings: &SessionSettings,
         tool: &Arc<Tool>,
         most: u32,
@@ -255,7 +255,7 @@ impl SessionTools {
             evicted.push(self.evict_idle(self.clock)?);
         }
         let added = definition.tokens();
-        self.cached.push(Held { tool: Arc::clone(tool), name, definition, used_at: self.clock });
+        self.cached.push(HeldTool { tool: Arc::clone(tool), name, definition, used_at: self.clock });
         Some(added)
     }
 
@@ -268,7 +268,7 @@ impl SessionTools {
         self.pinned.iter().any(|held| is_same(&held.tool, tool))
     }
 
-    fn refresh_pinned(&mut self, view: &View<'_>, settings: &SessionSettings, anew: bool) {
+    fn refresh_pinned(&mut self, view: &ToolView<'_>, settings: &SessionSettings, anew: bool) {
         let wanted: Vec<Arc<Tool>> = self.pins.iter().filter(|tool| view.sees(tool)).cloned().collect();
         let same = wanted.len() == self.wanted.len()
             && wanted.iter().zip(&self.wanted).all(|(new, old)| Arc::ptr_eq(new, old));
@@ -280,9 +280,9 @@ impl SessionTools {
         let (mut pinned, mut left_out) = (Vec::new(), Vec::new());
         for tool in &wanted {
             let name = view.shown_name(tool);
-            if let Some(definition) = Definition::within(tool, &name, room, &*settings.tokens) {
+            if let Some(definition) = ListedDefinition::within(tool, &name, room, &*settings.tokens) {
                 room -= definition.tokens();
-                pinned.push(Held { tool: Arc::clone(tool), name, definition, used_at: self.clock });
+                pinned.push(HeldTool { tool: Arc::clone(tool), name, definition, used_at: self.clock });
             } else {
                 left_out.push(tool.id());
             }
@@ -297,7 +297,7 @@ impl SessionTools {
         (self.wanted, self.pinned, self.pins_left_out) = (wanted, pinned, left_out);
     }
 
-    fn recount(&mut self, view: &View<'_>, settings: &SessionSettings) {
+    fn recount(&mut self, view: &ToolView<'_>, settings: &SessionSettings) {
         let room = self.cache_room(settings);
         self.cached = std::mem::take(&mut self.cached)
             .into_iter()
@@ -309,7 +309,7 @@ impl SessionTools {
                 } else {
                     cached_definition(&tool, &name, room, room, settings)?
                 };
-                Some(Held { tool, name, definition, used_at: held.used_at })
+                Some(HeldTool { tool, name, definition, used_at: held.used_at })
             })
             .collect();
     }
@@ -344,14 +344,14 @@ fn cached_definition(
     room: u32,
     most: u32,
     settings: &SessionSettings,
-) -> Option<Definition> {
+) -> Option<ListedDefinition> {
     let most = most.min(room);
-    Definition::near(tool, name, most.min(room / 2), most, &*settings.tokens)
+    ListedDefinition::near(tool, name, most.min(room / 2), most, &*settings.tokens)
 }
 
 /// Returns the position of the tool of this name: the one that is shown by it, the one whose id it is, or the only one
 /// of that own name.
-fn position(held: &[Held], name: &str) -> Option<usize> {
+fn position(held: &[HeldTool], name: &str) -> Option<usize> {
     let shown = held.iter().position(|held| held.name == name || held.tool.id() == name);
     shown.or_else(|| {
         let mut bearers = held.iter().enumerate().filter(|(_, held)| held.tool.name.as_str() == name);
@@ -362,11 +362,11 @@ fn position(held: &[Held], name: &str) -> Option<usize> {
     })
 }
 
-fn definitions(held: &[Held]) -> impl Iterator<Item = &Definition> {
+fn definitions(held: &[HeldTool]) -> impl Iterator<Item = &ListedDefinition> {
     held.iter().map(|held| &held.definition)
 }
 
-fn sum<'h>(held: impl IntoIterator<Item = &'h Held>) -> u32 {
+fn sum<'h>(held: impl IntoIterator<Item = &'h HeldTool>) -> u32 {
     held.into_iter().map(|held| held.definition.tokens()).fold(0, u32::saturating_add)
 }
 

@@ -11,13 +11,13 @@ use crate::{Snapshot, Tool};
 ///
 /// A session shows and holds nothing else. The function that decides must not ask for the tools of the same session.
 #[derive(Clone, Copy)]
-pub struct View<'a> {
+pub struct ToolView<'a> {
     snapshot: &'a Snapshot,
     sees: &'a dyn Fn(&Tool) -> bool,
     names: &'a dyn Fn() -> NameStyle,
 }
 
-impl<'a> View<'a> {
+impl<'a> ToolView<'a> {
     /// Creates a view of the tools of a snapshot for which `sees` holds.
     pub fn new(snapshot: &'a Snapshot, sees: &'a dyn Fn(&Tool) -> bool) -> Self {
         Self { snapshot, sees, names: &|| NameStyle::DOTS }
@@ -61,8 +61,8 @@ impl<'a> View<'a> {
     }
 }
 
-impl fmt::Debug for View<'_> {
+impl fmt::Debug for ToolView<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("View").field("generation", &self.generation()).finish_non_exhaustive()
+        f.debug_struct("ToolView").field("generation", &self.generation()).finish_non_exhaustive()
     }
 }

@@ -5,12 +5,12 @@ use std::ops::ControlFlow;
 use super::fold::fold;
 use super::function_words::is_particle;
 use super::script::Script;
-use super::stem::Stems;
+use super::stem::WordStems;
 
 /// Finds the words of texts. Indexed texts and queries are treated alike, so that equal words meet.
 #[derive(Debug)]
 pub(crate) struct Analyser {
-    stems: Stems,
+    stems: WordStems,
     folded: String,
     word: String,
 }
@@ -29,7 +29,7 @@ const LONGEST_TEXT: usize = 32 * 1024;
 
 impl Analyser {
     pub(crate) fn new() -> Self {
-        Self { stems: Stems::new(), folded: String::new(), word: String::new() }
+        Self { stems: WordStems::new(), folded: String::new(), word: String::new() }
     }
 
     /// Gives each word of a text to `each`, with its weight (up to 1), until that breaks.
@@ -52,7 +52,7 @@ impl Analyser {
     /// because `GitHub` is one to people who write `github`.
     fn spaced(&mut self, run: &str, each: &mut dyn FnMut(&str, f32) -> ControlFlow<()>) -> ControlFlow<()> {
         let mut parts = 0;
-        for part in Parts(run) {
+        for part in WordParts(run) {
             parts += 1;
             if part.len() < run.len() && is_single(part) {
                 continue;
@@ -125,9 +125,9 @@ fn runs(text: &str, mut each: impl FnMut(&str, Script) -> ControlFlow<()>) -> Co
 }
 
 /// The words that are written together in a run, separated by case or digits.
-struct Parts<'a>(&'a str);
+struct WordParts<'a>(&'a str);
 
-impl<'a> Iterator for Parts<'a> {
+impl<'a> Iterator for WordParts<'a> {
     type Item = &'a str;
 
     fn next(&mut self) -> Option<&'a str> {
@@ -173,7 +173,7 @@ pub(super) fn cut(text: &str, bytes: usize) -> &str {
 
 /// The words of a query, each once, with its weight.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Words {
+pub(crate) struct QueryWords {
     terms: Vec<Term>,
 }
 
@@ -187,7 +187,7 @@ pub(crate) struct Term {
 /// The number of words in a query; more do not make it clearer.
 const MOST: usize = 64;
 
-impl Words {
+impl QueryWords {
     /// Returns the words of a text. Of a long text the first words count.
     pub(crate) fn of(text: &str) -> Self {
         let mut terms: Vec<Term> = Vec::new();

@@ -7,13 +7,13 @@ use std::ops::ControlFlow;
 use foldhash::fast::RandomState;
 
 use super::analysis::{Analyser, cut};
-use super::called::joined;
+use super::name_candidate::joined;
 use crate::tool::ToolText;
 
 /// Makes documents for the index from the definitions of servers. Servers are not trusted: no word gains by being
 /// repeated or by a long text.
 #[derive(Debug)]
-pub(crate) struct Documents {
+pub(crate) struct DocumentBuilder {
     analyser: Analyser,
     counts: HashMap<u64, u8, RandomState>,
     sentences: HashSet<u64, RandomState>,
@@ -22,7 +22,7 @@ pub(crate) struct Documents {
 
 /// The words of a tool, separated by spaces.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Document {
+pub(crate) struct ToolDocument {
     /// All words.
     pub(crate) words: String,
     /// The words of the name.
@@ -47,7 +47,7 @@ pub(crate) const MOST_OFTEN: u8 = 3;
 /// The bytes of ids that are compared, up to a factor of two.
 const LONGEST_ID: usize = 128;
 
-impl Documents {
+impl DocumentBuilder {
     pub(crate) fn new() -> Self {
         Self {
             analyser: Analyser::new(),
@@ -58,10 +58,10 @@ impl Documents {
     }
 
     /// Returns the words of a tool.
-    pub(crate) fn of(&mut self, tool: &ToolText<'_>) -> Document {
+    pub(crate) fn of(&mut self, tool: &ToolText<'_>) -> ToolDocument {
         let called = joined(&tool.name);
         let id = joined(&format!("{}.{}", cut(&tool.server, LONGEST_ID), cut(&tool.name, LONGEST_ID)));
-        let mut document = Document { called, id, ..Document::default() };
+        let mut document = ToolDocument { called, id, ..ToolDocument::default() };
         self.counts.clear();
         self.section(&tool.name, MOST_IN_NAME, 1, &mut document.name);
         self.counts.clear();

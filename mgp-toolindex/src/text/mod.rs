@@ -1,20 +1,20 @@
 //! The words of texts: of tools, and of queries for them.
 
 mod analysis;
-mod called;
 mod document;
 mod fold;
 mod function_words;
-mod gist;
 mod lower_words;
+mod name_candidate;
 mod script;
+mod sketch;
 mod stem;
 
-pub(crate) use self::analysis::Words;
-pub(crate) use self::called::{Called, called};
-pub(crate) use self::document::{Documents, MOST_OFTEN};
-pub(crate) use self::gist::{Gist, Gists};
+pub(crate) use self::analysis::QueryWords;
+pub(crate) use self::document::{DocumentBuilder, MOST_OFTEN};
 pub(crate) use self::lower_words::lower_words;
+pub(crate) use self::name_candidate::{NameCandidate, called};
+pub(crate) use self::sketch::{SketchBuilder, WordSketch};
 
 #[cfg(test)]
 mod tests;

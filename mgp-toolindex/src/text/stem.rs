@@ -10,7 +10,7 @@ use super::function_words::is_function_word;
 
 /// Removes endings of words, so that `files` finds `file`, and words without a meaning of their own. Results are
 /// remembered, because a few words are most of every text.
-pub(super) struct Stems {
+pub(super) struct WordStems {
     stemmer: Stemmer,
     /// The stems of known words; empty for words without a meaning of their own.
     known: HashMap<Box<str>, Box<str>, RandomState>,
@@ -21,7 +21,7 @@ const MOST_KNOWN: usize = 16_384;
 /// The length of a word at least; shorter words have no endings.
 const SHORTEST: usize = 3;
 
-impl Stems {
+impl WordStems {
     pub(super) fn new() -> Self {
         Self { stemmer: Stemmer::new(Algorithm::English), known: HashMap::default() }
     }
@@ -51,9 +51,9 @@ impl Stems {
     }
 }
 
-impl fmt::Debug for Stems {
+impl fmt::Debug for WordStems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stems").field("known", &self.known.len()).finish_non_exhaustive()
+        f.debug_struct("WordStems").field("known", &self.known.len()).finish_non_exhaustive()
     }
 }
 
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn forms_of_a_word_become_one() {
-        let mut stems = Stems::new();
+        let mut stems = WordStems::new();
         for _ in 0..2 {
             let mut word = String::from("searching");
             stems.stem(&mut word);

@@ -6,7 +6,7 @@ use mgp_types::{Object, RawJson};
 
 /// A tool as a server lists it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Listing {
+pub struct ToolListing {
     pub(crate) name: ToolName,
     pub(crate) members: Object,
     pub(crate) hints: ToolHints,
@@ -15,12 +15,12 @@ pub struct Listing {
     pub(crate) is_qualified: bool,
 }
 
-impl Listing {
+impl ToolListing {
     /// Reads a definition. Without a declared risk the tool counts as dangerous; [`risk`](Self::risk) sets a better
     /// value.
-    pub fn read(definition: &RawJson) -> Result<Self, ListingError> {
-        let members = Object::from_raw(definition).map_err(|_| ListingError::NotAnObject)?;
-        let name = members.text("name").filter(|name| !name.is_empty()).ok_or(ListingError::NoName)?;
+    pub fn read(definition: &RawJson) -> Result<Self, ToolListingError> {
+        let members = Object::from_raw(definition).map_err(|_| ToolListingError::NotAnObject)?;
+        let name = members.text("name").filter(|name| !name.is_empty()).ok_or(ToolListingError::NoName)?;
         let name = ToolName::from(&*name);
         let declared = members.get(ToolSecurity::MEMBER).and_then(|raw| raw.to::<ToolSecurity>().ok());
         let hints = members
@@ -67,7 +67,7 @@ impl Listing {
 /// The reason why a definition cannot be indexed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum ListingError {
+pub enum ToolListingError {
     /// The definition is not an object.
     #[error("the definition of a tool must be a JSON object")]
     NotAnObject,
@@ -82,8 +82,8 @@ mod tests {
 
     use super::*;
 
-    fn read(definition: &serde_json::Value) -> Result<Listing, ListingError> {
-        Listing::read(&RawJson::from_value(definition).unwrap())
+    fn read(definition: &serde_json::Value) -> Result<ToolListing, ToolListingError> {
+        ToolListing::read(&RawJson::from_value(definition).unwrap())
     }
 
     #[test]
@@ -95,9 +95,9 @@ mod tests {
 
     #[test]
     fn a_definition_without_a_name_is_refused() {
-        assert_eq!(read(&json!([])).unwrap_err(), ListingError::NotAnObject);
-        assert_eq!(read(&json!({ "name": "" })).unwrap_err(), ListingError::NoName);
-        assert_eq!(read(&json!({ "name": 1 })).unwrap_err(), ListingError::NoName);
+        assert_eq!(read(&json!([])).unwrap_err(), ToolListingError::NotAnObject);
+        assert_eq!(read(&json!({ "name": "" })).unwrap_err(), ToolListingError::NoName);
+        assert_eq!(read(&json!({ "name": 1 })).unwrap_err(), ToolListingError::NoName);
     }
 
     #[test]

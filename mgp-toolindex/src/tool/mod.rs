@@ -1,7 +1,7 @@
 //! Tools and servers, as the index is given them and as it keeps them.
 
 mod listing;
-mod standing;
+mod proposal_rank;
 mod text;
 
 use std::sync::Arc;
@@ -9,11 +9,13 @@ use std::sync::Arc;
 use mgp_types::mgp::{Permission, RiskLevel, ServerId, ServerState, ToolName};
 use mgp_types::{Object, RawJson};
 
-pub use self::listing::{Listing, ListingError};
-pub(crate) use self::standing::{Manner, Standing};
-pub(crate) use self::text::{Parameter, ToolText};
+pub use self::listing::{ToolListing, ToolListingError};
+pub(crate) use self::proposal_rank::{ProposalRank, ToolEffect};
+#[cfg(test)]
+pub(crate) use self::text::ToolParameter;
+pub(crate) use self::text::ToolText;
 use crate::category::CategoryPath;
-use crate::text::Gist;
+use crate::text::WordSketch;
 
 /// A server with its tools.
 #[derive(Debug, Clone)]
@@ -22,12 +24,12 @@ pub struct ServerTools {
     /// The server.
     pub server: Server,
     /// The tools of the server. Of two tools of one name the first counts.
-    pub tools: Vec<Listing>,
+    pub tools: Vec<ToolListing>,
 }
 
 impl ServerTools {
     /// Creates a connected server with these tools.
-    pub fn new(id: impl Into<ServerId>, tools: Vec<Listing>) -> Self {
+    pub fn new(id: impl Into<ServerId>, tools: Vec<ToolListing>) -> Self {
         Self { server: Server::new(id), tools }
     }
 
@@ -77,9 +79,9 @@ pub struct Tool {
     /// Set if models always call the tool by its server and name.
     pub(crate) is_qualified: bool,
     /// The deprecation and the kind of action of the tool.
-    pub(crate) standing: Standing,
+    pub(crate) standing: ProposalRank,
     /// The words of the tool, to be compared with those of others.
-    pub(crate) gist: Gist,
+    pub(crate) gist: WordSketch,
 }
 
 impl Tool {

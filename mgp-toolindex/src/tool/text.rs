@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use mgp_types::{Object, RawJson};
 
-use super::{Listing, Server};
+use super::{Server, ToolListing};
 
 /// The words that a tool can be found by, in the order of their weight. All of them come from its server, and none is
 /// trusted.
@@ -18,7 +18,7 @@ pub(crate) struct ToolText<'a> {
     /// The description.
     pub(crate) description: Cow<'a, str>,
     /// The arguments.
-    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) parameters: Vec<ToolParameter>,
     /// The id of its server.
     pub(crate) server: Cow<'a, str>,
     /// The purpose of its server.
@@ -31,7 +31,7 @@ pub(crate) struct ToolText<'a> {
 
 impl<'a> ToolText<'a> {
     /// Returns the words of a tool that `server` lists.
-    pub(crate) fn of(listing: &'a Listing, server: &'a Server) -> Self {
+    pub(crate) fn of(listing: &'a ToolListing, server: &'a Server) -> Self {
         let text = |member| listing.members.text(member).unwrap_or_default();
         Self {
             name: Cow::Borrowed(listing.name.as_str()),
@@ -53,7 +53,7 @@ impl<'a> ToolText<'a> {
 /// An argument that a tool takes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub(crate) struct Parameter {
+pub(crate) struct ToolParameter {
     /// The name of the argument.
     pub(crate) name: String,
     /// The description of the argument; may be empty.
@@ -61,7 +61,7 @@ pub(crate) struct Parameter {
 }
 
 /// Returns the arguments that a JSON Schema describes, with nested ones after the outer ones.
-fn parameters(schema: &RawJson) -> Vec<Parameter> {
+fn parameters(schema: &RawJson) -> Vec<ToolParameter> {
     let mut found = Vec::new();
     collect(schema, 0, &mut found);
     found
@@ -72,7 +72,7 @@ const DEEPEST: usize = 3;
 /// The number of arguments that are read; more tell nothing new about a tool.
 const MOST: usize = 64;
 
-fn collect(schema: &RawJson, depth: usize, found: &mut Vec<Parameter>) {
+fn collect(schema: &RawJson, depth: usize, found: &mut Vec<ToolParameter>) {
     let Ok(schema) = Object::from_raw(schema) else { return };
     let mut inner = Vec::new();
     if let Some(properties) = schema.get("properties").and_then(|raw| Object::from_raw(&raw).ok()) {
@@ -84,7 +84,7 @@ fn collect(schema: &RawJson, depth: usize, found: &mut Vec<Parameter>) {
                 .ok()
                 .and_then(|members| members.text("description").map(Into::into))
                 .unwrap_or_default();
-            found.push(Parameter { name: name.into_owned(), description });
+            found.push(ToolParameter { name: name.into_owned(), description });
             inner.push(property);
         }
     }

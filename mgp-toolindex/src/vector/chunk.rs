@@ -97,7 +97,7 @@ impl Chunk {
 
 /// The reason why numbers are not the vector of a tool or a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum BadVector {
+pub(crate) enum VectorError {
     /// The vector was made by another embedder.
     #[error("the vector has {got} numbers instead of {expected}")]
     Length { expected: usize, got: usize },
@@ -110,12 +110,12 @@ pub(crate) enum BadVector {
 }
 
 /// Returns the length of a valid vector.
-pub(super) fn length(vector: &[f32], dimension: usize) -> Result<f64, BadVector> {
+pub(super) fn length(vector: &[f32], dimension: usize) -> Result<f64, VectorError> {
     if vector.len() != dimension {
-        return Err(BadVector::Length { expected: dimension, got: vector.len() });
+        return Err(VectorError::Length { expected: dimension, got: vector.len() });
     }
     let square: f64 = vector.iter().map(|number| f64::from(*number) * f64::from(*number)).sum();
-    if square.is_finite() { Ok(square.sqrt()) } else { Err(BadVector::NotFinite) }
+    if square.is_finite() { Ok(square.sqrt()) } else { Err(VectorError::NotFinite) }
 }
 
 /// Rounds without a call into the mathematical library, which old processors would need.

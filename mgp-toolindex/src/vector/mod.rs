@@ -10,7 +10,7 @@ mod scores;
 
 use std::sync::Arc;
 
-pub(crate) use self::chunk::BadVector;
+pub(crate) use self::chunk::VectorError;
 use self::chunk::{Chunk, ROWS};
 pub(crate) use self::query::QueryVector;
 pub(crate) use self::scores::Scores;
@@ -33,7 +33,7 @@ impl Vectors {
     /// Sets the vector of a tool. A vector of zeros has no meaning: the tool has none then. A vector that is longer
     /// than 1 is shortened to 1, so that no tool comes nearer to all queries by the length of the vector that its
     /// server sends.
-    pub(crate) fn set(&mut self, slot: Slot, vector: &[f32]) -> Result<(), BadVector> {
+    pub(crate) fn set(&mut self, slot: Slot, vector: &[f32]) -> Result<(), VectorError> {
         let length = chunk::length(vector, self.dimension)?;
         if length == 0.0 {
             self.clear(slot);

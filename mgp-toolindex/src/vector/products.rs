@@ -10,9 +10,9 @@ use super::scores::Scores;
 
 /// Computes the scores of a chunk with the vector instructions that this machine has.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Products(Arch);
+pub(super) struct DotProducts(Arch);
 
-impl Products {
+impl DotProducts {
     pub(super) fn new() -> Self {
         Self(Arch::new())
     }
@@ -23,10 +23,10 @@ impl Products {
         let rows = Rows { chunk, dimension, queries, scores };
         match self.0 {
             #[cfg(target_arch = "x86_64")]
-            Arch::V4(simd) => simd.vectorize(By(simd, rows)),
+            Arch::V4(simd) => simd.vectorize(RowProduct(simd, rows)),
             #[cfg(target_arch = "x86_64")]
-            Arch::V3(simd) => simd.vectorize(By(simd, rows)),
-            arch => arch.dispatch(By(Plain, rows)),
+            Arch::V3(simd) => simd.vectorize(RowProduct(simd, rows)),
+            arch => arch.dispatch(RowProduct(ScalarLanes, rows)),
         }
     }
 }
@@ -39,10 +39,10 @@ struct Rows<'a> {
 }
 
 /// The rows with the lanes that multiply them.
-struct By<'a, L>(L, Rows<'a>);
+struct RowProduct<'a, L>(L, Rows<'a>);
 
 #[cfg(target_arch = "x86_64")]
-impl pulp::NullaryFnOnce for By<'_, pulp::x86::V4> {
+impl pulp::NullaryFnOnce for RowProduct<'_, pulp::x86::V4> {
     type Output = ();
 
     #[inline(always)]
@@ -52,7 +52,7 @@ impl pulp::NullaryFnOnce for By<'_, pulp::x86::V4> {
 }
 
 #[cfg(target_arch = "x86_64")]
-impl pulp::NullaryFnOnce for By<'_, pulp::x86::V3> {
+impl pulp::NullaryFnOnce for RowProduct<'_, pulp::x86::V3> {
     type Output = ();
 
     #[inline(always)]
@@ -61,7 +61,7 @@ impl pulp::NullaryFnOnce for By<'_, pulp::x86::V3> {
     }
 }
 
-impl WithSimd for By<'_, Plain> {
+impl WithSimd for RowProduct<'_, ScalarLanes> {
     type Output = ();
 
     #[inline(always)]
@@ -73,7 +73,7 @@ impl WithSimd for By<'_, Plain> {
 impl Rows<'_> {
     /// Scores up to four queries at once: then a row is read and widened once for all of them.
     #[inline(always)]
-    fn score<const N: usize>(self, lanes: impl Lanes<N>) {
+    fn score<const N: usize>(self, lanes: impl SimdLanes<N>) {
         let Self { chunk, dimension, mut queries, mut scores } = self;
         while let Some((four, rest)) = queries.split_first_chunk::<4>() {
             let (of_four, of_rest) = scores.split_at_mut(4 * ROWS);
@@ -93,7 +93,7 @@ impl Rows<'_> {
 
 #[inline(always)]
 fn score<const N: usize, const QUERIES: usize>(
-    lanes: impl Lanes<N>,
+    lanes: impl SimdLanes<N>,
     chunk: &Chunk,
     dimension: usize,
     queries: &[QueryVector; QUERIES],
@@ -114,7 +114,7 @@ fn score<const N: usize, const QUERIES: usize>(
 /// Returns the products of a row and each query. The sums cannot overflow: see [`QueryVector`].
 #[inline(always)]
 fn products<const N: usize, const QUERIES: usize>(
-    lanes: impl Lanes<N>,
+    lanes: impl SimdLanes<N>,
     row: &[i8],
     queries: [&[i16]; QUERIES],
 ) -> [i32; QUERIES] {
@@ -138,7 +138,7 @@ fn products<const N: usize, const QUERIES: usize>(
 }
 
 /// Vector instructions that multiply `N` numbers at once, and add up neighbours.
-trait Lanes<const N: usize>: Copy {
+trait SimdLanes<const N: usize>: Copy {
     /// The codes of a row, as wide as those of queries.
     type Wide: Copy;
     type Sum: Copy;
@@ -150,7 +150,7 @@ trait Lanes<const N: usize>: Copy {
 }
 
 #[cfg(target_arch = "x86_64")]
-impl Lanes<32> for pulp::x86::V4 {
+impl SimdLanes<32> for pulp::x86::V4 {
     type Wide = pulp::i16x32;
     type Sum = pulp::i32x16;
 
@@ -176,7 +176,7 @@ impl Lanes<32> for pulp::x86::V4 {
 }
 
 #[cfg(target_arch = "x86_64")]
-impl Lanes<16> for pulp::x86::V3 {
+impl SimdLanes<16> for pulp::x86::V3 {
     type Wide = pulp::i16x16;
     type Sum = pulp::i32x8;
 
@@ -203,9 +203,9 @@ impl Lanes<16> for pulp::x86::V3 {
 
 /// The lanes of other machines, left to the compiler.
 #[derive(Clone, Copy)]
-struct Plain;
+struct ScalarLanes;
 
-impl Lanes<16> for Plain {
+impl SimdLanes<16> for ScalarLanes {
     type Wide = [i8; 16];
     type Sum = i32;
 

@@ -1,6 +1,6 @@
 //! Vectors of queries.
 
-use super::BadVector;
+use super::VectorError;
 use super::chunk;
 
 /// The vector of a query: a direction, more exact than the vectors of tools.
@@ -16,10 +16,10 @@ const LARGEST_SUM: f64 = (i32::MAX / 128) as f64;
 
 impl QueryVector {
     /// Creates the direction of a vector.
-    pub(crate) fn new(vector: &[f32]) -> Result<Self, BadVector> {
+    pub(crate) fn new(vector: &[f32]) -> Result<Self, VectorError> {
         let length = chunk::length(vector, vector.len())?;
         if length == 0.0 {
-            return Err(BadVector::Zero);
+            return Err(VectorError::Zero);
         }
         let magnitudes = || vector.iter().map(|number| f64::from(number.abs()) / length);
         let largest = magnitudes().fold(0.0, f64::max);
@@ -68,10 +68,10 @@ mod tests {
 
     #[test]
     fn what_has_no_direction_is_no_query() {
-        assert_eq!(QueryVector::new(&[0.0, 0.0]).unwrap_err(), BadVector::Zero);
-        assert_eq!(QueryVector::new(&[]).unwrap_err(), BadVector::Zero);
-        assert_eq!(QueryVector::new(&[1.0, f32::NAN]).unwrap_err(), BadVector::NotFinite);
-        assert_eq!(QueryVector::new(&[1.0, f32::NEG_INFINITY]).unwrap_err(), BadVector::NotFinite);
+        assert_eq!(QueryVector::new(&[0.0, 0.0]).unwrap_err(), VectorError::Zero);
+        assert_eq!(QueryVector::new(&[]).unwrap_err(), VectorError::Zero);
+        assert_eq!(QueryVector::new(&[1.0, f32::NAN]).unwrap_err(), VectorError::NotFinite);
+        assert_eq!(QueryVector::new(&[1.0, f32::NEG_INFINITY]).unwrap_err(), VectorError::NotFinite);
     }
 
     #[test]

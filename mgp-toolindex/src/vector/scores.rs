@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::QueryVector;
 use super::chunk::{Chunk, ROWS};
-use super::products::Products;
+use super::products::DotProducts;
 use crate::slot::Slot;
 
 /// The likeness of every vector to each of some queries: from -1 to 1, where 1 is the same direction.
@@ -87,8 +87,13 @@ impl<'a> Scores<'a> {
         (count, sum, squares)
     }
 
-    fn roughly_best(&self, query: usize, limit: usize, mut fits: impl FnMut(Slot) -> bool) -> Vec<Near> {
-        let mut best: BinaryHeap<Near> = BinaryHeap::new();
+    fn roughly_best(
+        &self,
+        query: usize,
+        limit: usize,
+        mut fits: impl FnMut(Slot) -> bool,
+    ) -> Vec<ScoredSlot> {
+        let mut best: BinaryHeap<ScoredSlot> = BinaryHeap::new();
         let mut least = Self::NONE;
         for (start, scores) in self.rows(query) {
             for (group, scores) in scores.chunks(AT_ONCE).enumerate() {
@@ -99,7 +104,7 @@ impl<'a> Scores<'a> {
                 for (row, score) in scores.iter().enumerate() {
                     let Ok(slot) = u32::try_from(start + group * AT_ONCE + row).map(Slot) else { break };
                     if *score > least && fits(slot) {
-                        best.push(Near { score: *score, slot });
+                        best.push(ScoredSlot { score: *score, slot });
                         if best.len() > limit {
                             best.pop();
                         }
@@ -128,34 +133,34 @@ impl<'a> Scores<'a> {
 
 /// A tool and its score, ordered so that the heap has the farthest one on top.
 #[derive(Debug, Clone, Copy)]
-struct Near {
+struct ScoredSlot {
     score: f32,
     slot: Slot,
 }
 
-impl Ord for Near {
+impl Ord for ScoredSlot {
     fn cmp(&self, other: &Self) -> Ordering {
         other.score.total_cmp(&self.score).then(self.slot.cmp(&other.slot))
     }
 }
 
-impl PartialOrd for Near {
+impl PartialOrd for ScoredSlot {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Near {
+impl PartialEq for ScoredSlot {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Near {}
+impl Eq for ScoredSlot {}
 
 /// Returns the scores of all rows of all chunks for each query, in one pass over them.
 pub(super) fn scan<'a>(chunks: &'a [Arc<Chunk>], dimension: usize, queries: &'a [QueryVector]) -> Scores<'a> {
-    let products = Products::new();
+    let products = DotProducts::new();
     let size = queries.len() * ROWS;
     let comparable = dimension > 0 && queries.iter().all(|query| query.codes().len() == dimension);
     let mut scores = Vec::with_capacity(chunks.len() * size);

@@ -83,10 +83,10 @@ proptest! {
 fn what_is_no_vector_is_refused_and_the_old_one_kept() {
     let mut vectors = Vectors::new(2);
     vectors.set(Slot(0), &[1.0, 0.0]).unwrap();
-    let wrong = BadVector::Length { expected: 2, got: 3 };
+    let wrong = VectorError::Length { expected: 2, got: 3 };
     assert_eq!(vectors.set(Slot(0), &[1.0; 3]), Err(wrong));
-    assert_eq!(vectors.set(Slot(0), &[f32::NAN, 0.0]), Err(BadVector::NotFinite));
-    assert_eq!(vectors.set(Slot(0), &[0.0, f32::INFINITY]), Err(BadVector::NotFinite));
+    assert_eq!(vectors.set(Slot(0), &[f32::NAN, 0.0]), Err(VectorError::NotFinite));
+    assert_eq!(vectors.set(Slot(0), &[0.0, f32::INFINITY]), Err(VectorError::NotFinite));
     let query = [QueryVector::new(&[1.0, 0.0]).unwrap()];
     assert!((vectors.scan(&query).of(0, Slot(0)).unwrap() - 1.0).abs() < 1e-6);
 }

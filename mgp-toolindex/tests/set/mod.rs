@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use mgp_toolindex::embed::{Embedder, EmbedderChoice};
-use mgp_toolindex::eval::Question;
-use mgp_toolindex::{Index, Listing, ServerTools};
+use mgp_toolindex::eval::EvalQuestion;
+use mgp_toolindex::{Index, ServerTools, ToolListing};
 use mgp_types::RawJson;
 use serde_json::Value;
 
 /// Tools, and questions about them.
 pub(crate) struct Set {
     pub(crate) tools: Vec<Value>,
-    pub(crate) questions: Vec<Question>,
+    pub(crate) questions: Vec<EvalQuestion>,
 }
 
 impl Set {
@@ -22,7 +22,7 @@ impl Set {
     pub(crate) fn read(tools: &str, questions: &str) -> Self {
         Self {
             tools: tools.lines().map(|line| serde_json::from_str(line).unwrap()).collect(),
-            questions: Question::read_all(questions.as_bytes()).unwrap(),
+            questions: EvalQuestion::read_all(questions.as_bytes()).unwrap(),
         }
     }
 
@@ -46,8 +46,8 @@ impl Set {
     }
 }
 
-pub(crate) fn listing(definition: &Value) -> Listing {
-    Listing::read(&RawJson::from_value(definition).unwrap()).unwrap()
+pub(crate) fn listing(definition: &Value) -> ToolListing {
+    ToolListing::read(&RawJson::from_value(definition).unwrap()).unwrap()
 }
 
 pub(crate) async fn index(servers: Vec<ServerTools>) -> Index {

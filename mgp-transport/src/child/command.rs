@@ -10,25 +10,25 @@ use std::time::Duration;
 
 use tokio::process::{ChildStdout, Command};
 
-use super::group::Group;
-use super::pipes::{self, ChildStdin, Stderr};
-use super::process::{ChildProcess, Patience};
+use super::group::ProcessGroup;
+use super::pipes::{self, ChildStdin, StderrTarget};
+use super::process::{ChildProcess, ShutdownPatience};
 
 /// The command of a server that runs as a child process.
 #[derive(Debug)]
 #[must_use]
 pub struct ChildCommand {
     command: Command,
-    stderr: Stderr,
-    guard: Guard,
-    patience: Patience,
+    stderr: StderrTarget,
+    guard: OrphanGuard,
+    patience: ShutdownPatience,
     id_into: Option<Arc<AtomicU32>>,
 }
 
 /// The safeguard that ends a server when this process dies without closing it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub enum Guard {
+pub enum OrphanGuard {
     /// A small guard process beside each server; see the [module](super).
     #[default]
     Process,
@@ -41,9 +41,9 @@ impl ChildCommand {
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         Self {
             command: Command::new(program),
-            stderr: Stderr::default(),
-            guard: Guard::default(),
-            patience: Patience::default(),
+            stderr: StderrTarget::default(),
+            guard: OrphanGuard::default(),
+            patience: ShutdownPatience::default(),
             id_into: None,
         }
     }
@@ -85,13 +85,13 @@ impl ChildCommand {
     }
 
     /// Sets the target of stderr. Default: the stderr of this process.
-    pub fn stderr(mut self, stderr: Stderr) -> Self {
+    pub fn stderr(mut self, stderr: StderrTarget) -> Self {
         self.stderr = stderr;
         self
     }
 
-    /// Sets the safeguard that ends the server when this process dies. Default: [`Guard::Process`].
-    pub fn guard(mut self, guard: Guard) -> Self {
+    /// Sets the safeguard that ends the server when this process dies. Default: [`OrphanGuard::Process`].
+    pub fn guard(mut self, guard: OrphanGuard) -> Self {
         self.guard = guard;
         self
     }
@@ -124,7 +124,7 @@ impl ChildCommand {
     pub fn spawn(mut self) -> io::Result<(ChildProcess, ChildStdout, ChildStdin)> {
         self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(self.stderr.to_stdio());
         self.command.kill_on_drop(true);
-        let group = Group::new(self.guard);
+        let group = ProcessGroup::new(self.guard);
         group.prepare(&mut self.command);
         let mut child = self.command.spawn()?;
         let group = group.with(&child);

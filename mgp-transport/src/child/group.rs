@@ -5,29 +5,29 @@ use std::process::Stdio;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
 
-use super::Guard;
-use super::process::Awaited;
+use super::OrphanGuard;
+use super::process::AwaitedChild;
 
 /// The process group of one server. Dropping it kills every process in the group.
 #[derive(Debug)]
-pub(super) struct Group {
+pub(super) struct ProcessGroup {
     /// The leader of the group, which kills the group when this process is gone. The group's number cannot be reused
     /// before the guard is waited for.
     guard: Option<Child>,
-    _awaited: Option<Awaited>,
+    _awaited: Option<AwaitedChild>,
     /// The number of the group; `None` while the group has no process.
     id: Option<Pid>,
 }
 
-impl Group {
+impl ProcessGroup {
     /// Creates a group that has at most a guard.
-    pub(super) fn new(guard: Guard) -> Self {
+    pub(super) fn new(guard: OrphanGuard) -> Self {
         let guard = match guard {
-            Guard::Process => start_guard(),
-            Guard::Nothing => None,
+            OrphanGuard::Process => start_guard(),
+            OrphanGuard::Nothing => None,
         };
         let id = guard.as_ref().and_then(pid);
-        let awaited = guard.as_ref().and_then(Child::id).map(Awaited::new);
+        let awaited = guard.as_ref().and_then(Child::id).map(AwaitedChild::new);
         Self { guard, _awaited: awaited, id }
     }
 
@@ -84,7 +84,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         self.kill();
     }

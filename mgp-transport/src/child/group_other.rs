@@ -2,14 +2,14 @@
 
 use tokio::process::{Child, Command};
 
-use super::Guard;
+use super::OrphanGuard;
 
 /// An empty stand-in for the process group of Unix; the owner of the child kills the child itself.
 #[derive(Debug)]
-pub(super) struct Group;
+pub(super) struct ProcessGroup;
 
-impl Group {
-    pub(super) fn new(_: Guard) -> Self {
+impl ProcessGroup {
+    pub(super) fn new(_: OrphanGuard) -> Self {
         Self
     }
 

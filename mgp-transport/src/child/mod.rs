@@ -1,7 +1,7 @@
 //! Servers as child processes, which never outlive their use.
 //!
 //! ```
-//! use mgp_transport::child::{ChildCommand, HowExited};
+//! use mgp_transport::child::{ChildCommand, ExitCause};
 //! use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
@@ -10,7 +10,7 @@
 //! stdin.write_all(b"hello\n").await?;
 //! let line = BufReader::new(stdout).lines().next_line().await?;
 //! assert_eq!(line.as_deref(), Some("hello"));
-//! assert_eq!(process.shutdown().await.how, HowExited::StdinClosed);
+//! assert_eq!(process.shutdown().await.how, ExitCause::StdinClosed);
 //! # Ok(()) }
 //! ```
 //!
@@ -43,6 +43,6 @@ mod group;
 mod pipes;
 mod process;
 
-pub use self::command::{ChildCommand, Guard};
-pub use self::pipes::{ChildStdin, Stderr};
-pub use self::process::{ChildProcess, ExitReport, HowExited, is_awaited};
+pub use self::command::{ChildCommand, OrphanGuard};
+pub use self::pipes::{ChildStdin, StderrTarget};
+pub use self::process::{ChildProcess, ExitCause, ExitReport, is_awaited};

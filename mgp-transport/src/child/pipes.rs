@@ -17,17 +17,17 @@ use tokio::time::sleep;
 /// The target of a server's stderr.
 #[derive(Clone, Default)]
 #[non_exhaustive]
-pub enum Stderr {
+pub enum StderrTarget {
     /// The stderr of this process.
     #[default]
     Inherit,
     /// No target; the text is discarded.
     Null,
-    /// A function that gets each line; see [`Stderr::lines`].
+    /// A function that gets each line; see [`StderrTarget::lines`].
     Lines(Arc<dyn Fn(&str) + Send + Sync>),
 }
 
-impl Stderr {
+impl StderrTarget {
     /// Hands each line to `take`, without its end. A line longer than 8 KiB comes in pieces.
     ///
     /// `take` must not block: the server may wait for room to write while it runs.
@@ -44,7 +44,7 @@ impl Stderr {
     }
 }
 
-impl fmt::Debug for Stderr {
+impl fmt::Debug for StderrTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Inherit => "Inherit",
@@ -68,8 +68,8 @@ const MAX_LINE_BYTES: u64 = 8 << 10;
 
 /// Starts the task that reads a server's stderr. The task always reads to the end, because a server stops when the pipe
 /// is full.
-pub(super) fn read(pipe: ChildStderr, stderr: Stderr) -> Option<StderrReader> {
-    let Stderr::Lines(take) = stderr else { return None };
+pub(super) fn read(pipe: ChildStderr, stderr: StderrTarget) -> Option<StderrReader> {
+    let StderrTarget::Lines(take) = stderr else { return None };
     let (held, released) = oneshot::channel();
     let reading = async move {
         let mut pipe = BufReader::new(pipe);
@@ -98,26 +98,26 @@ pub(super) fn read(pipe: ChildStderr, stderr: Stderr) -> Option<StderrReader> {
 
 /// The stdin of a server. Stdin closes when it is dropped, and when the server is shut down.
 #[derive(Debug)]
-pub struct ChildStdin(Arc<Mutex<State>>);
+pub struct ChildStdin(Arc<Mutex<StdinState>>);
 
 /// The handle by which the shutdown closes the stdin that another task writes to.
 #[derive(Debug)]
-pub(super) struct Closer(Arc<Mutex<State>>);
+pub(super) struct StdinCloser(Arc<Mutex<StdinState>>);
 
 #[derive(Debug)]
-struct State {
+struct StdinState {
     /// The pipe; `None` once it is closed.
     pipe: Option<process::ChildStdin>,
     /// The waker of the writer that waits for room.
     waiting: Option<Waker>,
 }
 
-pub(super) fn closable(pipe: process::ChildStdin) -> (ChildStdin, Closer) {
-    let state = Arc::new(Mutex::new(State { pipe: Some(pipe), waiting: None }));
-    (ChildStdin(Arc::clone(&state)), Closer(state))
+pub(super) fn closable(pipe: process::ChildStdin) -> (ChildStdin, StdinCloser) {
+    let state = Arc::new(Mutex::new(StdinState { pipe: Some(pipe), waiting: None }));
+    (ChildStdin(Arc::clone(&state)), StdinCloser(state))
 }
 
-impl Closer {
+impl StdinCloser {
     pub(super) fn close(&self) {
         let (pipe, waiting) = {
             let mut state = self.0.lock();

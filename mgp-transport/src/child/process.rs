@@ -9,19 +9,19 @@ use parking_lot::Mutex;
 use tokio::process::Child;
 use tokio::time::timeout;
 
-use super::group::Group;
-use super::pipes::{Closer, StderrReader};
+use super::group::ProcessGroup;
+use super::pipes::{StderrReader, StdinCloser};
 
 /// A running server. Dropping it kills every process in its group.
 #[derive(Debug)]
 pub struct ChildProcess {
     // The group is dropped first, so that it is killed before the process is waited for.
-    group: Group,
+    group: ProcessGroup,
     child: Child,
-    _awaited: Option<Awaited>,
-    stdin: Closer,
+    _awaited: Option<AwaitedChild>,
+    stdin: StdinCloser,
     _stderr: Option<StderrReader>,
-    patience: Patience,
+    patience: ShutdownPatience,
 }
 
 /// The report on the end of a server.
@@ -29,7 +29,7 @@ pub struct ChildProcess {
 #[non_exhaustive]
 pub struct ExitReport {
     /// The cause of the exit.
-    pub how: HowExited,
+    pub how: ExitCause,
     /// The exit status; `None` if it could not be read.
     pub status: Option<ExitStatus>,
 }
@@ -37,7 +37,7 @@ pub struct ExitReport {
 /// The cause of a server's exit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
-pub enum HowExited {
+pub enum ExitCause {
     /// The server had exited before the shutdown began.
     ByItself,
     /// The server exited when its stdin was closed.
@@ -50,12 +50,12 @@ pub enum HowExited {
 
 /// The time that each step of the shutdown may take.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Patience {
+pub(super) struct ShutdownPatience {
     pub(super) exit: Duration,
     pub(super) terminate: Duration,
 }
 
-impl Default for Patience {
+impl Default for ShutdownPatience {
     fn default() -> Self {
         Self { exit: Duration::from_secs(2), terminate: Duration::from_secs(2) }
     }
@@ -64,12 +64,12 @@ impl Default for Patience {
 impl ChildProcess {
     pub(super) fn new(
         child: Child,
-        group: Group,
-        stdin: Closer,
+        group: ProcessGroup,
+        stdin: StdinCloser,
         stderr: Option<StderrReader>,
-        patience: Patience,
+        patience: ShutdownPatience,
     ) -> Self {
-        let awaited = child.id().map(Awaited::new);
+        let awaited = child.id().map(AwaitedChild::new);
         Self { group, child, _awaited: awaited, stdin, _stderr: stderr, patience }
     }
 
@@ -104,40 +104,40 @@ impl ChildProcess {
 
     async fn end_process(&mut self) -> ExitReport {
         if let Ok(Some(status)) = self.child.try_wait() {
-            return ExitReport { how: HowExited::ByItself, status: Some(status) };
+            return ExitReport { how: ExitCause::ByItself, status: Some(status) };
         }
         self.stdin.close();
         if let Ok(status) = timeout(self.patience.exit, self.child.wait()).await {
-            return ExitReport { how: HowExited::StdinClosed, status: status.ok() };
+            return ExitReport { how: ExitCause::StdinClosed, status: status.ok() };
         }
         self.group.terminate();
         if cfg!(unix)
             && let Ok(status) = timeout(self.patience.terminate, self.child.wait()).await
         {
-            return ExitReport { how: HowExited::Terminated, status: status.ok() };
+            return ExitReport { how: ExitCause::Terminated, status: status.ok() };
         }
         self.group.kill();
         // This serves systems without groups, and a process that has left its group.
         let killed = self.child.kill().await;
         let status = if killed.is_ok() { self.child.wait().await.ok() } else { None };
-        ExitReport { how: HowExited::Killed, status }
+        ExitReport { how: ExitCause::Killed, status }
     }
 }
 
 /// The note that this process awaits the end of a child process. Dropping it removes the note.
 #[derive(Debug)]
-pub(super) struct Awaited(u32);
+pub(super) struct AwaitedChild(u32);
 
 static AWAITED: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
-impl Awaited {
+impl AwaitedChild {
     pub(super) fn new(id: u32) -> Self {
         AWAITED.lock().insert(id);
         Self(id)
     }
 }
 
-impl Drop for Awaited {
+impl Drop for AwaitedChild {
     fn drop(&mut self) {
         AWAITED.lock().remove(&self.0);
     }

@@ -16,28 +16,28 @@ use std::task::{Context, Poll};
 use mgp_types::{Error, Method, Outbox, Params, RawJson, Request, StreamId};
 use parking_lot::Mutex;
 
-use self::stall::Patience;
-pub(crate) use self::stall::Stalls;
+pub(crate) use self::stall::ReadStalls;
+use self::stall::StallAllowance;
 use crate::ConnectionLimits;
-use crate::waiting::WakerSlot;
+use crate::sent_future::WakerSlot;
 
 /// The peer's answer.
-pub(crate) type Outcome = Result<RawJson, Error>;
+pub(crate) type PeerOutcome = Result<RawJson, Error>;
 
 /// The messages about one call that its caller has not taken yet, and the answer behind them.
-pub(crate) struct Deliveries {
+pub(crate) struct CallDeliveries {
     outbox: Outbox,
     max_messages: usize,
     max_bytes: usize,
-    state: Mutex<State>,
+    state: Mutex<DeliveriesState>,
 }
 
-struct State {
+struct DeliveriesState {
     waiting: VecDeque<Delivery>,
     bytes: usize,
-    progress: Progress,
+    progress: AnswerState,
     /// The time for which this call may still keep the connection from reading.
-    patience: Patience,
+    patience: StallAllowance,
     /// The waker of the caller, for new messages.
     caller: WakerSlot,
     /// The waker of the connection, for new room.
@@ -50,11 +50,11 @@ struct Delivery {
     bytes: usize,
 }
 
-enum Progress {
+enum AnswerState {
     /// More messages may come.
     Open,
     /// The answer came; the caller gets it after the waiting messages.
-    Answered(Outcome),
+    Answered(PeerOutcome),
     /// The call failed for good: no message is delivered any more.
     Failed(Error),
     /// The caller no longer waits.
@@ -64,22 +64,22 @@ enum Progress {
 /// The room for further messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "whoever puts in too much has to wait"]
-pub(crate) enum Room {
+pub(crate) enum QueueRoom {
     Left,
     None,
 }
 
-impl Deliveries {
+impl CallDeliveries {
     pub(crate) fn new(outbox: Outbox, limits: &ConnectionLimits) -> Self {
         Self {
             outbox,
             max_messages: limits.max_undelivered,
             max_bytes: limits.max_undelivered_bytes,
-            state: Mutex::new(State {
+            state: Mutex::new(DeliveriesState {
                 waiting: VecDeque::new(),
                 bytes: 0,
-                progress: Progress::Open,
-                patience: Patience::new(limits.delivery_timeout),
+                progress: AnswerState::Open,
+                patience: StallAllowance::new(limits.delivery_timeout),
                 caller: WakerSlot::default(),
                 connection: WakerSlot::default(),
             }),
@@ -96,30 +96,30 @@ impl Deliveries {
         &self.outbox
     }
 
-    /// Adds a message that took `bytes` bytes on the wire. There is always a place for it; a caller that gets [`Room`]
-    /// for no more has to [stall](Stalls::begin).
-    pub(crate) fn put(&self, method: Method, params: Params, bytes: usize) -> Room {
+    /// Adds a message that took `bytes` bytes on the wire. There is always a place for it; a caller that gets [`QueueRoom`]
+    /// for no more has to [stall](ReadStalls::begin).
+    pub(crate) fn put(&self, method: Method, params: Params, bytes: usize) -> QueueRoom {
         let mut state = self.state.lock();
-        if !matches!(state.progress, Progress::Open) {
-            return Room::Left;
+        if !matches!(state.progress, AnswerState::Open) {
+            return QueueRoom::Left;
         }
         let bytes = bytes + PLACE_BYTES;
         state.waiting.push_back(Delivery { method, params, bytes });
         state.bytes += bytes;
         let room = if state.waiting.len() >= self.max_messages || state.bytes >= self.max_bytes {
-            Room::None
+            QueueRoom::None
         } else {
-            Room::Left
+            QueueRoom::Left
         };
         state.caller.wake();
         room
     }
 
     /// Notes the answer, which the caller gets after all messages before it.
-    pub(crate) fn answer(&self, outcome: Outcome) {
+    pub(crate) fn answer(&self, outcome: PeerOutcome) {
         let mut state = self.state.lock();
-        if let Progress::Open = state.progress {
-            state.progress = Progress::Answered(outcome);
+        if let AnswerState::Open = state.progress {
+            state.progress = AnswerState::Answered(outcome);
         }
         state.caller.wake();
         state.connection.wake();
@@ -129,7 +129,7 @@ impl Deliveries {
     pub(crate) fn fail(&self, error: Error) {
         let mut state = self.state.lock();
         let dropped = std::mem::take(&mut state.waiting);
-        state.progress = Progress::Failed(error);
+        state.progress = AnswerState::Failed(error);
         state.caller.wake();
         state.connection.wake();
         drop(state);
@@ -140,14 +140,14 @@ impl Deliveries {
     pub(crate) fn close(&self) {
         let mut state = self.state.lock();
         let dropped = std::mem::take(&mut state.waiting);
-        let progress = std::mem::replace(&mut state.progress, Progress::Over);
+        let progress = std::mem::replace(&mut state.progress, AnswerState::Over);
         state.connection.wake();
         drop(state);
         drop((dropped, progress));
     }
 
     /// Delivers the messages as they come, and returns the answer behind them. A call awaits this once.
-    pub(crate) async fn run(&self) -> Outcome {
+    pub(crate) async fn run(&self) -> PeerOutcome {
         while let Some(Delivery { method, params, .. }) = poll_fn(|cx| self.poll_next(cx)).await {
             let mut delivered = pin!(self.outbox.notify(Request::notify(method, params)));
             let outcome = poll_fn(|cx| match delivered.as_mut().poll(cx) {
@@ -175,7 +175,7 @@ impl Deliveries {
             }
             return Poll::Ready(Some(next));
         }
-        if let Progress::Open = state.progress {
+        if let AnswerState::Open = state.progress {
             state.caller.register(cx);
             return Poll::Pending;
         }
@@ -195,8 +195,8 @@ impl Deliveries {
 
     fn poll_failed(&self, cx: &Context<'_>) -> Poll<Error> {
         let mut state = self.state.lock();
-        match std::mem::replace(&mut state.progress, Progress::Over) {
-            Progress::Failed(error) => Poll::Ready(error),
+        match std::mem::replace(&mut state.progress, AnswerState::Over) {
+            AnswerState::Failed(error) => Poll::Ready(error),
             progress => {
                 state.progress = progress;
                 state.caller.register(cx);
@@ -205,18 +205,18 @@ impl Deliveries {
         }
     }
 
-    fn take_answer(&self) -> Outcome {
-        match std::mem::replace(&mut self.state.lock().progress, Progress::Over) {
-            Progress::Answered(outcome) => outcome,
-            Progress::Failed(error) => Err(error),
-            Progress::Open | Progress::Over => Err(Error::cancelled()),
+    fn take_answer(&self) -> PeerOutcome {
+        match std::mem::replace(&mut self.state.lock().progress, AnswerState::Over) {
+            AnswerState::Answered(outcome) => outcome,
+            AnswerState::Failed(error) => Err(error),
+            AnswerState::Open | AnswerState::Over => Err(Error::cancelled()),
         }
     }
 
     /// Returns whether a connection that was stopped has room to go on. At least half of the room is then free.
-    fn has_room(&self, state: &State) -> bool {
+    fn has_room(&self, state: &DeliveriesState) -> bool {
         state.waiting.len() <= self.max_messages / 2 && state.bytes <= self.max_bytes / 2
-            || !matches!(state.progress, Progress::Open)
+            || !matches!(state.progress, AnswerState::Open)
     }
 }
 
@@ -224,19 +224,19 @@ impl Deliveries {
 const PLACE_BYTES: usize = size_of::<Delivery>() + 64;
 
 /// The filling end of the queue. The call ends with it, in whatever way the connection ends.
-pub(crate) struct Feed(Arc<Deliveries>);
+pub(crate) struct DeliveryFeed(Arc<CallDeliveries>);
 
-impl Feed {
-    pub(crate) fn new(deliveries: &Arc<Deliveries>) -> Self {
+impl DeliveryFeed {
+    pub(crate) fn new(deliveries: &Arc<CallDeliveries>) -> Self {
         Self(Arc::clone(deliveries))
     }
 
-    pub(crate) fn deliveries(&self) -> &Arc<Deliveries> {
+    pub(crate) fn deliveries(&self) -> &Arc<CallDeliveries> {
         &self.0
     }
 }
 
-impl Drop for Feed {
+impl Drop for DeliveryFeed {
     fn drop(&mut self) {
         self.0.answer(Err(Error::disconnected("the connection is closed")));
     }

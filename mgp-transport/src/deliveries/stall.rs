@@ -9,7 +9,7 @@ use std::time::Duration;
 use mgp_types::{Error, code};
 use tokio::time::{Instant, Sleep, sleep};
 
-use super::Deliveries;
+use super::CallDeliveries;
 use crate::ConnectionLimits;
 
 /// The callers for whom the reader of a stream, or of a whole connection, has to wait before it reads on.
@@ -17,13 +17,13 @@ use crate::ConnectionLimits;
 /// Each caller has a time limit of its own, so that one slow caller does not spend all the time there is. A limit for
 /// the connection covers all callers together, so that many of them cannot stop it for as long as they please. When
 /// that limit is spent, the next caller to stop the connection loses its call.
-pub(crate) struct Stalls {
-    patience: Patience,
-    stall: Option<Stall>,
+pub(crate) struct ReadStalls {
+    patience: StallAllowance,
+    stall: Option<ReadStall>,
 }
 
-struct Stall {
-    call: Arc<Deliveries>,
+struct ReadStall {
+    call: Arc<CallDeliveries>,
     began: Instant,
     limit: Pin<Box<Sleep>>,
 }
@@ -33,20 +33,20 @@ const ALL: u32 = 2;
 /// The time that each caller has even after the limits are spent: a caller that had no turn to run yet is not slow.
 const TURN: Duration = Duration::from_millis(20);
 
-impl Stalls {
+impl ReadStalls {
     pub(crate) fn new(limits: &ConnectionLimits) -> Self {
-        Self { patience: Patience::new(limits.delivery_timeout.saturating_mul(ALL)), stall: None }
+        Self { patience: StallAllowance::new(limits.delivery_timeout.saturating_mul(ALL)), stall: None }
     }
 
     /// Stops reading until `call` has room; has no effect while reading is stopped already.
-    pub(crate) fn begin(&mut self, call: &Arc<Deliveries>) {
+    pub(crate) fn begin(&mut self, call: &Arc<CallDeliveries>) {
         if self.stall.is_some() {
             return;
         }
         let began = Instant::now();
         let left = call.state.lock().patience.left(began);
         let limit = left.min(self.patience.left(began)).max(TURN);
-        self.stall = Some(Stall { call: Arc::clone(call), began, limit: Box::pin(sleep(limit)) });
+        self.stall = Some(ReadStall { call: Arc::clone(call), began, limit: Box::pin(sleep(limit)) });
     }
 
     /// Returns whether no caller has to catch up.
@@ -57,8 +57,8 @@ impl Stalls {
 
     /// Returns ready when reading may go on. A caller that took too long does not stop it any longer: its call has
     /// failed, and is handed back.
-    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Arc<Deliveries>>> {
-        let Some(Stall { call, began, limit }) = &mut self.stall else { return Poll::Ready(Ok(())) };
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Arc<CallDeliveries>>> {
+        let Some(ReadStall { call, began, limit }) = &mut self.stall else { return Poll::Ready(Ok(())) };
         let has_room = call.poll_room(cx).is_ready();
         if !has_room && limit.as_mut().poll(cx).is_pending() {
             return Poll::Pending;
@@ -66,7 +66,7 @@ impl Stalls {
         let now = Instant::now();
         call.state.lock().patience.spend(*began, now);
         self.patience.spend(*began, now);
-        let Some(Stall { call, .. }) = self.stall.take().filter(|_| !has_room) else {
+        let Some(ReadStall { call, .. }) = self.stall.take().filter(|_| !has_room) else {
             return Poll::Ready(Ok(()));
         };
         tracing::warn!("a call fails because its stream is read too slowly");
@@ -83,7 +83,7 @@ fn too_slow() -> Error {
 /// The time for which a connection may still be kept from reading. Spent time comes back slowly while the connection
 /// reads.
 #[derive(Debug)]
-pub(super) struct Patience {
+pub(super) struct StallAllowance {
     limit: Duration,
     spent: Duration,
     /// The moment since which spent time comes back; `None` as long as none was spent.
@@ -93,7 +93,7 @@ pub(super) struct Patience {
 /// The seconds of reading that bring one second back, so that at most every eleventh second is lost in the long run.
 const COMES_BACK: u32 = 10;
 
-impl Patience {
+impl StallAllowance {
     pub(super) const fn new(limit: Duration) -> Self {
         Self { limit, spent: Duration::ZERO, reading_since: None }
     }
@@ -120,7 +120,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_was_spent_comes_back_while_the_connection_reads() {
         let seconds = Duration::from_secs;
-        let mut patience = Patience::new(seconds(5));
+        let mut patience = StallAllowance::new(seconds(5));
         let began = Instant::now();
         assert_eq!(patience.left(began), seconds(5));
         patience.spend(began, began + seconds(3));

@@ -33,26 +33,26 @@ fn reader(permits: usize) -> Arc<Reader> {
     Arc::new(Reader { permits: Semaphore::new(permits), taken: Mutex::default() })
 }
 
-fn deliveries(reader: &Arc<Reader>, max_messages: usize, max_bytes: usize) -> Arc<Deliveries> {
+fn deliveries(reader: &Arc<Reader>, max_messages: usize, max_bytes: usize) -> Arc<CallDeliveries> {
     let limits = ConnectionLimits {
         max_undelivered: max_messages,
         max_undelivered_bytes: max_bytes,
         ..ConnectionLimits::default()
     };
     let outbox = Outbox::new(Arc::clone(reader) as _, StreamId::fresh());
-    Arc::new(Deliveries::new(outbox, &limits))
+    Arc::new(CallDeliveries::new(outbox, &limits))
 }
 
-fn stalls() -> Stalls {
-    Stalls::new(&ConnectionLimits::default())
+fn stalls() -> ReadStalls {
+    ReadStalls::new(&ConnectionLimits::default())
 }
 
 /// Waits until reading may go on, and returns whether the caller caught up.
-async fn over(stalls: &mut Stalls) -> bool {
+async fn over(stalls: &mut ReadStalls) -> bool {
     poll_fn(|cx| stalls.poll(cx)).await.is_ok()
 }
 
-fn put(deliveries: &Deliveries, n: usize, bytes: usize) -> Room {
+fn put(deliveries: &CallDeliveries, n: usize, bytes: usize) -> QueueRoom {
     let params = Params::parse(format!(r#"{{"n":"{n}"}}"#)).expect("is an object");
     deliveries.put(Method::STREAM_CHUNK, params, bytes)
 }
@@ -62,7 +62,7 @@ async fn everything_is_delivered_in_order_before_the_answer() {
     let reader = reader(Semaphore::MAX_PERMITS);
     let deliveries = deliveries(&reader, 1024, 1 << 20);
     for n in 0..500 {
-        assert_eq!(put(&deliveries, n, 10), Room::Left);
+        assert_eq!(put(&deliveries, n, 10), QueueRoom::Left);
     }
     deliveries.answer(Ok(RawJson::null()));
     assert!(deliveries.run().await.expect("it was answered").is_null());
@@ -76,7 +76,7 @@ async fn a_full_queue_has_room_again_when_half_is_taken() {
         let reader = reader(0);
         let deliveries = deliveries(&reader, messages, bytes);
         let rooms: Vec<_> = (0..4).map(|n| put(&deliveries, n, 10)).collect();
-        assert_eq!(rooms, [Room::Left, Room::Left, Room::Left, Room::None]);
+        assert_eq!(rooms, [QueueRoom::Left, QueueRoom::Left, QueueRoom::Left, QueueRoom::None]);
         let caller = tokio::spawn({
             let deliveries = Arc::clone(&deliveries);
             async move { deliveries.run().await }
@@ -96,7 +96,7 @@ async fn a_full_queue_has_room_again_when_half_is_taken() {
 }
 
 /// Returns a call whose queue is full, and whose caller takes one message every `seconds` seconds.
-fn slow(seconds: u64) -> (Arc<Deliveries>, JoinHandle<Outcome>) {
+fn slow(seconds: u64) -> (Arc<CallDeliveries>, JoinHandle<PeerOutcome>) {
     let reader = reader(0);
     let deliveries = deliveries(&reader, 1, 1 << 20);
     let caller = tokio::spawn({
@@ -114,7 +114,7 @@ fn slow(seconds: u64) -> (Arc<Deliveries>, JoinHandle<Outcome>) {
             }
         }
     });
-    assert_eq!(put(&deliveries, 0, 1), Room::None);
+    assert_eq!(put(&deliveries, 0, 1), QueueRoom::None);
     (deliveries, caller)
 }
 
@@ -124,7 +124,7 @@ async fn patience_is_spent_in_sum() {
     tokio::task::yield_now().await;
     let (began, mut stalls) = (Instant::now(), stalls());
     loop {
-        assert_eq!(put(&deliveries, 1, 1), Room::None);
+        assert_eq!(put(&deliveries, 1, 1), QueueRoom::None);
         stalls.begin(&deliveries);
         if !over(&mut stalls).await {
             break;
@@ -142,7 +142,7 @@ async fn a_slow_reader_leaves_patience_for_others() {
     for _ in 0..100 {
         let (deliveries, caller) = slow(1000);
         tokio::task::yield_now().await;
-        assert_eq!(put(&deliveries, 1, 1), Room::None);
+        assert_eq!(put(&deliveries, 1, 1), QueueRoom::None);
         stalls.begin(&deliveries);
         assert!(!over(&mut stalls).await);
         assert!(caller.await.expect("it did not panic").is_err());
@@ -158,13 +158,13 @@ async fn one_who_only_had_no_turn_yet_is_not_slow() {
     for _ in 0..2 {
         let (deliveries, _caller) = slow(1000);
         tokio::task::yield_now().await;
-        assert_eq!(put(&deliveries, 1, 1), Room::None);
+        assert_eq!(put(&deliveries, 1, 1), QueueRoom::None);
         stalls.begin(&deliveries);
         assert!(!over(&mut stalls).await);
     }
     let reader = reader(Semaphore::MAX_PERMITS);
     let deliveries = deliveries(&reader, 1, 1 << 20);
-    assert_eq!(put(&deliveries, 0, 1), Room::None);
+    assert_eq!(put(&deliveries, 0, 1), QueueRoom::None);
     let caller = tokio::spawn({
         let deliveries = Arc::clone(&deliveries);
         async move { deliveries.run().await }
@@ -184,7 +184,7 @@ async fn without_any_room_one_message_at_a_time_is_taken() {
     });
     let mut stalls = stalls();
     for n in 0..10 {
-        assert_eq!(put(&deliveries, n, 10), Room::None);
+        assert_eq!(put(&deliveries, n, 10), QueueRoom::None);
         stalls.begin(&deliveries);
         assert!(over(&mut stalls).await);
     }
@@ -197,12 +197,12 @@ async fn without_any_room_one_message_at_a_time_is_taken() {
 async fn a_closed_queue_keeps_nothing_and_stalls_nobody() {
     let reader = reader(0);
     let deliveries = deliveries(&reader, 1, 1);
-    assert_eq!(put(&deliveries, 0, 1), Room::None);
+    assert_eq!(put(&deliveries, 0, 1), QueueRoom::None);
     deliveries.close();
     let mut stalls = stalls();
     stalls.begin(&deliveries);
     assert!(over(&mut stalls).await);
-    assert_eq!(put(&deliveries, 0, 1), Room::Left);
+    assert_eq!(put(&deliveries, 0, 1), QueueRoom::Left);
     assert!(deliveries.state.lock().waiting.is_empty());
 }
 
@@ -211,7 +211,7 @@ async fn a_call_that_ends_stalls_nobody_any_more() {
     for fails in [false, true] {
         let (deliveries, _caller) = slow(1000);
         tokio::task::yield_now().await;
-        assert_eq!(put(&deliveries, 1, 1), Room::None);
+        assert_eq!(put(&deliveries, 1, 1), QueueRoom::None);
         let began = Instant::now();
         let mut stalls = stalls();
         stalls.begin(&deliveries);
@@ -233,7 +233,7 @@ async fn a_call_that_ends_stalls_nobody_any_more() {
 async fn the_call_ends_with_its_feed_and_frees_its_reader() {
     let reader = reader(1);
     let deliveries = deliveries(&reader, 8, 1 << 20);
-    let feed = Feed::new(&deliveries);
+    let feed = DeliveryFeed::new(&deliveries);
     let _ = put(&deliveries, 0, 1);
     drop(feed);
     let error = deliveries.run().await.expect_err("the connection is gone");

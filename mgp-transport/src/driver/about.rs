@@ -4,24 +4,26 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use mgp_types::mgp::{StreamCancelled, method};
-use mgp_types::{Error, Id, Kind, Method, Outbox, Params, RawJson, Request, RpcService, StreamId, frame};
+use mgp_types::{
+    Error, Id, Method, Outbox, Params, RawJson, Request, RequestKind, RpcService, StreamId, frame,
+};
 use tokio::io::AsyncWrite;
 
-use super::incoming::Incoming;
+use super::incoming::IncomingDispatcher;
 use super::outgoing::WriteBuffer;
 use super::wire::Waiter;
-use crate::about::{self, Name, take_id};
-use crate::deliveries::{Outcome, Room};
+use crate::about::{self, PeerCallName, take_id};
+use crate::deliveries::{PeerOutcome, QueueRoom};
 
 /// The result of waiting for slow callers.
-pub(super) enum Stalled {
+pub(super) enum IntakeStatus {
     No,
     /// Frames may be read again; a message may have been written.
     Over,
     Yes,
 }
 
-impl<S: RpcService> Incoming<S> {
+impl<S: RpcService> IncomingDispatcher<S> {
     /// Returns the id of the peer's call that has `stream`.
     pub(super) fn id_of_theirs(&mut self, stream: StreamId) -> Option<&Id> {
         let find = || self.waiting.find(|work| work.stream == stream).cloned();
@@ -49,7 +51,7 @@ impl<S: RpcService> Incoming<S> {
         let Some(outbox) = self.theirs(&mut params) else {
             return tracing::debug!(%method, "dropping a notification about a call that it does not name");
         };
-        let mut request = Request::new(Kind::Notify, method, params);
+        let mut request = Request::new(RequestKind::Notify, method, params);
         request.context.outbox = outbox;
         self.notified(request, cx);
     }
@@ -63,8 +65,8 @@ impl<S: RpcService> Incoming<S> {
         cx: &mut Context<'_>,
     ) {
         let asks = method == *method::CALLBACK_REQUEST;
-        let name = Name::of(&params);
-        let waiter = name.as_ref().and_then(Name::id).and_then(|id| self.waiting.waiter(&id));
+        let name = PeerCallName::of(&params);
+        let waiter = name.as_ref().and_then(PeerCallName::id).and_then(|id| self.waiting.waiter(&id));
         let followed = waiter.and_then(|waiter| waiter.answer.deliveries());
         if waiter.is_none() && !asks {
             return tracing::debug!(%method, "dropping a notification about a call nobody waits for");
@@ -74,7 +76,7 @@ impl<S: RpcService> Incoming<S> {
         }
         let outbox = match followed {
             Some(call) if call.outbox().is_open() && !asks => {
-                if call.put(method, params, bytes) == Room::None {
+                if call.put(method, params, bytes) == QueueRoom::None {
                     self.stalls.begin(call);
                 }
                 return;
@@ -83,7 +85,7 @@ impl<S: RpcService> Incoming<S> {
             Some(call) => self.way_back(call.stream()),
             None => self.way_back(StreamId::STANDALONE),
         };
-        let mut request = Request::new(Kind::Notify, method, params);
+        let mut request = Request::new(RequestKind::Notify, method, params);
         request.context.outbox = outbox;
         self.notified(request, cx);
     }
@@ -95,25 +97,25 @@ impl<S: RpcService> Incoming<S> {
         let listener = waiter.filter(|waiter| waiter.method == Method::LISTEN);
         let followed = listener.and_then(|waiter| waiter.answer.deliveries());
         let Some(call) = followed.filter(|call| call.outbox().is_open()) else {
-            return self.notified(Request::new(Kind::Notify, method, params), cx);
+            return self.notified(Request::new(RequestKind::Notify, method, params), cx);
         };
         about::take_subscription_out(&mut params);
-        if call.put(method, params, bytes) == Room::None {
+        if call.put(method, params, bytes) == QueueRoom::None {
             self.stalls.begin(call);
         }
     }
 
     /// Waits for the callers that have to catch up. A caller that takes too long loses its call.
     #[inline]
-    pub(super) fn poll_stalls<W>(&mut self, cx: &mut Context<'_>, writes: &mut WriteBuffer<W>) -> Stalled
+    pub(super) fn poll_stalls<W>(&mut self, cx: &mut Context<'_>, writes: &mut WriteBuffer<W>) -> IntakeStatus
     where
         W: AsyncWrite + Unpin,
     {
         if self.stalls.is_reading() {
-            return Stalled::No;
+            return IntakeStatus::No;
         }
         match self.stalls.poll(cx) {
-            Poll::Pending => return Stalled::Yes,
+            Poll::Pending => return IntakeStatus::Yes,
             Poll::Ready(Ok(())) => {}
             Poll::Ready(Err(failed)) => {
                 let is_of = |waiter: &Waiter| {
@@ -124,7 +126,7 @@ impl<S: RpcService> Incoming<S> {
                 }
             }
         }
-        Stalled::Over
+        IntakeStatus::Over
     }
 
     fn way_back(&self, stream: StreamId) -> Outbox {
@@ -149,7 +151,7 @@ pub(super) fn write_about<W: AsyncWrite + Unpin>(
 }
 
 /// Returns the answer to a cancellation of a call that is over.
-pub(super) fn not_active() -> Outcome {
+pub(super) fn not_active() -> PeerOutcome {
     RawJson::from_value(&StreamCancelled::not_active())
         .map_err(|error| Error::internal("the answer is not JSON").with_source(error))
 }

@@ -153,23 +153,23 @@ impl Batches {
 ///
 /// A stream is searched for among all requests in work once, and not with every message on it.
 #[derive(Debug, Default)]
-pub(super) struct Streams(HashMap<StreamId, Named, RandomState>);
+pub(super) struct RequestStreams(HashMap<StreamId, NamedRequest, RandomState>);
 
 #[derive(Debug)]
-struct Named {
+struct NamedRequest {
     id: Id,
     is_subscription: bool,
 }
 
-impl Streams {
+impl RequestStreams {
     /// Notes the stream of a subscription, all of whose messages name it.
     pub(super) fn subscribed(&mut self, stream: StreamId, id: Id) {
-        self.0.insert(stream, Named { id, is_subscription: true });
+        self.0.insert(stream, NamedRequest { id, is_subscription: true });
     }
 
     /// Notes the stream of a request.
     pub(super) fn named(&mut self, stream: StreamId, id: Id) {
-        self.0.insert(stream, Named { id, is_subscription: false });
+        self.0.insert(stream, NamedRequest { id, is_subscription: false });
     }
 
     /// Returns the id of the subscription that the stream belongs to.
@@ -181,7 +181,7 @@ impl Streams {
     pub(super) fn id(&mut self, stream: StreamId, find: impl FnOnce() -> Option<Id>) -> Option<&Id> {
         Some(match self.0.entry(stream) {
             Entry::Occupied(known) => &known.into_mut().id,
-            Entry::Vacant(new) => &new.insert(Named { id: find()?, is_subscription: false }).id,
+            Entry::Vacant(new) => &new.insert(NamedRequest { id: find()?, is_subscription: false }).id,
         })
     }
 
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn a_stream_is_looked_for_once_and_forgotten_with_its_request() {
-        let (mut streams, stream) = (Streams::default(), StreamId::fresh());
+        let (mut streams, stream) = (RequestStreams::default(), StreamId::fresh());
         assert_eq!(streams.id(stream, || None), None);
         assert_eq!(streams.id(stream, || Some(7.into())), Some(&7.into()));
         assert_eq!(streams.id(stream, || unreachable!("it is known")), Some(&7.into()));
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_subscription_is_known_from_the_start() {
-        let (mut streams, stream) = (Streams::default(), StreamId::fresh());
+        let (mut streams, stream) = (RequestStreams::default(), StreamId::fresh());
         streams.subscribed(stream, "a".into());
         assert_eq!(streams.subscription(stream), Some(&"a".into()));
     }

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker};
 use bytes::Bytes;
 use mgp_types::frame::{self, Frame, Malformed, Message};
 use mgp_types::{
-    CallOf, Error, Id, Method, Object, Outbox, OutboxPort, Params, RawJson, Request, Response, Revision,
+    CallSide, Error, Id, Method, Object, Outbox, OutboxPort, Params, RawJson, Request, Response, Revision,
     RpcService, StreamId, code, json,
 };
 use tokio::io::AsyncWrite;
@@ -15,27 +15,27 @@ use tokio::task::{AbortHandle, JoinSet};
 use tower_service::Service;
 
 use super::about::{not_active, write_about};
-use super::correlate::{BatchId, Batches, Correlation, Streams};
+use super::correlate::{BatchId, Batches, Correlation, RequestStreams};
 use super::outgoing::WriteBuffer;
-use super::overlong::Unclear;
-use super::queue::{Queue, Report, Work};
-use super::wire::{Outgoing, Waiter, closed};
+use super::overlong::UnclearMessage;
+use super::queue::{ConnectionReport, Queue, RequestWork};
+use super::wire::{OutgoingMessage, Waiter, closed};
 use crate::about::{self, UNNAMED};
-use crate::deliveries::Stalls;
+use crate::deliveries::ReadStalls;
 use crate::era::tag_subscription;
 use crate::{Accept, CatchPanic, ConnectionLimits, SettingNames};
 
 /// The core of a connection: it handles each frame and each message.
-pub(super) struct Incoming<S: RpcService> {
+pub(super) struct IncomingDispatcher<S: RpcService> {
     service: CatchPanic<S>,
     /// The way back to the peer; `None` once the connection is over.
     pub(super) port: Option<Arc<dyn OutboxPort>>,
     queue: Queue,
-    reports: mpsc::UnboundedSender<Report>,
-    pub(super) waiting: Correlation<Waiter, InWork>,
-    pub(super) streams: Streams,
+    reports: mpsc::UnboundedSender<ConnectionReport>,
+    pub(super) waiting: Correlation<Waiter, PeerRequest>,
+    pub(super) streams: RequestStreams,
     /// The callers of ours that have to catch up before more is read.
-    pub(super) stalls: Stalls,
+    pub(super) stalls: ReadStalls,
     /// The notifications in work, at most as many as requests.
     notified: JoinSet<Result<Response, Error>>,
     batches: Batches,
@@ -45,26 +45,26 @@ pub(super) struct Incoming<S: RpcService> {
     /// The names by which errors call the settings for long messages.
     pub(super) setting_names: SettingNames,
     /// The known facts about a message that is skipped.
-    pub(super) unclear: Option<Unclear>,
+    pub(super) unclear: Option<UnclearMessage>,
 }
 
 /// A request of the peer that goes on in a task.
-pub(super) struct InWork {
+pub(super) struct PeerRequest {
     task: AbortHandle,
     batch: Option<BatchId>,
     pub(super) stream: StreamId,
-    opens: Opens,
+    opens: RequestOpens,
 }
 
 /// The thing that a request opens and that lasts longer than the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Opens {
+enum RequestOpens {
     Nothing,
     Session,
     Subscription,
 }
 
-impl Opens {
+impl RequestOpens {
     fn by(method: &Method) -> Self {
         match method {
             method if *method == Method::INITIALIZE => Self::Session,
@@ -74,12 +74,12 @@ impl Opens {
     }
 }
 
-impl<S: RpcService> Incoming<S> {
+impl<S: RpcService> IncomingDispatcher<S> {
     pub(super) fn new<A: Accept<Service = S>>(
         accept: &A,
         port: Arc<dyn OutboxPort>,
         queue: Queue,
-        reports: mpsc::UnboundedSender<Report>,
+        reports: mpsc::UnboundedSender<ConnectionReport>,
         limits: &ConnectionLimits,
     ) -> Self {
         Self {
@@ -88,8 +88,8 @@ impl<S: RpcService> Incoming<S> {
             queue,
             reports,
             waiting: Correlation::default(),
-            streams: Streams::default(),
-            stalls: Stalls::new(limits),
+            streams: RequestStreams::default(),
+            stalls: ReadStalls::new(limits),
             notified: JoinSet::new(),
             batches: Batches::default(),
             batches_allowed: false,
@@ -160,33 +160,33 @@ impl<S: RpcService> Incoming<S> {
 
     /// Handles a report of finished work.
     #[inline]
-    fn report<W: AsyncWrite + Unpin>(&mut self, report: Report, writes: &mut WriteBuffer<W>) {
+    fn report<W: AsyncWrite + Unpin>(&mut self, report: ConnectionReport, writes: &mut WriteBuffer<W>) {
         match report {
-            Report::Done { id, stream, outcome } => self.finish(id, stream, outcome, writes),
-            Report::Dropped { id } => self.take_back(id, writes),
+            ConnectionReport::Done { id, stream, outcome } => self.finish(id, stream, outcome, writes),
+            ConnectionReport::Dropped { id } => self.take_back(id, writes),
         }
     }
 
     /// Writes a message of our side.
-    fn send<W: AsyncWrite + Unpin>(&mut self, message: Outgoing, writes: &mut WriteBuffer<W>) {
+    fn send<W: AsyncWrite + Unpin>(&mut self, message: OutgoingMessage, writes: &mut WriteBuffer<W>) {
         match message {
-            Outgoing::Notify { about: Some(own), method, params, .. } => {
+            OutgoingMessage::Notify { about: Some(own), method, params, .. } => {
                 let id = self.id_of_ours(own).map(Id::Number);
                 write_about(id.as_ref(), &method, &params, writes);
             }
-            Outgoing::Notify { stream, method, params, .. }
-                if method.about_call() == Some(CallOf::Receiver) =>
+            OutgoingMessage::Notify { stream, method, params, .. }
+                if method.about_call() == Some(CallSide::Receiver) =>
             {
                 write_about(self.id_of_theirs(stream), &method, &params, writes);
             }
-            Outgoing::Notify { stream, method, mut params, .. } => {
+            OutgoingMessage::Notify { stream, method, mut params, .. } => {
                 if let Some(id) = self.streams.subscription(stream) {
                     tag_subscription(&mut params, id);
                 }
                 writes.message(|out| frame::write_notification(out, &method, &params));
             }
-            Outgoing::Call { answer, .. } if self.port.is_none() => answer.answer(Err(closed())),
-            Outgoing::Call { id, method, mut params, about, answer } => {
+            OutgoingMessage::Call { answer, .. } if self.port.is_none() => answer.answer(Err(closed())),
+            OutgoingMessage::Call { id, method, mut params, about, answer } => {
                 if let Some(own) = about {
                     let Some(id) = self.id_of_ours(own) else { return answer.answer(not_active()) };
                     about::name(&mut params, &id.into());
@@ -210,9 +210,9 @@ impl<S: RpcService> Incoming<S> {
         let Some((id, work)) = self.waiting.ended_if(id, |work| work.stream == stream) else { return };
         self.streams.ended(stream);
         match (work.opens, &mut outcome) {
-            (Opens::Nothing, _) | (_, Err(_)) => {}
-            (Opens::Session, Ok(response)) => self.opened(&response.to_raw()),
-            (Opens::Subscription, Ok(response)) => tag_result(response, &id),
+            (RequestOpens::Nothing, _) | (_, Err(_)) => {}
+            (RequestOpens::Session, Ok(response)) => self.opened(&response.to_raw()),
+            (RequestOpens::Subscription, Ok(response)) => tag_result(response, &id),
         }
         self.answer(&id, &outcome, work.batch, writes);
     }
@@ -224,7 +224,7 @@ impl<S: RpcService> Incoming<S> {
         self.batches_allowed = revision.is_some_and(|name| name == Revision::V2025_03_26.as_str());
     }
 
-    fn end(&mut self, id: &Id) -> Option<InWork> {
+    fn end(&mut self, id: &Id) -> Option<PeerRequest> {
         let work = self.waiting.ended(id)?;
         self.streams.ended(work.stream);
         Some(work)
@@ -278,8 +278,8 @@ impl<S: RpcService> Incoming<S> {
             }
             Ok(Message::Notify { method, params }) => match method.about_call() {
                 None => self.told(method, params, bytes, cx),
-                Some(CallOf::Sender) => self.notified_of_theirs(method, params, cx),
-                Some(CallOf::Receiver) => self.notified_of_ours(method, params, bytes, cx),
+                Some(CallSide::Sender) => self.notified_of_theirs(method, params, cx),
+                Some(CallSide::Receiver) => self.notified_of_ours(method, params, bytes, cx),
             },
             Ok(Message::Reply { id: Some(id), outcome }) => self.replied(&id, outcome),
             Ok(Message::Reply { id: None, outcome }) => {
@@ -320,9 +320,9 @@ impl<S: RpcService> Incoming<S> {
             return self.answer(&id, &Err(error), batch, writes);
         }
         let stream = StreamId::fresh();
-        let opens = Opens::by(&method);
+        let opens = RequestOpens::by(&method);
         let mut request = Request::call(method, params);
-        if request.method.about_call() == Some(CallOf::Sender) {
+        if request.method.about_call() == Some(CallSide::Sender) {
             match self.theirs(&mut request.params) {
                 Some(outbox) => request.context.outbox = outbox,
                 None => return self.answer(&id, &Err(Error::invalid_params(UNNAMED)), batch, writes),
@@ -334,11 +334,11 @@ impl<S: RpcService> Incoming<S> {
             Poll::Ready(Ok(())) => {
                 let mut future = Box::pin(self.service.call(request));
                 // Most calls are done when they are first polled, and need no task.
-                if opens != Opens::Subscription
+                if opens != RequestOpens::Subscription
                     && let Poll::Ready(outcome) =
                         future.as_mut().poll(&mut Context::from_waker(Waker::noop()))
                 {
-                    if let (Opens::Session, Ok(response)) = (opens, &outcome) {
+                    if let (RequestOpens::Session, Ok(response)) = (opens, &outcome) {
                         self.opened(&response.to_raw());
                     }
                     if !self.queue.is_empty() {
@@ -346,19 +346,19 @@ impl<S: RpcService> Incoming<S> {
                     }
                     return self.answer(&id, &outcome, batch, writes);
                 }
-                tokio::spawn(Work::new(id.clone(), stream, future, self.reports.clone()))
+                tokio::spawn(RequestWork::new(id.clone(), stream, future, self.reports.clone()))
             }
             Poll::Ready(Err(error)) => return self.answer(&id, &Err(error), batch, writes),
             // Without capacity the request waits in a task, and the connection goes on.
             Poll::Pending => {
                 let future = Box::pin(when_ready(self.service.clone(), request));
-                tokio::spawn(Work::new(id.clone(), stream, future, self.reports.clone()))
+                tokio::spawn(RequestWork::new(id.clone(), stream, future, self.reports.clone()))
             }
         };
-        if opens == Opens::Subscription {
+        if opens == RequestOpens::Subscription {
             self.streams.subscribed(stream, id.clone());
         }
-        self.waiting.began(id, InWork { task: task.abort_handle(), batch, stream, opens });
+        self.waiting.began(id, PeerRequest { task: task.abort_handle(), batch, stream, opens });
     }
 
     /// Writes the messages that a handler sent before it was done, so that they leave before its answer even if it was

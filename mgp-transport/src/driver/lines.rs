@@ -2,8 +2,8 @@
 
 use bytes::{Buf, Bytes, BytesMut};
 
-use crate::ends::Skipped;
-use crate::memory_budget::Share;
+use crate::memory_budget::BudgetShare;
+use crate::skipped_message::SkippedMessage;
 use crate::{ConnectionLimits, TooLong};
 
 /// Divides a byte stream into frames, one per line. The division knows nothing of IO.
@@ -12,15 +12,15 @@ use crate::{ConnectionLimits, TooLong};
 /// which there is no memory, is reported when it becomes so, and when it ends. In between it is skipped, and only its
 /// ends are kept. A line beyond all limits is no message, and is reported as endless.
 #[derive(Debug)]
-pub(super) struct Lines {
+pub(super) struct LineFramer {
     buffer: BytesMut,
     /// The number of bytes in the buffer that are known to hold no line end.
     searched: usize,
     limits: ConnectionLimits,
     /// The memory that the current line takes of the budget for long lines.
-    share: Share,
+    share: BudgetShare,
     /// The skipped part of an overlong line, while in one.
-    skipped: Option<Skipped>,
+    skipped: Option<SkippedMessage>,
     /// The last bytes of an overlong line that has ended.
     ended: Option<Bytes>,
     at_start: bool,
@@ -28,7 +28,7 @@ pub(super) struct Lines {
 
 /// The result of reading the bytes so far.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum FramedLine {
     /// A whole frame.
     Frame(Bytes),
     /// A line is skipped; the bytes are its beginning.
@@ -41,7 +41,7 @@ pub(super) enum Line {
     Partial,
 }
 
-impl Lines {
+impl LineFramer {
     pub(super) fn new(limits: &ConnectionLimits) -> Self {
         Self {
             buffer: BytesMut::new(),
@@ -63,9 +63,9 @@ impl Lines {
     }
 
     /// Returns the next frame among the bytes read so far.
-    pub(super) fn next(&mut self) -> Line {
+    pub(super) fn next(&mut self) -> FramedLine {
         if let Some(last) = self.ended.take() {
-            return Line::Skipped(last);
+            return FramedLine::Skipped(last);
         }
         loop {
             let Some(end) = memchr::memchr(b'\n', &self.buffer[self.searched..]) else {
@@ -76,18 +76,18 @@ impl Lines {
             self.searched = 0;
             if let Some(mut skipped) = self.skipped.take() {
                 skipped.skip(&line);
-                return Line::Skipped(Bytes::copy_from_slice(skipped.last()));
+                return FramedLine::Skipped(Bytes::copy_from_slice(skipped.last()));
             }
             let mut share = std::mem::replace(&mut self.share, self.limits.memory.share());
             if let Err(why) = self.limits.admit(&mut share, line.len()) {
-                let mut skipped = Skipped::default();
+                let mut skipped = SkippedMessage::default();
                 skipped.skip(&line);
                 self.ended = Some(Bytes::copy_from_slice(skipped.last()));
-                return Line::TooLong(why, Bytes::copy_from_slice(skipped.first()));
+                return FramedLine::TooLong(why, Bytes::copy_from_slice(skipped.first()));
             }
             self.trim(&mut line);
             if !line.is_empty() {
-                return Line::Frame(share.hold(line.freeze()));
+                return FramedLine::Frame(share.hold(line.freeze()));
             }
         }
     }
@@ -100,24 +100,26 @@ impl Lines {
         (self.skipped.is_none() && !line.is_empty()).then(|| line.freeze())
     }
 
-    fn without_end(&mut self) -> Line {
+    fn without_end(&mut self) -> FramedLine {
         self.searched = self.buffer.len();
         if let Some(skipped) = &mut self.skipped {
             skipped.skip(&self.buffer);
             self.buffer.clear();
             self.searched = 0;
             let is_endless = skipped.bytes() > self.limits.max_skipped_bytes;
-            return if is_endless { Line::Endless } else { Line::Partial };
+            return if is_endless { FramedLine::Endless } else { FramedLine::Partial };
         }
-        let Err(why) = self.limits.admit(&mut self.share, self.buffer.len()) else { return Line::Partial };
-        let skipped = self.skipped.insert(Skipped::default());
+        let Err(why) = self.limits.admit(&mut self.share, self.buffer.len()) else {
+            return FramedLine::Partial;
+        };
+        let skipped = self.skipped.insert(SkippedMessage::default());
         skipped.skip(&self.buffer);
         let first = Bytes::copy_from_slice(skipped.first());
         // The memory of the skipped bytes is freed at once.
         self.buffer = BytesMut::new();
         self.share = self.limits.memory.share();
         self.searched = 0;
-        Line::TooLong(why, first)
+        FramedLine::TooLong(why, first)
     }
 
     fn trim(&mut self, line: &mut BytesMut) {
@@ -141,21 +143,21 @@ mod tests {
     use super::*;
     use crate::MemoryBudget;
 
-    fn lines(max_bytes: usize) -> Lines {
+    fn lines(max_bytes: usize) -> LineFramer {
         let limits = ConnectionLimits { max_frame_bytes: max_bytes, ..ConnectionLimits::default() };
-        Lines::new(&limits)
+        LineFramer::new(&limits)
     }
 
-    fn too_long(most_bytes: usize, first: &'static str) -> Line {
-        Line::TooLong(TooLong::Message { most_bytes }, Bytes::from_static(first.as_bytes()))
+    fn too_long(most_bytes: usize, first: &'static str) -> FramedLine {
+        FramedLine::TooLong(TooLong::Message { most_bytes }, Bytes::from_static(first.as_bytes()))
     }
 
-    fn feed(lines: &mut Lines, bytes: &[u8]) {
+    fn feed(lines: &mut LineFramer, bytes: &[u8]) {
         lines.space().extend_from_slice(bytes);
     }
 
-    fn frame(text: &str) -> Line {
-        Line::Frame(Bytes::copy_from_slice(text.as_bytes()))
+    fn frame(text: &str) -> FramedLine {
+        FramedLine::Frame(Bytes::copy_from_slice(text.as_bytes()))
     }
 
     #[test]
@@ -164,10 +166,10 @@ mod tests {
         feed(&mut lines, b"\xEF\xBB\xBFone\r\n\n\r\ntwo\nthr");
         assert_eq!(lines.next(), frame("one"));
         assert_eq!(lines.next(), frame("two"));
-        assert_eq!(lines.next(), Line::Partial);
+        assert_eq!(lines.next(), FramedLine::Partial);
         feed(&mut lines, b"ee\n");
         assert_eq!(lines.next(), frame("three"));
-        assert_eq!(lines.next(), Line::Partial);
+        assert_eq!(lines.next(), FramedLine::Partial);
         assert_eq!(lines.rest(), None);
     }
 
@@ -176,7 +178,7 @@ mod tests {
         let mut lines = lines(100);
         feed(&mut lines, b"one\ntwo");
         assert_eq!(lines.next(), frame("one"));
-        assert_eq!(lines.next(), Line::Partial);
+        assert_eq!(lines.next(), FramedLine::Partial);
         assert_eq!(lines.rest().as_deref(), Some(&b"two"[..]));
     }
 
@@ -187,12 +189,12 @@ mod tests {
         feed(&mut lines, b"12345");
         assert_eq!(lines.next(), too_long(4, "12345"));
         feed(&mut lines, b"6789");
-        assert_eq!(lines.next(), Line::Partial);
+        assert_eq!(lines.next(), FramedLine::Partial);
         feed(&mut lines, b"0\nnext\n123456\nlast\n");
-        assert_eq!(lines.next(), Line::Skipped(part("1234567890")));
+        assert_eq!(lines.next(), FramedLine::Skipped(part("1234567890")));
         assert_eq!(lines.next(), frame("next"));
         assert_eq!(lines.next(), too_long(4, "123456"));
-        assert_eq!(lines.next(), Line::Skipped(part("123456")));
+        assert_eq!(lines.next(), FramedLine::Skipped(part("123456")));
         assert_eq!(lines.next(), frame("last"));
     }
 
@@ -202,12 +204,12 @@ mod tests {
         let long: Vec<u8> = (0..3000u32).map(|at| b'a' + u8::try_from(at % 26).unwrap()).collect();
         for chunk in long.chunks(700) {
             feed(&mut lines, chunk);
-            if let Line::TooLong(_, first) = lines.next() {
+            if let FramedLine::TooLong(_, first) = lines.next() {
                 assert_eq!(first, long[..512]);
             }
         }
         feed(&mut lines, b"\n");
-        assert_eq!(lines.next(), Line::Skipped(Bytes::copy_from_slice(&long[3000 - 512..])));
+        assert_eq!(lines.next(), FramedLine::Skipped(Bytes::copy_from_slice(&long[3000 - 512..])));
     }
 
     #[test]
@@ -217,39 +219,39 @@ mod tests {
             max_skipped_bytes: 2_000_000,
             ..ConnectionLimits::default()
         };
-        let mut lines = Lines::new(&limits);
+        let mut lines = LineFramer::new(&limits);
         feed(&mut lines, &vec![b'x'; 100_001]);
-        assert!(matches!(lines.next(), Line::TooLong(TooLong::Message { most_bytes: 100_000 }, _)));
+        assert!(matches!(lines.next(), FramedLine::TooLong(TooLong::Message { most_bytes: 100_000 }, _)));
         for _ in 0..100 {
             feed(&mut lines, &vec![b'x'; 10_000]);
-            assert_eq!(lines.next(), Line::Partial);
+            assert_eq!(lines.next(), FramedLine::Partial);
         }
         assert!(lines.buffer.capacity() < 2 * READ_SIZE, "{}", lines.buffer.capacity());
         feed(&mut lines, b"yz\nnext\n");
-        assert!(matches!(lines.next(), Line::Skipped(last) if last.ends_with(b"xxyz")));
+        assert!(matches!(lines.next(), FramedLine::Skipped(last) if last.ends_with(b"xxyz")));
         assert_eq!(lines.next(), frame("next"));
         feed(&mut lines, &vec![b'x'; 100_001]);
-        assert!(matches!(lines.next(), Line::TooLong(..)));
+        assert!(matches!(lines.next(), FramedLine::TooLong(..)));
         feed(&mut lines, &vec![b'x'; 2_000_000]);
-        assert_eq!(lines.next(), Line::Endless);
+        assert_eq!(lines.next(), FramedLine::Endless);
     }
 
     #[test]
     fn a_line_for_which_there_is_no_memory_is_skipped_and_the_next_one_finds_some() {
         let limits = ConnectionLimits { memory: MemoryBudget::new(300_000), ..ConnectionLimits::default() };
-        let (mut one, mut other) = (Lines::new(&limits), Lines::new(&limits));
+        let (mut one, mut other) = (LineFramer::new(&limits), LineFramer::new(&limits));
         feed(&mut one, &vec![b'a'; 200_000]);
-        assert_eq!(one.next(), Line::Partial);
+        assert_eq!(one.next(), FramedLine::Partial);
         feed(&mut other, &vec![b'b'; 200_000]);
-        assert!(matches!(other.next(), Line::TooLong(TooLong::Memory { budget_bytes: 300_000 }, _)));
+        assert!(matches!(other.next(), FramedLine::TooLong(TooLong::Memory { budget_bytes: 300_000 }, _)));
         feed(&mut one, b"\n");
-        let Line::Frame(frame) = one.next() else { panic!("no frame") };
+        let FramedLine::Frame(frame) = one.next() else { panic!("no frame") };
         assert_eq!((frame.len(), limits.memory.taken()), (200_000, 200_000));
         drop(frame);
         assert_eq!(limits.memory.taken(), 0);
         feed(&mut other, b"\n");
-        assert!(matches!(other.next(), Line::Skipped(_)));
+        assert!(matches!(other.next(), FramedLine::Skipped(_)));
         feed(&mut other, &[&vec![b'c'; 200_000][..], b"\n"].concat());
-        assert!(matches!(other.next(), Line::Frame(frame) if frame.len() == 200_000));
+        assert!(matches!(other.next(), FramedLine::Frame(frame) if frame.len() == 200_000));
     }
 }

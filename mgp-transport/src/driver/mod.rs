@@ -21,9 +21,9 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::time::{Sleep, sleep};
 
-use self::about::Stalled;
-use self::incoming::Incoming;
-use self::lines::{Line, Lines};
+use self::about::IntakeStatus;
+use self::incoming::IncomingDispatcher;
+use self::lines::{FramedLine, LineFramer};
 use self::outgoing::WriteBuffer;
 use self::queue::Queue;
 pub use self::wire::Wire;
@@ -40,17 +40,17 @@ use crate::{Accept, ConnectionLimits};
 #[must_use = "a connection does nothing unless it is polled"]
 pub struct Connection<R, W, S: RpcService> {
     reader: R,
-    lines: Lines,
+    lines: LineFramer,
     writes: WriteBuffer<W>,
-    incoming: Incoming<S>,
+    incoming: IncomingDispatcher<S>,
     /// The time limit of a peer that reads nothing.
     stalled: Option<Pin<Box<Sleep>>>,
-    reading: Reading,
+    reading: ReadState,
     limits: ConnectionLimits,
 }
 
 /// The state of the reading side.
-enum Reading {
+enum ReadState {
     Open,
     /// The peer sends no more; calls in work may finish until then.
     Ended(Pin<Box<Sleep>>),
@@ -74,14 +74,14 @@ where
     let wire = Wire::new(messages_in, reports_in.clone(), limits.clone());
     let port: Arc<dyn OutboxPort> = Arc::new(wire.clone());
     let queue = Queue::new(messages, reports);
-    let incoming = Incoming::new(accept, port, queue, reports_in, &limits);
+    let incoming = IncomingDispatcher::new(accept, port, queue, reports_in, &limits);
     let connection = Connection {
         reader,
-        lines: Lines::new(&limits),
+        lines: LineFramer::new(&limits),
         writes: WriteBuffer::new(writer),
         incoming,
         stalled: None,
-        reading: Reading::Open,
+        reading: ReadState::Open,
         limits,
     };
     (wire, connection)
@@ -96,7 +96,7 @@ where
     /// Stops reading from the peer. Calls in work may go on for `drain`, and are answered; then the connection ends.
     pub fn end_reading(&mut self, drain: Duration) {
         self.incoming.lose_answers();
-        self.reading = Reading::Ended(Box::pin(sleep(drain)));
+        self.reading = ReadState::Ended(Box::pin(sleep(drain)));
     }
 
     /// Reads frames and handles them. Returns whether any came.
@@ -105,21 +105,23 @@ where
         loop {
             while self.writes.unwritten() < self.limits.max_unwritten_bytes {
                 match self.incoming.poll_stalls(cx, &mut self.writes) {
-                    Stalled::No => {}
-                    Stalled::Over => any = true,
-                    Stalled::Yes => return Ok(any),
+                    IntakeStatus::No => {}
+                    IntakeStatus::Over => any = true,
+                    IntakeStatus::Yes => return Ok(any),
                 }
                 match self.lines.next() {
-                    Line::Frame(frame) => self.incoming.frame(&frame, cx, &mut self.writes),
-                    Line::TooLong(why, first) => self.incoming.too_long(why, &first, &mut self.writes),
-                    Line::Skipped(last) => self.incoming.skipped(&last, &mut self.writes),
-                    Line::Endless => return Err(Error::misbehaved("the peer sends a line without end")),
-                    Line::Partial => break,
+                    FramedLine::Frame(frame) => self.incoming.frame(&frame, cx, &mut self.writes),
+                    FramedLine::TooLong(why, first) => self.incoming.too_long(why, &first, &mut self.writes),
+                    FramedLine::Skipped(last) => self.incoming.skipped(&last, &mut self.writes),
+                    FramedLine::Endless => {
+                        return Err(Error::misbehaved("the peer sends a line without end"));
+                    }
+                    FramedLine::Partial => break,
                 }
                 any = true;
             }
             let congested = self.writes.unwritten() >= self.limits.max_unwritten_bytes;
-            if any || congested || !matches!(self.reading, Reading::Open) {
+            if any || congested || !matches!(self.reading, ReadState::Open) {
                 return Ok(any);
             }
             match pin!(self.reader.read_buf(self.lines.space())).poll(cx) {
@@ -160,7 +162,7 @@ where
     }
 
     fn poll_finished(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let Reading::Ended(patience) = &mut self.reading else { return Poll::Pending };
+        let ReadState::Ended(patience) = &mut self.reading else { return Poll::Pending };
         if self.incoming.in_work() == 0 || patience.as_mut().poll(cx).is_ready() {
             return Poll::Ready(());
         }

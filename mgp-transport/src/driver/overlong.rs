@@ -3,21 +3,21 @@
 use mgp_types::{Id, RpcService, frame};
 use tokio::io::AsyncWrite;
 
-use super::incoming::Incoming;
+use super::incoming::IncomingDispatcher;
 use super::outgoing::WriteBuffer;
 use crate::TooLong;
-use crate::ends::{Head, head, id_at_end};
+use crate::skipped_message::{MessageHead, head, id_at_end};
 
 /// The known facts about a message that is being skipped, until its last bytes tell the rest.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Unclear {
+pub(super) enum UnclearMessage {
     /// The message is a request or a notification.
     Request(TooLong),
     /// The kind of message is unknown.
     Anything(TooLong),
 }
 
-impl<S: RpcService> Incoming<S> {
+impl<S: RpcService> IncomingDispatcher<S> {
     /// Handles the beginning of a message that is skipped. Its waiter gets the error as soon as the bytes tell which
     /// call it belongs to.
     pub(super) fn too_long<W>(&mut self, why: TooLong, first: &[u8], writes: &mut WriteBuffer<W>)
@@ -25,23 +25,23 @@ impl<S: RpcService> Incoming<S> {
         W: AsyncWrite + Unpin,
     {
         match head(first) {
-            Head::Answer(id) => self.replied(&id, Err(why.answer(self.setting_names))),
-            Head::Request(Some(id)) => self.refuse(why, Some(&id), writes),
-            Head::Request(None) => self.unclear = Some(Unclear::Request(why)),
-            Head::Unclear => self.unclear = Some(Unclear::Anything(why)),
+            MessageHead::Answer(id) => self.replied(&id, Err(why.answer(self.setting_names))),
+            MessageHead::Request(Some(id)) => self.refuse(why, Some(&id), writes),
+            MessageHead::Request(None) => self.unclear = Some(UnclearMessage::Request(why)),
+            MessageHead::Unclear => self.unclear = Some(UnclearMessage::Anything(why)),
         }
     }
 
     /// Handles the end of a message that was skipped.
     pub(super) fn skipped<W: AsyncWrite + Unpin>(&mut self, last: &[u8], writes: &mut WriteBuffer<W>) {
         match (self.unclear.take(), id_at_end(last)) {
-            (Some(Unclear::Request(why)), Some(id)) => self.refuse(why, Some(&id), writes),
-            (Some(Unclear::Anything(why)), Some(id)) => {
+            (Some(UnclearMessage::Request(why)), Some(id)) => self.refuse(why, Some(&id), writes),
+            (Some(UnclearMessage::Anything(why)), Some(id)) => {
                 self.replied(&id, Err(why.answer(self.setting_names)));
             }
-            (Some(Unclear::Anything(why)), None) => self.refuse(why, None, writes),
+            (Some(UnclearMessage::Anything(why)), None) => self.refuse(why, None, writes),
             // A notification gets no answer.
-            (Some(Unclear::Request(why)), None) => {
+            (Some(UnclearMessage::Request(why)), None) => {
                 tracing::warn!(%why, "a notification is too long and was dropped");
             }
             (None, _) => {}

@@ -8,27 +8,30 @@ use std::task::{Context, Poll};
 use mgp_types::{Error, Id, Response, StreamId};
 use tokio::sync::mpsc;
 
-use super::wire::Outgoing;
+use super::wire::OutgoingMessage;
 
 /// The messages of our side in the order they were made. Messages and reports come through two channels, and a report
 /// goes behind the messages that its maker sent before it.
 pub(super) struct Queue {
-    messages: mpsc::Receiver<Outgoing>,
-    reports: mpsc::UnboundedReceiver<Report>,
+    messages: mpsc::Receiver<OutgoingMessage>,
+    reports: mpsc::UnboundedReceiver<ConnectionReport>,
     /// The reports, each with the number of messages that are taken before its turn.
-    reported: VecDeque<(u64, Report)>,
+    reported: VecDeque<(u64, ConnectionReport)>,
     /// The number of messages taken so far.
     taken: u64,
 }
 
 impl Queue {
-    pub(super) fn new(messages: mpsc::Receiver<Outgoing>, reports: mpsc::UnboundedReceiver<Report>) -> Self {
+    pub(super) fn new(
+        messages: mpsc::Receiver<OutgoingMessage>,
+        reports: mpsc::UnboundedReceiver<ConnectionReport>,
+    ) -> Self {
         Self { messages, reports, reported: VecDeque::new(), taken: 0 }
     }
 
     /// Returns the next report that has come, if its turn has come; most often no message was sent before it.
     #[inline]
-    pub(super) fn poll_report(&mut self, cx: &mut Context<'_>) -> Poll<Report> {
+    pub(super) fn poll_report(&mut self, cx: &mut Context<'_>) -> Poll<ConnectionReport> {
         while let Poll::Ready(Some(report)) = self.reports.poll_recv(cx) {
             // Every message that the reporter sent is in the channel by now.
             let ahead = self.messages.len();
@@ -42,7 +45,7 @@ impl Queue {
 
     /// Returns the next report whose turn it is now.
     #[inline]
-    pub(super) fn due(&mut self) -> Option<Report> {
+    pub(super) fn due(&mut self) -> Option<ConnectionReport> {
         let (turn, _) = self.reported.front()?;
         if *turn > self.taken {
             return None;
@@ -52,7 +55,7 @@ impl Queue {
 
     /// Returns the next message.
     #[inline]
-    pub(super) fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<Outgoing> {
+    pub(super) fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<OutgoingMessage> {
         match self.messages.poll_recv(cx) {
             Poll::Ready(Some(message)) => {
                 self.taken += 1;
@@ -69,7 +72,7 @@ impl Queue {
     }
 
     /// Returns the messages that wait now.
-    pub(super) fn waiting(&mut self) -> impl Iterator<Item = Outgoing> + use<> {
+    pub(super) fn waiting(&mut self) -> impl Iterator<Item = OutgoingMessage> + use<> {
         let mut waiting = Vec::with_capacity(self.messages.len());
         while waiting.len() < waiting.capacity()
             && let Ok(message) = self.messages.try_recv()
@@ -82,7 +85,7 @@ impl Queue {
 }
 
 /// The reports of tasks to their connection. There is at most one per request in flight in either direction.
-pub(super) enum Report {
+pub(super) enum ConnectionReport {
     /// The work on a request of the peer is done.
     ///
     /// The stream is part of the report, because the peer may have reused the id of a request that it took back.
@@ -93,29 +96,29 @@ pub(super) enum Report {
 
 /// The work on one request, in a task of its own. The work always reports an outcome: a task that is dropped without
 /// one, because the handler panicked, still answers the peer.
-pub(super) struct Work<F> {
+pub(super) struct RequestWork<F> {
     future: Pin<Box<F>>,
-    ticket: Ticket,
+    ticket: RequestTicket,
 }
 
-struct Ticket {
+struct RequestTicket {
     id: Option<Id>,
     stream: StreamId,
-    reports: mpsc::UnboundedSender<Report>,
+    reports: mpsc::UnboundedSender<ConnectionReport>,
 }
 
-impl<F> Work<F> {
+impl<F> RequestWork<F> {
     pub(super) fn new(
         id: Id,
         stream: StreamId,
         future: Pin<Box<F>>,
-        reports: mpsc::UnboundedSender<Report>,
+        reports: mpsc::UnboundedSender<ConnectionReport>,
     ) -> Self {
-        Self { future, ticket: Ticket { id: Some(id), stream, reports } }
+        Self { future, ticket: RequestTicket { id: Some(id), stream, reports } }
     }
 }
 
-impl<F: Future<Output = Result<Response, Error>>> Future for Work<F> {
+impl<F: Future<Output = Result<Response, Error>>> Future for RequestWork<F> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
@@ -123,16 +126,16 @@ impl<F: Future<Output = Result<Response, Error>>> Future for Work<F> {
     }
 }
 
-impl Ticket {
+impl RequestTicket {
     fn send(&mut self, outcome: Result<Response, Error>) {
         if let Some(id) = self.id.take() {
             // Sending fails only if the connection is gone, and then nobody needs the report.
-            let _ = self.reports.send(Report::Done { id, stream: self.stream, outcome });
+            let _ = self.reports.send(ConnectionReport::Done { id, stream: self.stream, outcome });
         }
     }
 }
 
-impl Drop for Ticket {
+impl Drop for RequestTicket {
     fn drop(&mut self) {
         self.send(Err(Error::internal("the request handler stopped without an answer")));
     }

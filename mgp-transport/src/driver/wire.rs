@@ -8,15 +8,15 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::task::{Context, Poll};
 
 use mgp_types::{
-    BoxFuture, Error, Kind, Method, Outbox, OutboxPort, Params, RawJson, Request, Response, StreamId,
+    BoxFuture, Error, Method, Outbox, OutboxPort, Params, RawJson, Request, RequestKind, Response, StreamId,
 };
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 use tower_service::Service;
 
-use super::queue::Report;
-use crate::deliveries::{Deliveries, Feed};
-use crate::waiting::Sent;
+use super::queue::ConnectionReport;
+use crate::deliveries::{CallDeliveries, DeliveryFeed};
+use crate::sent_future::SentFuture;
 use crate::{ConnectionLimits, about};
 
 /// The way to the peer of a connection: a service that sends requests and yields the answers.
@@ -28,19 +28,19 @@ use crate::{ConnectionLimits, about};
 /// call is polled, and all of them before the answer. A caller that takes them slowly keeps the peer waiting, for a
 /// [bounded time](ConnectionLimits::delivery_timeout).
 #[derive(Clone)]
-pub struct Wire(Arc<Shared>);
+pub struct Wire(Arc<WireShared>);
 
-struct Shared {
+struct WireShared {
     /// The messages to write. The channel is bounded: senders wait for room.
-    messages: mpsc::Sender<Outgoing>,
+    messages: mpsc::Sender<OutgoingMessage>,
     /// The reports of calls that were dropped.
-    reports: mpsc::UnboundedSender<Report>,
+    reports: mpsc::UnboundedSender<ConnectionReport>,
     next_id: AtomicI64,
     limits: ConnectionLimits,
 }
 
 /// A message on its way out.
-pub(super) enum Outgoing {
+pub(super) enum OutgoingMessage {
     Notify {
         /// The stream of the peer's call that the message belongs to.
         stream: StreamId,
@@ -55,17 +55,17 @@ pub(super) enum Outgoing {
         params: Params,
         /// The stream of the call of ours that this call is about, if it is about one.
         about: Option<StreamId>,
-        answer: Answering,
+        answer: AnswerRoute,
     },
 }
 
 impl Wire {
     pub(super) fn new(
-        messages: mpsc::Sender<Outgoing>,
-        reports: mpsc::UnboundedSender<Report>,
+        messages: mpsc::Sender<OutgoingMessage>,
+        reports: mpsc::UnboundedSender<ConnectionReport>,
         limits: ConnectionLimits,
     ) -> Self {
-        Self(Arc::new(Shared { messages, reports, next_id: AtomicI64::new(1), limits }))
+        Self(Arc::new(WireShared { messages, reports, next_id: AtomicI64::new(1), limits }))
     }
 
     /// Returns whether the connection has ended.
@@ -82,8 +82,8 @@ impl Wire {
         let Request { kind, method, params, context, .. } = request;
         let outbox = context.outbox;
         let about = about::own(&method, &outbox);
-        if kind == Kind::Notify {
-            let message = Outgoing::Notify { stream, about, method, params };
+        if kind == RequestKind::Notify {
+            let message = OutgoingMessage::Notify { stream, about, method, params };
             return Box::pin(async move { self.queue(message).await.map(|()| Response::empty()) });
         }
         if about.is_none() && about::is_followed(&outbox) {
@@ -95,27 +95,27 @@ impl Wire {
     /// Makes a call without following the messages about it.
     async fn ask(self, about: Option<StreamId>, method: Method, params: Params) -> Result<Response, Error> {
         let (answer, reply) = oneshot::channel();
-        let answer = Answering::Alone(answer);
+        let answer = AnswerRoute::Alone(answer);
         let id = self.next_id();
-        let message = Outgoing::Call { id, method, params, about, answer };
+        let message = OutgoingMessage::Call { id, method, params, about, answer };
         self.queue(message).await?;
-        Answer { wire: &self.0, id, reply }.await
+        AnswerFuture { wire: &self.0, id, reply }.await
     }
 
     /// Makes a call, and delivers the peer's messages about it to `outbox`.
     async fn follow(self, outbox: Outbox, method: Method, params: Params) -> Result<Response, Error> {
-        let deliveries = Arc::new(Deliveries::new(outbox, &self.0.limits));
-        let answer = Answering::Followed(Feed::new(&deliveries));
+        let deliveries = Arc::new(CallDeliveries::new(outbox, &self.0.limits));
+        let answer = AnswerRoute::Followed(DeliveryFeed::new(&deliveries));
         let id = self.next_id();
-        let message = Outgoing::Call { id, method, params, about: None, answer };
+        let message = OutgoingMessage::Call { id, method, params, about: None, answer };
         self.queue(message).await?;
-        let mut followed = Followed { wire: &self.0, id, deliveries: Some(&deliveries) };
+        let mut followed = FollowedCall { wire: &self.0, id, deliveries: Some(&deliveries) };
         let outcome = deliveries.run().await;
         followed.deliveries = None;
         outcome.map(Response::new)
     }
 
-    async fn queue(&self, message: Outgoing) -> Result<(), Error> {
+    async fn queue(&self, message: OutgoingMessage) -> Result<(), Error> {
         self.0.messages.send(message).await.map_err(|_| closed())
     }
 
@@ -142,10 +142,10 @@ impl OutboxPort for Wire {
     fn notify(&self, stream: StreamId, request: Request) -> BoxFuture<'_, Result<(), Error>> {
         let Request { method, params, context, .. } = request;
         let about = about::own(&method, &context.outbox);
-        let message = Outgoing::Notify { stream, about, method, params };
+        let message = OutgoingMessage::Notify { stream, about, method, params };
         // With room in the queue there is no wait, and a future without a wait costs nothing.
         match self.0.messages.try_send(message) {
-            Ok(()) => Box::pin(Sent),
+            Ok(()) => Box::pin(SentFuture),
             Err(TrySendError::Full(message)) => Box::pin(self.queue(message)),
             Err(TrySendError::Closed(_)) => Box::pin(std::future::ready(Err(closed()))),
         }
@@ -163,31 +163,31 @@ impl fmt::Debug for Wire {
 }
 
 /// A call that is followed until its answer. Dropping it tells the connection that the caller no longer waits.
-struct Followed<'a> {
-    wire: &'a Shared,
+struct FollowedCall<'a> {
+    wire: &'a WireShared,
     id: i64,
     /// The queue of messages; `None` once the call has its answer.
-    deliveries: Option<&'a Deliveries>,
+    deliveries: Option<&'a CallDeliveries>,
 }
 
-impl Drop for Followed<'_> {
+impl Drop for FollowedCall<'_> {
     fn drop(&mut self) {
         if let Some(deliveries) = self.deliveries {
             deliveries.close();
             // Sending fails only if the connection is gone, and then nobody needs the report.
-            let _ = self.wire.reports.send(Report::Dropped { id: self.id });
+            let _ = self.wire.reports.send(ConnectionReport::Dropped { id: self.id });
         }
     }
 }
 
 /// The wait for the answer under `id`. Dropping it tells the connection that the caller no longer waits.
-struct Answer<'a> {
-    wire: &'a Shared,
+struct AnswerFuture<'a> {
+    wire: &'a WireShared,
     id: i64,
     reply: oneshot::Receiver<Result<Response, Error>>,
 }
 
-impl Future for Answer<'_> {
+impl Future for AnswerFuture<'_> {
     type Output = Result<Response, Error>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -195,11 +195,11 @@ impl Future for Answer<'_> {
     }
 }
 
-impl Drop for Answer<'_> {
+impl Drop for AnswerFuture<'_> {
     fn drop(&mut self) {
         if !self.reply.is_terminated() {
             // Sending fails only if the connection is gone, and then nobody needs the report.
-            let _ = self.wire.reports.send(Report::Dropped { id: self.id });
+            let _ = self.wire.reports.send(ConnectionReport::Dropped { id: self.id });
         }
     }
 }
@@ -211,18 +211,18 @@ pub(super) fn closed() -> Error {
 /// The waiter for an answer of the peer.
 pub(super) struct Waiter {
     pub(super) method: Method,
-    pub(super) answer: Answering,
+    pub(super) answer: AnswerRoute,
 }
 
 /// The way of the answer to its waiter.
-pub(super) enum Answering {
+pub(super) enum AnswerRoute {
     /// The answer comes alone.
     Alone(oneshot::Sender<Result<Response, Error>>),
     /// The answer comes behind the peer's messages about the call.
-    Followed(Feed),
+    Followed(DeliveryFeed),
 }
 
-impl Answering {
+impl AnswerRoute {
     /// Hands the answer over. The answer is lost if the caller gives up in this moment.
     pub(super) fn answer(self, outcome: Result<RawJson, Error>) {
         match self {
@@ -234,7 +234,7 @@ impl Answering {
     }
 
     /// Returns the queue of messages of a followed call.
-    pub(super) fn deliveries(&self) -> Option<&std::sync::Arc<Deliveries>> {
+    pub(super) fn deliveries(&self) -> Option<&std::sync::Arc<CallDeliveries>> {
         match self {
             Self::Alone(_) => None,
             Self::Followed(feed) => Some(feed.deliveries()),

@@ -9,7 +9,7 @@ mod server;
 use mgp_types::mcp::meta::key;
 use mgp_types::{Error, Id, Object, Params};
 
-pub(crate) use self::client::Rounds;
+pub(crate) use self::client::RoundHandler;
 pub use self::client::{
     Agreement, ClientEra, ClientIdentity, ClientInbound, Era, EraFuture, EraMemory, EraMode, EraOptions,
     InboundFuture, ProbeEndedConnection, UnsupportedVersion, WireKind,

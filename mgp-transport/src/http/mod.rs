@@ -12,6 +12,6 @@ mod server;
 pub use self::client::{HttpClient, HttpClientBuilder, HttpStatus, MirroredHeaders, SessionLost, SseClient};
 #[cfg(feature = "http-server")]
 pub use self::server::{
-    Ends, HttpBody, HttpConfig, HttpServer, HttpService, Listen, ResponseFuture, ResponseStream, Routes,
-    serve, serve_layered_until, serve_until,
+    ConnectionAddrs, HttpBody, HttpConfig, HttpServer, HttpService, ListenTarget, ResponseFuture,
+    ResponseStream, Routes, serve, serve_layered_until, serve_until,
 };

@@ -4,8 +4,8 @@ mod client;
 mod seal;
 mod server;
 
-pub use self::client::{InputFuture, InputLoop, InputLoopLayer, MAX_ROUNDS};
-pub use self::seal::{SealingKey, Unsealed, binding};
+pub use self::client::{InputLoop, InputLoopFuture, InputLoopLayer, MAX_ROUNDS};
+pub use self::seal::{SealingKey, UnsealError, binding};
 pub use self::server::{Mrtr, MrtrFuture, MrtrLayer};
 
 use mgp_types::Method;

@@ -23,7 +23,7 @@ pub struct SealingKey {
 /// The reasons why a text is not one that this server sealed for this purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Unsealed {
+pub enum UnsealError {
     /// The text was changed, sealed by another key, or sealed for another purpose.
     #[error("the state was not sealed by this server for this request")]
     Forged,
@@ -78,15 +78,16 @@ impl SealingKey {
     ///
     /// # Errors
     /// This key did not seal the text for this purpose, or its time is over.
-    pub fn open(&self, sealed: &str, purpose: &[u8]) -> Result<Vec<u8>, Unsealed> {
-        let sealed = URL_SAFE_NO_PAD.decode(sealed).map_err(|_| Unsealed::Forged)?;
-        let (nonce, cipher) = sealed.split_first_chunk::<NONCE>().ok_or(Unsealed::Forged)?;
+    pub fn open(&self, sealed: &str, purpose: &[u8]) -> Result<Vec<u8>, UnsealError> {
+        let sealed = URL_SAFE_NO_PAD.decode(sealed).map_err(|_| UnsealError::Forged)?;
+        let (nonce, cipher) = sealed.split_first_chunk::<NONCE>().ok_or(UnsealError::Forged)?;
         let nonce = XNonce::from(*nonce);
         let open = |key: &XChaCha20Poly1305| key.decrypt(&nonce, Payload { msg: cipher, aad: purpose }).ok();
-        let plain = open(&self.current).or_else(|| open(self.previous.as_ref()?)).ok_or(Unsealed::Forged)?;
-        let (expiry, content) = plain.split_first_chunk::<8>().ok_or(Unsealed::Forged)?;
+        let plain =
+            open(&self.current).or_else(|| open(self.previous.as_ref()?)).ok_or(UnsealError::Forged)?;
+        let (expiry, content) = plain.split_first_chunk::<8>().ok_or(UnsealError::Forged)?;
         if now() > u64::from_be_bytes(*expiry) {
-            return Err(Unsealed::Expired);
+            return Err(UnsealError::Expired);
         }
         Ok(content.to_vec())
     }
@@ -145,8 +146,8 @@ mod tests {
         let key = SealingKey::random();
         let sealed = key.seal(b"content", b"purpose", MINUTE);
         assert_eq!(key.open(&sealed, b"purpose").unwrap(), b"content");
-        assert_eq!(key.open(&sealed, b"another"), Err(Unsealed::Forged));
-        assert_eq!(SealingKey::random().open(&sealed, b"purpose"), Err(Unsealed::Forged));
+        assert_eq!(key.open(&sealed, b"another"), Err(UnsealError::Forged));
+        assert_eq!(SealingKey::random().open(&sealed, b"purpose"), Err(UnsealError::Forged));
     }
 
     #[test]
@@ -173,7 +174,7 @@ mod tests {
     fn time_runs_out() {
         let key = SealingKey::random();
         let sealed = key.seal_until(b"x", b"", 1);
-        assert_eq!(key.open(&sealed, b""), Err(Unsealed::Expired));
+        assert_eq!(key.open(&sealed, b""), Err(UnsealError::Expired));
         assert!(key.open(&key.seal(b"x", b"", Duration::MAX), b"").is_ok());
     }
 

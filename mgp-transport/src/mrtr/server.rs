@@ -7,8 +7,8 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use mgp_types::{
-    Error, InputExchange, Kind, Method, Object, Origin, Params, Principal, Request, Response, RpcService,
-    json,
+    Error, InputExchange, Method, Object, Origin, Params, Principal, Request, RequestKind, Response,
+    RpcService, json,
 };
 use pin_project_lite::pin_project;
 use tower_layer::Layer;
@@ -58,15 +58,15 @@ pub struct Mrtr<S> {
 }
 
 impl<S> Mrtr<S> {
-    fn exchange(&self, request: &Request) -> Result<Option<Rounds>, Error> {
+    fn exchange(&self, request: &Request) -> Result<Option<RequestRounds>, Error> {
         let stateless =
             request.context.session.as_ref().is_some_and(|session| session.revision.is_stateless());
-        if !stateless || request.kind != Kind::Call || !may_ask(&request.method) {
+        if !stateless || request.kind != RequestKind::Call || !may_ask(&request.method) {
             return Ok(None);
         }
         let (method, params) = (request.method.clone(), request.params.clone());
-        let mut rounds = Rounds {
-            asked: Asked { method, params, principal: request.context.principal.clone() },
+        let mut rounds = RequestRounds {
+            asked: RoundBinding { method, params, principal: request.context.principal.clone() },
             exchange: Arc::default(),
             sealing: self.sealing.clone(),
         };
@@ -107,7 +107,7 @@ pin_project! {
         Refused { error: Option<Error> },
         /// The service behind the layer answers.
         #[doc(hidden)]
-        Passed { #[pin] future: F, rounds: Option<Rounds> },
+        Passed { #[pin] future: F, rounds: Option<RequestRounds> },
     }
 }
 
@@ -134,21 +134,21 @@ impl<F: Future<Output = Result<Response, Error>>> Future for MrtrFuture<F> {
 
 /// One request over its rounds.
 #[derive(Debug)]
-pub struct Rounds {
-    asked: Asked,
+pub struct RequestRounds {
+    asked: RoundBinding,
     exchange: Arc<InputExchange>,
     sealing: Arc<MrtrLayer>,
 }
 
 /// The facts that the state is bound to.
 #[derive(Debug)]
-struct Asked {
+struct RoundBinding {
     method: Method,
     params: Params,
     principal: Option<Principal>,
 }
 
-impl Rounds {
+impl RequestRounds {
     /// Returns the answers of all rounds so far; `None` in the first.
     fn answers(&self) -> Result<Option<Object>, Error> {
         let state = self.asked.params.get("requestState");
@@ -198,7 +198,7 @@ impl Rounds {
     }
 }
 
-impl Asked {
+impl RoundBinding {
     fn binding(&self) -> [u8; 32] {
         binding(self.principal.as_ref(), &self.method, &self.params)
     }

@@ -22,17 +22,17 @@ use tokio::net::{UnixStream, unix::pipe};
 ///
 /// # Errors
 /// A descriptor is closed or cannot be watched.
-pub fn stdio() -> io::Result<(Input, Output)> {
-    Ok((Input(Source::open()?), Output(Sink::open()?)))
+pub fn stdio() -> io::Result<(StdioInput, StdioOutput)> {
+    Ok((StdioInput(Source::open()?), StdioOutput(Sink::open()?)))
 }
 
 /// Standard input.
 #[derive(Debug)]
-pub struct Input(Source);
+pub struct StdioInput(Source);
 
 /// Standard output.
 #[derive(Debug)]
-pub struct Output(Sink);
+pub struct StdioOutput(Sink);
 
 #[derive(Debug)]
 enum Source {
@@ -52,7 +52,7 @@ enum Sink {
     Other(tokio::io::Stdout),
 }
 
-impl AsyncRead for Input {
+impl AsyncRead for StdioInput {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -68,7 +68,7 @@ impl AsyncRead for Input {
     }
 }
 
-impl AsyncWrite for Output {
+impl AsyncWrite for StdioOutput {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         match &mut self.0 {
             #[cfg(unix)]

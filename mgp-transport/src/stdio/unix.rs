@@ -16,8 +16,8 @@ const NON_BLOCKING: i32 = 0o4000;
 impl Source {
     pub(super) fn open() -> io::Result<Self> {
         let own = io::stdin().as_fd().try_clone_to_owned()?;
-        match Kind::of(&own)? {
-            Kind::Pipe => {
+        match StdioKind::of(&own)? {
+            StdioKind::Pipe => {
                 let again = OpenOptions::new().read(true).custom_flags(NON_BLOCKING).open("/proc/self/fd/0");
                 let pipe = match again {
                     Ok(file) => pipe::Receiver::from_file(file),
@@ -25,8 +25,8 @@ impl Source {
                 };
                 pipe.map(Self::Pipe)
             }
-            Kind::Socket => socket(own).map(Self::Socket),
-            Kind::Other => Ok(Self::Other(tokio::io::stdin())),
+            StdioKind::Socket => socket(own).map(Self::Socket),
+            StdioKind::Other => Ok(Self::Other(tokio::io::stdin())),
         }
     }
 }
@@ -34,8 +34,8 @@ impl Source {
 impl Sink {
     pub(super) fn open() -> io::Result<Self> {
         let own = io::stdout().as_fd().try_clone_to_owned()?;
-        match Kind::of(&own)? {
-            Kind::Pipe => {
+        match StdioKind::of(&own)? {
+            StdioKind::Pipe => {
                 let again = OpenOptions::new().write(true).custom_flags(NON_BLOCKING).open("/proc/self/fd/1");
                 let pipe = match again {
                     Ok(file) => pipe::Sender::from_file(file),
@@ -43,19 +43,19 @@ impl Sink {
                 };
                 pipe.map(Self::Pipe)
             }
-            Kind::Socket => socket(own).map(Self::Socket),
-            Kind::Other => Ok(Self::Other(tokio::io::stdout())),
+            StdioKind::Socket => socket(own).map(Self::Socket),
+            StdioKind::Other => Ok(Self::Other(tokio::io::stdout())),
         }
     }
 }
 
-enum Kind {
+enum StdioKind {
     Pipe,
     Socket,
     Other,
 }
 
-impl Kind {
+impl StdioKind {
     fn of(descriptor: &OwnedFd) -> io::Result<Self> {
         let kind = File::from(descriptor.try_clone()?).metadata()?.file_type();
         Ok(match () {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mgp_transport::ConnectionLimits;
 use mgp_types::mgp::{StreamCancelled, method};
-use mgp_types::{Kind, Method, Origin, Outbox, Params, Request, StreamId};
+use mgp_types::{Method, Origin, Outbox, Params, Request, RequestKind, StreamId};
 
 use crate::doubles::*;
 
@@ -115,7 +115,7 @@ async fn a_call_without_an_outbox_leaves_it_to_the_service() {
     let id = peer.asked("tools/call").await;
     peer.tell("stream.chunk", &format!(r#""request_id":{id},"index":0"#)).await;
     let told = requests.next().await;
-    assert_eq!((told.request.kind, told.stream()), (Kind::Notify, StreamId::STANDALONE));
+    assert_eq!((told.request.kind, told.stream()), (RequestKind::Notify, StreamId::STANDALONE));
     assert_eq!(text(&told.request.params), r#"{"index":0}"#);
 
     let stream = StreamId::fresh();

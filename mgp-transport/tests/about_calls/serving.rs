@@ -160,7 +160,10 @@ async fn a_cancellation_finds_the_stream_of_the_call_it_names() {
     ] {
         peer.send(&cancel("30", named)).await;
         let cancellation = requests.next().await;
-        assert_eq!((cancellation.request.kind, cancellation.stream()), (mgp_types::Kind::Call, stream));
+        assert_eq!(
+            (cancellation.request.kind, cancellation.stream()),
+            (mgp_types::RequestKind::Call, stream)
+        );
         assert_eq!(text(&cancellation.request.params), r#"{"reason":"r"}"#);
         cancellation.answer(r#"{"cancelled":true}"#);
         assert_eq!(peer.line().await, r#"{"jsonrpc":"2.0","id":30,"result":{"cancelled":true}}"#);
@@ -198,7 +201,7 @@ async fn pace_and_gaps_find_the_stream_of_the_call_and_can_be_answered_on_it() {
     {
         peer.tell(method, &format!(r#""request_id":"s",{members}"#)).await;
         let told = requests.next().await;
-        assert_eq!((told.request.kind, told.stream()), (mgp_types::Kind::Notify, call.stream()));
+        assert_eq!((told.request.kind, told.stream()), (mgp_types::RequestKind::Notify, call.stream()));
         assert_eq!(text(&told.request.params), format!("{{{members}}}"));
         told.say(Method::STREAM_CHUNK, r#"{"index":0}"#).await;
         assert_eq!(peer.told().await, r#"stream.chunk {"request_id":"s","index":0}"#);

@@ -16,7 +16,9 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use mgp_transport::http::{HttpClient, HttpClientBuilder};
-use mgp_types::{BoxFuture, Error, Kind, Object, Params, Request, Response, Revision, RpcService, Session};
+use mgp_types::{
+    BoxFuture, Error, Object, Params, Request, RequestKind, Response, Revision, RpcService, Session,
+};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 use tower_service::Service;
@@ -233,7 +235,7 @@ impl Service<Request> for Recorder {
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        let kind = if request.kind == Kind::Call { "call " } else { "" };
+        let kind = if request.kind == RequestKind::Call { "call " } else { "" };
         self.0.lock().push(format!("{kind}{}", request.method));
         let noted = Arc::clone(&self.0);
         Box::pin(async move {

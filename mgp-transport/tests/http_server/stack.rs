@@ -11,7 +11,9 @@ use mgp_transport::era::{ServerEra, ServerIdentity};
 use mgp_transport::http::ResponseStream;
 use mgp_types::mcp::Implementation;
 use mgp_types::mgp::{ExtensionSet, Offer};
-use mgp_types::{BoxFuture, Error, Kind, Method, Object, Outbox, RawJson, Request, Response, StreamId};
+use mgp_types::{
+    BoxFuture, Error, Method, Object, Outbox, RawJson, Request, RequestKind, Response, StreamId,
+};
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use tower_service::Service;
@@ -124,7 +126,7 @@ async fn answer(world: Arc<World>, request: Request) -> Result<Response, Error> 
             let reason = reason.as_deref().unwrap_or("none");
             Ok(result(&format!(r#"{{"cancelled":{found},"reason":"{reason}","named":{named}}}"#)))
         }
-        _ if request.kind == Kind::Notify => Ok(Response::empty()),
+        _ if request.kind == RequestKind::Notify => Ok(Response::empty()),
         "tools/call" => match request.params.text("name").as_deref().unwrap_or_default() {
             "notify" => {
                 progress(&request, 1).await?;

@@ -5,7 +5,9 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mgp_transport::{ConnectionLimits, Wire, connect, memory};
-use mgp_types::{BoxFuture, Error, Kind, Method, Object, Outbox, RawJson, Request, Response, StreamId};
+use mgp_types::{
+    BoxFuture, Error, Method, Object, Outbox, RawJson, Request, RequestKind, Response, StreamId,
+};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio::sync::{mpsc, oneshot};
 use tower_service::Service;
@@ -44,8 +46,8 @@ impl Service<Request> for Handed {
         let _ = self.0.send(Asked { request, answer });
         Box::pin(async move {
             match kind {
-                Kind::Notify => Ok(Response::empty()),
-                Kind::Call => answered.await.unwrap_or_else(|_| Err(Error::internal("not answered"))),
+                RequestKind::Notify => Ok(Response::empty()),
+                RequestKind::Call => answered.await.unwrap_or_else(|_| Err(Error::internal("not answered"))),
             }
         })
     }

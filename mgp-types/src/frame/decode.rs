@@ -5,7 +5,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use smallvec::SmallVec;
 
-use super::spelling::{Misspelled, check_envelope, check_error, check_method, check_params};
+use super::spelling::{MisspelledName, check_envelope, check_error, check_method, check_params};
 use crate::json::{Limits, Object, RawJson, Scanner, scan_members, unescape};
 use crate::{Error, Id, JsonError, JsonFault, Method, Origin, Params};
 
@@ -124,17 +124,17 @@ struct Envelope {
     jsonrpc: Option<Range<usize>>,
     id: Option<Range<usize>>,
     method: Option<Range<usize>>,
-    params: Option<Found>,
+    params: Option<FoundParams>,
     result: Option<Range<usize>>,
     error: Option<Range<usize>>,
     trace_id: Option<Range<usize>>,
     /// Whether a result or an error was begun.
     answers: bool,
     /// The first member whose name reads like another one.
-    misspelled: Option<Misspelled>,
+    misspelled: Option<MisspelledName>,
 }
 
-enum Found {
+enum FoundParams {
     Object(Params),
     Null,
     Other,
@@ -169,7 +169,7 @@ fn scan(scanner: &mut Scanner<'_>, bytes: &Bytes, envelope: &mut Envelope) -> Re
         if name == b"params" && scanner.peek() == Some(b'{') {
             let mut members = SmallVec::new();
             let whole = scan_members(scanner, &mut members)?;
-            envelope.params = Some(Found::Object(Object::from_scan(bytes.clone(), whole, members)));
+            envelope.params = Some(FoundParams::Object(Object::from_scan(bytes.clone(), whole, members)));
             continue;
         }
         envelope.answers |= name == b"result" || name == b"error";
@@ -180,7 +180,8 @@ fn scan(scanner: &mut Scanner<'_>, bytes: &Bytes, envelope: &mut Envelope) -> Re
             b"id" => envelope.id = Some(value),
             b"method" => envelope.method = Some(value),
             b"params" => {
-                envelope.params = Some(if &bytes[value] == b"null" { Found::Null } else { Found::Other });
+                envelope.params =
+                    Some(if &bytes[value] == b"null" { FoundParams::Null } else { FoundParams::Other });
             }
             b"result" => envelope.result = Some(value),
             b"error" => envelope.error = Some(value),
@@ -260,9 +261,9 @@ fn read(bytes: &Bytes, envelope: Envelope) -> Result<Message, Malformed> {
         Some(_) => false,
     };
     let mut params = match envelope.params {
-        Some(Found::Object(params)) => params,
-        None | Some(Found::Null) => Params::new(),
-        Some(Found::Other) => {
+        Some(FoundParams::Object(params)) => params,
+        None | Some(FoundParams::Null) => Params::new(),
+        Some(FoundParams::Other) => {
             let error = Error::invalid_params("`params` must be an object");
             return Err(Malformed { id, error, answerable: !is_notification });
         }

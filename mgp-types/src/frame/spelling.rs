@@ -17,25 +17,25 @@ use crate::{Error, Params, RawJson, folded};
 
 /// A name that reads like a name of the protocol and is spelled otherwise.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Misspelled {
-    what: What,
+pub(super) struct MisspelledName {
+    what: MisspelledPart,
     found: Box<str>,
     proper: &'static str,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum What {
+enum MisspelledPart {
     Member,
     Method,
 }
 
 const LONGEST_SHOWN: usize = 64;
 
-impl fmt::Display for Misspelled {
+impl fmt::Display for MisspelledName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.what {
-            What::Member => "member",
-            What::Method => "method",
+            MisspelledPart::Member => "member",
+            MisspelledPart::Method => "method",
         };
         let found: String = self.found.chars().take(LONGEST_SHOWN).flat_map(char::escape_default).collect();
         write!(
@@ -80,7 +80,7 @@ const IN_PARAMS: &[&str] = &[TRACE_ID];
 const TRACE_ID: &str = "trace_id";
 
 /// Refuses params with a member that a lenient reader takes for another member of the protocol.
-pub(super) fn check_params(method: &crate::Method, params: &Params) -> Result<(), Misspelled> {
+pub(super) fn check_params(method: &crate::Method, params: &Params) -> Result<(), MisspelledName> {
     if params.is_empty() {
         return Ok(());
     }
@@ -99,26 +99,26 @@ pub(super) fn check_params(method: &crate::Method, params: &Params) -> Result<()
 }
 
 /// Refuses an error with a member that a lenient reader takes for another member of the protocol.
-pub(super) fn check_error(error: &[u8]) -> Result<(), Misspelled> {
+pub(super) fn check_error(error: &[u8]) -> Result<(), MisspelledName> {
     check_value(error, Shape::Names(&["code", "message", "data"]))
 }
 
 /// Refuses a member of a message that is no member of JSON-RPC and reads like one.
 #[cold]
-pub(super) fn check_envelope(name: &[u8]) -> Result<(), Misspelled> {
-    Name::of(name).check(&["jsonrpc", "id", "method", "params", "result", "error", TRACE_ID])
+pub(super) fn check_envelope(name: &[u8]) -> Result<(), MisspelledName> {
+    SpelledName::of(name).check(&["jsonrpc", "id", "method", "params", "result", "error", TRACE_ID])
 }
 
 /// Refuses a method that is no method of the protocol and reads like one.
 #[cold]
-pub(super) fn check_method(name: &str) -> Result<(), Misspelled> {
+pub(super) fn check_method(name: &str) -> Result<(), MisspelledName> {
     let known = [method::NAMES, notification_name::NAMES, mgp::method::NAMES];
     if known.iter().any(|known| known.contains(&name)) {
         return Ok(());
     }
-    let name = Name::of(name.as_bytes());
+    let name = SpelledName::of(name.as_bytes());
     let checked = known.iter().try_for_each(|known| name.check(known));
-    checked.map_err(|misspelled| Misspelled { what: What::Method, ..misspelled })
+    checked.map_err(|misspelled| MisspelledName { what: MisspelledPart::Method, ..misspelled })
 }
 
 /// Returns the shape of the params of a method that MCP does not define.
@@ -127,7 +127,7 @@ fn other(is_mgp: bool) -> Shape {
 }
 
 /// Checks a value whose grammar was checked before.
-fn check_value(bytes: &[u8], shape: Shape) -> Result<(), Misspelled> {
+fn check_value(bytes: &[u8], shape: Shape) -> Result<(), MisspelledName> {
     match shape {
         Shape::Opaque => Ok(()),
         shape => Walk { bytes, at: 0 }.value(shape),
@@ -135,7 +135,12 @@ fn check_value(bytes: &[u8], shape: Shape) -> Result<(), Misspelled> {
 }
 
 /// Returns the shape of the value of a member. `name` holds the bytes between the quotes, with their escapes.
-fn member(name: &[u8], escaped: bool, shape: Shape, besides: &[&'static str]) -> Result<Shape, Misspelled> {
+fn member(
+    name: &[u8],
+    escaped: bool,
+    shape: Shape,
+    besides: &[&'static str],
+) -> Result<Shape, MisspelledName> {
     let name = if escaped { Cow::Owned(unescape(name)) } else { Cow::Borrowed(name) };
     if let Some(found) = find(shape, &name) {
         return Ok(found);
@@ -146,7 +151,7 @@ fn member(name: &[u8], escaped: bool, shape: Shape, besides: &[&'static str]) ->
         name if besides.iter().any(|known| known.as_bytes() == name) => return Ok(Shape::Opaque),
         _ => {}
     }
-    let name = Name::of(&name);
+    let name = SpelledName::of(&name);
     name.check(ADDED)?;
     name.check(besides)?;
     name.check_shape(shape)?;
@@ -155,12 +160,12 @@ fn member(name: &[u8], escaped: bool, shape: Shape, besides: &[&'static str]) ->
 
 /// A name that is not among the known ones, and its folded form. The name is folded once, however many names it is
 /// compared with, because a message may have very many members.
-struct Name<'a> {
+struct SpelledName<'a> {
     spelled: Cow<'a, str>,
     read: Cow<'a, str>,
 }
 
-impl<'a> Name<'a> {
+impl<'a> SpelledName<'a> {
     fn of(name: &'a [u8]) -> Self {
         let spelled = String::from_utf8_lossy(name);
         let read = if spelled.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -172,18 +177,22 @@ impl<'a> Name<'a> {
     }
 
     /// Refuses the name if it reads like one of `known`, which are ASCII.
-    fn check(&self, known: &[&'static str]) -> Result<(), Misspelled> {
+    fn check(&self, known: &[&'static str]) -> Result<(), MisspelledName> {
         known.iter().try_for_each(|known| self.check_one(known))
     }
 
-    fn check_one(&self, known: &'static str) -> Result<(), Misspelled> {
+    fn check_one(&self, known: &'static str) -> Result<(), MisspelledName> {
         if self.read.eq_ignore_ascii_case(known) && *self.spelled != *known {
-            return Err(Misspelled { what: What::Member, found: (&*self.spelled).into(), proper: known });
+            return Err(MisspelledName {
+                what: MisspelledPart::Member,
+                found: (&*self.spelled).into(),
+                proper: known,
+            });
         }
         Ok(())
     }
 
-    fn check_shape(&self, shape: Shape) -> Result<(), Misspelled> {
+    fn check_shape(&self, shape: Shape) -> Result<(), MisspelledName> {
         match shape {
             Shape::Object(members) => members.iter().try_for_each(|member| self.check_one(member.name)),
             Shape::Names(names) => self.check(names),
@@ -222,7 +231,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn value(&mut self, shape: Shape) -> Result<(), Misspelled> {
+    fn value(&mut self, shape: Shape) -> Result<(), MisspelledName> {
         self.skip_space();
         match (self.peek(), shape) {
             (Some(b'{'), Shape::Object(_) | Shape::Names(_) | Shape::AnyOf(_)) => {
@@ -240,8 +249,8 @@ impl<'a> Walk<'a> {
 
     fn members(
         &mut self,
-        shape: impl Fn(&'a [u8], bool) -> Result<Shape, Misspelled>,
-    ) -> Result<(), Misspelled> {
+        shape: impl Fn(&'a [u8], bool) -> Result<Shape, MisspelledName>,
+    ) -> Result<(), MisspelledName> {
         self.at += 1;
         loop {
             self.skip_space();
@@ -264,7 +273,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn elements(&mut self, inner: fn() -> Shape) -> Result<(), Misspelled> {
+    fn elements(&mut self, inner: fn() -> Shape) -> Result<(), MisspelledName> {
         self.at += 1;
         loop {
             self.skip_space();

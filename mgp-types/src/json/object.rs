@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use smallvec::SmallVec;
 
-use super::scan::{Key, Scanner, Span};
+use super::scan::{MemberKey, Scanner, Span};
 use super::text::unescape;
 use super::{JsonError, JsonFault, Limits, RawJson};
 
@@ -33,15 +33,15 @@ pub struct Object {
     frame: Bytes,
     /// The span of the whole object in `frame`; empty for an object that was built member by member.
     whole: Span,
-    members: SmallVec<[Member; 4]>,
+    members: SmallVec<[ObjectMember; 4]>,
     /// The members that were set later, by name. They count before `members`. Clones share them until one clone is
     /// changed.
     changes: Option<Arc<Changes>>,
 }
 
 #[derive(Clone)]
-pub(crate) struct Member {
-    pub(crate) key: Key,
+pub(crate) struct ObjectMember {
+    pub(crate) key: MemberKey,
     pub(crate) value: Span,
 }
 
@@ -94,7 +94,7 @@ impl Object {
     }
 
     /// Creates an object of the spans that a scan of `frame` found.
-    pub(crate) fn from_scan(frame: Bytes, whole: Span, members: SmallVec<[Member; 4]>) -> Self {
+    pub(crate) fn from_scan(frame: Bytes, whole: Span, members: SmallVec<[ObjectMember; 4]>) -> Self {
         Self { frame, whole, members, changes: None }
     }
 
@@ -241,7 +241,7 @@ impl Object {
     }
 
     /// Returns the change of a member that came with the frame.
-    fn change_of(&self, member: &Member) -> Option<&Change> {
+    fn change_of(&self, member: &ObjectMember) -> Option<&Change> {
         self.changes.as_ref()?.iter().find(|change| self.is_called(member, &change.name))
     }
 
@@ -261,16 +261,16 @@ impl Object {
         }
     }
 
-    fn member(&self, name: &str) -> Option<&Member> {
+    fn member(&self, name: &str) -> Option<&ObjectMember> {
         self.members.iter().find(|member| self.is_called(member, name))
     }
 
-    fn is_called(&self, member: &Member, name: &str) -> bool {
+    fn is_called(&self, member: &ObjectMember, name: &str) -> bool {
         let raw = &self.frame[range(&member.key.span)];
         if member.key.escaped { unescape(raw) == name.as_bytes() } else { raw == name.as_bytes() }
     }
 
-    fn name(&self, member: &Member) -> Cow<'_, str> {
+    fn name(&self, member: &ObjectMember) -> Cow<'_, str> {
         let raw = &self.frame[range(&member.key.span)];
         if member.key.escaped {
             Cow::Owned(String::from_utf8_lossy(&unescape(raw)).into_owned())
@@ -279,7 +279,7 @@ impl Object {
         }
     }
 
-    fn value(&self, member: &Member) -> RawJson {
+    fn value(&self, member: &ObjectMember) -> RawJson {
         RawJson::from_valid(self.frame.slice(range(&member.value)))
     }
 }
@@ -314,13 +314,13 @@ impl<'de> serde::Deserialize<'de> for Object {
 /// Scans the object at the current offset and notes its members.
 pub(crate) fn scan_members(
     scanner: &mut Scanner<'_>,
-    members: &mut SmallVec<[Member; 4]>,
+    members: &mut SmallVec<[ObjectMember; 4]>,
 ) -> Result<Span, JsonError> {
     let start = scanner.offset();
     let mut object = scanner.open_object()?;
     while let Some(key) = scanner.next_key(&mut object)? {
         let value = scanner.value()?;
-        members.push(Member { key, value });
+        members.push(ObjectMember { key, value });
     }
     let end = scanner.offset();
     scanner.skip_space();

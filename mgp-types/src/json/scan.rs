@@ -38,7 +38,7 @@ pub(crate) type Span = Range<u32>;
 
 /// A member name: the span between its quotes, and whether it has escapes.
 #[derive(Debug, Clone)]
-pub(crate) struct Key {
+pub(crate) struct MemberKey {
     pub(crate) span: Span,
     pub(crate) escaped: bool,
 }
@@ -55,7 +55,7 @@ pub(crate) struct Scanner<'a> {
     bytes: &'a [u8],
     at: usize,
     depth_left: u16,
-    names: SmallVec<[Name; 16]>,
+    names: SmallVec<[NotedName; 16]>,
 }
 
 /// The number of members up to which all pairs of names are compared.
@@ -138,7 +138,7 @@ impl<'a> Scanner<'a> {
     /// Returns the next member's name, with the scanner at its value; `None` behind the closing brace.
     ///
     /// The white space behind the brace stays unread, so that the scanner stands at the object's end.
-    pub(crate) fn next_key(&mut self, object: &mut OpenObject<'a>) -> Result<Option<Key>, JsonError> {
+    pub(crate) fn next_key(&mut self, object: &mut OpenObject<'a>) -> Result<Option<MemberKey>, JsonError> {
         match self.peek() {
             Some(b'}') => {
                 self.at += 1;
@@ -157,7 +157,7 @@ impl<'a> Scanner<'a> {
         object.first = false;
         let start = self.at;
         let escaped = self.string()?;
-        let key = Key { span: span(start + 1, self.at - 1), escaped };
+        let key = MemberKey { span: span(start + 1, self.at - 1), escaped };
         self.note_name(object, &key, start)?;
         self.skip_space();
         self.expect(b':')?;
@@ -334,7 +334,12 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn note_name(&mut self, object: &mut OpenObject<'a>, key: &Key, at: usize) -> Result<(), JsonError> {
+    fn note_name(
+        &mut self,
+        object: &mut OpenObject<'a>,
+        key: &MemberKey,
+        at: usize,
+    ) -> Result<(), JsonError> {
         let text = self.name(key);
         let duplicate = JsonError { fault: JsonFault::DuplicateMember, offset: at };
         if let Some(many) = &mut object.many {
@@ -353,20 +358,20 @@ impl<'a> Scanner<'a> {
             object.many = Some(known.iter().map(|name| self.name(&name.key)).chain([text]).collect());
             self.names.truncate(object.names_from);
         } else {
-            self.names.push(Name { fingerprint, key: key.clone() });
+            self.names.push(NotedName { fingerprint, key: key.clone() });
         }
         Ok(())
     }
 
-    fn name(&self, key: &Key) -> Cow<'a, [u8]> {
+    fn name(&self, key: &MemberKey) -> Cow<'a, [u8]> {
         let raw = &self.bytes[key.span.start as usize..key.span.end as usize];
         if key.escaped { Cow::Owned(unescape(raw)) } else { Cow::Borrowed(raw) }
     }
 }
 
-struct Name {
+struct NotedName {
     fingerprint: u64,
-    key: Key,
+    key: MemberKey,
 }
 
 /// Returns a number that differs for most names: the length, the first and the last bytes.

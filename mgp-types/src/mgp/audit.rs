@@ -8,7 +8,7 @@ use std::task::{Context, Waker};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{ServerId, Timestamp, ToolName, TraceId};
-use crate::{BoxFuture, Error, Object, Principal, Role};
+use crate::{BoxFuture, Error, Object, Principal, PrincipalRole};
 
 macro_rules! event_types {
     ($($(#[$doc:meta])* $variant:ident = $name:literal;)+) => {
@@ -154,8 +154,8 @@ impl Actor {
     /// Returns the party that `principal` is: an operator or an agent, by its [id](Principal::id).
     pub fn of(principal: &Principal) -> Self {
         let kind = match principal.role() {
-            Role::Operator => ActorType::Operator,
-            Role::Agent => ActorType::Agent,
+            PrincipalRole::Operator => ActorType::Operator,
+            PrincipalRole::Agent => ActorType::Agent,
         };
         Self::new(kind, principal.id())
     }

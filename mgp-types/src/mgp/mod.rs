@@ -5,7 +5,7 @@
 //!
 //! ```
 //! use mgp_types::Object;
-//! use mgp_types::mgp::{Extension, ExtensionSet, Form, Negotiated, Offer};
+//! use mgp_types::mgp::{Extension, ExtensionSet, CapabilityMessage, Negotiated, Offer};
 //!
 //! let ours = Offer::new(ExtensionSet::standard());
 //! let capabilities = Object::parse(r#"{"mgp":{"version":"0.6.0-draft","extensions":["permissions","audit"]}}"#)?;
@@ -13,7 +13,7 @@
 //!
 //! let mut result = Object::parse(r#"{"tools":{}}"#)?;
 //! if let Some(answer) = ours.answer(&theirs) {
-//!     answer.write(&mut result, Form::SessionResult);
+//!     answer.write(&mut result, CapabilityMessage::SessionResult);
 //! }
 //! let negotiated = Negotiated::agree(&ours, &theirs).expect("both are at major version 0");
 //! assert!(negotiated.has(&Extension::Permissions));
@@ -30,8 +30,9 @@ pub(crate) mod members;
 pub mod method;
 
 mod access;
-mod asked_as;
 mod audit;
+mod call_options;
+mod call_record;
 mod callback;
 mod code_safety;
 mod discovery;
@@ -39,6 +40,7 @@ mod effective;
 mod event;
 mod extension;
 mod lifecycle;
+mod method_form;
 mod name;
 mod name_style;
 mod negotiation;
@@ -54,17 +56,14 @@ mod tool_search;
 mod tool_security;
 mod tool_session;
 mod trace_id;
-mod trail;
 mod trust;
 mod version;
-mod wishes;
 mod words;
 
 pub use self::access::{
     AccessGrant, AccessPermission, AccessQuery, AccessRevoke, AccessSource, AccessState, DefaultPolicy,
     EntryType,
 };
-pub use self::asked_as::{AskedAs, written};
 pub use self::audit::{Actor, ActorType, AuditEvent, AuditPort, AuditTarget, EventType, Outcome};
 pub use self::callback::{CallbackAnswer, CallbackRequest, CallbackRespond, CallbackType};
 pub use self::code_safety::{CodeHints, CodeLocation, CodeRejection, CodeSafety, SafetyLevel};
@@ -82,10 +81,13 @@ pub use self::lifecycle::{
     HealthPing, HealthPong, HealthReport, HealthStatus, LifecycleChange, ServerState, Shutdown,
     ShutdownAnswer, ShutdownReason,
 };
+pub use self::method_form::{MethodForm, written};
 pub use self::name::{AgentId, ServerId, ToolName};
 pub use self::name_style::{NameStyle, digest_in_name, name_digest};
 pub use self::negotiation::Negotiated;
-pub use self::offer::{EXTENSION_ID, Form, LEGACY_MEMBER, Offer, OfferError, OfferFault, Place};
+pub use self::offer::{
+    CapabilityMessage, EXTENSION_ID, LEGACY_MEMBER, Offer, OfferError, OfferFault, OfferPlace,
+};
 pub use self::permission::{
     ApprovalPolicy, Decision, Grant, Permission, PermissionRequest, PermissionResponse, Scope,
 };
@@ -97,6 +99,8 @@ pub use self::stream::{
 };
 pub use self::timestamp::{Timestamp, TimestampError};
 
+pub use self::call_options::CallOptions;
+pub use self::call_record::{CallRecord, Refusal};
 pub use self::tool_pattern::{AgentPattern, Glob, Specificity, ToolPattern, ToolPatternError};
 pub use self::tool_request::{
     NearMiss, PendingTool, RequestReason, RequestTools, RequestedTools, ToolRequestStatus, ToolRequirements,
@@ -107,7 +111,5 @@ pub use self::tool_search::{
 pub use self::tool_security::{SideEffect, ToolSecurity, ValidatorName};
 pub use self::tool_session::{EvictTools, EvictedTools, ToolContextBudget, ToolSession};
 pub use self::trace_id::{TraceId, TraceIdError};
-pub use self::trail::{Refusal, Trail};
 pub use self::trust::TrustLevel;
 pub use self::version::{MgpVersion, VersionError};
-pub use self::wishes::CallWishes;

@@ -19,11 +19,11 @@ pub const LEGACY_MEMBER: &str = "mgp";
 ///
 /// ```
 /// use mgp_types::Object;
-/// use mgp_types::mgp::{Extension, Form, Offer};
+/// use mgp_types::mgp::{Extension, CapabilityMessage, Offer};
 ///
 /// let mut capabilities = Object::parse(r#"{"roots":{}}"#)?;
 /// let offer = Offer::new([Extension::Audit]);
-/// offer.write(&mut capabilities, Form::Stateless);
+/// offer.write(&mut capabilities, CapabilityMessage::Stateless);
 /// assert_eq!(
 ///     capabilities.to_raw().as_bytes(),
 ///     br#"{"roots":{},"extensions":{"dev.cloto/mgp":{"version":"0.2.0","extensions":["audit"]}}}"#,
@@ -97,7 +97,7 @@ impl Offer {
 
     /// Reads the offer among `capabilities`; returns `None` if there is none, as with a peer of plain MCP.
     ///
-    /// The search follows the order of [`Place`], and the first well-formed offer counts: each place holds a copy of
+    /// The search follows the order of [`OfferPlace`], and the first well-formed offer counts: each place holds a copy of
     /// the same offer, so a broken copy takes nothing away from the next.
     ///
     /// # Errors
@@ -105,7 +105,7 @@ impl Offer {
     /// is never a reason to refuse the peer. The error is about the first of them.
     pub fn read(capabilities: &Object) -> Result<Option<Self>, OfferError> {
         let mut error = None;
-        for place in Place::ALL {
+        for place in OfferPlace::ALL {
             match place.find(capabilities).map(|raw| Self::from_raw(&raw)) {
                 Some(Ok(offer)) => return Ok(Some(offer)),
                 Some(Err(fault)) => _ = error.get_or_insert(OfferError { place, fault }),
@@ -166,9 +166,9 @@ impl Offer {
     /// Puts the offer among `capabilities`, in every place where a peer of this `form` may look for it.
     ///
     /// The other members of `capabilities`, `extensions` and `experimental` stay.
-    pub fn write(&self, capabilities: &mut Object, form: Form) {
+    pub fn write(&self, capabilities: &mut Object, form: CapabilityMessage) {
         let offer = self.to_raw();
-        for place in Place::ALL {
+        for place in OfferPlace::ALL {
             if form.includes(place) {
                 place.put(capabilities, offer.clone());
             }
@@ -191,7 +191,7 @@ impl Offer {
 /// The message that the capabilities are part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Form {
+pub enum CapabilityMessage {
     /// The `initialize` request: the offer stands in all places, because servers differ in which they keep.
     SessionRequest,
     /// The `initialize` result: the offer stands in the extension and in the specification's own member.
@@ -200,12 +200,12 @@ pub enum Form {
     Stateless,
 }
 
-impl Form {
-    const fn includes(self, place: Place) -> bool {
+impl CapabilityMessage {
+    const fn includes(self, place: OfferPlace) -> bool {
         match place {
-            Place::Extensions => true,
-            Place::Legacy => matches!(self, Self::SessionRequest | Self::SessionResult),
-            Place::Experimental => matches!(self, Self::SessionRequest),
+            OfferPlace::Extensions => true,
+            OfferPlace::Legacy => matches!(self, Self::SessionRequest | Self::SessionResult),
+            OfferPlace::Experimental => matches!(self, Self::SessionRequest),
         }
     }
 }
@@ -213,7 +213,7 @@ impl Form {
 /// The places where an offer can stand among the capabilities, in the order of the search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Place {
+pub enum OfferPlace {
     /// `extensions["dev.cloto/mgp"]`.
     Extensions,
     /// `mgp`.
@@ -222,7 +222,7 @@ pub enum Place {
     Experimental,
 }
 
-impl Place {
+impl OfferPlace {
     const ALL: [Self; 3] = [Self::Extensions, Self::Legacy, Self::Experimental];
 
     /// Returns the member around the offer, if any, and the offer's own.
@@ -254,7 +254,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for OfferPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (around, name) = self.path();
         match around {
@@ -270,7 +270,7 @@ impl fmt::Display for Place {
 #[non_exhaustive]
 pub struct OfferError {
     /// The place of the offer.
-    pub place: Place,
+    pub place: OfferPlace,
     /// The fault of the offer.
     #[source]
     pub fault: OfferFault,

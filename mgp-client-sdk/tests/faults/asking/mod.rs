@@ -5,7 +5,7 @@ mod plan;
 
 use std::time::Duration;
 
-use mgp_server_sdk::{Callback, Cx, Reply, Server, Tool, ToolError};
+use mgp_server_sdk::{Callback, CallbackReply, Cx, Server, Tool, ToolError};
 use mgp_transport::Accept;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -53,7 +53,7 @@ fn accept() -> impl Accept<Service: Unpin> + use<> {
                 let question = Callback::selection(nonce.to_string(), options(nonce));
                 let question = question.timeout(Duration::from_millis(millis));
                 Ok(match cx.callback("ask", question).await? {
-                    Reply::Given(choice) => choice.option,
+                    CallbackReply::Given(choice) => choice.option,
                     _ => "nothing".to_owned(),
                 })
             },

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use mgp_server_sdk::types::Object;
 use mgp_server_sdk::types::mgp::EventSeverity;
-use mgp_server_sdk::{Cx, Life, Publisher, Server, Tool, ToolError};
+use mgp_server_sdk::{Cx, Publisher, Server, ServerLifecycle, Tool, ToolError};
 use mgp_transport::Accept;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -39,7 +39,7 @@ async fn streams_to_a_client_that_has_its_own_way() {
 /// Returns all faults of one run.
 async fn run(plan: Plan, tally: Tally) -> Vec<String> {
     let host = Host::default();
-    let life = Life::new("host".into());
+    let life = ServerLifecycle::new("host".into());
     let visit = visit(&host.accept(&life), &plan).await;
     let mut wrong = violations(&plan, &visit, &tally);
     // What is in work may be finished when nothing more comes, for a while.
@@ -66,7 +66,7 @@ struct Count {
 }
 
 impl Host {
-    fn accept(&self, life: &Life) -> impl Accept<Service: Unpin> + use<> {
+    fn accept(&self, life: &ServerLifecycle) -> impl Accept<Service: Unpin> + use<> {
         let events = Publisher::new(["tool.counted"]).unwrap();
         let host = self.clone();
         let publisher = events.clone();

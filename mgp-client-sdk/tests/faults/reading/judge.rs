@@ -1,6 +1,6 @@
 //! The rules for a call that is read while it is made.
 
-use mgp_client_sdk::Part;
+use mgp_client_sdk::StreamPart;
 use mgp_types::Origin;
 use tokio::time::Instant;
 
@@ -41,14 +41,14 @@ impl Judge<'_> {
         let mut next = 0;
         for part in &self.seen.parts {
             match part {
-                Part::Chunk(chunk) => {
+                StreamPart::Chunk(chunk) => {
                     let text = chunk.content.as_text().unwrap_or_default();
                     if chunk.index != next || text != format!("{}:{next}", self.planned.nonce) {
                         return Some(format!("the part was {next}, not {} {text}", chunk.index));
                     }
                     next += 1;
                 }
-                Part::Gap { missing } => {
+                StreamPart::Gap { missing } => {
                     if missing.start != next || missing.is_empty() {
                         return Some(format!("missing is {next}, not {missing:?}"));
                     }

@@ -6,7 +6,7 @@ mod plan;
 
 use std::sync::Arc;
 
-use mgp_client_sdk::{Part, Streamed};
+use mgp_client_sdk::{StreamPart, StreamedCall};
 use mgp_types::mcp::CallToolResult;
 use mgp_types::mgp::{ExtensionSet, Offer, StreamCancelled};
 use mgp_types::{Error, Origin, RpcService};
@@ -70,7 +70,7 @@ async fn run(plan: Plan, tally: Tally) -> Vec<String> {
 struct Seen {
     nonce: u64,
     started: Instant,
-    parts: Vec<Part>,
+    parts: Vec<StreamPart>,
     /// Whether all parts were read.
     to_the_end: bool,
     ended: Instant,
@@ -81,9 +81,9 @@ struct Seen {
 
 impl Seen {
     fn count(&self, tally: &Tally) {
-        let gaps = self.parts.iter().filter(|part| matches!(part, Part::Gap { .. })).count();
+        let gaps = self.parts.iter().filter(|part| matches!(part, StreamPart::Gap { .. })).count();
         tally.add("gaps", gaps);
-        tally.add("chunks", self.parts.iter().filter(|part| matches!(part, Part::Chunk(_))).count());
+        tally.add("chunks", self.parts.iter().filter(|part| matches!(part, StreamPart::Chunk(_))).count());
         tally.count(match &self.outcome {
             None => "dropped",
             Some(Ok(_)) => "answered",
@@ -157,8 +157,8 @@ async fn make(client: PlainClient, start: Instant, planned: Planned) -> Option<S
 
 /// Reads so many parts at most. Whether that was all.
 async fn read<S: RpcService>(
-    stream: &mut Streamed<S, CallToolResult>,
-    parts: &mut Vec<Part>,
+    stream: &mut StreamedCall<S, CallToolResult>,
+    parts: &mut Vec<StreamPart>,
     most: usize,
 ) -> bool {
     for _ in 0..most {

@@ -109,7 +109,7 @@ async fn play(plan: &Plan, peer: &Arc<Peer>) -> Seen {
 }
 
 async fn listen(
-    mut changes: mgp_lifecycle::Changes,
+    mut changes: mgp_lifecycle::LifecycleChanges,
     peer: Arc<Peer>,
     seen: Arc<Mutex<Vec<(Instant, LifecycleChange, usize)>>>,
 ) {

@@ -3,13 +3,13 @@
 //! The crates for it either drop the positions of values, or rewrite the whole text when a value is changed; the
 //! grammar is small enough to be read here.
 
-use super::{MAX_DEPTH, Member, Node, Position, SyntaxError, Value};
+use super::{DocumentMember, DocumentNode, DocumentValue, MAX_DEPTH, Position, SyntaxError};
 
-pub(super) fn parse(text: &str) -> Result<Node, SyntaxError> {
-    let mut reader = Reader { text, at: 0, depth: 0 };
+pub(super) fn parse(text: &str) -> Result<DocumentNode, SyntaxError> {
+    let mut reader = JsonReader { text, at: 0, depth: 0 };
     reader.skip()?;
     if reader.peek().is_none() {
-        return Ok(Node::new(text.len()..text.len(), Value::Map(Vec::new())));
+        return Ok(DocumentNode::new(text.len()..text.len(), DocumentValue::Map(Vec::new())));
     }
     let node = reader.value()?;
     reader.skip()?;
@@ -21,18 +21,18 @@ pub(super) fn parse(text: &str) -> Result<Node, SyntaxError> {
 
 /// Returns the position of the first byte at or after `at` that is neither blank nor part of a comment.
 pub(crate) fn skip_trivia(text: &str, at: usize) -> usize {
-    let mut reader = Reader { text, at, depth: 0 };
+    let mut reader = JsonReader { text, at, depth: 0 };
     // A comment without an end reaches to the end of the text.
     if reader.skip().is_err() { text.len() } else { reader.at }
 }
 
-struct Reader<'a> {
+struct JsonReader<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
 }
 
-impl Reader<'_> {
+impl JsonReader<'_> {
     fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
@@ -68,20 +68,23 @@ impl Reader<'_> {
         }
     }
 
-    fn value(&mut self) -> Result<Node, SyntaxError> {
+    fn value(&mut self) -> Result<DocumentNode, SyntaxError> {
         let start = self.at;
         let value = match self.peek() {
             Some(b'{') => self.nested(Self::map)?,
             Some(b'[') => self.nested(Self::list)?,
-            Some(b'"') => Value::Text(self.string()?),
+            Some(b'"') => DocumentValue::Text(self.string()?),
             Some(b'\'') => return Err(self.wrong("a text needs double quotes")),
             Some(_) => self.word()?,
             None => return Err(self.wrong("the file ends where a value is expected")),
         };
-        Ok(Node::new(start..self.at, value))
+        Ok(DocumentNode::new(start..self.at, value))
     }
 
-    fn nested(&mut self, read: fn(&mut Self) -> Result<Value, SyntaxError>) -> Result<Value, SyntaxError> {
+    fn nested(
+        &mut self,
+        read: fn(&mut Self) -> Result<DocumentValue, SyntaxError>,
+    ) -> Result<DocumentValue, SyntaxError> {
         if self.depth == MAX_DEPTH {
             return Err(self.wrong(format!("values are nested deeper than {MAX_DEPTH} levels")));
         }
@@ -91,13 +94,13 @@ impl Reader<'_> {
         value
     }
 
-    fn map(&mut self) -> Result<Value, SyntaxError> {
+    fn map(&mut self) -> Result<DocumentValue, SyntaxError> {
         self.at += 1;
         let mut members = Vec::new();
         loop {
             self.skip()?;
             if self.take(b'}') {
-                return Ok(Value::Map(members));
+                return Ok(DocumentValue::Map(members));
             }
             if self.peek() != Some(b'"') {
                 return Err(self.wrong("expected a name in double quotes, or `}`"));
@@ -111,7 +114,7 @@ impl Reader<'_> {
             }
             self.skip()?;
             let node = self.value()?;
-            members.push(Member { key, key_span, node });
+            members.push(DocumentMember { key, key_span, node });
             self.skip()?;
             if !self.take(b',') && self.peek() != Some(b'}') {
                 return Err(self.wrong("expected `,` or `}` after the value"));
@@ -119,13 +122,13 @@ impl Reader<'_> {
         }
     }
 
-    fn list(&mut self) -> Result<Value, SyntaxError> {
+    fn list(&mut self) -> Result<DocumentValue, SyntaxError> {
         self.at += 1;
         let mut items = Vec::new();
         loop {
             self.skip()?;
             if self.take(b']') {
-                return Ok(Value::List(items));
+                return Ok(DocumentValue::List(items));
             }
             items.push(self.value()?);
             self.skip()?;
@@ -135,18 +138,18 @@ impl Reader<'_> {
         }
     }
 
-    fn word(&mut self) -> Result<Value, SyntaxError> {
+    fn word(&mut self) -> Result<DocumentValue, SyntaxError> {
         let len = self
             .rest()
             .bytes()
             .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'))
             .count();
         let value = match &self.rest()[..len] {
-            "null" => Value::Null,
-            "true" => Value::Bool(true),
-            "false" => Value::Bool(false),
+            "null" => DocumentValue::Null,
+            "true" => DocumentValue::Bool(true),
+            "false" => DocumentValue::Bool(false),
             number if serde_json::from_str::<serde_json::Number>(number).is_ok() => {
-                Value::Number(number.to_owned())
+                DocumentValue::Number(number.to_owned())
             }
             _ => {
                 return Err(

@@ -1,6 +1,6 @@
 //! The files of clients as trees that know where each part stands.
 //!
-//! JSON with comments, YAML and TOML all become the same [`Node`], so that the meaning of a server's entry is defined
+//! JSON with comments, YAML and TOML all become the same [`DocumentNode`], so that the meaning of a server's entry is defined
 //! once, and errors have a line and column.
 
 mod json;
@@ -35,41 +35,41 @@ pub(crate) struct SyntaxError {
 ///
 /// Two nodes are equal when their values are; their positions and the order of their members do not count.
 #[derive(Clone)]
-pub(crate) struct Node {
+pub(crate) struct DocumentNode {
     pub(crate) span: Range<usize>,
-    pub(crate) value: Value,
+    pub(crate) value: DocumentValue,
 }
 
 #[derive(Clone)]
-pub(crate) enum Value {
+pub(crate) enum DocumentValue {
     Null,
     Bool(bool),
     /// A number as it is written.
     Number(String),
     Text(String),
-    List(Vec<Node>),
-    Map(Vec<Member>),
+    List(Vec<DocumentNode>),
+    Map(Vec<DocumentMember>),
 }
 
 #[derive(Clone)]
-pub(crate) struct Member {
+pub(crate) struct DocumentMember {
     pub(crate) key: String,
     pub(crate) key_span: Range<usize>,
-    pub(crate) node: Node,
+    pub(crate) node: DocumentNode,
 }
 
-impl Node {
-    pub(crate) fn new(span: Range<usize>, value: Value) -> Self {
+impl DocumentNode {
+    pub(crate) fn new(span: Range<usize>, value: DocumentValue) -> Self {
         Self { span, value }
     }
 
     /// Creates a node for a value that stands in no text yet.
-    pub(crate) fn made(value: Value) -> Self {
+    pub(crate) fn made(value: DocumentValue) -> Self {
         Self::new(0..0, value)
     }
 
     pub(crate) fn made_text(text: &str) -> Self {
-        Self::made(Value::Text(text.to_owned()))
+        Self::made(DocumentValue::Text(text.to_owned()))
     }
 
     /// Returns the member of that name. Of several, the last: clients use that one.
@@ -82,54 +82,55 @@ impl Node {
         path.iter().try_fold(self, |node, key| node.get(key.as_ref()))
     }
 
-    pub(crate) fn members(&self) -> &[Member] {
-        if let Value::Map(members) = &self.value { members } else { &[] }
+    pub(crate) fn members(&self) -> &[DocumentMember] {
+        if let DocumentValue::Map(members) = &self.value { members } else { &[] }
     }
 
     pub(crate) fn items(&self) -> &[Self] {
-        if let Value::List(items) = &self.value { items } else { &[] }
+        if let DocumentValue::List(items) = &self.value { items } else { &[] }
     }
 
     pub(crate) fn text(&self) -> Option<&str> {
-        if let Value::Text(text) = &self.value { Some(text) } else { None }
+        if let DocumentValue::Text(text) = &self.value { Some(text) } else { None }
     }
 
     /// Returns a scalar as text, because clients accept `"PORT": 8080`, too.
     pub(crate) fn scalar(&self) -> Option<String> {
         match &self.value {
-            Value::Text(text) | Value::Number(text) => Some(text.clone()),
-            Value::Bool(yes) => Some(yes.to_string()),
-            Value::Null | Value::List(_) | Value::Map(_) => None,
+            DocumentValue::Text(text) | DocumentValue::Number(text) => Some(text.clone()),
+            DocumentValue::Bool(yes) => Some(yes.to_string()),
+            DocumentValue::Null | DocumentValue::List(_) | DocumentValue::Map(_) => None,
         }
     }
 
     /// Returns the kind of this value, in words for messages.
     pub(crate) fn kind(&self) -> &'static str {
         match self.value {
-            Value::Null => "nothing",
-            Value::Bool(_) => "a truth value",
-            Value::Number(_) => "a number",
-            Value::Text(_) => "a text",
-            Value::List(_) => "a list",
-            Value::Map(_) => "a table",
+            DocumentValue::Null => "nothing",
+            DocumentValue::Bool(_) => "a truth value",
+            DocumentValue::Number(_) => "a number",
+            DocumentValue::Text(_) => "a text",
+            DocumentValue::List(_) => "a list",
+            DocumentValue::Map(_) => "a table",
         }
     }
 }
 
-impl Member {
-    pub(crate) fn made(key: &str, node: Node) -> Self {
+impl DocumentMember {
+    pub(crate) fn made(key: &str, node: DocumentNode) -> Self {
         Self { key: key.to_owned(), key_span: 0..0, node }
     }
 }
 
-impl PartialEq for Node {
+impl PartialEq for DocumentNode {
     fn eq(&self, other: &Self) -> bool {
         match (&self.value, &other.value) {
-            (Value::Null, Value::Null) => true,
-            (Value::Bool(a), Value::Bool(b)) => a == b,
-            (Value::Number(a), Value::Number(b)) | (Value::Text(a), Value::Text(b)) => a == b,
-            (Value::List(a), Value::List(b)) => a == b,
-            (Value::Map(a), Value::Map(b)) => {
+            (DocumentValue::Null, DocumentValue::Null) => true,
+            (DocumentValue::Bool(a), DocumentValue::Bool(b)) => a == b,
+            (DocumentValue::Number(a), DocumentValue::Number(b))
+            | (DocumentValue::Text(a), DocumentValue::Text(b)) => a == b,
+            (DocumentValue::List(a), DocumentValue::List(b)) => a == b,
+            (DocumentValue::Map(a), DocumentValue::Map(b)) => {
                 a.len() == b.len() && a.iter().all(|member| other.get(&member.key) == self.get(&member.key))
             }
             _ => false,
@@ -138,14 +139,14 @@ impl PartialEq for Node {
 }
 
 // Files of clients hold secrets, so that no contents are shown.
-impl fmt::Debug for Node {
+impl fmt::Debug for DocumentNode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} at {:?}", self.kind(), self.span)
     }
 }
 
 /// Reads a text. A text without any contents is an empty table.
-pub(crate) fn parse(format: Format, text: &str) -> Result<Node, SyntaxError> {
+pub(crate) fn parse(format: Format, text: &str) -> Result<DocumentNode, SyntaxError> {
     match format {
         Format::Json => json::parse(text),
         Format::Yaml => yaml::parse(text),

@@ -2,9 +2,9 @@
 
 use toml_edit::{Document, Item, TableLike, Value as Toml};
 
-use super::{MAX_DEPTH, Member, Node, Position, SyntaxError, Value};
+use super::{DocumentMember, DocumentNode, DocumentValue, MAX_DEPTH, Position, SyntaxError};
 
-pub(super) fn parse(text: &str) -> Result<Node, SyntaxError> {
+pub(super) fn parse(text: &str) -> Result<DocumentNode, SyntaxError> {
     let document = Document::parse(text).map_err(|why| SyntaxError {
         at: Position::of(text, why.span().map_or(0, |span| span.start)),
         what: why.message().trim().replace('\n', ", "),
@@ -14,11 +14,11 @@ pub(super) fn parse(text: &str) -> Result<Node, SyntaxError> {
         what: format!("values are nested deeper than {MAX_DEPTH} levels"),
     };
     let value = table(document.as_table(), 0).ok_or_else(too_deep)?;
-    Ok(Node::new(0..text.len(), value))
+    Ok(DocumentNode::new(0..text.len(), value))
 }
 
 /// Returns the node of a table; `None` if the values lie too deep in one another.
-fn table(table: &dyn TableLike, depth: usize) -> Option<Value> {
+fn table(table: &dyn TableLike, depth: usize) -> Option<DocumentValue> {
     let mut members = Vec::new();
     for (key, value) in table.iter() {
         let key_span = table.key(key).and_then(toml_edit::Key::span).unwrap_or_default();
@@ -26,45 +26,45 @@ fn table(table: &dyn TableLike, depth: usize) -> Option<Value> {
         if node.span.is_empty() {
             node.span = key_span.clone();
         }
-        members.push(Member { key: key.to_owned(), key_span, node });
+        members.push(DocumentMember { key: key.to_owned(), key_span, node });
     }
-    Some(Value::Map(members))
+    Some(DocumentValue::Map(members))
 }
 
-fn item(item: &Item, depth: usize) -> Option<Node> {
+fn item(item: &Item, depth: usize) -> Option<DocumentNode> {
     if depth > MAX_DEPTH {
         return None;
     }
     let value = match item {
-        Item::None => Value::Null,
+        Item::None => DocumentValue::Null,
         Item::Value(value) => scalar(value, depth)?,
         Item::Table(inner) => table(inner, depth)?,
         Item::ArrayOfTables(tables) => {
-            let nodes = tables
-                .iter()
-                .map(|inner| Some(Node::new(inner.span().unwrap_or_default(), table(inner, depth + 1)?)));
-            Value::List(nodes.collect::<Option<_>>()?)
+            let nodes = tables.iter().map(|inner| {
+                Some(DocumentNode::new(inner.span().unwrap_or_default(), table(inner, depth + 1)?))
+            });
+            DocumentValue::List(nodes.collect::<Option<_>>()?)
         }
     };
-    Some(Node::new(item.span().unwrap_or_default(), value))
+    Some(DocumentNode::new(item.span().unwrap_or_default(), value))
 }
 
-fn scalar(value: &Toml, depth: usize) -> Option<Value> {
+fn scalar(value: &Toml, depth: usize) -> Option<DocumentValue> {
     if depth > MAX_DEPTH {
         return None;
     }
     Some(match value {
-        Toml::String(text) => Value::Text(text.value().clone()),
-        Toml::Integer(number) => Value::Number(number.value().to_string()),
-        Toml::Float(number) => Value::Number(number.value().to_string()),
-        Toml::Boolean(yes) => Value::Bool(*yes.value()),
-        Toml::Datetime(time) => Value::Text(time.value().to_string()),
+        Toml::String(text) => DocumentValue::Text(text.value().clone()),
+        Toml::Integer(number) => DocumentValue::Number(number.value().to_string()),
+        Toml::Float(number) => DocumentValue::Number(number.value().to_string()),
+        Toml::Boolean(yes) => DocumentValue::Bool(*yes.value()),
+        Toml::Datetime(time) => DocumentValue::Text(time.value().to_string()),
         Toml::InlineTable(inner) => table(inner, depth)?,
         Toml::Array(items) => {
-            let nodes = items
-                .iter()
-                .map(|inner| Some(Node::new(inner.span().unwrap_or_default(), scalar(inner, depth + 1)?)));
-            Value::List(nodes.collect::<Option<_>>()?)
+            let nodes = items.iter().map(|inner| {
+                Some(DocumentNode::new(inner.span().unwrap_or_default(), scalar(inner, depth + 1)?))
+            });
+            DocumentValue::List(nodes.collect::<Option<_>>()?)
         }
     })
 }

@@ -4,16 +4,16 @@ use std::collections::HashMap;
 
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span};
 
-use super::{MAX_DEPTH, Member, Node, Position, SyntaxError, Value};
+use super::{DocumentMember, DocumentNode, DocumentValue, MAX_DEPTH, Position, SyntaxError};
 
 /// The number of values that aliases may stand for.
 const MAX_REPEATED: usize = 10_000;
 
-pub(super) fn parse(text: &str) -> Result<Node, SyntaxError> {
+pub(super) fn parse(text: &str) -> Result<DocumentNode, SyntaxError> {
     // The parser counts characters, edits count bytes.
     let mut offsets: Vec<usize> = text.char_indices().map(|(offset, _)| offset).collect();
     offsets.push(text.len());
-    let mut reader = Reader {
+    let mut reader = YamlReader {
         text,
         offsets,
         parser: Parser::new_from_str(text),
@@ -31,20 +31,24 @@ pub(super) fn parse(text: &str) -> Result<Node, SyntaxError> {
             event => root = Some(reader.node(event, span, 0)?),
         }
     }
-    let root = root.unwrap_or_else(|| Node::new(text.len()..text.len(), Value::Null));
-    Ok(if matches!(root.value, Value::Null) { Node::new(root.span, Value::Map(Vec::new())) } else { root })
+    let root = root.unwrap_or_else(|| DocumentNode::new(text.len()..text.len(), DocumentValue::Null));
+    Ok(if matches!(root.value, DocumentValue::Null) {
+        DocumentNode::new(root.span, DocumentValue::Map(Vec::new()))
+    } else {
+        root
+    })
 }
 
-struct Reader<'a> {
+struct YamlReader<'a> {
     text: &'a str,
     offsets: Vec<usize>,
     parser: Parser<'a, saphyr_parser::StrInput<'a>>,
-    anchors: HashMap<usize, Node>,
+    anchors: HashMap<usize, DocumentNode>,
     /// The number of values that may still be repeated by aliases: few bytes of YAML can stand for very many values.
     spare: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> YamlReader<'a> {
     fn next(&mut self) -> Result<Option<(Event<'a>, Span)>, SyntaxError> {
         self.parser
             .next_event()
@@ -60,7 +64,7 @@ impl<'a> Reader<'a> {
         self.offsets.get(index).copied().unwrap_or(self.text.len())
     }
 
-    fn node(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<Node, SyntaxError> {
+    fn node(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<DocumentNode, SyntaxError> {
         let start = self.offset(span.start.index());
         if depth > MAX_DEPTH {
             return Err(self.wrong(span.start.index(), "values are nested too deep"));
@@ -68,9 +72,12 @@ impl<'a> Reader<'a> {
         let (anchor, node) = match event {
             Event::Scalar(text, style, anchor, _) => {
                 let end = self.offset(span.end.index());
-                let value =
-                    if style == ScalarStyle::Plain { plain(&text) } else { Value::Text(text.into_owned()) };
-                (anchor, Node::new(start..end, value))
+                let value = if style == ScalarStyle::Plain {
+                    plain(&text)
+                } else {
+                    DocumentValue::Text(text.into_owned())
+                };
+                (anchor, DocumentNode::new(start..end, value))
             }
             Event::Alias(anchor) => return self.repeated(anchor, span),
             Event::SequenceStart(anchor, _) => (anchor, self.list(start, depth)?),
@@ -83,7 +90,7 @@ impl<'a> Reader<'a> {
         Ok(node)
     }
 
-    fn repeated(&mut self, anchor: usize, span: Span) -> Result<Node, SyntaxError> {
+    fn repeated(&mut self, anchor: usize, span: Span) -> Result<DocumentNode, SyntaxError> {
         let Some(node) = self.anchors.get(&anchor) else {
             return Err(self.wrong(span.start.index(), "the alias names no value that comes before it"));
         };
@@ -99,24 +106,27 @@ impl<'a> Reader<'a> {
         Ok(node)
     }
 
-    fn list(&mut self, start: usize, depth: usize) -> Result<Node, SyntaxError> {
-        let mut items: Vec<Node> = Vec::new();
+    fn list(&mut self, start: usize, depth: usize) -> Result<DocumentNode, SyntaxError> {
+        let mut items: Vec<DocumentNode> = Vec::new();
         while let Some((event, span)) = self.next()? {
             if matches!(event, Event::SequenceEnd) {
                 let last = items.last().map(|item| item.span.end);
-                return Ok(Node::new(start..self.end(start, last, span), Value::List(items)));
+                return Ok(DocumentNode::new(start..self.end(start, last, span), DocumentValue::List(items)));
             }
             items.push(self.node(event, span, depth + 1)?);
         }
         Err(self.wrong(usize::MAX, "the file ends within a list"))
     }
 
-    fn map(&mut self, start: usize, depth: usize) -> Result<Node, SyntaxError> {
-        let mut members: Vec<Member> = Vec::new();
+    fn map(&mut self, start: usize, depth: usize) -> Result<DocumentNode, SyntaxError> {
+        let mut members: Vec<DocumentMember> = Vec::new();
         while let Some((event, span)) = self.next()? {
             if matches!(event, Event::MappingEnd) {
                 let last = members.last().map(|member| member.node.span.end.max(member.key_span.end));
-                return Ok(Node::new(start..self.end(start, last, span), Value::Map(members)));
+                return Ok(DocumentNode::new(
+                    start..self.end(start, last, span),
+                    DocumentValue::Map(members),
+                ));
             }
             let key = self.node(event, span, depth + 1)?;
             let Some(name) = key.scalar() else {
@@ -124,11 +134,11 @@ impl<'a> Reader<'a> {
             };
             let Some((event, span)) = self.next()? else { break };
             let mut node = self.node(event, span, depth + 1)?;
-            if matches!(node.value, Value::Null) && node.span.is_empty() {
+            if matches!(node.value, DocumentValue::Null) && node.span.is_empty() {
                 // The parser gives the position of the next token.
                 node.span = key.span.end..key.span.end;
             }
-            members.push(Member { key: name, key_span: key.span, node });
+            members.push(DocumentMember { key: name, key_span: key.span, node });
         }
         Err(self.wrong(usize::MAX, "the file ends within a table"))
     }
@@ -145,24 +155,24 @@ impl<'a> Reader<'a> {
 }
 
 /// Returns the value that a scalar without quotes stands for.
-fn plain(text: &str) -> Value {
+fn plain(text: &str) -> DocumentValue {
     match text {
-        "" | "~" | "null" | "Null" | "NULL" => Value::Null,
-        "true" | "True" | "TRUE" => Value::Bool(true),
-        "false" | "False" | "FALSE" => Value::Bool(false),
+        "" | "~" | "null" | "Null" | "NULL" => DocumentValue::Null,
+        "true" | "True" | "TRUE" => DocumentValue::Bool(true),
+        "false" | "False" | "FALSE" => DocumentValue::Bool(false),
         _ if text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c))
             && text.parse::<f64>().is_ok() =>
         {
-            Value::Number(text.to_owned())
+            DocumentValue::Number(text.to_owned())
         }
-        _ => Value::Text(text.to_owned()),
+        _ => DocumentValue::Text(text.to_owned()),
     }
 }
 
-fn count(node: &Node) -> usize {
+fn count(node: &DocumentNode) -> usize {
     let within = match &node.value {
-        Value::List(items) => items.iter().map(count).sum(),
-        Value::Map(members) => members.iter().map(|member| count(&member.node)).sum(),
+        DocumentValue::List(items) => items.iter().map(count).sum(),
+        DocumentValue::Map(members) => members.iter().map(|member| count(&member.node)).sum(),
         _ => 0,
     };
     1 + within
@@ -180,7 +190,7 @@ mod tests {
         let items = node.get("b").unwrap().items();
         assert_eq!(&text[items[0].span.clone()], "x");
         assert_eq!(&text[items[1].span.clone()], "{k: 1, l: true}");
-        assert!(matches!(node.get("c").unwrap().value, Value::Null));
+        assert!(matches!(node.get("c").unwrap().value, DocumentValue::Null));
     }
 
     #[test]

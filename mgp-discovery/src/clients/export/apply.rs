@@ -8,9 +8,9 @@ use std::{
 
 use jiff::Timestamp;
 
-use super::Plan;
+use super::ExportPlan;
 use crate::clients::MAX_FILE_BYTES;
-use crate::{NewFile, Readers};
+use crate::{AtomicFile, FileReaders};
 
 /// The reason why a file could not be written, or not be restored.
 #[derive(Debug, thiserror::Error)]
@@ -45,7 +45,7 @@ pub enum ApplyError {
     },
 }
 
-impl Plan {
+impl ExportPlan {
     /// Writes the file in one step, keeps a backup beside it, and reads it again. Returns the path of the backup.
     pub fn apply(&self) -> Result<PathBuf, ApplyError> {
         let path = real(&self.path);
@@ -56,7 +56,7 @@ impl Plan {
             fs::create_dir_all(parent).map_err(refused(parent))?;
         }
         let backup = back_up(&path, self.before.as_deref())?;
-        NewFile::put(&path, &self.after, Readers::Kept).map_err(refused(&path))?;
+        AtomicFile::put(&path, &self.after, FileReaders::Kept).map_err(refused(&path))?;
         if current(&path)?.as_deref() != Some(&self.after) {
             restore(&path, &backup)?;
             return Err(ApplyError::NotKept { path });

@@ -7,7 +7,7 @@ pub(super) fn unified(path: &Path, before: &str, after: &str) -> String {
     let old: Vec<&str> = before.lines().collect();
     let new: Vec<&str> = after.lines().collect();
     let steps = steps(&old, &new);
-    if steps.iter().all(|step| matches!(step, Step::Same(_))) {
+    if steps.iter().all(|step| matches!(step, DiffLine::Same(_))) {
         return String::new();
     }
     let mut out = String::new();
@@ -15,9 +15,9 @@ pub(super) fn unified(path: &Path, before: &str, after: &str) -> String {
     // Writing to a `String` does not fail.
     let _ = writeln!(out, "--- {path}\n+++ {path}");
     for hunk in hunks(&steps) {
-        let passed = |steps: &[Step<'_>]| {
-            let old = steps.iter().filter(|step| !matches!(step, Step::New(_))).count();
-            let new = steps.iter().filter(|step| !matches!(step, Step::Old(_))).count();
+        let passed = |steps: &[DiffLine<'_>]| {
+            let old = steps.iter().filter(|step| !matches!(step, DiffLine::New(_))).count();
+            let new = steps.iter().filter(|step| !matches!(step, DiffLine::Old(_))).count();
             (old, new)
         };
         let (old_before, new_before) = passed(&steps[..hunk.start]);
@@ -27,9 +27,9 @@ pub(super) fn unified(path: &Path, before: &str, after: &str) -> String {
         let _ = writeln!(out, "@@ -{old_start},{old_len} +{new_start},{new_len} @@");
         for step in &steps[hunk] {
             let (sign, line) = match step {
-                Step::Same(line) => (' ', line),
-                Step::Old(line) => ('-', line),
-                Step::New(line) => ('+', line),
+                DiffLine::Same(line) => (' ', line),
+                DiffLine::Old(line) => ('-', line),
+                DiffLine::New(line) => ('+', line),
             };
             let _ = writeln!(out, "{sign}{line}");
         }
@@ -37,20 +37,20 @@ pub(super) fn unified(path: &Path, before: &str, after: &str) -> String {
     out
 }
 
-enum Step<'a> {
+enum DiffLine<'a> {
     Same(&'a str),
     Old(&'a str),
     New(&'a str),
 }
 
-fn steps<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<Step<'a>> {
+fn steps<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<DiffLine<'a>> {
     let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let (old_rest, new_rest) = (&old[head..], &new[head..]);
     let tail = old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(|(a, b)| a == b).count();
     let (old_middle, new_middle) = (&old_rest[..old_rest.len() - tail], &new_rest[..new_rest.len() - tail]);
-    let mut steps: Vec<Step<'a>> = old[..head].iter().map(|line| Step::Same(line)).collect();
+    let mut steps: Vec<DiffLine<'a>> = old[..head].iter().map(|line| DiffLine::Same(line)).collect();
     middle(old_middle, new_middle, &mut steps);
-    steps.extend(old[old.len() - tail..].iter().map(|line| Step::Same(line)));
+    steps.extend(old[old.len() - tail..].iter().map(|line| DiffLine::Same(line)));
     steps
 }
 
@@ -58,7 +58,7 @@ const MAX_CELLS: usize = 4 << 20;
 
 /// Adds the steps for lines that differ, along their longest common lines; all are added as changed where that would
 /// take too long.
-fn middle<'a>(old: &[&'a str], new: &[&'a str], steps: &mut Vec<Step<'a>>) {
+fn middle<'a>(old: &[&'a str], new: &[&'a str], steps: &mut Vec<DiffLine<'a>>) {
     let width = new.len() + 1;
     let (mut i, mut j) = (0, 0);
     if old.len().saturating_mul(new.len()) <= MAX_CELLS {
@@ -74,27 +74,27 @@ fn middle<'a>(old: &[&'a str], new: &[&'a str], steps: &mut Vec<Step<'a>>) {
         }
         while i < old.len() && j < new.len() {
             if old[i] == new[j] {
-                steps.push(Step::Same(old[i]));
+                steps.push(DiffLine::Same(old[i]));
                 (i, j) = (i + 1, j + 1);
             } else if longest[(i + 1) * width + j] >= longest[i * width + j + 1] {
-                steps.push(Step::Old(old[i]));
+                steps.push(DiffLine::Old(old[i]));
                 i += 1;
             } else {
-                steps.push(Step::New(new[j]));
+                steps.push(DiffLine::New(new[j]));
                 j += 1;
             }
         }
     }
-    steps.extend(old[i..].iter().map(|line| Step::Old(line)));
-    steps.extend(new[j..].iter().map(|line| Step::New(line)));
+    steps.extend(old[i..].iter().map(|line| DiffLine::Old(line)));
+    steps.extend(new[j..].iter().map(|line| DiffLine::New(line)));
 }
 
 const AROUND: usize = 3;
 
 /// Returns ranges of changes with the lines around them; ranges whose surroundings touch are one.
-fn hunks(steps: &[Step<'_>]) -> Vec<std::ops::Range<usize>> {
+fn hunks(steps: &[DiffLine<'_>]) -> Vec<std::ops::Range<usize>> {
     let mut hunks: Vec<std::ops::Range<usize>> = Vec::new();
-    for (at, _) in steps.iter().enumerate().filter(|(_, step)| !matches!(step, Step::Same(_))) {
+    for (at, _) in steps.iter().enumerate().filter(|(_, step)| !matches!(step, DiffLine::Same(_))) {
         let range = at.saturating_sub(AROUND)..(at + AROUND + 1).min(steps.len());
         match hunks.last_mut() {
             Some(last) if range.start <= last.end => last.end = range.end,

@@ -3,20 +3,21 @@
 use std::ops::Range;
 
 use super::{
-    Change, ClientKind, ExportError, Member, Node, Position, Value, document, edit_json, edit_toml, edit_yaml,
+    ClientFileChange, ClientKind, DocumentMember, DocumentNode, DocumentValue, ExportError, Position,
+    document, edit_json, edit_toml, edit_yaml,
 };
 use crate::clients::Format;
 
 /// The file to change, as it was parsed.
-pub(super) struct Target<'a> {
+pub(super) struct EditTarget<'a> {
     pub(super) text: &'a str,
-    pub(super) root: &'a Node,
+    pub(super) root: &'a DocumentNode,
     pub(super) home: &'a [&'static str],
     /// Set if servers stand in a list, each with its name in it.
     pub(super) listed: bool,
 }
 
-impl Target<'_> {
+impl EditTarget<'_> {
     pub(super) fn by_hand(&self, at: usize) -> ExportError {
         ExportError::ByHand { at: Position::of(self.text, at) }
     }
@@ -56,10 +57,10 @@ pub(super) fn splice(text: &str, mut splices: Vec<Splice>) -> String {
 pub(super) fn edit(
     kind: ClientKind,
     text: &str,
-    root: &Node,
+    root: &DocumentNode,
     home: &'static [&'static str],
-    change: &Change,
-    entry: &Node,
+    change: &ClientFileChange,
+    entry: &DocumentNode,
 ) -> Result<String, ExportError> {
     let listed = kind == ClientKind::Continue;
     let expected = expected(text, root, home, change, entry, listed)?;
@@ -74,9 +75,9 @@ pub(super) fn edit(
         // The server is removed here and put in again where new ones go.
         gone.push(&change.name);
     }
-    let without = remove(&Target { text, root, home, listed }, &gone)?;
+    let without = remove(&EditTarget { text, root, home, listed }, &gone)?;
     let root = parse(kind, &without)?;
-    let after = put(&Target { text: &without, root: &root, home, listed }, &change.name, entry)?;
+    let after = put(&EditTarget { text: &without, root: &root, home, listed }, &change.name, entry)?;
     // The texts of others are changed only if the outcome is certain.
     let at = root.at(home).map_or(0, |node| node.span.start);
     if parse(kind, &after)? == expected {
@@ -86,10 +87,10 @@ pub(super) fn edit(
     }
 }
 
-type Remove = fn(&Target<'_>, &[&str]) -> Result<String, ExportError>;
-type Put = fn(&Target<'_>, &str, &Node) -> Result<String, ExportError>;
+type Remove = fn(&EditTarget<'_>, &[&str]) -> Result<String, ExportError>;
+type Put = fn(&EditTarget<'_>, &str, &DocumentNode) -> Result<String, ExportError>;
 
-fn parse(kind: ClientKind, text: &str) -> Result<Node, ExportError> {
+fn parse(kind: ClientKind, text: &str) -> Result<DocumentNode, ExportError> {
     let read = document::parse(kind.format(), text);
     read.map_err(|wrong| ExportError::ByHand { at: wrong.at })
 }
@@ -97,46 +98,46 @@ fn parse(kind: ClientKind, text: &str) -> Result<Node, ExportError> {
 /// Returns the tree that the changed file must have.
 fn expected(
     text: &str,
-    root: &Node,
+    root: &DocumentNode,
     home: &[&str],
-    change: &Change,
-    entry: &Node,
+    change: &ClientFileChange,
+    entry: &DocumentNode,
     listed: bool,
-) -> Result<Node, ExportError> {
+) -> Result<DocumentNode, ExportError> {
     let mut expected = root.clone();
     let mut node = &mut expected;
     for (depth, key) in home.iter().enumerate() {
-        let occupied = |node: &Node| ExportError::Occupied {
+        let occupied = |node: &DocumentNode| ExportError::Occupied {
             at: Position::of(text, node.span.start),
             place: if depth == 0 { "the file".to_owned() } else { home[..depth].join(".") },
             found: node.kind(),
         };
-        if matches!(node.value, Value::Null) {
-            node.value = Value::Map(Vec::new());
+        if matches!(node.value, DocumentValue::Null) {
+            node.value = DocumentValue::Map(Vec::new());
         }
-        if !matches!(node.value, Value::Map(_)) {
+        if !matches!(node.value, DocumentValue::Map(_)) {
             return Err(occupied(node));
         }
         refuse_repeated(text, node)?;
-        let Value::Map(members) = &mut node.value else { return Err(occupied(root)) };
+        let DocumentValue::Map(members) = &mut node.value else { return Err(occupied(root)) };
         let index = members.iter().position(|member| member.key == *key).unwrap_or_else(|| {
-            members.push(Member::made(key, Node::made(Value::Null)));
+            members.push(DocumentMember::made(key, DocumentNode::made(DocumentValue::Null)));
             members.len() - 1
         });
         node = &mut members[index].node;
     }
-    if matches!(node.value, Value::Null) {
-        node.value = if listed { Value::List(Vec::new()) } else { Value::Map(Vec::new()) };
+    if matches!(node.value, DocumentValue::Null) {
+        node.value = if listed { DocumentValue::List(Vec::new()) } else { DocumentValue::Map(Vec::new()) };
     }
     refuse_repeated(text, node)?;
     let goes = |name: &str| name == change.name || change.without.iter().any(|gone| gone == name);
     match &mut node.value {
-        Value::Map(members) if !listed => {
+        DocumentValue::Map(members) if !listed => {
             members.retain(|member| !goes(&member.key));
-            members.push(Member::made(&change.name, entry.clone()));
+            members.push(DocumentMember::made(&change.name, entry.clone()));
         }
-        Value::List(items) if listed => {
-            items.retain(|item| !item.get("name").and_then(Node::text).is_some_and(goes));
+        DocumentValue::List(items) if listed => {
+            items.retain(|item| !item.get("name").and_then(DocumentNode::text).is_some_and(goes));
             items.push(entry.clone());
         }
         _ => {
@@ -147,7 +148,7 @@ fn expected(
     Ok(expected)
 }
 
-fn refuse_repeated(text: &str, node: &Node) -> Result<(), ExportError> {
+fn refuse_repeated(text: &str, node: &DocumentNode) -> Result<(), ExportError> {
     let mut seen = std::collections::HashSet::new();
     match node.members().iter().find(|member| !seen.insert(member.key.as_str())) {
         None => Ok(()),

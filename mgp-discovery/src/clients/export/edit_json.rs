@@ -1,14 +1,14 @@
 //! Edits of JSON. Comments, blanks and the order of all other members stay.
 
 use super::{
-    ExportError, Node, Value,
-    edit::{Splice, Target, splice},
+    DocumentNode, DocumentValue, ExportError,
+    edit::{EditTarget, Splice, splice},
 };
 use crate::clients::document::skip_trivia;
 
 /// Removes members from the table of servers.
-pub(super) fn remove(target: &Target<'_>, names: &[&str]) -> String {
-    let members = target.root.at(target.home).map(Node::members).unwrap_or_default();
+pub(super) fn remove(target: &EditTarget<'_>, names: &[&str]) -> String {
+    let members = target.root.at(target.home).map(DocumentNode::members).unwrap_or_default();
     let goes = |name: &str| names.contains(&name);
     let mut splices: Vec<Splice> = Vec::new();
     for member in members.iter().filter(|member| goes(&member.key)) {
@@ -39,7 +39,7 @@ pub(super) fn remove(target: &Target<'_>, names: &[&str]) -> String {
 }
 
 /// Puts a member into the table of servers, which is created if there is none.
-pub(super) fn put(target: &Target<'_>, name: &str, entry: &Node) -> Result<String, ExportError> {
+pub(super) fn put(target: &EditTarget<'_>, name: &str, entry: &DocumentNode) -> Result<String, ExportError> {
     let unit = indent_unit(target);
     if target.text[target.root.span.clone()].is_empty() {
         let wrapped = wrap(target.home, name, entry.clone());
@@ -54,7 +54,9 @@ pub(super) fn put(target: &Target<'_>, name: &str, entry: &Node) -> Result<Strin
     let mut parent = target.root;
     for (depth, key) in path.iter().enumerate() {
         match parent.get(key) {
-            Some(child) if depth + 1 < path.len() && matches!(child.value, Value::Map(_)) => parent = child,
+            Some(child) if depth + 1 < path.len() && matches!(child.value, DocumentValue::Map(_)) => {
+                parent = child
+            }
             found => {
                 let value = wrap(&path[depth + 1..path.len().max(depth + 2) - 1], name, entry.clone());
                 let value = if depth + 1 == path.len() { entry.clone() } else { value };
@@ -69,17 +71,25 @@ pub(super) fn put(target: &Target<'_>, name: &str, entry: &Node) -> Result<Strin
 }
 
 /// Returns the entry within the tables that are still to be created.
-fn wrap(tables: &[&str], name: &str, entry: Node) -> Node {
-    let one = |key: &str, node| Node::made(Value::Map(vec![super::Member::made(key, node)]));
+fn wrap(tables: &[&str], name: &str, entry: DocumentNode) -> DocumentNode {
+    let one = |key: &str, node| {
+        DocumentNode::made(DocumentValue::Map(vec![super::DocumentMember::made(key, node)]))
+    };
     tables.iter().rev().fold(one(name, entry), |node, key| one(key, node))
 }
 
-fn replace(target: &Target<'_>, unit: &str, old: &Node, value: &Node) -> String {
+fn replace(target: &EditTarget<'_>, unit: &str, old: &DocumentNode, value: &DocumentNode) -> String {
     let indent = indent_of(target, old.span.start);
     splice(target.text, vec![(old.span.clone(), written(value, unit, indent, target.newline()))])
 }
 
-fn insert(target: &Target<'_>, unit: &str, parent: &Node, key: &str, value: &Node) -> String {
+fn insert(
+    target: &EditTarget<'_>,
+    unit: &str,
+    parent: &DocumentNode,
+    key: &str,
+    value: &DocumentNode,
+) -> String {
     let newline = target.newline();
     let key = quoted(key);
     let Some(last) = parent.members().last() else {
@@ -120,19 +130,19 @@ fn insert(target: &Target<'_>, unit: &str, parent: &Node, key: &str, value: &Nod
     }
 }
 
-fn comma_after(target: &Target<'_>, end: usize) -> Option<usize> {
+fn comma_after(target: &EditTarget<'_>, end: usize) -> Option<usize> {
     let next = skip_trivia(target.text, end);
     target.text[next..].starts_with(',').then_some(next)
 }
 
 /// Returns the blanks at the begin of the line.
-fn indent_of<'a>(target: &Target<'a>, at: usize) -> &'a str {
+fn indent_of<'a>(target: &EditTarget<'a>, at: usize) -> &'a str {
     let line = &target.text[target.line_start(at)..];
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }
 
 /// Returns the indentation of one level in the file.
-fn indent_unit(target: &Target<'_>) -> String {
+fn indent_unit(target: &EditTarget<'_>) -> String {
     let first = target.root.members().first().map(|member| indent_of(target, member.key_span.start));
     first.filter(|indent| !indent.is_empty()).unwrap_or("  ").to_owned()
 }
@@ -141,24 +151,24 @@ fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-fn scalar(node: &Node) -> String {
+fn scalar(node: &DocumentNode) -> String {
     match &node.value {
-        Value::Null => "null".to_owned(),
-        Value::Bool(yes) => yes.to_string(),
-        Value::Number(number) => number.clone(),
-        Value::Text(text) => quoted(text),
-        Value::List(_) | Value::Map(_) => written_inline(node),
+        DocumentValue::Null => "null".to_owned(),
+        DocumentValue::Bool(yes) => yes.to_string(),
+        DocumentValue::Number(number) => number.clone(),
+        DocumentValue::Text(text) => quoted(text),
+        DocumentValue::List(_) | DocumentValue::Map(_) => written_inline(node),
     }
 }
 
 /// Returns the node on one line. YAML can be written in this form, too.
-pub(super) fn written_inline(node: &Node) -> String {
+pub(super) fn written_inline(node: &DocumentNode) -> String {
     match &node.value {
-        Value::List(items) => {
+        DocumentValue::List(items) => {
             let items: Vec<String> = items.iter().map(written_inline).collect();
             format!("[{}]", items.join(", "))
         }
-        Value::Map(members) => {
+        DocumentValue::Map(members) => {
             let members: Vec<String> = members
                 .iter()
                 .map(|member| format!("{}: {}", quoted(&member.key), written_inline(&member.node)))
@@ -170,9 +180,9 @@ pub(super) fn written_inline(node: &Node) -> String {
 }
 
 /// Returns the node on lines of their own, but for lists.
-fn written(node: &Node, unit: &str, indent: &str, newline: &str) -> String {
+fn written(node: &DocumentNode, unit: &str, indent: &str, newline: &str) -> String {
     match &node.value {
-        Value::Map(members) if !members.is_empty() => {
+        DocumentValue::Map(members) if !members.is_empty() => {
             let inner = format!("{indent}{unit}");
             let members: Vec<String> = members
                 .iter()

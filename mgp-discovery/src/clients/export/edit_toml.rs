@@ -2,9 +2,9 @@
 
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value as Toml};
 
-use super::{ExportError, Node, Value, edit::Target};
+use super::{DocumentNode, DocumentValue, ExportError, edit::EditTarget};
 
-pub(super) fn remove(target: &Target<'_>, names: &[&str]) -> Result<String, ExportError> {
+pub(super) fn remove(target: &EditTarget<'_>, names: &[&str]) -> Result<String, ExportError> {
     let mut document = parse(target)?;
     if let Some(servers) =
         target.home.first().and_then(|home| document.get_mut(home)).and_then(Item::as_table_like_mut)
@@ -16,7 +16,7 @@ pub(super) fn remove(target: &Target<'_>, names: &[&str]) -> Result<String, Expo
     Ok(document.to_string())
 }
 
-pub(super) fn put(target: &Target<'_>, name: &str, entry: &Node) -> Result<String, ExportError> {
+pub(super) fn put(target: &EditTarget<'_>, name: &str, entry: &DocumentNode) -> Result<String, ExportError> {
     let mut document = parse(target)?;
     let Some(home) = target.home.first() else { return Err(target.by_hand(0)) };
     let home = document.entry(home).or_insert_with(|| {
@@ -36,18 +36,18 @@ pub(super) fn put(target: &Target<'_>, name: &str, entry: &Node) -> Result<Strin
     Ok(document.to_string())
 }
 
-fn parse(target: &Target<'_>) -> Result<DocumentMut, ExportError> {
+fn parse(target: &EditTarget<'_>) -> Result<DocumentMut, ExportError> {
     target.text.parse().map_err(|_| target.by_hand(0))
 }
 
-fn value(node: &Node) -> Toml {
+fn value(node: &DocumentNode) -> Toml {
     match &node.value {
         // TOML has no null, and no entry has one.
-        Value::Null => Toml::from(""),
-        Value::Bool(yes) => Toml::from(*yes),
-        Value::Number(text) | Value::Text(text) => Toml::from(text.as_str()),
-        Value::List(items) => Toml::Array(items.iter().map(value).collect::<Array>()),
-        Value::Map(members) => {
+        DocumentValue::Null => Toml::from(""),
+        DocumentValue::Bool(yes) => Toml::from(*yes),
+        DocumentValue::Number(text) | DocumentValue::Text(text) => Toml::from(text.as_str()),
+        DocumentValue::List(items) => Toml::Array(items.iter().map(value).collect::<Array>()),
+        DocumentValue::Map(members) => {
             let members = members.iter().map(|member| (member.key.as_str(), value(&member.node)));
             Toml::InlineTable(members.collect::<InlineTable>())
         }

@@ -1,17 +1,18 @@
 //! Edits of YAML, by whole lines.
 
 use super::{
-    ExportError, Node, Value,
-    edit::{Splice, Target, splice},
+    DocumentNode, DocumentValue, ExportError,
+    edit::{EditTarget, Splice, splice},
     edit_json::written_inline,
 };
 
 /// Removes members, or the items of those names, from the servers.
-pub(super) fn remove(target: &Target<'_>, names: &[&str]) -> Result<String, ExportError> {
+pub(super) fn remove(target: &EditTarget<'_>, names: &[&str]) -> Result<String, ExportError> {
     let Some(servers) = target.root.at(target.home) else { return Ok(target.text.to_owned()) };
     let goes = |name: &str| names.contains(&name);
     let members = servers.members().iter().filter(|member| goes(&member.key));
-    let items = servers.items().iter().filter(|item| item.get("name").and_then(Node::text).is_some_and(goes));
+    let items =
+        servers.items().iter().filter(|item| item.get("name").and_then(DocumentNode::text).is_some_and(goes));
     let parts = members
         .map(|member| member.key_span.start..member.node.span.end.max(member.key_span.end))
         .chain(items.map(|item| item.span.clone()));
@@ -26,7 +27,7 @@ pub(super) fn remove(target: &Target<'_>, names: &[&str]) -> Result<String, Expo
     Ok(splice(target.text, splices))
 }
 
-pub(super) fn put(target: &Target<'_>, name: &str, entry: &Node) -> Result<String, ExportError> {
+pub(super) fn put(target: &EditTarget<'_>, name: &str, entry: &DocumentNode) -> Result<String, ExportError> {
     let Some(home) = target.home.first() else { return Err(target.by_hand(0)) };
     let listed = target.listed;
     let newline = target.newline();
@@ -47,7 +48,7 @@ pub(super) fn put(target: &Target<'_>, name: &str, entry: &Node) -> Result<Strin
     Ok(match last {
         Some(last) if is_flow(target, servers) => {
             let entry = written_inline(entry);
-            let name = written_inline(&Node::made_text(name));
+            let name = written_inline(&DocumentNode::made_text(name));
             let text = if listed { format!(", {entry}") } else { format!(", {name}: {entry}") };
             splice(target.text, vec![(last..last, text)])
         }
@@ -71,35 +72,35 @@ pub(super) fn put(target: &Target<'_>, name: &str, entry: &Node) -> Result<Strin
 }
 
 /// Puts lines behind the line in which `at` lies.
-fn after_line(target: &Target<'_>, at: usize, mut splices: Vec<Splice>, lines: &str) -> String {
+fn after_line(target: &EditTarget<'_>, at: usize, mut splices: Vec<Splice>, lines: &str) -> String {
     let end = target.line_end(at);
     let missing = if target.text[..end].ends_with('\n') { "" } else { target.newline() };
     splices.push((end..end, format!("{missing}{lines}")));
     splice(target.text, splices)
 }
 
-fn is_flow(target: &Target<'_>, node: &Node) -> bool {
+fn is_flow(target: &EditTarget<'_>, node: &DocumentNode) -> bool {
     target.text[node.span.clone()].starts_with(['{', '['])
 }
 
 /// Returns the entry on lines that begin at a column.
-fn block(listed: bool, name: &str, entry: &Node, column: usize, newline: &str) -> String {
+fn block(listed: bool, name: &str, entry: &DocumentNode, column: usize, newline: &str) -> String {
     let indent = " ".repeat(column);
     let mut lines = Vec::new();
     if !listed {
-        lines.push(format!("{indent}{}:", written(&Node::made_text(name))));
+        lines.push(format!("{indent}{}:", written(&DocumentNode::made_text(name))));
     }
     for (index, member) in entry.members().iter().enumerate() {
         let start = if listed && index == 0 { "- " } else { "  " };
-        let key = written(&Node::made_text(&member.key));
+        let key = written(&DocumentNode::made_text(&member.key));
         lines.push(format!("{indent}{start}{key}: {}", written(&member.node)));
     }
     lines.push(String::new());
     lines.join(newline)
 }
 
-fn written(node: &Node) -> String {
-    let Value::Text(text) = &node.value else { return written_inline(node) };
+fn written(node: &DocumentNode) -> String {
+    let DocumentValue::Text(text) = &node.value else { return written_inline(node) };
     let plain = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/')
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte))
         && !["true", "false", "null", "yes", "no", "on", "off", "y", "n"]

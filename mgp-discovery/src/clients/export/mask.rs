@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{ClientKind, Node, Value, document};
+use super::{ClientKind, DocumentNode, DocumentValue, document};
 use crate::clients::secret;
 
 /// Returns the text with every secret as `***`, on as many lines as before.
@@ -32,14 +32,14 @@ pub(super) fn mask(kind: ClientKind, text: &str) -> String {
     out.split_inclusive('\n').map(mask_line).collect()
 }
 
-fn walk(text: &str, name: &str, node: &Node, found: &mut Vec<Range<usize>>) {
+fn walk(text: &str, name: &str, node: &DocumentNode, found: &mut Vec<Range<usize>>) {
     match &node.value {
-        Value::Map(members) => {
+        DocumentValue::Map(members) => {
             for member in members {
                 walk(text, &member.key, &member.node, found);
             }
         }
-        Value::List(items) => {
+        DocumentValue::List(items) => {
             let mut option = name;
             for item in items {
                 walk(text, option, item, found);

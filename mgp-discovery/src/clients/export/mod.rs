@@ -18,14 +18,14 @@ use std::{
 pub use self::apply::{ApplyError, roll_back};
 use super::{
     ClientKind, ImportError,
-    document::{self, Member, Node, Position, Value},
+    document::{self, DocumentMember, DocumentNode, DocumentValue, Position},
     import,
 };
 
 /// The way in which a client reaches the server that is put into its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Entry {
+pub enum ClientEntry {
     /// The client starts a program.
     Command {
         /// The program.
@@ -47,15 +47,15 @@ pub enum Entry {
 /// A change to a client's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
-pub struct Change {
+pub struct ClientFileChange {
     pub(super) name: String,
-    pub(super) entry: Entry,
+    pub(super) entry: ClientEntry,
     pub(super) without: Vec<String>,
 }
 
-impl Change {
+impl ClientFileChange {
     /// Creates a change that puts in the server as `mgp`. A server that has this name is replaced.
-    pub fn put(entry: Entry) -> Self {
+    pub fn put(entry: ClientEntry) -> Self {
         Self { name: "mgp".to_owned(), entry, without: Vec::new() }
     }
 
@@ -76,14 +76,14 @@ impl Change {
 ///
 /// Files of clients hold secrets: the two texts have them, their difference and `Debug` do not.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Plan {
+pub struct ExportPlan {
     path: PathBuf,
     before: Option<String>,
     after: String,
     diff: String,
 }
 
-impl Plan {
+impl ExportPlan {
     /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
@@ -105,9 +105,12 @@ impl Plan {
     }
 }
 
-impl fmt::Debug for Plan {
+impl fmt::Debug for ExportPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Plan").field("path", &self.path).field("diff", &self.diff).finish_non_exhaustive()
+        f.debug_struct("ExportPlan")
+            .field("path", &self.path)
+            .field("diff", &self.diff)
+            .finish_non_exhaustive()
     }
 }
 
@@ -157,8 +160,8 @@ pub fn plan(
     kind: ClientKind,
     path: impl Into<PathBuf>,
     before: Option<&str>,
-    change: &Change,
-) -> Result<Plan, ExportError> {
+    change: &ClientFileChange,
+) -> Result<ExportPlan, ExportError> {
     let path = path.into();
     let entry = render::entry(kind, change)?;
     let text = before.unwrap_or_default();
@@ -169,11 +172,11 @@ pub fn plan(
     let changed = edit::edit(kind, plain, &root, home, change, &entry)?;
     let after = format!("{mark}{changed}");
     let diff = diff::unified(&path, &mask::mask(kind, text), &mask::mask(kind, &after));
-    Ok(Plan { path, before: before.map(str::to_owned), after, diff })
+    Ok(ExportPlan { path, before: before.map(str::to_owned), after, diff })
 }
 
 /// Returns the path of keys under which the client looks for servers.
-fn home(kind: ClientKind, path: &Path, root: &Node) -> &'static [&'static str] {
+fn home(kind: ClientKind, path: &Path, root: &DocumentNode) -> &'static [&'static str] {
     let homes = kind.homes();
     let settings = path.file_name().is_some_and(|name| name == "settings.json");
     let first = if kind == ClientKind::VsCode && settings { homes.len() - 1 } else { 0 };

@@ -2,28 +2,30 @@
 
 use std::collections::BTreeMap;
 
-use super::{Change, ClientKind, Entry, ExportError, Member, Node, Value};
+use super::{
+    ClientEntry, ClientFileChange, ClientKind, DocumentMember, DocumentNode, DocumentValue, ExportError,
+};
 
 /// Returns the entry in the form of the client.
-pub(super) fn entry(kind: ClientKind, change: &Change) -> Result<Node, ExportError> {
+pub(super) fn entry(kind: ClientKind, change: &ClientFileChange) -> Result<DocumentNode, ExportError> {
     let mut members = Members(Vec::new());
     match kind {
         ClientKind::Continue => members.text("name", &change.name),
         ClientKind::Goose => {
             members.text("name", &change.name);
-            members.put("enabled", Value::Bool(true));
+            members.put("enabled", DocumentValue::Bool(true));
         }
         _ => {}
     }
     match &change.entry {
-        Entry::Command { command, args, env } => {
+        ClientEntry::Command { command, args, env } => {
             if let Some(transport) = started(kind) {
                 members.text("type", transport);
             }
             match kind {
                 ClientKind::Opencode => {
                     members.texts("command", std::iter::once(command).chain(args));
-                    members.put("enabled", Value::Bool(true));
+                    members.put("enabled", DocumentValue::Bool(true));
                 }
                 ClientKind::Goose => {
                     members.text("cmd", command);
@@ -41,7 +43,7 @@ pub(super) fn entry(kind: ClientKind, change: &Change) -> Result<Node, ExportErr
             };
             members.table(name, env);
         }
-        Entry::Url { url, headers } => {
+        ClientEntry::Url { url, headers } => {
             if kind == ClientKind::ClaudeDesktop {
                 return Err(ExportError::NoUrl { kind });
             }
@@ -60,19 +62,19 @@ pub(super) fn entry(kind: ClientKind, change: &Change) -> Result<Node, ExportErr
                 ClientKind::Continue if !headers.is_empty() => {
                     let mut options = Members(Vec::new());
                     options.table("headers", headers);
-                    members.put("requestOptions", Value::Map(options.0));
+                    members.put("requestOptions", DocumentValue::Map(options.0));
                 }
                 _ => members.table("headers", headers),
             }
             if kind == ClientKind::Opencode {
-                members.put("enabled", Value::Bool(true));
+                members.put("enabled", DocumentValue::Bool(true));
             }
         }
     }
     if kind == ClientKind::Zed {
         members.text("source", "custom");
     }
-    Ok(Node::made(Value::Map(members.0)))
+    Ok(DocumentNode::made(DocumentValue::Map(members.0)))
 }
 
 /// Returns the client's word for a server that it starts, if the client wants one.
@@ -96,25 +98,29 @@ fn reached(kind: ClientKind) -> Option<&'static str> {
     }
 }
 
-struct Members(Vec<Member>);
+struct Members(Vec<DocumentMember>);
 
 impl Members {
-    fn put(&mut self, key: &str, value: Value) {
-        self.0.push(Member::made(key, Node::made(value)));
+    fn put(&mut self, key: &str, value: DocumentValue) {
+        self.0.push(DocumentMember::made(key, DocumentNode::made(value)));
     }
 
     fn text(&mut self, key: &str, text: &str) {
-        self.put(key, Value::Text(text.to_owned()));
+        self.put(key, DocumentValue::Text(text.to_owned()));
     }
 
     fn texts<'a>(&mut self, key: &str, texts: impl IntoIterator<Item = &'a String>) {
-        self.put(key, Value::List(texts.into_iter().map(|text| Node::made_text(text)).collect()));
+        self.put(
+            key,
+            DocumentValue::List(texts.into_iter().map(|text| DocumentNode::made_text(text)).collect()),
+        );
     }
 
     fn table(&mut self, key: &str, table: &BTreeMap<String, String>) {
         if !table.is_empty() {
-            let members = table.iter().map(|(key, value)| Member::made(key, Node::made_text(value)));
-            self.put(key, Value::Map(members.collect()));
+            let members =
+                table.iter().map(|(key, value)| DocumentMember::made(key, DocumentNode::made_text(value)));
+            self.put(key, DocumentValue::Map(members.collect()));
         }
     }
 }

@@ -5,20 +5,20 @@ use proptest::prelude::*;
 use super::*;
 use crate::clients::{LiteralSecrets, ReadOptions, read};
 
-fn mgp() -> Entry {
-    Entry::Command { command: "mgp".to_owned(), args: vec!["serve".to_owned()], env: BTreeMap::new() }
+fn mgp() -> ClientEntry {
+    ClientEntry::Command { command: "mgp".to_owned(), args: vec!["serve".to_owned()], env: BTreeMap::new() }
 }
 
-fn after(kind: ClientKind, file: &str, before: &str, change: &Change) -> String {
+fn after(kind: ClientKind, file: &str, before: &str, change: &ClientFileChange) -> String {
     plan(kind, file, Some(before), change).unwrap().after().to_owned()
 }
 
 #[test]
 fn a_new_file_is_written_for_every_client() {
     for kind in ClientKind::ALL {
-        let url = Entry::Url { url: "http://127.0.0.1:7400/mcp".to_owned(), headers: BTreeMap::new() };
+        let url = ClientEntry::Url { url: "http://127.0.0.1:7400/mcp".to_owned(), headers: BTreeMap::new() };
         for entry in [mgp(), url] {
-            let change = Change::put(entry.clone()).named("kernel");
+            let change = ClientFileChange::put(entry.clone()).named("kernel");
             let plan = match plan(kind, "file", None, &change) {
                 Err(ExportError::NoUrl { .. }) => continue,
                 planned => planned.unwrap(),
@@ -28,7 +28,7 @@ fn a_new_file_is_written_for_every_client() {
             let skipped = imported.skipped.first().map(|skipped| &skipped.name);
             let name = imported.servers.first().map(|server| &server.name).or(skipped);
             assert_eq!(name.map(String::as_str), Some("kernel"), "{kind}: {}", plan.after());
-            if matches!(entry, Entry::Url { .. }) {
+            if matches!(entry, ClientEntry::Url { .. }) {
                 let config = &imported.servers[0].config;
                 assert_eq!(config.url.as_deref(), Some("http://127.0.0.1:7400/mcp"), "{kind}");
                 assert_ne!(config.transport, Some(crate::config::model::TransportKind::Sse), "{kind}");
@@ -43,27 +43,27 @@ fn a_new_file_is_written_for_every_client() {
 fn comments_and_order_of_json_stay() {
     let before = "{\n    // mine\n    \"b\": 1,\n    \"mcpServers\": {\n        // files\n        \"fs\": {\"command\": \"x\"}, // all of them\n        \"z\": {\"command\": \"y\"} // last\n    },\n    \"a\": [1, 2,],\n}\n";
     let put = "{\n    // mine\n    \"b\": 1,\n    \"mcpServers\": {\n        // files\n        \"fs\": {\"command\": \"x\"}, // all of them\n        \"z\": {\"command\": \"y\"}, // last\n        \"mgp\": {\n            \"command\": \"mgp\",\n            \"args\": [\"serve\"]\n        }\n    },\n    \"a\": [1, 2,],\n}\n";
-    assert_eq!(after(ClientKind::Cursor, "mcp.json", before, &Change::put(mgp())), put);
+    assert_eq!(after(ClientKind::Cursor, "mcp.json", before, &ClientFileChange::put(mgp())), put);
     let replaced = "{\n    // mine\n    \"b\": 1,\n    \"mcpServers\": {\n        // files\n        \"mgp\": {\n            \"command\": \"mgp\",\n            \"args\": [\"serve\"]\n        }\n    },\n    \"a\": [1, 2,],\n}\n";
-    let change = Change::put(mgp()).without(["fs".to_owned(), "z".to_owned()]);
+    let change = ClientFileChange::put(mgp()).without(["fs".to_owned(), "z".to_owned()]);
     assert_eq!(after(ClientKind::Cursor, "mcp.json", before, &change), replaced);
 }
 
 #[test]
 fn json_on_one_line_and_with_other_line_ends_is_changed_as_well() {
-    let change = Change::put(mgp()).without(["b".to_owned()]);
+    let change = ClientFileChange::put(mgp()).without(["b".to_owned()]);
     let text = after(ClientKind::Cursor, "f", r#"{"mcpServers":{"a":{"command":"x"},"b":{}}}"#, &change);
     assert_eq!(text, r#"{"mcpServers":{"a":{"command":"x"}, "mgp": {"command": "mgp", "args": ["serve"]}}}"#);
     let text = after(ClientKind::Cursor, "f", "\u{feff}{\r\n\t\"x\": 1\r\n}\r\n", &change);
     assert!(text.starts_with("\u{feff}{\r\n\t\"x\": 1,\r\n\t\"mcpServers\": {\r\n\t\t\"mgp\""), "{text:?}");
     assert_eq!(text.matches('\n').count(), text.matches("\r\n").count());
-    let again = after(ClientKind::Cursor, "f", &text, &Change::put(mgp()));
+    let again = after(ClientKind::Cursor, "f", &text, &ClientFileChange::put(mgp()));
     assert_eq!(again, text);
 }
 
 #[test]
 fn vs_code_has_two_places() {
-    let change = Change::put(mgp());
+    let change = ClientFileChange::put(mgp());
     let text = after(ClientKind::VsCode, "settings.json", "{}", &change);
     assert!(text.contains("\"mcp\": {\n    \"servers\": {"), "{text}");
     assert!(after(ClientKind::VsCode, "mcp.json", "{}", &change).starts_with("{\n  \"servers\": {"));
@@ -72,7 +72,7 @@ fn vs_code_has_two_places() {
 
 #[test]
 fn yaml_keeps_what_else_it_says() {
-    let change = Change::put(mgp()).without(["old".to_owned()]);
+    let change = ClientFileChange::put(mgp()).without(["old".to_owned()]);
     let before = "# top\nname: x\nmcpServers:\n  # first\n  - name: keep # k\n    command: a\n  - name: old\n    command: b\n    args:\n      - c\nmodels: [] # end\n";
     let expected = "# top\nname: x\nmcpServers:\n  # first\n  - name: keep # k\n    command: a\n  - name: mgp\n    command: mgp\n    args: [\"serve\"]\nmodels: [] # end\n";
     assert_eq!(after(ClientKind::Continue, "config.yaml", before, &change), expected);
@@ -85,7 +85,7 @@ fn yaml_keeps_what_else_it_says() {
 
 #[test]
 fn yaml_in_unusual_forms_is_changed_or_refused() {
-    let change = Change::put(mgp());
+    let change = ClientFileChange::put(mgp());
     for before in
         ["extensions: {} # none\nx: 1\n", "extensions:\nx: 1", "x: 1", "---\nextensions: {a: {cmd: b}}\n", ""]
     {
@@ -110,7 +110,7 @@ fn yaml_in_unusual_forms_is_changed_or_refused() {
 #[test]
 fn toml_keeps_its_comments() {
     let before = "# mine\nmodel = \"m\" # best\n\n[mcp_servers.old]\ncommand = \"b\"\n\n[tui]\nx = 1\n";
-    let change = Change::put(mgp()).without(["old".to_owned()]);
+    let change = ClientFileChange::put(mgp()).without(["old".to_owned()]);
     let text = after(ClientKind::Codex, "config.toml", before, &change);
     assert!(text.starts_with("# mine\nmodel = \"m\" # best\n"));
     assert!(
@@ -123,7 +123,7 @@ fn toml_keeps_its_comments() {
 
 #[test]
 fn what_cannot_be_changed_is_refused() {
-    let planned = |text| plan(ClientKind::Cursor, "f", Some(text), &Change::put(mgp()));
+    let planned = |text| plan(ClientKind::Cursor, "f", Some(text), &ClientFileChange::put(mgp()));
     assert!(matches!(planned("{\"mcpServers\": []}"), Err(ExportError::Occupied { .. })));
     assert!(matches!(planned("[]"), Err(ExportError::Occupied { .. })));
     assert!(matches!(planned("{\"mcpServers\": {\"a\": 1, \"a\": 2}}"), Err(ExportError::Repeated { .. })));
@@ -133,7 +133,7 @@ fn what_cannot_be_changed_is_refused() {
 #[test]
 fn no_secret_is_shown() {
     let before = "{\n  // \"OLD_TOKEN\": \"hunter2hunter2\"\n  \"mcpServers\": {\n    \"a\": {\n      \"command\": \"x\",\n      \"args\": [\"--api-key\", \"opensesame\"],\n      \"env\": {\"PASSWORD\": \"open\\\"sesame\"}\n    }\n  }\n}\n";
-    let change = Change::put(mgp()).without(["a".to_owned()]);
+    let change = ClientFileChange::put(mgp()).without(["a".to_owned()]);
     let plan = plan(ClientKind::Cursor, "f", Some(before), &change).unwrap();
     let shown = format!("{}{plan:?}", plan.diff());
     assert!(!shown.contains("sesame") && !shown.contains("hunter2"), "{shown}");
@@ -146,7 +146,7 @@ fn a_file_is_written_with_a_way_back() {
     let path = directory.path().join("sub").join("mcp.json");
     let planned = |path: &Path| {
         let before = std::fs::read_to_string(path).ok();
-        plan(ClientKind::Cursor, path, before.as_deref(), &Change::put(mgp())).unwrap()
+        plan(ClientKind::Cursor, path, before.as_deref(), &ClientFileChange::put(mgp())).unwrap()
     };
     planned(&path).apply().unwrap();
     assert!(std::fs::read_to_string(&path).unwrap().contains("mgp"));
@@ -176,14 +176,14 @@ fn links_and_modes_are_kept() {
     std::fs::write(&path, "{}").unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
     symlink(&path, &link).unwrap();
-    let planned = plan(ClientKind::Cursor, &link, Some("{}"), &Change::put(mgp())).unwrap();
+    let planned = plan(ClientKind::Cursor, &link, Some("{}"), &ClientFileChange::put(mgp())).unwrap();
     let backup = planned.apply().unwrap();
     assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
     for file in [path, backup] {
         assert_eq!(std::fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o640);
     }
     let fresh = directory.path().join("fresh.json");
-    plan(ClientKind::Cursor, &fresh, None, &Change::put(mgp())).unwrap().apply().unwrap();
+    plan(ClientKind::Cursor, &fresh, None, &ClientFileChange::put(mgp())).unwrap().apply().unwrap();
     assert_eq!(std::fs::metadata(&fresh).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
@@ -252,7 +252,7 @@ proptest! {
     fn no_text_makes_reading_or_planning_panic(text in texts()) {
         for kind in ClientKind::ALL {
             let _ = read(kind, &text, &ReadOptions::default());
-            if let Ok(plan) = plan(kind, "f", Some(&text), &Change::put(mgp()).without(["a".to_owned()])) {
+            if let Ok(plan) = plan(kind, "f", Some(&text), &ClientFileChange::put(mgp()).without(["a".to_owned()])) {
                 prop_assert!(read(kind, plan.after(), &ReadOptions::default()).is_ok());
             }
         }
@@ -269,17 +269,17 @@ proptest! {
         prop_assume!(plain && name != "mgp");
         let options = ReadOptions::default().secrets(LiteralSecrets::Keep);
         for kind in ClientKind::ALL {
-            let entry = Entry::Command { command: command.clone(), args: args.clone(), env: env.clone() };
-            let first = plan(kind, "f", None, &Change::put(entry).named(&name)).unwrap();
+            let entry = ClientEntry::Command { command: command.clone(), args: args.clone(), env: env.clone() };
+            let first = plan(kind, "f", None, &ClientFileChange::put(entry).named(&name)).unwrap();
             let one = read(kind, first.after(), &options).unwrap();
             prop_assert_eq!(&one.servers[0].config.command.as_deref(), &Some(command.as_str()));
             prop_assert_eq!(&one.servers[0].config.args, &args);
             prop_assert_eq!(&one.servers[0].config.env, &env);
             // A second server beside it changes nothing, and taking it away restores the text.
-            let second = plan(kind, "f", Some(first.after()), &Change::put(mgp())).unwrap();
+            let second = plan(kind, "f", Some(first.after()), &ClientFileChange::put(mgp())).unwrap();
             let two = read(kind, second.after(), &options).unwrap();
             prop_assert_eq!(&two.servers[0].config, &one.servers[0].config);
-            let gone = Change::put(mgp()).without([name.clone()]);
+            let gone = ClientFileChange::put(mgp()).without([name.clone()]);
             let third = plan(kind, "f", Some(second.after()), &gone).unwrap();
             prop_assert!(read(kind, third.after(), &options).unwrap().servers.is_empty());
         }

@@ -5,7 +5,7 @@ use std::{
     ops::Range,
 };
 
-use super::{HeldIn, MovedSecret, places, variable};
+use super::{MovedSecret, ReferenceKind, places, variable};
 use crate::{
     clients::secret,
     config::{Environment, model::ServerConfig, unspelled},
@@ -18,12 +18,12 @@ use crate::{
 /// whatever file that is from. The values in the environment and of the user's secrets are known as well.
 pub struct Concealer<'e> {
     /// The value of each name in use; `None` where the value is not known.
-    values: HashMap<Name, Option<String>>,
+    values: HashMap<ReferenceName, Option<String>>,
     environment: &'e dyn Environment,
 }
 
 /// A variable of the environment or a secret of the user, with its name.
-type Name = (HeldIn, String);
+type ReferenceName = (ReferenceKind, String);
 
 impl<'e> Concealer<'e> {
     /// Returns a concealer that knows the environment and the user's secrets only.
@@ -40,7 +40,7 @@ impl<'e> Concealer<'e> {
             let mut rest = text;
             while let Some(at) = rest.find("${") {
                 rest = &rest[at..];
-                if let Some(reference) = Reference::at_start(rest) {
+                if let Some(reference) = TextReference::at_start(rest) {
                     self.values.entry(reference.name()).or_default();
                 }
                 rest = &rest[2..];
@@ -54,14 +54,14 @@ impl<'e> Concealer<'e> {
         let mut concealed = BTreeMap::new();
         for text in places::texts(server) {
             let mut value = text.value.to_owned();
-            for Found { part, literal, said } in found(&text).into_iter().rev() {
+            for FoundSecret { part, literal, said } in found(&text).into_iter().rev() {
                 let (held_in, name) = match said {
                     Some(name) => self.said_name(name, &literal),
-                    None => (HeldIn::Store, self.new_secret(&wanted(&server.id, &text), &literal)),
+                    None => (ReferenceKind::Store, self.new_secret(&wanted(&server.id, &text), &literal)),
                 };
                 let reference = match held_in {
-                    HeldIn::Environment => format!("${{{name}}}"),
-                    HeldIn::Store => format!("${{secret:{name}}}"),
+                    ReferenceKind::Environment => format!("${{{name}}}"),
+                    ReferenceKind::Store => format!("${{secret:{name}}}"),
                 };
                 value.replace_range(part, &reference);
                 let (place, value) = (text.place.clone(), literal.into());
@@ -88,7 +88,7 @@ impl<'e> Concealer<'e> {
         if own.len() != other.len() {
             return None;
         }
-        let mut known: HashMap<Name, String> = HashMap::new();
+        let mut known: HashMap<ReferenceName, String> = HashMap::new();
         let mut moved = Vec::new();
         for (own, other) in own.iter().zip(other) {
             if own.place != other.place {
@@ -109,7 +109,7 @@ impl<'e> Concealer<'e> {
         Some(moved)
     }
 
-    fn value_of(&self, reference: &Reference<'_>) -> Option<String> {
+    fn value_of(&self, reference: &TextReference<'_>) -> Option<String> {
         let name = reference.name();
         let remembered = self.values.get(&name).cloned().flatten();
         remembered.or_else(|| self.set(&name)).or_else(|| reference.otherwise.map(str::to_owned))
@@ -117,24 +117,24 @@ impl<'e> Concealer<'e> {
 
     /// Returns the value that the environment or the user's secrets have for a name. Secrets that cannot be read count
     /// as not set: they cannot be written either, and writing them reports the error.
-    fn set(&self, (held_in, name): &Name) -> Option<String> {
+    fn set(&self, (held_in, name): &ReferenceName) -> Option<String> {
         match held_in {
-            HeldIn::Environment => self.environment.variable(name),
-            HeldIn::Store => Some(self.environment.secret(name).ok()??.expose().to_owned()),
+            ReferenceKind::Environment => self.environment.variable(name),
+            ReferenceKind::Store => Some(self.environment.secret(name).ok()??.expose().to_owned()),
         }
     }
 
     /// Returns the name to refer to in place of the value in `${NAME:-value}`: the variable where it is set, else a new
     /// secret.
-    fn said_name(&mut self, name: &str, literal: &str) -> Name {
+    fn said_name(&mut self, name: &str, literal: &str) -> ReferenceName {
         if self.environment.variable(name).is_some_and(|value| !value.is_empty()) {
-            return (HeldIn::Environment, name.to_owned());
+            return (ReferenceKind::Environment, name.to_owned());
         }
-        (HeldIn::Store, self.new_secret(name, literal))
+        (ReferenceKind::Store, self.new_secret(name, literal))
     }
 
     fn new_secret(&mut self, wanted: &str, literal: &str) -> String {
-        let mut name = (HeldIn::Store, wanted.to_owned());
+        let mut name = (ReferenceKind::Store, wanted.to_owned());
         let mut number = 1_usize;
         while !self.can_stand_for(&name, literal) {
             number += 1;
@@ -144,7 +144,7 @@ impl<'e> Concealer<'e> {
         name.1
     }
 
-    fn can_stand_for(&self, name: &Name, literal: &str) -> bool {
+    fn can_stand_for(&self, name: &ReferenceName, literal: &str) -> bool {
         match self.values.get(name) {
             Some(Some(value)) => value == literal,
             Some(None) => self.set(name).is_some_and(|value| value == literal),
@@ -161,20 +161,20 @@ impl std::fmt::Debug for Concealer<'_> {
 }
 
 /// A reference in a text of ours.
-struct Reference<'t> {
-    held_in: HeldIn,
+struct TextReference<'t> {
+    held_in: ReferenceKind,
     name: &'t str,
     otherwise: Option<&'t str>,
     len: usize,
 }
 
-impl<'t> Reference<'t> {
+impl<'t> TextReference<'t> {
     fn at_start(text: &'t str) -> Option<Self> {
         let (inner, _) = text.strip_prefix("${")?.split_once('}')?;
         let len = inner.len() + 3;
         if let Some(name) = inner.strip_prefix("secret:") {
             return SecretName::is_name(name).then_some(Self {
-                held_in: HeldIn::Store,
+                held_in: ReferenceKind::Store,
                 name,
                 otherwise: None,
                 len,
@@ -185,32 +185,35 @@ impl<'t> Reference<'t> {
             Some((name, otherwise)) => (name, Some(otherwise)),
             None => (said, None),
         };
-        variable::is_name(name).then_some(Self { held_in: HeldIn::Environment, name, otherwise, len })
+        variable::is_name(name).then_some(Self { held_in: ReferenceKind::Environment, name, otherwise, len })
     }
 
-    fn name(&self) -> Name {
+    fn name(&self) -> ReferenceName {
         (self.held_in, self.name.to_owned())
     }
 }
 
 /// Returns our references that stand where the other text has secrets, with those secrets; `None` if the texts differ
 /// otherwise.
-fn counterparts<'t>(own: &'t str, other: &places::Text<'t>) -> Option<Vec<(Reference<'t>, String)>> {
+fn counterparts<'t>(
+    own: &'t str,
+    other: &places::ImportedText<'t>,
+) -> Option<Vec<(TextReference<'t>, String)>> {
     let mut counterparts = Vec::new();
     if own == other.value {
         return Some(counterparts);
     }
     let (mut own, mut done) = (own, 0);
-    for Found { part, literal, said } in found(other) {
+    for FoundSecret { part, literal, said } in found(other) {
         own = own.strip_prefix(&other.value[done..part.start])?;
         done = part.end;
         if let Some(rest) = own.strip_prefix(&other.value[part]) {
             own = rest;
             continue;
         }
-        let reference = Reference::at_start(own)?;
+        let reference = TextReference::at_start(own)?;
         own = &own[reference.len..];
-        if said != Some(reference.name) || reference.held_in == HeldIn::Store {
+        if said != Some(reference.name) || reference.held_in == ReferenceKind::Store {
             counterparts.push((reference, literal));
         }
     }
@@ -218,7 +221,7 @@ fn counterparts<'t>(own: &'t str, other: &places::Text<'t>) -> Option<Vec<(Refer
 }
 
 /// A secret in a text.
-struct Found<'t> {
+struct FoundSecret<'t> {
     /// The part of the text that is replaced.
     part: Range<usize>,
     /// The secret itself.
@@ -227,13 +230,13 @@ struct Found<'t> {
     said: Option<&'t str>,
 }
 
-fn found<'t>(text: &places::Text<'t>) -> Vec<Found<'t>> {
-    let mut all: Vec<Found<'t>> = Vec::new();
+fn found<'t>(text: &places::ImportedText<'t>) -> Vec<FoundSecret<'t>> {
+    let mut all: Vec<FoundSecret<'t>> = Vec::new();
     for part in secret::find(&text.name, text.value) {
         let written = &text.value[part.clone()];
         let found = match enclosing_reference(text.value, &part) {
-            Some((part, name)) => Found { part, literal: written.to_owned(), said: Some(name) },
-            None => Found { part, literal: unspelled(written), said: None },
+            Some((part, name)) => FoundSecret { part, literal: written.to_owned(), said: Some(name) },
+            None => FoundSecret { part, literal: unspelled(written), said: None },
         };
         // Two secrets within one reference are replaced as one.
         if all.last().is_none_or(|before| before.part.end <= found.part.start) {
@@ -246,7 +249,7 @@ fn found<'t>(text: &places::Text<'t>) -> Vec<Found<'t>> {
 /// Returns the `${NAME:-…}` around a part of a text, and its name.
 fn enclosing_reference<'t>(text: &'t str, part: &Range<usize>) -> Option<(Range<usize>, &'t str)> {
     let start = text[..part.start].rfind("${")?;
-    let reference = Reference::at_start(&text[start..])?;
+    let reference = TextReference::at_start(&text[start..])?;
     let end = start + reference.len;
     (end > part.end && reference.otherwise.is_some()).then_some((start..end, reference.name))
 }
@@ -256,7 +259,7 @@ fn enclosing_reference<'t>(text: &'t str, part: &Range<usize>) -> Option<(Range<
 const LONGEST_NAME: usize = 100;
 
 /// Returns the name that a secret gets unless another secret has that name.
-fn wanted(id: &str, text: &places::Text<'_>) -> String {
+fn wanted(id: &str, text: &places::ImportedText<'_>) -> String {
     let place = || text.place.trim_end_matches(']').replace('[', "_");
     let name = if text.name.is_empty() { place() } else { text.name.clone() };
     let name = name.trim_start_matches('-');
@@ -378,7 +381,7 @@ mod tests {
         let env = [("LEVEL".to_owned(), "${T:-ghp_0123456789abcdef}".to_owned())].into();
         let mut server = ServerConfig { env, ..ServerConfig::default() };
         let moved = Concealer::new(&set).conceal(&mut server);
-        assert_eq!((server.env["LEVEL"].as_str(), moved[0].held_in), ("${T}", HeldIn::Environment));
+        assert_eq!((server.env["LEVEL"].as_str(), moved[0].held_in), ("${T}", ReferenceKind::Environment));
     }
 
     /// An environment with a variable and a secret of one name that have the same value.

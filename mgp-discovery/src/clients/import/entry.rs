@@ -4,20 +4,20 @@
 //! understood, too.
 
 use super::{
-    Entry,
-    reference::{Context, translate},
+    ImportEntry,
+    reference::{ReferenceContext, translate},
     variable,
 };
 use crate::{
     clients::{
         ClientKind,
-        document::{Node, Value},
+        document::{DocumentNode, DocumentValue},
     },
     config::model::{ServerConfig, ToolRule, TransportKind},
 };
 
 /// A server that was read, without its id.
-pub(super) struct Read {
+pub(super) struct ReadServer {
     pub(super) config: ServerConfig,
     pub(super) notes: Vec<String>,
 }
@@ -26,20 +26,20 @@ pub(super) struct Read {
 ///
 /// # Errors
 /// The reason why the entry is not usable as a server.
-pub(super) fn read(context: &Context<'_>, entry: &Entry<'_>) -> Result<Read, String> {
-    let Value::Map(members) = &entry.node.value else {
+pub(super) fn read(context: &ReferenceContext<'_>, entry: &ImportEntry<'_>) -> Result<ReadServer, String> {
+    let DocumentValue::Map(members) = &entry.node.value else {
         return Err(format!("the entry should be a table, but is {}", entry.node.kind()));
     };
     let config = ServerConfig { enabled: true, ..ServerConfig::default() };
-    let mut reader = Reader { context, config, notes: Vec::new() };
+    let mut reader = EntryReader { context, config, notes: Vec::new() };
     for member in members {
         reader.member(&member.key, &member.node)?;
     }
     reader.finish()
 }
 
-struct Reader<'a> {
-    context: &'a Context<'a>,
+struct EntryReader<'a> {
+    context: &'a ReferenceContext<'a>,
     config: ServerConfig,
     notes: Vec<String>,
 }
@@ -47,9 +47,9 @@ struct Reader<'a> {
 /// The longest timeout, a day in milliseconds.
 const MAX_TIMEOUT_MS: f64 = 86_400_000.0;
 
-impl Reader<'_> {
-    fn member(&mut self, key: &str, node: &Node) -> Result<(), String> {
-        if matches!(node.value, Value::Null) {
+impl EntryReader<'_> {
+    fn member(&mut self, key: &str, node: &DocumentNode) -> Result<(), String> {
+        if matches!(node.value, DocumentValue::Null) {
             return Ok(());
         }
         match key {
@@ -99,7 +99,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn setting(&mut self, key: &str, node: &Node) {
+    fn setting(&mut self, key: &str, node: &DocumentNode) {
         let unit = self.context.kind.timeout_unit_ms();
         match key {
             // opencode applies this timeout to the list of tools only.
@@ -135,7 +135,7 @@ impl Reader<'_> {
         }
     }
 
-    fn finish(mut self) -> Result<Read, String> {
+    fn finish(mut self) -> Result<ReadServer, String> {
         let config = &mut self.config;
         if config.command.as_deref().is_some_and(str::is_empty) {
             config.command = None;
@@ -161,19 +161,19 @@ impl Reader<'_> {
         if is_mgp(config) {
             return Err("the entry is mgp itself".to_owned());
         }
-        Ok(Read { config: self.config, notes: self.notes })
+        Ok(ReadServer { config: self.config, notes: self.notes })
     }
 
-    fn command(&mut self, node: &Node) -> Result<(), String> {
+    fn command(&mut self, node: &DocumentNode) -> Result<(), String> {
         match &node.value {
             // opencode has the program and its arguments in one list.
-            Value::List(_) => {
+            DocumentValue::List(_) => {
                 let mut words = self.texts("command", node)?.into_iter();
                 self.config.command = words.next();
                 self.config.args.splice(0..0, words);
             }
             // An older form of Zed is `{ path, args, env }`.
-            Value::Map(_) => {
+            DocumentValue::Map(_) => {
                 for member in node.members() {
                     match member.key.as_str() {
                         "path" => self.config.command = Some(self.text("command.path", &member.node)?),
@@ -187,7 +187,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn env(&mut self, key: &str, node: &Node) -> Result<(), String> {
+    fn env(&mut self, key: &str, node: &DocumentNode) -> Result<(), String> {
         for item in node.items() {
             let text = self.text(key, item)?;
             let (name, value) =
@@ -195,7 +195,7 @@ impl Reader<'_> {
             self.config.env.insert(name.to_owned(), value.to_owned());
         }
         for member in node.members() {
-            if matches!(member.node.value, Value::Null) {
+            if matches!(member.node.value, DocumentValue::Null) {
                 continue;
             }
             let value = self.text(&format!("{key}.{}", member.key), &member.node)?;
@@ -205,14 +205,14 @@ impl Reader<'_> {
     }
 
     /// Reads the variables that the program gets from its client, or from the client's key ring.
-    fn inherited(&mut self, node: &Node) {
-        for name in node.items().iter().filter_map(Node::text) {
+    fn inherited(&mut self, node: &DocumentNode) {
+        for name in node.items().iter().filter_map(DocumentNode::text) {
             let value = format!("${{{}}}", variable::name(name));
             self.config.env.entry(name.to_owned()).or_insert(value);
         }
     }
 
-    fn headers(&mut self, key: &str, node: &Node) -> Result<(), String> {
+    fn headers(&mut self, key: &str, node: &DocumentNode) -> Result<(), String> {
         for member in node.members() {
             let value = self.text(&format!("{key}.{}", member.key), &member.node)?;
             self.config.headers.insert(member.key.clone(), value);
@@ -220,7 +220,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn transport(&mut self, node: &Node) -> Result<(), String> {
+    fn transport(&mut self, node: &DocumentNode) -> Result<(), String> {
         let text = node.text().unwrap_or_default().to_lowercase().replace(['-', '_'], "");
         self.config.transport = match text.as_str() {
             "stdio" | "local" => Some(TransportKind::Stdio),
@@ -235,14 +235,14 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn text(&mut self, place: &str, node: &Node) -> Result<String, String> {
+    fn text(&mut self, place: &str, node: &DocumentNode) -> Result<String, String> {
         let text =
             node.scalar().ok_or_else(|| format!("`{place}` should be a text, but is {}", node.kind()))?;
         Ok(translate(self.context, &text, &mut |note| self.notes.push(format!("{place}: {note}"))))
     }
 
-    fn texts(&mut self, place: &str, node: &Node) -> Result<Vec<String>, String> {
-        if !matches!(node.value, Value::List(_)) {
+    fn texts(&mut self, place: &str, node: &DocumentNode) -> Result<Vec<String>, String> {
+        if !matches!(node.value, DocumentValue::List(_)) {
             return Err(format!("`{place}` should be a list of texts, but is {}", node.kind()));
         }
         node.items().iter().map(|item| self.text(place, item)).collect()
@@ -253,7 +253,7 @@ impl Reader<'_> {
         clippy::cast_sign_loss,
         reason = "it is within the range checked"
     )]
-    fn milliseconds(&mut self, key: &str, node: &Node, unit: f64) -> Option<u64> {
+    fn milliseconds(&mut self, key: &str, node: &DocumentNode, unit: f64) -> Option<u64> {
         let number = node.scalar().and_then(|text| text.parse::<f64>().ok()).map(|number| number * unit);
         let fit = number.filter(|ms| (1.0..=MAX_TIMEOUT_MS).contains(ms));
         if fit.is_none() {
@@ -267,7 +267,7 @@ impl Reader<'_> {
     }
 }
 
-fn is(node: &Node) -> bool {
+fn is(node: &DocumentNode) -> bool {
     node.scalar().is_some_and(|text| text == "true")
 }
 

@@ -10,10 +10,10 @@ use std::{fmt, path::PathBuf};
 
 pub use self::conceal::Concealer;
 pub(crate) use self::places::value_names;
-use self::{reference::Context, variable::Unique};
+use self::{reference::ReferenceContext, variable::UniqueNames};
 use super::{
     ClientKind,
-    document::{self, Member, Node, Position},
+    document::{self, DocumentMember, DocumentNode, Position},
 };
 use crate::config::{Secret, model::ServerConfig};
 
@@ -77,20 +77,20 @@ pub struct ImportedServer {
     /// The secrets that were replaced by references.
     pub secrets: Vec<MovedSecret>,
     /// The table of the entry, if not that of the client's servers proper.
-    pub elsewhere: Option<Elsewhere>,
+    pub elsewhere: Option<OtherSection>,
 }
 
-/// A place in a client's file beside its servers proper. [`Change`](super::Change) does not reach it.
+/// A place in a client's file beside its servers proper. [`ClientFileChange`](super::ClientFileChange) does not reach it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Elsewhere {
+pub enum OtherSection {
     /// A table for this project only.
     Project(String),
     /// A table in which the client had its servers before.
     Table(String),
 }
 
-impl fmt::Display for Elsewhere {
+impl fmt::Display for OtherSection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Project(project) => write!(f, "the client has it for the project {project} only"),
@@ -104,7 +104,7 @@ impl fmt::Display for Elsewhere {
 #[non_exhaustive]
 pub struct MovedSecret {
     /// The kind of thing that the reference names.
-    pub held_in: HeldIn,
+    pub held_in: ReferenceKind,
     /// The name of the secret, or of the variable.
     pub name: String,
     /// The place of the secret in the entry, such as `env.API_TOKEN` or `args[2]`.
@@ -116,7 +116,7 @@ pub struct MovedSecret {
 /// The kind of thing that a reference names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "the configuration knows two kinds of references")]
-pub enum HeldIn {
+pub enum ReferenceKind {
     /// A variable of the environment: `${NAME}`.
     Environment,
     /// A secret of the user: `${secret:NAME}`.
@@ -178,16 +178,16 @@ pub enum ImportError {
 pub fn read(kind: ClientKind, text: &str, options: &ReadOptions) -> Result<Imported, ImportError> {
     let text = document::without_bom(text);
     let root = parse(kind, text)?;
-    let context = Context { kind, options, inputs: inputs(&root) };
+    let context = ReferenceContext { kind, options, inputs: inputs(&root) };
     let mut imported = Imported::default();
-    let mut ids = Unique::default();
+    let mut ids = UniqueNames::default();
     for found in entries(kind, text, &root)? {
         let at = Position::of(text, found.start);
         let name = found.name.clone();
         match entry::read(&context, &found) {
             Ok(mut read) => {
                 read.config.id = ids.name(&variable::server_id(&name), "-");
-                if let Some(elsewhere @ Elsewhere::Project(project)) = &found.elsewhere {
+                if let Some(elsewhere @ OtherSection::Project(project)) = &found.elsewhere {
                     read.notes.push(elsewhere.to_string());
                     read.config.cwd.get_or_insert_with(|| project.clone());
                 }
@@ -226,7 +226,7 @@ fn conceal(servers: &mut [ImportedServer]) {
 }
 
 /// Reads a client's file as a tree.
-pub(crate) fn parse(kind: ClientKind, text: &str) -> Result<Node, ImportError> {
+pub(crate) fn parse(kind: ClientKind, text: &str) -> Result<DocumentNode, ImportError> {
     if text.len() > MAX_FILE_BYTES {
         return Err(ImportError::TooLong { bytes: text.len() });
     }
@@ -235,12 +235,12 @@ pub(crate) fn parse(kind: ClientKind, text: &str) -> Result<Node, ImportError> {
 }
 
 /// A server's entry in a file.
-pub(crate) struct Entry<'a> {
+pub(crate) struct ImportEntry<'a> {
     pub(crate) name: String,
-    pub(crate) node: &'a Node,
+    pub(crate) node: &'a DocumentNode,
     /// The start of the entry in the text, its name included.
     pub(crate) start: usize,
-    elsewhere: Option<Elsewhere>,
+    elsewhere: Option<OtherSection>,
     repeated: bool,
 }
 
@@ -248,13 +248,13 @@ pub(crate) struct Entry<'a> {
 pub(crate) fn entries<'a>(
     kind: ClientKind,
     text: &str,
-    root: &'a Node,
-) -> Result<Vec<Entry<'a>>, ImportError> {
+    root: &'a DocumentNode,
+) -> Result<Vec<ImportEntry<'a>>, ImportError> {
     let mut found = Vec::new();
     let homes = kind.homes().iter().filter_map(|home| root.at(home).map(|node| (home.join("."), node)));
     for (index, (home, node)) in homes.enumerate() {
         // A change applies to the first table that exists.
-        let elsewhere = (index > 0).then(|| Elsewhere::Table(home.clone()));
+        let elsewhere = (index > 0).then(|| OtherSection::Table(home.clone()));
         collect(text, node, &home, elsewhere.as_ref(), &mut found)?;
     }
     if kind == ClientKind::ClaudeCode
@@ -262,7 +262,7 @@ pub(crate) fn entries<'a>(
     {
         for project in projects.members() {
             if let Some(node) = project.node.get("mcpServers") {
-                let elsewhere = Elsewhere::Project(project.key.clone());
+                let elsewhere = OtherSection::Project(project.key.clone());
                 collect(text, node, "mcpServers", Some(&elsewhere), &mut found)?;
             }
         }
@@ -272,34 +272,34 @@ pub(crate) fn entries<'a>(
 
 fn collect<'a>(
     text: &str,
-    node: &'a Node,
+    node: &'a DocumentNode,
     place: &str,
-    elsewhere: Option<&Elsewhere>,
-    found: &mut Vec<Entry<'a>>,
+    elsewhere: Option<&OtherSection>,
+    found: &mut Vec<ImportEntry<'a>>,
 ) -> Result<(), ImportError> {
-    use document::Value;
+    use document::DocumentValue;
     if found.len() + node.members().len() + node.items().len() > MAX_SERVERS {
         return Err(ImportError::TooManyServers);
     }
     match &node.value {
-        Value::Null => {}
-        Value::Map(members) => {
+        DocumentValue::Null => {}
+        DocumentValue::Map(members) => {
             let mut last: std::collections::HashMap<&str, usize> = std::collections::HashMap::new();
             for (index, member) in members.iter().enumerate() {
                 *last.entry(&member.key).or_insert(index) = index;
             }
             let mut seen = std::collections::HashSet::new();
-            for (index, Member { key, key_span, node }) in members.iter().enumerate() {
+            for (index, DocumentMember { key, key_span, node }) in members.iter().enumerate() {
                 let repeated = !seen.insert(key);
                 if last.get(key.as_str()) == Some(&index) {
                     let (name, elsewhere) = (key.clone(), elsewhere.cloned());
-                    found.push(Entry { name, node, start: key_span.start, elsewhere, repeated });
+                    found.push(ImportEntry { name, node, start: key_span.start, elsewhere, repeated });
                 }
             }
         }
-        Value::List(items) => found.extend(items.iter().map(|node| {
-            let name = node.get("name").and_then(Node::text).unwrap_or_default().to_owned();
-            Entry { name, node, start: node.span.start, elsewhere: elsewhere.cloned(), repeated: false }
+        DocumentValue::List(items) => found.extend(items.iter().map(|node| {
+            let name = node.get("name").and_then(DocumentNode::text).unwrap_or_default().to_owned();
+            ImportEntry { name, node, start: node.span.start, elsewhere: elsewhere.cloned(), repeated: false }
         })),
         _ => {
             let at = Position::of(text, node.span.start);
@@ -309,9 +309,9 @@ fn collect<'a>(
     Ok(())
 }
 
-fn inputs(root: &Node) -> Vec<&Node> {
+fn inputs(root: &DocumentNode) -> Vec<&DocumentNode> {
     let homes = [root.get("inputs"), root.at(&["mcp", "inputs"])];
-    homes.into_iter().flatten().flat_map(Node::items).take(MAX_SERVERS).collect()
+    homes.into_iter().flatten().flat_map(DocumentNode::items).take(MAX_SERVERS).collect()
 }
 
 #[cfg(test)]

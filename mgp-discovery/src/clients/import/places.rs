@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::config::model::ServerConfig;
 
 /// A text of a server.
-pub(super) struct Text<'s> {
+pub(super) struct ImportedText<'s> {
     /// The name of the value; empty if it has none.
     pub(super) name: String,
     /// The place of the text, such as `env.API_TOKEN` or `args[2]`.
@@ -14,8 +14,8 @@ pub(super) struct Text<'s> {
 }
 
 /// Returns all texts of a server, always in the same order.
-pub(super) fn texts(server: &ServerConfig) -> Vec<Text<'_>> {
-    let of = |name: &str, place: String, value| Text { name: name.to_owned(), place, value };
+pub(super) fn texts(server: &ServerConfig) -> Vec<ImportedText<'_>> {
+    let of = |name: &str, place: String, value| ImportedText { name: name.to_owned(), place, value };
     let env = server.env.iter().map(|(name, value)| of(name, format!("env.{name}"), value));
     let headers = server.headers.iter().map(|(name, value)| of(name, format!("headers.{name}"), value));
     let url = server.url.iter().map(|url| of("url", "url".to_owned(), url));

@@ -3,20 +3,20 @@
 
 use super::{ReadOptions, variable};
 use crate::{
-    clients::{ClientKind, document::Node},
+    clients::{ClientKind, document::DocumentNode},
     config::{literal, refers_to_secret},
 };
 
 /// The facts about a file that its references need.
-pub(super) struct Context<'a> {
+pub(super) struct ReferenceContext<'a> {
     pub(super) kind: ClientKind,
     pub(super) options: &'a ReadOptions,
     /// The values that the client asks its user for: the `inputs` of VS Code.
-    pub(super) inputs: Vec<&'a Node>,
+    pub(super) inputs: Vec<&'a DocumentNode>,
 }
 
 /// Rewrites all references of a text. References that could not be carried over are reported to `note`.
-pub(super) fn translate(context: &Context<'_>, text: &str, note: &mut dyn FnMut(String)) -> String {
+pub(super) fn translate(context: &ReferenceContext<'_>, text: &str, note: &mut dyn FnMut(String)) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(['$', '{']) {
@@ -42,7 +42,11 @@ pub(super) fn translate(context: &Context<'_>, text: &str, note: &mut dyn FnMut(
 }
 
 /// Returns the reference at the start of the text in our spelling, and its length in the client's.
-fn reference(context: &Context<'_>, text: &str, note: &mut dyn FnMut(String)) -> Option<(String, usize)> {
+fn reference(
+    context: &ReferenceContext<'_>,
+    text: &str,
+    note: &mut dyn FnMut(String),
+) -> Option<(String, usize)> {
     if let Some(inner) = enclosed(text, "${{", "}}") {
         let name = inner.trim().rsplit('.').next().unwrap_or_default();
         return Some((format!("${{{}}}", variable::name(name)), inner.len() + 5));
@@ -77,7 +81,7 @@ fn enclosed<'a>(text: &'a str, open: &str, close: &str) -> Option<&'a str> {
     inner.find(close).map(|end| &inner[..end])
 }
 
-fn translated(context: &Context<'_>, inner: &str, note: &mut dyn FnMut(String)) -> String {
+fn translated(context: &ReferenceContext<'_>, inner: &str, note: &mut dyn FnMut(String)) -> String {
     if let Some(name) = inner.strip_prefix("env:") {
         return format!("${{{name}}}");
     }
@@ -104,11 +108,12 @@ fn translated(context: &Context<'_>, inner: &str, note: &mut dyn FnMut(String)) 
 }
 
 /// Turns a value that the client asks its user for into a variable.
-fn input(context: &Context<'_>, id: &str, note: &mut dyn FnMut(String)) -> String {
+fn input(context: &ReferenceContext<'_>, id: &str, note: &mut dyn FnMut(String)) -> String {
     let name = variable::name(id);
-    let known = context.inputs.iter().find(|input| input.get("id").and_then(Node::text) == Some(id));
-    let said =
-        |key| known.and_then(|input| input.get(key)).and_then(Node::text).filter(|text| !text.contains('}'));
+    let known = context.inputs.iter().find(|input| input.get("id").and_then(DocumentNode::text) == Some(id));
+    let said = |key| {
+        known.and_then(|input| input.get(key)).and_then(DocumentNode::text).filter(|text| !text.contains('}'))
+    };
     let description = said("description").map(|text| format!(" ({text})")).unwrap_or_default();
     note(format!("`${{input:{id}}}` is asked for by the client: set `{name}` instead{description}"));
     match said("default").filter(|_| known.is_some_and(|input| input.get("password").is_none())) {
@@ -123,7 +128,7 @@ mod tests {
 
     fn translated(kind: ClientKind, text: &str) -> (String, usize) {
         let mut notes = 0;
-        let context = Context { kind, options: &ReadOptions::default(), inputs: Vec::new() };
+        let context = ReferenceContext { kind, options: &ReadOptions::default(), inputs: Vec::new() };
         (translate(&context, text, &mut |_| notes += 1), notes)
     }
 
@@ -149,7 +154,7 @@ mod tests {
     #[test]
     fn a_known_project_is_put_in() {
         let options = ReadOptions::default().project("/p");
-        let context = Context { kind: ClientKind::Cursor, options: &options, inputs: Vec::new() };
+        let context = ReferenceContext { kind: ClientKind::Cursor, options: &options, inputs: Vec::new() };
         let text = translate(&context, "${workspaceFolder}/x", &mut |_| {});
         assert_eq!(text, "/p/x");
     }

@@ -43,7 +43,7 @@ fn old_settings_of_vs_code_are_read() {
     let text = r#"{"servers": {"a": {"command": "x"}}, "mcp": {"servers": {"b": {"command": "y"}}}}"#;
     let imported = read(ClientKind::VsCode, text, &ReadOptions::default()).unwrap();
     let elsewhere: Vec<_> = imported.servers.into_iter().map(|server| server.elsewhere).collect();
-    assert_eq!(elsewhere, [None, Some(Elsewhere::Table("mcp.servers".to_owned()))]);
+    assert_eq!(elsewhere, [None, Some(OtherSection::Table("mcp.servers".to_owned()))]);
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn projects_of_claude_code_count() {
     assert_eq!(imported.servers[1].config.id, "a-2");
     assert_eq!(imported.servers[1].config.cwd.as_deref(), Some("/p"));
     assert_eq!(imported.servers[0].elsewhere, None);
-    assert_eq!(imported.servers[1].elsewhere, Some(Elsewhere::Project("/p".to_owned())));
+    assert_eq!(imported.servers[1].elsewhere, Some(OtherSection::Project("/p".to_owned())));
 }
 
 #[test]

@@ -23,9 +23,9 @@ pub(crate) fn name(given: &str) -> String {
 
 /// A generator of names that are all different.
 #[derive(Default)]
-pub(crate) struct Unique(HashSet<String>);
+pub(crate) struct UniqueNames(HashSet<String>);
 
-impl Unique {
+impl UniqueNames {
     /// Returns the name, with a number behind it if the name was given out before.
     pub(crate) fn name(&mut self, wanted: &str, between: &str) -> String {
         let mut name = wanted.to_owned();
@@ -58,7 +58,7 @@ mod tests {
     fn ids_are_made_valid_and_unique() {
         assert_eq!(server_id("@scope/my server"), "scope-my-server");
         assert_eq!(server_id("日本"), "server");
-        let mut unique = Unique::default();
+        let mut unique = UniqueNames::default();
         assert_eq!(
             [unique.name("a", "-"), unique.name("a", "-"), unique.name("a-2", "-")],
             ["a", "a-2", "a-2-2"]

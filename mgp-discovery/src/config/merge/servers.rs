@@ -6,7 +6,7 @@ use mgp_types::mgp::TrustLevel;
 
 use super::super::model::{ServerConfig, ServerDefinitions, ServerNetwork, ServerSecurity};
 use super::super::semantics::mistakable;
-use super::{Merge, Place, Reason, root};
+use super::{IgnoredReason, Merge, ValuePath, root};
 
 impl Merge<'_> {
     /// Adds the servers whose ids the user has not given, each without the keys that a folder may not set.
@@ -22,13 +22,13 @@ impl Merge<'_> {
                 let server = self.server(server, &place);
                 self.merged.config.servers.push(server);
             } else {
-                self.ignore(place.key("id"), Reason::TakenId);
+                self.ignore(place.key("id"), IgnoredReason::TakenId);
             }
         }
     }
 
     /// Returns a server as a folder may declare it.
-    fn server(&mut self, server: ServerConfig, place: &Place) -> ServerConfig {
+    fn server(&mut self, server: ServerConfig, place: &ValuePath) -> ServerConfig {
         let ServerConfig {
             id,
             command,
@@ -70,17 +70,17 @@ impl Merge<'_> {
         let trust_level = trust_level.filter(|level| {
             let is_raised = *level == TrustLevel::Trusted;
             if is_raised {
-                self.ignore(place.key("security").key("trust_level"), Reason::UsersOnly);
+                self.ignore(place.key("security").key("trust_level"), IgnoredReason::UsersOnly);
             }
             !is_raised
         });
         if !spared_validators.is_empty() {
-            self.ignore(place.key("security").key("spared_validators"), Reason::UsersOnly);
+            self.ignore(place.key("security").key("spared_validators"), IgnoredReason::UsersOnly);
         }
         self.openings(&network, &definitions, place);
         for (key, patterns) in [("pass_methods", pass_methods), ("safe_methods", safe_methods)] {
             if !patterns.is_empty() {
-                self.ignore(place.key(key), Reason::UsersOnly);
+                self.ignore(place.key(key), IgnoredReason::UsersOnly);
             }
         }
         for (name, rule) in &mut tools {
@@ -89,7 +89,7 @@ impl Merge<'_> {
                 |tool: &String| tool.rsplit_once('.').is_none_or(|(server, _)| !self.own.contains(server));
             if rule.fallback.as_ref().is_some_and(leaves) {
                 rule.fallback = None;
-                self.ignore(place.key("tools").key(name).key("fallback"), Reason::AnothersServer);
+                self.ignore(place.key("tools").key(name).key("fallback"), IgnoredReason::AnothersServer);
             }
         }
         ServerConfig {
@@ -132,7 +132,7 @@ impl Merge<'_> {
     }
 
     /// Ignores keys that would open addresses to a server, or switch off rules for its definitions.
-    fn openings(&mut self, network: &ServerNetwork, definitions: &ServerDefinitions, place: &Place) {
+    fn openings(&mut self, network: &ServerNetwork, definitions: &ServerDefinitions, place: &ValuePath) {
         let ServerNetwork { allow, preset } = network;
         let ServerDefinitions { allow: rules } = definitions;
         for (table, key, is_said) in [
@@ -141,7 +141,7 @@ impl Merge<'_> {
             ("definitions", "allow", !rules.is_empty()),
         ] {
             if is_said {
-                self.ignore(place.key(table).key(key), Reason::UsersOnly);
+                self.ignore(place.key(table).key(key), IgnoredReason::UsersOnly);
             }
         }
     }

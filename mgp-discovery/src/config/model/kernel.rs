@@ -6,7 +6,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::server::Names;
+use super::server::RedactedValues;
 
 /// The servers that may register themselves while the kernel runs. Without entries, no server can be registered.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -46,7 +46,7 @@ impl fmt::Debug for TelemetrySettings {
         f.debug_struct("TelemetrySettings")
             .field("log", &self.log)
             .field("otlp", &self.otlp)
-            .field("otlp_headers", &Names(&self.otlp_headers))
+            .field("otlp_headers", &RedactedValues(&self.otlp_headers))
             .field("metrics", &self.metrics)
             .finish()
     }

@@ -131,11 +131,11 @@ impl fmt::Debug for ServerConfig {
             .field("command", &self.command)
             .field("args", &self.args)
             .field("cwd", &self.cwd)
-            .field("env", &Names(&self.env))
+            .field("env", &RedactedValues(&self.env))
             .field("confine", &self.confine)
             .field("confinement", &self.confinement)
             .field("url", &self.url)
-            .field("headers", &Names(&self.headers))
+            .field("headers", &RedactedValues(&self.headers))
             .field("socket", &self.socket)
             .field("transport", &self.transport)
             .field("enabled", &self.enabled)
@@ -270,9 +270,9 @@ pub struct AllowedRule {
 }
 
 /// A table whose `Debug` output shows the keys and hides the values, because a value may be a secret.
-pub(super) struct Names<'a>(pub(super) &'a BTreeMap<String, String>);
+pub(super) struct RedactedValues<'a>(pub(super) &'a BTreeMap<String, String>);
 
-impl fmt::Debug for Names<'_> {
+impl fmt::Debug for RedactedValues<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self.0.keys().map(|name| (name, format_args!("***")))).finish()
     }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ServerConfig;
-use super::server::Names;
+use super::server::RedactedValues;
 
 /// The settings of one tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -86,8 +86,8 @@ pub enum Sharing {
 impl fmt::Debug for ServerAgent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ServerAgent")
-            .field("env", &Names(&self.env))
-            .field("headers", &Names(&self.headers))
+            .field("env", &RedactedValues(&self.env))
+            .field("headers", &RedactedValues(&self.headers))
             .finish()
     }
 }

@@ -60,23 +60,23 @@ impl NameSettings {
     }
 }
 
-const LIMITS: &[Limit] = &[
+const LIMITS: &[NameLimit] = &[
     // The prefix is `mcp__mgp__`.
-    Limit { clients: &["claude-code", "codex-mcp-client"], longest: 64, in_front: 10 },
+    NameLimit { clients: &["claude-code", "codex-mcp-client"], longest: 64, in_front: 10 },
     // The prefix is `mgp` and a separator; longer names are left out of the list.
-    Limit { clients: &["cursor", "cursor-vscode"], longest: 60, in_front: 4 },
+    NameLimit { clients: &["cursor", "cursor-vscode"], longest: 60, in_front: 4 },
     // The prefix has up to 18 characters.
-    Limit {
+    NameLimit {
         clients: &["visual studio code", "visual studio code - insiders", "vscode"],
         longest: 64,
         in_front: 18,
     },
     // The prefix is `mgp__`.
-    Limit { clients: &["gemini-cli-mcp-client"], longest: 63, in_front: 5 },
+    NameLimit { clients: &["gemini-cli-mcp-client"], longest: 63, in_front: 5 },
     // The prefix is `mcp--mgp--`.
-    Limit { clients: &["cline", "roo code", "roo cline"], longest: 64, in_front: 10 },
+    NameLimit { clients: &["cline", "roo code", "roo cline"], longest: 64, in_front: 10 },
     // The prefix is `mgp_`.
-    Limit {
+    NameLimit {
         clients: &["opencode", "crush", "continue-client", "zed", "windsurf-client"],
         longest: 64,
         in_front: 4,
@@ -91,7 +91,7 @@ pub(super) fn longest_tool_name(client: &str) -> Option<u8> {
 }
 
 /// The longest names of tools for clients of one kind.
-struct Limit {
+struct NameLimit {
     clients: &'static [&'static str],
     /// The maximum number of characters that the client accepts, including those in front.
     longest: u8,

@@ -11,10 +11,10 @@ use super::super::model::{
     AccessRule, ArgumentTypes, AuditDurability, Config, FirstUse, LimitSettings, PermissionRule, RuleSource,
     ServerDefinitions, ServerNetwork,
 };
-use super::super::{FolderFile, Loaded, Locations};
+use super::super::{FolderFile, LoadedConfig, Locations};
 
 /// Returns the configuration of a user with the file `user`, in a trusted folder with the file `folder`.
-fn loaded(user: &str, folder: &str) -> Loaded {
+fn loaded(user: &str, folder: &str) -> LoadedConfig {
     let directory = tempfile::tempdir().unwrap();
     let [own, project] = ["servers.toml", "mgp.toml"].map(|name| directory.path().join(name));
     fs::create_dir(directory.path().join("data")).unwrap();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::super::{Config, FolderFile, Loaded, Locations, ServerFault, TrustedFolders};
+use super::super::{Config, FolderFile, LoadedConfig, Locations, ServerFault, TrustedFolders};
 use super::SEED;
 
 struct Files {
@@ -38,7 +38,7 @@ impl Files {
         }
     }
 
-    fn load(&self) -> Loaded {
+    fn load(&self) -> LoadedConfig {
         self.trust();
         Config::load(&self.locations(), &nothing).unwrap_or_else(|error| panic!("{error}"))
     }

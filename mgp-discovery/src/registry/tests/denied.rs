@@ -9,7 +9,8 @@ fn nobody_may_register_anything_unless_told() {
     let registry = Registry::builder(Arc::new(Ships::default())).build().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     for by in [maker(), admin()] {
-        let outcome = runtime.block_on(registry.register(&by, None, script("a", "a.py"), Terms::default()));
+        let outcome =
+            runtime.block_on(registry.register(&by, None, script("a", "a.py"), RegistrationTerms::default()));
         assert!(matches!(outcome, Err(RegistryError::Forbidden(_))), "{outcome:?}");
     }
 }
@@ -177,7 +178,12 @@ fn a_refusal_of_code_says_what_was_found() {
 fn without_an_inspector_no_script_of_an_agent_is_taken() {
     let registry = Registry::builder(Arc::new(Ships::default())).policy(policy()).build().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let outcome = runtime.block_on(registry.register(&maker(), None, script("a", "a.py"), Terms::default()));
+    let outcome = runtime.block_on(registry.register(
+        &maker(),
+        None,
+        script("a", "a.py"),
+        RegistrationTerms::default(),
+    ));
     assert!(matches!(outcome, Err(RegistryError::Forbidden(_))), "{outcome:?}");
 }
 

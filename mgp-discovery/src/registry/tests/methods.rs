@@ -162,7 +162,7 @@ async fn what_is_not_asked_here_passes() {
 async fn a_notification_changes_nothing() {
     let world = world();
     let mut request = request(Some(admin()), "mgp/discovery/register", REGISTER);
-    request.kind = mgp_types::Kind::Notify;
+    request.kind = mgp_types::RequestKind::Notify;
     assert_eq!(ask(&world, request).await.unwrap_err().code(), code::INVALID_REQUEST);
     assert!(world.registry.registered().is_empty());
 }

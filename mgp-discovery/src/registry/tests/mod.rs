@@ -44,7 +44,7 @@ impl Ships {
     }
 }
 
-impl Fleet for Ships {
+impl RunningServers for Ships {
     fn servers(&self, context: &Context) -> Vec<ServerView> {
         let mut first =
             ServerView::new("mind.cerebras".into(), ServerStatus::Connected, TrustLevel::Standard);
@@ -59,7 +59,7 @@ impl Fleet for Ships {
         vec![first, plain]
     }
 
-    fn start(&self, server: Arc<Registered>) -> BoxFuture<'_, Result<(), Error>> {
+    fn start(&self, server: Arc<ServerRegistration>) -> BoxFuture<'_, Result<(), Error>> {
         Box::pin(async move {
             // Starting takes a while, in which other requests may come.
             tokio::task::yield_now().await;
@@ -81,8 +81,8 @@ impl Fleet for Ships {
 #[derive(Debug, Default)]
 struct Eye(Mutex<u32>);
 
-impl InspectCode for Eye {
-    fn inspect<'a>(&'a self, script: Script<'a>) -> BoxFuture<'a, Inspection> {
+impl CodeInspector for Eye {
+    fn inspect<'a>(&'a self, script: ProgramScript<'a>) -> BoxFuture<'a, Inspection> {
         let path = script.path.display().to_string();
         let found = if path.contains("evil") {
             let violation = "Blocked import: 'socket'".into();
@@ -190,7 +190,7 @@ impl World {
         by: &Principal,
         wanted: RegisterServer,
     ) -> Result<mgp_types::mgp::RegisteredServer, RegistryError> {
-        self.registry.register(by, None, wanted, Terms::default()).await
+        self.registry.register(by, None, wanted, RegistrationTerms::default()).await
     }
 
     /// Returns the code of the error that a registration ends in.

@@ -75,13 +75,13 @@ pub(super) fn system() -> Option<Box<dyn Keyring>> {
 /// servers waits for it once and not once for each server.
 #[cfg(feature = "keyring")]
 #[derive(Debug)]
-struct Silence(Mutex<Option<Instant>>);
+struct KeyringSilence(Mutex<Option<Instant>>);
 
 #[cfg(feature = "keyring")]
 const NOT_ASKED_AGAIN: Duration = Duration::from_secs(10);
 
 #[cfg(feature = "keyring")]
-impl Silence {
+impl KeyringSilence {
     const fn new() -> Self {
         Self(Mutex::new(None))
     }

@@ -12,7 +12,7 @@ use keyring_core::{Entry, Error};
 #[cfg(windows)]
 use windows_native_keyring_store::Store;
 
-use super::{Keyring, KeyringError, Silence};
+use super::{Keyring, KeyringError, KeyringSilence};
 use crate::config::Secret;
 use crate::secrets::{SecretName, Secrets};
 
@@ -107,7 +107,7 @@ fn entries(store: &Store) -> Result<Vec<Entry>, KeyringError> {
 /// The time for a person to read and answer a question of the system.
 const LIMIT: Duration = Duration::from_secs(30);
 
-static SILENCE: Silence = Silence::new();
+static SILENCE: KeyringSilence = KeyringSilence::new();
 
 /// Asks the keyring in a thread of its own: the system may show a question and wait for its answer. A thread that still
 /// waits at the limit ends with the question, or with the process.

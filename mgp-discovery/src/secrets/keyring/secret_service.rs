@@ -10,7 +10,7 @@ use secret_service::{EncryptionType, Error, Item, SearchItemsResult, SecretServi
 use zbus::DBusError as _;
 use zbus::connection::Builder;
 
-use super::{Keyring, KeyringError, Silence};
+use super::{Keyring, KeyringError, KeyringSilence};
 use crate::config::Secret;
 use crate::secrets::{SecretName, Secrets};
 
@@ -21,13 +21,13 @@ pub(super) struct SecretService {
     /// The address of the bus; `None` for the bus of the session.
     bus: Option<String>,
     limit: Duration,
-    silence: &'static Silence,
+    silence: &'static KeyringSilence,
 }
 
 /// The time for an answer; the service may have to be started first.
 const LIMIT: Duration = Duration::from_secs(10);
 
-static SILENCE: Silence = Silence::new();
+static SILENCE: KeyringSilence = KeyringSilence::new();
 
 impl SecretService {
     /// Creates the service of the user's session.
@@ -306,7 +306,7 @@ mod tests {
     }
 
     fn service(bus: String, limit: Duration) -> SecretService {
-        SecretService { bus: Some(bus), limit, silence: Box::leak(Box::new(Silence::new())) }
+        SecretService { bus: Some(bus), limit, silence: Box::leak(Box::new(KeyringSilence::new())) }
     }
 
     #[test]

@@ -4,14 +4,14 @@ use tower_layer::Layer as _;
 use tower_service::Service as _;
 
 use super::*;
-use crate::router::scene::{Scene, Server};
+use crate::router::test_kernel::{TestKernel, TestServer};
 
 const CONFIG: &str = r#"{"access":{"default":"opt-in"},"agents":[
     {"id":"bridge","speaks_for":["helper","team.*"]},
     {"id":"operator:root","speaks_for":["helper"]},
     {"id":"plain"}]}"#;
 
-fn gate(scene: &Scene) -> DelegationGate {
+fn gate(scene: &TestKernel) -> DelegationGate {
     DelegationGate { config: Arc::clone(&scene.config), audit: Arc::clone(&scene.audit) }
 }
 
@@ -27,8 +27,8 @@ fn claiming(by: &Principal, agent: &str) -> Request {
 }
 
 /// Whoever the server behind takes for the caller, and what it got.
-async fn arrived(scene: &Scene, request: Request) -> Result<Request, Error> {
-    let server = Server::default();
+async fn arrived(scene: &TestKernel, request: Request) -> Result<Request, Error> {
+    let server = TestServer::default();
     let answer = gate(&scene).layer(server.clone()).call(request).await;
     let asked = server.asked();
     assert_eq!(asked.len(), usize::from(answer.is_ok()), "what is refused arrives nowhere");
@@ -37,7 +37,7 @@ async fn arrived(scene: &Scene, request: Request) -> Result<Request, Error> {
 
 #[tokio::test]
 async fn whoever_may_speak_for_an_agent_is_taken_for_it_and_noted_beside_it() {
-    let scene = Scene::with(CONFIG).await;
+    let scene = TestKernel::with(CONFIG).await;
     for (speaker, agent) in [("bridge", "helper"), ("bridge", "team.one"), ("bridge", "team.")] {
         let got = arrived(&scene, claiming(&Principal::new(speaker), agent)).await.unwrap();
         assert_eq!(got.context.principal, Some(Principal::of(PrincipalKind::Delegated, agent)));
@@ -49,9 +49,9 @@ async fn whoever_may_speak_for_an_agent_is_taken_for_it_and_noted_beside_it() {
 
 #[tokio::test]
 async fn an_agent_that_an_operator_speaks_for_is_no_operator() {
-    let scene = Scene::with(CONFIG).await;
+    let scene = TestKernel::with(CONFIG).await;
     let got = arrived(&scene, claiming(&Principal::operator("root"), "helper")).await.unwrap();
-    assert_eq!(got.context.principal.map(|agent| agent.role()), Some(mgp_types::Role::Agent));
+    assert_eq!(got.context.principal.map(|agent| agent.role()), Some(mgp_types::PrincipalRole::Agent));
     assert_eq!(got.context.speaker, Some(Principal::operator("root")));
     let refused = arrived(&scene, claiming(&Principal::operator("admin"), "helper")).await.unwrap_err();
     assert_eq!(refused.code(), code::PERMISSION_DENIED);
@@ -59,7 +59,7 @@ async fn an_agent_that_an_operator_speaks_for_is_no_operator() {
 
 #[tokio::test]
 async fn anybody_else_is_refused_and_that_is_recorded_in_its_own_name() {
-    let scene = Scene::with(CONFIG).await;
+    let scene = TestKernel::with(CONFIG).await;
     let attacks = [
         ("plain", "helper"),
         ("stranger", "helper"),
@@ -88,7 +88,7 @@ async fn anybody_else_is_refused_and_that_is_recorded_in_its_own_name() {
 
 #[tokio::test]
 async fn a_claim_that_is_no_name_is_refused_and_not_overlooked() {
-    let scene = Scene::with(CONFIG).await;
+    let scene = TestKernel::with(CONFIG).await;
     let long = serde_json::json!("team.".repeat(200)).to_string();
     for claim in ["null", "1", "true", r#""""#, r#"["helper"]"#, r#"{"id":"helper"}"#, &long] {
         let meta = format!(r#"{{"dev.cloto/mgp/agent":{claim}}}"#);
@@ -99,7 +99,7 @@ async fn a_claim_that_is_no_name_is_refused_and_not_overlooked() {
 
 #[tokio::test]
 async fn parameters_that_name_agents_and_other_meta_are_no_claims() {
-    let scene = Scene::with(CONFIG).await;
+    let scene = TestKernel::with(CONFIG).await;
     for meta in ["{}", r#"{"agent":"helper","dev.cloto/mgp/agent_id":"helper"}"#, "null", r#""helper""#] {
         let got = arrived(&scene, request(&Principal::new("bridge"), meta)).await.unwrap();
         assert_eq!((got.context.principal, got.context.speaker), (Some(Principal::new("bridge")), None));
@@ -112,15 +112,15 @@ async fn parameters_that_name_agents_and_other_meta_are_no_claims() {
 
 #[tokio::test]
 async fn a_notification_that_claims_an_agent_is_held_to_the_same() {
-    let scene = Scene::with(CONFIG).await;
+    let scene = TestKernel::with(CONFIG).await;
     let mut cancelled = claiming(&Principal::new("plain"), "helper");
-    cancelled.kind = mgp_types::Kind::Notify;
+    cancelled.kind = mgp_types::RequestKind::Notify;
     assert!(arrived(&scene, cancelled).await.is_err());
 }
 
 #[tokio::test]
 async fn nobody_without_a_name_speaks_for_anybody_and_a_speaker_is_not_believed() {
-    let scene = Scene::with(CONFIG).await;
+    let scene = TestKernel::with(CONFIG).await;
     let mut nameless = claiming(&Principal::new("bridge"), "helper");
     nameless.context.principal = None;
     assert_eq!(arrived(&scene, nameless).await.unwrap_err().code(), code::AUTH_REQUIRED);
@@ -131,7 +131,7 @@ async fn nobody_without_a_name_speaks_for_anybody_and_a_speaker_is_not_believed(
 
 #[tokio::test]
 async fn access_is_asked_about_in_the_name_of_the_agent_that_is_spoken_for() {
-    let scene = Scene::with(CONFIG).await;
+    let scene = TestKernel::with(CONFIG).await;
     scene.grant("helper", "files").await;
     let got = arrived(&scene, claiming(&Principal::new("bridge"), "helper")).await.unwrap();
     let by = got.context.principal.unwrap();
@@ -144,9 +144,9 @@ async fn access_is_asked_about_in_the_name_of_the_agent_that_is_spoken_for() {
 
 #[tokio::test]
 async fn the_record_of_a_call_names_the_agent_and_beside_it_who_spoke() {
-    let scene = Scene::with(CONFIG).await;
+    let scene = TestKernel::with(CONFIG).await;
     let recording = mgp_security::audit::AuditLayer::new(scene.audit.log.clone());
-    let service = recording.layer(Server::default());
+    let service = recording.layer(TestServer::default());
     let mut service = gate(&scene).layer(service);
     service.call(claiming(&Principal::new("bridge"), "helper")).await.unwrap();
     scene.audit.log.flush().await.unwrap();

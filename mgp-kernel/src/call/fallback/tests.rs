@@ -1,35 +1,38 @@
 use mgp_lifecycle::call::FallbackLayer;
-use mgp_lifecycle::server::Life;
+use mgp_lifecycle::server::ServerLifecycle;
 use tower_layer::Layer as _;
 use tower_service::Service as _;
 
 use mgp_discovery::config::model::ServerConfig;
-use mgp_lifecycle::call::Unsent;
+use mgp_lifecycle::call::NotExecuted;
 use mgp_types::mgp::Recovery;
 use mgp_types::{Error, Gate as _, Origin, Response, code};
 
 use super::*;
-use crate::call::resolve::ResolveLayer;
-use crate::router::scene::{Peer, Scene, Server};
+use crate::call::resolve::ResolveToolLayer;
+use crate::router::test_kernel::{TestClient, TestKernel, TestServer};
 use crate::servers::upstream::FallbackToolGate;
 
 /// The way of a call as far as it matters here.
-async fn called(scene: &Scene, fallback: FallbackLayer, name: &str) -> Result<Response, Error> {
-    let service =
-        ResolveLayer::new(Arc::clone(&scene.visibility), Arc::clone(&scene.config), Life::new("mgp".into()))
-            .layer(scene.router.clone());
-    let peer = Peer::begin(scene, "one").await;
+async fn called(scene: &TestKernel, fallback: FallbackLayer, name: &str) -> Result<Response, Error> {
+    let service = ResolveToolLayer::new(
+        Arc::clone(&scene.visibility),
+        Arc::clone(&scene.config),
+        ServerLifecycle::new("mgp".into()),
+    )
+    .layer(scene.router.clone());
+    let peer = TestClient::begin(scene, "one").await;
     let params = format!(r#"{{"name":"{name}","arguments":{{"q":1}}}}"#);
     let mut request = peer.request("tools/call", &params);
     request.context.outbox = mgp_types::Outbox::CLOSED;
     fallback.layer(service).call(request).await
 }
 
-fn named(scene: &Scene) -> FallbackLayer {
+fn named(scene: &TestKernel) -> FallbackLayer {
     layer(scene.catalog.clone(), Arc::clone(&scene.fleet), scene.audit.port())
 }
 
-fn two_servers(scene: &Scene) -> (Server, Server) {
+fn two_servers(scene: &TestKernel) -> (TestServer, TestServer) {
     let servers = (scene.server("web"), scene.server("local"));
     scene.tool("local", "search");
     let tools = ["search", "cached"].map(|name| scene.tool("web", name));
@@ -44,7 +47,7 @@ fn naming_another(tool: &str) -> Error {
 
 #[tokio::test]
 async fn a_server_names_its_own_tools_and_nobody_elses() {
-    let scene = Scene::open().await;
+    let scene = TestKernel::open().await;
     let (web, local) = two_servers(&scene);
     web.refuses(naming_another("cached"));
     assert!(called(&scene, named(&scene), "web.search").await.is_err());
@@ -59,11 +62,11 @@ async fn a_server_names_its_own_tools_and_nobody_elses() {
 }
 
 /// What the server's error says after the configuration has been looked at.
-async fn told(scene: &Scene, rules: &str, error: Error) -> Option<Box<str>> {
+async fn told(scene: &TestKernel, rules: &str, error: Error) -> Option<Box<str>> {
     let config: ServerConfig = serde_json::from_str(&format!(r#"{{"id":"web","tools":{rules}}}"#)).unwrap();
-    let server = Server::default();
+    let server = TestServer::default();
     server.refuses(error);
-    let peer = Peer::begin(scene, "one").await;
+    let peer = TestClient::begin(scene, "one").await;
     let mut request = peer.request("tools/call", r#"{"name":"search"}"#);
     request.context.tool = Some(scene.tool("web", "search"));
     let refused = FallbackToolGate::new(&config).layer(server).call(request).await.unwrap_err();
@@ -72,11 +75,11 @@ async fn told(scene: &Scene, rules: &str, error: Error) -> Option<Box<str>> {
 
 #[tokio::test]
 async fn the_configuration_names_another_tool_for_failures_and_for_no_refusals() {
-    let scene = Scene::open().await;
+    let scene = TestKernel::open().await;
     let rules = r#"{"search":{"fallback":"local.search"}}"#;
     let answered = |code| Error::from_origin(Origin::Peer, code, "no");
     assert_eq!(told(&scene, rules, answered(5002)).await.as_deref(), Some("local.search"));
-    let unsent = Error::new(3001, "it does not run").with_source(Unsent);
+    let unsent = Error::new(3001, "it does not run").with_source(NotExecuted);
     assert_eq!(told(&scene, rules, unsent).await.as_deref(), Some("local.search"));
     // It may have been carried out; or somebody decided, or the arguments are wrong wherever they are sent.
     for error in [

@@ -4,7 +4,7 @@ use mgp_security::audit::AuditLog;
 use mgp_security::permission::PendingApprovals;
 use mgp_toolindex::Index;
 
-use super::{BOUNDS, Reading};
+use super::{BOUNDS, MeterReading};
 use crate::servers::fleet::Fleet;
 
 /// All counts in the text format of Prometheus.
@@ -39,7 +39,7 @@ pub(crate) fn exposition(fleet: &Fleet, index: &Index, pending: &PendingApproval
     out
 }
 
-fn histogram(out: &mut String, server: &str, reading: &Reading) {
+fn histogram(out: &mut String, server: &str, reading: &MeterReading) {
     let mut up_to = 0;
     for (bound, count) in BOUNDS.iter().zip(&reading.took) {
         up_to += count;

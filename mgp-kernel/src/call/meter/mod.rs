@@ -6,17 +6,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use mgp_types::{Error, Flow, Gate, Kind, Request, Response};
+use mgp_types::{Error, Flow, Gate, Request, RequestKind, Response};
 use tokio::time::Instant;
 
 pub(crate) use self::exposition::exposition;
 
 /// The calls of one server. Clones share the counts.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Meter(Arc<Counts>);
+pub(crate) struct Meter(Arc<CallCounters>);
 
 #[derive(Debug, Default)]
-struct Counts {
+struct CallCounters {
     in_work: AtomicU64,
     failed: AtomicU64,
     micros: AtomicU64,
@@ -26,7 +26,7 @@ struct Counts {
 
 /// What a [`Meter`] has counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Reading {
+pub(crate) struct MeterReading {
     pub(crate) calls: u64,
     pub(crate) failed: u64,
     pub(crate) in_work: u64,
@@ -52,9 +52,9 @@ impl Meter {
         counts.failed.fetch_add(u64::from(failed), Ordering::Relaxed);
     }
 
-    pub(crate) fn read(&self) -> Reading {
+    pub(crate) fn read(&self) -> MeterReading {
         let took = std::array::from_fn(|bucket| self.0.took[bucket].load(Ordering::Relaxed));
-        Reading {
+        MeterReading {
             calls: took.iter().sum(),
             failed: self.0.failed.load(Ordering::Relaxed),
             in_work: self.0.in_work.load(Ordering::Relaxed),
@@ -64,7 +64,7 @@ impl Meter {
     }
 }
 
-impl Reading {
+impl MeterReading {
     /// How long this part of the calls took at most, as far as buckets tell; `None` without calls, and for calls beyond
     /// the last bound.
     pub(crate) fn quantile(&self, part: f64) -> Option<Duration> {
@@ -98,7 +98,7 @@ impl Gate for MeterGate {
     type Pass = Option<CountedCall>;
 
     fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
-        Flow::Pass((request.kind == Kind::Call).then(|| CountedCall::begin(&self.0)))
+        Flow::Pass((request.kind == RequestKind::Call).then(|| CountedCall::begin(&self.0)))
     }
 
     fn leave(&self, call: Self::Pass, outcome: &mut Result<Response, Error>) {

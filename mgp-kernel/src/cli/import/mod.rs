@@ -1,7 +1,7 @@
 //! Taking over the servers of other clients.
 
+mod config_import;
 mod sources;
-mod taken;
 
 use std::collections::BTreeMap;
 use std::env;
@@ -9,23 +9,23 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use mgp_discovery::clients::{ClientKind, FileScope, HeldIn, Imported, LiteralSecrets, UnknownClient};
+use mgp_discovery::clients::{ClientKind, FileScope, Imported, LiteralSecrets, ReferenceKind, UnknownClient};
 use mgp_discovery::config::{ConfigFile, EditError, ProcessEnvironment};
 use mgp_discovery::secrets::{SecretStore as _, user_store};
 use serde::Serialize;
 
-use self::sources::{Source, sources};
-use self::taken::{Outcome, Taken, Taking};
+use self::config_import::{AddedServer, ConfigImport, ImportOutcome};
+use self::sources::{ImportSource, sources};
 use super::browsers::suggestion;
-use super::clients::{Machine, is_mgp};
+use super::clients::{ClientLocations, is_mgp};
 use super::exit::{Exit, Failure};
+use super::kernel_location::{ConfigScope, KernelLocation};
 use super::output::{Output, printable};
-use super::place::{Place, Scope};
 use super::secrets::unusable;
 use super::servers_edit::refused;
 
 #[derive(Debug, Args)]
-pub(super) struct Import {
+pub(super) struct ImportArgs {
     /// Clients such as claude-desktop or cursor, or their files; all clients that are found if left out
     #[arg(value_name = "CLIENT|FILE")]
     pub(super) from: Vec<String>,
@@ -39,12 +39,12 @@ pub(super) struct Import {
     #[arg(long)]
     keep_secrets: bool,
     #[command(flatten)]
-    scope: Scope,
+    scope: ConfigScope,
 }
 
 /// What was taken over, and what was not.
 #[derive(Debug, Serialize)]
-struct Report {
+struct ImportReport {
     file: PathBuf,
     dry_run: bool,
     clients: Vec<ClientReport>,
@@ -74,7 +74,7 @@ struct ServerReport {
     /// What the client calls it.
     name: String,
     client: &'static str,
-    outcome: Outcome,
+    outcome: ImportOutcome,
     notes: Vec<String>,
 }
 
@@ -82,7 +82,7 @@ struct ServerReport {
 struct SecretReport {
     /// The name of the secret, or of the variable.
     name: String,
-    kept: Kept,
+    kept: SecretLocation,
     places: Vec<String>,
     /// Servers whose command line has it, where every user of the machine can read it.
     in_command_line_of: Vec<String>,
@@ -91,7 +91,7 @@ struct SecretReport {
 /// Where a secret is that stood in a client's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Kept {
+enum SecretLocation {
     /// It is among the user's secrets, or would be.
     Store,
     /// The configuration refers to a variable, which is set.
@@ -108,14 +108,14 @@ struct SkippedReport {
     why: String,
 }
 
-pub(super) fn run(place: &Place, output: &Output, import: &Import) -> Result<Exit, Failure> {
-    let machine = Machine::this()?;
+pub(super) fn run(place: &KernelLocation, output: &Output, import: &ImportArgs) -> Result<Exit, Failure> {
+    let machine = ClientLocations::this()?;
     // Whether two are the same server depends on their secrets.
     let sources = sources(&machine, import, &machine.options().secrets(LiteralSecrets::Keep))?;
     let path = place.to_change_in(import.scope)?;
     let file = ConfigFile::open(&path).map_err(|error| refused(&error))?;
     let secrets = if import.keep_secrets { LiteralSecrets::Keep } else { LiteralSecrets::Refer };
-    let taking = Taking::into(&path, file, secrets, &ProcessEnvironment);
+    let taking = ConfigImport::into(&path, file, secrets, &ProcessEnvironment);
     let mut taking = taking.map_err(|error| refused(&error))?;
     for read in sources.iter().filter_map(|source| source.read.as_ref().ok()) {
         for server in &read.servers {
@@ -147,13 +147,13 @@ pub(super) fn run(place: &Place, output: &Output, import: &Import) -> Result<Exi
 
 fn report(
     path: &Path,
-    import: &Import,
-    sources: Vec<Source>,
-    taking: &mut Taking<'_>,
-) -> Result<Report, EditError> {
+    import: &ImportArgs,
+    sources: Vec<ImportSource>,
+    taking: &mut ConfigImport<'_>,
+) -> Result<ImportReport, EditError> {
     let (mut clients, mut servers, mut skipped) = (Vec::new(), Vec::new(), Vec::new());
-    let mut secrets: BTreeMap<(HeldIn, String), (Vec<String>, Vec<String>)> = BTreeMap::new();
-    for Source { kind, path: from, scope, read } in sources {
+    let mut secrets: BTreeMap<(ReferenceKind, String), (Vec<String>, Vec<String>)> = BTreeMap::new();
+    for ImportSource { kind, path: from, scope, read } in sources {
         let client = kind.name();
         let found = read.as_ref().map_or(0, |read| read.servers.len() + read.skipped.len());
         let (imported, problem) = match read {
@@ -180,7 +180,7 @@ fn report(
                 }
                 taken => taken?,
             };
-            let Taken { id: server_id, outcome, secrets: moved } = taken;
+            let AddedServer { id: server_id, outcome, secrets: moved } = taken;
             for secret in moved {
                 let stands = format!("{} of `{}` in {}", secret.place, server.name, from.display());
                 let is_shown = secret.place == "command" || secret.place.starts_with("args[");
@@ -199,18 +199,18 @@ fn report(
     }
     let secrets = secrets.into_iter().map(|((held_in, name), (places, in_command_line_of))| {
         let kept = match held_in {
-            HeldIn::Store => Kept::Store,
-            HeldIn::Environment if env::var_os(&name).is_some() => Kept::Variable,
-            HeldIn::Environment => Kept::UnsetVariable,
+            ReferenceKind::Store => SecretLocation::Store,
+            ReferenceKind::Environment if env::var_os(&name).is_some() => SecretLocation::Variable,
+            ReferenceKind::Environment => SecretLocation::UnsetVariable,
         };
         SecretReport { name, kept, places, in_command_line_of }
     });
     let secrets = secrets.collect();
-    Ok(Report { file: path.to_owned(), dry_run: import.dry_run, clients, servers, secrets, skipped })
+    Ok(ImportReport { file: path.to_owned(), dry_run: import.dry_run, clients, servers, secrets, skipped })
 }
 
 /// Names and notes come from files that anybody may have written.
-fn write(report: &Report, out: &mut Vec<u8>) -> io::Result<()> {
+fn write(report: &ImportReport, out: &mut Vec<u8>) -> io::Result<()> {
     if report.clients.is_empty() {
         return writeln!(out, "no client was found on this machine; `mgp import FILE` reads a file");
     }
@@ -225,11 +225,11 @@ fn write(report: &Report, out: &mut Vec<u8>) -> io::Result<()> {
     for server in &report.servers {
         let (id, from) = (&server.server_id, server.client);
         match &server.outcome {
-            Outcome::Added { instead_of: None } => writeln!(out, "{verb} {id} from {from}")?,
-            Outcome::Added { instead_of: Some(taken) } => {
+            ImportOutcome::Added { instead_of: None } => writeln!(out, "{verb} {id} from {from}")?,
+            ImportOutcome::Added { instead_of: Some(taken) } => {
                 writeln!(out, "{verb} {id} from {from}: another server is called `{taken}`")?;
             }
-            Outcome::Present => writeln!(out, "already configured: {id}, also in {from}")?,
+            ImportOutcome::Present => writeln!(out, "already configured: {id}, also in {from}")?,
         }
         for note in &server.notes {
             writeln!(out, "    {}", printable(note))?;
@@ -242,16 +242,16 @@ fn write(report: &Report, out: &mut Vec<u8>) -> io::Result<()> {
     for secret in &report.secrets {
         let name = &secret.name;
         match secret.kept {
-            Kept::Store if report.dry_run => {
+            SecretLocation::Store if report.dry_run => {
                 writeln!(out, "secret {name}: would be kept among your secrets")?;
             }
-            Kept::Store => {
+            SecretLocation::Store => {
                 writeln!(out, "secret {name}: kept among your secrets, see `mgp secrets list`")?;
             }
-            Kept::Variable => {
+            SecretLocation::Variable => {
                 writeln!(out, "variable {name}: is set")?;
             }
-            Kept::UnsetVariable => {
+            SecretLocation::UnsetVariable => {
                 writeln!(out, "variable {name}: set it before mgp starts")?;
             }
         }

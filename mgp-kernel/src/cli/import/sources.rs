@@ -1,13 +1,13 @@
 use std::path::{MAIN_SEPARATOR, PathBuf};
 
-use mgp_discovery::clients::{ClientKind, Detected, FileScope, FileState, Imported, ReadOptions, read};
+use mgp_discovery::clients::{ClientKind, DetectedClient, FileScope, FileState, Imported, ReadOptions, read};
 
-use super::Import;
-use crate::cli::clients::{Machine, text_of};
+use super::ImportArgs;
+use crate::cli::clients::{ClientLocations, text_of};
 use crate::cli::exit::Failure;
 
 /// A client's file, and what was read from it.
-pub(super) struct Source {
+pub(super) struct ImportSource {
     pub(super) kind: ClientKind,
     pub(super) path: PathBuf,
     /// For whom the file is, if it was not named but found.
@@ -20,10 +20,10 @@ pub(super) struct Source {
 ///
 /// A file that is broken is told of, and does not keep the others from being read; unless somebody named it.
 pub(super) fn sources(
-    machine: &Machine,
-    import: &Import,
+    machine: &ClientLocations,
+    import: &ImportArgs,
     options: &ReadOptions,
-) -> Result<Vec<Source>, Failure> {
+) -> Result<Vec<ImportSource>, Failure> {
     if import.from.is_empty() {
         let found = machine.detected().into_iter();
         return Ok(found.filter_map(|found| from_detected(found, options)).collect());
@@ -42,8 +42,8 @@ pub(super) fn sources(
     Ok(sources)
 }
 
-fn from_detected(found: Detected, options: &ReadOptions) -> Option<Source> {
-    let Detected { kind, path, scope, state, .. } = found;
+fn from_detected(found: DetectedClient, options: &ReadOptions) -> Option<ImportSource> {
+    let DetectedClient { kind, path, scope, state, .. } = found;
     let contents = match state {
         FileState::Missing => return None,
         FileState::Broken(error) => Err(error.to_string()),
@@ -52,10 +52,14 @@ fn from_detected(found: Detected, options: &ReadOptions) -> Option<Source> {
             .map_err(|failure| failure.message().to_owned())
             .and_then(|text| read(kind, &text, options).map_err(|error| error.to_string())),
     };
-    Some(Source { kind, path, scope: Some(scope), read: contents })
+    Some(ImportSource { kind, path, scope: Some(scope), read: contents })
 }
 
-fn of_client(machine: &Machine, kind: ClientKind, options: &ReadOptions) -> Result<Vec<Source>, Failure> {
+fn of_client(
+    machine: &ClientLocations,
+    kind: ClientKind,
+    options: &ReadOptions,
+) -> Result<Vec<ImportSource>, Failure> {
     let found = machine.detected().into_iter().filter(|found| found.kind == kind);
     let sources: Vec<_> = found.filter_map(|found| from_detected(found, options)).collect();
     if sources.is_empty() {
@@ -75,11 +79,11 @@ fn of_client(machine: &Machine, kind: ClientKind, options: &ReadOptions) -> Resu
 }
 
 fn of_file(
-    machine: &Machine,
+    machine: &ClientLocations,
     name: &str,
     kind: Option<ClientKind>,
     options: &ReadOptions,
-) -> Result<Source, Failure> {
+) -> Result<ImportSource, Failure> {
     let path = PathBuf::from(name);
     let text = text_of(&path)?;
     let kind = kind.or_else(|| machine.kind_of(&path, &text)).ok_or_else(|| {
@@ -90,5 +94,5 @@ fn of_file(
     let imported = read(kind, &text, options).map_err(|error| {
         Failure::usage(format!("{name}: {error}")).hint(format!("the file was read as a file of {kind}"))
     })?;
-    Ok(Source { kind, path, scope: None, read: Ok(imported) })
+    Ok(ImportSource { kind, path, scope: None, read: Ok(imported) })
 }

@@ -7,36 +7,36 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use mgp_discovery::{NewFile, Readers};
+use mgp_discovery::{AtomicFile, FileReaders};
 use serde::Serialize;
 
-use self::unit::{Account, Manager, Unit, UnitFile};
+use self::unit::{Manager, ServiceAccount, Unit, UnitFile};
 use super::exit::{Exit, Failure};
+use super::kernel_location::KernelLocation;
 use super::output::Output;
-use super::place::Place;
 use crate::listen::socket;
 
 #[derive(Debug, Subcommand)]
-pub(super) enum Service {
+pub(super) enum ServiceCommand {
     /// Install the service, and print how to start it
-    Install(Install),
+    Install(ServiceInstallArgs),
     /// Remove the service
-    Uninstall(Whose),
+    Uninstall(ServiceAccountArgs),
     /// Show whether the service is installed, and whether a kernel runs
-    Status(Whose),
+    Status(ServiceAccountArgs),
 }
 
 #[derive(Debug, Clone, Copy, Args)]
-pub(super) struct Whose {
+pub(super) struct ServiceAccountArgs {
     /// Use the service of the system, with a user of its own, instead of the service of this user
     #[arg(long)]
     system: bool,
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Install {
+pub(super) struct ServiceInstallArgs {
     #[command(flatten)]
-    whose: Whose,
+    whose: ServiceAccountArgs,
     /// The address at which clients are served over HTTP
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7332")]
     http: String,
@@ -47,7 +47,7 @@ pub(super) struct Install {
 
 /// What was written, removed or looked at.
 #[derive(Debug, Serialize)]
-struct Shown {
+struct ServiceReport {
     files: Vec<PathBuf>,
     installed: bool,
     /// Whether a kernel runs, as a service or otherwise; left out where that was not looked at.
@@ -57,15 +57,19 @@ struct Shown {
     commands: Vec<&'static str>,
 }
 
-pub(super) async fn run(place: &Place, output: &Output, service: Service) -> Result<Exit, Failure> {
+pub(super) async fn run(
+    place: &KernelLocation,
+    output: &Output,
+    service: ServiceCommand,
+) -> Result<Exit, Failure> {
     match service {
-        Service::Install(wanted) => install(place, output, &wanted),
-        Service::Uninstall(whose) => uninstall(place, output, whose),
-        Service::Status(whose) => status(place, output, whose).await,
+        ServiceCommand::Install(wanted) => install(place, output, &wanted),
+        ServiceCommand::Uninstall(whose) => uninstall(place, output, whose),
+        ServiceCommand::Status(whose) => status(place, output, whose).await,
     }
 }
 
-fn install(place: &Place, output: &Output, wanted: &Install) -> Result<Exit, Failure> {
+fn install(place: &KernelLocation, output: &Output, wanted: &ServiceInstallArgs) -> Result<Exit, Failure> {
     let (unit, files) = files(place, wanted.whose, &wanted.http)?;
     if wanted.print {
         let text: Vec<_> =
@@ -75,12 +79,13 @@ fn install(place: &Place, output: &Output, wanted: &Install) -> Result<Exit, Fai
         return Ok(Exit::Done);
     }
     for file in &files {
-        NewFile::put(&file.path, &file.text, Readers::Kept).map_err(|error| unwritten(file, &error))?;
+        AtomicFile::put(&file.path, &file.text, FileReaders::Kept)
+            .map_err(|error| unwritten(file, &error))?;
     }
     told(output, &files, true, None, unit.after_install().to_vec())
 }
 
-fn uninstall(place: &Place, output: &Output, whose: Whose) -> Result<Exit, Failure> {
+fn uninstall(place: &KernelLocation, output: &Output, whose: ServiceAccountArgs) -> Result<Exit, Failure> {
     let (unit, files) = files(place, whose, "")?;
     for file in &files {
         match std::fs::remove_file(&file.path) {
@@ -91,7 +96,7 @@ fn uninstall(place: &Place, output: &Output, whose: Whose) -> Result<Exit, Failu
     told(output, &files, false, None, vec![unit.before_uninstall()])
 }
 
-async fn status(place: &Place, output: &Output, whose: Whose) -> Result<Exit, Failure> {
+async fn status(place: &KernelLocation, output: &Output, whose: ServiceAccountArgs) -> Result<Exit, Failure> {
     let (unit, files) = files(place, whose, "")?;
     let installed = files.iter().all(|file| file.path.is_file());
     let commands = if installed { Vec::new() } else { unit.after_install().to_vec() };
@@ -100,15 +105,21 @@ async fn status(place: &Place, output: &Output, whose: Whose) -> Result<Exit, Fa
     told(output, &files, installed, Some(is_running), commands)
 }
 
-fn files(place: &Place, whose: Whose, http: &str) -> Result<(Unit, Vec<UnitFile>), Failure> {
+fn files(
+    place: &KernelLocation,
+    whose: ServiceAccountArgs,
+    http: &str,
+) -> Result<(Unit, Vec<UnitFile>), Failure> {
     let lost = |error| Failure::usage(format!("the path of this program cannot be found: {error}"));
     let program = env::current_exe().map_err(lost)?;
     let home = env::var_os("HOME").map(PathBuf::from);
-    let account = if whose.system { Account::System } else { Account::Own };
+    let account = if whose.system { ServiceAccount::System } else { ServiceAccount::Own };
     let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
     let options = match account {
-        Account::Own => place.named().into_iter().map(|(option, path)| (option, absolute(path))).collect(),
-        Account::System => Vec::new(),
+        ServiceAccount::Own => {
+            place.named().into_iter().map(|(option, path)| (option, absolute(path))).collect()
+        }
+        ServiceAccount::System => Vec::new(),
     };
     let unit = Unit { manager: Manager::of_system(), account, program, options, http: http.to_owned() };
     let home = home.ok_or_else(|| Failure::usage("there is no home directory for a service of this user"))?;
@@ -124,7 +135,7 @@ fn told(
     commands: Vec<&'static str>,
 ) -> Result<Exit, Failure> {
     let paths = files.iter().map(|file| file.path.clone()).collect();
-    let told = Shown { files: paths, installed, running, commands };
+    let told = ServiceReport { files: paths, installed, running, commands };
     output.show(&told, |told, out| {
         for path in &told.files {
             writeln!(

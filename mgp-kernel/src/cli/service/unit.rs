@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// For whom the kernel runs as a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Account {
+pub(super) enum ServiceAccount {
     /// The user who installs it.
     Own,
     /// A user that is there for nothing else, so that no program of a person reaches what it keeps.
@@ -30,7 +30,7 @@ impl Manager {
 #[derive(Debug)]
 pub(super) struct Unit {
     pub(super) manager: Manager,
-    pub(super) account: Account,
+    pub(super) account: ServiceAccount,
     /// The program, by its whole path.
     pub(super) program: PathBuf,
     /// Options in front of `serve`, as whole paths.
@@ -50,17 +50,17 @@ impl Unit {
     pub(super) fn files(&self, home: &Path) -> Vec<UnitFile> {
         let file = |path: PathBuf, text: String| UnitFile { path, text };
         match (self.manager, self.account) {
-            (Manager::Systemd, Account::Own) => {
+            (Manager::Systemd, ServiceAccount::Own) => {
                 vec![file(home.join(".config/systemd/user/mgp.service"), self.systemd())]
             }
-            (Manager::Systemd, Account::System) => vec![
+            (Manager::Systemd, ServiceAccount::System) => vec![
                 file("/etc/sysusers.d/mgp.conf".into(), SYSUSERS.to_owned()),
                 file("/etc/systemd/system/mgp.service".into(), self.systemd()),
             ],
-            (Manager::Launchd, Account::Own) => {
+            (Manager::Launchd, ServiceAccount::Own) => {
                 vec![file(home.join("Library/LaunchAgents/dev.cloto.mgp.plist"), self.launchd())]
             }
-            (Manager::Launchd, Account::System) => {
+            (Manager::Launchd, ServiceAccount::System) => {
                 vec![file("/Library/LaunchDaemons/dev.cloto.mgp.plist".into(), self.launchd())]
             }
         }
@@ -69,19 +69,19 @@ impl Unit {
     /// Returns what has to be run once the files are there.
     pub(super) fn after_install(&self) -> &'static [&'static str] {
         match (self.manager, self.account) {
-            (Manager::Systemd, Account::Own) => {
+            (Manager::Systemd, ServiceAccount::Own) => {
                 &["systemctl --user daemon-reload", "systemctl --user enable --now mgp"]
             }
-            (Manager::Systemd, Account::System) => &[
+            (Manager::Systemd, ServiceAccount::System) => &[
                 "systemd-sysusers",
                 "systemctl daemon-reload",
                 "systemctl enable --now mgp",
                 "mgp --socket /run/mgp/mgp.sock operators passphrase",
             ],
-            (Manager::Launchd, Account::Own) => {
+            (Manager::Launchd, ServiceAccount::Own) => {
                 &["launchctl bootstrap gui/$(id -u) ~/Library/LaunchAgents/dev.cloto.mgp.plist"]
             }
-            (Manager::Launchd, Account::System) => &[
+            (Manager::Launchd, ServiceAccount::System) => &[
                 "sysadminctl -addUser _mgp -roleAccount; dseditgroup -o create mgp-operators",
                 "launchctl bootstrap system /Library/LaunchDaemons/dev.cloto.mgp.plist",
                 "mgp --socket /var/run/mgp/mgp.sock operators passphrase",
@@ -92,10 +92,10 @@ impl Unit {
     /// Returns what has to be run before the files are removed.
     pub(super) fn before_uninstall(&self) -> &'static str {
         match (self.manager, self.account) {
-            (Manager::Systemd, Account::Own) => "systemctl --user disable --now mgp",
-            (Manager::Systemd, Account::System) => "systemctl disable --now mgp",
-            (Manager::Launchd, Account::Own) => "launchctl bootout gui/$(id -u)/dev.cloto.mgp",
-            (Manager::Launchd, Account::System) => "launchctl bootout system/dev.cloto.mgp",
+            (Manager::Systemd, ServiceAccount::Own) => "systemctl --user disable --now mgp",
+            (Manager::Systemd, ServiceAccount::System) => "systemctl disable --now mgp",
+            (Manager::Launchd, ServiceAccount::Own) => "launchctl bootout gui/$(id -u)/dev.cloto.mgp",
+            (Manager::Launchd, ServiceAccount::System) => "launchctl bootout system/dev.cloto.mgp",
         }
     }
 
@@ -110,11 +110,11 @@ impl Unit {
     fn arguments(&self) -> Vec<String> {
         let mut arguments = vec![self.program.display().to_string()];
         let places: Vec<(&str, &str)> = match (self.manager, self.account) {
-            (_, Account::Own) => Vec::new(),
-            (Manager::Systemd, Account::System) => {
+            (_, ServiceAccount::Own) => Vec::new(),
+            (Manager::Systemd, ServiceAccount::System) => {
                 vec![("--config", CONFIG), ("--state", "/var/lib/mgp"), ("--socket", self.system_socket())]
             }
-            (Manager::Launchd, Account::System) => {
+            (Manager::Launchd, ServiceAccount::System) => {
                 vec![("--config", CONFIG), ("--state", "/var/db/mgp"), ("--socket", self.system_socket())]
             }
         };
@@ -126,7 +126,7 @@ impl Unit {
         }
         arguments.extend(["serve", "--no-stdio", "--http"].map(str::to_owned));
         arguments.push(self.http.clone());
-        if self.account == Account::System {
+        if self.account == ServiceAccount::System {
             arguments.push("--group-operates".to_owned());
         }
         arguments
@@ -141,8 +141,8 @@ impl Unit {
             command.join(" ")
         );
         let wanted_by = match self.account {
-            Account::Own => "default.target",
-            Account::System => {
+            ServiceAccount::Own => "default.target",
+            ServiceAccount::System => {
                 text.push_str(CONFINED);
                 "multi-user.target"
             }
@@ -157,8 +157,8 @@ impl Unit {
             let _ = writeln!(arguments, "    <string>{}</string>", escaped(&argument));
         }
         let account = match self.account {
-            Account::Own => "",
-            Account::System => {
+            ServiceAccount::Own => "",
+            ServiceAccount::System => {
                 "  <key>UserName</key><string>_mgp</string>\n  <key>GroupName</key><string>mgp-operators</string>\n"
             }
         };
@@ -223,7 +223,7 @@ AmbientCapabilities=
 mod tests {
     use super::*;
 
-    fn unit(manager: Manager, account: Account) -> Unit {
+    fn unit(manager: Manager, account: ServiceAccount) -> Unit {
         Unit {
             manager,
             account,
@@ -235,19 +235,19 @@ mod tests {
 
     #[test]
     fn what_a_path_holds_is_no_syntax_of_the_unit() {
-        let text = &unit(Manager::Systemd, Account::Own).files(Path::new("/srv/ada"))[0].text;
+        let text = &unit(Manager::Systemd, ServiceAccount::Own).files(Path::new("/srv/ada"))[0].text;
         assert!(
             text.contains(r#"ExecStart="/opt/m g%%p/mgp" "--config" "/srv/\"a\".toml" "serve""#),
             "{text}"
         );
-        let mut plist = unit(Manager::Launchd, Account::Own);
+        let mut plist = unit(Manager::Launchd, ServiceAccount::Own);
         plist.program = "/a<b>&c".into();
         assert!(plist.files(Path::new("/"))[0].text.contains("<string>/a&lt;b&gt;&amp;c</string>"));
     }
 
     #[test]
     fn the_systems_kernel_runs_as_a_user_of_its_own_and_lets_its_group_operate_it() {
-        let files = unit(Manager::Systemd, Account::System).files(Path::new("/root"));
+        let files = unit(Manager::Systemd, ServiceAccount::System).files(Path::new("/root"));
         let text = &files[1].text;
         for line in
             ["User=mgp\n", "Group=mgp-operators\n", "StateDirectoryMode=0700\n", "CapabilityBoundingSet=\n"]
@@ -255,7 +255,7 @@ mod tests {
             assert!(text.contains(line), "{line}{text}");
         }
         assert!(text.contains("\"--group-operates\"") && files[0].text.contains("u mgp "), "{text}");
-        let own = &unit(Manager::Systemd, Account::Own).files(Path::new("/srv/ada"))[0];
+        let own = &unit(Manager::Systemd, ServiceAccount::Own).files(Path::new("/srv/ada"))[0];
         assert!(!own.text.contains("User=") && !own.text.contains("group-operates"), "{}", own.text);
         assert_eq!(own.path, Path::new("/srv/ada/.config/systemd/user/mgp.service"));
     }

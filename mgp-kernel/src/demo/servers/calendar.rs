@@ -4,7 +4,7 @@ use mgp_server_sdk::{Server, Tool, ToolError};
 use parking_lot::Mutex;
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
-struct Id {
+struct EventNumber {
     /// The number of the event.
     event: usize,
 }
@@ -16,7 +16,7 @@ struct OnDay {
 }
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
-struct Create {
+struct NewEvent {
     /// What it is about.
     title: String,
     /// The day, as `2026-07-28`.
@@ -86,7 +86,7 @@ impl Calendar {
         free.join(" ")
     }
 
-    fn create(&self, Create { title, day, hour }: Create) -> Result<String, ToolError> {
+    fn create(&self, NewEvent { title, day, hour }: NewEvent) -> Result<String, ToolError> {
         let mut events = self.0.lock();
         if events.len() >= MOST || title.len() + day.len() > LONGEST {
             return Err(ToolError::new("there is no room for the event"));
@@ -138,22 +138,28 @@ pub(super) fn server() -> Server {
             reading("find_free_time", "Finds hours of a day without appointments."),
             move |OnDay { day }: OnDay| std::future::ready(free.free(&day)),
         )
-        .tool(Tool::new("create_event", "Puts an appointment into the calendar."), move |event: Create| {
+        .tool(Tool::new("create_event", "Puts an appointment into the calendar."), move |event: NewEvent| {
             std::future::ready(create.create(event))
         })
         .tool(
             Tool::new("reschedule_event", "Moves an appointment to another time."),
             move |to: Reschedule| std::future::ready(reschedule.reschedule(to)),
         )
-        .tool(Tool::new("cancel_event", "Calls an appointment off."), move |Id { event }: Id| {
-            std::future::ready(cancel.change(event, |event| event.cancelled = true))
-        })
+        .tool(
+            Tool::new("cancel_event", "Calls an appointment off."),
+            move |EventNumber { event }: EventNumber| {
+                std::future::ready(cancel.change(event, |event| event.cancelled = true))
+            },
+        )
         .tool(Tool::new("invite_guest", "Invites somebody to an appointment."), move |guest: Invite| {
             std::future::ready(invite.invite(guest))
         })
-        .tool(reading("list_guests", "Tells who comes to an appointment."), move |Id { event }: Id| {
-            std::future::ready(guests.change(event, |event| event.guests.join(", ")))
-        })
+        .tool(
+            reading("list_guests", "Tells who comes to an appointment."),
+            move |EventNumber { event }: EventNumber| {
+                std::future::ready(guests.change(event, |event| event.guests.join(", ")))
+            },
+        )
 }
 
 const MOST: usize = 1_000;
@@ -166,7 +172,7 @@ mod tests {
     #[test]
     fn an_appointment_takes_its_hour() {
         let calendar = Calendar::new();
-        let event = Create { title: "Lunch".into(), day: "2026-07-28".into(), hour: 12 };
+        let event = NewEvent { title: "Lunch".into(), day: "2026-07-28".into(), hour: 12 };
         assert_eq!(calendar.create(event).unwrap(), "event 3");
         assert_eq!(calendar.free("2026-07-28"), "08:00 09:00 11:00 13:00 14:00 16:00 17:00");
         calendar.reschedule(Reschedule { event: 3, day: "2026-07-29".into(), hour: 12 }).unwrap();

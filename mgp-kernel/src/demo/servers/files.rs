@@ -8,7 +8,7 @@ use mgp_server_sdk::{Server, Tool, ToolError};
 use mgp_types::mgp::{ExtensionSet, Offer, Permission, RiskLevel, SideEffect, ToolSecurity};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
-struct At {
+struct FilePath {
     /// The file, as a path within the folder.
     path: String,
 }
@@ -22,7 +22,7 @@ struct Write {
 }
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
-struct Query {
+struct FileQuery {
     /// A part of a line.
     query: String,
 }
@@ -106,17 +106,17 @@ pub(super) fn server() -> anyhow::Result<Server> {
         .tool(reading("list_files", "Lists the files of the folder."), move || {
             std::future::ready(list.list())
         })
-        .tool(reading("read_file", "Reads the text of a file."), move |At { path }: At| {
+        .tool(reading("read_file", "Reads the text of a file."), move |FilePath { path }: FilePath| {
             std::future::ready(read.read(&path))
         })
         .tool(
             Tool::new("write_file", "Writes a text to a file, in place of what was in it.").security(&writes),
             move |Write { path, content }: Write| std::future::ready(write.write(&path, &content)),
         )
-        .tool(reading("file_size", "Tells how long a file is."), move |At { path }: At| {
+        .tool(reading("file_size", "Tells how long a file is."), move |FilePath { path }: FilePath| {
             std::future::ready(size.size(&path))
         })
-        .tool(reading("search_files", "Finds lines in all files."), move |Query { query }: Query| {
+        .tool(reading("search_files", "Finds lines in all files."), move |FileQuery { query }: FileQuery| {
             std::future::ready(search.search(&query))
         }))
 }

@@ -5,19 +5,19 @@ use mgp_types::mgp::{ExtensionSet, Offer, RiskLevel, SideEffect, ToolSecurity};
 use parking_lot::Mutex;
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
-struct Id {
+struct IssueNumber {
     /// The number of the issue.
     issue: usize,
 }
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
-struct Query {
+struct IssueQuery {
     /// A word of the title.
     query: String,
 }
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
-struct Create {
+struct NewIssue {
     /// What is wrong, or wanted, in a line.
     title: String,
 }
@@ -31,7 +31,7 @@ struct Assign {
 }
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
-struct Add {
+struct NewComment {
     /// The number of the issue.
     issue: usize,
     /// What is added.
@@ -96,7 +96,7 @@ impl Issues {
 
     fn add(
         &self,
-        Add { issue, text }: Add,
+        NewComment { issue, text }: NewComment,
         to: impl FnOnce(&mut Issue) -> &mut Vec<String>,
     ) -> Result<&'static str, ToolError> {
         self.change(issue, |issue| {
@@ -138,31 +138,37 @@ pub(super) fn server() -> Server {
         })
         .tool(
             reading("search_issues", "Finds issues by a word of the title."),
-            move |Query { query }: Query| {
+            move |IssueQuery { query }: IssueQuery| {
                 std::future::ready(search.lines(|issue| issue.title.contains(&query)))
             },
         )
-        .tool(reading("list_comments", "Shows what was said about an issue."), move |Id { issue }: Id| {
-            std::future::ready(comments.change(issue, |issue| issue.comments.join("\n")))
-        })
-        .tool(writing("create_issue", "Reports a bug or a wish."), move |Create { title }: Create| {
+        .tool(
+            reading("list_comments", "Shows what was said about an issue."),
+            move |IssueNumber { issue }: IssueNumber| {
+                std::future::ready(comments.change(issue, |issue| issue.comments.join("\n")))
+            },
+        )
+        .tool(writing("create_issue", "Reports a bug or a wish."), move |NewIssue { title }: NewIssue| {
             std::future::ready(create.create(title))
         })
         .tool(writing("assign_issue", "Gives an issue to somebody."), move |Assign { issue, who }: Assign| {
             std::future::ready(assign.change(issue, |issue| issue.who = Some(who)))
         })
-        .tool(writing("comment_on_issue", "Says something about an issue."), move |text: Add| {
+        .tool(writing("comment_on_issue", "Says something about an issue."), move |text: NewComment| {
             std::future::ready(comment.add(text, |issue| &mut issue.comments))
         })
-        .tool(writing("label_issue", "Puts a label on an issue."), move |text: Add| {
+        .tool(writing("label_issue", "Puts a label on an issue."), move |text: NewComment| {
             std::future::ready(label.add(text, |issue| &mut issue.labels))
         })
-        .tool(writing("close_issue", "Marks an issue as done."), move |Id { issue }: Id| {
+        .tool(writing("close_issue", "Marks an issue as done."), move |IssueNumber { issue }: IssueNumber| {
             std::future::ready(close.change(issue, |issue| issue.closed = true))
         })
-        .tool(writing("reopen_issue", "Marks an issue as not done after all."), move |Id { issue }: Id| {
-            std::future::ready(reopen.change(issue, |issue| issue.closed = false))
-        })
+        .tool(
+            writing("reopen_issue", "Marks an issue as not done after all."),
+            move |IssueNumber { issue }: IssueNumber| {
+                std::future::ready(reopen.change(issue, |issue| issue.closed = false))
+            },
+        )
         .tool(
             Tool::new("delete_project", "Deletes a project with all its issues, for good.")
                 .security(&deletes),
@@ -182,7 +188,7 @@ mod tests {
         let issues = Issues::new();
         assert_eq!(issues.create("Typo".into()).unwrap(), "issue 3");
         issues.change(3, |issue| issue.who = Some("ada".into())).unwrap();
-        issues.add(Add { issue: 3, text: "easy".into() }, |issue| &mut issue.labels).unwrap();
+        issues.add(NewComment { issue: 3, text: "easy".into() }, |issue| &mut issue.labels).unwrap();
         issues.change(3, |issue| issue.closed = true).unwrap();
         assert_eq!(issues.lines(|issue| issue.closed), "3 [closed] Typo (ada) easy\n");
         assert!(issues.change(4, |_| ()).is_err() && issues.change(0, |_| ()).is_err());

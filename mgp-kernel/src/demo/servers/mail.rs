@@ -4,7 +4,7 @@ use mgp_server_sdk::{Server, Tool, ToolError};
 use parking_lot::Mutex;
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
-struct Id {
+struct MessageNumber {
     /// The number of the message.
     message: usize,
 }
@@ -16,7 +16,7 @@ struct InFolder {
 }
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
-struct Query {
+struct MailQuery {
     /// A word of the subject or the text.
     query: String,
 }
@@ -40,7 +40,7 @@ struct Reply {
 }
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
-struct Forward {
+struct ForwardMessage {
     /// The number of the message.
     message: usize,
     /// Who gets it.
@@ -128,7 +128,7 @@ impl Mailbox {
         self.send(Send { to: of.with, subject: format!("Re: {}", of.subject), body })
     }
 
-    fn forward(&self, Forward { message, to }: Forward) -> Result<String, ToolError> {
+    fn forward(&self, ForwardMessage { message, to }: ForwardMessage) -> Result<String, ToolError> {
         let of = self.change(message, |m| m.clone())?;
         self.send(Send { to, subject: format!("Fwd: {}", of.subject), body: of.body })
     }
@@ -157,15 +157,16 @@ pub(super) fn server() -> Server {
         .tool(reading("list_unread", "Lists the messages that nobody has read."), move || {
             std::future::ready(unread.lines(|message| !message.read))
         })
-        .tool(reading("search_messages", "Finds messages by a word."), move |Query { query }: Query| {
-            std::future::ready(search.search(&query))
-        })
+        .tool(
+            reading("search_messages", "Finds messages by a word."),
+            move |MailQuery { query }: MailQuery| std::future::ready(search.search(&query)),
+        )
         .tool(reading("list_folders", "Lists the folders of the mailbox."), move || {
             std::future::ready(folders.folders())
         })
         .tool(
             Tool::new("read_message", "Shows a message and marks it as read."),
-            move |Id { message }: Id| std::future::ready(read.read(message)),
+            move |MessageNumber { message }: MessageNumber| std::future::ready(read.read(message)),
         )
         .tool(Tool::new("send_message", "Sends an e-mail to somebody."), move |message: Send| {
             std::future::ready(send.send(message))
@@ -173,21 +174,28 @@ pub(super) fn server() -> Server {
         .tool(Tool::new("reply_to_message", "Answers a message."), move |answer: Reply| {
             std::future::ready(reply.reply(answer))
         })
-        .tool(Tool::new("forward_message", "Passes a message on to somebody else."), move |to: Forward| {
-            std::future::ready(forward.forward(to))
-        })
+        .tool(
+            Tool::new("forward_message", "Passes a message on to somebody else."),
+            move |to: ForwardMessage| std::future::ready(forward.forward(to)),
+        )
         .tool(
             Tool::new("move_message", "Moves a message to another folder."),
             move |Move { message, folder }: Move| {
                 std::future::ready(file.change(message, |m| m.folder = folder))
             },
         )
-        .tool(Tool::new("delete_message", "Moves a message to the bin."), move |Id { message }: Id| {
-            std::future::ready(remove.change(message, |m| m.folder = "bin".into()))
-        })
-        .tool(Tool::new("mark_unread", "Marks a message as not read."), move |Id { message }: Id| {
-            std::future::ready(mark.change(message, |m| m.read = false))
-        })
+        .tool(
+            Tool::new("delete_message", "Moves a message to the bin."),
+            move |MessageNumber { message }: MessageNumber| {
+                std::future::ready(remove.change(message, |m| m.folder = "bin".into()))
+            },
+        )
+        .tool(
+            Tool::new("mark_unread", "Marks a message as not read."),
+            move |MessageNumber { message }: MessageNumber| {
+                std::future::ready(mark.change(message, |m| m.read = false))
+            },
+        )
 }
 
 const MOST: usize = 1_000;

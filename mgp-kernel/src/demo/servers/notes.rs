@@ -16,7 +16,7 @@ struct Number {
 }
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
-struct Query {
+struct NoteQuery {
     /// A word of the note.
     query: String,
 }
@@ -72,7 +72,7 @@ pub(super) fn server() -> Server {
         })
         .tool(
             Tool::new("search_notes", "Finds notes by a word.").read_only(),
-            move |Query { query }: Query| std::future::ready(search.with(&query)),
+            move |NoteQuery { query }: NoteQuery| std::future::ready(search.with(&query)),
         )
         .tool(Tool::new("list_notes", "Shows all notes.").read_only(), move || {
             std::future::ready(list.with(""))

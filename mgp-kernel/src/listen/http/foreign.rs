@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 use http::header::{AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{Extensions, HeaderValue, StatusCode};
 use mgp_security::GateFuture;
-use mgp_transport::http::{Ends, HttpBody};
+use mgp_transport::http::{ConnectionAddrs, HttpBody};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -15,7 +15,7 @@ struct ForeignUser;
 
 /// Looks whether a connection on the loopback address was made by another user than this process runs as, and not by
 /// root. Where the system tells of no connection whose it is, none counts as another's.
-pub(super) fn look(ends: Ends) -> Option<Extensions> {
+pub(super) fn look(ends: ConnectionAddrs) -> Option<Extensions> {
     if !cfg!(target_os = "linux") {
         return None;
     }
@@ -47,7 +47,7 @@ const fn own_user() -> u32 {
 ///
 /// Only a connection that stands, and whose socket somebody holds, has a user: of others the table says 0, which is
 /// root's number.
-fn user(table: &str, ends: Ends) -> Option<u32> {
+fn user(table: &str, ends: ConnectionAddrs) -> Option<u32> {
     table.lines().skip(1).find_map(|line| {
         let fields: Vec<_> = line.split_ascii_whitespace().collect();
         let [_, local, remote, state, _, _, _, user, _, inode, ..] = *fields.as_slice() else { return None };
@@ -84,27 +84,27 @@ fn address(text: &str) -> Option<(IpAddr, u16)> {
     Some((ip, u16::from_str_radix(port, 16).ok()?))
 }
 
-/// Refuses requests without a key that come from another user. Makes [`OwnUser`] services.
+/// Refuses requests without a key that come from another user. Makes [`SameUser`] services.
 ///
 /// For an address at which no key is required: whoever has one may come, whoever they are.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct OwnUserLayer;
+pub(super) struct SameUserLayer;
 
-impl<S> Layer<S> for OwnUserLayer {
-    type Service = OwnUser<S>;
+impl<S> Layer<S> for SameUserLayer {
+    type Service = SameUser<S>;
 
-    fn layer(&self, inner: S) -> OwnUser<S> {
-        OwnUser { inner }
+    fn layer(&self, inner: S) -> SameUser<S> {
+        SameUser { inner }
     }
 }
 
-/// The service of [`OwnUserLayer`].
+/// The service of [`SameUserLayer`].
 #[derive(Debug, Clone)]
-pub(super) struct OwnUser<S> {
+pub(super) struct SameUser<S> {
     inner: S,
 }
 
-impl<S, B> Service<http::Request<B>> for OwnUser<S>
+impl<S, B> Service<http::Request<B>> for SameUser<S>
 where
     S: Service<http::Request<B>, Response = http::Response<HttpBody>, Error = Infallible>,
 {
@@ -146,8 +146,8 @@ mod tests {
     const HEAD: &str =
         "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n";
 
-    fn ends(peer: &str, own: &str) -> Ends {
-        Ends { peer: peer.parse().unwrap(), own: own.parse().unwrap() }
+    fn ends(peer: &str, own: &str) -> ConnectionAddrs {
+        ConnectionAddrs { peer: peer.parse().unwrap(), own: own.parse().unwrap() }
     }
 
     fn table(local: &str, remote: &str, state: &str, user: u32, inode: u32) -> String {

@@ -14,8 +14,8 @@ use mgp_types::{Principal, PrincipalKind};
 use tokio::net::TcpListener;
 use tower_layer::Stack;
 
-use self::foreign::OwnUserLayer;
-use self::paths::PathsLayer;
+use self::foreign::SameUserLayer;
+use self::paths::HttpPathsLayer;
 pub(crate) use self::repeated::RepeatedHeadersGate;
 use crate::call::meter::exposition;
 use crate::{Kernel, settings};
@@ -63,10 +63,10 @@ impl Kernel {
         let (fleet, index) = (self.fleet().clone(), self.tools().index.clone());
         let (policies, audit) = (self.policies().clone(), self.audit().clone());
         let figures = move || exposition(&fleet, &index, &policies.pending, &audit.log);
-        let layer = Stack::new(PathsLayer::metrics(beside.clone(), running.clone(), figures), guard);
-        let layer = Stack::new(layer, OwnUserLayer);
+        let layer = Stack::new(HttpPathsLayer::metrics(beside.clone(), running.clone(), figures), guard);
+        let layer = Stack::new(layer, SameUserLayer);
         let layer =
-            Stack::new(layer, PathsLayer::health(beside, self.fleet().clone(), self.lifecycle().clone()));
+            Stack::new(layer, HttpPathsLayer::health(beside, self.fleet().clone(), self.lifecycle().clone()));
         let serving = serve_layered_until(socket, self.accept_by(&auth), http, layer, stop);
         tokio::select! {
             served = serving => served,

@@ -16,24 +16,24 @@ use crate::lifecycle::Lifecycle;
 use crate::running::RunningConfig;
 use crate::servers::fleet::Fleet;
 
-/// Answers `GET` at paths beside the protocol's, but not to web pages from elsewhere. Makes [`Paths`] services.
+/// Answers `GET` at paths beside the protocol's, but not to web pages from elsewhere. Makes [`HttpPaths`] services.
 #[derive(Clone)]
-pub(super) struct PathsLayer {
+pub(super) struct HttpPathsLayer {
     http: Arc<HttpConfig>,
     find: Arc<Find>,
 }
 
 /// What is at a path, if anything is.
-type Find = dyn Fn(&str) -> Option<Page> + Send + Sync;
+type Find = dyn Fn(&str) -> Option<HttpPage> + Send + Sync;
 
 /// What is told at a path.
-struct Page {
+struct HttpPage {
     status: StatusCode,
     content_type: &'static str,
     text: String,
 }
 
-impl PathsLayer {
+impl HttpPathsLayer {
     /// `/healthz`: whether this process answers; `/readyz`: whether it takes calls, and how many servers are connected.
     pub(super) fn health(http: Arc<HttpConfig>, fleet: Arc<Fleet>, lifecycle: Arc<Lifecycle>) -> Self {
         Self { http, find: Arc::new(move |path| health(&fleet, &lifecycle, path)) }
@@ -48,13 +48,13 @@ impl PathsLayer {
         let find = move |path: &str| {
             let served = path == "/metrics" && config.load().telemetry.metrics;
             let content_type = "text/plain; version=0.0.4; charset=utf-8";
-            served.then(|| Page { status: StatusCode::OK, content_type, text: text() })
+            served.then(|| HttpPage { status: StatusCode::OK, content_type, text: text() })
         };
         Self { http, find: Arc::new(find) }
     }
 }
 
-fn health(fleet: &Fleet, lifecycle: &Lifecycle, path: &str) -> Option<Page> {
+fn health(fleet: &Fleet, lifecycle: &Lifecycle, path: &str) -> Option<HttpPage> {
     let (status, text) = match path {
         "/healthz" => (StatusCode::OK, r#"{"status":"ok"}"#.to_owned()),
         "/readyz" => {
@@ -70,10 +70,10 @@ fn health(fleet: &Fleet, lifecycle: &Lifecycle, path: &str) -> Option<Page> {
         }
         _ => return None,
     };
-    Some(Page { status, content_type: "application/json", text })
+    Some(HttpPage { status, content_type: "application/json", text })
 }
 
-impl Page {
+impl HttpPage {
     fn refused() -> Self {
         let text = "this `Host` or `Origin` is not served; `listen.allowed_hosts` and `allowed_origins` name others\n";
         Self {
@@ -92,55 +92,55 @@ impl Page {
     }
 }
 
-impl<S> Layer<S> for PathsLayer {
-    type Service = Paths<S>;
+impl<S> Layer<S> for HttpPathsLayer {
+    type Service = HttpPaths<S>;
 
-    fn layer(&self, inner: S) -> Paths<S> {
-        Paths { inner, paths: self.clone() }
+    fn layer(&self, inner: S) -> HttpPaths<S> {
+        HttpPaths { inner, paths: self.clone() }
     }
 }
 
-/// The service of [`PathsLayer`].
+/// The service of [`HttpPathsLayer`].
 #[derive(Clone)]
-pub(super) struct Paths<S> {
+pub(super) struct HttpPaths<S> {
     inner: S,
-    paths: PathsLayer,
+    paths: HttpPathsLayer,
 }
 
-impl<S, B> Service<http::Request<B>> for Paths<S>
+impl<S, B> Service<http::Request<B>> for HttpPaths<S>
 where
     S: Service<http::Request<B>, Response = http::Response<HttpBody>, Error = Infallible>,
 {
     type Response = http::Response<HttpBody>;
     type Error = Infallible;
-    type Future = PathsFuture<S::Future>;
+    type Future = HttpPathsFuture<S::Future>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         self.inner.poll_ready(cx)
     }
 
     fn call(&mut self, request: http::Request<B>) -> Self::Future {
-        let PathsLayer { http, find } = &self.paths;
+        let HttpPathsLayer { http, find } = &self.paths;
         if request.method() == Method::GET
             && let Some(page) = find(request.uri().path())
         {
             let answers = http.answers_beside(request.headers(), request.uri());
-            return PathsFuture::Page { page: Some(if answers { page } else { Page::refused() }) };
+            return HttpPathsFuture::Page { page: Some(if answers { page } else { HttpPage::refused() }) };
         }
-        PathsFuture::Passed { future: self.inner.call(request) }
+        HttpPathsFuture::Passed { future: self.inner.call(request) }
     }
 }
 
 pin_project! {
-    /// The future of [`Paths`].
+    /// The future of [`HttpPaths`].
     #[project = Projection]
-    pub(super) enum PathsFuture<F> {
-        Page { page: Option<Page> },
+    pub(super) enum HttpPathsFuture<F> {
+        Page { page: Option<HttpPage> },
         Passed { #[pin] future: F },
     }
 }
 
-impl<F: Future<Output = Result<http::Response<HttpBody>, Infallible>>> Future for PathsFuture<F> {
+impl<F: Future<Output = Result<http::Response<HttpBody>, Infallible>>> Future for HttpPathsFuture<F> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {

@@ -7,10 +7,10 @@ use super::process::{Lineage, Process, ProcessId};
 /// The processes of the clients that have spoken to the kernel, for as long as they run. A client that has disconnected is
 /// still one: an agent could end the connection itself.
 #[derive(Debug, Default)]
-pub(crate) struct ConnectedClients(Mutex<Vec<Client>>);
+pub(crate) struct ConnectedClients(Mutex<Vec<ClientProcess>>);
 
 #[derive(Debug)]
-struct Client {
+struct ClientProcess {
     lineage: Lineage,
     control_group: Option<Box<str>>,
 }
@@ -22,7 +22,7 @@ impl ConnectedClients {
         let control_group = control_group(id.pid);
         let mut clients = self.0.lock();
         clients.retain(|client| client.id() != id && client.id().is_there());
-        clients.push(Client { lineage, control_group });
+        clients.push(ClientProcess { lineage, control_group });
     }
 
     /// Returns the client from which a process descends, if there is one.
@@ -39,7 +39,7 @@ impl ConnectedClients {
     }
 }
 
-impl Client {
+impl ClientProcess {
     fn id(&self) -> ProcessId {
         self.lineage.process().id
     }

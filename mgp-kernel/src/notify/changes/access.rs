@@ -4,18 +4,18 @@ use mgp_security::access::AccessPolicy;
 use mgp_types::mgp::{AccessRevoke, AgentId, EntryType, method};
 use mgp_types::{Error, Flow, Gate, Method, Object, Request, Response};
 
-use super::Changes;
-use super::listener::Listener;
-use super::mailbox::News;
+use super::ChangeListeners;
+use super::listener::ChangeListener;
+use super::pending_changes::ChangeMessage;
 
 /// Has agents told that they may use something else than before.
 ///
 /// Sits directly around what serves `mgp/access/grant` and `mgp/access/revoke`, and tells the agent that they are about
 /// once they have been carried out. All else passes untouched.
 #[derive(Clone)]
-pub(crate) struct TellAccessGate(pub(crate) Arc<Changes>);
+pub(crate) struct AccessChangeGate(pub(crate) Arc<ChangeListeners>);
 
-impl Gate for TellAccessGate {
+impl Gate for AccessChangeGate {
     type Pass = Option<AccessRevoke>;
 
     fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
@@ -32,7 +32,7 @@ impl Gate for TellAccessGate {
 }
 
 /// Tells agents that entries about them have ended by themselves, for as long as it is polled.
-pub(crate) async fn tell_endings(changes: Arc<Changes>, access: AccessPolicy) {
+pub(crate) async fn tell_endings(changes: Arc<ChangeListeners>, access: AccessPolicy) {
     let mut endings = access.endings();
     loop {
         for ended in endings.next().await {
@@ -44,7 +44,7 @@ pub(crate) async fn tell_endings(changes: Arc<Changes>, access: AccessPolicy) {
     }
 }
 
-impl Changes {
+impl ChangeListeners {
     /// What `agent` may do with a server as a whole is something else now.
     pub(crate) fn may_use_other_servers(&self, agent: &AgentId) {
         self.tell_tools();
@@ -69,24 +69,24 @@ impl Changes {
         }
     }
 
-    fn tell_of_servers(&self, listener: &Arc<Listener>) {
+    fn tell_of_servers(&self, listener: &Arc<ChangeListener>) {
         self.tell_of_tools(listener);
         let (prompts, resources) = listener.edit(|wanted| (wanted.prompts, wanted.resources));
         if prompts {
-            self.offer(listener, News::Prompts);
+            self.offer(listener, ChangeMessage::Prompts);
         }
         if resources {
-            self.offer(listener, News::Resources);
+            self.offer(listener, ChangeMessage::Resources);
         }
     }
 
-    fn tell_of_tools(&self, listener: &Arc<Listener>) {
+    fn tell_of_tools(&self, listener: &Arc<ChangeListener>) {
         if listener.edit(|wanted| wanted.tools) && self.has_router_tools(listener) {
-            self.offer(listener, News::Tools);
+            self.offer(listener, ChangeMessage::Tools);
         }
     }
 
-    fn listeners_of(&self, agent: &AgentId) -> impl Iterator<Item = Arc<Listener>> {
+    fn listeners_of(&self, agent: &AgentId) -> impl Iterator<Item = Arc<ChangeListener>> {
         self.listeners().into_iter().filter(|listener| listener.principal.access_id() == agent.as_str())
     }
 }

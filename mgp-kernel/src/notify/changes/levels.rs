@@ -5,29 +5,29 @@ use foldhash::fast::RandomState;
 use mgp_types::{Error, Method, Object, Principal, RawJson, Request, Response, Severity};
 use parking_lot::Mutex;
 
-use super::Changes;
-use crate::router::every::{ask, has};
-use crate::servers::upstream::Line;
+use super::ChangeListeners;
+use crate::router::fan_out::{ask, has};
+use crate::servers::upstream::ConnectionKey;
 
 /// How much was asked to be logged on each connection.
 #[derive(Default)]
-pub(super) struct Levels(Mutex<HashMap<Line, Severity, RandomState>>);
+pub(super) struct LogLevels(Mutex<HashMap<ConnectionKey, Severity, RandomState>>);
 
-impl Levels {
+impl LogLevels {
     /// The server did not take the level.
-    pub(super) fn forget(&self, line: &Line) {
+    pub(super) fn forget(&self, line: &ConnectionKey) {
         self.0.lock().remove(line);
     }
 
     /// Whether the server is to be asked for this level; then it counts as asked.
-    fn is_news(&self, line: &Line, level: Severity) -> bool {
+    fn is_news(&self, line: &ConnectionKey, level: Severity) -> bool {
         self.0.lock().insert(line.clone(), level) != Some(level)
     }
 }
 
 /// Answers `logging/setLevel`: the session hears from now on what is at least as severe, and each server that it reaches
 /// is asked for what any session wants to hear.
-pub(crate) async fn set_level(changes: Arc<Changes>, request: Request) -> Result<Response, Error> {
+pub(crate) async fn set_level(changes: Arc<ChangeListeners>, request: Request) -> Result<Response, Error> {
     let level = request.params.text("level").and_then(|level| Severity::named(&level));
     let level = level.ok_or_else(|| {
         Error::invalid_params(
@@ -41,7 +41,7 @@ pub(crate) async fn set_level(changes: Arc<Changes>, request: Request) -> Result
 }
 
 /// Asks servers for the level that is wanted of them now, as far as they were not.
-pub(super) async fn tell_levels(changes: &Changes) {
+pub(super) async fn tell_levels(changes: &ChangeListeners) {
     let mut wanted = Vec::new();
     for upstream in changes.fleet.all() {
         for (line, session, capabilities) in upstream.lines() {
@@ -67,9 +67,9 @@ pub(super) async fn tell_levels(changes: &Changes) {
     }
 }
 
-impl Changes {
+impl ChangeListeners {
     /// The least severe level that a session wants to hear on the connection, and whose session that is.
-    fn most_verbose(&self, line: &Line) -> Option<(Severity, Principal)> {
+    fn most_verbose(&self, line: &ConnectionKey) -> Option<(Severity, Principal)> {
         let sessions = self.sessions.lock();
         let levels = sessions.values().filter_map(|listener| {
             let level = listener.session.as_ref().and_then(Weak::upgrade)?.log_level()?;

@@ -16,33 +16,33 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout_at};
 use tower_service::Service;
 
-use super::listener::{Listener, Wanted, Wish};
-use super::mailbox::News;
+use super::listener::{ChangeListener, ListenFilter, WantedResource};
+use super::pending_changes::ChangeMessage;
 use super::tasks::name;
-use super::watch::{PAUSE, Resource};
-use super::{Changes, MOST_REQUESTS, MOST_SUBSCRIPTIONS, line};
-use crate::router::{Sight, Visibility};
-use crate::servers::upstream::Line;
+use super::watch::{PAUSE, ResourceKey};
+use super::{ChangeListeners, MOST_REQUESTS, MOST_SUBSCRIPTIONS, line};
+use crate::router::{CallerView, Visibility};
+use crate::servers::upstream::ConnectionKey;
 
 /// Serves `subscriptions/listen`: says what is honoured, then tells of changes until the request is dropped
 /// or the kernel ends it.
 pub(crate) async fn listen(
-    changes: Arc<Changes>,
+    changes: Arc<ChangeListeners>,
     visibility: Arc<Visibility>,
     request: Request,
 ) -> Result<Response, Error> {
-    let sight = Sight::of(&visibility, &request.context)?;
+    let sight = CallerView::of(&visibility, &request.context)?;
     let params: SubscriptionsListenParams = request.body()?;
     let asked = params.notifications;
     let mut honoured = SubscriptionFilter::new();
     honoured.tools_list_changed = asked.tools_list_changed.filter(|wanted| *wanted);
     honoured.prompts_list_changed = asked.prompts_list_changed.filter(|wanted| *wanted);
     honoured.resources_list_changed = asked.resources_list_changed.filter(|wanted| *wanted);
-    let mut wanted = Wanted {
+    let mut wanted = ListenFilter {
         tools: honoured.tools_list_changed.is_some(),
         prompts: honoured.prompts_list_changed.is_some(),
         resources: honoured.resources_list_changed.is_some(),
-        ..Wanted::default()
+        ..ListenFilter::default()
     };
     if let Some(mut uris) = asked.resource_subscriptions {
         uris.truncate(MOST_SUBSCRIPTIONS);
@@ -51,7 +51,7 @@ pub(crate) async fn listen(
         honoured.resource_subscriptions = Some(uris);
     }
     // Listening starts before the acknowledgement, so that no change after it is missed.
-    let listener = Arc::new(Listener::request(sight.principal().clone(), wanted));
+    let listener = Arc::new(ChangeListener::request(sight.principal().clone(), wanted));
     changes.add(&listener)?;
     // They end with the request.
     let mut relayed = JoinSet::new();
@@ -68,7 +68,7 @@ pub(crate) async fn listen(
     Ok(Response::empty())
 }
 
-impl Changes {
+impl ChangeListeners {
     /// Answers all requests that listen, which ends them in good order.
     pub(crate) fn end(&self) {
         for listener in self.requests.lock().drain(..).filter_map(|request| request.upgrade()) {
@@ -77,7 +77,7 @@ impl Changes {
     }
 
     /// Tells the listener for as long as it is held.
-    fn add(&self, listener: &Arc<Listener>) -> Result<(), Error> {
+    fn add(&self, listener: &Arc<ChangeListener>) -> Result<(), Error> {
         let mut requests = self.requests.lock();
         requests.retain(|request| request.strong_count() > 0);
         if requests.len() >= MOST_REQUESTS {
@@ -90,16 +90,16 @@ impl Changes {
 
 /// Has servers tell of the resources that the caller may see; of those that take too long it is not told.
 async fn watch_all(
-    changes: &Arc<Changes>,
-    sight: &Sight<'_>,
+    changes: &Arc<ChangeListeners>,
+    sight: &CallerView<'_>,
     context: &Context,
     uris: &[String],
-    wanted: &mut Wanted,
+    wanted: &mut ListenFilter,
 ) {
     let snapshot = sight.catalog().snapshot();
     let deadline = Instant::now() + LONGEST;
     let mut asked = JoinSet::new();
-    let mut take = |outcome: Option<Result<Option<(Resource, Wish)>, _>>| {
+    let mut take = |outcome: Option<Result<Option<(ResourceKey, WantedResource)>, _>>| {
         if let Some(Ok(Some((key, wish)))) = outcome {
             wanted.uris.insert(key, wish);
         }
@@ -117,7 +117,7 @@ async fn watch_all(
         asked.spawn(async move {
             let watch = changes.watches.watch(&changes, &line, &own, &context);
             match timeout_at(deadline, watch).await {
-                Ok(Ok(watch)) => Some(((line, own), Wish { shown, principal, _watch: watch })),
+                Ok(Ok(watch)) => Some(((line, own), WantedResource { shown, principal, _watch: watch })),
                 Ok(Err(error)) => {
                     tracing::debug!(server = %line, %error, "a server does not tell of a resource");
                     None
@@ -133,8 +133,8 @@ async fn watch_all(
 
 /// Has servers tell of the caller's tasks. Only one without sessions can; which it is of the others is to be asked.
 fn relay_tasks(
-    changes: &Arc<Changes>,
-    listener: &Arc<Listener>,
+    changes: &Arc<ChangeListeners>,
+    listener: &Arc<ChangeListener>,
     context: &Context,
     tasks: Vec<String>,
     relayed: &mut JoinSet<()>,
@@ -161,7 +161,7 @@ fn relay_tasks(
         let filter = SubscriptionFilter::new().with_task_ids(own);
         let mut request = Request::with_body(Method::LISTEN, &SubscriptionsListenParams::new(filter))?;
         request.context = context.clone();
-        let relay = Relay {
+        let relay = TaskRelay {
             changes: Arc::clone(changes),
             listener: Arc::downgrade(listener),
             line: line.clone(),
@@ -175,7 +175,7 @@ fn relay_tasks(
 
 /// Has the server tell of tasks until they have ended, and again after it, or the connection, has broken that off. `line`
 /// is in use meanwhile.
-async fn relay_on(request: Request, relay: Arc<Relay>, line: Arc<Line>) {
+async fn relay_on(request: Request, relay: Arc<TaskRelay>, line: Arc<ConnectionKey>) {
     let server = &line.server;
     while let Some(upstream) = relay.changes.fleet.get(server.as_str()) {
         let mut request = request.clone();
@@ -197,17 +197,17 @@ async fn relay_on(request: Request, relay: Arc<Relay>, line: Arc<Line>) {
 }
 
 /// Passes on what a server tells of tasks.
-struct Relay {
-    changes: Arc<Changes>,
-    listener: Weak<Listener>,
-    line: Line,
+struct TaskRelay {
+    changes: Arc<ChangeListeners>,
+    listener: Weak<ChangeListener>,
+    line: ConnectionKey,
     /// The server's ids of those that were not heard to have ended.
     going: Mutex<HashSet<Box<str>>>,
     /// Told when all have.
     over: Notify,
 }
 
-impl Relay {
+impl TaskRelay {
     fn hear(&self, status: &Object) {
         if !TaskStatus::told(status).is_some_and(|status| status.is_terminal()) {
             return;
@@ -220,7 +220,7 @@ impl Relay {
     }
 }
 
-impl OutboxPort for Relay {
+impl OutboxPort for TaskRelay {
     fn notify(&self, _: StreamId, mut notification: Request) -> BoxFuture<'_, Result<(), Error>> {
         if notification.method == Method::TASKS
             && let Some(listener) = self.listener.upgrade()
@@ -238,7 +238,7 @@ impl OutboxPort for Relay {
             if let Some(shown) = shown {
                 name(&mut notification.params, &shown);
             }
-            changes.offer(&listener, News::Message(Box::new(notification)));
+            changes.offer(&listener, ChangeMessage::Message(Box::new(notification)));
         }
         Box::pin(std::future::ready(Ok(())))
     }

@@ -7,54 +7,54 @@ use mgp_types::{Principal, Session};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 
-use super::mailbox::{Mailbox, News};
-use super::watch::{Resource, Watch};
-use crate::servers::upstream::{Line, What};
+use super::pending_changes::{ChangeMessage, PendingChanges};
+use super::watch::{ResourceKey, ResourceWatch};
+use crate::servers::upstream::{ConnectionKey, ListKind};
 
 /// Somebody who is told of changes: a session, or a request that listens.
-pub(super) struct Listener {
+pub(super) struct ChangeListener {
     pub(super) principal: Principal,
-    pub(super) mailbox: Mailbox,
+    pub(super) mailbox: PendingChanges,
     /// The session, if it is one; a request that listens takes what waits for it itself.
     pub(super) session: Option<Weak<Session>>,
     /// The runtime of the session's connection: changes may be told on any thread.
     pub(super) runtime: Option<Handle>,
     /// Whether its list of tools is one that the router made. Of the others their makers tell.
     pub(super) lists_tools: AtomicBool,
-    wanted: Mutex<Wanted>,
+    wanted: Mutex<ListenFilter>,
     changed_lists: Mutex<ChangedLists>,
 }
 
 /// Lists of which a listener is told in a moment, together.
 #[derive(Default)]
 struct ChangedLists {
-    all: Vec<What>,
+    all: Vec<ListKind>,
     /// Whether somebody waits to tell of them.
     is_waiting: bool,
 }
 
 /// What a listener wants to know.
 #[derive(Default)]
-pub(super) struct Wanted {
+pub(super) struct ListenFilter {
     pub(super) tools: bool,
     pub(super) prompts: bool,
     pub(super) resources: bool,
-    pub(super) uris: HashMap<Resource, Wish, RandomState>,
+    pub(super) uris: HashMap<ResourceKey, WantedResource, RandomState>,
 }
 
 /// A resource whose changes somebody wants to know.
-pub(super) struct Wish {
+pub(super) struct WantedResource {
     /// The URI by which the listener knows it.
     pub(super) shown: Arc<str>,
     /// Who asked for it last: a session may be that of several, for whom its client speaks.
     pub(super) principal: Principal,
     /// Has the server tell of it for as long as anybody holds one.
-    pub(super) _watch: Arc<Watch>,
+    pub(super) _watch: Arc<ResourceWatch>,
 }
 
-impl Listener {
+impl ChangeListener {
     pub(super) fn session(session: &Arc<Session>, principal: Principal) -> Self {
-        let wanted = Wanted { tools: true, prompts: true, resources: true, ..Wanted::default() };
+        let wanted = ListenFilter { tools: true, prompts: true, resources: true, ..ListenFilter::default() };
         Self {
             session: Some(Arc::downgrade(session)),
             runtime: Handle::try_current().ok(),
@@ -62,10 +62,10 @@ impl Listener {
         }
     }
 
-    pub(super) fn request(principal: Principal, wanted: Wanted) -> Self {
+    pub(super) fn request(principal: Principal, wanted: ListenFilter) -> Self {
         Self {
             principal,
-            mailbox: Mailbox::held(),
+            mailbox: PendingChanges::held(),
             session: None,
             runtime: None,
             lists_tools: AtomicBool::new(false),
@@ -78,12 +78,12 @@ impl Listener {
         self.session.as_ref().is_none_or(|session| session.strong_count() > 0)
     }
 
-    pub(super) fn edit<R>(&self, edit: impl FnOnce(&mut Wanted) -> R) -> R {
+    pub(super) fn edit<R>(&self, edit: impl FnOnce(&mut ListenFilter) -> R) -> R {
         edit(&mut self.wanted.lock())
     }
 
     /// Notes that a list changed. Returns whether somebody has to tell of it in a moment.
-    pub(super) fn note_changed(&self, what: What) -> bool {
+    pub(super) fn note_changed(&self, what: ListKind) -> bool {
         let mut lists = self.changed_lists.lock();
         if !lists.all.contains(&what) {
             lists.all.push(what);
@@ -92,7 +92,7 @@ impl Listener {
     }
 
     /// Returns the lists that changed since the listener was told last.
-    pub(super) fn take_changed(&self) -> Vec<What> {
+    pub(super) fn take_changed(&self) -> Vec<ListKind> {
         let mut lists = self.changed_lists.lock();
         lists.is_waiting = false;
         std::mem::take(&mut lists.all)
@@ -102,26 +102,26 @@ impl Listener {
     /// it wants to know of. Of those who wanted to, `may_read` says who may still.
     pub(super) fn updated(
         &self,
-        line: &Line,
+        line: &ConnectionKey,
         uri: &str,
         may_read: impl Fn(&Principal) -> bool,
-    ) -> Option<News> {
+    ) -> Option<ChangeMessage> {
         let wanted = self.wanted.lock();
         let whole = wanted.uris.get(&(line.clone(), uri.into()));
         if let Some(wish) = whole.filter(|wish| may_read(&wish.principal)) {
-            return Some(News::Updated(Arc::clone(&wish.shown)));
+            return Some(ChangeMessage::Updated(Arc::clone(&wish.shown)));
         }
-        let is_meant = |((of, own), wish): &(&Resource, &Wish)| {
+        let is_meant = |((of, own), wish): &(&ResourceKey, &WantedResource)| {
             of == line && is_part_of(uri, own) && may_read(&wish.principal)
         };
         let (own, wish) = wanted.uris.iter().find(is_meant)?;
         // A part of what is shown under another URI is shown under that one, with the same end.
         let end = &uri[own.1.len()..];
-        Some(News::Updated(format!("{}{end}", wish.shown).into()))
+        Some(ChangeMessage::Updated(format!("{}{end}", wish.shown).into()))
     }
 
     /// Who wants to know of the resource, if the listener does.
-    pub(super) fn holder(&self, resource: &Resource) -> Option<Principal> {
+    pub(super) fn holder(&self, resource: &ResourceKey) -> Option<Principal> {
         self.wanted.lock().uris.get(resource).map(|wish| wish.principal.clone())
     }
 

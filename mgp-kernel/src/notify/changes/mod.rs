@@ -4,12 +4,12 @@
 //! resource once, however many clients want to know.
 
 mod access;
+mod client_notifier;
 mod levels;
 mod listen;
 mod listener;
-mod mailbox;
+mod pending_changes;
 pub(crate) mod tasks;
-mod told;
 mod watch;
 
 use std::collections::{HashMap, HashSet};
@@ -27,34 +27,34 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
-use self::levels::Levels;
-use self::listener::{Listener, Wish};
-use self::mailbox::News;
-use self::tasks::TaskBook;
-use self::watch::{Resource, Watches};
+use self::levels::LogLevels;
+use self::listener::{ChangeListener, WantedResource};
+use self::pending_changes::ChangeMessage;
+use self::tasks::TaskLocations;
+use self::watch::{ResourceKey, ResourceWatches};
 use crate::servers::fleet::Fleet;
-use crate::servers::upstream::Line;
+use crate::servers::upstream::ConnectionKey;
 
-pub(crate) use self::access::{TellAccessGate, tell_endings};
+pub(crate) use self::access::{AccessChangeGate, tell_endings};
+pub(crate) use self::client_notifier::ClientNotifier;
 pub(crate) use self::levels::set_level;
 pub(crate) use self::listen::{declares_tasks, listen};
-pub(crate) use self::told::Teller;
 
 /// Everybody who is told of changes, and what servers were asked to tell.
-pub(crate) struct Changes {
+pub(crate) struct ChangeListeners {
     access: AccessPolicy,
     fleet: Arc<Fleet>,
     /// Sessions by address, which stays theirs for as long as the weak reference is kept.
-    sessions: Mutex<HashMap<usize, Arc<Listener>, RandomState>>,
+    sessions: Mutex<HashMap<usize, Arc<ChangeListener>, RandomState>>,
     /// Requests that listen.
-    requests: Mutex<Vec<Weak<Listener>>>,
+    requests: Mutex<Vec<Weak<ChangeListener>>>,
     /// Those without a session whose list of tools is one that the router made.
     listing: Mutex<HashSet<Principal, RandomState>>,
-    watches: Watches,
+    watches: ResourceWatches,
     /// The connections on which somebody is told of tasks.
-    relayed: Mutex<Vec<Weak<Line>>>,
-    levels: Levels,
-    pub(crate) tasks: TaskBook,
+    relayed: Mutex<Vec<Weak<ConnectionKey>>>,
+    levels: LogLevels,
+    pub(crate) tasks: TaskLocations,
     /// Tells of the lists of tools that it makes itself.
     tools: ArcSwapOption<ToolDiscoveryGate>,
     revision: AtomicU64,
@@ -62,7 +62,7 @@ pub(crate) struct Changes {
     errands: Mutex<JoinSet<()>>,
 }
 
-impl Changes {
+impl ChangeListeners {
     /// Nobody is told so far of what servers of the `fleet` say. What somebody may see is decided by `access`.
     pub(crate) fn new(access: AccessPolicy, fleet: Arc<Fleet>) -> Self {
         Self {
@@ -71,10 +71,10 @@ impl Changes {
             sessions: Mutex::default(),
             requests: Mutex::default(),
             listing: Mutex::default(),
-            watches: Watches::default(),
+            watches: ResourceWatches::default(),
             relayed: Mutex::default(),
-            levels: Levels::default(),
-            tasks: TaskBook::default(),
+            levels: LogLevels::default(),
+            tasks: TaskLocations::default(),
             tools: ArcSwapOption::empty(),
             revision: AtomicU64::new(0),
             errands: Mutex::default(),
@@ -117,7 +117,7 @@ impl Changes {
         let mut sessions = self.sessions.lock();
         sessions
             .entry(address(session))
-            .or_insert_with(|| Arc::new(Listener::session(session, principal.clone())));
+            .or_insert_with(|| Arc::new(ChangeListener::session(session, principal.clone())));
     }
 
     /// Lets go of what sessions wanted that are gone.
@@ -128,13 +128,14 @@ impl Changes {
     }
 
     /// Whether somebody wants to be told of a resource or a task on this connection.
-    pub(crate) fn watches_on(&self, line: &Line) -> bool {
-        let is_relayed = |relayed: &Weak<Line>| relayed.upgrade().is_some_and(|relayed| *relayed == *line);
+    pub(crate) fn watches_on(&self, line: &ConnectionKey) -> bool {
+        let is_relayed =
+            |relayed: &Weak<ConnectionKey>| relayed.upgrade().is_some_and(|relayed| *relayed == *line);
         !self.watches.on(line).is_empty() || self.relayed.lock().iter().any(is_relayed)
     }
 
     /// The connection is one on which somebody is told of tasks, for as long as what is returned is held.
-    fn relayed(&self, line: Line) -> Arc<Line> {
+    fn relayed(&self, line: ConnectionKey) -> Arc<ConnectionKey> {
         let line = Arc::new(line);
         let mut relayed = self.relayed.lock();
         relayed.retain(|other| other.strong_count() > 0);
@@ -168,7 +169,7 @@ impl Changes {
     ///
     /// # Errors
     /// The session has as many subscriptions as it may, or is none.
-    fn wish(&self, session: &Arc<Session>, key: Resource, wish: Wish) -> Result<(), Error> {
+    fn wish(&self, session: &Arc<Session>, key: ResourceKey, wish: WantedResource) -> Result<(), Error> {
         let listener = self.session(session).ok_or_else(|| Error::invalid_request("there is no session"))?;
         listener.edit(|wanted| {
             if wanted.uris.len() >= MOST_SUBSCRIPTIONS && !wanted.uris.contains_key(&key) {
@@ -181,7 +182,7 @@ impl Changes {
         })
     }
 
-    fn session(&self, session: &Arc<Session>) -> Option<Arc<Listener>> {
+    fn session(&self, session: &Arc<Session>) -> Option<Arc<ChangeListener>> {
         self.sessions.lock().get(&address(session)).cloned()
     }
 
@@ -191,7 +192,7 @@ impl Changes {
     }
 
     /// Everybody who is there.
-    fn listeners(&self) -> Vec<Arc<Listener>> {
+    fn listeners(&self) -> Vec<Arc<ChangeListener>> {
         let mut all: Vec<_> =
             self.sessions.lock().values().filter(|listener| listener.is_there()).cloned().collect();
         all.extend(self.requests.lock().iter().filter_map(Weak::upgrade));
@@ -199,7 +200,7 @@ impl Changes {
     }
 
     /// Whether the list of tools that the listener knows is the router's.
-    fn has_router_tools(&self, listener: &Listener) -> bool {
+    fn has_router_tools(&self, listener: &ChangeListener) -> bool {
         if listener.session.is_some() {
             return listener.lists_tools.load(Ordering::Relaxed);
         }
@@ -207,14 +208,14 @@ impl Changes {
         listing.len() >= MOST_LISTING || listing.contains(&listener.principal)
     }
 
-    fn offer(&self, listener: &Arc<Listener>, news: News) {
+    fn offer(&self, listener: &Arc<ChangeListener>, news: ChangeMessage) {
         if listener.mailbox.offer(news) && listener.session.is_some() {
             self.push(listener);
         }
     }
 
     /// Sends a session what waits for it.
-    fn push(&self, listener: &Arc<Listener>) {
+    fn push(&self, listener: &Arc<ChangeListener>) {
         let runtime = listener.runtime.clone().or_else(|| Handle::try_current().ok());
         let Some(runtime) = runtime else { return };
         let mut errands = self.errands.lock();
@@ -238,7 +239,7 @@ impl Changes {
 /// # Errors
 /// The server does not tell of it, or the session has as many subscriptions as it may.
 pub(crate) async fn subscribe(
-    changes: &Arc<Changes>,
+    changes: &Arc<ChangeListeners>,
     context: &Context,
     server: &ServerId,
     own: &str,
@@ -249,11 +250,15 @@ pub(crate) async fn subscribe(
     let line = line(&changes.fleet, server, context)?;
     let watch = changes.watches.watch(changes, &line, own, context).await?;
     let principal = context.principal.clone().ok_or_else(|| Error::internal("nobody asks"))?;
-    changes.wish(session, (line, own.into()), Wish { shown: shown.into(), principal, _watch: watch })
+    changes.wish(
+        session,
+        (line, own.into()),
+        WantedResource { shown: shown.into(), principal, _watch: watch },
+    )
 }
 
 /// The connection on which whoever sent a request is told of what `server` has.
-fn line(fleet: &Fleet, server: &ServerId, context: &Context) -> Result<Line, Error> {
+fn line(fleet: &Fleet, server: &ServerId, context: &Context) -> Result<ConnectionKey, Error> {
     let principal = context.principal.as_ref().ok_or_else(|| Error::internal("nobody asks"))?;
     let upstream = fleet.get(server.as_str());
     let upstream = upstream.ok_or_else(|| Error::disconnected(format!("the server {server} is gone")))?;
@@ -261,7 +266,7 @@ fn line(fleet: &Fleet, server: &ServerId, context: &Context) -> Result<Line, Err
 }
 
 /// Ends [`subscribe`].
-pub(crate) fn unsubscribe(changes: &Changes, context: &Context, shown: &str) {
+pub(crate) fn unsubscribe(changes: &ChangeListeners, context: &Context, shown: &str) {
     let Some(listener) = context.session.as_ref().and_then(|session| changes.session(session)) else {
         return;
     };
@@ -274,7 +279,7 @@ pub(crate) fn unsubscribe(changes: &Changes, context: &Context, shown: &str) {
 }
 
 /// Sends a session what waits for it, and ends when nothing does.
-async fn push(listener: Arc<Listener>) {
+async fn push(listener: Arc<ChangeListener>) {
     while let Some(message) = listener.mailbox.take() {
         let session = listener.session.as_ref().and_then(Weak::upgrade);
         // Held for no longer than it takes to send: a session ends when its connection does.

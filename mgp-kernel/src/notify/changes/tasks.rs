@@ -12,37 +12,37 @@ use parking_lot::Mutex;
 /// Ids are the servers' own and stay as they are, unless a principal has two tasks of one id with two servers: then the
 /// later one is told with its server in front. Whether a task is the caller's is decided in front of its server.
 #[derive(Default)]
-pub(crate) struct TaskBook(Mutex<Known>);
+pub(crate) struct TaskLocations(Mutex<KnownTasks>);
 
 /// Where a task is, and by which id.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct TaskLocation {
     pub(crate) server: ServerId,
     /// The server's own id.
     pub(crate) own: Arc<str>,
 }
 
 #[derive(Default)]
-struct Known {
-    places: HashMap<Key, Place, RandomState>,
-    begun: VecDeque<Key>,
+struct KnownTasks {
+    places: HashMap<TaskKey, TaskLocation, RandomState>,
+    begun: VecDeque<TaskKey>,
 }
 
 /// The id that a principal is told, and the principal.
-type Key = (Arc<str>, Principal);
+type TaskKey = (Arc<str>, Principal);
 
-impl TaskBook {
+impl TaskLocations {
     /// Notes the task that began instead of a result, if one did, and has the result name it as its caller is told.
     pub(crate) fn learn(&self, principal: &Principal, server: &ServerId, response: &mut Response) {
         let Some(own) = begun(&response.result) else { return };
-        let place = Place { server: server.clone(), own: Arc::clone(&own) };
+        let place = TaskLocation { server: server.clone(), own: Arc::clone(&own) };
         let shown = self.note(principal, place);
         if shown != own {
             rename(response, &shown);
         }
     }
 
-    fn note(&self, principal: &Principal, place: Place) -> Arc<str> {
+    fn note(&self, principal: &Principal, place: TaskLocation) -> Arc<str> {
         let mut known = self.0.lock();
         let mut key = (Arc::clone(&place.own), principal.clone());
         while let Some(other) = known.places.get(&key) {
@@ -63,7 +63,7 @@ impl TaskBook {
     }
 
     /// The task that is told to the principal by this id.
-    pub(crate) fn find(&self, principal: &Principal, shown: &str) -> Option<Place> {
+    pub(crate) fn find(&self, principal: &Principal, shown: &str) -> Option<TaskLocation> {
         self.0.lock().places.get(&(shown.into(), principal.clone())).cloned()
     }
 
@@ -120,19 +120,19 @@ mod tests {
     use super::*;
 
     /// What is told of a result with which a server answers.
-    fn learned(book: &TaskBook, principal: &Principal, server: &str, result: &str) -> String {
+    fn learned(book: &TaskLocations, principal: &Principal, server: &str, result: &str) -> String {
         let mut response = Response::new(RawJson::parse(result.to_owned()).unwrap());
         book.learn(principal, &server.into(), &mut response);
         String::from_utf8(response.result.as_bytes().to_vec()).unwrap()
     }
 
-    fn place(server: &str, own: &str) -> Place {
-        Place { server: server.into(), own: own.into() }
+    fn place(server: &str, own: &str) -> TaskLocation {
+        TaskLocation { server: server.into(), own: own.into() }
     }
 
     #[test]
     fn a_task_is_learned_from_the_answers_of_both_eras_and_only_for_its_principal() {
-        let book = TaskBook::default();
+        let book = TaskLocations::default();
         let (one, other) = (Principal::new("one"), Principal::new("other"));
         for (server, result) in [
             ("a", r#"{"task":{"taskId":"x"}}"#),
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn of_two_tasks_of_one_id_the_later_has_its_server_in_front() {
-        let book = TaskBook::default();
+        let book = TaskLocations::default();
         let (one, other) = (Principal::new("one"), Principal::new("other"));
         let of_session = r#"{"task":{"taskId":"1","status":"working"}}"#;
         let stateless = r#"{"resultType":"task","taskId":"1"}"#;
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn the_oldest_task_is_forgotten_when_there_are_too_many() {
-        let book = TaskBook::default();
+        let book = TaskLocations::default();
         let caller = Principal::new("one");
         for number in 0..=MOST_TASKS {
             learned(&book, &caller, "a", &format!(r#"{{"taskId":"{number}"}}"#));

@@ -3,12 +3,12 @@
 use mgp_types::mgp::ServerId;
 use mgp_types::{Method, Object, Request, Revision};
 
-use crate::router::scene::{GRANTED, Peer, Scene, until};
-use crate::servers::upstream::{Line, What};
+use crate::router::test_kernel::{GRANTED, TestClient, TestKernel, until};
+use crate::servers::upstream::{ConnectionKey, ListKind};
 
 /// What comes on a connection that all agents share.
-fn whole(server: &ServerId) -> Line {
-    Line::shared(server.clone())
+fn whole(server: &ServerId) -> ConnectionKey {
+    ConnectionKey::shared(server.clone())
 }
 
 fn log(level: &str) -> Request {
@@ -18,12 +18,12 @@ fn log(level: &str) -> Request {
 
 #[tokio::test]
 async fn a_session_hears_of_changed_lists_of_servers_that_it_may_use_and_of_no_others() {
-    let scene = Scene::with(GRANTED).await;
+    let scene = TestKernel::with(GRANTED).await;
     scene.server("a");
     scene.grant("some", "a").await;
-    let (some, other) = (Peer::begin(&scene, "some").await, Peer::begin(&scene, "other").await);
-    scene.told.changed(&"a".into(), What::Prompts);
-    scene.told.changed(&"a".into(), What::Resources);
+    let (some, other) = (TestClient::begin(&scene, "some").await, TestClient::begin(&scene, "other").await);
+    scene.told.changed(&"a".into(), ListKind::Prompts);
+    scene.told.changed(&"a".into(), ListKind::Resources);
     assert_eq!(some.told().await.method, Method::PROMPTS_CHANGED);
     assert_eq!(some.told().await.method, Method::RESOURCES_CHANGED);
     assert!(other.hears_nothing().await);
@@ -31,19 +31,20 @@ async fn a_session_hears_of_changed_lists_of_servers_that_it_may_use_and_of_no_o
 
 #[tokio::test]
 async fn a_session_hears_of_changed_tools_if_its_list_is_that_of_the_router() {
-    let scene = Scene::open().await;
-    let (asks, searches) = (Peer::begin(&scene, "asks").await, Peer::begin(&scene, "searches").await);
+    let scene = TestKernel::open().await;
+    let (asks, searches) =
+        (TestClient::begin(&scene, "asks").await, TestClient::begin(&scene, "searches").await);
     asks.call(&scene, "tools/list", "{}").await.unwrap();
-    scene.told.changed(&"a".into(), What::Tools);
+    scene.told.changed(&"a".into(), ListKind::Tools);
     assert_eq!(asks.told().await.method, Method::TOOLS_CHANGED);
     assert!(searches.hears_nothing().await);
 }
 
 #[tokio::test]
 async fn nothing_is_told_before_the_session_has_begun() {
-    let scene = Scene::open().await;
-    let peer = Peer::describing(&scene, "some", "{}").await;
-    scene.told.changed(&"a".into(), What::Prompts);
+    let scene = TestKernel::open().await;
+    let peer = TestClient::describing(&scene, "some", "{}").await;
+    scene.told.changed(&"a".into(), ListKind::Prompts);
     assert!(peer.hears_nothing().await);
     peer.notify(&scene, "notifications/initialized", "{}").await.unwrap();
     assert_eq!(peer.told().await.method, Method::PROMPTS_CHANGED);
@@ -51,10 +52,10 @@ async fn nothing_is_told_before_the_session_has_begun() {
 
 #[tokio::test]
 async fn a_server_is_asked_once_for_a_resource_however_many_want_it_and_to_stop_after_the_last() {
-    let scene = Scene::open().await;
+    let scene = TestKernel::open().await;
     let server = scene.server("a");
     scene.resource("a", "file:///a");
-    let (one, two) = (Peer::begin(&scene, "one").await, Peer::begin(&scene, "two").await);
+    let (one, two) = (TestClient::begin(&scene, "one").await, TestClient::begin(&scene, "two").await);
     let params = r#"{"uri":"file:///a"}"#;
     for peer in [&one, &two] {
         peer.call(&scene, "resources/subscribe", params).await.unwrap();
@@ -78,23 +79,23 @@ async fn a_server_is_asked_once_for_a_resource_however_many_want_it_and_to_stop_
 
 #[tokio::test]
 async fn a_session_that_is_gone_wants_nothing_any_more() {
-    let scene = Scene::open().await;
+    let scene = TestKernel::open().await;
     let server = scene.server("a");
     scene.resource("a", "file:///a");
-    let peer = Peer::begin(&scene, "some").await;
+    let peer = TestClient::begin(&scene, "some").await;
     peer.call(&scene, "resources/subscribe", r#"{"uri":"file:///a"}"#).await.unwrap();
     assert_eq!(server.methods(), ["resources/subscribe"]);
     drop(peer);
-    Peer::begin(&scene, "next").await;
+    TestClient::begin(&scene, "next").await;
     until(|| server.methods() == ["resources/unsubscribe"]).await;
 }
 
 #[tokio::test]
 async fn a_connection_is_not_kept_for_a_session_that_is_gone() {
-    let scene = Scene::open().await;
+    let scene = TestKernel::open().await;
     let server = scene.server("a");
     scene.resource("a", "file:///a");
-    let [gone, stays] = [Peer::begin(&scene, "some").await, Peer::begin(&scene, "some").await];
+    let [gone, stays] = [TestClient::begin(&scene, "some").await, TestClient::begin(&scene, "some").await];
     let changes = &scene.changes;
     for peer in [&gone, &stays] {
         peer.call(&scene, "resources/subscribe", r#"{"uri":"file:///a"}"#).await.unwrap();
@@ -109,25 +110,25 @@ async fn a_connection_is_not_kept_for_a_session_that_is_gone() {
 
 #[tokio::test]
 async fn a_subscription_that_the_server_refuses_is_refused() {
-    let scene = Scene::with(GRANTED).await;
+    let scene = TestKernel::with(GRANTED).await;
     let server = scene.server("a");
     scene.resource("a", "file:///a");
     scene.grant("some", "a").await;
     server.refuses(mgp_types::Error::from_origin(mgp_types::Origin::Peer, -1, "no"));
-    let some = Peer::begin(&scene, "some").await;
+    let some = TestClient::begin(&scene, "some").await;
     let error = some.call(&scene, "resources/subscribe", r#"{"uri":"file:///a"}"#).await.unwrap_err();
     assert_eq!((error.code(), error.message()), (-1, "no"));
-    let other = Peer::begin(&scene, "other").await;
+    let other = TestClient::begin(&scene, "other").await;
     assert!(other.call(&scene, "resources/subscribe", r#"{"uri":"file:///a"}"#).await.is_err());
     assert_eq!(server.methods(), ["resources/subscribe"]);
 }
 
 #[tokio::test]
 async fn a_part_of_a_resource_is_told_of_and_what_is_spelled_alike_is_not() {
-    let scene = Scene::open().await;
+    let scene = TestKernel::open().await;
     scene.server("a");
     scene.resource("a", "file:///a");
-    let peer = Peer::begin(&scene, "some").await;
+    let peer = TestClient::begin(&scene, "some").await;
     peer.call(&scene, "resources/subscribe", r#"{"uri":"mgp://a/file:///a"}"#).await.unwrap();
     scene.told.updated(&whole(&"a".into()), "file:///abc");
     scene.told.updated(&whole(&"b".into()), "file:///a");
@@ -138,12 +139,12 @@ async fn a_part_of_a_resource_is_told_of_and_what_is_spelled_alike_is_not() {
 
 #[tokio::test]
 async fn a_request_that_listens_hears_first_what_is_honoured_and_then_of_changes() {
-    let scene = Scene::with(GRANTED).await;
+    let scene = TestKernel::with(GRANTED).await;
     let server = scene.server("a");
     scene.resource("a", "file:///a");
     scene.resource("b", "file:///b");
     scene.grant("some", "a").await;
-    let peer = Peer::stateless("some");
+    let peer = TestClient::stateless("some");
     let wanted = r#"{"notifications":{"promptsListChanged":true,"toolsListChanged":false,"resourceSubscriptions":["file:///a","file:///b"]}}"#;
     let listening = tokio::spawn({
         let (router, request) = (scene.router.clone(), peer.request("subscriptions/listen", wanted));
@@ -156,11 +157,11 @@ async fn a_request_that_listens_hears_first_what_is_honoured_and_then_of_changes
         honoured.to::<serde_json::Value>().unwrap(),
         serde_json::json!({"promptsListChanged": true, "resourceSubscriptions": ["file:///a"]})
     );
-    scene.told.changed(&"a".into(), What::Resources);
-    scene.told.changed(&"a".into(), What::Tools);
-    scene.told.changed(&"b".into(), What::Prompts);
+    scene.told.changed(&"a".into(), ListKind::Resources);
+    scene.told.changed(&"a".into(), ListKind::Tools);
+    scene.told.changed(&"b".into(), ListKind::Prompts);
     assert!(peer.hears_nothing().await, "it wants none of these, or may not know");
-    scene.told.changed(&"a".into(), What::Prompts);
+    scene.told.changed(&"a".into(), ListKind::Prompts);
     assert_eq!(peer.told().await.method, Method::PROMPTS_CHANGED);
     scene.told.updated(&whole(&"a".into()), "file:///a");
     assert_eq!(peer.told().await.method, Method::RESOURCE_UPDATED);
@@ -171,8 +172,8 @@ async fn a_request_that_listens_hears_first_what_is_honoured_and_then_of_changes
 
 #[tokio::test]
 async fn a_request_that_listens_is_answered_when_the_kernel_ends() {
-    let scene = Scene::open().await;
-    let peer = Peer::stateless("some");
+    let scene = TestKernel::open().await;
+    let peer = TestClient::stateless("some");
     let mut router = scene.router.clone();
     let request = peer.request("subscriptions/listen", r#"{"notifications":{}}"#);
     let listening = tokio::spawn(tower_service::Service::call(&mut router, request));
@@ -183,10 +184,10 @@ async fn a_request_that_listens_is_answered_when_the_kernel_ends() {
 
 #[tokio::test]
 async fn a_server_without_sessions_tells_a_request_of_the_kernels() {
-    let scene = Scene::open().await;
+    let scene = TestKernel::open().await;
     let server = scene.server_in("a", Revision::V2026_07_28);
     scene.resource("a", "file:///a");
-    let peer = Peer::begin(&scene, "some").await;
+    let peer = TestClient::begin(&scene, "some").await;
     peer.call(&scene, "resources/subscribe", r#"{"uri":"file:///a"}"#).await.unwrap();
     let listening = server.listening().remove(0);
     let updated = Object::parse(r#"{"uri":"file:///a","_meta":{}}"#).unwrap();
@@ -197,11 +198,11 @@ async fn a_server_without_sessions_tells_a_request_of_the_kernels() {
 
 #[tokio::test]
 async fn a_task_of_a_server_without_sessions_is_told_of_to_its_owner_that_listens() {
-    let scene = Scene::open().await;
+    let scene = TestKernel::open().await;
     let server = scene.server_in("a", Revision::V2026_07_28);
     let tool = scene.tool("a", "run");
     server.answers(r#"{"resultType":"task","taskId":"t"}"#);
-    let peer = Peer::stateless("some");
+    let peer = TestClient::stateless("some");
     peer.call_tool(&scene, &tool, r#"{"name":"run"}"#).await;
     let wanted = r#"{"notifications":{"taskIds":["t","unknown"]}}"#;
     let _listening = tokio::spawn({
@@ -221,14 +222,14 @@ async fn a_task_of_a_server_without_sessions_is_told_of_to_its_owner_that_listen
 
 #[tokio::test]
 async fn a_server_without_sessions_that_does_not_tell_of_a_resource_refuses_at_once() {
-    let scene = Scene::open().await;
+    let scene = TestKernel::open().await;
     let [refuses, deaf] = ["a", "b"].map(|id| {
         scene.resource(id, &format!("file:///{id}"));
         scene.server_in(id, Revision::V2026_07_28)
     });
     refuses.refuses(mgp_types::Error::from_origin(mgp_types::Origin::Peer, -7, "no"));
     deaf.honours_nothing();
-    let peer = Peer::begin(&scene, "some").await;
+    let peer = TestClient::begin(&scene, "some").await;
     tokio::time::pause();
     let began = tokio::time::Instant::now();
     let subscribe = async |uri| peer.call(&scene, "resources/subscribe", uri).await.unwrap_err();
@@ -239,11 +240,11 @@ async fn a_server_without_sessions_that_does_not_tell_of_a_resource_refuses_at_o
 
 #[tokio::test]
 async fn a_server_that_ends_what_it_tells_of_tasks_is_asked_again() {
-    let scene = Scene::open().await;
+    let scene = TestKernel::open().await;
     let server = scene.server_in("a", Revision::V2026_07_28);
     let tool = scene.tool("a", "run");
     server.answers(r#"{"resultType":"task","taskId":"t"}"#);
-    let peer = Peer::stateless("some");
+    let peer = TestClient::stateless("some");
     peer.call_tool(&scene, &tool, r#"{"name":"run"}"#).await;
     let request = peer.request("subscriptions/listen", r#"{"notifications":{"taskIds":["t"]}}"#);
     let mut router = scene.router.clone();
@@ -258,11 +259,11 @@ async fn a_server_that_ends_what_it_tells_of_tasks_is_asked_again() {
 
 #[tokio::test]
 async fn a_connection_on_which_somebody_hears_of_a_task_is_in_use() {
-    let scene = Scene::open().await;
+    let scene = TestKernel::open().await;
     let server = scene.server_in("a", Revision::V2026_07_28);
     let tool = scene.tool("a", "run");
     server.answers(r#"{"resultType":"task","taskId":"t"}"#);
-    let peer = Peer::stateless("some");
+    let peer = TestClient::stateless("some");
     peer.call_tool(&scene, &tool, r#"{"name":"run"}"#).await;
     let in_use = || scene.changes.watches_on(&whole(&"a".into()));
     assert!(!in_use());
@@ -277,10 +278,11 @@ async fn a_connection_on_which_somebody_hears_of_a_task_is_in_use() {
 
 #[tokio::test]
 async fn each_session_hears_logs_of_its_own_level_and_servers_are_asked_for_the_most_verbose() {
-    let scene = Scene::open().await;
+    let scene = TestKernel::open().await;
     let server = scene.server("a");
     let silent = scene.server_with("b", Revision::V2025_11_25, "{}");
-    let (chatty, quiet) = (Peer::begin(&scene, "chatty").await, Peer::begin(&scene, "quiet").await);
+    let (chatty, quiet) =
+        (TestClient::begin(&scene, "chatty").await, TestClient::begin(&scene, "quiet").await);
     chatty.call(&scene, "logging/setLevel", r#"{"level":"info"}"#).await.unwrap();
     quiet.call(&scene, "logging/setLevel", r#"{"level":"error"}"#).await.unwrap();
     let asked = server.asked();
@@ -299,8 +301,8 @@ async fn each_session_hears_logs_of_its_own_level_and_servers_are_asked_for_the_
 
 #[tokio::test]
 async fn a_server_that_connects_later_is_asked_for_the_level_as_well() {
-    let scene = Scene::open().await;
-    let peer = Peer::begin(&scene, "some").await;
+    let scene = TestKernel::open().await;
+    let peer = TestClient::begin(&scene, "some").await;
     peer.call(&scene, "logging/setLevel", r#"{"level":"debug"}"#).await.unwrap();
     let late = scene.server("late");
     scene.told.connected(&"late".into(), true);
@@ -309,11 +311,11 @@ async fn a_server_that_connects_later_is_asked_for_the_level_as_well() {
 
 #[tokio::test]
 async fn the_status_of_a_task_is_told_to_its_owner() {
-    let scene = Scene::open().await;
+    let scene = TestKernel::open().await;
     let server = scene.server("a");
     let tool = scene.tool("a", "run");
     server.answers(r#"{"task":{"taskId":"t"}}"#);
-    let (owner, other) = (Peer::begin(&scene, "owner").await, Peer::begin(&scene, "other").await);
+    let (owner, other) = (TestClient::begin(&scene, "owner").await, TestClient::begin(&scene, "other").await);
     owner.call_tool(&scene, &tool, r#"{"name":"run","task":{}}"#).await;
     let status = Object::parse(r#"{"taskId":"t","status":"completed"}"#).unwrap();
     scene.told.task(&whole(&"a".into()), Request::notify(Method::TASK_STATUS, status));
@@ -323,15 +325,16 @@ async fn the_status_of_a_task_is_told_to_its_owner() {
 
 #[tokio::test]
 async fn a_client_that_does_not_read_holds_up_nobody() {
-    let scene = Scene::open().await;
+    let scene = TestKernel::open().await;
     scene.server("a");
-    let (stuck, other) = (Peer::begin_stuck(&scene, "stuck").await, Peer::begin(&scene, "other").await);
+    let (stuck, other) =
+        (TestClient::begin_stuck(&scene, "stuck").await, TestClient::begin(&scene, "other").await);
     for peer in [&stuck, &other] {
         peer.call(&scene, "logging/setLevel", r#"{"level":"debug"}"#).await.unwrap();
     }
     for _ in 0..2_000 {
         scene.told.log(&whole(&"a".into()), log("error"));
-        scene.told.changed(&"a".into(), What::Prompts);
+        scene.told.changed(&"a".into(), ListKind::Prompts);
         other.told().await;
     }
     assert!(stuck.hears_nothing().await);
@@ -343,14 +346,14 @@ async fn an_agent_hears_when_it_may_use_something_else_and_nobody_else_does() {
     use mgp_types::Gate as _;
     use tower_service::Service as _;
 
-    let scene = Scene::with(GRANTED).await;
+    let scene = TestKernel::with(GRANTED).await;
     scene.server("a");
-    let (one, other) = (Peer::begin(&scene, "one").await, Peer::begin(&scene, "other").await);
+    let (one, other) = (TestClient::begin(&scene, "one").await, TestClient::begin(&scene, "other").await);
     for peer in [&one, &other] {
         peer.call(&scene, "tools/list", "{}").await.unwrap();
     }
     let service = AccessMethodsGate::new(scene.policies.access.clone()).layer(scene.router.clone());
-    let mut service = super::TellAccessGate(scene.changes.clone()).layer(service);
+    let mut service = super::AccessChangeGate(scene.changes.clone()).layer(service);
     let mut change = async |by: &str, name: &str, entry: &str| {
         let params =
             format!(r#"{{"name":"{name}","arguments":{{"agent_id":"one","server_id":"a",{entry}}}}}"#);
@@ -392,24 +395,24 @@ async fn an_agent_hears_when_it_may_use_something_else_and_nobody_else_does() {
 
 #[tokio::test]
 async fn a_server_that_is_gone_is_told_to_those_who_might_use_it() {
-    let scene = Scene::open().await;
+    let scene = TestKernel::open().await;
     scene.server("a");
     scene.tool("a", "x");
-    let some = Peer::begin(&scene, "some").await;
+    let some = TestClient::begin(&scene, "some").await;
     some.call(&scene, "tools/list", "{}").await.unwrap();
     let nothing = scene.fleet.prepare(&[], false).unwrap();
     scene.fleet.install(nothing);
     assert_eq!(some.told().await.method, Method::TOOLS_CHANGED);
     let listed = some.call(&scene, "tools/list", "{}").await.unwrap();
-    assert_eq!(crate::router::scene::text(&listed), r#"{"tools":[]}"#);
+    assert_eq!(crate::router::test_kernel::text(&listed), r#"{"tools":[]}"#);
 }
 
 #[tokio::test]
 async fn what_a_changed_server_had_is_told_to_be_gone_before_it_is_there_again() {
-    let scene = Scene::open().await;
+    let scene = TestKernel::open().await;
     scene.server("a");
     scene.tool("a", "x");
-    let some = Peer::begin(&scene, "some").await;
+    let some = TestClient::begin(&scene, "some").await;
     some.call(&scene, "tools/list", "{}").await.unwrap();
     let other = serde_json::from_str(r#"{"id":"a","command":"/nowhere/at/all"}"#).unwrap();
     let other = scene.fleet.prepare(&[other], false).unwrap();

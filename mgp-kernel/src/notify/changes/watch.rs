@@ -17,33 +17,33 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use tower_service::Service;
 
-use super::Changes;
-use crate::servers::upstream::{Line, Upstream};
+use super::ChangeListeners;
+use crate::servers::upstream::{ConnectionKey, Upstream};
 
 /// What servers tell of because somebody wants to know.
 #[derive(Default)]
-pub(super) struct Watches(Mutex<HashMap<Resource, Weak<Watch>, RandomState>>);
+pub(super) struct ResourceWatches(Mutex<HashMap<ResourceKey, Weak<ResourceWatch>, RandomState>>);
 
 /// A resource of what a connection leads to, by the URI that it has there.
-pub(super) type Resource = (Line, Arc<str>);
+pub(super) type ResourceKey = (ConnectionKey, Arc<str>);
 
 /// A resource that its server tells of: asked for once, however many want to know, and taken back when nobody does.
-pub(crate) struct Watch {
-    changes: Weak<Changes>,
-    line: Line,
+pub(crate) struct ResourceWatch {
+    changes: Weak<ChangeListeners>,
+    line: ConnectionKey,
     uri: Arc<str>,
     /// In whose name the server was asked, and how.
-    asked: OnceCell<(Principal, Asked)>,
+    asked: OnceCell<(Principal, WatchSubscription)>,
 }
 
-enum Asked {
+enum WatchSubscription {
     /// By a request of a session.
     Session,
     /// By a request that goes on until it is dropped.
-    Stateless { _listening: Listening },
+    Stateless { _listening: ListenTask },
 }
 
-impl Watches {
+impl ResourceWatches {
     /// Has the server tell, on this connection, of its resource `uri`.
     ///
     /// # Errors
@@ -53,17 +53,17 @@ impl Watches {
     /// Dropping the future lets somebody else who waits for the same ask.
     pub(super) async fn watch(
         &self,
-        changes: &Arc<Changes>,
-        line: &Line,
+        changes: &Arc<ChangeListeners>,
+        line: &ConnectionKey,
         uri: &str,
         by: &Context,
-    ) -> Result<Arc<Watch>, Error> {
+    ) -> Result<Arc<ResourceWatch>, Error> {
         let watch = self.of(changes, line, uri);
         watch.asked.get_or_try_init(|| watch.ask(changes, by)).await?;
         Ok(watch)
     }
 
-    fn of(&self, changes: &Arc<Changes>, line: &Line, uri: &str) -> Arc<Watch> {
+    fn of(&self, changes: &Arc<ChangeListeners>, line: &ConnectionKey, uri: &str) -> Arc<ResourceWatch> {
         let uri: Arc<str> = uri.into();
         let key = (line.clone(), Arc::clone(&uri));
         let mut watches = self.0.lock();
@@ -73,7 +73,7 @@ impl Watches {
         if watches.len() >= LOOK_AT {
             watches.retain(|_, watch| watch.strong_count() > 0);
         }
-        let watch = Arc::new(Watch {
+        let watch = Arc::new(ResourceWatch {
             changes: Arc::downgrade(changes),
             line: line.clone(),
             uri,
@@ -84,34 +84,38 @@ impl Watches {
     }
 
     /// The watch that somebody holds now.
-    fn held(&self, line: &Line, uri: &Arc<str>) -> Option<Arc<Watch>> {
+    fn held(&self, line: &ConnectionKey, uri: &Arc<str>) -> Option<Arc<ResourceWatch>> {
         self.0.lock().get(&(line.clone(), Arc::clone(uri))).and_then(Weak::upgrade)
     }
 
     /// The watches on this connection that somebody holds now.
-    pub(super) fn on(&self, line: &Line) -> Vec<Arc<Watch>> {
+    pub(super) fn on(&self, line: &ConnectionKey) -> Vec<Arc<ResourceWatch>> {
         let watches = self.0.lock();
         let held = watches.iter().filter(|((of, _), _)| of == line);
         held.filter_map(|(_, watch)| watch.upgrade()).collect()
     }
 }
 
-impl Watch {
-    async fn ask(&self, changes: &Changes, by: &Context) -> Result<(Principal, Asked), Error> {
+impl ResourceWatch {
+    async fn ask(
+        &self,
+        changes: &ChangeListeners,
+        by: &Context,
+    ) -> Result<(Principal, WatchSubscription), Error> {
         let principal = by.principal.clone().ok_or_else(|| Error::internal("nobody asks"))?;
         let server = &self.line.server;
         let upstream = changes.fleet.get(server.as_str()).ok_or_else(|| gone(server))?;
         let session = upstream.session_on(&self.line);
         let is_stateless = session.is_some_and(|session| session.revision.is_stateless());
         if is_stateless {
-            let listening = Listening::begin(&self.changes, &self.line, &self.uri, &principal).await?;
-            return Ok((principal, Asked::Stateless { _listening: listening }));
+            let listening = ListenTask::begin(&self.changes, &self.line, &self.uri, &principal).await?;
+            return Ok((principal, WatchSubscription::Stateless { _listening: listening }));
         }
         self.subscribe(&upstream, by.clone()).await?;
-        Ok((principal, Asked::Session))
+        Ok((principal, WatchSubscription::Session))
     }
 
-    fn resource(&self) -> Resource {
+    fn resource(&self) -> ResourceKey {
         (self.line.clone(), Arc::clone(&self.uri))
     }
 
@@ -123,9 +127,9 @@ impl Watch {
 }
 
 /// Has a connection that is new told of what is watched on it, in the names of those who want to know and may.
-pub(super) async fn ask_again(changes: &Changes, line: &Line) {
+pub(super) async fn ask_again(changes: &ChangeListeners, line: &ConnectionKey) {
     for watch in changes.watches.on(line) {
-        let Some((_, Asked::Session)) = watch.asked.get() else { continue };
+        let Some((_, WatchSubscription::Session)) = watch.asked.get() else { continue };
         let Some(upstream) = changes.fleet.get(line.server.as_str()) else { return };
         let Some(principal) = changes.holder(&watch.resource()) else { continue };
         let asked = watch.subscribe(&upstream, in_the_name_of(principal));
@@ -135,9 +139,9 @@ pub(super) async fn ask_again(changes: &Changes, line: &Line) {
     }
 }
 
-impl Drop for Watch {
+impl Drop for ResourceWatch {
     fn drop(&mut self) {
-        let Some((principal, Asked::Session)) = self.asked.take() else { return };
+        let Some((principal, WatchSubscription::Session)) = self.asked.take() else { return };
         let Some(changes) = self.changes.upgrade() else { return };
         let (line, uri) = (self.line.clone(), Arc::clone(&self.uri));
         let errand = Arc::clone(&changes);
@@ -150,8 +154,8 @@ impl Drop for Watch {
 }
 
 async fn take_back(
-    changes: &Changes,
-    line: &Line,
+    changes: &ChangeListeners,
+    line: &ConnectionKey,
     uri: &Arc<str>,
     principal: Principal,
 ) -> Result<(), Error> {
@@ -176,19 +180,20 @@ async fn take_back(
 }
 
 /// A request that listens at a server without sessions, and is made again when it has ended.
-struct Listening(JoinHandle<()>);
+struct ListenTask(JoinHandle<()>);
 
-impl Listening {
+impl ListenTask {
     async fn begin(
-        changes: &Weak<Changes>,
-        line: &Line,
+        changes: &Weak<ChangeListeners>,
+        line: &ConnectionKey,
         uri: &Arc<str>,
         principal: &Principal,
     ) -> Result<Self, Error> {
         let server = &line.server;
         let (first, told) = oneshot::channel();
         let resource = (line.clone(), Arc::clone(uri));
-        let hearing = Hearing { changes: Weak::clone(changes), resource, first: Mutex::new(Some(first)) };
+        let hearing =
+            ListenReceiver { changes: Weak::clone(changes), resource, first: Mutex::new(Some(first)) };
         let listening = Self(tokio::spawn(listen(Arc::new(hearing), principal.clone())));
         match timeout(LONGEST, told).await {
             Ok(Ok(outcome)) => outcome.map(|()| listening),
@@ -198,7 +203,7 @@ impl Listening {
     }
 }
 
-impl Drop for Listening {
+impl Drop for ListenTask {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -206,8 +211,8 @@ impl Drop for Listening {
 
 /// Has the server tell of the resource, first in the name of `principal`, and from then on in those of others who want to
 /// know and may.
-async fn listen(hearing: Arc<Hearing>, principal: Principal) {
-    let (Line { server, .. }, uri) = &hearing.resource;
+async fn listen(hearing: Arc<ListenReceiver>, principal: Principal) {
+    let (ConnectionKey { server, .. }, uri) = &hearing.resource;
     let mut asks = Some(principal);
     loop {
         let Some(known) = hearing.changes.upgrade() else { return };
@@ -239,14 +244,14 @@ async fn listen(hearing: Arc<Hearing>, principal: Principal) {
 }
 
 /// Hears what a server tells a request that listens.
-struct Hearing {
-    changes: Weak<Changes>,
-    resource: Resource,
+struct ListenReceiver {
+    changes: Weak<ChangeListeners>,
+    resource: ResourceKey,
     /// Told once whether the server tells of it.
     first: Mutex<Option<oneshot::Sender<Result<(), Error>>>>,
 }
 
-impl Hearing {
+impl ListenReceiver {
     /// The first request has come to this, if it is not known yet.
     fn begins(&self, outcome: Result<(), Error>) {
         if let Some(first) = self.first.lock().take() {
@@ -263,7 +268,7 @@ impl Hearing {
     }
 }
 
-impl OutboxPort for Hearing {
+impl OutboxPort for ListenReceiver {
     fn notify(&self, _: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>> {
         if notification.method == Method::ACKNOWLEDGED {
             let server = &self.resource.0.server;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 
 use mgp_security::access::AccessPolicy;
-use mgp_stream::event::Audience;
+use mgp_stream::event::EventAudience;
 use mgp_types::Principal;
 
 use super::{LIFECYCLE, is_operator};
@@ -25,7 +25,7 @@ impl ChannelAudience {
     }
 }
 
-impl Audience for ChannelAudience {
+impl EventAudience for ChannelAudience {
     fn sees(&self, principal: Option<&Principal>, channel: &str) -> bool {
         let (Some(fleet), Some(principal)) = (self.fleet.upgrade(), principal) else { return false };
         match channel {

@@ -7,35 +7,39 @@ use tower_service::Service;
 
 use super::ChannelAudience;
 use crate::router::Router;
-use crate::router::scene::{GRANTED, Peer, Scene};
-use crate::servers::upstream::Line;
+use crate::router::test_kernel::{GRANTED, TestClient, TestKernel};
+use crate::servers::upstream::ConnectionKey;
 
-fn front(scene: &Scene) -> Gated<EventsGate, Router> {
+fn front(scene: &TestKernel) -> Gated<EventsGate, Router> {
     EventsGate::new(scene.support.events.publisher().clone())
         .for_audience(ChannelAudience::new(scene.policies.access.clone(), &scene.fleet))
         .layer(scene.router.clone())
 }
 
-async fn subscribe(service: &Gated<EventsGate, Router>, peer: &Peer, channels: &[&str]) -> EventSubscribed {
+async fn subscribe(
+    service: &Gated<EventsGate, Router>,
+    peer: &TestClient,
+    channels: &[&str],
+) -> EventSubscribed {
     let asked = Object::from_value(&EventSubscribe::new(channels.to_vec())).unwrap();
     let asked = String::from_utf8(asked.to_raw().as_bytes().to_vec()).unwrap();
     service.clone().call(peer.request("mgp/events/subscribe", &asked)).await.unwrap().body().unwrap()
 }
 
-async fn event(peer: &Peer) -> Event {
+async fn event(peer: &TestClient) -> Event {
     let told: Request = peer.told().await;
     assert_eq!(told.method, Method::EVENT);
     told.body().unwrap()
 }
 
-fn line(server: &mgp_types::mgp::ServerId, agent: Option<&str>) -> Line {
+fn line(server: &mgp_types::mgp::ServerId, agent: Option<&str>) -> ConnectionKey {
     agent.map_or_else(
-        || Line::shared(server.clone()),
-        |agent| Line::of_agent(server.clone(), &Principal::new(agent)),
+        || ConnectionKey::shared(server.clone()),
+        |agent| ConnectionKey::of_agent(server.clone(), &Principal::new(agent)),
     )
 }
 
-fn failed(scene: &Scene, server: &str, agent: Option<&str>) {
+fn failed(scene: &TestKernel, server: &str, agent: Option<&str>) {
     let server = mgp_types::mgp::ServerId::from(server);
     let change =
         LifecycleChange::new(server.clone(), ServerState::Connected, ServerState::Error, Timestamp::EPOCH);
@@ -44,7 +48,7 @@ fn failed(scene: &Scene, server: &str, agent: Option<&str>) {
 }
 
 /// Has a server tell something on a channel of its own.
-fn tell(scene: &Scene, server: &str, agent: Option<&str>, channel: &str) {
+fn tell(scene: &TestKernel, server: &str, agent: Option<&str>, channel: &str) {
     let server = server.into();
     let from = line(&server, agent);
     let channel = scene.support.events.channel_of(&from, channel).unwrap();
@@ -54,16 +58,16 @@ fn tell(scene: &Scene, server: &str, agent: Option<&str>, channel: &str) {
 
 #[tokio::test]
 async fn an_agent_hears_of_servers_that_it_may_use_and_an_operator_of_the_life_of_all() {
-    let scene = Scene::with(GRANTED).await;
+    let scene = TestKernel::with(GRANTED).await;
     for server in ["files", "mail"] {
         scene.server(server);
         tell(&scene, server, None, "changed");
     }
     scene.grant("ada", "files").await;
     let service = front(&scene);
-    let nobody = Peer::speaking(&scene, Principal::new("eve")).await;
-    let ada = Peer::speaking(&scene, Principal::new("ada")).await;
-    let operator = Peer::speaking(&scene, Principal::operator("root")).await;
+    let nobody = TestClient::speaking(&scene, Principal::new("eve")).await;
+    let ada = TestClient::speaking(&scene, Principal::new("ada")).await;
+    let operator = TestClient::speaking(&scene, Principal::operator("root")).await;
     let all = ["*", "lifecycle", "audit", "files.*", "mail.changed"];
     let answer = subscribe(&service, &nobody, &all).await;
     assert_eq!(answer.subscribed, ["*", "lifecycle"]);
@@ -93,13 +97,13 @@ async fn an_agent_hears_of_servers_that_it_may_use_and_an_operator_of_the_life_o
 
 #[tokio::test]
 async fn what_happens_on_a_connection_of_an_agents_own_is_for_that_agent() {
-    let scene = Scene::open().await;
+    let scene = TestKernel::open().await;
     scene.server("mail");
     tell(&scene, "mail", None, "changed");
     let service = front(&scene);
     let (ada, bob) = (
-        Peer::speaking(&scene, Principal::new("ada")).await,
-        Peer::speaking(&scene, Principal::new("bob")).await,
+        TestClient::speaking(&scene, Principal::new("ada")).await,
+        TestClient::speaking(&scene, Principal::new("bob")).await,
     );
     for peer in [&ada, &bob] {
         subscribe(&service, peer, &["*"]).await;
@@ -113,7 +117,7 @@ async fn what_happens_on_a_connection_of_an_agents_own_is_for_that_agent() {
 
 #[tokio::test]
 async fn a_server_publishes_on_no_channel_of_another() {
-    let scene = Scene::open().await;
+    let scene = TestKernel::open().await;
     for server in ["a", "a.b"] {
         scene.server(server);
     }

@@ -12,20 +12,20 @@ use mgp_types::mgp::Timestamp;
 use mgp_types::{Error, RawJson, code};
 use parking_lot::Mutex;
 
-use self::secrets::Secrets;
+use self::secrets::OperatorSecrets;
 use crate::StartError;
 use crate::listen::peer::{ConnectedClients, Lineage, PeerProcess, Process, ProcessId};
 
 /// A connection of an operator, and whether a person has proved to be there.
 #[derive(Debug)]
 pub(crate) struct OperatorConnection {
-    way: Way,
+    way: OperatorOrigin,
     is_proved: AtomicBool,
 }
 
 /// How a connection of an operator came about.
 #[derive(Debug)]
-enum Way {
+enum OperatorOrigin {
     /// At the operators' socket, by this process.
     Socket(PeerProcess),
     /// In the process of a command that runs a kernel of its own.
@@ -35,17 +35,17 @@ enum Way {
 impl OperatorConnection {
     /// A connection that `process` made at the operators' socket.
     pub(crate) fn at_socket(process: PeerProcess) -> Self {
-        Self { way: Way::Socket(process), is_proved: AtomicBool::new(false) }
+        Self { way: OperatorOrigin::Socket(process), is_proved: AtomicBool::new(false) }
     }
 
     /// The connection of a command to the kernel of its own process. No client is connected to that kernel.
     pub(crate) fn in_process() -> Self {
-        Self { way: Way::OwnKernel, is_proved: AtomicBool::new(false) }
+        Self { way: OperatorOrigin::OwnKernel, is_proved: AtomicBool::new(false) }
     }
 
     fn lineage(&self) -> Option<&Lineage> {
         match &self.way {
-            Way::Socket(PeerProcess::Known(lineage)) => Some(lineage),
+            OperatorOrigin::Socket(PeerProcess::Known(lineage)) => Some(lineage),
             _ => None,
         }
     }
@@ -62,10 +62,10 @@ pub(crate) enum Proof {
 /// Without a passphrase a process may decide that does not descend from a connected client. With one everybody has to give
 /// it, or a token made with it; once given at a terminal it holds there for a while.
 #[derive(Debug)]
-pub(crate) struct Proofs {
+pub(crate) struct ProofChecker {
     /// The clients whose descendants are not taken for a person.
     pub(crate) clients: ConnectedClients,
-    secrets: Arc<Secrets>,
+    secrets: Arc<OperatorSecrets>,
     terminals: Mutex<Vec<(Terminal, Timestamp)>>,
     /// One guess at a time, and a pause after each that is wrong.
     guess: tokio::sync::Mutex<()>,
@@ -79,10 +79,11 @@ struct Terminal {
     device: i64,
 }
 
-impl Proofs {
+impl ProofChecker {
     /// Opens what is kept in `state`.
     pub(crate) fn open(state: &Path, clock: Clock) -> Result<Self, StartError> {
-        let secrets = Secrets::open(state).map_err(|(path, error)| StartError::State { path, error })?;
+        let secrets =
+            OperatorSecrets::open(state).map_err(|(path, error)| StartError::State { path, error })?;
         Ok(Self {
             clients: ConnectedClients::default(),
             secrets: Arc::new(secrets),
@@ -115,12 +116,12 @@ impl Proofs {
             };
         }
         match &connection.way {
-            Way::OwnKernel => Ok(()),
-            Way::Socket(PeerProcess::Known(lineage)) => match self.clients.above(lineage) {
+            OperatorOrigin::OwnKernel => Ok(()),
+            OperatorOrigin::Socket(PeerProcess::Known(lineage)) => match self.clients.above(lineage) {
                 None => Ok(()),
                 Some(client) => Err(unproved(UNSET, descends(&client))),
             },
-            Way::Socket(PeerProcess::Unknown) => Err(unproved(UNSET, UNTOLD.to_owned())),
+            OperatorOrigin::Socket(PeerProcess::Unknown) => Err(unproved(UNSET, UNTOLD.to_owned())),
         }
     }
 
@@ -259,8 +260,8 @@ const SHORTEST: usize = 8;
 mod tests {
     use super::*;
 
-    fn proofs(state: &Path) -> Proofs {
-        Proofs::open(state, Clock::system()).unwrap()
+    fn proofs(state: &Path) -> ProofChecker {
+        ProofChecker::open(state, Clock::system()).unwrap()
     }
 
     #[cfg(target_os = "linux")]

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 
 use argon2::Argon2;
 use argon2::password_hash::{PasswordHash, PasswordHasher as _, PasswordVerifier as _, SaltString};
-use mgp_discovery::{NewFile, Readers};
+use mgp_discovery::{AtomicFile, FileReaders};
 use mgp_types::mgp::Timestamp;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
@@ -11,28 +11,28 @@ use sha2::{Digest as _, Sha256};
 
 /// The operators' passphrase and the tokens made with it, as digests in a file of the state.
 #[derive(Debug)]
-pub(super) struct Secrets {
+pub(super) struct OperatorSecrets {
     path: PathBuf,
-    known: Mutex<Known>,
+    known: Mutex<StoredOperatorSecrets>,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct Known {
+struct StoredOperatorSecrets {
     /// A slow, salted hash, with its parameters, as PHC writes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     passphrase: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    tokens: Vec<Token>,
+    tokens: Vec<TokenDigest>,
 }
 
 /// A token has 256 random bits, so a fast digest of it tells nothing.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Token {
+struct TokenDigest {
     digest: String,
     expires_at: Timestamp,
 }
 
-impl Secrets {
+impl OperatorSecrets {
     /// Opens what is kept in `state`.
     ///
     /// # Errors
@@ -41,7 +41,7 @@ impl Secrets {
         let path = state.join(FILE);
         let known = match std::fs::read_to_string(&path) {
             Ok(text) => serde_json::from_str(&text).map_err(io::Error::from),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Known::default()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(StoredOperatorSecrets::default()),
             Err(error) => Err(error),
         };
         match known {
@@ -69,7 +69,7 @@ impl Secrets {
         let salt = SaltString::encode_b64(&salt).map_err(|error| io::Error::other(error.to_string()))?;
         let hash = Argon2::default().hash_password(passphrase.as_bytes(), &salt);
         let hash = hash.map_err(|error| io::Error::other(error.to_string()))?.to_string();
-        self.keep(Known { passphrase: Some(hash), tokens: Vec::new() })
+        self.keep(StoredOperatorSecrets { passphrase: Some(hash), tokens: Vec::new() })
     }
 
     /// Makes a token that holds until then.
@@ -79,7 +79,7 @@ impl Secrets {
         let secret = format!("{PREFIX}{}", written(&bits));
         let mut known = self.known.lock().clone();
         known.tokens.retain(|token| token.expires_at > now);
-        known.tokens.push(Token { digest: digest(&secret), expires_at });
+        known.tokens.push(TokenDigest { digest: digest(&secret), expires_at });
         self.keep(known)?;
         Ok(secret)
     }
@@ -90,9 +90,9 @@ impl Secrets {
         self.known.lock().tokens.iter().any(|token| token.digest == digest && token.expires_at > now)
     }
 
-    fn keep(&self, known: Known) -> io::Result<()> {
+    fn keep(&self, known: StoredOperatorSecrets) -> io::Result<()> {
         let text = serde_json::to_string(&known)?;
-        NewFile::put(&self.path, &text, Readers::Owner)?;
+        AtomicFile::put(&self.path, &text, FileReaders::Owner)?;
         *self.known.lock() = known;
         Ok(())
     }
@@ -120,10 +120,10 @@ mod tests {
     #[test]
     fn a_passphrase_is_kept_as_a_slow_hash_that_only_its_owner_reads() {
         let state = tempfile::tempdir().unwrap();
-        let secrets = Secrets::open(state.path()).unwrap();
+        let secrets = OperatorSecrets::open(state.path()).unwrap();
         assert!(!secrets.is_set() && !secrets.is_passphrase(""));
         secrets.set_passphrase("correct horse").unwrap();
-        let again = Secrets::open(state.path()).unwrap();
+        let again = OperatorSecrets::open(state.path()).unwrap();
         assert!(
             again.is_set() && again.is_passphrase("correct horse") && !again.is_passphrase("correct hors")
         );
@@ -140,12 +140,12 @@ mod tests {
     #[test]
     fn a_token_holds_until_its_time_and_until_the_passphrase_changes() {
         let state = tempfile::tempdir().unwrap();
-        let secrets = Secrets::open(state.path()).unwrap();
+        let secrets = OperatorSecrets::open(state.path()).unwrap();
         secrets.set_passphrase("correct horse").unwrap();
         let now = Timestamp::EPOCH;
         let later = now.saturating_add(Duration::from_hours(1));
         let token = secrets.new_token(now, later).unwrap();
-        assert!(Secrets::open(state.path()).unwrap().is_token(&token, now));
+        assert!(OperatorSecrets::open(state.path()).unwrap().is_token(&token, now));
         assert!(!secrets.is_token(&token, later) && !secrets.is_token("", now));
         secrets.set_passphrase("another horse").unwrap();
         assert!(!secrets.is_token(&token, now));
@@ -156,7 +156,7 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         for text in ["", "no", r#"{"passphrase":1}"#] {
             std::fs::write(state.path().join(FILE), text).unwrap();
-            assert!(Secrets::open(state.path()).is_err(), "{text}");
+            assert!(OperatorSecrets::open(state.path()).is_err(), "{text}");
         }
     }
 }

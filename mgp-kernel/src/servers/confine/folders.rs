@@ -88,29 +88,29 @@ pub(super) const LIBRARY_FOLDERS: &[&str] = &["lib", "lib64", "libexec"];
 pub(super) const SHARED_IN_HOME: &[&str] = &[".local", ".cargo", ".config", "go", "Library"];
 
 /// Endings of what an interpreter is given to run, and whether the folder of its package is looked for above it.
-pub(super) const SCRIPTS: &[(&str, Above)] = &[
-    ("py", Above::Nothing),
-    ("pyz", Above::Nothing),
-    ("js", Above::Package),
-    ("mjs", Above::Package),
-    ("cjs", Above::Package),
-    ("ts", Above::Package),
-    ("mts", Above::Package),
-    ("cts", Above::Package),
-    ("tsx", Above::Package),
-    ("sh", Above::Nothing),
-    ("bash", Above::Nothing),
-    ("rb", Above::Nothing),
-    ("pl", Above::Nothing),
-    ("php", Above::Nothing),
-    ("lua", Above::Nothing),
-    ("jar", Above::Nothing),
-    ("dll", Above::Nothing),
+pub(super) const SCRIPTS: &[(&str, LibraryFolder)] = &[
+    ("py", LibraryFolder::Nothing),
+    ("pyz", LibraryFolder::Nothing),
+    ("js", LibraryFolder::Package),
+    ("mjs", LibraryFolder::Package),
+    ("cjs", LibraryFolder::Package),
+    ("ts", LibraryFolder::Package),
+    ("mts", LibraryFolder::Package),
+    ("cts", LibraryFolder::Package),
+    ("tsx", LibraryFolder::Package),
+    ("sh", LibraryFolder::Nothing),
+    ("bash", LibraryFolder::Nothing),
+    ("rb", LibraryFolder::Nothing),
+    ("pl", LibraryFolder::Nothing),
+    ("php", LibraryFolder::Nothing),
+    ("lua", LibraryFolder::Nothing),
+    ("jar", LibraryFolder::Nothing),
+    ("dll", LibraryFolder::Nothing),
 ];
 
 /// Where a script finds its libraries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Above {
+pub(super) enum LibraryFolder {
     /// Beside itself.
     Nothing,
     /// In the next folder above that has a `package.json`, too.

@@ -34,7 +34,7 @@ fn launcher() -> Result<&'static PathBuf, String> {
 
 /// How a confined program is started.
 #[derive(Debug)]
-pub(crate) struct Launch {
+pub(crate) struct ConfinedLaunch {
     /// The program to start in its place.
     pub(crate) launcher: PathBuf,
     /// What the launcher is given in front of the program's own arguments.
@@ -47,7 +47,7 @@ pub(crate) struct Launch {
 ///
 /// # Errors
 /// This system cannot hold the confinement, or nobody said which program is the launcher.
-pub(crate) fn launch(program: &Path, to: &Confinement, scratch: &Path) -> Result<Launch, String> {
+pub(crate) fn launch(program: &Path, to: &Confinement, scratch: &Path) -> Result<ConfinedLaunch, String> {
     support().holds(to)?;
     let launcher =
         LAUNCHER.get().ok_or("no program was set that confines: `set_confinement_launcher` does it")?;
@@ -63,7 +63,7 @@ pub(crate) fn launch(program: &Path, to: &Confinement, scratch: &Path) -> Result
         // Names are asked for by TCP then, the only protocol whose ports the system bounds.
         variables.push(("RES_OPTIONS", "use-vc".into()));
     }
-    Ok(Launch { launcher: launcher.clone(), args: args.to_vec(), variables })
+    Ok(ConfinedLaunch { launcher: launcher.clone(), args: args.to_vec(), variables })
 }
 
 /// Confines this process and becomes `program`. Returns only if that fails, and says why.

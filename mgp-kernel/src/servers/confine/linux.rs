@@ -10,7 +10,7 @@ use landlock::{
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::seccomp;
-use super::spec::{Access, Confinement, Ports};
+use super::spec::{Confinement, PathAccess, Ports};
 
 /// Whether Landlock has what no confinement can do without: all of files, with the length of them (Linux 6.2).
 pub(super) fn bounds_files() -> bool {
@@ -86,15 +86,15 @@ fn landlock(to: &Confinement) -> Result<RestrictionStatus, RulesetError> {
     ruleset.restrict_self()
 }
 
-fn rights(access: Access) -> BitFlags<AccessFs> {
+fn rights(access: PathAccess) -> BitFlags<AccessFs> {
     match access {
-        Access::List => AccessFs::ReadDir.into(),
-        Access::Read => AccessFs::from_read(FILES),
+        PathAccess::List => AccessFs::ReadDir.into(),
+        PathAccess::Read => AccessFs::from_read(FILES),
         // Devices and sockets are nothing that a program has to make.
-        Access::Write => {
+        PathAccess::Write => {
             AccessFs::from_all(FILES) & !(AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::MakeSock)
         }
-        Access::Device => AccessFs::ReadFile | AccessFs::WriteFile,
+        PathAccess::Device => AccessFs::ReadFile | AccessFs::WriteFile,
     }
 }
 

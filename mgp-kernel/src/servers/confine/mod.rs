@@ -10,11 +10,11 @@
 //! * On macOS a profile (`seatbelt.rs`) is given to `sandbox-exec`.
 //! * Elsewhere nothing can be confined, and a server that has to be is not started.
 
+mod confined_program;
 mod folders;
 mod launcher;
 #[cfg(target_os = "linux")]
 mod linux;
-mod opened;
 mod program;
 #[cfg(any(target_os = "macos", test))]
 mod seatbelt;
@@ -23,9 +23,9 @@ mod seccomp;
 mod spec;
 mod support;
 
+pub(crate) use self::confined_program::{Confined, opened};
 #[cfg(unix)]
 pub(crate) use self::launcher::become_program;
-pub(crate) use self::launcher::{Launch, launch};
+pub(crate) use self::launcher::{ConfinedLaunch, launch};
 pub use self::launcher::{check_confinement, set_confinement_launcher};
-pub(crate) use self::opened::{Confined, opened};
 pub(crate) use self::support::support;

@@ -4,11 +4,11 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use super::folders::{Above, LIBRARY_FOLDERS, PACKAGE, PROGRAM_FOLDERS, SCRIPTS, SHARED_IN_HOME};
+use super::folders::{LIBRARY_FOLDERS, LibraryFolder, PACKAGE, PROGRAM_FOLDERS, SCRIPTS, SHARED_IN_HOME};
 
 /// Where programs and scripts are looked for.
 #[derive(Debug, Clone)]
-pub(super) struct Search<'a> {
+pub(super) struct ProgramSearch<'a> {
     /// The folders of `PATH`.
     pub(super) path: &'a str,
     /// Where the program begins.
@@ -17,7 +17,7 @@ pub(super) struct Search<'a> {
     pub(super) home: Option<&'a Path>,
 }
 
-impl Search<'_> {
+impl ProgramSearch<'_> {
     /// Returns the file that `command` names.
     pub(super) fn program(&self, command: &str) -> Option<PathBuf> {
         if command.contains('/') {
@@ -103,7 +103,7 @@ impl Search<'_> {
                 .take_while(|folder| !self.is_shared(folder))
                 .find(|folder| folder.join(PACKAGE).is_file())
         };
-        let folder = if above == Above::Package { package().unwrap_or(folder) } else { folder };
+        let folder = if above == LibraryFolder::Package { package().unwrap_or(folder) } else { folder };
         Some(if self.is_shared(folder) { file.clone() } else { folder.to_owned() })
     }
 }
@@ -161,7 +161,7 @@ mod tests {
                 "lib/x",
             ],
         );
-        let search = Search { path: "", folder: &home, home: Some(&home) };
+        let search = ProgramSearch { path: "", folder: &home, home: Some(&home) };
         let parts = |file: &str| search.parts(&home.join(file));
         assert_eq!(
             parts(".versions/3/bin/python3"),
@@ -178,7 +178,7 @@ mod tests {
         let home = home.path().canonicalize().unwrap();
         made(&home, &["tools/run"]);
         std::fs::write(home.join("serve"), format!("#!{}/tools/run -x\n", home.display())).unwrap();
-        let search = Search { path: "", folder: &home, home: Some(&home) };
+        let search = ProgramSearch { path: "", folder: &home, home: Some(&home) };
         assert_eq!(search.parts(&home.join("serve")), [home.join("serve"), home.join("tools/run")]);
     }
 
@@ -187,7 +187,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let home = home.path().canonicalize().unwrap();
         made(&home, &["a/serve.py", "serve.py", "web/package.json", "web/build/index.js", "notes.txt"]);
-        let search = Search { path: "", folder: &home, home: Some(&home) };
+        let search = ProgramSearch { path: "", folder: &home, home: Some(&home) };
         assert_eq!(search.script(&["-u", "a/serve.py"]), Some(home.join("a")));
         assert_eq!(search.script(&["serve.py"]), Some(home.join("serve.py")));
         assert_eq!(search.script(&["web/build/index.js"]), Some(home.join("web")));

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::spec::{Access, Confinement, Ports};
+use super::spec::{Confinement, PathAccess, Ports};
 
 /// The program that confines another one to a profile.
 #[cfg(target_os = "macos")]
@@ -47,12 +47,12 @@ pub(super) fn profile(to: &Confinement) -> String {
     text
 }
 
-const fn rights(access: Access) -> &'static str {
+const fn rights(access: PathAccess) -> &'static str {
     match access {
-        Access::List => "file-read-metadata",
-        Access::Read => "file-read* process-exec file-map-executable",
-        Access::Write => "file-read* file-write* process-exec file-map-executable",
-        Access::Device => "file-read* file-write-data file-ioctl",
+        PathAccess::List => "file-read-metadata",
+        PathAccess::Read => "file-read* process-exec file-map-executable",
+        PathAccess::Write => "file-read* file-write* process-exec file-map-executable",
+        PathAccess::Device => "file-read* file-write-data file-ioctl",
     }
 }
 
@@ -98,8 +98,8 @@ mod tests {
     #[test]
     fn a_profile_opens_paths_and_ports() {
         let mut to = Confinement { connect: Ports::Only(vec![443]), ..Confinement::default() };
-        to.open("/data/a \"b\" \\c", Access::Write);
-        to.open("/usr", Access::Read);
+        to.open("/data/a \"b\" \\c", PathAccess::Write);
+        to.open("/usr", PathAccess::Read);
         let text = profile(&to);
         for line in [
             r#"(allow file-read* file-write* process-exec file-map-executable (subpath "/data/a \"b\" \\c"))"#,

@@ -24,9 +24,9 @@ pub(super) fn filter(to: &Confinement) -> io::Result<()> {
     Ok(())
 }
 
-type Calls = BTreeMap<i64, Vec<SeccompRule>>;
+type SyscallRules = BTreeMap<i64, Vec<SeccompRule>>;
 
-fn compiled(calls: Calls, errno: i32) -> io::Result<BpfProgram> {
+fn compiled(calls: SyscallRules, errno: i32) -> io::Result<BpfProgram> {
     let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(io::Error::other)?;
     let refuse = SeccompAction::Errno(errno.unsigned_abs());
     let filter = SeccompFilter::new(calls, SeccompAction::Allow, refuse, arch).map_err(io::Error::other)?;
@@ -64,12 +64,12 @@ fn without_x32(program: BpfProgram) -> BpfProgram {
 
 /// The calls that look as if the system did not know them: their arguments lie in memory, where a filter cannot look, and
 /// libraries have another way for each.
-fn unknown() -> Calls {
+fn unknown() -> SyscallRules {
     BTreeMap::from([(libc::SYS_clone3, Vec::new())])
 }
 
-fn refused(to: &Confinement) -> io::Result<Calls> {
-    let mut calls: Calls = ALWAYS.iter().map(|call| (*call, Vec::new())).collect();
+fn refused(to: &Confinement) -> io::Result<SyscallRules> {
+    let mut calls: SyscallRules = ALWAYS.iter().map(|call| (*call, Vec::new())).collect();
     if !to.change_modes {
         calls.extend(CHANGES_BY_PATH.iter().map(|call| (*call, Vec::new())));
         // Without a path it changes the times of a file that was opened.

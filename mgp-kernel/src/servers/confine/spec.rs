@@ -21,13 +21,13 @@ pub(crate) struct Confinement {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct OpenPath {
     pub(crate) path: PathBuf,
-    pub(crate) access: Access,
+    pub(crate) access: PathAccess,
 }
 
 /// What may be done with a file or folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Access {
+pub(crate) enum PathAccess {
     /// The names in folders may be listed.
     List,
     /// Files may be read as well, and executed.
@@ -52,7 +52,7 @@ pub(crate) enum Ports {
 }
 
 impl Confinement {
-    pub(super) fn open(&mut self, path: impl AsRef<Path>, access: Access) {
+    pub(super) fn open(&mut self, path: impl AsRef<Path>, access: PathAccess) {
         let opened = OpenPath { path: path.as_ref().to_owned(), access };
         if !self.paths.contains(&opened) {
             self.paths.push(opened);

@@ -9,21 +9,21 @@ use mgp_security::access::TaskOwnersGate;
 use mgp_types::mgp::ServerId;
 use parking_lot::Mutex;
 
-use super::callbacks::Callbacks;
-use super::owners::{Owners, place};
-use crate::servers::upstream::{Line, OfServer};
+use super::callbacks::CallbackRoutes;
+use super::task_owners::{TaskOwners, place};
+use crate::servers::upstream::{ConnectionKey, ServerShared};
 
 /// The notes that a fleet and the connections of its servers share.
 #[derive(Default)]
 pub(crate) struct FleetBooks {
     /// The servers there are now.
-    current: ArcSwap<BTreeMap<ServerId, OfServer>>,
+    current: ArcSwap<BTreeMap<ServerId, ServerShared>>,
     /// Held while servers come to offer something else, so that nothing is offered by one that is gone.
     publishing: Mutex<()>,
     /// Grows with each change of the servers, and of what of their lists is whose.
     revision: AtomicU64,
-    callbacks: Mutex<Callbacks>,
-    task_owners: Owners,
+    callbacks: Mutex<CallbackRoutes>,
+    task_owners: TaskOwners,
 }
 
 impl FleetBooks {
@@ -44,7 +44,7 @@ impl FleetBooks {
     }
 
     /// Notes the servers there are from now on.
-    pub(super) fn replace(&self, servers: BTreeMap<ServerId, OfServer>) {
+    pub(super) fn replace(&self, servers: BTreeMap<ServerId, ServerShared>) {
         self.current.store(servers.into());
     }
 
@@ -52,7 +52,7 @@ impl FleetBooks {
     pub(crate) fn publish<T>(
         &self,
         server: &ServerId,
-        of_server: &OfServer,
+        of_server: &ServerShared,
         change: impl FnOnce() -> T,
     ) -> Option<T> {
         let _turn = self.publishing.lock();
@@ -60,7 +60,7 @@ impl FleetBooks {
     }
 
     /// Says whether `server` is still the one `of_server` belongs to.
-    pub(crate) fn is_current(&self, server: &ServerId, of_server: &OfServer) -> bool {
+    pub(crate) fn is_current(&self, server: &ServerId, of_server: &ServerShared) -> bool {
         self.current.load().get(server).is_some_and(|current| current.is(of_server))
     }
 
@@ -71,13 +71,13 @@ impl FleetBooks {
     }
 
     /// Returns the callbacks of all servers, on their way to clients.
-    pub(crate) fn callbacks(&self) -> &Mutex<Callbacks> {
+    pub(crate) fn callbacks(&self) -> &Mutex<CallbackRoutes> {
         &self.callbacks
     }
 
     /// Returns the owners of the tasks that were begun on `line`, however often that was connected anew; none for a program that
     /// the kernel starts, whose tasks end with it.
-    pub(crate) fn task_owners(&self, line: &Line, server: &ServerConfig) -> TaskOwnersGate {
+    pub(crate) fn task_owners(&self, line: &ConnectionKey, server: &ServerConfig) -> TaskOwnersGate {
         place(server).map(|place| self.task_owners.of(line, place)).unwrap_or_default()
     }
 
@@ -85,7 +85,7 @@ impl FleetBooks {
     /// starts, whose tasks end with it.
     pub(crate) fn keep_task_owners(
         &self,
-        line: &Line,
+        line: &ConnectionKey,
         server: &ServerConfig,
         tasks: &TaskOwnersGate,
     ) -> bool {

@@ -3,7 +3,7 @@
 mod books;
 mod callbacks;
 mod near;
-mod owners;
+mod task_owners;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -20,16 +20,16 @@ use tokio::sync::oneshot::error::TryRecvError;
 use tokio::task::JoinSet;
 
 pub(crate) use self::books::FleetBooks;
-use self::callbacks::Callbacks;
+use self::callbacks::CallbackRoutes;
 use crate::StartError;
-use crate::servers::upstream::{Line, ServerSupport, ServerView, Share, Upstream, What};
+use crate::servers::upstream::{AgentLists, ConnectionKey, ListKind, ServerSupport, ServerView, Upstream};
 
-type Servers = BTreeMap<ServerId, Arc<Upstream>>;
+type ServerMap = BTreeMap<ServerId, Arc<Upstream>>;
 
 /// The servers, as a snapshot: readers never wait.
 pub(crate) struct Fleet {
     support: Arc<ServerSupport>,
-    servers: ArcSwap<Servers>,
+    servers: ArcSwap<ServerMap>,
     /// Held by whoever makes the next snapshot.
     change: Mutex<()>,
     /// Held from the wish for other servers to the change, so that of two who want it at once the later one has the later wish.
@@ -45,7 +45,7 @@ pub(crate) struct Fleet {
 /// What came of a change of the configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Applied {
+pub struct AppliedConfig {
     /// Servers that are new.
     pub added: Vec<ServerId>,
     /// Servers that are connected to anew, as what is said about them is something else.
@@ -57,11 +57,11 @@ pub struct Applied {
 }
 
 /// What a fleet is to become. None of it has begun.
-pub(crate) struct Prepared {
-    next: Servers,
+pub(crate) struct PreparedFleet {
+    next: ServerMap,
     /// Those that are new, each with the one whose place it takes.
     beginning: Vec<(Option<Arc<Upstream>>, Arc<Upstream>)>,
-    gone: Servers,
+    gone: ServerMap,
 }
 
 impl Fleet {
@@ -112,7 +112,7 @@ impl Fleet {
     }
 
     /// The callbacks of all servers, on their way to clients.
-    pub(crate) fn callbacks(&self) -> &Mutex<Callbacks> {
+    pub(crate) fn callbacks(&self) -> &Mutex<CallbackRoutes> {
         self.support.books.callbacks()
     }
 
@@ -129,8 +129,8 @@ impl Fleet {
     }
 
     /// What of a server's lists is this agent's.
-    pub(crate) fn share(&self, server: &str, agent: &Principal) -> Share {
-        self.servers.load().get(server).map_or(Share::Nothing, |server| server.share(agent))
+    pub(crate) fn share(&self, server: &str, agent: &Principal) -> AgentLists {
+        self.servers.load().get(server).map_or(AgentLists::Nothing, |server| server.share(agent))
     }
 
     /// A number that is another one after each change of the servers, and of what of their lists is whose.
@@ -143,9 +143,9 @@ impl Fleet {
     ///
     /// # Errors
     /// The configuration asks for something that there is not.
-    pub(crate) fn prepare(&self, wanted: &[ServerConfig], all: bool) -> Result<Prepared, StartError> {
-        let mut gone = Servers::clone(&self.servers.load());
-        let (mut next, mut beginning) = (Servers::new(), Vec::new());
+    pub(crate) fn prepare(&self, wanted: &[ServerConfig], all: bool) -> Result<PreparedFleet, StartError> {
+        let mut gone = ServerMap::clone(&self.servers.load());
+        let (mut next, mut beginning) = (ServerMap::new(), Vec::new());
         let registered = self.registered.lock().clone();
         let wanted = wanted.iter().filter(|config| config.enabled).chain(registered.values());
         for config in wanted {
@@ -162,14 +162,15 @@ impl Fleet {
             next.insert(id, Arc::clone(&upstream));
             beginning.push((before, upstream));
         }
-        Ok(Prepared { next, beginning, gone })
+        Ok(PreparedFleet { next, beginning, gone })
     }
 
     /// Makes the fleet what was prepared. Waits for none of its servers.
-    pub(crate) fn install(&self, prepared: Prepared) -> Applied {
-        let Prepared { next, beginning, gone } = prepared;
+    pub(crate) fn install(&self, prepared: PreparedFleet) -> AppliedConfig {
+        let PreparedFleet { next, beginning, gone } = prepared;
         let _change = self.change.lock();
-        let mut applied = Applied { removed: gone.keys().cloned().collect(), ..Applied::default() };
+        let mut applied =
+            AppliedConfig { removed: gone.keys().cloned().collect(), ..AppliedConfig::default() };
         let mut emptied = Vec::new();
         self.support.books.unpublished(|| {
             self.set_servers(next);
@@ -198,7 +199,7 @@ impl Fleet {
     ///
     /// # Errors
     /// The server cannot be as it is described.
-    pub(crate) fn admit(&self, server: ServerConfig) -> Result<Applied, StartError> {
+    pub(crate) fn admit(&self, server: ServerConfig) -> Result<AppliedConfig, StartError> {
         self.registered.lock().insert(ServerId::from(server.id.as_str()), server);
         Ok(self.install(self.prepare(&self.support.config.load().servers, false)?))
     }
@@ -207,7 +208,7 @@ impl Fleet {
     ///
     /// # Errors
     /// The configuration asks for something that there is not.
-    pub(crate) fn dismiss(&self, server: &ServerId) -> Result<Applied, StartError> {
+    pub(crate) fn dismiss(&self, server: &ServerId) -> Result<AppliedConfig, StartError> {
         self.registered.lock().remove(server);
         Ok(self.install(self.prepare(&self.support.config.load().servers, false)?))
     }
@@ -233,11 +234,11 @@ impl Fleet {
     fn take(&self) -> Vec<Arc<Upstream>> {
         let _change = self.change.lock();
         let servers = self.servers.load_full();
-        self.set_servers(Servers::new());
+        self.set_servers(ServerMap::new());
         servers.values().cloned().collect()
     }
 
-    fn set_servers(&self, servers: Servers) {
+    fn set_servers(&self, servers: ServerMap) {
         let current = servers.values().map(|server| (server.id().clone(), server.of_server().clone()));
         self.support.books.replace(current.collect());
         self.servers.store(Arc::new(servers));
@@ -286,8 +287,8 @@ impl Fleet {
     fn tell_gone(&self, servers: Vec<ServerId>) {
         let told = Arc::clone(&self.support.told);
         self.go(async move {
-            for line in servers.into_iter().map(Line::shared) {
-                for what in [What::Tools, What::Prompts, What::Resources] {
+            for line in servers.into_iter().map(ConnectionKey::shared) {
+                for what in [ListKind::Tools, ListKind::Prompts, ListKind::Resources] {
                     told.changed(&line, what);
                 }
             }
@@ -320,9 +321,9 @@ impl Fleet {
 
     /// Adds a server that is none.
     #[cfg(test)]
-    pub(crate) fn put(&self, id: &str, fake: crate::servers::upstream::fake::Fake) {
+    pub(crate) fn put(&self, id: &str, fake: crate::servers::upstream::fake_server::FakeServer) {
         let upstream = Upstream::fake(&self.support, id, fake);
-        let mut servers = Servers::clone(&self.servers.load());
+        let mut servers = ServerMap::clone(&self.servers.load());
         servers.insert(upstream.id().clone(), Arc::new(upstream));
         self.set_servers(servers);
     }

@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
 use mgp_discovery::Config;
-use mgp_discovery::registry::{Registry, Terms};
+use mgp_discovery::registry::{RegistrationTerms, Registry};
 use mgp_security::code_safety::{CodePolicy, scan};
-use mgp_toolindex::discovery::CreateTools;
+use mgp_toolindex::discovery::ToolCreator;
 use mgp_types::mcp::CreateMessageResult;
 use mgp_types::mgp::{
     Actor, ApprovalPolicy, AuditEvent, AuditPort as _, AuditTarget, CodeSafety, EventType, Outcome,
@@ -20,13 +20,13 @@ use crate::running::RunningConfig;
 ///
 /// It is off unless the configuration turns it on, and only for agents that are permitted `code_execution` while the
 /// policy is `auto_approve`; what they may register is decided by the rules of registration like anything else.
-pub(crate) struct Creator {
+pub(crate) struct ModelToolCreator {
     config: Arc<RunningConfig>,
     audit: Arc<AuditTrail>,
     registry: Registry,
 }
 
-impl Creator {
+impl ModelToolCreator {
     pub(crate) fn new(config: Arc<RunningConfig>, audit: Arc<AuditTrail>, registry: Registry) -> Self {
         Self { config, audit, registry }
     }
@@ -60,7 +60,7 @@ impl Creator {
         server.created_by = Some(agent.id().into_owned());
         server.justification = Some(format!("made on demand: {}", wanted.join(", ")));
         let session = session(context);
-        let terms = Terms::for_session(session.as_str()).approved_by("auto_approve");
+        let terms = RegistrationTerms::for_session(session.as_str()).approved_by("auto_approve");
         let registered = self.registry.register(&agent, context.trace, server, terms).await;
         if let Err(error) = registered {
             scripts::remove(self.config.state(), &id).await;
@@ -88,7 +88,7 @@ impl Creator {
     }
 }
 
-impl CreateTools for Creator {
+impl ToolCreator for ModelToolCreator {
     fn begin<'a>(
         &'a self,
         context: &'a Context,

@@ -3,12 +3,12 @@ use std::sync::{Arc, Weak};
 
 use mgp_discovery::config::literal;
 use mgp_discovery::config::model::{ServerConfig, ServerMgp, TransportKind};
-use mgp_discovery::registry::{Fleet, Launch, Registered, ServerView, WebTransport};
+use mgp_discovery::registry::{LaunchMethod, RunningServers, ServerRegistration, ServerView, WebTransport};
 use mgp_types::mgp::{Permission, ServerId, ServerStatus};
-use mgp_types::{BoxFuture, Context, Error, Principal, Role};
+use mgp_types::{BoxFuture, Context, Error, Principal, PrincipalRole};
 
 use super::scripts;
-use crate::router::{Sight, Visibility};
+use crate::router::{CallerView, Visibility};
 use crate::running::RunningConfig;
 use crate::servers::fleet::Fleet as RunningFleet;
 use crate::servers::upstream::Upstream;
@@ -16,12 +16,12 @@ use crate::servers::upstream::Upstream;
 /// The servers of the kernel, as the registry sees them.
 ///
 /// The servers know the registry, so it does not keep them.
-pub(super) struct Running {
+pub(super) struct FleetServers {
     config: Arc<RunningConfig>,
     visibility: Weak<Visibility>,
 }
 
-impl Running {
+impl FleetServers {
     pub(super) fn new(config: &Arc<RunningConfig>, visibility: &Arc<Visibility>) -> Self {
         Self { config: Arc::clone(config), visibility: Arc::downgrade(visibility) }
     }
@@ -34,13 +34,13 @@ impl Running {
     }
 }
 
-impl Fleet for Running {
+impl RunningServers for FleetServers {
     fn servers(&self, context: &Context) -> Vec<ServerView> {
         let (Some(visibility), Some(caller)) = (self.visibility.upgrade(), &context.principal) else {
             return Vec::new();
         };
         let reaches = |server: &Arc<Upstream>| {
-            caller.role() == Role::Operator
+            caller.role() == PrincipalRole::Operator
                 || (server.admits(caller)
                     && visibility.access.reaches(&caller.access_id(), server.id().as_str()))
         };
@@ -52,7 +52,7 @@ impl Fleet for Running {
             .collect()
     }
 
-    fn start(&self, server: Arc<Registered>) -> BoxFuture<'_, Result<(), Error>> {
+    fn start(&self, server: Arc<ServerRegistration>) -> BoxFuture<'_, Result<(), Error>> {
         Box::pin(async move {
             let fleet = self.fleet()?;
             let _turn = fleet.turn().await;
@@ -79,7 +79,7 @@ impl Fleet for Running {
 
 /// The server as `caller` may see it: an agent's is what its own connection leads to.
 fn view(visibility: &Visibility, server: &Upstream, caller: &Principal) -> ServerView {
-    let is_operator = caller.role() == Role::Operator;
+    let is_operator = caller.role() == PrincipalRole::Operator;
     let session = if is_operator { server.session() } else { server.session_on(&server.line(caller)) };
     let config = server.config();
     let declared = config.mgp.as_ref();
@@ -96,7 +96,7 @@ fn view(visibility: &Visibility, server: &Upstream, caller: &Principal) -> Serve
         let snapshot = visibility.catalog.snapshot();
         snapshot.of_server(server.id().as_str()).iter().map(|tool| tool.resolved.name.to_string()).collect()
     } else {
-        Sight::of_agent(visibility, caller)
+        CallerView::of_agent(visibility, caller)
             .names_of_tools(server.id())
             .iter()
             .map(ToString::to_string)
@@ -106,17 +106,17 @@ fn view(visibility: &Visibility, server: &Upstream, caller: &Principal) -> Serve
 }
 
 /// What `mgp.toml` would say of a registered server. What its registrant wrote means itself: it refers to no variable.
-fn config(server: &Registered) -> ServerConfig {
+fn config(server: &ServerRegistration) -> ServerConfig {
     let mut config = ServerConfig::default();
     config.id = server.id.to_string();
     match &server.launch {
-        Launch::Program { command, args, env } => {
+        LaunchMethod::Program { command, args, env } => {
             config.command = Some(literal(command));
             config.args = args.iter().map(|arg| literal(arg)).collect();
             // Of the environment it gets the variables that the policy let through, with the values that they have.
             config.env = env.iter().map(|name| (name.clone(), format!("${{{name}:-}}"))).collect();
         }
-        Launch::Web { url, transport } => {
+        LaunchMethod::Web { url, transport } => {
             config.url = Some(literal(url));
             config.transport = Some(match transport {
                 WebTransport::Sse => TransportKind::Sse,
@@ -135,8 +135,8 @@ fn config(server: &Registered) -> ServerConfig {
     config
 }
 
-impl fmt::Debug for Running {
+impl fmt::Debug for FleetServers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Running").finish_non_exhaustive()
+        f.debug_struct("FleetServers").finish_non_exhaustive()
     }
 }

@@ -11,21 +11,22 @@ use mgp_security::code_safety::{CodePolicy, Import, Language, Method, inspect};
 use mgp_types::mgp::{CodeRejection, CodeSafety, SafetyLevel};
 use sha2::{Digest as _, Sha256};
 
-use super::modules::{self, Found};
+use super::modules::{self, ImportTarget};
 
 /// Why code cannot be inspected, or must not run.
 #[derive(Debug)]
-pub(super) enum Refused {
+pub(super) enum CodeRefusal {
     Rejected(Box<CodeRejection>),
     Unreadable(String),
 }
 
 /// Reads the script and all that it loads, each at the strictest level.
-pub(super) fn read(script: &Path, language: &str) -> Result<InspectedCode, Refused> {
-    let unreadable = |error: std::io::Error| Refused::Unreadable(format!("{}: {error}", script.display()));
+pub(super) fn read(script: &Path, language: &str) -> Result<InspectedCode, CodeRefusal> {
+    let unreadable =
+        |error: std::io::Error| CodeRefusal::Unreadable(format!("{}: {error}", script.display()));
     let script = script.canonicalize().map_err(unreadable)?;
     let folder = script.parent().unwrap_or_else(|| Path::new("/")).to_owned();
-    let mut reading = Reading {
+    let mut reading = CodeReader {
         files: BTreeMap::new(),
         next: VecDeque::new(),
         bytes: 0,
@@ -43,7 +44,7 @@ pub(super) fn read(script: &Path, language: &str) -> Result<InspectedCode, Refus
     Ok(reading.code(&script))
 }
 
-struct Reading {
+struct CodeReader {
     /// The folder of the script.
     folder: PathBuf,
     files: BTreeMap<PathBuf, Arc<[u8]>>,
@@ -53,20 +54,20 @@ struct Reading {
     beside: BTreeSet<String>,
 }
 
-impl Reading {
+impl CodeReader {
     /// Reads one file, and notes what it loads.
-    fn file(&mut self, file: &Path, language: &Language) -> Result<(), Refused> {
+    fn file(&mut self, file: &Path, language: &Language) -> Result<(), CodeRefusal> {
         if self.files.len() >= MOST_FILES {
-            return Err(Refused::Unreadable(format!("it consists of more than {MOST_FILES} files")));
+            return Err(CodeRefusal::Unreadable(format!("it consists of more than {MOST_FILES} files")));
         }
         let content =
-            read_file(file).map_err(|why| Refused::Unreadable(format!("{}: {why}", file.display())))?;
+            read_file(file).map_err(|why| CodeRefusal::Unreadable(format!("{}: {why}", file.display())))?;
         self.bytes += content.len();
         if self.bytes > MOST_BYTES {
-            return Err(Refused::Unreadable(format!("its files have more than {MOST_BYTES} bytes")));
+            return Err(CodeRefusal::Unreadable(format!("its files have more than {MOST_BYTES} bytes")));
         }
         let code = std::str::from_utf8(&content);
-        let code = code.map_err(|_| Refused::Unreadable(format!("{}: it is no text", file.display())))?;
+        let code = code.map_err(|_| CodeRefusal::Unreadable(format!("{}: it is no text", file.display())))?;
         if modules::is_data(file) {
             self.files.insert(file.to_owned(), content);
             return Ok(());
@@ -77,46 +78,46 @@ impl Reading {
             let found = match &import {
                 Import::Python { dots, path } => modules::python(&self.folder, file, *dots, path),
                 Import::JavaScript(module) => modules::javascript(file, module),
-                _ => Found::Refused("it is no import that can be followed".to_owned()),
+                _ => ImportTarget::Refused("it is no import that can be followed".to_owned()),
             };
             match found {
-                Found::Elsewhere => {}
-                Found::Files(files) => self.next.extend(files),
-                Found::Refused(why) => wrong.push(format!("Blocked import: {why}").into()),
+                ImportTarget::Elsewhere => {}
+                ImportTarget::Files(files) => self.next.extend(files),
+                ImportTarget::Refused(why) => wrong.push(format!("Blocked import: {why}").into()),
             }
         }
         if !wrong.is_empty() {
-            return Err(self.in_file(file, Refused::Rejected(Box::new(CodeRejection::new(wrong)))));
+            return Err(self.in_file(file, CodeRefusal::Rejected(Box::new(CodeRejection::new(wrong)))));
         }
         self.next.extend(modules::settings(file));
         self.files.insert(file.to_owned(), content);
         Ok(())
     }
 
-    fn inspected(&self, code: &str, language: &Language) -> Result<Vec<Import>, Refused> {
+    fn inspected(&self, code: &str, language: &Language) -> Result<Vec<Import>, CodeRefusal> {
         let declaration = CodeSafety::new(SafetyLevel::Strict).with_language(language.to_string());
         let policy =
             CodePolicy::new(&declaration).with_modules_beside(self.beside.iter().map(String::as_str));
         match inspect(code, &policy) {
             Ok(inspected) if inspected.method != Method::SyntaxTree => {
-                Err(Refused::Unreadable(format!("nobody here can read {language}")))
+                Err(CodeRefusal::Unreadable(format!("nobody here can read {language}")))
             }
             Ok(inspected) => Ok(inspected.imports),
-            Err(rejection) => Err(Refused::Rejected(Box::new(rejection))),
+            Err(rejection) => Err(CodeRefusal::Rejected(Box::new(rejection))),
         }
     }
 
     /// Says in which file it is, if that is not the script.
-    fn in_file(&self, file: &Path, refused: Refused) -> Refused {
+    fn in_file(&self, file: &Path, refused: CodeRefusal) -> CodeRefusal {
         match refused {
-            Refused::Rejected(mut rejection) if !self.files.is_empty() => {
+            CodeRefusal::Rejected(mut rejection) if !self.files.is_empty() => {
                 let name = visible(&file.strip_prefix(&self.folder).unwrap_or(file).display().to_string());
                 for violation in &mut rejection.violations {
                     *violation = format!("{name}: {violation}").into();
                 }
                 // The places are those of one file, and nothing says which.
                 rejection.locations.clear();
-                Refused::Rejected(rejection)
+                CodeRefusal::Rejected(rejection)
             }
             refused => refused,
         }
@@ -205,8 +206,8 @@ mod tests {
 
         fn read(&self, script: &str, language: &str) -> Result<InspectedCode, String> {
             read(&self.0.path().join(script), language).map_err(|refused| match refused {
-                Refused::Rejected(rejection) => rejection.violations.join("; "),
-                Refused::Unreadable(why) => why,
+                CodeRefusal::Rejected(rejection) => rejection.violations.join("; "),
+                CodeRefusal::Unreadable(why) => why,
             })
         }
     }

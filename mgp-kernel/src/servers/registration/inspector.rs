@@ -1,18 +1,18 @@
 use std::path::Path;
 
-use mgp_discovery::registry::{InspectCode, Inspection, Launch, Script};
+use mgp_discovery::registry::{CodeInspector, Inspection, LaunchMethod, ProgramScript};
 use mgp_security::validator::sandbox::{CommandPolicy, check_command};
 use mgp_types::BoxFuture;
 
-use super::graph::{self, Refused};
+use super::graph::{self, CodeRefusal};
 
 /// Reads scripts, and what they load, by the code safety framework at its strictest level (§7), and command lines by the
 /// rules of the validator `sandbox` (§4.5).
 #[derive(Debug)]
 pub(super) struct StrictInspector;
 
-impl InspectCode for StrictInspector {
-    fn inspect<'a>(&'a self, script: Script<'a>) -> BoxFuture<'a, Inspection> {
+impl CodeInspector for StrictInspector {
+    fn inspect<'a>(&'a self, script: ProgramScript<'a>) -> BoxFuture<'a, Inspection> {
         let (path, language) = (script.path.to_owned(), script.language.to_owned());
         Box::pin(async move {
             let shown = path.display().to_string();
@@ -22,7 +22,8 @@ impl InspectCode for StrictInspector {
     }
 
     fn judge_line(&self, command: &str, args: &[String]) -> Result<(), String> {
-        let line = Launch::Program { command: command.into(), args: args.to_vec(), env: Vec::new() }.line();
+        let line =
+            LaunchMethod::Program { command: command.into(), args: args.to_vec(), env: Vec::new() }.line();
         check_command(&line, &CommandPolicy::default()).map_err(|finding| finding.to_string())
     }
 }
@@ -30,7 +31,7 @@ impl InspectCode for StrictInspector {
 fn read(path: &Path, language: &str) -> Inspection {
     match graph::read(path, language) {
         Ok(code) => Inspection::Harmless(Box::new(code)),
-        Err(Refused::Rejected(rejection)) => Inspection::Rejected(rejection),
-        Err(Refused::Unreadable(why)) => Inspection::Unreadable(why),
+        Err(CodeRefusal::Rejected(rejection)) => Inspection::Rejected(rejection),
+        Err(CodeRefusal::Unreadable(why)) => Inspection::Unreadable(why),
     }
 }

@@ -15,8 +15,8 @@ use mgp_discovery::registry::{RegistrationPolicy, Registry, SqliteRegistryStore}
 use mgp_types::mgp::AuditPort;
 
 pub(crate) use self::copy::{CodeCopy, remove_copies};
-pub(crate) use self::creation::Creator;
-use self::fleet::Running;
+pub(crate) use self::creation::ModelToolCreator;
+use self::fleet::FleetServers;
 use self::inspector::StrictInspector;
 pub(crate) use self::scripts::remove_left_over;
 use crate::StartError;
@@ -32,7 +32,7 @@ pub(crate) fn open(
     let path = config.state().join("registry.db");
     let wrong = |error: &dyn std::fmt::Display| StartError::Config(format!("{}: {error}", path.display()));
     let store = SqliteRegistryStore::open(&path).map_err(|error| wrong(&error))?;
-    Registry::builder(Arc::new(Running::new(config, visibility)))
+    Registry::builder(Arc::new(FleetServers::new(config, visibility)))
         .policy(policy(&config.load()))
         .inspector(Arc::new(StrictInspector))
         .store(Arc::new(store))

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// What an import leads to.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum ImportTarget {
     /// To what is installed with the interpreter.
     Elsewhere,
     /// To these files. Where rules differ between versions of an interpreter, these are the files of all of them.
@@ -31,14 +31,14 @@ pub(super) fn beside(folder: &Path) -> BTreeSet<String> {
 
 /// The files of a module of Python, of the packages around it, and nothing if none of them lies below `folder`, the first
 /// place where Python looks.
-pub(super) fn python(folder: &Path, importer: &Path, dots: usize, path: &str) -> Found {
+pub(super) fn python(folder: &Path, importer: &Path, dots: usize, path: &str) -> ImportTarget {
     let mut at = folder.to_owned();
     if dots > 0 {
         let package = importer.ancestors().nth(dots);
         match package.filter(|package| package.starts_with(folder)) {
             Some(package) => package.clone_into(&mut at),
             None => {
-                return Found::Refused(format!(
+                return ImportTarget::Refused(format!(
                     "'{}{path}' leads out of the script's folder",
                     ".".repeat(dots)
                 ));
@@ -49,7 +49,9 @@ pub(super) fn python(folder: &Path, importer: &Path, dots: usize, path: &str) ->
     add_file(&mut files, at.join("__init__.py"), dots > 0);
     for name in path.split('.').filter(|name| !name.is_empty()) {
         if let Some(compiled) = compiled(&at, name) {
-            return Found::Refused(format!("'{path}' is {compiled}, which is no source that can be read"));
+            return ImportTarget::Refused(format!(
+                "'{path}' is {compiled}, which is no source that can be read"
+            ));
         }
         add_file(&mut files, at.join(format!("{name}.py")), true);
         at.push(name);
@@ -58,7 +60,7 @@ pub(super) fn python(folder: &Path, importer: &Path, dots: usize, path: &str) ->
             break;
         }
     }
-    if files.is_empty() { Found::Elsewhere } else { Found::Files(files) }
+    if files.is_empty() { ImportTarget::Elsewhere } else { ImportTarget::Files(files) }
 }
 
 fn add_file(files: &mut Vec<PathBuf>, file: PathBuf, wanted: bool) {
@@ -80,23 +82,23 @@ fn compiled(folder: &Path, name: &str) -> Option<String> {
 }
 
 /// The files of a module of JavaScript or TypeScript.
-pub(super) fn javascript(importer: &Path, module: &str) -> Found {
+pub(super) fn javascript(importer: &Path, module: &str) -> ImportTarget {
     let name = module.strip_prefix("node:").unwrap_or(module);
     if name.len() < module.len() || is_builtin(name) {
-        return Found::Elsewhere;
+        return ImportTarget::Elsewhere;
     }
     let is_path = module.starts_with("./")
         || module.starts_with("../")
         || module.starts_with('/')
         || matches!(module, "." | "..");
     if !is_path {
-        return Found::Refused(format!(
+        return ImportTarget::Refused(format!(
             "'{module}' is a package, or a path that settings explain, and is not inspected: bundle it into the script, or \
              have an operator add the server to mgp.toml"
         ));
     }
     if module.contains(['%', '?', '#', '\\']) {
-        return Found::Refused(format!("'{module}' has another spelling: write the path plainly"));
+        return ImportTarget::Refused(format!("'{module}' has another spelling: write the path plainly"));
     }
     let at = plain(&importer.parent().unwrap_or_else(|| Path::new("/")).join(module));
     let mut files = Vec::new();
@@ -113,15 +115,15 @@ pub(super) fn javascript(importer: &Path, module: &str) -> Found {
         .iter()
         .find(|file| file.extension().is_some_and(|ending| NATIVE.iter().any(|known| ending == *known)))
     {
-        return Found::Refused(format!(
+        return ImportTarget::Refused(format!(
             "'{module}' is {}, which is no source that can be read",
             native.display()
         ));
     }
     if files.is_empty() {
-        return Found::Refused(format!("'{module}' is not there"));
+        return ImportTarget::Refused(format!("'{module}' is not there"));
     }
-    Found::Files(files)
+    ImportTarget::Files(files)
 }
 
 /// The files that a path may mean: itself, with an ending added, and with the ending that it has before it is compiled.

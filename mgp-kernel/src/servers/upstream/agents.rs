@@ -13,41 +13,41 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tower_service::Service;
 
+use super::connection_key::ConnectionKey;
 use super::fallback_tool::FallbackToolGate;
-use super::instance::Instance;
-use super::line::Line;
-use super::of_server::OfServer;
-use super::offered::Share;
+use super::offered_lists::AgentLists;
+use super::server_connection::ServerConnection;
+use super::server_shared::ServerShared;
 use super::support::ServerSupport;
 use crate::StartError;
-use crate::call::erased::Erased;
+use crate::call::erased::ErasedService;
 use crate::call::meter::MeterGate;
 
 /// A server to which agents have connections of their own, each with the credentials of that agent and no other's.
 ///
 /// A connection begins when its agent first comes, and ends when the agent has not called for a while. Where agents are
 /// configured nobody else has one.
-pub(super) struct Agents {
+pub(super) struct AgentConnections {
     support: Arc<ServerSupport>,
     /// For connections, which are told how all of them do.
     own: Weak<Self>,
     config: Arc<ServerConfig>,
-    of_server: OfServer,
-    connections: Mutex<Connections>,
+    of_server: ServerShared,
+    connections: Mutex<AgentConnectionTable>,
     /// Where calls end for which no connection begins, as they would at one.
-    refusing: Erased,
+    refusing: ErasedService,
     _sweeper: JoinSet<()>,
 }
 
 #[derive(Default)]
-struct Connections {
-    by_agent: HashMap<Principal, Connection, RandomState>,
-    begin: Begin,
+struct AgentConnectionTable {
+    by_agent: HashMap<Principal, AgentConnection, RandomState>,
+    begin: ConnectPolicy,
 }
 
 /// Whether connections begin.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Begin {
+enum ConnectPolicy {
     #[default]
     Yes,
     /// Not until somebody starts the server again.
@@ -56,16 +56,16 @@ enum Begin {
     Never,
 }
 
-struct Connection {
-    instance: Arc<Instance>,
+struct AgentConnection {
+    instance: Arc<ServerConnection>,
     used_at: Instant,
 }
 
-impl Agents {
+impl AgentConnections {
     pub(super) fn new(
         support: &Arc<ServerSupport>,
         config: &Arc<ServerConfig>,
-        of_server: &OfServer,
+        of_server: &ServerShared,
     ) -> Arc<Self> {
         Arc::new_cyclic(|agents| {
             let mut sweeper = JoinSet::new();
@@ -81,7 +81,7 @@ impl Agents {
                 config: Arc::clone(config),
                 of_server: of_server.clone(),
                 connections: Mutex::default(),
-                refusing: Erased::new(refusing.layer(NoConnection)),
+                refusing: ErasedService::new(refusing.layer(NoConnection)),
                 _sweeper: sweeper,
             }
         })
@@ -99,18 +99,18 @@ impl Agents {
     }
 
     /// What of the server's lists is this agent's.
-    pub(super) fn share(&self, agent: &Principal) -> Share {
+    pub(super) fn share(&self, agent: &Principal) -> AgentLists {
         if !self.reaches(agent) {
-            return Share::Nothing;
+            return AgentLists::Nothing;
         }
-        self.of_server.offered.of(agent).map_or(Share::Coming, Share::Own)
+        self.of_server.offered.of(agent).map_or(AgentLists::Coming, AgentLists::Own)
     }
 
     /// The connection of this agent, which begins if there is none.
     ///
     /// # Errors
     /// 1001: the agent may have none; or there are too many.
-    pub(super) fn connection(&self, agent: &Principal) -> Result<Arc<Instance>, Error> {
+    pub(super) fn connection(&self, agent: &Principal) -> Result<Arc<ServerConnection>, Error> {
         if !self.admits(agent) {
             return Err(Error::new(
                 code::ACCESS_DENIED,
@@ -126,9 +126,9 @@ impl Agents {
             return Ok(Arc::clone(&connection.instance));
         }
         match connections.begin {
-            Begin::Yes => {}
-            Begin::NotNow => return Err(Error::disconnected("the server was stopped")),
-            Begin::Never => return Err(Error::disconnected("the server is being removed")),
+            ConnectPolicy::Yes => {}
+            ConnectPolicy::NotNow => return Err(Error::disconnected("the server was stopped")),
+            ConnectPolicy::Never => return Err(Error::disconnected("the server is being removed")),
         }
         if connections.by_agent.len() >= MAX_CONNECTIONS {
             return Err(Error::new(
@@ -142,38 +142,38 @@ impl Agents {
         })?;
         let instance = Arc::new(instance);
         instance.supervised.start();
-        let connection = Connection { instance: Arc::clone(&instance), used_at: Instant::now() };
+        let connection = AgentConnection { instance: Arc::clone(&instance), used_at: Instant::now() };
         connections.by_agent.insert(agent.clone(), connection);
         Ok(instance)
     }
 
     /// The connection of this agent, if there is one.
-    pub(super) fn of(&self, agent: &Principal) -> Option<Arc<Instance>> {
+    pub(super) fn of(&self, agent: &Principal) -> Option<Arc<ServerConnection>> {
         self.connections.lock().by_agent.get(agent).map(|connection| Arc::clone(&connection.instance))
     }
 
-    pub(super) fn all(&self) -> Vec<Arc<Instance>> {
+    pub(super) fn all(&self) -> Vec<Arc<ServerConnection>> {
         self.connections.lock().by_agent.values().map(|connection| Arc::clone(&connection.instance)).collect()
     }
 
     /// Lets connections begin again.
     pub(super) fn open(&self) {
         let mut connections = self.connections.lock();
-        if connections.begin == Begin::NotNow {
-            connections.begin = Begin::Yes;
+        if connections.begin == ConnectPolicy::NotNow {
+            connections.begin = ConnectPolicy::Yes;
         }
     }
 
     /// Lets none begin any more.
     pub(super) fn close(&self) {
-        self.connections.lock().begin = Begin::Never;
+        self.connections.lock().begin = ConnectPolicy::Never;
     }
 
     pub(super) async fn stop(&self, reason: ShutdownReason, timeout: Duration) {
         let connections = {
             let mut connections = self.connections.lock();
-            if connections.begin == Begin::Yes {
-                connections.begin = Begin::NotNow;
+            if connections.begin == ConnectPolicy::Yes {
+                connections.begin = ConnectPolicy::NotNow;
             }
             std::mem::take(&mut connections.by_agent)
         };
@@ -190,18 +190,18 @@ impl Agents {
         states.max_by_key(|state| *state == ServerState::Connected).unwrap_or(ServerState::Registered)
     }
 
-    fn begin(&self, agent: &Principal) -> Result<Instance, StartError> {
-        let line = Line::of_agent(self.config.id.as_str().into(), agent);
+    fn begin(&self, agent: &Principal) -> Result<ServerConnection, StartError> {
+        let line = ConnectionKey::of_agent(self.config.id.as_str().into(), agent);
         let own = Weak::clone(&self.own);
         let by_all = Box::new(move || Some(own.upgrade()?.state()));
-        Instance::new(&self.support, &self.config, line, &self.of_server, Some(by_all))
+        ServerConnection::new(&self.support, &self.config, line, &self.of_server, Some(by_all))
     }
 
     /// Takes out the connections that nobody used for a while.
-    fn idle(&self) -> Vec<Arc<Instance>> {
+    fn idle(&self) -> Vec<Arc<ServerConnection>> {
         self.support.told.forget_gone();
         let mut connections = self.connections.lock();
-        let idle = |connection: &Connection| {
+        let idle = |connection: &AgentConnection| {
             connection.used_at.elapsed() >= IDLE
                 && connection.instance.supervised.in_flight() == 0
                 && !connection.instance.has_unfinished_tasks()
@@ -212,7 +212,7 @@ impl Agents {
     }
 }
 
-async fn sweep(agents: Weak<Agents>) {
+async fn sweep(agents: Weak<AgentConnections>) {
     loop {
         tokio::time::sleep(SWEEP).await;
         let Some(idle) = agents.upgrade().map(|agents| agents.idle()) else { return };
@@ -224,9 +224,9 @@ async fn sweep(agents: Weak<Agents>) {
 
 /// Leads each call to the connection of the agent that makes it.
 #[derive(Clone)]
-pub(super) struct ByAgent(pub(super) Arc<Agents>);
+pub(super) struct PerAgentService(pub(super) Arc<AgentConnections>);
 
-impl Service<Request> for ByAgent {
+impl Service<Request> for PerAgentService {
     type Response = Response;
     type Error = Error;
     type Future = BoxFuture<'static, Result<Response, Error>>;
@@ -275,21 +275,21 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::router::scene::{Peer, Scene};
+    use crate::router::test_kernel::{TestClient, TestKernel};
     use mgp_types::{Context as CallContext, Object};
 
     /// The context of a call of `agent`.
     fn calling(agent: &str) -> CallContext {
-        Peer::stateless(agent).request("tools/call", "{}").context
+        TestClient::stateless(agent).request("tools/call", "{}").context
     }
 
     #[tokio::test]
     async fn a_connection_on_which_a_task_goes_on_is_not_idle() {
-        let scene = Scene::open().await;
+        let scene = TestKernel::open().await;
         let server = r#"{"id":"mail","url":"http://127.0.0.1:9/mcp","sharing":"agent"}"#;
         let config = Arc::new(serde_json::from_str(server).unwrap());
-        let agents = Agents::new(&scene.support, &config, &OfServer::default());
-        let [ada, bob] = ["ada", "bob"].map(Peer::stateless);
+        let agents = AgentConnections::new(&scene.support, &config, &ServerShared::default());
+        let [ada, bob] = ["ada", "bob"].map(TestClient::stateless);
         let connections = [&ada, &bob].map(|peer| agents.connection(&peer.principal).unwrap());
         let remote = scene.server("remote");
         remote.answers(r#"{"resultType":"task","taskId":"1","status":"working"}"#);
@@ -297,7 +297,7 @@ mod tests {
         to_adas.call(ada.request("tools/call", "{}")).await.unwrap();
         tokio::time::pause();
         tokio::time::advance(IDLE).await;
-        let ended = |agents: &Agents| {
+        let ended = |agents: &AgentConnections| {
             let ended = agents.idle();
             ended
                 .iter()
@@ -317,7 +317,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_connection_that_fails_takes_no_callback_of_anothers_with_it() {
-        let scene = Scene::open().await;
+        let scene = TestKernel::open().await;
         let server =
             r#"{"id":"mail","command":"/nowhere/at/all","sharing":"agent","restart_policy":"never"}"#;
         let server = serde_json::from_str(server).unwrap();
@@ -326,7 +326,7 @@ mod tests {
         let of_bob = calling("bob");
         let asked = Object::parse(r#"{"callback_id":"1","type":"confirmation","message":"?"}"#).unwrap();
         let passed = {
-            let way = ("mail".into(), Erased::new(NoConnection));
+            let way = ("mail".into(), ErasedService::new(NoConnection));
             let mut callbacks = scene.fleet.callbacks().lock();
             callbacks.pass_on((&way.0, way.1), &of_bob, &asked, Instant::now()).unwrap()
         };

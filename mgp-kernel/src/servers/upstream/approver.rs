@@ -1,14 +1,14 @@
 use std::sync::Arc;
 
 use mgp_discovery::config::model::AgentSettings;
-use mgp_security::permission::{ApprovalId, ApprovalQuestion, ApprovalReply, ApprovalWays, Approver};
+use mgp_security::permission::{ApprovalId, ApprovalQuestion, ApprovalReply, Approver, ApproverChain};
 use mgp_types::mgp::ServerId;
 use mgp_types::{BoxFuture, Context, Error, Principal, PrincipalKind};
 use tokio::sync::watch;
 
 use super::support::ServerSupport;
 
-/// Who asks humans, in the order that [`ApprovalWays`] keeps to: the one in front of the client that calls, if the
+/// Who asks humans, in the order that [`ApproverChain`] keeps to: the one in front of the client that calls, if the
 /// configuration says that there is one; then operators. Counts in `asked` how often.
 pub(super) fn of(support: &ServerSupport, asked: &watch::Sender<u64>) -> Arc<dyn Approver> {
     let config = Arc::clone(&support.config);
@@ -23,8 +23,8 @@ pub(super) fn of(support: &ServerSupport, asked: &watch::Sender<u64>) -> Arc<dyn
         is_there.then(|| Principal::of(PrincipalKind::Person, client.as_str()))
     };
     let inner =
-        ApprovalWays::new(Arc::new(person), support.policies.pending.clone(), support.audit.clock.clone());
-    Arc::new(Counted { inner, asked: asked.clone() })
+        ApproverChain::new(Arc::new(person), support.policies.pending.clone(), support.audit.clock.clone());
+    Arc::new(CountedApprover { inner, asked: asked.clone() })
 }
 
 /// Whether somebody sits in front of this client who can be asked. The way by which the client came decides: what is
@@ -43,12 +43,12 @@ fn has_person(agents: &[AgentSettings], client: &Principal) -> bool {
 }
 
 #[derive(Debug)]
-struct Counted {
-    inner: ApprovalWays,
+struct CountedApprover {
+    inner: ApproverChain,
     asked: watch::Sender<u64>,
 }
 
-impl Approver for Counted {
+impl Approver for CountedApprover {
     fn ask(&self, question: ApprovalQuestion) -> BoxFuture<'_, Result<ApprovalReply, Error>> {
         self.asked.send_modify(|asked| *asked += 1);
         self.inner.ask(question)

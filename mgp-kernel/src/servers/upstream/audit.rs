@@ -1,19 +1,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_security::audit::{AuditLog, Subscription};
+use mgp_security::audit::{AuditLog, LogSubscription};
 use mgp_types::mgp::{Extension, TrustLevel};
 use mgp_types::{Origin, Session};
 use tokio::sync::Mutex;
 
-use super::shared::Shared;
+use super::connection_shared::ConnectionShared;
 
 /// How far one server was told what is recorded (§6.3). It is a place in the log and no queue, so a server that is slow
 /// holds up nobody, and one that comes back goes on where it was.
 #[derive(Default)]
-pub(super) struct Told(Mutex<Option<Subscription>>);
+pub(super) struct AuditForwarding(Mutex<Option<LogSubscription>>);
 
-impl Told {
+impl AuditForwarding {
     /// Tells the server of `session` what is recorded from its first connection on, for as long as this one lasts.
     async fn tell(&self, log: &AuditLog, session: &Session) {
         let mut place = self.0.lock().await;
@@ -31,7 +31,7 @@ impl Told {
 
 /// Tells the server what is recorded if it negotiated that, and is trusted more than one of which nothing is known: the
 /// record says what every agent does with every server.
-pub(super) async fn forward(shared: Arc<Shared>, session: Arc<Session>) {
+pub(super) async fn forward(shared: Arc<ConnectionShared>, session: Arc<Session>) {
     if !session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Audit)) {
         return;
     }

@@ -7,21 +7,21 @@ use std::sync::Arc;
 
 use mgp_discovery::config::Secret;
 use mgp_discovery::registry::ApprovedCode;
-use mgp_security::permission::Terms;
+use mgp_security::permission::GrantTerms;
 use mgp_transport::child::ChildCommand;
 use mgp_types::Error;
 use mgp_types::mgp::Permission;
 use tempfile::TempDir;
 
+use super::connection_shared::ConnectionShared;
 use super::environment;
-use super::shared::Shared;
-use crate::servers::confine::{Confined, Launch, launch, opened};
+use crate::servers::confine::{Confined, ConfinedLaunch, launch, opened};
 use crate::servers::registration::CodeCopy;
 use crate::settings;
 
 /// What a server is started with, with every reference resolved.
 #[derive(Debug)]
-pub(super) struct Program {
+pub(super) struct ServerProgram {
     pub(super) command: Secret,
     pub(super) args: Vec<Secret>,
     pub(super) cwd: Option<Secret>,
@@ -30,19 +30,19 @@ pub(super) struct Program {
 
 /// How a server is started, and the folders that it has to itself until the next start.
 pub(super) struct ProgramStart {
-    program: Program,
+    program: ServerProgram,
     /// What it is given of the kernel's environment.
     inherited: Vec<(OsString, OsString)>,
     /// The copy of its code that it runs, if that was inspected.
     code: Option<CodeCopy>,
     /// How it is confined, if it is, and where it writes.
-    confinement: Option<(Launch, TempDir)>,
+    confinement: Option<(ConfinedLaunch, TempDir)>,
 }
 
 impl ProgramStart {
     /// The command that starts the server: itself, or the launcher in its place.
     pub(super) fn command(&self) -> ChildCommand {
-        let Program { command, args, cwd, env } = &self.program;
+        let ServerProgram { command, args, cwd, env } = &self.program;
         let args = args.iter().map(Secret::expose);
         let mut program = match &self.confinement {
             None => {
@@ -71,8 +71,8 @@ impl ProgramStart {
 /// # Errors
 /// The code cannot be copied, or the server is to be confined and cannot be.
 pub(super) async fn start(
-    shared: &Arc<Shared>,
-    program: Program,
+    shared: &Arc<ConnectionShared>,
+    program: ServerProgram,
     code: Option<ApprovedCode>,
 ) -> Result<ProgramStart, Error> {
     let shared = Arc::clone(shared);
@@ -84,8 +84,8 @@ pub(super) async fn start(
 }
 
 fn prepare(
-    shared: &Shared,
-    mut program: Program,
+    shared: &ConnectionShared,
+    mut program: ServerProgram,
     code: Option<ApprovedCode>,
 ) -> Result<ProgramStart, String> {
     let mut copy = None;
@@ -104,10 +104,10 @@ fn prepare(
 }
 
 fn confinement(
-    shared: &Shared,
-    program: &Program,
+    shared: &ConnectionShared,
+    program: &ServerProgram,
     code: Option<&CodeCopy>,
-) -> Result<(Launch, TempDir), String> {
+) -> Result<(ConfinedLaunch, TempDir), String> {
     let unusable = |error: std::io::Error| format!("it has no folder of its own: {error}");
     let folder = scratch(shared.support.config.state());
     std::fs::create_dir_all(&folder).map_err(unusable)?;
@@ -135,7 +135,7 @@ fn confinement(
 
 /// What the server is permitted now of what a confinement can hold. A policy that approves everything approves what the
 /// server asked for, not all there is.
-fn granted(shared: &Shared) -> Result<Vec<(Permission, Terms)>, String> {
+fn granted(shared: &ConnectionShared) -> Result<Vec<(Permission, GrantTerms)>, String> {
     let (server, grants) = (&shared.server, &shared.support.policies.grants);
     let config = shared.support.config.load();
     let settings = settings::permissions(&config, server.as_str()).map_err(|error| error.to_string())?;

@@ -7,26 +7,26 @@ use http::{HeaderName, HeaderValue};
 use mgp_client_sdk::Client;
 use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::config::{Endpoint, Environment as _, ProcessEnvironment, Secret};
-use mgp_security::permission::AnswersPermissionsGate;
+use mgp_security::permission::PermissionAnswerGate;
 use mgp_transport::ConnectionLimits;
-use mgp_transport::child::{ChildCommand, Stderr};
+use mgp_transport::child::{ChildCommand, StderrTarget};
 use mgp_transport::http::HttpClientBuilder;
 use mgp_types::mgp::{ExtensionSet, Offer};
 use mgp_types::{Error, Gate as _, Principal, RawJson, RpcService};
 use tower_layer::Layer;
 
-use super::confined::{self, Program};
-use super::inbound::InboundLayer;
-use super::shared::Shared;
-use crate::asking::PassOnLayer;
-use crate::call::erased::Erased;
+use super::confined::{self, ServerProgram};
+use super::connection_shared::ConnectionShared;
+use super::inbound::ServerInboundLayer;
+use crate::call::erased::ErasedService;
+use crate::parked_calls::RelayQuestionsLayer;
 use crate::settings;
 
 /// Connects to the server once, in the way that is configured.
 ///
 /// # Errors
 /// The server is configured in a way that leads nowhere, cannot be reached, or does not agree.
-pub(super) async fn connect(shared: Arc<Shared>) -> Result<Client<Erased>, Error> {
+pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<ErasedService>, Error> {
     let config = &shared.config;
     let Some(back) = shared.back.get() else { return Err(Error::internal("the server has no way yet")) };
     let name = shared.support.config.load().kernel.name.clone().unwrap_or_else(|| "mgp".into());
@@ -40,10 +40,10 @@ pub(super) async fn connect(shared: Arc<Shared>) -> Result<Client<Erased>, Error
         .caching(false)
         .handshake_timeout(startup_timeout(config))
         .limits(limits(&shared))
-        .layer(Erasing)
-        .inbound_layer(AnswersPermissionsGate::new(back.permissions.clone()).into_layer())
-        .inbound_layer(InboundLayer::new(&shared))
-        .inbound_layer(PassOnLayer::new(shared.calls.clone(), shared.elicitations.clone()));
+        .layer(EraseLayer)
+        .inbound_layer(PermissionAnswerGate::new(back.permissions.clone()).into_layer())
+        .inbound_layer(ServerInboundLayer::new(&shared))
+        .inbound_layer(RelayQuestionsLayer::new(shared.calls.clone(), shared.elicitations.clone()));
     // Whoever registered a script may have written another one since the last start.
     let code = match shared.support.registry.get() {
         Some(registry) => registry.check_code(&shared.server).await?,
@@ -60,7 +60,7 @@ pub(super) async fn connect(shared: Arc<Shared>) -> Result<Client<Erased>, Error
         resolved.await.map_err(|_| Error::internal("the server's secrets were not read"))??;
     match endpoint {
         Endpoint::Child { command, args, cwd, env } => {
-            let start = confined::start(&shared, Program { command, args, cwd, env }, code).await?;
+            let start = confined::start(&shared, ServerProgram { command, args, cwd, env }, code).await?;
             let client = builder.connect_child(|| heard(&shared, start.command(), hidden.clone())).await;
             // The folders of the start before this one go now, and this one's with the next.
             *shared.started.lock() = Some(start);
@@ -88,7 +88,7 @@ pub(super) fn startup_timeout(config: &ServerConfig) -> Duration {
 }
 
 /// A message has to be read before it can be said that its result is too long.
-fn limits(shared: &Shared) -> ConnectionLimits {
+fn limits(shared: &ConnectionShared) -> ConnectionLimits {
     let mut limits = shared.support.config.connection_limits();
     let most = settings::max_result_bytes(&shared.support.config.load(), &shared.config);
     let needed = most.saturating_add(AROUND_A_RESULT);
@@ -97,7 +97,7 @@ fn limits(shared: &Shared) -> ConnectionLimits {
 }
 
 /// How the server is reached by whom the connection is for.
-fn endpoint(shared: &Shared) -> Result<Endpoint<Secret>, Error> {
+fn endpoint(shared: &ConnectionShared) -> Result<Endpoint<Secret>, Error> {
     let expanded = shared.config.expanded(&ProcessEnvironment).map_err(|fault| {
         Error::invalid_params(format!("the server `{}` cannot be reached: {fault}", shared.server))
     })?;
@@ -108,7 +108,7 @@ fn endpoint(shared: &Shared) -> Result<Endpoint<Secret>, Error> {
 }
 
 /// The secrets of the server that are not shown where it complains.
-fn hidden(shared: &Shared) -> Result<Vec<Secret>, Error> {
+fn hidden(shared: &ConnectionShared) -> Result<Vec<Secret>, Error> {
     let references = shared.config.secret_references();
     let read = references.iter().map(|found| ProcessEnvironment.secret(&found.secret));
     let read: Result<Vec<_>, _> = read.filter_map(Result::transpose).collect();
@@ -120,9 +120,9 @@ fn hidden(shared: &Shared) -> Result<Vec<Secret>, Error> {
 }
 
 /// The command of the server, which is heard where it complains, without its secrets.
-fn heard(shared: &Shared, program: ChildCommand, secrets: Vec<Secret>) -> ChildCommand {
+fn heard(shared: &ConnectionShared, program: ChildCommand, secrets: Vec<Secret>) -> ChildCommand {
     let (log, server) = (shared.of_server.log.clone(), shared.server.clone());
-    let stderr = Stderr::lines(move |line| {
+    let stderr = StderrTarget::lines(move |line| {
         let line = &*without(line, &secrets);
         tracing::debug!(%server, line, "the server wrote to its standard error");
         log.push(line);
@@ -143,7 +143,7 @@ const SHORTEST_HIDDEN: usize = 6;
 /// Sets how the server is reached over HTTP: as many connections as it works on calls at once, and its headers, which were
 /// [checked](check) before.
 fn http(
-    shared: &Shared,
+    shared: &ConnectionShared,
     transport: HttpClientBuilder,
     headers: &BTreeMap<String, Secret>,
 ) -> HttpClientBuilder {
@@ -160,7 +160,7 @@ fn header((name, value): (&String, &Secret)) -> Option<(HeaderName, HeaderValue)
     Some((name.parse().ok()?, value))
 }
 
-fn check(shared: &Shared, headers: &BTreeMap<String, Secret>) -> Result<(), Error> {
+fn check(shared: &ConnectionShared, headers: &BTreeMap<String, Secret>) -> Result<(), Error> {
     match headers.iter().find(|(name, value)| header((name, value)).is_none()) {
         None => Ok(()),
         Some((name, _)) => Err(Error::invalid_params(format!(
@@ -172,13 +172,13 @@ fn check(shared: &Shared, headers: &BTreeMap<String, Secret>) -> Result<(), Erro
 
 /// Makes the client of every way one type.
 #[derive(Clone)]
-struct Erasing;
+struct EraseLayer;
 
-impl<S: RpcService<Future: 'static> + Sync> Layer<S> for Erasing {
-    type Service = Erased;
+impl<S: RpcService<Future: 'static> + Sync> Layer<S> for EraseLayer {
+    type Service = ErasedService;
 
-    fn layer(&self, inner: S) -> Erased {
-        Erased::new(inner)
+    fn layer(&self, inner: S) -> ErasedService {
+        ErasedService::new(inner)
     }
 }
 

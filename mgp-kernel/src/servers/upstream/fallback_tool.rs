@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mgp_discovery::config::model::ServerConfig;
-use mgp_lifecycle::call::Unsent;
+use mgp_lifecycle::call::NotExecuted;
 use mgp_types::mgp::{Category, Recovery, ToolName};
 use mgp_types::{Error, Flow, Gate, Origin, Request, Response, code};
 
@@ -47,7 +47,7 @@ impl Gate for FallbackToolGate {
 fn may_be_replaced(error: &Error) -> bool {
     let is_decision = code::category(error.code()) == Some(Category::Security)
         || matches!(error.code(), code::INVALID_PARAMS | code::INVALID_TOOL_ARGS);
-    !is_decision && (error.origin() == Origin::Peer || Unsent::is_cause_of(error))
+    !is_decision && (error.origin() == Origin::Peer || NotExecuted::is_cause_of(error))
 }
 
 fn naming(error: Error, tool: Box<str>) -> Error {

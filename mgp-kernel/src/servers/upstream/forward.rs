@@ -5,11 +5,13 @@ use std::task::{Context, Poll, ready};
 
 use memchr::memmem;
 use mgp_types::mcp::meta::key;
-use mgp_types::{Error, Kind, Method, Object, RawJson, Request, Response, RpcService, Session, StreamId};
+use mgp_types::{
+    Error, Method, Object, RawJson, Request, RequestKind, Response, RpcService, Session, StreamId,
+};
 use pin_project_lite::pin_project;
 use tower_service::Service;
 
-use super::reports::Reports;
+use super::reports::CallReports;
 use crate::notify::changes::tasks::begun;
 use crate::servers::fleet::FleetBooks;
 
@@ -19,14 +21,14 @@ use crate::servers::fleet::FleetBooks;
 /// Sits directly in front of what carries calls. Reads `context.outbox`, and replaces `_meta.progressToken`. A call
 /// without one takes no lock and allocates nothing.
 #[derive(Clone)]
-pub(crate) struct Forward<S> {
+pub(crate) struct ForwardToServer<S> {
     inner: S,
-    reports: Reports,
+    reports: CallReports,
     books: Arc<FleetBooks>,
 }
 
-impl<S> Forward<S> {
-    pub(super) fn new(inner: S, reports: Reports, books: Arc<FleetBooks>) -> Self {
+impl<S> ForwardToServer<S> {
+    pub(super) fn new(inner: S, reports: CallReports, books: Arc<FleetBooks>) -> Self {
         Self { inner, reports, books }
     }
 
@@ -42,41 +44,41 @@ impl<S> Forward<S> {
     }
 }
 
-impl<S: RpcService> Service<Request> for Forward<S> {
+impl<S: RpcService> Service<Request> for ForwardToServer<S> {
     type Response = Response;
     type Error = Error;
-    type Future = ForwardFuture<S::Future>;
+    type Future = ForwardToServerFuture<S::Future>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         self.inner.poll_ready(cx)
     }
 
     fn call(&mut self, mut request: Request) -> Self::Future {
-        let in_work = (request.kind == Kind::Call).then(|| {
+        let in_work = (request.kind == RequestKind::Call).then(|| {
             let number = self.number(&mut request);
-            InWork {
+            ForwardedCall {
                 number,
-                tells: Tells::of(&request, number, &self.reports),
+                tells: TaskUpdate::of(&request, number, &self.reports),
                 stream: request.context.outbox.stream(),
                 reports: self.reports.clone(),
                 books: Arc::clone(&self.books),
             }
         });
-        ForwardFuture { inner: self.inner.call(request), in_work }
+        ForwardToServerFuture { inner: self.inner.call(request), in_work }
     }
 }
 
 /// A call; forgets what the server says about it when it is over.
-struct InWork {
+struct ForwardedCall {
     number: Option<u64>,
-    tells: Tells,
+    tells: TaskUpdate,
     stream: StreamId,
-    reports: Reports,
+    reports: CallReports,
     books: Arc<FleetBooks>,
 }
 
 /// What the answer to a call tells of a task whose progress somebody hears of.
-enum Tells {
+enum TaskUpdate {
     Nothing,
     /// Whether one has begun, which reports under this number to that session.
     Beginning(u64, Arc<Session>),
@@ -86,8 +88,8 @@ enum Tells {
     End(Box<str>),
 }
 
-impl Tells {
-    fn of(request: &Request, number: Option<u64>, reports: &Reports) -> Self {
+impl TaskUpdate {
+    fn of(request: &Request, number: Option<u64>, reports: &CallReports) -> Self {
         let Request { method, params, context, .. } = request;
         if let Some(number) = number {
             let session = context.session.as_ref().filter(|session| session.outbox.is_open());
@@ -108,29 +110,29 @@ impl Tells {
     }
 }
 
-impl InWork {
+impl ForwardedCall {
     /// The token of a call that became a task stays good until that has ended.
     fn answered(&self, response: &Response) {
         let tasks = self.reports.tasks();
         match &self.tells {
-            Tells::Nothing => {}
-            Tells::Beginning(number, session) => {
+            TaskUpdate::Nothing => {}
+            TaskUpdate::Beginning(number, session) => {
                 let task = begun(&response.result);
                 if let Some((task, (_, token))) = task.zip(self.reports.reported(*number)) {
                     tasks.follow(*number, task, session, token);
                 }
             }
-            Tells::Status => {
+            TaskUpdate::Status => {
                 if let Ok(status) = Object::from_raw(&response.result) {
                     tasks.hear(&status);
                 }
             }
-            Tells::End(task) => tasks.end(task),
+            TaskUpdate::End(task) => tasks.end(task),
         }
     }
 }
 
-impl Drop for InWork {
+impl Drop for ForwardedCall {
     fn drop(&mut self) {
         if let Some(number) = self.number {
             self.reports.leave(number);
@@ -144,16 +146,16 @@ impl Drop for InWork {
 }
 
 pin_project! {
-    /// The answer of [`Forward`].
-    pub(crate) struct ForwardFuture<F> {
+    /// The answer of [`ForwardToServer`].
+    pub(crate) struct ForwardToServerFuture<F> {
         #[pin]
         inner: F,
         // Over with the future, however it ends.
-        in_work: Option<InWork>,
+        in_work: Option<ForwardedCall>,
     }
 }
 
-impl<F: Future<Output = Result<Response, Error>>> Future for ForwardFuture<F> {
+impl<F: Future<Output = Result<Response, Error>>> Future for ForwardToServerFuture<F> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {

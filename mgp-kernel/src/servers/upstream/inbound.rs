@@ -4,42 +4,42 @@ use std::task::{Context, Poll};
 use mgp_security::access::TaskOwnersGate;
 use mgp_types::mgp::{EventSeverity, ServerId, method};
 use mgp_types::{
-    BoxFuture, Error, Kind, Method, MethodRule, Object, Outbox, PassedMethods, RawJson, Request, Response,
-    RpcService, Sender, Session, Severity,
+    BoxFuture, Error, MessageSender, Method, MethodRule, Object, Outbox, PassedMethods, RawJson, Request,
+    RequestKind, Response, RpcService, Session, Severity,
 };
 use tokio::time::Instant;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::changed::Changed;
-use super::line::Line;
-use super::reports::Reports;
+use super::connection_key::ConnectionKey;
+use super::reports::CallReports;
+use super::server_notifications::ListKind;
+use super::stale_lists::StaleLists;
 use super::support::ServerSupport;
-use super::told::What;
-use crate::asking::{About, Callers, CallsInWork, Elicitations, declared};
+use crate::parked_calls::{ActiveCallers, CallReference, CallsInWork, ElicitationSessions, declared};
 use crate::settings;
 
-/// Brings what one server says unasked to whom it concerns. Makes [`Inbound`] services.
+/// Brings what one server says unasked to whom it concerns. Makes [`ServerInbound`] services.
 #[derive(Clone)]
-pub(super) struct InboundLayer(Arc<Shared>);
+pub(super) struct ServerInboundLayer(Arc<ServerInboundShared>);
 
-struct Shared {
+struct ServerInboundShared {
     server: ServerId,
-    line: Line,
+    line: ConnectionKey,
     support: Arc<ServerSupport>,
     passed: PassedMethods,
     calls: CallsInWork,
-    elicitations: Elicitations,
-    reports: Reports,
+    elicitations: ElicitationSessions,
+    reports: CallReports,
     tasks: TaskOwnersGate,
     /// What the connection is part of, with the way back to it.
-    back: Weak<super::shared::Shared>,
-    changed: Changed,
+    back: Weak<super::connection_shared::ConnectionShared>,
+    changed: StaleLists,
 }
 
-impl InboundLayer {
-    pub(super) fn new(shared: &Arc<super::shared::Shared>) -> Self {
-        Self(Arc::new(Shared {
+impl ServerInboundLayer {
+    pub(super) fn new(shared: &Arc<super::connection_shared::ConnectionShared>) -> Self {
+        Self(Arc::new(ServerInboundShared {
             server: shared.server.clone(),
             line: shared.line.clone(),
             support: Arc::clone(&shared.support),
@@ -55,11 +55,11 @@ impl InboundLayer {
     }
 }
 
-impl<S> Layer<S> for InboundLayer {
-    type Service = Inbound<S>;
+impl<S> Layer<S> for ServerInboundLayer {
+    type Service = ServerInbound<S>;
 
-    fn layer(&self, inner: S) -> Inbound<S> {
-        Inbound { inner, shared: Arc::clone(&self.0) }
+    fn layer(&self, inner: S) -> ServerInbound<S> {
+        ServerInbound { inner, shared: Arc::clone(&self.0) }
     }
 }
 
@@ -69,28 +69,28 @@ impl<S> Layer<S> for InboundLayer {
 /// client that may use the server, and to nobody else. What is about progress and logs goes to callers, too. Lists that changed are
 /// listed again elsewhere; nothing here waits for it.
 #[derive(Clone)]
-pub(super) struct Inbound<S> {
+pub(super) struct ServerInbound<S> {
     inner: S,
-    shared: Arc<Shared>,
+    shared: Arc<ServerInboundShared>,
 }
 
-type Answer = BoxFuture<'static, Result<Response, Error>>;
+type AnswerFuture = BoxFuture<'static, Result<Response, Error>>;
 
-impl<S: RpcService<Future: 'static>> Service<Request> for Inbound<S> {
+impl<S: RpcService<Future: 'static>> Service<Request> for ServerInbound<S> {
     type Response = Response;
     type Error = Error;
-    type Future = Answer;
+    type Future = AnswerFuture;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         self.inner.poll_ready(cx)
     }
 
-    fn call(&mut self, request: Request) -> Answer {
+    fn call(&mut self, request: Request) -> AnswerFuture {
         let shared = &self.shared;
-        if !MethodRule::of(&request).is_some_and(|rule| rule.is_sent_by(Sender::Server)) {
+        if !MethodRule::of(&request).is_some_and(|rule| rule.is_sent_by(MessageSender::Server)) {
             return shared.vendor(request);
         }
-        if request.kind == Kind::Call {
+        if request.kind == RequestKind::Call {
             return if declared::is_question(&request.method) && shared.is_about_no_call(&request) {
                 Box::pin(Arc::clone(shared).ask_anybody(request))
             } else {
@@ -107,9 +107,9 @@ impl<S: RpcService<Future: 'static>> Service<Request> for Inbound<S> {
                 }
                 Box::pin(self.inner.call(request))
             }
-            "notifications/tools/list_changed" => self.listed_anew(What::Tools, request),
-            "notifications/prompts/list_changed" => self.listed_anew(What::Prompts, request),
-            "notifications/resources/list_changed" => self.listed_anew(What::Resources, request),
+            "notifications/tools/list_changed" => self.listed_anew(ListKind::Tools, request),
+            "notifications/prompts/list_changed" => self.listed_anew(ListKind::Prompts, request),
+            "notifications/resources/list_changed" => self.listed_anew(ListKind::Resources, request),
             method::EVENT => {
                 shared.event(&request);
                 Box::pin(self.inner.call(request))
@@ -139,20 +139,20 @@ impl<S: RpcService<Future: 'static>> Service<Request> for Inbound<S> {
     }
 }
 
-impl<S: RpcService<Future: 'static>> Inbound<S> {
+impl<S: RpcService<Future: 'static>> ServerInbound<S> {
     /// The client behind hears of it first: what it keeps must not be what was there before.
-    fn listed_anew(&mut self, what: What, request: Request) -> Answer {
+    fn listed_anew(&mut self, what: ListKind, request: Request) -> AnswerFuture {
         let heard = self.inner.call(request);
         self.shared.changed.mark(what);
         Box::pin(heard)
     }
 }
 
-impl Shared {
+impl ServerInboundShared {
     /// A message that by the table of methods no server sends. A request is refused. A notification that the operator has
     /// passed goes to the client whose call is in work, and where several have one, to none of them.
-    fn vendor(&self, message: Request) -> Answer {
-        if message.kind == Kind::Call {
+    fn vendor(&self, message: Request) -> AnswerFuture {
+        if message.kind == RequestKind::Call {
             return Box::pin(std::future::ready(Err(Error::method_not_found(&message.method))));
         }
         if !self.passed.has(message.method.as_str()) {
@@ -160,8 +160,8 @@ impl Shared {
             return done();
         }
         let call = match (self.calls.about(&message), self.calls.callers()) {
-            (About::This(call), _) => *call,
-            (_, Callers::One(mut calls)) => calls.swap_remove(0),
+            (CallReference::This(call), _) => *call,
+            (_, ActiveCallers::One(mut calls)) => calls.swap_remove(0),
             _ => return done(),
         };
         tell(call.outbox, Request::notify(message.method, message.params))
@@ -169,9 +169,9 @@ impl Shared {
 
     fn is_about_no_call(&self, question: &Request) -> bool {
         match self.calls.about(question) {
-            About::This(_) => false,
-            About::Another => true,
-            About::Unsaid => matches!(self.calls.callers(), Callers::Nobody),
+            CallReference::This(_) => false,
+            CallReference::Another => true,
+            CallReference::Unsaid => matches!(self.calls.callers(), ActiveCallers::Nobody),
         }
     }
 
@@ -204,7 +204,7 @@ impl Shared {
     }
 
     /// Reports progress to the caller, in the caller's words. What belongs to no call and no task is for nobody.
-    fn progress(&self, mut report: Request) -> Answer {
+    fn progress(&self, mut report: Request) -> AnswerFuture {
         let Some(number) = report.params.get("progressToken").and_then(|token| token.to::<u64>().ok()) else {
             return done();
         };
@@ -221,15 +221,15 @@ impl Shared {
 
     /// A log message is for the client whose calls there are, or for all that want to hear it where there are none. Of
     /// several clients nobody knows whose it is, and what one says may stand in it.
-    fn log(&self, message: Request) -> Answer {
+    fn log(&self, message: Request) -> AnswerFuture {
         let call = match (self.calls.about(&message), self.calls.callers()) {
-            (About::This(call), _) => *call,
-            (_, Callers::One(mut calls)) => calls.swap_remove(0),
-            (_, Callers::Nobody) => {
+            (CallReference::This(call), _) => *call,
+            (_, ActiveCallers::One(mut calls)) => calls.swap_remove(0),
+            (_, ActiveCallers::Nobody) => {
                 self.support.told.log(&self.line, Request::notify(message.method, message.params));
                 return done();
             }
-            (_, Callers::Several) => {
+            (_, ActiveCallers::Several) => {
                 tracing::debug!(server = %self.server, "dropping a log message: it may be about any of several clients");
                 return done();
             }
@@ -243,7 +243,7 @@ impl Shared {
     }
 
     /// A callback goes to whoever made the call that it is about, under an id of ours.
-    fn call_back(&self, request: Request) -> Answer {
+    fn call_back(&self, request: Request) -> AnswerFuture {
         let stream = request.context.outbox.stream();
         let Some(call) = self.calls.on(stream) else {
             tracing::debug!(server = %self.server, "dropping a callback that is about no call");
@@ -295,11 +295,11 @@ impl Shared {
     }
 }
 
-fn done() -> Answer {
+fn done() -> AnswerFuture {
     Box::pin(std::future::ready(Ok(Response::empty())))
 }
 
-fn tell(outbox: Outbox, notification: Request) -> Answer {
+fn tell(outbox: Outbox, notification: Request) -> AnswerFuture {
     Box::pin(async move { outbox.notify(notification).await.map(|()| Response::empty()) })
 }
 

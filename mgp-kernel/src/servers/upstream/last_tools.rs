@@ -4,8 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use mgp_discovery::config::model::ServerConfig;
-use mgp_discovery::{NewFile, Readers};
-use mgp_security::definition::{Definition, DefinitionKind, DefinitionName, PinState, Pins};
+use mgp_discovery::{AtomicFile, FileReaders};
+use mgp_security::definition::{Definition, DefinitionKind, DefinitionName, PinState, PinnedDefinitions};
 use mgp_types::mgp::ServerId;
 use mgp_types::{Object, RawJson, hex};
 use serde::{Deserialize, Serialize};
@@ -32,7 +32,7 @@ struct LastTools {
 ///
 /// A definition counts only if it is the one that is approved now, and this version of the program judged it. Servers to
 /// which agents have connections of their own are left out: what one agent was listed says nothing of another's.
-pub(crate) async fn list_last_tools(running: &RunningConfig, pins: &Pins, listed: &ToolCatalog) {
+pub(crate) async fn list_last_tools(running: &RunningConfig, pins: &PinnedDefinitions, listed: &ToolCatalog) {
     let config = running.load_full();
     for server in config.servers.iter().filter(|server| server.enabled && shares_connection(server)) {
         let id = ServerId::from(server.id.as_str());
@@ -62,10 +62,10 @@ pub(super) fn keep(state: &Path, server: &ServerConfig, definitions: &[Object]) 
     if std::fs::read_to_string(&path).is_ok_and(|kept| kept == text) {
         return Ok(());
     }
-    NewFile::put(&path, &text, Readers::Owner)
+    AtomicFile::put(&path, &text, FileReaders::Owner)
 }
 
-fn read(state: &Path, server: &ServerConfig, pins: &Pins) -> Option<Vec<Object>> {
+fn read(state: &Path, server: &ServerConfig, pins: &PinnedDefinitions) -> Option<Vec<Object>> {
     let text = std::fs::read(file(state, &server.id)).ok()?;
     let last: LastTools = serde_json::from_slice(&text)
         .inspect_err(
@@ -81,7 +81,7 @@ fn read(state: &Path, server: &ServerConfig, pins: &Pins) -> Option<Vec<Object>>
 }
 
 /// Whether the definition is the one that is approved now, byte for byte of what a model reads.
-fn is_approved(pins: &Pins, server: &ServerId, tool: &Object) -> bool {
+fn is_approved(pins: &PinnedDefinitions, server: &ServerId, tool: &Object) -> bool {
     let Ok(definition) = Definition::read(DefinitionKind::Tool, tool) else { return false };
     let name = DefinitionName::new(DefinitionKind::Tool, definition.name().as_str());
     matches!(
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn only_the_definition_that_is_approved_now_is_listed_again() {
         let state = tempfile::tempdir().unwrap();
-        let pins = Pins::load(FirstUse::Trust, MemoryPins::default()).unwrap();
+        let pins = PinnedDefinitions::load(FirstUse::Trust, MemoryPins::default()).unwrap();
         let id = ServerId::from("git/é");
         let [status, log] = [tool("status", "Shows."), tool("log", "Lists.")];
         let pinned = |tool: &Object| Definition::read(DefinitionKind::Tool, tool).unwrap();
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn another_program_under_the_same_id_has_no_last_tools() {
         let state = tempfile::tempdir().unwrap();
-        let pins = Pins::load(FirstUse::Trust, MemoryPins::default()).unwrap();
+        let pins = PinnedDefinitions::load(FirstUse::Trust, MemoryPins::default()).unwrap();
         keep(state.path(), &server("git"), &[]).unwrap();
         assert!(read(state.path(), &server("git"), &pins).is_some());
         assert!(read(state.path(), &server("other"), &pins).is_none());

@@ -5,15 +5,15 @@ use parking_lot::Mutex;
 
 /// The last lines that a server wrote to its standard error. Clones are the same.
 #[derive(Clone, Default)]
-pub(crate) struct ServerLog(Arc<Mutex<Lines>>);
+pub(crate) struct StderrTail(Arc<Mutex<StderrLines>>);
 
 #[derive(Default)]
-struct Lines {
+struct StderrLines {
     lines: VecDeque<Box<str>>,
     bytes: usize,
 }
 
-impl ServerLog {
+impl StderrTail {
     /// Keeps a line, and drops the oldest ones when there are too many.
     pub(crate) fn push(&self, line: &str) {
         let mut kept = self.0.lock();
@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn the_newest_lines_are_kept_within_both_bounds() {
-        let log = ServerLog::default();
+        let log = StderrTail::default();
         (0..2_000).for_each(|number| log.push(&number.to_string()));
         let all = log.last(usize::MAX);
         assert_eq!((all.len(), &*all[0], &*all[999]), (1_000, "1000", "1999"));

@@ -4,29 +4,29 @@ mod agents;
 mod approver;
 mod audit;
 mod back;
-mod changed;
 mod confined;
 mod connect;
+mod connection_key;
+mod connection_shared;
 mod environment;
 #[cfg(test)]
-pub(crate) mod fake;
+pub(crate) mod fake_server;
 mod fallback_tool;
+mod first_start;
 mod forward;
 mod inbound;
-mod instance;
 mod last_tools;
-mod line;
 mod log;
-mod of_server;
-mod offered;
+mod offered_lists;
 mod publish;
 mod reports;
-mod shared;
+mod server_connection;
+mod server_notifications;
+mod server_shared;
 mod size;
-mod start;
+mod stale_lists;
 mod support;
 mod task_progress;
-mod told;
 mod view;
 
 use std::sync::Arc;
@@ -41,22 +41,22 @@ use mgp_types::mgp::{ServerId, ServerState, ShutdownReason};
 use mgp_types::{BoxFuture, Error, Object, Principal, Request, Response, Session, StreamId};
 use tower_service::Service;
 
-use self::agents::{Agents, ByAgent};
-use self::back::Kept;
-pub(crate) use self::back::{Back, BareWay, Current};
+use self::agents::{AgentConnections, PerAgentService};
+use self::back::ServerClient;
+pub(crate) use self::back::{BareWay, CurrentClient, ServerStack};
 pub(crate) use self::confined::clear_scratch;
+pub(crate) use self::connection_key::ConnectionKey;
 pub(crate) use self::environment::is_needed;
 pub(crate) use self::fallback_tool::FallbackToolGate;
-use self::instance::Instance;
+use self::first_start::WaitForStart;
+pub(crate) use self::first_start::{FirstStart, WaitingCall};
 pub(crate) use self::last_tools::list_last_tools;
-pub(crate) use self::line::Line;
-pub(crate) use self::of_server::OfServer;
-pub(crate) use self::offered::Share;
+pub(crate) use self::offered_lists::AgentLists;
+use self::server_connection::ServerConnection;
+pub(crate) use self::server_notifications::{ListKind, ServerNotifications};
+pub(crate) use self::server_shared::ServerShared;
 pub(crate) use self::size::ResultSizeGate;
-use self::start::Patient;
-pub(crate) use self::start::{Start, WaitingCall};
 pub(crate) use self::support::ServerSupport;
-pub(crate) use self::told::{Told, What};
 pub use self::view::{MgpView, ServerView};
 use crate::StartError;
 use crate::call::meter::Meter;
@@ -66,18 +66,18 @@ pub(crate) struct Upstream {
     id: ServerId,
     config: Arc<ServerConfig>,
     catalog: Catalog,
-    of_server: OfServer,
+    of_server: ServerShared,
     /// Whether it has ended for good.
     is_over: AtomicBool,
-    connections: Connections,
+    connections: UpstreamConnections,
 }
 
-enum Connections {
-    Shared(Instance),
-    ByAgent(Arc<Agents>),
+enum UpstreamConnections {
+    Shared(ServerConnection),
+    ByAgent(Arc<AgentConnections>),
     /// One that lies within a test.
     #[cfg(test)]
-    Fake(fake::Fake),
+    Fake(fake_server::FakeServer),
 }
 
 impl Upstream {
@@ -88,11 +88,17 @@ impl Upstream {
     pub(crate) fn new(support: &Arc<ServerSupport>, config: ServerConfig) -> Result<Self, StartError> {
         let config = Arc::new(config);
         let id = ServerId::from(config.id.as_str());
-        let of_server = OfServer::default();
+        let of_server = ServerShared::default();
         let connections = if shares_connection(&config) {
-            Connections::Shared(Instance::new(support, &config, Line::shared(id.clone()), &of_server, None)?)
+            UpstreamConnections::Shared(ServerConnection::new(
+                support,
+                &config,
+                ConnectionKey::shared(id.clone()),
+                &of_server,
+                None,
+            )?)
         } else {
-            Connections::ByAgent(Agents::new(support, &config, &of_server))
+            UpstreamConnections::ByAgent(AgentConnections::new(support, &config, &of_server))
         };
         let catalog = support.tools.catalog.clone();
         Ok(Self { id, config, catalog, of_server, is_over: AtomicBool::new(false), connections })
@@ -105,27 +111,27 @@ impl Upstream {
             return;
         }
         match &self.connections {
-            Connections::Shared(instance) => instance.supervised.start(),
-            Connections::ByAgent(agents) => agents.open(),
+            UpstreamConnections::Shared(instance) => instance.supervised.start(),
+            UpstreamConnections::ByAgent(agents) => agents.open(),
             #[cfg(test)]
-            Connections::Fake(_) => {}
+            UpstreamConnections::Fake(_) => {}
         }
     }
 
     /// Stops it, until it is started again: calls in work have so long to end, then its processes do.
     pub(crate) async fn stop(&self, reason: ShutdownReason, timeout: Duration) {
         match &self.connections {
-            Connections::Shared(instance) => instance.stop(reason, timeout).await,
-            Connections::ByAgent(agents) => agents.stop(reason, timeout).await,
+            UpstreamConnections::Shared(instance) => instance.stop(reason, timeout).await,
+            UpstreamConnections::ByAgent(agents) => agents.stop(reason, timeout).await,
             #[cfg(test)]
-            Connections::Fake(_) => {}
+            UpstreamConnections::Fake(_) => {}
         }
     }
 
     /// Starts it no more; what is connected stays until its [end](Self::end).
     pub(crate) fn close(&self) {
         self.is_over.store(true, Ordering::Release);
-        if let Connections::ByAgent(agents) = &self.connections {
+        if let UpstreamConnections::ByAgent(agents) = &self.connections {
             agents.close();
         }
     }
@@ -141,7 +147,7 @@ impl Upstream {
     /// # Errors
     /// It cannot be connected to; of several connections some may be up all the same.
     pub(crate) async fn restart(&self, reason: ShutdownReason) -> Result<(), Error> {
-        if let Connections::ByAgent(agents) = &self.connections {
+        if let UpstreamConnections::ByAgent(agents) = &self.connections {
             agents.open();
         }
         let mut outcome = Ok(());
@@ -154,9 +160,9 @@ impl Upstream {
     /// Lists definitions of `kind` again in a moment: what was held back may be shown now.
     pub(crate) fn list_anew(&self, kind: DefinitionKind) {
         let what = match kind {
-            DefinitionKind::Tool => What::Tools,
-            DefinitionKind::Prompt => What::Prompts,
-            DefinitionKind::Template | DefinitionKind::Resource => What::Resources,
+            DefinitionKind::Tool => ListKind::Tools,
+            DefinitionKind::Prompt => ListKind::Prompts,
+            DefinitionKind::Template | DefinitionKind::Resource => ListKind::Resources,
         };
         for instance in self.instances() {
             instance.get().shared.changed.mark(what);
@@ -164,19 +170,19 @@ impl Upstream {
     }
 
     /// The start of the connection that this agent uses, if that is not over; one of its own begins.
-    pub(crate) fn begun(&self, agent: &Principal) -> Option<Start> {
+    pub(crate) fn begun(&self, agent: &Principal) -> Option<FirstStart> {
         let start = match &self.connections {
-            Connections::Shared(instance) => instance.shared.start.clone(),
-            Connections::ByAgent(agents) if agents.reaches(agent) => match agents.connection(agent) {
+            UpstreamConnections::Shared(instance) => instance.shared.start.clone(),
+            UpstreamConnections::ByAgent(agents) if agents.reaches(agent) => match agents.connection(agent) {
                 Ok(instance) => instance.shared.start.clone(),
                 Err(error) => {
                     tracing::debug!(server = %self.id, %error, "an agent has no connection");
                     return None;
                 }
             },
-            Connections::ByAgent(_) => return None,
+            UpstreamConnections::ByAgent(_) => return None,
             #[cfg(test)]
-            Connections::Fake(_) => return None,
+            UpstreamConnections::Fake(_) => return None,
         };
         (!start.is_over()).then_some(start)
     }
@@ -184,39 +190,39 @@ impl Upstream {
     /// Whether it is being connected to for the first time, for all agents together.
     pub(crate) fn is_starting(&self) -> bool {
         match &self.connections {
-            Connections::Shared(instance) => !instance.shared.start.is_over(),
-            Connections::ByAgent(_) => false,
+            UpstreamConnections::Shared(instance) => !instance.shared.start.is_over(),
+            UpstreamConnections::ByAgent(_) => false,
             #[cfg(test)]
-            Connections::Fake(_) => false,
+            UpstreamConnections::Fake(_) => false,
         }
     }
 
     /// Whether this agent reaches the server at all.
     pub(crate) fn admits(&self, agent: &Principal) -> bool {
         match &self.connections {
-            Connections::Shared(_) => true,
-            Connections::ByAgent(agents) => agents.admits(agent),
+            UpstreamConnections::Shared(_) => true,
+            UpstreamConnections::ByAgent(agents) => agents.admits(agent),
             #[cfg(test)]
-            Connections::Fake(_) => true,
+            UpstreamConnections::Fake(_) => true,
         }
     }
 
     /// What of its lists is this agent's.
-    pub(crate) fn share(&self, agent: &Principal) -> Share {
+    pub(crate) fn share(&self, agent: &Principal) -> AgentLists {
         match &self.connections {
-            Connections::Shared(_) => Share::Everything,
-            Connections::ByAgent(agents) => agents.share(agent),
+            UpstreamConnections::Shared(_) => AgentLists::Everything,
+            UpstreamConnections::ByAgent(agents) => agents.share(agent),
             #[cfg(test)]
-            Connections::Fake(_) => Share::Everything,
+            UpstreamConnections::Fake(_) => AgentLists::Everything,
         }
     }
 
     /// Whether agents have connections of their own to it.
     pub(crate) fn is_by_agent(&self) -> bool {
-        matches!(self.connections, Connections::ByAgent(_))
+        matches!(self.connections, UpstreamConnections::ByAgent(_))
     }
 
-    pub(crate) fn of_server(&self) -> &OfServer {
+    pub(crate) fn of_server(&self) -> &ServerShared {
         &self.of_server
     }
 
@@ -231,10 +237,14 @@ impl Upstream {
     /// The way to the server with everything that lies in front of it.
     pub(crate) fn service(&self) -> UpstreamService {
         match &self.connections {
-            Connections::Shared(instance) => UpstreamService(Way::Shared(instance.service())),
-            Connections::ByAgent(agents) => UpstreamService(Way::ByAgent(ByAgent(Arc::clone(agents)))),
+            UpstreamConnections::Shared(instance) => {
+                UpstreamService(UpstreamRoute::Shared(instance.service()))
+            }
+            UpstreamConnections::ByAgent(agents) => {
+                UpstreamService(UpstreamRoute::ByAgent(PerAgentService(Arc::clone(agents))))
+            }
             #[cfg(test)]
-            Connections::Fake(fake) => UpstreamService(Way::Fake(fake.service.clone())),
+            UpstreamConnections::Fake(fake) => UpstreamService(UpstreamRoute::Fake(fake.service.clone())),
         }
     }
 
@@ -247,24 +257,24 @@ impl Upstream {
     /// What was agreed with it, if it is connected.
     pub(crate) fn session(&self) -> Option<Arc<Session>> {
         #[cfg(test)]
-        if let Connections::Fake(fake) = &self.connections {
+        if let UpstreamConnections::Fake(fake) = &self.connections {
             return Some(Arc::clone(&fake.session));
         }
         self.up().find_map(|instance| instance.get().session())
     }
 
     /// The connection that this agent uses, or would.
-    pub(crate) fn line(&self, agent: &Principal) -> Line {
+    pub(crate) fn line(&self, agent: &Principal) -> ConnectionKey {
         match &self.connections {
-            Connections::ByAgent(_) => Line::of_agent(self.id.clone(), agent),
-            Connections::Shared(_) => Line::shared(self.id.clone()),
+            UpstreamConnections::ByAgent(_) => ConnectionKey::of_agent(self.id.clone(), agent),
+            UpstreamConnections::Shared(_) => ConnectionKey::shared(self.id.clone()),
             #[cfg(test)]
-            Connections::Fake(_) => Line::shared(self.id.clone()),
+            UpstreamConnections::Fake(_) => ConnectionKey::shared(self.id.clone()),
         }
     }
 
     /// Hears what the server says of a task on this connection.
-    pub(crate) fn hear_of_task(&self, line: &Line, status: &Object) {
+    pub(crate) fn hear_of_task(&self, line: &ConnectionKey, status: &Object) {
         let connection = self.on(line);
         if let Some(back) = connection.as_ref().and_then(|instance| instance.get().shared.back.get()) {
             back.tasks.hear(status);
@@ -272,13 +282,13 @@ impl Upstream {
     }
 
     /// All connections that are up: what was agreed, and what the server said there that it can do.
-    pub(crate) fn lines(&self) -> Vec<(Line, Arc<Session>, Object)> {
+    pub(crate) fn lines(&self) -> Vec<(ConnectionKey, Arc<Session>, Object)> {
         #[cfg(test)]
-        if let Connections::Fake(fake) = &self.connections {
-            let line = Line::shared(self.id.clone());
+        if let UpstreamConnections::Fake(fake) = &self.connections {
+            let line = ConnectionKey::shared(self.id.clone());
             return vec![(line, Arc::clone(&fake.session), fake.capabilities.clone())];
         }
-        let line = |held: Held<'_>| {
+        let line = |held: ConnectionRef<'_>| {
             let instance = held.get();
             Some((instance.shared.line.clone(), instance.session()?, instance.capabilities()))
         };
@@ -286,29 +296,29 @@ impl Upstream {
     }
 
     /// What was agreed on this connection last.
-    pub(crate) fn session_on(&self, line: &Line) -> Option<Arc<Session>> {
+    pub(crate) fn session_on(&self, line: &ConnectionKey) -> Option<Arc<Session>> {
         #[cfg(test)]
-        if let Connections::Fake(fake) = &self.connections {
+        if let UpstreamConnections::Fake(fake) = &self.connections {
             return line.agent.is_none().then(|| Arc::clone(&fake.session));
         }
         self.on(line)?.get().session()
     }
 
     /// The connection that carries the call with `stream` now, past all that lies in front.
-    pub(crate) fn carrying(&self, stream: StreamId) -> Option<Arc<Kept>> {
+    pub(crate) fn carrying(&self, stream: StreamId) -> Option<Arc<ServerClient>> {
         let mut instances = self.instances().into_iter();
         instances.find(|instance| instance.get().shared.calls.has(stream))?.get().client()
     }
 
     /// The client of it, past all that lies in front; of several connections any that is up.
-    pub(crate) fn client(&self) -> Option<Arc<Kept>> {
+    pub(crate) fn client(&self) -> Option<Arc<ServerClient>> {
         self.up().find_map(|instance| instance.get().client())
     }
 
     /// What it said that it can do on the connection of this agent, if that is up.
     pub(crate) fn capabilities(&self, agent: &Principal) -> Object {
         #[cfg(test)]
-        if let Connections::Fake(fake) = &self.connections {
+        if let UpstreamConnections::Fake(fake) = &self.connections {
             return fake.capabilities.clone();
         }
         self.on(&self.line(agent)).map(|instance| instance.get().capabilities()).unwrap_or_default()
@@ -317,7 +327,7 @@ impl Upstream {
     /// What it told a model about itself on the connection of this agent, if that is up and nothing is hidden in it.
     pub(crate) fn instructions(&self, agent: &Principal) -> Option<Arc<str>> {
         #[cfg(test)]
-        if let Connections::Fake(fake) = &self.connections {
+        if let UpstreamConnections::Fake(fake) = &self.connections {
             return fake.instructions.clone();
         }
         let connection = self.on(&self.line(agent))?;
@@ -346,14 +356,14 @@ impl Upstream {
         instances.iter().map(|instance| self.view(Some(instance.get()))).collect()
     }
 
-    fn view(&self, instance: Option<&Instance>) -> ServerView {
+    fn view(&self, instance: Option<&ServerConnection>) -> ServerView {
         let shared = instance.map(|instance| &instance.shared);
         let agent = shared.and_then(|shared| shared.line.agent.as_ref());
         let tools = match agent {
             Some(agent) => self.of_server.offered.of(agent),
             None => Some(self.catalog.snapshot()),
         };
-        let session = instance.and_then(Instance::session);
+        let session = instance.and_then(ServerConnection::session);
         let mgp = session.and_then(|session| {
             let agreed = session.mgp.as_ref()?;
             let extensions = agreed.extensions().names().map(ToString::to_string).collect();
@@ -377,26 +387,28 @@ impl Upstream {
     }
 
     /// The connection, if it has begun.
-    fn on(&self, line: &Line) -> Option<Held<'_>> {
+    fn on(&self, line: &ConnectionKey) -> Option<ConnectionRef<'_>> {
         match (&self.connections, &line.agent) {
-            (Connections::Shared(instance), None) => Some(Held::Borrowed(instance)),
-            (Connections::ByAgent(agents), Some(agent)) => agents.of(agent).map(Held::Kept),
+            (UpstreamConnections::Shared(instance), None) => Some(ConnectionRef::Borrowed(instance)),
+            (UpstreamConnections::ByAgent(agents), Some(agent)) => agents.of(agent).map(ConnectionRef::Kept),
             _ => None,
         }
     }
 
     /// The connections that are up.
-    fn up(&self) -> impl Iterator<Item = Held<'_>> {
-        let is_up = |instance: &Held<'_>| instance.supervised().state() == ServerState::Connected;
+    fn up(&self) -> impl Iterator<Item = ConnectionRef<'_>> {
+        let is_up = |instance: &ConnectionRef<'_>| instance.supervised().state() == ServerState::Connected;
         self.instances().into_iter().filter(is_up)
     }
 
-    fn instances(&self) -> Vec<Held<'_>> {
+    fn instances(&self) -> Vec<ConnectionRef<'_>> {
         match &self.connections {
-            Connections::Shared(instance) => vec![Held::Borrowed(instance)],
-            Connections::ByAgent(agents) => agents.all().into_iter().map(Held::Kept).collect(),
+            UpstreamConnections::Shared(instance) => vec![ConnectionRef::Borrowed(instance)],
+            UpstreamConnections::ByAgent(agents) => {
+                agents.all().into_iter().map(ConnectionRef::Kept).collect()
+            }
             #[cfg(test)]
-            Connections::Fake(_) => Vec::new(),
+            UpstreamConnections::Fake(_) => Vec::new(),
         }
     }
 }
@@ -407,34 +419,34 @@ fn shares_connection(config: &ServerConfig) -> bool {
 }
 
 /// A connection that is looked at.
-enum Held<'a> {
-    Borrowed(&'a Instance),
-    Kept(Arc<Instance>),
+enum ConnectionRef<'a> {
+    Borrowed(&'a ServerConnection),
+    Kept(Arc<ServerConnection>),
 }
 
-impl Held<'_> {
-    fn get(&self) -> &Instance {
+impl ConnectionRef<'_> {
+    fn get(&self) -> &ServerConnection {
         match self {
             Self::Borrowed(instance) => instance,
             Self::Kept(instance) => instance,
         }
     }
 
-    fn supervised(&self) -> &mgp_client_sdk::Supervised<Kept> {
+    fn supervised(&self) -> &mgp_client_sdk::Supervised<ServerClient> {
         &self.get().supervised
     }
 }
 
 /// The way to a server. It is always ready: what has to wait does so inside of a call.
 #[derive(Clone)]
-pub(crate) struct UpstreamService(Way);
+pub(crate) struct UpstreamService(UpstreamRoute);
 
 #[derive(Clone)]
-enum Way {
-    Shared(Patient),
-    ByAgent(ByAgent),
+enum UpstreamRoute {
+    Shared(WaitForStart),
+    ByAgent(PerAgentService),
     #[cfg(test)]
-    Fake(crate::call::erased::Erased),
+    Fake(crate::call::erased::ErasedService),
 }
 
 impl Service<Request> for UpstreamService {
@@ -448,10 +460,10 @@ impl Service<Request> for UpstreamService {
 
     fn call(&mut self, request: Request) -> Self::Future {
         match &mut self.0 {
-            Way::Shared(patient) => patient.call(request),
-            Way::ByAgent(agents) => agents.call(request),
+            UpstreamRoute::Shared(patient) => patient.call(request),
+            UpstreamRoute::ByAgent(agents) => agents.call(request),
             #[cfg(test)]
-            Way::Fake(service) => service.call(request),
+            UpstreamRoute::Fake(service) => service.call(request),
         }
     }
 }

@@ -4,35 +4,39 @@ use std::sync::atomic::Ordering;
 use mgp_client_sdk::Client;
 use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::config::nearest;
-use mgp_security::definition::{DefinitionKind, GuardLayer};
+use mgp_security::definition::{DefinitionGuardLayer, DefinitionKind};
 use mgp_security::tool::effective;
-use mgp_toolindex::{Listing, ServerTools};
+use mgp_toolindex::{ServerTools, ToolListing};
 use mgp_types::mgp::{Glob, ResolvedTool, ServerId, ServerState, ToolName};
 use mgp_types::{Error, Object, RawJson, Request, RpcService, code};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::changed::Lists;
+use super::connection_shared::{ConnectionShared, ServerDescription};
 use super::last_tools;
-use super::of_server::Indexed;
-use super::offered::Listed;
-use super::shared::{About, Shared};
-use super::told::What;
+use super::offered_lists::ListedItems;
+use super::server_notifications::ListKind;
+use super::server_shared::IndexedDescription;
+use super::stale_lists::ListsToRefresh;
 use crate::catalog::ToolCatalog;
 use crate::settings;
 
-impl Shared {
+impl ConnectionShared {
     /// Lists what the server offers, and puts it where clients find it. One list at a time: an older one must not undo
     /// what a newer one said. Tells what could not be listed, of which is offered what was.
     ///
     /// # Errors
     /// The tools cannot be listed.
-    pub(super) async fn publish<S>(&self, client: &Client<S>, lists: Lists) -> Result<Lists, Error>
+    pub(super) async fn publish<S>(
+        &self,
+        client: &Client<S>,
+        lists: ListsToRefresh,
+    ) -> Result<ListsToRefresh, Error>
     where
         S: RpcService<Future: 'static> + Sync,
     {
         let _turn = self.publishing.lock().await;
-        let mut missed = Lists::NONE;
+        let mut missed = ListsToRefresh::NONE;
         let Some(back) = self.back.get() else { return Ok(missed) };
         let definitions = &back.definitions;
         if lists.tools {
@@ -41,17 +45,17 @@ impl Shared {
         }
         if lists.prompts {
             match self.listed(client, definitions, DefinitionKind::Prompt).await {
-                Some(prompts) => self.offer(Listed::Prompts(prompts)),
+                Some(prompts) => self.offer(ListedItems::Prompts(prompts)),
                 None => missed.prompts = true,
             }
         }
         if lists.resources {
             match self.listed(client, definitions, DefinitionKind::Resource).await {
-                Some(resources) => self.offer(Listed::Resources(resources)),
+                Some(resources) => self.offer(ListedItems::Resources(resources)),
                 None => missed.resources = true,
             }
             match self.listed(client, definitions, DefinitionKind::Template).await {
-                Some(templates) => self.offer(Listed::Templates(templates)),
+                Some(templates) => self.offer(ListedItems::Templates(templates)),
                 None => missed.resources = true,
             }
         }
@@ -73,7 +77,7 @@ impl Shared {
         };
         let instructions = admitted("instructions", client.instructions()).await?;
         let description = admitted("description", description(client)).await?;
-        *self.about.lock() = About { instructions, description };
+        *self.about.lock() = ServerDescription { instructions, description };
         Ok(())
     }
 
@@ -83,7 +87,7 @@ impl Shared {
             self.keep(&definitions).await;
         }
         let tools = resolved(&self.config, &self.server, definitions);
-        let is_other = self.put(Listed::Tools(tools));
+        let is_other = self.put(ListedItems::Tools(tools));
         {
             let mut indexed = self.of_server.indexed.lock().await;
             let said = self.about.lock().description.as_deref().map(str::to_owned);
@@ -93,7 +97,7 @@ impl Shared {
         if is_other {
             // Whoever is told asks at once, and what it is listed follows from the index, too.
             self.support.tools.index.settled().await;
-            self.support.told.changed(&self.line, What::Tools);
+            self.support.told.changed(&self.line, ListKind::Tools);
         }
     }
 
@@ -126,13 +130,13 @@ impl Shared {
     }
 
     /// Has the tools found that the connections to the server list, all together.
-    async fn index(&self, indexed: &Indexed) {
+    async fn index(&self, indexed: &IndexedDescription) {
         let description = self.config.description.clone().or_else(|| indexed.description.clone());
         index_tools(&self.support.tools, &self.server, description).await;
     }
 
     /// Puts what is listed where those find it whom it is for, and tells them.
-    fn offer(&self, listed: Listed) {
+    fn offer(&self, listed: ListedItems) {
         let what = listed.what();
         if self.put(listed) {
             self.support.told.changed(&self.line, what);
@@ -140,7 +144,7 @@ impl Shared {
     }
 
     /// Puts what is listed where those find it whom it is for. Returns whether that is something else than before.
-    fn put(&self, listed: Listed) -> bool {
+    fn put(&self, listed: ListedItems) -> bool {
         let (catalog, offered) = (&self.support.tools.catalog, &self.of_server.offered);
         let outcome = self.support.books.publish(&self.server, &self.of_server, || match &self.line.agent {
             None => listed.put(catalog, self.server.clone()),
@@ -188,7 +192,7 @@ impl Shared {
     async fn listed<S>(
         &self,
         client: &Client<S>,
-        definitions: &GuardLayer,
+        definitions: &DefinitionGuardLayer,
         kind: DefinitionKind,
     ) -> Option<Vec<Object>>
     where
@@ -227,7 +231,7 @@ pub(super) async fn index_tools(listed: &ToolCatalog, server: &ServerId, descrip
     let snapshot = listed.catalog.snapshot();
     let listings = snapshot.of_server(server.as_str()).iter().filter_map(|tool| {
         let ResolvedTool { definition, security, .. } = &*tool.resolved;
-        let listing = Listing::read(&definition.to_raw()).ok()?;
+        let listing = ToolListing::read(&definition.to_raw()).ok()?;
         let listing = listing.risk(security.risk).permissions(security.permissions.iter().cloned());
         Some(listing.qualified())
     });
@@ -241,7 +245,7 @@ pub(super) async fn index_tools(listed: &ToolCatalog, server: &ServerId, descrip
 /// All that the server lists of `kind` and that may be shown; nothing, if it has no such list.
 async fn listed<S>(
     client: &Client<S>,
-    definitions: &GuardLayer,
+    definitions: &DefinitionGuardLayer,
     kind: DefinitionKind,
 ) -> Result<Vec<Object>, Error>
 where

@@ -11,11 +11,11 @@ use super::task_progress::TaskProgress;
 /// What one server says about calls in work, beside their answers: progress, and what it calls back about. Clones are
 /// the same.
 #[derive(Clone, Default)]
-pub(super) struct Reports(Arc<Shared>);
+pub(super) struct CallReports(Arc<CallReportsInner>);
 
 #[derive(Default)]
-struct Shared {
-    progress: Mutex<Progress>,
+struct CallReportsInner {
+    progress: Mutex<ProgressRoutes>,
     tasks: TaskProgress,
     called_back: Mutex<HashSet<StreamId, RandomState>>,
     /// How many were called back, so that calls of a server that never does take no lock.
@@ -23,13 +23,13 @@ struct Shared {
 }
 
 #[derive(Default)]
-struct Progress {
+struct ProgressRoutes {
     /// How many there ever were; what the server reports under. No two calls have the same.
     count: u64,
     callers: HashMap<u64, (Outbox, RawJson), RandomState>,
 }
 
-impl Reports {
+impl CallReports {
     /// Notes a caller that wants to hear of progress, and returns what the server is to report under.
     pub(super) fn enter(&self, outbox: Outbox, token: RawJson) -> u64 {
         let mut progress = self.0.progress.lock();
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn equal_tokens_of_two_calls_are_told_apart_and_forgotten_with_the_call() {
-        let reports = Reports::default();
+        let reports = CallReports::default();
         let token = || RawJson::from_value(&1).unwrap();
         let (own, theirs) = (StreamId::fresh(), StreamId::fresh());
         let first = reports.enter(Outbox::on(own), token());
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn only_the_end_of_a_call_that_was_called_back_about_is_news() {
-        let reports = Reports::default();
+        let reports = CallReports::default();
         let (quiet, asked) = (StreamId::fresh(), StreamId::fresh());
         assert!(!reports.end(asked));
         reports.call_back(asked);

@@ -6,9 +6,9 @@ use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::registry::Registry;
 use mgp_security::permission::Approver;
 
-use super::back::{Back, BareWay, Current};
-use super::line::Line;
-use super::told::Told;
+use super::back::{BareWay, CurrentClient, ServerStack};
+use super::connection_key::ConnectionKey;
+use super::server_notifications::ServerNotifications;
 use crate::StartError;
 use crate::call::meter::Meter;
 use crate::catalog::ToolCatalog;
@@ -26,7 +26,7 @@ pub(crate) struct ServerSupport {
     pub(crate) tools: ToolCatalog,
     pub(crate) events: ServerEvents,
     /// Hears what servers say to nobody in particular.
-    pub(crate) told: Arc<dyn Told>,
+    pub(crate) told: Arc<dyn ServerNotifications>,
     pub(crate) books: Arc<FleetBooks>,
     /// The servers that registered themselves. Set once, before the first server starts.
     pub(crate) registry: Arc<OnceLock<Registry>>,
@@ -38,9 +38,9 @@ pub(crate) struct ServerSupport {
 pub(crate) type Stack = fn(
     &ServerSupport,
     &ServerConfig,
-    &Line,
+    &ConnectionKey,
     Arc<dyn Approver>,
-    Current,
+    CurrentClient,
     BareWay,
     &Meter,
-) -> Result<Back, StartError>;
+) -> Result<ServerStack, StartError>;

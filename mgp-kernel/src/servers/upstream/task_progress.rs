@@ -13,12 +13,12 @@ use tokio::time::Instant;
 #[derive(Default)]
 pub(super) struct TaskProgress {
     /// By the number that the server reports under; the oldest first.
-    followed: Mutex<BTreeMap<u64, Followed>>,
+    followed: Mutex<BTreeMap<u64, FollowedTask>>,
     /// How many there are, so that calls of a server without tasks take no lock.
     count: AtomicUsize,
 }
 
-struct Followed {
+struct FollowedTask {
     task: Arc<str>,
     session: Weak<Session>,
     /// What the client calls it.
@@ -33,7 +33,7 @@ impl TaskProgress {
         let now = Instant::now();
         let mut followed = self.followed.lock();
         followed.retain(|_, other| other.until > now && other.session.strong_count() > 0);
-        followed.insert(number, Followed { task, session, token, until: now + LONGEST });
+        followed.insert(number, FollowedTask { task, session, token, until: now + LONGEST });
         while followed.len() > MOST {
             followed.pop_first();
         }

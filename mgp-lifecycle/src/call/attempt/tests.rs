@@ -116,7 +116,7 @@ async fn the_time_that_is_left_is_written_only_for_servers_that_read_it() {
         .layer(server.clone());
     let mut request = tool_call();
     request.extensions.insert(Deadline::at(Instant::now() + millis(500)));
-    let carried = || CallWishes::of(&server.seen().pop().unwrap().params).deadline_ms;
+    let carried = || CallOptions::of(&server.seen().pop().unwrap().params).deadline_ms;
 
     service.call(request.clone()).await.unwrap();
     assert_eq!(carried(), Some(500));

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use tower_layer::Layer;
 
 use super::{Breaker, BreakerSettings, BreakerState, CallEnd, Pass, Sign};
-use crate::call::Unsent;
+use crate::call::NotExecuted;
 use crate::call::sending::{Sending, SendingLayer};
 use crate::refusal::unsent;
 
@@ -23,7 +23,7 @@ use crate::refusal::unsent;
 ///
 /// Only signs of a sick server count as failures: a lost connection, no answer in time, an answer that is none, and the
 /// codes 2xxx and 5xxx. A call that is not made ends in 5002, with the time to wait, marked as
-/// [`Unsent`](crate::call::Unsent). Notifications, questions about health, calls that end work or feed it, and those that
+/// [`NotExecuted`](crate::call::NotExecuted). Notifications, questions about health, calls that end work or feed it, and those that
 /// last as long as a subscription or a task pass uncounted. Allocates for a refusal. Takes a lock for a moment when a call
 /// ends, and before it begins only if the breaker is not closed. Dropping the future drops the call, which says nothing of
 /// the server otherwise.
@@ -138,7 +138,7 @@ impl CallEnd {
     /// Returns how the end of a call counts for the server.
     pub(in crate::call) fn of(error: Option<&Error>) -> Self {
         let Some(error) = error else { return Self::Answered };
-        if Unsent::is_cause_of(error) {
+        if NotExecuted::is_cause_of(error) {
             return Self::Unknown;
         }
         match error.origin() {

@@ -5,7 +5,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tower_service::Service;
 
 use super::*;
-use crate::call::Unsent;
+use crate::call::NotExecuted;
 use crate::doubles::{Upstream, millis, tool_call};
 
 fn at_most(calls: usize, waiting: usize, patience: Duration) -> ConcurrencyLayer {
@@ -45,7 +45,7 @@ async fn a_full_line_refuses_at_once_with_3001() {
     let ((one, two), error) = join(running, refused).await;
     assert!(one.is_ok() && two.is_ok());
     assert_eq!(error.code(), 3001);
-    assert!(Unsent::is_cause_of(&error));
+    assert!(NotExecuted::is_cause_of(&error));
     let recovery = error.recovery().unwrap();
     assert_eq!((recovery.retryable, recovery.retry_after_ms), (Some(true), Some(500)));
     assert_eq!(server.calls(), 2);

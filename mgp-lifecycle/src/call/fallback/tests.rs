@@ -1,4 +1,4 @@
-use mgp_types::mgp::Trail;
+use mgp_types::mgp::CallRecord;
 use mgp_types::{Outbox, StreamId};
 use tokio::time::sleep;
 
@@ -40,7 +40,7 @@ async fn when_all_retries_have_failed_the_other_tool_gets_the_same_arguments() {
 async fn nothing_that_is_known_of_the_first_tool_is_said_of_the_other() {
     let server = failing_but_local(&naming("local"));
     let mut request = call_of("{}");
-    request.context.trail = Some(Arc::new(Trail::default()));
+    request.context.trail = Some(Arc::new(CallRecord::default()));
     request.params.set("requestState", RawJson::parse(r#""s""#).unwrap());
     request.params.set("inputResponses", RawJson::empty_object());
     FallbackLayer::new().layer(server.clone()).call(request).await.unwrap();
@@ -142,7 +142,7 @@ async fn the_other_tool_has_the_time_that_is_left() {
     let mut request = tool_call();
     request.params.set("_mgp", RawJson::parse(r#"{"deadline_ms":100}"#).unwrap());
     assert!(FallbackLayer::new().layer(server.clone()).call(request).await.is_ok());
-    assert_eq!(CallWishes::of(&server.seen()[1].params).deadline_ms, Some(70));
+    assert_eq!(CallOptions::of(&server.seen()[1].params).deadline_ms, Some(70));
 
     for late in [Some(r#"{"deadline_ms":30}"#), None] {
         let mut request = tool_call();
@@ -167,7 +167,7 @@ async fn what_is_no_call_of_a_tool_passes_untouched() {
     read.context.outbox = Outbox::on(StreamId::fresh());
     assert!(service.call(read).await.is_err());
     let mut notification = tool_call();
-    notification.kind = Kind::Notify;
+    notification.kind = RequestKind::Notify;
     assert!(service.call(notification).await.is_err());
     assert_eq!(server.calls(), 2);
 }

@@ -4,7 +4,7 @@ use mgp_types::mcp::{ToolAnnotations, method};
 use mgp_types::mgp::{ResolvedTool, RiskLevel, code, method as mgp};
 use mgp_types::{Error, Method, Request};
 
-use crate::call::Unsent;
+use crate::call::NotExecuted;
 
 /// Whether the call may be made again after it ended in `error`.
 ///
@@ -23,7 +23,7 @@ pub(super) fn is_repeatable(request: &Request, error: &Error) -> bool {
 ///
 /// | error | begun? | because |
 /// |---|---|---|
-/// | any, marked as [`Unsent`] | no | it never left |
+/// | any, marked as [`NotExecuted`] | no | it never left |
 /// | 1000, 1001, 1002, 1003, 1010, 1011 | no | the check comes before the work |
 /// | 2000, 2001, 2002 | no | the server takes no calls; one that cut a call off does not say `retryable` |
 /// | 3000 | no | the call was turned away at the door |
@@ -39,7 +39,7 @@ pub(super) fn is_repeatable(request: &Request, error: &Error) -> bool {
 /// answer that did not come is made up here and tells nothing.
 fn may_be_executed(error: &Error) -> bool {
     use mgp_types::Origin::{Local, Peer};
-    if Unsent::is_cause_of(error) {
+    if NotExecuted::is_cause_of(error) {
         return false;
     }
     let is_refusal = matches!(
@@ -149,7 +149,7 @@ mod tests {
             for origin in [Origin::Connection, Origin::Timeout, Origin::Misbehaved, Origin::Cancelled] {
                 assert!(may_be_executed(&from(origin)), "{code} {origin:?}");
             }
-            assert!(!may_be_executed(&from(Origin::Local).with_source(Unsent)), "{code}");
+            assert!(!may_be_executed(&from(Origin::Local).with_source(NotExecuted)), "{code}");
         }
     }
 

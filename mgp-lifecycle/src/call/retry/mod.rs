@@ -18,7 +18,7 @@ use tower_layer::Layer;
 use self::idempotency::is_repeatable;
 use super::event;
 use super::sending::{Sending, SendingLayer};
-use crate::chance;
+use crate::random_source;
 use crate::span::millis_up;
 
 pub use self::budget::RetryBudget;
@@ -103,7 +103,7 @@ impl Retries {
     /// Returns the pause before the next attempt; `None` if there is none. The budget has paid for it.
     pub(super) fn pause(&self, failed: &FailedAttempt<'_>, now: Instant) -> Option<Duration> {
         let recovery = failed.error.recovery()?;
-        let pause = self.policy.pause(&recovery, failed.retries, chance::draw())?;
+        let pause = self.policy.pause(&recovery, failed.retries, random_source::draw())?;
         let is_in_time = failed.left.is_none_or(|left| pause < left);
         let may_come_again = !failed.has_shown && is_in_time && is_repeatable(failed.request, failed.error);
         // The budget comes last: what is not made again must not be paid for.

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use mgp_types::mgp::{Recovery, RetryStrategy};
 
-use crate::chance::share;
+use crate::random_source::share;
 
 /// How far the advice of errors is followed (§14.6): the caps on what servers ask for, and what holds where they do not
 /// say.

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_types::mgp::{AuditPort, EventType, Outcome, Recovery, TraceId, Trail};
+use mgp_types::mgp::{AuditPort, CallRecord, EventType, Outcome, Recovery, TraceId};
 use mgp_types::{Error, Object, RawJson, Request, Response};
 use proptest::prelude::*;
 use tokio::time::{Instant, sleep, timeout};
@@ -248,7 +248,7 @@ async fn each_attempt_shares_the_bytes_and_the_stream_of_the_request() {
     let server = Upstream::failing(&peer_error(3000, passing()));
     let mut request = tool_call();
     request.context.outbox = Arc::new(Caller::default()).outbox();
-    request.context.trail = Some(Arc::new(Trail::default()));
+    request.context.trail = Some(Arc::new(CallRecord::default()));
     let (sent, stream) = (request.params.to_raw(), request.context.outbox.stream());
     let _ = RetryLayer::default().layer(server.clone()).call(request.clone()).await;
     let seen = server.seen();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_types::{BoxFuture, Error, Kind, Request, Response};
+use mgp_types::{BoxFuture, Error, Request, RequestKind, Response};
 use tokio::time::Instant;
 
 use super::Sections;
@@ -96,7 +96,7 @@ impl Attempts {
     /// # Errors
     /// 3003 if its deadline is past.
     pub(super) fn begin(sections: &Arc<Sections>, request: &mut Request) -> Result<Option<Self>, Error> {
-        if request.kind == Kind::Notify {
+        if request.kind == RequestKind::Notify {
             return Ok(None);
         }
         let is_open_ended = is_open_ended(request);

@@ -4,12 +4,12 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Waker;
 
-use mgp_types::mgp::{AuditEvent, AuditPort, CallWishes, Recovery, Trail};
+use mgp_types::mgp::{AuditEvent, AuditPort, CallOptions, CallRecord, Recovery};
 use mgp_types::{BoxFuture, Object};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::*;
-use crate::call::{BreakerSettings, BreakerState, Deadline, Unsent};
+use crate::call::{BreakerSettings, BreakerState, Deadline, NotExecuted};
 use crate::doubles::{Caller, Log, Upstream, call_of, millis, peer_error, tool_call};
 
 const READS: &str = r#"{"readOnlyHint":true}"#;
@@ -67,7 +67,7 @@ impl Service<Request> for Counting {
 /// Polls a call once, where there is no clock that could ring.
 fn polled_once(layer: &SendingLayer, mut request: Request) -> (usize, usize) {
     let server = Counting::default();
-    request.context.trail = Some(Arc::new(Trail::default()));
+    request.context.trail = Some(Arc::new(CallRecord::default()));
     let mut service = layer.layer(server.clone());
     server.clones.store(0, Ordering::Relaxed);
     let mut answer = std::pin::pin!(service.call(request));
@@ -113,7 +113,7 @@ async fn the_last_attempt_is_no_copy() {
     });
     let once = RetryPolicy { max_retries: 1, ..RetryPolicy::default() };
     let mut request = tool_call();
-    request.context.trail = Some(Arc::new(Trail::default()));
+    request.context.trail = Some(Arc::new(CallRecord::default()));
     assert!(all().retry(once).layer(server).call(request).await.is_err());
     assert_eq!(copies.load(Ordering::Relaxed), 21);
 }
@@ -200,7 +200,11 @@ async fn nobody_stands_in_line_for_a_server_that_gets_no_calls() {
     let (running, waiting, ()) = futures_util::future::join3(running, waiting, late).await;
     assert_eq!(running.unwrap_err().origin(), mgp_types::Origin::Connection);
     let waiting = waiting.unwrap_err();
-    assert_eq!((waiting.code(), Unsent::is_cause_of(&waiting)), (5002, true), "the breaker opened meanwhile");
+    assert_eq!(
+        (waiting.code(), NotExecuted::is_cause_of(&waiting)),
+        (5002, true),
+        "the breaker opened meanwhile"
+    );
     assert_eq!(server.calls(), 2);
 }
 
@@ -251,7 +255,7 @@ async fn each_attempt_is_told_its_time_and_each_that_follows_is_recorded() {
     let layer = all().audit(Arc::clone(&log) as Arc<dyn AuditPort>);
     assert_eq!(layer.layer(server.clone()).call(tool_call()).await.unwrap_err().code(), 3000);
     let told: Vec<_> =
-        server.seen().iter().map(|seen| CallWishes::of(&seen.params).deadline_ms.unwrap()).collect();
+        server.seen().iter().map(|seen| CallOptions::of(&seen.params).deadline_ms.unwrap()).collect();
     assert_eq!((told.len(), told[0]), (log.events().len() + 1, 400), "{told:?}");
     assert!(told.windows(2).all(|pair| pair[1] + 100 <= pair[0]), "{told:?}");
 }

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::{ask, assert_cut_off, begin, lifecycle, plain, reaching, request, started, stop, tool};
 use crate::doubles::{Caller, millis};
-use crate::server::Drained;
+use crate::server::DrainOutcome;
 
 #[tokio::test(start_paused = true)]
 async fn no_ping_is_too_strange_to_be_answered() {
@@ -34,7 +34,7 @@ async fn a_shutdown_can_have_no_time_or_all_of_it() {
         let never = begin(&service, tool(&plain(), "never")).await;
         let asked = Instant::now();
         ask(&service, stop(&lifecycle(), timeout)).await.unwrap();
-        assert_eq!(life.drained().await, Drained::CutOff { calls: 1 });
+        assert_eq!(life.drained().await, DrainOutcome::CutOff { calls: 1 });
         assert_eq!(asked.elapsed(), took);
         assert_cut_off(&never.await.unwrap());
         assert_eq!(server.running(), 0);
@@ -73,7 +73,7 @@ async fn ten_thousand_calls_can_be_dropped_at_once_and_ended_at_once() {
             tokio::time::sleep(millis(1)).await;
         } else {
             let how = life.shutdown(ShutdownReason::KernelShutdown, Duration::ZERO).await;
-            assert_eq!(how, Drained::CutOff { calls: 10_000 });
+            assert_eq!(how, DrainOutcome::CutOff { calls: 10_000 });
             for call in calls {
                 assert_cut_off(&call.await.unwrap());
             }
@@ -95,7 +95,7 @@ async fn a_listener_that_does_not_listen_misses_what_it_must_and_holds_up_nobody
         life.ready().unwrap();
     }
     let asked = Instant::now();
-    assert_eq!(life.shutdown(ShutdownReason::IdleTimeout, millis(1)).await, Drained::Finished);
+    assert_eq!(life.shutdown(ShutdownReason::IdleTimeout, millis(1)).await, DrainOutcome::Finished);
     assert!(asked.elapsed() <= millis(1000));
     drop((life, service));
     let mut kept = 0;
@@ -112,5 +112,5 @@ async fn a_clock_that_stood_still_for_a_year_breaks_nothing() {
     tokio::time::advance(Duration::from_hours(24 * 365)).await;
     assert!(call.await.unwrap().is_ok());
     assert!(ask(&service, request(&lifecycle(), "mgp/health/ping", "{}")).await.is_ok());
-    assert_eq!(life.shutdown(ShutdownReason::IdleTimeout, millis(1)).await, Drained::Finished);
+    assert_eq!(life.shutdown(ShutdownReason::IdleTimeout, millis(1)).await, DrainOutcome::Finished);
 }

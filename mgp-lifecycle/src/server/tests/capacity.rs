@@ -10,7 +10,7 @@ use mgp_types::{Error, Request, Response};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::{Life, LifeLayer, lifecycle, plain, request, tool};
+use super::{LifecycleLayer, ServerLifecycle, lifecycle, plain, request, tool};
 
 /// A server with room for one call at a time, which a ready caller holds until it calls.
 #[derive(Debug)]
@@ -45,10 +45,10 @@ impl Service<Request> for Narrow {
 
 #[tokio::test(start_paused = true)]
 async fn whoever_only_pings_keeps_no_capacity_from_others() {
-    let life = Life::new("mind".into());
+    let life = ServerLifecycle::new("mind".into());
     life.ready().unwrap();
     let server = Narrow { is_free: Arc::new(AtomicBool::new(true)), holds: false };
-    let layer = LifeLayer::new(life.clone());
+    let layer = LifecycleLayer::new(life.clone());
     let (mut pings, mut calls) = (layer.layer(server.clone()), layer.layer(server.clone()));
     for _ in 0..3 {
         poll_fn(|cx| pings.poll_ready(cx)).await.unwrap();
@@ -60,10 +60,10 @@ async fn whoever_only_pings_keeps_no_capacity_from_others() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_waits_for_capacity_and_takes_it() {
-    let life = Life::new("mind".into());
+    let life = ServerLifecycle::new("mind".into());
     life.ready().unwrap();
     let server = Narrow { is_free: Arc::new(AtomicBool::new(false)), holds: false };
-    let mut service = LifeLayer::new(life.clone()).layer(server.clone());
+    let mut service = LifecycleLayer::new(life.clone()).layer(server.clone());
     let mut waits = Box::pin(service.call(tool(&plain(), "now")));
     assert!((&mut waits).now_or_never().is_none());
     assert_eq!(life.pending(), 1);

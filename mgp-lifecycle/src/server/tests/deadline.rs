@@ -11,10 +11,10 @@ use tower_service::Service;
 
 use super::{plain, request, session_with};
 use crate::doubles::{Upstream, millis};
-use crate::server::DeadlineGateLayer;
+use crate::server::CallerDeadlineLayer;
 
 async fn call(server: &Upstream, session: &Arc<Session>, params: &str) -> Result<Response, Error> {
-    DeadlineGateLayer::new().layer(server.clone()).call(request(session, "tools/call", params)).await
+    CallerDeadlineLayer::new().layer(server.clone()).call(request(session, "tools/call", params)).await
 }
 
 fn mgp() -> Arc<Session> {
@@ -64,5 +64,5 @@ async fn who_says_nothing_or_does_not_speak_mgp_has_all_the_time() {
     }
     assert_eq!(asked.elapsed(), Duration::from_mins(4));
     let other = request(&mgp(), "prompts/get", deadline);
-    assert!(DeadlineGateLayer::new().layer(server.clone()).call(other).await.is_ok());
+    assert!(CallerDeadlineLayer::new().layer(server.clone()).call(other).await.is_ok());
 }

@@ -11,18 +11,20 @@ use mgp_types::{Outbox, Request, code};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::{Life, LifeLayer, ask, begin, lifecycle, plain, request, session_with, started, text, tool};
+use super::{
+    LifecycleLayer, ServerLifecycle, ask, begin, lifecycle, plain, request, session_with, started, text, tool,
+};
 use crate::doubles::{Upstream, millis};
 
 const PING: &str = r#"{"timestamp":"2026-02-27T12:00:00.000Z"}"#;
 
-async fn report(life: &Life) -> HealthReport {
-    let service = LifeLayer::new(life.clone()).layer(Upstream::obeying());
+async fn report(life: &ServerLifecycle) -> HealthReport {
+    let service = LifecycleLayer::new(life.clone()).layer(Upstream::obeying());
     ask(&service, request(&lifecycle(), "mgp/health/status", "{}")).await.unwrap().body().unwrap()
 }
 
-async fn ping(life: &Life) -> HealthPong {
-    let service = LifeLayer::new(life.clone()).layer(Upstream::obeying());
+async fn ping(life: &ServerLifecycle) -> HealthPong {
+    let service = LifecycleLayer::new(life.clone()).layer(Upstream::obeying());
     ask(&service, request(&lifecycle(), "mgp/health/ping", PING)).await.unwrap().body().unwrap()
 }
 
@@ -74,10 +76,10 @@ async fn a_ping_is_answered_at_once_while_a_thousand_calls_hang() {
 // covers: MGP-11.3-02
 #[tokio::test(start_paused = true)]
 async fn a_ping_does_not_wait_for_a_server_that_is_never_ready() {
-    let life = Life::new("mind".into());
+    let life = ServerLifecycle::new("mind".into());
     life.ready().unwrap();
     let server = Upstream::obeying().never_ready();
-    let mut service = LifeLayer::new(life.clone()).layer(server.clone());
+    let mut service = LifecycleLayer::new(life.clone()).layer(server.clone());
     let waits = begin(&service, tool(&lifecycle(), "now")).await;
     assert!(std::future::poll_fn(|cx| service.poll_ready(cx)).now_or_never().unwrap().is_ok());
     assert!(service.call(request(&lifecycle(), "mgp/health/ping", PING)).now_or_never().unwrap().is_ok());
@@ -129,7 +131,7 @@ async fn the_status_is_the_worst_that_is_known() {
 // covers: MGP-11.2-14, MGP-11.3-10
 #[tokio::test(start_paused = true)]
 async fn a_server_that_takes_no_calls_is_not_healthy() {
-    let life = Life::new("mind".into());
+    let life = ServerLifecycle::new("mind".into());
     life.tools(|| (3, 3));
     assert_eq!(ping(&life).await.status, HealthStatus::Degraded);
     life.ready().unwrap();

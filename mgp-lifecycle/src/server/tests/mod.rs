@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::{Life, LifeLayer, LifeService};
+use super::{LifecycleLayer, LifecycleService, ServerLifecycle};
 use crate::doubles::{Caller, Upstream, agreed};
 
 /// Returns the changes that a peer was told, as `previous > new because reason`.
@@ -51,10 +51,10 @@ fn reaching(peer: &Arc<Caller>) -> Arc<Session> {
 }
 
 /// Returns a server that takes calls, and its life.
-fn started() -> (Life, Upstream, LifeService<Upstream>) {
-    let (life, server) = (Life::new("mind".into()), Upstream::obeying());
+fn started() -> (ServerLifecycle, Upstream, LifecycleService<Upstream>) {
+    let (life, server) = (ServerLifecycle::new("mind".into()), Upstream::obeying());
     life.ready().unwrap();
-    let service = LifeLayer::new(life.clone()).layer(server.clone());
+    let service = LifecycleLayer::new(life.clone()).layer(server.clone());
     (life, server, service)
 }
 
@@ -73,12 +73,15 @@ fn stop(session: &Arc<Session>, timeout_ms: u64) -> Request {
     request(session, "mgp/lifecycle/shutdown", &params)
 }
 
-async fn ask(service: &LifeService<Upstream>, request: Request) -> Result<Response, Error> {
+async fn ask(service: &LifecycleService<Upstream>, request: Request) -> Result<Response, Error> {
     service.clone().call(request).await
 }
 
 /// Starts a call in a task of its own, and waits until it has begun.
-async fn begin(service: &LifeService<Upstream>, request: Request) -> JoinHandle<Result<Response, Error>> {
+async fn begin(
+    service: &LifecycleService<Upstream>,
+    request: Request,
+) -> JoinHandle<Result<Response, Error>> {
     let task = tokio::spawn(service.clone().call(request));
     tokio::task::yield_now().await;
     task

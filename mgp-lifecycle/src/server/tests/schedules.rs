@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::{ask, changes_of, lifecycle, plain, reaching, started, stop, tool};
 use crate::doubles::{Caller, Random, each_seed, millis};
-use crate::server::Drained;
+use crate::server::DrainOutcome;
 
 struct Call {
     task: JoinHandle<Result<Response, Error>>,
@@ -104,8 +104,8 @@ async fn schedule(mut chance: Random) {
         }
     }
     match how {
-        Drained::Finished => {}
-        Drained::CutOff { calls } => assert!(calls <= cut_off),
+        DrainOutcome::Finished => {}
+        DrainOutcome::CutOff { calls } => assert!(calls <= cut_off),
     }
     let mut state = ServerState::Connected;
     while let Some(Some(LifecycleChange { previous_state, new_state, .. })) = changes.next().now_or_never() {

@@ -9,11 +9,11 @@ use tokio::time::Instant;
 use tower_layer::Layer;
 
 use super::{
-    Life, LifeLayer, ask, assert_cut_off, assert_draining, begin, lifecycle, plain, request, started, stop,
-    text, tool,
+    LifecycleLayer, ServerLifecycle, ask, assert_cut_off, assert_draining, begin, lifecycle, plain, request,
+    started, stop, text, tool,
 };
 use crate::doubles::{Upstream, millis};
-use crate::server::{Drained, ShutdownPolicy};
+use crate::server::{DrainOutcome, ShutdownPolicy};
 
 // covers: MGP-11.2-04, MGP-11.2-05, MGP-11.2-12, MGP-11.2-13, MGP-11.4-01, MGP-11.4-02, MGP-11.4-05..08
 #[tokio::test(start_paused = true)]
@@ -34,7 +34,7 @@ async fn calls_finish_new_ones_are_refused_and_then_the_server_is_gone() {
     assert_draining(ask(&service, request(&plain(), "tools/list", "{}")).await);
     assert_eq!(server.seen().len(), 2);
 
-    assert_eq!(life.drained().await, Drained::Finished);
+    assert_eq!(life.drained().await, DrainOutcome::Finished);
     assert_eq!(asked.elapsed(), millis(900));
     assert_eq!(life.state(), ServerState::Disconnected);
     assert!(short.await.unwrap().is_ok() && long.await.unwrap().is_ok());
@@ -48,7 +48,10 @@ async fn calls_that_take_too_long_are_cut_off_and_answered() {
     let short = begin(&service, tool(&lifecycle(), "after-100")).await;
     let never = begin(&service, tool(&lifecycle(), "never")).await;
     let asked = Instant::now();
-    assert_eq!(life.shutdown(ShutdownReason::ResourceLimit, millis(500)).await, Drained::CutOff { calls: 1 });
+    assert_eq!(
+        life.shutdown(ShutdownReason::ResourceLimit, millis(500)).await,
+        DrainOutcome::CutOff { calls: 1 }
+    );
     assert_eq!(asked.elapsed(), millis(500));
     assert!(short.await.unwrap().is_ok());
     assert_cut_off(&never.await.unwrap());
@@ -61,7 +64,7 @@ async fn a_server_without_calls_stops_at_once() {
     let asked = Instant::now();
     let answer = ask(&service, stop(&lifecycle(), u64::MAX)).await.unwrap();
     assert_eq!(text(&answer), r#"{"accepted":true,"pending_requests":0,"estimated_drain_ms":0}"#);
-    assert_eq!(life.drained().await, Drained::Finished);
+    assert_eq!(life.drained().await, DrainOutcome::Finished);
     assert_eq!(asked.elapsed(), millis(0));
 }
 
@@ -70,7 +73,10 @@ async fn a_call_that_nobody_polls_cannot_hold_the_server() {
     let (life, _, service) = started();
     let mut forgotten = Box::pin(tower_service::Service::call(&mut service.clone(), tool(&plain(), "now")));
     let asked = Instant::now();
-    assert_eq!(life.shutdown(ShutdownReason::IdleTimeout, millis(500)).await, Drained::CutOff { calls: 1 });
+    assert_eq!(
+        life.shutdown(ShutdownReason::IdleTimeout, millis(500)).await,
+        DrainOutcome::CutOff { calls: 1 }
+    );
     assert_eq!(asked.elapsed(), millis(1500));
     assert!((&mut forgotten).await.is_ok(), "it is done when it is looked at");
 }
@@ -96,7 +102,7 @@ async fn the_estimate_is_what_calls_took_before() {
     assert!(retry_after.abs_diff(4000) < 50, "{retry_after}");
     let answer: ShutdownAnswer = ask(&service, stop(&lifecycle(), 2000)).await.unwrap().body().unwrap();
     assert_eq!(answer.estimated_drain_ms, 2000, "longer than that nobody waits");
-    assert_eq!(life.drained().await, Drained::CutOff { calls: 1 });
+    assert_eq!(life.drained().await, DrainOutcome::CutOff { calls: 1 });
     assert_cut_off(&slow.await.unwrap());
 }
 
@@ -153,7 +159,7 @@ async fn what_calls_need_to_finish_passes_while_the_server_drains() {
     }
     never.abort();
     let asked = Instant::now();
-    assert_eq!(life.drained().await, Drained::Finished, "a call that is taken back is over");
+    assert_eq!(life.drained().await, DrainOutcome::Finished, "a call that is taken back is over");
     assert_eq!(asked.elapsed(), millis(0));
 }
 
@@ -164,7 +170,7 @@ async fn subscriptions_end_with_the_server_and_do_not_hold_it() {
     let call = begin(&service, tool(&plain(), "after-100")).await;
     assert_eq!((life.pending(), server.running()), (1, 2));
     let asked = Instant::now();
-    assert_eq!(life.shutdown(ShutdownReason::KernelShutdown, millis(5000)).await, Drained::Finished);
+    assert_eq!(life.shutdown(ShutdownReason::KernelShutdown, millis(5000)).await, DrainOutcome::Finished);
     assert_eq!(asked.elapsed(), millis(100));
     assert!(call.await.unwrap().is_ok());
     assert_eq!(text(&listens.await.unwrap().unwrap()), "{}");
@@ -177,7 +183,7 @@ async fn every_reason_of_the_specification_stops_a_server_and_no_other() {
         let (life, _, service) = started();
         let params = format!(r#"{{"reason":"{reason}"}}"#);
         ask(&service, request(&lifecycle(), "mgp/lifecycle/shutdown", &params)).await.unwrap();
-        assert_eq!(life.drained().await, Drained::Finished);
+        assert_eq!(life.drained().await, DrainOutcome::Finished);
     }
     let (life, _, service) = started();
     for params in ["{}", r#"{"reason":"boredom"}"#, r#"{"reason":7}"#] {
@@ -214,14 +220,17 @@ async fn a_server_that_nobody_may_stop_does_not_accept() {
     let answer = ask(&service, stop(&lifecycle(), 1)).await.unwrap();
     assert_eq!(text(&answer), r#"{"accepted":false,"pending_requests":1,"estimated_drain_ms":0}"#);
     assert_eq!(life.state(), ServerState::Connected);
-    assert_eq!(life.shutdown(ShutdownReason::KernelShutdown, millis(1)).await, Drained::CutOff { calls: 1 });
+    assert_eq!(
+        life.shutdown(ShutdownReason::KernelShutdown, millis(1)).await,
+        DrainOutcome::CutOff { calls: 1 }
+    );
 }
 
 // covers: MGP-11.2-09..11, MGP-11.2-14, MGP-11.2-15, MGP-14.3-07, MGP-14.3-09
 #[tokio::test(start_paused = true)]
 async fn a_server_that_is_not_connected_says_why_it_takes_no_calls() {
-    let life = Life::new("mind".into());
-    let service = LifeLayer::new(life.clone()).layer(Upstream::obeying());
+    let life = ServerLifecycle::new("mind".into());
+    let service = LifecycleLayer::new(life.clone()).layer(Upstream::obeying());
     let refused = async |code: i64| {
         let error = ask(&service, tool(&plain(), "now")).await.unwrap_err();
         assert_eq!((error.code(), error.recovery().unwrap().may_retry()), (code, true));
@@ -246,15 +255,18 @@ async fn a_server_that_is_not_connected_says_why_it_takes_no_calls() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_is_not_connected_can_be_stopped_and_does_not_come_back() {
-    let life = Life::new("mind".into());
-    assert_eq!(life.shutdown(ShutdownReason::KernelShutdown, millis(1000)).await, Drained::Finished);
+    let life = ServerLifecycle::new("mind".into());
+    assert_eq!(life.shutdown(ShutdownReason::KernelShutdown, millis(1000)).await, DrainOutcome::Finished);
     assert!(life.ready().is_err());
     assert_eq!(life.state(), ServerState::Registered);
 
     let (life, _, service) = started();
     let never = begin(&service, tool(&plain(), "never")).await;
     life.failed("the disk is gone").unwrap();
-    assert_eq!(life.shutdown(ShutdownReason::KernelShutdown, millis(10)).await, Drained::CutOff { calls: 1 });
+    assert_eq!(
+        life.shutdown(ShutdownReason::KernelShutdown, millis(10)).await,
+        DrainOutcome::CutOff { calls: 1 }
+    );
     assert_cut_off(&never.await.unwrap());
     assert!(life.restarting("x").is_err());
     assert_eq!(life.state(), ServerState::Error);
@@ -271,7 +283,7 @@ async fn a_kernel_stops_all_its_servers_at_once() {
     let stopping =
         servers.iter().map(|(life, ..)| life.shutdown(ShutdownReason::KernelShutdown, millis(700)));
     let ended = futures_util::future::join_all(stopping).await;
-    assert_eq!(ended, vec![Drained::CutOff { calls: 1 }; 20]);
+    assert_eq!(ended, vec![DrainOutcome::CutOff { calls: 1 }; 20]);
     assert_eq!(asked.elapsed(), millis(700));
     assert!(servers.drain(..).all(|(life, ..)| life.state() == ServerState::Disconnected));
 }
@@ -315,7 +327,7 @@ async fn no_call_slips_in_behind_the_answer_to_a_shutdown() {
         tokio::task::yield_now().await;
         ask(&service, stop(&lifecycle(), 60_000)).await.unwrap();
         answered.store(true, Ordering::Release);
-        assert_eq!(life.drained().await, Drained::Finished);
+        assert_eq!(life.drained().await, DrainOutcome::Finished);
         assert_eq!((life.pending(), server.running()), (0, 0));
         for caller in callers {
             caller.await.unwrap();
@@ -330,5 +342,5 @@ async fn a_handler_that_panics_counts_no_more() {
         assert!(begin(&service, tool(&plain(), name)).await.await.unwrap_err().is_panic());
     }
     assert_eq!(life.pending(), 0);
-    assert_eq!(life.shutdown(ShutdownReason::IdleTimeout, millis(1)).await, Drained::Finished);
+    assert_eq!(life.shutdown(ShutdownReason::IdleTimeout, millis(1)).await, DrainOutcome::Finished);
 }

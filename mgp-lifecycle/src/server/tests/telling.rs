@@ -10,13 +10,14 @@ use tokio::time::Instant;
 use tower_layer::Layer;
 
 use super::{
-    Life, LifeLayer, LifeService, ask, begin, changes_of, plain, reaching, session_with, started, tool,
+    LifecycleLayer, LifecycleService, ServerLifecycle, ask, begin, changes_of, plain, reaching, session_with,
+    started, tool,
 };
 use crate::doubles::{Caller, Upstream, millis};
-use crate::server::Drained;
+use crate::server::DrainOutcome;
 
 /// Opens the session.
-async fn open(service: &LifeService<Upstream>, session: &Arc<Session>) {
+async fn open(service: &LifecycleService<Upstream>, session: &Arc<Session>) {
     let mut initialized = Request::notify("notifications/initialized", Object::new());
     initialized.context.session = Some(session.clone());
     ask(service, initialized).await.unwrap();
@@ -110,7 +111,7 @@ async fn peers_that_do_not_read_hold_up_neither_the_others_nor_the_end() {
         open(&service, session).await;
     }
     let asked = Instant::now();
-    assert_eq!(life.shutdown(ShutdownReason::OperatorRequest, millis(0)).await, Drained::Finished);
+    assert_eq!(life.shutdown(ShutdownReason::OperatorRequest, millis(0)).await, DrainOutcome::Finished);
     assert!(asked.elapsed() <= millis(1000), "{:?}", asked.elapsed());
     assert_eq!(changes_of(&reads).len(), 2);
 }
@@ -135,9 +136,9 @@ async fn more_sessions_than_there_is_room_for_are_not_told() {
 async fn applications_see_the_changes() {
     use ServerState::{Connected, Connecting, Disconnected, Draining, Registered};
 
-    let life = Life::new("mind".into());
+    let life = ServerLifecycle::new("mind".into());
     let mut changes = life.changes();
-    let service = LifeLayer::new(life.clone()).layer(Upstream::obeying());
+    let service = LifecycleLayer::new(life.clone()).layer(Upstream::obeying());
     life.ready().unwrap();
     let call = begin(&service, tool(&plain(), "after-5")).await;
     life.shutdown(ShutdownReason::ConfigurationChange, millis(100)).await;

@@ -8,25 +8,28 @@ use mgp_types::mgp::{ServerState, ShutdownReason};
 use mgp_types::{Error, Origin};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::{Run, Then, finish};
-use crate::Ended;
+use super::{NextStep, SupervisorRun, finish};
+use crate::ServerEnd;
 use crate::caught::caught;
-use crate::supervise::connect::{Connect, Connected};
-use crate::supervise::order::Order;
-use crate::supervise::shared::Outlook;
+use crate::supervise::command::SupervisorCommand;
+use crate::supervise::connect::{Connect, ConnectedServer};
 use crate::supervise::supervisor::Plan;
+use crate::supervise::supervisor_shared::ReturnOutlook;
 
 const TOO_LONG: &str = "the server took too long to connect";
 
-impl<C: Connect> Run<C> {
+impl<C: Connect> SupervisorRun<C> {
     /// Connects at the time `at`.
     ///
     /// # Errors
     /// The next step, if there is no connection.
-    pub(super) async fn connect(&mut self, at: Option<Instant>) -> Result<Connected<C::Service>, Then> {
+    pub(super) async fn connect(
+        &mut self,
+        at: Option<Instant>,
+    ) -> Result<ConnectedServer<C::Service>, NextStep> {
         if let Some(at) = at {
             self.wait(at).await?;
-            self.course.expect(Outlook::Soon);
+            self.course.expect(ReturnOutlook::Soon);
         }
         let plan = Arc::clone(&self.plan);
         let connecting = timeout(plan.limits.connect, caught(|| plan.connect.connect()));
@@ -50,14 +53,14 @@ impl<C: Connect> Run<C> {
     }
 
     /// Waits until `at`, or until an order ends the wait.
-    async fn wait(&mut self, at: Instant) -> Result<(), Then> {
+    async fn wait(&mut self, at: Instant) -> Result<(), NextStep> {
         loop {
             tokio::select! {
                 biased;
                 (order, number) = self.shared.orders.taken() => match self.join(order, number) {
-                    Joined::Goes => {}
-                    Joined::Hurries => return Ok(()),
-                    Joined::Stops(stop) => return Err(self.stopped(&stop)),
+                    CommandEffect::Goes => {}
+                    CommandEffect::Hurries => return Ok(()),
+                    CommandEffect::Stops(stop) => return Err(self.stopped(&stop)),
                 },
                 () = sleep_until(at) => return Ok(()),
             }
@@ -65,13 +68,13 @@ impl<C: Connect> Run<C> {
     }
 
     /// Returns the result of `step`, unless an order stops the server first.
-    async fn unless_stopped<F: Future>(&mut self, step: F) -> Result<F::Output, Stop> {
+    async fn unless_stopped<F: Future>(&mut self, step: F) -> Result<F::Output, StopCommand> {
         let mut step = pin!(step);
         loop {
             tokio::select! {
                 biased;
                 (order, number) = self.shared.orders.taken() => {
-                    if let Joined::Stops(stop) = self.join(order, number) {
+                    if let CommandEffect::Stops(stop) = self.join(order, number) {
                         return Err(stop);
                     }
                 }
@@ -81,62 +84,62 @@ impl<C: Connect> Run<C> {
     }
 
     /// Takes an order while a server is being connected to: orders to run are carried out already.
-    fn join(&mut self, order: Order, number: u64) -> Joined {
+    fn join(&mut self, order: SupervisorCommand, number: u64) -> CommandEffect {
         match order {
-            Order::Stop { reason, .. } => Joined::Stops(Stop { reason, number }),
-            Order::Restart { .. } => {
+            SupervisorCommand::Stop { reason, .. } => CommandEffect::Stops(StopCommand { reason, number }),
+            SupervisorCommand::Restart { .. } => {
                 self.restarts.forget();
                 self.ordered = Some(number);
-                Joined::Hurries
+                CommandEffect::Hurries
             }
-            Order::Start => {
+            SupervisorCommand::Start => {
                 // A start has no waiting caller, but an earlier order may have one.
                 match &mut self.ordered {
                     Some(ordered) => *ordered = number,
                     None => self.course.served(number),
                 }
-                Joined::Goes
+                CommandEffect::Goes
             }
         }
     }
 
-    fn failed(&mut self, error: &Error) -> Then {
+    fn failed(&mut self, error: &Error) -> NextStep {
         tracing::warn!(server = self.shared.server.as_str(), %error, "the server cannot be connected to");
         // The server's own text may be long, and is not for all listeners.
         let in_time = error.origin() != Origin::Timeout;
-        let then =
-            self.after(Ended::InError, if in_time { "the server cannot be connected to" } else { TOO_LONG });
+        let then = self
+            .after(ServerEnd::InError, if in_time { "the server cannot be connected to" } else { TOO_LONG });
         self.attempted();
         then
     }
 
     /// Stops a server that is not connected yet.
-    fn stopped(&mut self, stop: &Stop) -> Then {
-        self.course.go(ServerState::Error, Outlook::Never, Some(stop.reason.as_str()));
+    fn stopped(&mut self, stop: &StopCommand) -> NextStep {
+        self.course.go(ServerState::Error, ReturnOutlook::Never, Some(stop.reason.as_str()));
         self.restarts.forget();
         self.ordered = None;
         self.course.served(stop.number);
-        Then::Rest
+        NextStep::Rest
     }
 }
 
 /// The outcome of an order while a server is being connected to.
-enum Joined {
+enum CommandEffect {
     Goes,
     /// The wait is over.
     Hurries,
-    Stops(Stop),
+    Stops(StopCommand),
 }
 
 /// The order that stops a server, with the reason.
-struct Stop {
+struct StopCommand {
     reason: ShutdownReason,
     number: u64,
 }
 
 /// Restores the server's state, as long as it is there.
-async fn restored<C: Connect>(plan: &Plan<C>, server: &mut Connected<C::Service>) -> Result<(), Error> {
-    let Connected { service, ended, .. } = server;
+async fn restored<C: Connect>(plan: &Plan<C>, server: &mut ConnectedServer<C::Service>) -> Result<(), Error> {
+    let ConnectedServer { service, ended, .. } = server;
     tokio::select! {
         biased;
         _ = caught(|| ended) => Err(Error::disconnected("the server ended while it was set up")),

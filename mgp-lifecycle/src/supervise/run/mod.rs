@@ -9,24 +9,24 @@ use std::time::Duration;
 use mgp_types::mgp::{Outcome, ServerState};
 use tokio::time::Instant;
 
+use super::command::SupervisorCommand;
 use super::connect::{Close, Connect};
-use super::course::Course;
-use super::order::Order;
-use super::shared::{Outlook, Shared};
+use super::lifecycle_tracker::LifecycleTracker;
 use super::supervisor::Plan;
-use crate::Ended;
+use super::supervisor_shared::{ReturnOutlook, SupervisorShared};
+use crate::ServerEnd;
 use crate::caught::caught;
-use crate::restart::{Restarts, Verdict};
+use crate::restart::{RestartDecision, Restarts};
 use crate::span::later;
 
 /// The task that takes one server through its life, for as long as it is polled.
-pub(super) struct Run<C: Connect> {
+pub(super) struct SupervisorRun<C: Connect> {
     plan: Arc<Plan<C>>,
     /// The state of the server. The field is dropped after all that holds the server, so that it tells the end when it
     /// is one.
-    course: Course<C::Service>,
+    course: LifecycleTracker<C::Service>,
     restarts: Restarts,
-    shared: Arc<Shared<C::Service>>,
+    shared: Arc<SupervisorShared<C::Service>>,
     /// The moment from which times of restarts are counted.
     began: Instant,
     /// The order that is carried out when the next attempt is over.
@@ -36,30 +36,30 @@ pub(super) struct Run<C: Connect> {
 }
 
 /// The next step.
-enum Then {
+enum NextStep {
     /// The task rests until there is an order.
     Rest,
     /// An attempt to connect, at once or at this time.
     Connect(Option<Instant>),
 }
 
-impl<C: Connect> Run<C> {
+impl<C: Connect> SupervisorRun<C> {
     pub(super) fn new(
         plan: Plan<C>,
-        course: Course<C::Service>,
+        course: LifecycleTracker<C::Service>,
         restarts: Restarts,
-        shared: Arc<Shared<C::Service>>,
+        shared: Arc<SupervisorShared<C::Service>>,
     ) -> Self {
         let plan = Arc::new(plan);
         Self { plan, course, restarts, shared, began: Instant::now(), ordered: None, given_up: false }
     }
 
     pub(super) async fn forever(mut self) {
-        let mut then = Then::Rest;
+        let mut then = NextStep::Rest;
         loop {
             then = match then {
-                Then::Rest => self.rest().await,
-                Then::Connect(at) => match self.connect(at).await {
+                NextStep::Rest => self.rest().await,
+                NextStep::Connect(at) => match self.connect(at).await {
                     Ok(server) => self.serve(server).await,
                     Err(then) => then,
                 },
@@ -68,14 +68,14 @@ impl<C: Connect> Run<C> {
     }
 
     /// Waits for an order to run, and returns the next step.
-    async fn rest(&mut self) -> Then {
+    async fn rest(&mut self) -> NextStep {
         loop {
             let (order, number) = self.shared.orders.taken().await;
             match order {
-                Order::Start if !self.given_up => {}
-                Order::Restart { .. } => self.restarts.forget(),
-                Order::Start | Order::Stop { .. } => {
-                    self.course.expect(Outlook::Never);
+                SupervisorCommand::Start if !self.given_up => {}
+                SupervisorCommand::Restart { .. } => self.restarts.forget(),
+                SupervisorCommand::Start | SupervisorCommand::Stop { .. } => {
+                    self.course.expect(ReturnOutlook::Never);
                     self.course.served(number);
                     continue;
                 }
@@ -84,25 +84,25 @@ impl<C: Connect> Run<C> {
             self.ordered = Some(number);
             let again = self.course.state() == ServerState::Error;
             let to = if again { ServerState::Restarting } else { ServerState::Connecting };
-            self.course.go(to, Outlook::Soon, order.reason());
-            return Then::Connect(None);
+            self.course.go(to, ReturnOutlook::Soon, order.reason());
+            return NextStep::Connect(None);
         }
     }
 
     /// Decides about a server that ended, or could not be connected to, and goes to its next state.
-    fn after(&mut self, ended: Ended, reason: &str) -> Then {
+    fn after(&mut self, ended: ServerEnd, reason: &str) -> NextStep {
         let from = self.course.state();
         let verdict = self.restarts.decide(ended, self.began.elapsed(), self.plan.chance.draw());
         let (again, reason) = match verdict {
-            Verdict::Restart { after } => (Some(later(Instant::now(), after)), reason),
-            Verdict::Stay => (None, reason),
-            Verdict::GiveUp => (None, Verdict::LIMIT_EXCEEDED),
+            RestartDecision::Restart { after } => (Some(later(Instant::now(), after)), reason),
+            RestartDecision::Stay => (None, reason),
+            RestartDecision::GiveUp => (None, RestartDecision::LIMIT_EXCEEDED),
         };
-        let outlook = again.map_or(Outlook::Never, Outlook::At);
-        let given_up = verdict == Verdict::GiveUp;
+        let outlook = again.map_or(ReturnOutlook::Never, ReturnOutlook::At);
+        let given_up = verdict == RestartDecision::GiveUp;
         if from != ServerState::Draining {
             self.course.go(ServerState::Error, outlook, Some(reason));
-        } else if verdict == Verdict::Stay {
+        } else if verdict == RestartDecision::Stay {
             self.course.go(ServerState::Disconnected, outlook, Some(reason));
         }
         if again.is_some() || from == ServerState::Draining && given_up {
@@ -113,12 +113,12 @@ impl<C: Connect> Run<C> {
             self.course.go(ServerState::Error, outlook, Some(reason));
         }
         if matches!(from, ServerState::Connected | ServerState::Draining) || given_up {
-            let well = ended == Ended::InOrder && !given_up;
+            let well = ended == ServerEnd::InOrder && !given_up;
             let outcome = if well { Outcome::Success } else { Outcome::Failure };
             self.course.record_disconnected(outcome, reason);
         }
         self.given_up = given_up;
-        again.map_or(Then::Rest, |at| Then::Connect(Some(at)))
+        again.map_or(NextStep::Rest, |at| NextStep::Connect(Some(at)))
     }
 
     /// Notes that the attempt that was ordered is over.

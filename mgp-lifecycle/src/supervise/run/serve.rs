@@ -9,61 +9,61 @@ use mgp_types::mgp::{Outcome, ServerState, Shutdown, ShutdownReason};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::{Run, Then, finish};
-use crate::Ended;
+use super::{NextStep, SupervisorRun, finish};
+use crate::ServerEnd;
 use crate::caught::caught;
-use crate::chance::Chance;
+use crate::random_source::RandomSource;
 use crate::span::{later, millis};
-use crate::supervise::connect::{Connect, Connected};
-use crate::supervise::live::Live;
-use crate::supervise::order::Order;
-use crate::supervise::pulse::{Beat, Health, ProbeSchedule, Pulse};
-use crate::supervise::shared::Outlook;
+use crate::supervise::command::SupervisorCommand;
+use crate::supervise::connect::{Connect, ConnectedServer};
+use crate::supervise::health_tracker::{HealthTracker, ProbeResult, ProbeSchedule, ServerHealth};
+use crate::supervise::live_server::LiveServer;
 use crate::supervise::supervisor::{Plan, Probing};
+use crate::supervise::supervisor_shared::ReturnOutlook;
 
 /// The cause for which a server serves no longer.
-enum Cause {
-    Ended(Ended),
+enum ServeEnd {
+    Ended(ServerEnd),
     Silent,
-    Ordered(Drain, u64),
+    Ordered(DrainRequest, u64),
 }
 
 /// The way in which a server is stopped.
-struct Drain {
+struct DrainRequest {
     reason: ShutdownReason,
     restart: bool,
     timeout: Duration,
 }
 
-impl<C: Connect> Run<C> {
+impl<C: Connect> SupervisorRun<C> {
     /// Lets calls in until the server ends or an order ends it, and returns the next step.
-    pub(super) async fn serve(&mut self, server: Connected<C::Service>) -> Then {
-        let Connected { service, mut ended, close } = server;
-        let live = Arc::new(Live::new(service));
+    pub(super) async fn serve(&mut self, server: ConnectedServer<C::Service>) -> NextStep {
+        let ConnectedServer { service, mut ended, close } = server;
+        let live = Arc::new(LiveServer::new(service));
         self.shared.live.store(Some(Arc::clone(&live)));
-        self.course.go(ServerState::Connected, Outlook::Soon, None);
+        self.course.go(ServerState::Connected, ReturnOutlook::Soon, None);
         self.course.record_connected();
         self.attempted();
         let cause = self.until_it_ends(&live, &mut ended).await;
         live.shut();
         match cause {
-            Cause::Ended(Ended::InOrder) => {
-                self.course.go(ServerState::Draining, Outlook::Soon, Some("the server ended"));
+            ServeEnd::Ended(ServerEnd::InOrder) => {
+                self.course.go(ServerState::Draining, ReturnOutlook::Soon, Some("the server ended"));
                 finish(close, self.plan.limits.close_broken).await;
                 drop(ended);
                 self.shared.let_go();
-                self.after(Ended::InOrder, "the server ended")
+                self.after(ServerEnd::InOrder, "the server ended")
             }
-            Cause::Ended(Ended::InError) | Cause::Silent => {
-                let silent = matches!(cause, Cause::Silent);
+            ServeEnd::Ended(ServerEnd::InError) | ServeEnd::Silent => {
+                let silent = matches!(cause, ServeEnd::Silent);
                 let reason = if silent { "the server does not answer" } else { "the server ended in error" };
-                let then = self.after(Ended::InError, reason);
+                let then = self.after(ServerEnd::InError, reason);
                 finish(close, self.plan.limits.close_broken).await;
                 drop(ended);
                 self.shared.let_go();
                 then
             }
-            Cause::Ordered(drain, number) => {
+            ServeEnd::Ordered(drain, number) => {
                 let (drain, number) = self.drain(&live, &mut ended, drain, number).await;
                 finish(close, self.plan.limits.close).await;
                 drop(ended);
@@ -73,23 +73,27 @@ impl<C: Connect> Run<C> {
         }
     }
 
-    async fn until_it_ends(&self, live: &Live<C::Service>, ended: &mut BoxFuture<'static, Ended>) -> Cause {
+    async fn until_it_ends(
+        &self,
+        live: &LiveServer<C::Service>,
+        ended: &mut BoxFuture<'static, ServerEnd>,
+    ) -> ServeEnd {
         let Plan { probing, chance, limits, .. } = &*self.plan;
         let mut down = pin!(until_down(probing.as_ref(), live.service(), &self.shared.health, chance));
         loop {
             tokio::select! {
                 biased;
-                ended = caught(|| &mut *ended) => return Cause::Ended(ended.unwrap_or(Ended::InError)),
+                ended = caught(|| &mut *ended) => return ServeEnd::Ended(ended.unwrap_or(ServerEnd::InError)),
                 (order, number) = self.shared.orders.taken() => match order {
-                    Order::Start => self.course.served(number),
-                    Order::Restart { reason } => {
-                        return Cause::Ordered(Drain { reason, restart: true, timeout: limits.drain }, number);
+                    SupervisorCommand::Start => self.course.served(number),
+                    SupervisorCommand::Restart { reason } => {
+                        return ServeEnd::Ordered(DrainRequest { reason, restart: true, timeout: limits.drain }, number);
                     }
-                    Order::Stop { reason, timeout } => {
-                        return Cause::Ordered(Drain { reason, restart: false, timeout }, number);
+                    SupervisorCommand::Stop { reason, timeout } => {
+                        return ServeEnd::Ordered(DrainRequest { reason, restart: false, timeout }, number);
                     }
                 },
-                () = &mut down => return Cause::Silent,
+                () = &mut down => return ServeEnd::Silent,
             }
         }
     }
@@ -99,12 +103,13 @@ impl<C: Connect> Run<C> {
     /// Further orders change the step after it, and never make it longer.
     async fn drain(
         &mut self,
-        live: &Live<C::Service>,
-        ended: &mut BoxFuture<'static, Ended>,
-        mut drain: Drain,
+        live: &LiveServer<C::Service>,
+        ended: &mut BoxFuture<'static, ServerEnd>,
+        mut drain: DrainRequest,
         mut number: u64,
-    ) -> (Drain, u64) {
-        let outlook = |drain: &Drain| if drain.restart { Outlook::Soon } else { Outlook::Never };
+    ) -> (DrainRequest, u64) {
+        let outlook =
+            |drain: &DrainRequest| if drain.restart { ReturnOutlook::Soon } else { ReturnOutlook::Never };
         self.course.go(ServerState::Draining, outlook(&drain), Some(drain.reason.as_str()));
         let mut deadline = later(Instant::now(), drain.timeout);
         let shutdown = Shutdown::new(drain.reason).with_timeout_ms(millis(drain.timeout));
@@ -117,9 +122,9 @@ impl<C: Connect> Run<C> {
                 (order, latest) = self.shared.orders.taken() => {
                     number = latest;
                     match order {
-                        Order::Start => drain.restart = true,
-                        Order::Restart { reason } => (drain.restart, drain.reason) = (true, reason),
-                        Order::Stop { reason, timeout } => {
+                        SupervisorCommand::Start => drain.restart = true,
+                        SupervisorCommand::Restart { reason } => (drain.restart, drain.reason) = (true, reason),
+                        SupervisorCommand::Stop { reason, timeout } => {
                             (drain.restart, drain.reason) = (false, reason);
                             deadline = deadline.min(later(Instant::now(), timeout));
                         }
@@ -132,18 +137,18 @@ impl<C: Connect> Run<C> {
         (drain, number)
     }
 
-    fn drained(&mut self, drain: &Drain, number: u64) -> Then {
+    fn drained(&mut self, drain: &DrainRequest, number: u64) -> NextStep {
         let reason = drain.reason.as_str();
         self.course.record_disconnected(Outcome::Success, reason);
         self.restarts.forget();
         if drain.restart {
             self.ordered = Some(number);
-            self.course.go(ServerState::Restarting, Outlook::Soon, Some(reason));
-            Then::Connect(None)
+            self.course.go(ServerState::Restarting, ReturnOutlook::Soon, Some(reason));
+            NextStep::Connect(None)
         } else {
-            self.course.go(ServerState::Disconnected, Outlook::Never, Some(reason));
+            self.course.go(ServerState::Disconnected, ReturnOutlook::Never, Some(reason));
             self.course.served(number);
-            Then::Rest
+            NextStep::Rest
         }
     }
 }
@@ -163,22 +168,22 @@ async fn ask<C: Connect>(plan: &Plan<C>, service: &C::Service, shutdown: Shutdow
 async fn until_down<T: Clone>(
     probing: Option<&Probing<T>>,
     service: &T,
-    health: &watch::Sender<Health>,
-    chance: &Chance,
+    health: &watch::Sender<ServerHealth>,
+    chance: &RandomSource,
 ) {
     let Some(Probing { settings, ask }) = probing else { return std::future::pending().await };
     let schedule = ProbeSchedule::new(settings.interval);
-    let mut pulse = Pulse::new(settings.misses);
+    let mut pulse = HealthTracker::new(settings.misses);
     sleep(schedule.first(chance.draw())).await;
     loop {
         let beat = match timeout(settings.answer_within, caught(|| ask(service.clone()))).await {
             Ok(Ok(beat)) => beat,
-            Ok(Err(_)) => Beat::NotAsked,
-            Err(_) => Beat::Missed,
+            Ok(Err(_)) => ProbeResult::NotAsked,
+            Err(_) => ProbeResult::Missed,
         };
         let now = pulse.judge(beat);
         health.send_if_modified(|health| std::mem::replace(health, now) != now);
-        if now == Health::Down {
+        if now == ServerHealth::Down {
             return;
         }
         sleep(schedule.next(chance.draw())).await;

@@ -1,8 +1,8 @@
 //! The requests that outlive a call, repeated to a restarted server.
 
-mod kept;
 mod restore;
 mod service;
+mod state;
 #[cfg(test)]
 mod tests;
 
@@ -13,9 +13,9 @@ use mgp_types::mgp::Event;
 use parking_lot::Mutex;
 use tower_layer::Layer;
 
-use self::kept::Kept;
+use self::state::StandingState;
 
-pub use self::service::{Standing, StandingFuture};
+pub use self::service::{StandingRequestsFuture, StandingRequestsService};
 
 /// The requests that stand until they are taken back: the level of log messages, the resources whose changes matter,
 /// and the subscriptions to events. Clones share the same ones.
@@ -33,7 +33,7 @@ pub use self::service::{Standing, StandingFuture};
 /// ```
 /// use mgp_lifecycle::supervise::{StandingRequests, Supervisor};
 /// # use std::sync::Arc;
-/// # use mgp_lifecycle::supervise::{Connected, StateGate};
+/// # use mgp_lifecycle::supervise::{ConnectedServer, SupervisedService};
 /// # use mgp_types::{Error, Request, Response, Revision, RpcService, Session};
 /// use tower_layer::Layer;
 ///
@@ -52,7 +52,7 @@ pub use self::service::{Standing, StandingFuture};
 /// # }
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// # let session = Arc::new(Session::new(Revision::V2025_11_25));
-/// # let connect = || async { Ok(Connected::new(Server, std::future::pending())) };
+/// # let connect = || async { Ok(ConnectedServer::new(Server, std::future::pending())) };
 /// let standing = StandingRequests::new();
 /// let again = standing.clone();
 /// let server = Supervisor::new("files".into(), connect)
@@ -65,7 +65,7 @@ pub use self::service::{Standing, StandingFuture};
 /// # });
 /// ```
 #[derive(Clone, Default)]
-pub struct StandingRequests(Arc<Mutex<Kept>>);
+pub struct StandingRequests(Arc<Mutex<StandingState>>);
 
 impl StandingRequests {
     /// Creates an empty set.
@@ -82,10 +82,10 @@ impl StandingRequests {
 }
 
 impl<S> Layer<S> for StandingRequests {
-    type Service = Standing<S>;
+    type Service = StandingRequestsService<S>;
 
-    fn layer(&self, inner: S) -> Standing<S> {
-        Standing::new(inner, self.clone())
+    fn layer(&self, inner: S) -> StandingRequestsService<S> {
+        StandingRequestsService::new(inner, self.clone())
     }
 }
 

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
 use super::StandingRequests;
-use super::kept::{Again, Subscription};
+use super::state::{ReplayedRequest, Subscription};
 
 /// The time for all requests; a supervisor gives each step thirty seconds by default.
 const LONGEST_RESTORE: Duration = Duration::from_secs(10);
@@ -56,7 +56,7 @@ impl StandingRequests {
                     }
                     None => break,
                     Some(Ok(Ok(Ok(None)))) => {}
-                    Some(Ok(Ok(Ok(Some(unknown))))) => forgotten.push(Again::Anew(unknown)),
+                    Some(Ok(Ok(Ok(Some(unknown))))) => forgotten.push(ReplayedRequest::Anew(unknown)),
                     Some(Ok(Ok(Err(error)))) if error.origin() == Origin::Connection => return Err(error),
                     Some(Ok(Ok(Err(error)))) => tracing::warn!(%error, "a standing request was refused"),
                     Some(Ok(Err(_)) | Err(_)) => tracing::warn!("a standing request was not answered"),
@@ -75,14 +75,14 @@ impl StandingRequests {
         self,
         service: S,
         session: Arc<Session>,
-        again: Again,
+        again: ReplayedRequest,
     ) -> Result<Option<Subscription>, Error> {
         let (subscription, asked) = match again {
-            Again::Request(method, params) => {
+            ReplayedRequest::Request(method, params) => {
                 return call(service, session, Request::call(method, params)).await.map(|_| None);
             }
-            Again::Resumed(subscription) => (subscription.clone(), subscription.resuming()),
-            Again::Anew(subscription) => (subscription.clone(), subscription.wanted),
+            ReplayedRequest::Resumed(subscription) => (subscription.clone(), subscription.resuming()),
+            ReplayedRequest::Anew(subscription) => (subscription.clone(), subscription.wanted),
         };
         let request = Request::with_body(method::EVENTS_SUBSCRIBE, &asked)?;
         match call(service, session, request).await {
@@ -98,10 +98,10 @@ impl StandingRequests {
     }
 }
 
-fn exists_in(session: &Session, again: &Again) -> bool {
+fn exists_in(session: &Session, again: &ReplayedRequest) -> bool {
     match again {
-        Again::Request(method, _) => method.exists_in(session.revision),
-        Again::Resumed(_) | Again::Anew(_) => {
+        ReplayedRequest::Request(method, _) => method.exists_in(session.revision),
+        ReplayedRequest::Resumed(_) | ReplayedRequest::Anew(_) => {
             session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Events))
         }
     }

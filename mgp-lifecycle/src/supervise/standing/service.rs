@@ -6,26 +6,26 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use mgp_types::mgp::method;
-use mgp_types::{Error, Kind, RawJson, Request, Response, RpcService};
+use mgp_types::{Error, RawJson, Request, RequestKind, Response, RpcService};
 use pin_project_lite::pin_project;
 use tower_service::Service;
 
 use super::StandingRequests;
-use super::kept::Wish;
+use super::state::StandingChange;
 
 /// The service that [`StandingRequests`] makes as a layer.
 ///
-/// The service sits around the [`StateGate`](crate::supervise::StateGate) of the server. The service reads and writes
+/// The service sits around the [`SupervisedService`](crate::supervise::SupervisedService) of the server. The service reads and writes
 /// no slot. The service replaces the name of the subscription that a request resumes or ends by the server's current
 /// name, and refuses nothing. The service allocates, and takes a lock for a moment, for requests that stand and those
 /// that take them back. Dropping the future drops the call, which is then not noted.
 #[derive(Debug, Clone)]
-pub struct Standing<S> {
+pub struct StandingRequestsService<S> {
     inner: S,
     requests: StandingRequests,
 }
 
-impl<S> Standing<S> {
+impl<S> StandingRequestsService<S> {
     pub(super) const fn new(inner: S, requests: StandingRequests) -> Self {
         Self { inner, requests }
     }
@@ -36,21 +36,21 @@ impl<S> Standing<S> {
     }
 }
 
-impl<S: RpcService> Service<Request> for Standing<S> {
+impl<S: RpcService> Service<Request> for StandingRequestsService<S> {
     type Response = Response;
     type Error = Error;
-    type Future = StandingFuture<S::Future>;
+    type Future = StandingRequestsFuture<S::Future>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         self.inner.poll_ready(cx)
     }
 
     fn call(&mut self, mut request: Request) -> Self::Future {
-        let wish = Wish::of(&request).map(|wish| Box::new((wish, self.requests.clone())));
+        let wish = StandingChange::of(&request).map(|wish| Box::new((wish, self.requests.clone())));
         if wish.is_some() {
             self.requests.rename(&mut request);
         }
-        StandingFuture { answer: self.inner.call(request), wish }
+        StandingRequestsFuture { answer: self.inner.call(request), wish }
     }
 }
 
@@ -58,7 +58,8 @@ impl StandingRequests {
     /// Writes the name that a subscription has now.
     fn rename(&self, request: &mut Request) {
         let subscribes = request.method.as_str() == method::EVENTS_SUBSCRIBE;
-        if request.kind != Kind::Call || !subscribes && request.method.as_str() != method::EVENTS_UNSUBSCRIBE
+        if request.kind != RequestKind::Call
+            || !subscribes && request.method.as_str() != method::EVENTS_UNSUBSCRIBE
         {
             return;
         }
@@ -75,16 +76,16 @@ impl StandingRequests {
 }
 
 pin_project! {
-    /// The future of [`Standing`].
+    /// The future of [`StandingRequestsService`].
     #[must_use = "futures do nothing unless polled"]
-    pub struct StandingFuture<F> {
+    pub struct StandingRequestsFuture<F> {
         #[pin]
         answer: F,
-        wish: Option<Box<(Wish, StandingRequests)>>,
+        wish: Option<Box<(StandingChange, StandingRequests)>>,
     }
 }
 
-impl<F: Future<Output = Result<Response, Error>>> Future for StandingFuture<F> {
+impl<F: Future<Output = Result<Response, Error>>> Future for StandingRequestsFuture<F> {
     type Output = Result<Response, Error>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -98,8 +99,8 @@ impl<F: Future<Output = Result<Response, Error>>> Future for StandingFuture<F> {
     }
 }
 
-impl<F> fmt::Debug for StandingFuture<F> {
+impl<F> fmt::Debug for StandingRequestsFuture<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StandingFuture").field("stands", &self.wish.is_some()).finish_non_exhaustive()
+        f.debug_struct("StandingRequestsFuture").field("stands", &self.wish.is_some()).finish_non_exhaustive()
     }
 }

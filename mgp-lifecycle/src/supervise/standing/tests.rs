@@ -13,9 +13,9 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::StandingRequests;
-use crate::Ended;
-use crate::doubles::{Answer, Upstream, agreed, each_seed, is_whole, secs};
-use crate::supervise::{Connected, Supervisor};
+use crate::ServerEnd;
+use crate::doubles::{Upstream, UpstreamAnswer, agreed, each_seed, is_whole, secs};
+use crate::supervise::{ConnectedServer, Supervisor};
 
 fn session(revision: Revision, extensions: &[Extension]) -> Arc<Session> {
     Arc::new(agreed(revision, extensions))
@@ -29,11 +29,11 @@ fn request(method: &str, params: &str) -> Request {
     Request::call(method, Object::parse(params.to_owned()).unwrap())
 }
 
-async fn ask<S: RpcService>(service: &S, method: &str, params: &str) -> Answer {
+async fn ask<S: RpcService>(service: &S, method: &str, params: &str) -> UpstreamAnswer {
     service.clone().call(request(method, params)).await
 }
 
-fn subscribed(id: &str, last_seq: Option<u64>) -> Answer {
+fn subscribed(id: &str, last_seq: Option<u64>) -> UpstreamAnswer {
     let mut answer = EventSubscribed::new(SubscriptionId::new(id));
     answer.subscribed = vec!["a".into()];
     answer.last_seq = last_seq;
@@ -270,7 +270,7 @@ struct Mind {
 }
 
 impl Mind {
-    fn answer(&mut self, request: &Request) -> Answer {
+    fn answer(&mut self, request: &Request) -> UpstreamAnswer {
         let text = |name: &str| request.params.text(name).map(std::borrow::Cow::into_owned);
         match request.method.as_str() {
             "logging/setLevel" => self.level = text("level"),
@@ -367,9 +367,9 @@ async fn whoever_finds_the_server_connected_finds_it_as_it_was() {
         async move {
             let ended = async move {
                 ended.notified().await;
-                Ended::InError
+                ServerEnd::InError
             };
-            Ok(Connected::new(minding(&mind), ended))
+            Ok(ConnectedServer::new(minding(&mind), ended))
         }
     };
     let standing = StandingRequests::new();

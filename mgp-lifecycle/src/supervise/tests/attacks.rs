@@ -10,10 +10,12 @@ use tokio::time::Instant;
 use tower_layer::Layer;
 
 use super::*;
-use crate::Ended;
-use crate::call::{BreakerLayer, BreakerState, Unsent};
-use crate::doubles::{Act, Fate, Upstream};
-use crate::supervise::{Beat, Connected as Connection, ProbeMethod, ProbeSettings, Supervisor, probe};
+use crate::ServerEnd;
+use crate::call::{BreakerLayer, BreakerState, NotExecuted};
+use crate::doubles::{AttemptOutcome, ScriptedAttempt, Upstream};
+use crate::supervise::{
+    ConnectedServer as Connection, ProbeMethod, ProbeResult, ProbeSettings, Supervisor, probe,
+};
 
 // covers: MGP-11.3-04
 #[tokio::test]
@@ -35,14 +37,15 @@ async fn an_answer_to_a_ping_proves_life_whatever_it_says() {
     ] {
         let answer = Response::new(RawJson::parse(answer.to_owned()).unwrap());
         let server = Upstream::answering(move |_| Ok(answer.clone()));
-        assert_eq!(probe(server, ProbeMethod::HealthPing).await, Beat::Answered(expected));
+        assert_eq!(probe(server, ProbeMethod::HealthPing).await, ProbeResult::Answered(expected));
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn answers_that_come_late_neither_pile_up_nor_save_a_server() {
-    let act = Act { answers_after: Some(secs(3600)), ..Act::new(Fate::Lives) };
-    let world = World::with_script([act], Act::new(Fate::Lives));
+    let act =
+        ScriptedAttempt { answers_after: Some(secs(3600)), ..ScriptedAttempt::new(AttemptOutcome::Lives) };
+    let world = FakeServerHost::with_script([act], ScriptedAttempt::new(AttemptOutcome::Lives));
     let settings = ProbeSettings { interval: secs(1), ..ProbeSettings::default() };
     let supervisor = world.supervisor("s").with_probe(settings, |service| probe(service, ProbeMethod::Ping));
     let server = supervisor.spawn();
@@ -53,9 +56,12 @@ async fn answers_that_come_late_neither_pile_up_nor_save_a_server() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_accepts_and_dies_takes_no_more_than_it_is_given() {
-    let world = World::with_script(
+    let world = FakeServerHost::with_script(
         [],
-        Act { takes: Duration::ZERO, ..Act::new(Fate::Ends(Duration::ZERO, Ended::InError)) },
+        ScriptedAttempt {
+            takes: Duration::ZERO,
+            ..ScriptedAttempt::new(AttemptOutcome::Ends(Duration::ZERO, ServerEnd::InError))
+        },
     );
     let settings = RestartSettings {
         restart_policy: RestartPolicy::Always,
@@ -83,10 +89,10 @@ impl AuditPort for Panics {
 
 #[tokio::test(start_paused = true)]
 async fn a_log_that_panics_ends_neither_the_supervisor_nor_the_process() {
-    let world = World::new(Fate::Lives);
+    let world = FakeServerHost::new(AttemptOutcome::Lives);
     let server = world.supervisor("s").with_audit(Arc::new(Panics)).spawn();
     up(&server).await;
-    world.end(Ended::InError);
+    world.end(ServerEnd::InError);
     settle().await;
     server.ready(secs(10)).await.unwrap();
     drop(server);
@@ -96,9 +102,10 @@ async fn a_log_that_panics_ends_neither_the_supervisor_nor_the_process() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stop_can_have_no_time_or_all_of_it() {
-    let act = Act { answers_after: Some(secs(40)), ..Act::new(Fate::Lives) };
+    let act =
+        ScriptedAttempt { answers_after: Some(secs(40)), ..ScriptedAttempt::new(AttemptOutcome::Lives) };
     for (timeout, took, answered) in [(Duration::ZERO, 0, false), (Duration::MAX, 39, true)] {
-        let world = World::with_script([], act);
+        let world = FakeServerHost::with_script([], act);
         let server = running(&world).await;
         let slow = tokio::spawn(call(server.gate()));
         tokio::time::sleep(millis(500)).await;
@@ -111,8 +118,8 @@ async fn a_stop_can_have_no_time_or_all_of_it() {
 
 #[tokio::test(start_paused = true)]
 async fn ten_thousand_waiting_calls_can_be_dropped_at_once() {
-    let act = Act { takes: secs(5), ..Act::new(Fate::Lives) };
-    let world = World::with_script([], act);
+    let act = ScriptedAttempt { takes: secs(5), ..ScriptedAttempt::new(AttemptOutcome::Lives) };
+    let world = FakeServerHost::with_script([], act);
     let server = world.supervisor("s").spawn();
     server.start();
     settle().await;
@@ -125,7 +132,7 @@ async fn ten_thousand_waiting_calls_can_be_dropped_at_once() {
     let calls: Vec<_> = (0..10_000).map(|_| tokio::spawn(call(server.gate()))).collect();
     tokio::time::sleep(millis(10)).await;
     assert_eq!(server.in_flight(), 10_000);
-    world.end(Ended::InError);
+    world.end(ServerEnd::InError);
     settle().await;
     for call in calls {
         assert_eq!(call.await.unwrap().unwrap_err().origin(), Origin::Connection);
@@ -134,7 +141,7 @@ async fn ten_thousand_waiting_calls_can_be_dropped_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn a_clock_that_stood_still_for_a_year_brings_no_server_down() {
-    let world = World::new(Fate::Lives);
+    let world = FakeServerHost::new(AttemptOutcome::Lives);
     let settings = ProbeSettings { interval: secs(10), ..ProbeSettings::default() };
     let supervisor = world.supervisor("s").with_probe(settings, |service| probe(service, ProbeMethod::Ping));
     let server = supervisor.spawn();
@@ -207,7 +214,10 @@ async fn what_calls_need_to_finish_passes_while_a_server_drains() {
 
 #[tokio::test(start_paused = true)]
 async fn a_restart_does_not_open_the_breaker_in_front_of_it() {
-    let world = World::with_script([], Act { takes: secs(2), ..Act::new(Fate::Lives) });
+    let world = FakeServerHost::with_script(
+        [],
+        ScriptedAttempt { takes: secs(2), ..ScriptedAttempt::new(AttemptOutcome::Lives) },
+    );
     let server = running(&world).await;
     let layer = BreakerLayer::default();
     let mut service = layer.layer(server.gate());
@@ -219,7 +229,7 @@ async fn a_restart_does_not_open_the_breaker_in_front_of_it() {
     for _ in 0..50 {
         let error = service.call(request()).await.unwrap_err();
         assert!(error.code() == 2001 || error.code() == 2002);
-        assert!(Unsent::is_cause_of(&error));
+        assert!(NotExecuted::is_cause_of(&error));
         tokio::time::sleep(millis(10)).await;
     }
     restart.await.unwrap().unwrap();
@@ -229,7 +239,7 @@ async fn a_restart_does_not_open_the_breaker_in_front_of_it() {
 
 #[tokio::test(start_paused = true)]
 async fn functions_that_panic_in_every_step_end_in_error_and_nothing_is_left() {
-    let world = World::new(Fate::Lives);
+    let world = FakeServerHost::new(AttemptOutcome::Lives);
     let mut settings = policy(RestartPolicy::OnFailure);
     settings.max_restarts = 3;
     let server = world
@@ -237,7 +247,7 @@ async fn functions_that_panic_in_every_step_end_in_error_and_nothing_is_left() {
         .with_restarts(settings)
         .with_restore(|_| -> std::future::Ready<Result<(), Error>> { panic!("on purpose") })
         .with_stop(|_, _| -> std::future::Ready<Result<(), Error>> { panic!("on purpose") })
-        .with_probe(ProbeSettings::default(), |_| -> std::future::Ready<Beat> { panic!("on purpose") })
+        .with_probe(ProbeSettings::default(), |_| -> std::future::Ready<ProbeResult> { panic!("on purpose") })
         .spawn();
     server.start();
     tokio::time::sleep(secs(200)).await;

@@ -6,18 +6,21 @@ use std::task::{Context, Poll};
 
 use mgp_types::mgp::Category;
 use mgp_types::mgp::ShutdownReason::OperatorRequest;
-use mgp_types::{Kind, Origin};
+use mgp_types::{Origin, RequestKind};
 use tokio::time::Instant;
 
 use super::*;
-use crate::Ended;
-use crate::doubles::{Act, Fate, Upstream, by};
-use crate::supervise::{Connected, Supervisor};
+use crate::ServerEnd;
+use crate::doubles::{AttemptOutcome, ScriptedAttempt, Upstream, by};
+use crate::supervise::{ConnectedServer, Supervisor};
 
 // covers: MGP-11.2-11, MGP-14.3-07, MGP-14.3-09
 #[tokio::test(start_paused = true)]
 async fn calls_of_a_server_that_is_not_there_fail_at_once_and_say_when_to_come_back() {
-    let world = World::with_script([Act::new(Fate::Refuses)], Act::new(Fate::Lives));
+    let world = FakeServerHost::with_script(
+        [ScriptedAttempt::new(AttemptOutcome::Refuses)],
+        ScriptedAttempt::new(AttemptOutcome::Lives),
+    );
     let server = world.supervisor("s").spawn();
     let refused = async || {
         let start = Instant::now();
@@ -45,9 +48,9 @@ async fn calls_of_a_server_that_is_not_there_fail_at_once_and_say_when_to_come_b
 
 #[tokio::test(start_paused = true)]
 async fn those_who_wait_are_all_served_once_the_server_is_back() {
-    let world = World::new(Fate::Lives);
+    let world = FakeServerHost::new(AttemptOutcome::Lives);
     let server = running(&world).await;
-    world.end(Ended::InError);
+    world.end(ServerEnd::InError);
     settle().await;
     let waiting: Vec<_> = (0..1000).map(|_| tokio::spawn(patient_call(server.gate(), secs(10)))).collect();
     for call in waiting {
@@ -58,7 +61,7 @@ async fn those_who_wait_are_all_served_once_the_server_is_back() {
 
 #[tokio::test(start_paused = true)]
 async fn nobody_waits_longer_than_agreed_or_for_nothing() {
-    let world = World::new(Fate::Hangs);
+    let world = FakeServerHost::new(AttemptOutcome::Hangs);
     let server = world.supervisor("s").spawn();
     let start = Instant::now();
     patient_call(server.gate(), secs(3)).await.unwrap_err();
@@ -77,13 +80,15 @@ async fn nobody_waits_longer_than_agreed_or_for_nothing() {
 #[tokio::test(start_paused = true)]
 async fn a_call_whose_server_dies_ends_with_it_and_is_not_answered_by_the_next() {
     for answers_after in [Some(secs(60)), None] {
-        let world =
-            World::with_script([Act { answers_after, ..Act::new(Fate::Lives) }], Act::new(Fate::Lives));
+        let world = FakeServerHost::with_script(
+            [ScriptedAttempt { answers_after, ..ScriptedAttempt::new(AttemptOutcome::Lives) }],
+            ScriptedAttempt::new(AttemptOutcome::Lives),
+        );
         let server = running(&world).await;
         let dying: Vec<_> = (0..5).map(|_| tokio::spawn(call(server.gate()))).collect();
         settle().await;
         let start = Instant::now();
-        world.end(Ended::InError);
+        world.end(ServerEnd::InError);
         for call in dying {
             assert_eq!(call.await.unwrap().unwrap_err().origin(), Origin::Connection);
         }
@@ -96,7 +101,10 @@ async fn a_call_whose_server_dies_ends_with_it_and_is_not_answered_by_the_next()
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_dropped_is_no_longer_in_flight() {
-    let world = World::with_script([], Act { answers_after: None, ..Act::new(Fate::Lives) });
+    let world = FakeServerHost::with_script(
+        [],
+        ScriptedAttempt { answers_after: None, ..ScriptedAttempt::new(AttemptOutcome::Lives) },
+    );
     let server = running(&world).await;
     assert!(tokio::time::timeout(secs(1), call(server.gate())).await.is_err());
     assert_eq!(server.in_flight(), 0);
@@ -107,7 +115,7 @@ async fn a_call_that_is_dropped_is_no_longer_in_flight() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_is_answered_when_its_answer_is_there_though_its_future_is_kept() {
-    let world = World::new(Fate::Lives);
+    let world = FakeServerHost::new(AttemptOutcome::Lives);
     let server = running(&world).await;
     let mut answered = Box::pin(server.gate().call(request()));
     answered.as_mut().await.unwrap();
@@ -119,12 +127,12 @@ async fn notifications_pass_the_same_way() {
     let seen = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&seen);
     let service = Upstream::working(move |_, request: Request| {
-        count.fetch_add(usize::from(request.kind == Kind::Notify), Ordering::SeqCst);
+        count.fetch_add(usize::from(request.kind == RequestKind::Notify), Ordering::SeqCst);
         async { Ok(Response::empty()) }
     });
     let connect = move || {
         let service = service.clone();
-        async { Ok(Connected::new(service, std::future::pending())) }
+        async { Ok(ConnectedServer::new(service, std::future::pending())) }
     };
     let server = Supervisor::new("s".into(), connect).spawn();
     let notification = || Request::notify("notifications/cancelled", Object::new());
@@ -173,7 +181,7 @@ async fn the_room_of_the_incarnation_is_waited_for() {
         let service = Full { room: has_room, broken, asked: false };
         let connect = move || {
             let service = service.clone();
-            async { Ok(Connected::new(service, std::future::pending())) }
+            async { Ok(ConnectedServer::new(service, std::future::pending())) }
         };
         let server = Supervisor::new("s".into(), connect).spawn();
         server.start();
@@ -193,21 +201,21 @@ async fn the_room_of_the_incarnation_is_waited_for() {
 fn static_property_gates_handles_and_their_futures_go_between_threads() {
     fn shared<T: Send + Sync + 'static>() {}
     fn sent<T: Send + 'static>() {}
-    shared::<StateGate<Incarnation>>();
+    shared::<SupervisedService<Incarnation>>();
     shared::<Supervised<Incarnation>>();
-    sent::<crate::supervise::StateGateFuture<Incarnation>>();
-    sent::<Changes>();
+    sent::<crate::supervise::SupervisedServiceFuture<Incarnation>>();
+    sent::<LifecycleChanges>();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn no_call_gets_in_once_a_server_is_shut_whatever_the_threads_do() {
-    let act = Act {
+    let act = ScriptedAttempt {
         takes: Duration::ZERO,
         answers_after: Some(Duration::ZERO),
         closes_within: Duration::ZERO,
-        ..Act::new(Fate::Lives)
+        ..ScriptedAttempt::new(AttemptOutcome::Lives)
     };
-    let world = World::with_script([], act);
+    let world = FakeServerHost::with_script([], act);
     let server = running(&world).await;
     let stop = Arc::new(std::sync::atomic::AtomicBool::new(false));
     let callers: Vec<_> = (0..4)

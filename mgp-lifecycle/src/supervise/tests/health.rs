@@ -11,40 +11,40 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::*;
-use crate::chance::Chance;
-use crate::doubles::{Act, Fate};
-use crate::supervise::{Beat, Health, ProbeMethod, ProbeSettings, Supervisor, probe};
+use crate::doubles::{AttemptOutcome, ScriptedAttempt};
+use crate::random_source::RandomSource;
+use crate::supervise::{ProbeMethod, ProbeResult, ProbeSettings, ServerHealth, Supervisor, probe};
 
 fn every(interval: Duration, misses: u32) -> ProbeSettings {
     ProbeSettings { interval, misses: NonZeroU32::new(misses).unwrap(), ..ProbeSettings::default() }
 }
 
 /// Returns a supervisor that probes as the incarnations of the script answer.
-fn probed(world: &World, settings: ProbeSettings) -> Supervisor<World> {
+fn probed(world: &FakeServerHost, settings: ProbeSettings) -> Supervisor<FakeServerHost> {
     world.supervisor("s").with_probe(settings, |service| probe(service, ProbeMethod::Ping))
 }
 
 // covers: MGP-11.3-01..02
 #[tokio::test(start_paused = true)]
 async fn a_server_that_hangs_is_restarted_after_as_many_missing_answers_as_it_may_have() {
-    let hung = Act { answers_after: None, ..Act::new(Fate::Lives) };
-    let world = World::with_script([hung], Act::new(Fate::Lives));
+    let hung = ScriptedAttempt { answers_after: None, ..ScriptedAttempt::new(AttemptOutcome::Lives) };
+    let world = FakeServerHost::with_script([hung], ScriptedAttempt::new(AttemptOutcome::Lives));
     let server = probed(&world, every(secs(10), 3)).spawn();
     up(&server).await;
     let (mut changes, mut health) = (server.changes(), server.watch_health());
-    assert_eq!(*health.borrow_and_update(), Health::Unknown);
+    assert_eq!(*health.borrow_and_update(), ServerHealth::Unknown);
     let start = Instant::now();
     let stuck = tokio::spawn(call(server.gate()));
     health.changed().await.unwrap();
-    assert_eq!((*health.borrow_and_update(), server.state()), (Health::Known(Degraded), Connected));
+    assert_eq!((*health.borrow_and_update(), server.state()), (ServerHealth::Known(Degraded), Connected));
     let mut seen = vec![];
     while server.current().map_or(0, |service| service.number) < 2 {
         seen.push(*health.borrow_and_update());
         settle().await;
     }
     seen.dedup();
-    assert_eq!(seen, [Health::Known(Degraded), Health::Down]);
-    assert_eq!(server.health(), Health::Unknown);
+    assert_eq!(seen, [ServerHealth::Known(Degraded), ServerHealth::Down]);
+    assert_eq!(server.health(), ServerHealth::Unknown);
     // The time is three answers of five seconds and three waits of ten, one of them of any length and two a fifth off
     // at most.
     assert!((secs(31)..secs(51)).contains(&start.elapsed()), "{:?}", start.elapsed());
@@ -52,7 +52,7 @@ async fn a_server_that_hangs_is_restarted_after_as_many_missing_answers_as_it_ma
     assert_eq!((world.open(), world.most()), (1, 1));
     stuck.await.unwrap().unwrap_err();
     tokio::time::sleep(secs(12)).await;
-    assert_eq!(server.health(), Health::Known(Healthy));
+    assert_eq!(server.health(), ServerHealth::Known(Healthy));
     tokio::time::sleep(secs(3600)).await;
     assert_eq!(world.attempts(), 2);
 }
@@ -61,8 +61,11 @@ async fn a_server_that_hangs_is_restarted_after_as_many_missing_answers_as_it_ma
 #[tokio::test(start_paused = true)]
 async fn an_answer_within_five_seconds_is_in_time_and_a_later_one_is_none() {
     for (answers_after, restarts) in [(millis(4990), false), (millis(5010), true)] {
-        let act = Act { answers_after: Some(answers_after), ..Act::new(Fate::Lives) };
-        let world = World::with_script([], act);
+        let act = ScriptedAttempt {
+            answers_after: Some(answers_after),
+            ..ScriptedAttempt::new(AttemptOutcome::Lives)
+        };
+        let world = FakeServerHost::with_script([], act);
         let server = probed(&world, every(secs(10), 2)).spawn();
         up(&server).await;
         tokio::time::sleep(secs(60)).await;
@@ -73,19 +76,19 @@ async fn an_answer_within_five_seconds_is_in_time_and_a_later_one_is_none() {
 // covers: MGP-11.3-08..10
 #[tokio::test(start_paused = true)]
 async fn what_a_server_says_of_itself_is_reported_and_not_acted_upon() {
-    let world = World::new(Fate::Lives);
-    let says = Arc::new(Mutex::new(Beat::NotAsked));
+    let world = FakeServerHost::new(AttemptOutcome::Lives);
+    let says = Arc::new(Mutex::new(ProbeResult::NotAsked));
     let said = Arc::clone(&says);
     let supervisor = world.supervisor("s");
     let server = supervisor.with_probe(every(secs(10), 1), move |_| std::future::ready(*said.lock())).spawn();
     up(&server).await;
     for status in [Unhealthy, Degraded, Healthy, Unhealthy] {
-        *says.lock() = Beat::Answered(status);
+        *says.lock() = ProbeResult::Answered(status);
         tokio::time::sleep(secs(600)).await;
-        assert_eq!((server.health(), world.attempts()), (Health::Known(status), 1));
+        assert_eq!((server.health(), world.attempts()), (ServerHealth::Known(status), 1));
     }
     server.stop(OperatorRequest, secs(1)).await;
-    assert_eq!(server.health(), Health::Unknown, "nothing is known of a server that is gone");
+    assert_eq!(server.health(), ServerHealth::Unknown, "nothing is known of a server that is gone");
 }
 
 #[tokio::test(start_paused = true)]
@@ -94,13 +97,13 @@ async fn fifty_servers_are_not_asked_at_once() {
     let servers: Vec<_> = (0..50u32)
         .map(|number| {
             let draws = AtomicU32::new(number.wrapping_mul(0x9e37_79b9));
-            let chance = Chance::new(move || draws.fetch_add(0x6c07_8965, Ordering::SeqCst));
+            let chance = RandomSource::new(move || draws.fetch_add(0x6c07_8965, Ordering::SeqCst));
             let times = Arc::clone(&times);
             let ask = move |_| {
                 times.lock().push(Instant::now());
-                std::future::ready(Beat::Answered(Healthy))
+                std::future::ready(ProbeResult::Answered(Healthy))
             };
-            let supervisor = World::new(Fate::Lives).supervisor("s").with_chance(chance);
+            let supervisor = FakeServerHost::new(AttemptOutcome::Lives).supervisor("s").with_chance(chance);
             let server = supervisor.with_probe(every(secs(30), 3), ask).spawn();
             server.start();
             server
@@ -121,7 +124,7 @@ async fn fifty_servers_are_not_asked_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn nobody_is_asked_once_the_server_is_gone_and_a_panic_is_no_answer() {
-    let world = World::new(Fate::Lives);
+    let world = FakeServerHost::new(AttemptOutcome::Lives);
     let asked = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&asked);
     let ask = move |_: Incarnation| {
@@ -131,7 +134,7 @@ async fn nobody_is_asked_once_the_server_is_gone_and_a_panic_is_no_answer() {
     let server = world.supervisor("s").with_probe(every(secs(1), 2), ask).spawn();
     up(&server).await;
     tokio::time::sleep(millis(4500)).await;
-    assert_eq!((server.health(), world.attempts()), (Health::Unknown, 1));
+    assert_eq!((server.health(), world.attempts()), (ServerHealth::Unknown, 1));
     server.stop(OperatorRequest, secs(1)).await;
     let before = asked.load(Ordering::SeqCst);
     tokio::time::sleep(secs(60)).await;

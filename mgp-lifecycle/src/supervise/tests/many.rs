@@ -6,8 +6,8 @@ use mgp_types::mgp::ServerState;
 use mgp_types::mgp::ShutdownReason::KernelShutdown;
 
 use super::*;
-use crate::Ended;
-use crate::doubles::{Act, Fate};
+use crate::ServerEnd;
+use crate::doubles::{AttemptOutcome, ScriptedAttempt};
 
 /// Runs fifty servers, of which every 100 ms another one dies, for two minutes; half of them are called all the time
 /// and never die, and none of their calls may fail or take longer.
@@ -17,9 +17,15 @@ async fn servers_that_die_do_not_affect_the_others() {
     let worlds: Vec<_> = (0..50)
         .map(|number| match number % 5 {
             // Some dying servers do not even close, or come back only at the second attempt.
-            0 => World::with_script([], Act { closes_within: secs(3600), ..Act::new(Fate::Lives) }),
-            1 => World::with_script([Act::new(Fate::Lives), Act::new(Fate::Hangs)], Act::new(Fate::Lives)),
-            _ => World::new(Fate::Lives),
+            0 => FakeServerHost::with_script(
+                [],
+                ScriptedAttempt { closes_within: secs(3600), ..ScriptedAttempt::new(AttemptOutcome::Lives) },
+            ),
+            1 => FakeServerHost::with_script(
+                [ScriptedAttempt::new(AttemptOutcome::Lives), ScriptedAttempt::new(AttemptOutcome::Hangs)],
+                ScriptedAttempt::new(AttemptOutcome::Lives),
+            ),
+            _ => FakeServerHost::new(AttemptOutcome::Lives),
         })
         .collect();
     let servers: Vec<_> =
@@ -48,7 +54,7 @@ async fn servers_that_die_do_not_affect_the_others() {
     for round in 0..1200 {
         let victim = round % 25;
         if servers[victim].state() == ServerState::Connected {
-            worlds[victim].end(if round % 2 == 0 { Ended::InError } else { Ended::InOrder });
+            worlds[victim].end(if round % 2 == 0 { ServerEnd::InError } else { ServerEnd::InOrder });
             deaths += 1;
         }
         tokio::time::sleep(millis(100)).await;
@@ -68,12 +74,12 @@ async fn servers_that_die_do_not_affect_the_others() {
     let start = tokio::time::Instant::now();
     futures_util::future::join_all(stops).await;
     assert!(start.elapsed() < secs(6), "all at once");
-    assert_eq!(worlds.iter().map(World::open).sum::<usize>(), 0);
+    assert_eq!(worlds.iter().map(FakeServerHost::open).sum::<usize>(), 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_supervisor_whose_functions_all_panic_harms_nobody() {
-    let world = World::new(Fate::Panics);
+    let world = FakeServerHost::new(AttemptOutcome::Panics);
     let server = Arc::new(world.supervisor("s").spawn());
     server.start();
     tokio::time::sleep(secs(200)).await;

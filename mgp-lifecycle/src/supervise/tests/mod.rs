@@ -7,9 +7,9 @@ use mgp_types::mgp::ServerState;
 use mgp_types::{Error, Object, Request, Response};
 use tower_service::Service;
 
-use super::{StateGate, Supervised, WaitUntilReady};
-use crate::doubles::{Incarnation, World, millis, secs};
-use crate::{Changes, RestartPolicy, RestartSettings};
+use super::{Supervised, SupervisedService, WaitUntilReady};
+use crate::doubles::{FakeServerHost, Incarnation, millis, secs};
+use crate::{LifecycleChanges, RestartPolicy, RestartSettings};
 
 mod attacks;
 mod gate;
@@ -23,7 +23,7 @@ mod states;
 type Server = Supervised<Incarnation>;
 
 /// Returns a server that was started and is connected.
-async fn running(world: &World) -> Server {
+async fn running(world: &FakeServerHost) -> Server {
     let server = world.supervisor("s").spawn();
     up(&server).await;
     server
@@ -40,7 +40,7 @@ async fn settle() {
 }
 
 /// Returns the states that the server went to since the last call.
-fn went_to(changes: &mut Changes) -> Vec<ServerState> {
+fn went_to(changes: &mut LifecycleChanges) -> Vec<ServerState> {
     std::iter::from_fn(|| changes.next().now_or_never().flatten()).map(|change| change.new_state).collect()
 }
 
@@ -48,11 +48,11 @@ fn policy(policy: RestartPolicy) -> RestartSettings {
     RestartSettings { restart_policy: policy, ..RestartSettings::default() }
 }
 
-async fn call(mut gate: StateGate<Incarnation>) -> Result<Response, Error> {
+async fn call(mut gate: SupervisedService<Incarnation>) -> Result<Response, Error> {
     gate.call(request()).await
 }
 
-async fn patient_call(mut gate: StateGate<Incarnation>, wait: Duration) -> Result<Response, Error> {
+async fn patient_call(mut gate: SupervisedService<Incarnation>, wait: Duration) -> Result<Response, Error> {
     let mut request = request();
     request.extensions.insert(WaitUntilReady(wait));
     gate.call(request).await

@@ -9,12 +9,12 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::*;
-use crate::Ended;
-use crate::doubles::{Act, Fate};
+use crate::ServerEnd;
+use crate::doubles::{AttemptOutcome, ScriptedAttempt};
 
 #[tokio::test(start_paused = true)]
 async fn orders_can_be_given_twice_and_dropped() {
-    let world = World::new(Fate::Lives);
+    let world = FakeServerHost::new(AttemptOutcome::Lives);
     let server = running(&world).await;
     let mut changes = server.changes();
     for _ in 0..3 {
@@ -38,7 +38,10 @@ async fn orders_can_be_given_twice_and_dropped() {
 // covers: MGP-11.2-12, MGP-14.3-08
 #[tokio::test(start_paused = true)]
 async fn calls_are_finished_and_new_ones_refused_while_a_server_drains() {
-    let world = World::with_script([], Act { answers_after: Some(secs(3)), ..Act::new(Fate::Lives) });
+    let world = FakeServerHost::with_script(
+        [],
+        ScriptedAttempt { answers_after: Some(secs(3)), ..ScriptedAttempt::new(AttemptOutcome::Lives) },
+    );
     let server = running(&world).await;
     let calls: Vec<_> = (0..10).map(|_| tokio::spawn(call(server.gate()))).collect();
     settle().await;
@@ -63,7 +66,10 @@ async fn calls_are_finished_and_new_ones_refused_while_a_server_drains() {
 
 #[tokio::test(start_paused = true)]
 async fn calls_that_do_not_finish_in_time_end_with_the_connection() {
-    let world = World::with_script([], Act { answers_after: None, ..Act::new(Fate::Lives) });
+    let world = FakeServerHost::with_script(
+        [],
+        ScriptedAttempt { answers_after: None, ..ScriptedAttempt::new(AttemptOutcome::Lives) },
+    );
     let server = running(&world).await;
     let stuck = tokio::spawn(call(server.gate()));
     settle().await;
@@ -76,12 +82,15 @@ async fn calls_that_do_not_finish_in_time_end_with_the_connection() {
 // covers: MGP-11.4-01, MGP-11.4-03..04
 #[tokio::test(start_paused = true)]
 async fn a_server_is_asked_to_stop_and_may_end_by_itself() {
-    let world = World::with_script([], Act { answers_after: None, ..Act::new(Fate::Lives) });
+    let world = FakeServerHost::with_script(
+        [],
+        ScriptedAttempt { answers_after: None, ..ScriptedAttempt::new(AttemptOutcome::Lives) },
+    );
     let (asked, ending) = (Arc::new(Mutex::new(Vec::new())), world.clone());
     let seen = Arc::clone(&asked);
     let ask = move |service: Incarnation, shutdown: Shutdown| {
         seen.lock().push((service.number, shutdown));
-        ending.end(Ended::InOrder);
+        ending.end(ServerEnd::InOrder);
         async { Ok(()) }
     };
     let always = policy(RestartPolicy::Always);
@@ -101,7 +110,7 @@ async fn a_server_is_asked_to_stop_and_may_end_by_itself() {
 #[tokio::test(start_paused = true)]
 async fn one_that_does_not_listen_is_closed_all_the_same() {
     for kind in 0..3 {
-        let world = World::new(Fate::Lives);
+        let world = FakeServerHost::new(AttemptOutcome::Lives);
         let ask = move |_: Incarnation, _: Shutdown| async move {
             match kind {
                 0 => std::future::pending().await,
@@ -121,7 +130,10 @@ async fn one_that_does_not_listen_is_closed_all_the_same() {
 #[tokio::test(start_paused = true)]
 async fn a_stop_while_connecting_takes_the_attempt_back() {
     for (wait, state) in [(50, Connecting), (150, Restarting)] {
-        let world = World::with_script([Act::new(Fate::Refuses)], Act::new(Fate::Lives));
+        let world = FakeServerHost::with_script(
+            [ScriptedAttempt::new(AttemptOutcome::Refuses)],
+            ScriptedAttempt::new(AttemptOutcome::Lives),
+        );
         let server = world.supervisor("s").spawn();
         server.start();
         tokio::time::sleep(millis(wait)).await;
@@ -140,7 +152,10 @@ async fn a_stop_while_connecting_takes_the_attempt_back() {
 
 #[tokio::test(start_paused = true)]
 async fn a_restart_joins_one_that_is_under_way_and_ends_a_wait() {
-    let world = World::with_script([Act::new(Fate::Refuses)], Act::new(Fate::Lives));
+    let world = FakeServerHost::with_script(
+        [ScriptedAttempt::new(AttemptOutcome::Refuses)],
+        ScriptedAttempt::new(AttemptOutcome::Lives),
+    );
     let settings = RestartSettings { backoff_base_ms: 30_000, ..RestartSettings::default() };
     let server = world.supervisor("s").with_restarts(settings).spawn();
     server.start();
@@ -157,7 +172,7 @@ async fn a_restart_joins_one_that_is_under_way_and_ends_a_wait() {
 
 #[tokio::test(start_paused = true)]
 async fn whoever_waits_for_a_restart_waits_to_the_end_of_it_though_others_give_orders() {
-    let world = World::new(Fate::Lives);
+    let world = FakeServerHost::new(AttemptOutcome::Lives);
     let server = running(&world).await;
     let (outcome, ()) = tokio::join!(server.restart(OperatorRequest), async {
         for _ in 0..8 {
@@ -171,7 +186,7 @@ async fn whoever_waits_for_a_restart_waits_to_the_end_of_it_though_others_give_o
 
 #[tokio::test(start_paused = true)]
 async fn a_stop_while_a_server_is_set_up_closes_it_gracefully() {
-    let world = World::new(Fate::Lives);
+    let world = FakeServerHost::new(AttemptOutcome::Lives);
     let server = world.supervisor("s").with_restore(|_| std::future::pending()).spawn();
     server.start();
     tokio::time::sleep(millis(200)).await;
@@ -182,8 +197,8 @@ async fn a_stop_while_a_server_is_set_up_closes_it_gracefully() {
 
 #[tokio::test(start_paused = true)]
 async fn a_restart_that_fails_says_so_and_is_followed_up() {
-    let acts = [Act::new(Fate::Lives), Act::new(Fate::Refuses)];
-    let world = World::with_script(acts, Act::new(Fate::Lives));
+    let acts = [ScriptedAttempt::new(AttemptOutcome::Lives), ScriptedAttempt::new(AttemptOutcome::Refuses)];
+    let world = FakeServerHost::with_script(acts, ScriptedAttempt::new(AttemptOutcome::Lives));
     let server = running(&world).await;
     let error = server.restart(OperatorRequest).await.unwrap_err();
     assert_eq!((error.code(), server.state()), (2002, Restarting));
@@ -193,7 +208,10 @@ async fn a_restart_that_fails_says_so_and_is_followed_up() {
 #[tokio::test(start_paused = true)]
 async fn orders_during_a_drain_change_what_comes_after_it() {
     for stops_last in [true, false] {
-        let world = World::with_script([], Act { answers_after: Some(secs(5)), ..Act::new(Fate::Lives) });
+        let world = FakeServerHost::with_script(
+            [],
+            ScriptedAttempt { answers_after: Some(secs(5)), ..ScriptedAttempt::new(AttemptOutcome::Lives) },
+        );
         let server = running(&world).await;
         let slow = tokio::spawn(call(server.gate()));
         settle().await;
@@ -222,7 +240,10 @@ async fn orders_during_a_drain_change_what_comes_after_it() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stop_that_has_less_time_shortens_a_drain() {
-    let world = World::with_script([], Act { answers_after: None, ..Act::new(Fate::Lives) });
+    let world = FakeServerHost::with_script(
+        [],
+        ScriptedAttempt { answers_after: None, ..ScriptedAttempt::new(AttemptOutcome::Lives) },
+    );
     let server = running(&world).await;
     let stuck = tokio::spawn(call(server.gate()));
     settle().await;
@@ -244,7 +265,7 @@ async fn a_stop_that_has_less_time_shortens_a_drain() {
 
 #[tokio::test(start_paused = true)]
 async fn a_listener_that_does_not_listen_holds_up_nobody() {
-    let world = World::new(Fate::Ends(millis(1), Ended::InError));
+    let world = FakeServerHost::new(AttemptOutcome::Ends(millis(1), ServerEnd::InError));
     let settings = RestartSettings { max_restarts: 1000, backoff_max_ms: 10, ..RestartSettings::default() };
     let server = world.supervisor("s").with_restarts(settings).spawn();
     let mut slow = server.changes();

@@ -12,23 +12,23 @@ use mgp_types::mgp::{Actor, AuditEvent, Outcome};
 use tokio::time::Instant;
 
 use super::*;
-use crate::Ended;
-use crate::chance::Chance;
-use crate::doubles::{Act, Fate, Log};
+use crate::ServerEnd;
+use crate::doubles::{AttemptOutcome, Log, ScriptedAttempt};
+use crate::random_source::RandomSource;
 
 // covers: MGP-11.5-02..04, MGP-11.2-06
 #[tokio::test(start_paused = true)]
 async fn the_policy_decides_what_becomes_of_a_server_that_ends() {
     use RestartPolicy::{Always, Never, OnFailure};
     for (kind, how, expected) in [
-        (Never, Ended::InError, vec![Error]),
-        (Never, Ended::InOrder, vec![Draining, Disconnected]),
-        (OnFailure, Ended::InError, vec![Error, Restarting, Connected]),
-        (OnFailure, Ended::InOrder, vec![Draining, Disconnected]),
-        (Always, Ended::InError, vec![Error, Restarting, Connected]),
-        (Always, Ended::InOrder, vec![Draining, Restarting, Connected]),
+        (Never, ServerEnd::InError, vec![Error]),
+        (Never, ServerEnd::InOrder, vec![Draining, Disconnected]),
+        (OnFailure, ServerEnd::InError, vec![Error, Restarting, Connected]),
+        (OnFailure, ServerEnd::InOrder, vec![Draining, Disconnected]),
+        (Always, ServerEnd::InError, vec![Error, Restarting, Connected]),
+        (Always, ServerEnd::InOrder, vec![Draining, Restarting, Connected]),
     ] {
-        let world = World::new(Fate::Lives);
+        let world = FakeServerHost::new(AttemptOutcome::Lives);
         let server = world.supervisor("s").with_restarts(policy(kind)).spawn();
         up(&server).await;
         let mut changes = server.changes();
@@ -42,7 +42,7 @@ async fn the_policy_decides_what_becomes_of_a_server_that_ends() {
 // covers: MGP-11.5-02
 #[tokio::test(start_paused = true)]
 async fn never_means_never_at_the_first_connect_too() {
-    let world = World::new(Fate::Refuses);
+    let world = FakeServerHost::new(AttemptOutcome::Refuses);
     let server = world.supervisor("s").with_restarts(policy(RestartPolicy::Never)).spawn();
     server.start();
     tokio::time::sleep(secs(600)).await;
@@ -59,11 +59,11 @@ async fn never_means_never_at_the_first_connect_too() {
 #[tokio::test(start_paused = true)]
 async fn a_crash_loop_comes_to_an_end_however_well_each_connect_goes() {
     for (fate, kind, connects) in [
-        (Fate::Ends(secs(2), Ended::InError), RestartPolicy::OnFailure, 6),
-        (Fate::Ends(secs(2), Ended::InOrder), RestartPolicy::Always, 6),
-        (Fate::Refuses, RestartPolicy::OnFailure, 0),
+        (AttemptOutcome::Ends(secs(2), ServerEnd::InError), RestartPolicy::OnFailure, 6),
+        (AttemptOutcome::Ends(secs(2), ServerEnd::InOrder), RestartPolicy::Always, 6),
+        (AttemptOutcome::Refuses, RestartPolicy::OnFailure, 0),
     ] {
-        let (world, events) = (World::new(fate), Arc::new(Log::default()));
+        let (world, events) = (FakeServerHost::new(fate), Arc::new(Log::default()));
         let server = world.supervisor("s").with_restarts(policy(kind)).with_audit(events.clone()).spawn();
         server.start();
         tokio::time::sleep(secs(290)).await;
@@ -101,7 +101,7 @@ async fn a_restart_by_hand_begins_a_new_count_wherever_it_finds_the_server() {
     let settings = RestartSettings { max_restarts: 2, backoff_base_ms: 2000, ..RestartSettings::default() };
     // The restart comes while the server is connected to, while it waits, and when it was given up.
     for (at, attempts) in [(millis(50), 3), (millis(500), 4), (secs(60), 6)] {
-        let world = World::new(Fate::Refuses);
+        let world = FakeServerHost::new(AttemptOutcome::Refuses);
         let server = world.supervisor("s").with_restarts(settings.clone()).spawn();
         server.start();
         tokio::time::sleep(at).await;
@@ -113,7 +113,7 @@ async fn a_restart_by_hand_begins_a_new_count_wherever_it_finds_the_server() {
 
 #[tokio::test(start_paused = true)]
 async fn a_wait_that_is_nearly_over_is_told_as_a_moment() {
-    let world = World::new(Fate::Refuses);
+    let world = FakeServerHost::new(AttemptOutcome::Refuses);
     let settings = RestartSettings { backoff_max_ms: 20, ..RestartSettings::default() };
     let server = world.supervisor("s").with_restarts(settings).spawn();
     server.start();
@@ -126,7 +126,7 @@ async fn a_wait_that_is_nearly_over_is_told_as_a_moment() {
 #[tokio::test(start_paused = true)]
 async fn the_window_slides() {
     for (ends_after, lasts) in [(secs(62), true), (secs(40), false)] {
-        let world = World::new(Fate::Ends(ends_after, Ended::InError));
+        let world = FakeServerHost::new(AttemptOutcome::Ends(ends_after, ServerEnd::InError));
         let settings = RestartSettings { backoff_max_ms: 100, ..RestartSettings::default() };
         let server = world.supervisor("s").with_restarts(settings).spawn();
         server.start();
@@ -141,10 +141,10 @@ async fn the_window_slides() {
 async fn each_wait_is_twice_as_long_and_half_of_it_is_chance() {
     for (chance, expected) in [(u32::MAX, [1000, 2000, 4000, 8000, 8000]), (0, [500, 1000, 2000, 4000, 4000])]
     {
-        let world = World::new(Fate::Refuses);
+        let world = FakeServerHost::new(AttemptOutcome::Refuses);
         let settings = RestartSettings { backoff_max_ms: 8000, ..RestartSettings::default() };
         let supervisor =
-            world.supervisor("s").with_restarts(settings).with_chance(Chance::new(move || chance));
+            world.supervisor("s").with_restarts(settings).with_chance(RandomSource::new(move || chance));
         let server = supervisor.spawn();
         let mut changes = server.changes();
         server.start();
@@ -175,10 +175,10 @@ fn taken(log: &Log) -> Vec<(String, Outcome, Option<String>)> {
 // covers: MGP-6.4-08..09, MGP-11.5-11
 #[tokio::test(start_paused = true)]
 async fn what_connects_and_disconnects_is_recorded() {
-    let (world, events) = (World::new(Fate::Lives), Arc::new(Log::default()));
+    let (world, events) = (FakeServerHost::new(AttemptOutcome::Lives), Arc::new(Log::default()));
     let server = world.supervisor("s").with_audit(events.clone()).spawn();
     up(&server).await;
-    world.end(Ended::InError);
+    world.end(ServerEnd::InError);
     settle().await;
     server.ready(secs(10)).await.unwrap();
     server.restart(OperatorRequest).await.unwrap();
@@ -205,7 +205,10 @@ async fn what_connects_and_disconnects_is_recorded() {
 // covers: MGP-11.5-10
 #[tokio::test(start_paused = true)]
 async fn a_server_given_up_after_a_graceful_end_is_in_error_by_the_ways_there_are() {
-    let world = World::with_script([], Act::new(Fate::Ends(millis(10), Ended::InOrder)));
+    let world = FakeServerHost::with_script(
+        [],
+        ScriptedAttempt::new(AttemptOutcome::Ends(millis(10), ServerEnd::InOrder)),
+    );
     let mut settings = policy(RestartPolicy::Always);
     settings.max_restarts = 0;
     let server = world.supervisor("s").with_restarts(settings).spawn();

@@ -5,10 +5,10 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::*;
-use crate::Ended;
-use crate::chance::Chance;
-use crate::doubles::{Act, Fate, Random, by, each_seed, is_whole};
-use crate::state::Lifecycle;
+use crate::ServerEnd;
+use crate::doubles::{AttemptOutcome, Random, ScriptedAttempt, by, each_seed, is_whole};
+use crate::random_source::RandomSource;
+use crate::state::LifecycleState;
 use crate::supervise::{ProbeMethod, ProbeSettings, Supervisor, TimeLimits, probe};
 
 // covers: MGP-11.2-01..08, MGP-11.5-10
@@ -47,8 +47,10 @@ impl Seen {
 
 async fn run(mut random: Random) -> Seen {
     let settings = random.settings();
-    let world =
-        World::with_script((0..random.below(8)).map(|_| random.act()).collect::<Vec<_>>(), random.act());
+    let world = FakeServerHost::with_script(
+        (0..random.below(8)).map(|_| random.act()).collect::<Vec<_>>(),
+        random.act(),
+    );
     let server = random.supervisor(&world, settings.clone()).spawn();
     let listener = tokio::spawn(listen(server.changes()));
     let (mut calls, mut orders) = (JoinSet::new(), JoinSet::new());
@@ -119,7 +121,7 @@ async fn run(mut random: Random) -> Seen {
     seen
 }
 
-async fn listen(mut changes: Changes) -> Vec<(Instant, LifecycleChange)> {
+async fn listen(mut changes: LifecycleChanges) -> Vec<(Instant, LifecycleChange)> {
     let mut all = Vec::new();
     while let Some(change) = changes.next().await {
         all.push((Instant::now(), change));
@@ -130,7 +132,7 @@ async fn listen(mut changes: Changes) -> Vec<(Instant, LifecycleChange)> {
 /// Checks that there are only transitions of the figure, without a gap, and an end in a state that a server can stay
 /// in.
 fn check_course(changes: &[(Instant, LifecycleChange)], dropped_in: ServerState) {
-    let mut life = Lifecycle::default();
+    let mut life = LifecycleState::default();
     for (_, change) in changes {
         assert_eq!(life.go(change.new_state).unwrap(), change.previous_state);
     }
@@ -175,27 +177,31 @@ impl Random {
         }
     }
 
-    fn act(&mut self) -> Act {
-        let how = if self.below(2) == 0 { Ended::InError } else { Ended::InOrder };
+    fn act(&mut self) -> ScriptedAttempt {
+        let how = if self.below(2) == 0 { ServerEnd::InError } else { ServerEnd::InOrder };
         let fate = match self.below(8) {
-            0 => Fate::Refuses,
-            1 => Fate::Hangs,
-            2..=4 => Fate::Ends(millis(self.below(6000)), how),
-            _ => Fate::Lives,
+            0 => AttemptOutcome::Refuses,
+            1 => AttemptOutcome::Hangs,
+            2..=4 => AttemptOutcome::Ends(millis(self.below(6000)), how),
+            _ => AttemptOutcome::Lives,
         };
         let takes = millis(self.below(500));
         let answers_after = (self.below(4) > 0).then(|| millis(self.below(1500)));
-        Act { takes, fate, answers_after, closes_within: millis(self.below(3000)) }
+        ScriptedAttempt { takes, fate, answers_after, closes_within: millis(self.below(3000)) }
     }
 
-    fn supervisor(&mut self, world: &World, settings: RestartSettings) -> Supervisor<World> {
+    fn supervisor(
+        &mut self,
+        world: &FakeServerHost,
+        settings: RestartSettings,
+    ) -> Supervisor<FakeServerHost> {
         let limits = TimeLimits {
             connect: millis(self.below(4000)),
             drain: millis(self.below(4000)),
             ..TimeLimits::default()
         };
         let own = parking_lot::Mutex::new(Self(self.next()));
-        let chance = Chance::new(move || u32::try_from(own.lock().next() >> 32).unwrap());
+        let chance = RandomSource::new(move || u32::try_from(own.lock().next() >> 32).unwrap());
         let supervisor = world.supervisor("s");
         let mut supervisor = supervisor.with_restarts(settings).with_limits(limits).with_chance(chance);
         let hook = self.below(4);

@@ -9,14 +9,14 @@ use mgp_types::mgp::ShutdownReason::OperatorRequest;
 use parking_lot::Mutex;
 
 use super::*;
-use crate::Ended;
-use crate::doubles::{Act, Fate};
+use crate::ServerEnd;
+use crate::doubles::{AttemptOutcome, ScriptedAttempt};
 use crate::supervise::TimeLimits;
 
 // covers: MGP-11.2-01..02, MGP-11.2-09..11
 #[tokio::test(start_paused = true)]
 async fn a_server_is_registered_until_it_is_started_and_connected_once_it_can_take_calls() {
-    let world = World::new(Fate::Lives);
+    let world = FakeServerHost::new(AttemptOutcome::Lives);
     let server = world.supervisor("tools.time").spawn();
     let mut changes = server.changes();
     tokio::time::sleep(secs(3600)).await;
@@ -34,8 +34,11 @@ async fn a_server_is_registered_until_it_is_started_and_connected_once_it_can_ta
 // covers: MGP-11.2-03, MGP-11.2-07..08, MGP-11.2-14..15
 #[tokio::test(start_paused = true)]
 async fn a_failed_connect_is_an_error_and_tried_again() {
-    for fate in [Fate::Refuses, Fate::Hangs, Fate::Panics] {
-        let world = World::with_script([Act::new(fate); 2], Act::new(Fate::Lives));
+    for fate in [AttemptOutcome::Refuses, AttemptOutcome::Hangs, AttemptOutcome::Panics] {
+        let world = FakeServerHost::with_script(
+            [ScriptedAttempt::new(fate); 2],
+            ScriptedAttempt::new(AttemptOutcome::Lives),
+        );
         let server = world.supervisor("s").spawn();
         let mut changes = server.changes();
         server.start();
@@ -49,7 +52,7 @@ async fn a_failed_connect_is_an_error_and_tried_again() {
 // covers: MGP-11.2-04..05, MGP-11.2-12..13
 #[tokio::test(start_paused = true)]
 async fn a_server_that_is_stopped_drains_and_is_disconnected() {
-    let world = World::new(Fate::Lives);
+    let world = FakeServerHost::new(AttemptOutcome::Lives);
     let server = running(&world).await;
     let mut changes = server.changes();
     server.stop(OperatorRequest, secs(30)).await;
@@ -64,7 +67,7 @@ async fn a_server_that_is_stopped_drains_and_is_disconnected() {
 // covers: MGP-11.2-06..08
 #[tokio::test(start_paused = true)]
 async fn a_server_that_is_restarted_drains_and_is_connected_to_again() {
-    let world = World::new(Fate::Lives);
+    let world = FakeServerHost::new(AttemptOutcome::Lives);
     let server = running(&world).await;
     let mut changes = server.changes();
     server.restart(OperatorRequest).await.unwrap();
@@ -75,10 +78,10 @@ async fn a_server_that_is_restarted_drains_and_is_connected_to_again() {
 // covers: MGP-11.2-07, MGP-11.2-14
 #[tokio::test(start_paused = true)]
 async fn a_connected_server_that_breaks_is_an_error_and_started_again() {
-    let world = World::new(Fate::Lives);
+    let world = FakeServerHost::new(AttemptOutcome::Lives);
     let server = running(&world).await;
     let mut changes = server.changes();
-    world.end(Ended::InError);
+    world.end(ServerEnd::InError);
     settle().await;
     assert_eq!(went_to(&mut changes), [Error, Restarting]);
     assert_eq!(server.ready(secs(10)).await.unwrap().number, 2);
@@ -87,7 +90,7 @@ async fn a_connected_server_that_breaks_is_an_error_and_started_again() {
 
 #[tokio::test(start_paused = true)]
 async fn what_has_to_be_restored_is_done_in_order_before_the_server_is_connected() {
-    let world = World::new(Fate::Lives);
+    let world = FakeServerHost::new(AttemptOutcome::Lives);
     let done = Arc::new(Mutex::new(Vec::new()));
     let step = |name: &'static str| {
         let done = Arc::clone(&done);
@@ -111,7 +114,7 @@ async fn what_has_to_be_restored_is_done_in_order_before_the_server_is_connected
         let steps = [("permissions", number), ("subscriptions", number), ("tools", number)];
         assert_eq!(server.ready(secs(60)).await.unwrap().number, number);
         assert_eq!(std::mem::take(&mut *done.lock()), steps);
-        world.end(Ended::InError);
+        world.end(ServerEnd::InError);
         settle().await;
     }
 }
@@ -119,9 +122,13 @@ async fn what_has_to_be_restored_is_done_in_order_before_the_server_is_connected
 #[tokio::test(start_paused = true)]
 async fn a_step_that_fails_hangs_or_panics_is_a_failed_connect() {
     for kind in 0..4 {
-        let world = World::with_script(
-            [if kind == 3 { Act::new(Fate::Ends(millis(5), Ended::InOrder)) } else { Act::new(Fate::Lives) }],
-            Act::new(Fate::Lives),
+        let world = FakeServerHost::with_script(
+            [if kind == 3 {
+                ScriptedAttempt::new(AttemptOutcome::Ends(millis(5), ServerEnd::InOrder))
+            } else {
+                ScriptedAttempt::new(AttemptOutcome::Lives)
+            }],
+            ScriptedAttempt::new(AttemptOutcome::Lives),
         );
         let step = move |service: Incarnation| async move {
             match (service.number, kind) {
@@ -144,8 +151,8 @@ async fn a_step_that_fails_hangs_or_panics_is_a_failed_connect() {
 
 #[tokio::test(start_paused = true)]
 async fn no_step_takes_longer_than_it_may() {
-    let act = Act { closes_within: secs(3600), ..Act::new(Fate::Lives) };
-    let world = World::with_script([Act::new(Fate::Hangs)], act);
+    let act = ScriptedAttempt { closes_within: secs(3600), ..ScriptedAttempt::new(AttemptOutcome::Lives) };
+    let world = FakeServerHost::with_script([ScriptedAttempt::new(AttemptOutcome::Hangs)], act);
     let limits = TimeLimits { connect: secs(7), ..TimeLimits::default() };
     let server = world.supervisor("s").with_limits(limits).spawn();
     let start = tokio::time::Instant::now();
@@ -183,9 +190,12 @@ async fn a_handle_that_is_dropped_leaves_nothing_behind_in_any_state() {
     }
 }
 
-async fn in_state(state: ServerState) -> (World, Server) {
-    let script = matches!(state, Restarting | Error).then(|| Act::new(Fate::Refuses));
-    let world = World::with_script(script, Act { closes_within: secs(2), ..Act::new(Fate::Lives) });
+async fn in_state(state: ServerState) -> (FakeServerHost, Server) {
+    let script = matches!(state, Restarting | Error).then(|| ScriptedAttempt::new(AttemptOutcome::Refuses));
+    let world = FakeServerHost::with_script(
+        script,
+        ScriptedAttempt { closes_within: secs(2), ..ScriptedAttempt::new(AttemptOutcome::Lives) },
+    );
     let kind = if state == Error { RestartPolicy::Never } else { RestartPolicy::OnFailure };
     let server = world.supervisor("s").with_restarts(policy(kind)).spawn();
     if state != Registered {

@@ -1,5 +1,5 @@
 use mgp_types::mgp::AccessPermission::{Allow, Deny};
-use mgp_types::mgp::{EffectiveSecurity, ResolvedTool, RiskLevel, Trail};
+use mgp_types::mgp::{CallRecord, EffectiveSecurity, ResolvedTool, RiskLevel};
 use mgp_types::{CacheHint, CacheScope, Flow, Gate, Method, Object, RawJson, code, gates};
 
 use super::*;
@@ -24,7 +24,7 @@ fn call(agent: &str, tool: &str) -> Request {
 }
 
 async fn ask(layer: &AccessGate, request: Request) -> Result<Response, Error> {
-    layer.layer(Server::new()).call(request).await
+    layer.layer(TestServer::new()).call(request).await
 }
 
 // covers: MGP-5.1-01, MGP-5.3-01, MGP-5.3-02
@@ -40,7 +40,7 @@ async fn a_call_reaches_the_server_only_if_the_agent_may() {
         ("a", "T", false),
         ("a", r"\u0074", true),
     ] {
-        let echo = Server::new();
+        let echo = TestServer::new();
         let outcome = layer.layer(echo.clone()).call(call(agent, tool)).await;
         assert_eq!(outcome.is_ok(), may, "{agent} {tool}");
         assert_eq!(echo.seen.lock().len(), usize::from(may), "{agent} {tool}");
@@ -68,7 +68,7 @@ async fn access_that_is_taken_away_while_a_call_waits_for_another_gate_is_gone()
     let policy = sample().await;
     let decided = Arc::new(tokio::sync::Semaphore::new(0));
     let gates = gates![AccessGate::new(policy.clone()).for_server("s".into()), Wait(Arc::clone(&decided))];
-    let server = Server::new();
+    let server = TestServer::new();
     for (revoked, reached) in [(false, 1), (true, 1)] {
         let waiting = tokio::spawn(gates.layer(server.clone()).call(call("a", "t")));
         if revoked {
@@ -216,7 +216,7 @@ async fn the_trail_learns_the_target_and_the_reason() {
     let layer = AccessGate::new(sample().await).for_server("s".into());
     for (agent, tool, rule) in [("a", "u", "not-granted"), ("whole", "bad", "denied")] {
         let mut request = call(agent, tool);
-        let trail = Arc::new(Trail::default());
+        let trail = Arc::new(CallRecord::default());
         request.context.trail = Some(Arc::clone(&trail));
         ask(&layer, request).await.unwrap_err();
         let (server, named) = trail.target().unwrap();
@@ -227,7 +227,7 @@ async fn the_trail_learns_the_target_and_the_reason() {
 
 async fn list(agent: &str, answer: Response) -> Result<Response, Error> {
     let layer = AccessGate::new(sample().await).for_server("s".into());
-    let echo = Server::answering(move |_| Ok(answer.clone()));
+    let echo = TestServer::answering(move |_| Ok(answer.clone()));
     layer.layer(echo).call(from(agent, Method::TOOLS_LIST.as_str(), "{}")).await
 }
 

@@ -22,7 +22,7 @@ fn request(by: Option<Principal>, method: &str, params: &str) -> Request {
 
 async fn ask(policy: &AccessPolicy, request: Request) -> Result<Object, Error> {
     let layer = AccessMethodsGate::new(policy.clone());
-    let response = layer.layer(Server::new()).call(request).await?;
+    let response = layer.layer(TestServer::new()).call(request).await?;
     Ok(Object::from_raw(&response.to_raw()).unwrap())
 }
 
@@ -128,7 +128,7 @@ async fn where_access_control_was_not_negotiated_the_methods_do_not_exist() {
 async fn nothing_is_changed_by_a_notification() {
     let policy = policy();
     let mut request = request(Some(admin()), "mgp/access/grant", GRANT);
-    request.kind = mgp_types::Kind::Notify;
+    request.kind = mgp_types::RequestKind::Notify;
     assert_eq!(ask(&policy, request).await.unwrap_err().code(), code::INVALID_REQUEST);
     assert!(!policy.decide("agent.cloto_default", "mind.cerebras", None).allows());
 }
@@ -161,7 +161,7 @@ async fn parameters_that_do_not_fit_are_refused() {
 async fn everything_else_passes_on() {
     let policy = policy();
     policy.grant(&admin(), None, grant("a", "s", None, Allow)).await.unwrap();
-    let echo = Server::new();
+    let echo = TestServer::new();
     for (method, params) in [
         (Method::TOOLS_CALL.as_str(), r#"{"name":"access.grant"}"#),
         ("tools/call", r#"{"name":"mgp.access.list"}"#),

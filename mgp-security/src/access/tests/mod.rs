@@ -14,7 +14,7 @@ use mgp_types::{Error, Principal, Request, Response};
 use tower_service::Service;
 
 use super::{AccessPolicy, AccessPolicyBuilder};
-use crate::doubles::{Hands, Recorded, Server, moment as at};
+use crate::doubles::{ManualClock, RecordingAuditPort, TestServer, moment as at};
 
 fn admin() -> Principal {
     Principal::operator("admin")
@@ -24,8 +24,8 @@ fn policy() -> AccessPolicy {
     AccessPolicy::builder().build().unwrap()
 }
 
-fn with_trail() -> (AccessPolicyBuilder, Arc<Recorded>) {
-    let trail = Arc::new(Recorded::default());
+fn with_trail() -> (AccessPolicyBuilder, Arc<RecordingAuditPort>) {
+    let trail = Arc::new(RecordingAuditPort::default());
     (AccessPolicy::builder().audit(Arc::clone(&trail) as _), trail)
 }
 

@@ -62,7 +62,7 @@ async fn the_narrower_entry_decides_and_of_two_as_narrow_the_one_that_denies() {
 
 #[tokio::test]
 async fn a_pattern_is_replaced_taken_back_and_ends_like_any_entry() {
-    let hands = Hands::default();
+    let hands = ManualClock::default();
     let policy = AccessPolicy::builder().clock(hands.clock()).build().unwrap();
     let deny = grant("a", "s*", Some("d*"), Deny);
     policy.grant(&admin(), None, grant("a", "s*", None, Allow)).await.unwrap();

@@ -97,7 +97,7 @@ async fn names_are_compared_whole_and_letter_by_letter() {
 // covers: MGP-5.4-18
 #[tokio::test]
 async fn an_entry_is_as_if_absent_from_its_end_on() {
-    let hands = Hands::default();
+    let hands = ManualClock::default();
     let policy = AccessPolicy::builder().clock(hands.clock()).build().unwrap();
     let until = |grant: AccessGrant, end| grant.with_expires_at(Some(at(end)));
     policy.grant(&admin(), None, until(grant("a", "s", Some("t"), Deny), 100)).await.unwrap();
@@ -117,7 +117,7 @@ async fn an_entry_is_as_if_absent_from_its_end_on() {
 async fn an_end_is_told_once_and_not_before_it_is_there() {
     use std::time::Duration;
 
-    let hands = Hands::at(500);
+    let hands = ManualClock::at(500);
     let policy = AccessPolicy::builder().clock(hands.clock()).build().unwrap();
     let mut endings = policy.endings();
     let until = |tool, end| grant("a", "s", Some(tool), Allow).with_expires_at(Some(at(end)));
@@ -159,7 +159,7 @@ async fn an_end_is_told_once_and_not_before_it_is_there() {
 // covers: MGP-5.4-09, MGP-5.4-18
 #[tokio::test]
 async fn the_end_is_a_time_and_not_a_text() {
-    let hands = Hands::default();
+    let hands = ManualClock::default();
     let policy = AccessPolicy::builder().clock(hands.clock()).build().unwrap();
     let end: Timestamp = "2026-11-20T02:00:01+02:00".parse().unwrap();
     let until = grant("a", "s", None, Allow).with_expires_at(Some(end));
@@ -172,7 +172,7 @@ async fn the_end_is_a_time_and_not_a_text() {
 
 #[tokio::test]
 async fn a_clock_set_back_revives_no_permission_and_shortens_no_prohibition() {
-    let hands = Hands::default();
+    let hands = ManualClock::default();
     let policy = AccessPolicy::builder()
         .clock(hands.clock())
         .default_policy(DefaultPolicy::OptOut)
@@ -220,7 +220,7 @@ async fn a_change_holds_for_the_next_decision_and_is_recorded() {
 // covers: MGP-5.4-07, MGP-5.4-08, MGP-5.4-16
 #[tokio::test]
 async fn who_granted_is_who_authenticated_and_not_who_was_claimed() {
-    let hands = Hands::default();
+    let hands = ManualClock::default();
     hands.set(7);
     let policy = AccessPolicy::builder().clock(hands.clock()).build().unwrap();
     let claimed = grant("a", "s", None, Allow).with_granted_by("root").with_expires_at(Some(at(9)));

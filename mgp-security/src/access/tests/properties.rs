@@ -48,7 +48,7 @@ fn expected(
     }
 }
 
-fn build(builder: AccessPolicyBuilder, hands: &Hands) -> AccessPolicy {
+fn build(builder: AccessPolicyBuilder, hands: &ManualClock) -> AccessPolicy {
     builder.clock(hands.clock()).server_default("s1".into(), DefaultPolicy::OptOut).build().unwrap()
 }
 
@@ -68,7 +68,11 @@ fn check(policy: &AccessPolicy, model: &Model, now: i64) -> Result<(), TestCaseE
     Ok(())
 }
 
-fn follow(steps: &[Step], policies: &[AccessPolicy], hands: &Hands) -> Result<(Model, i64), TestCaseError> {
+fn follow(
+    steps: &[Step],
+    policies: &[AccessPolicy],
+    hands: &ManualClock,
+) -> Result<(Model, i64), TestCaseError> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let (mut model, mut now) = (Model::new(), 0);
     for step in steps {
@@ -108,7 +112,7 @@ proptest! {
     // covers: MGP-5.2-01..03, MGP-5.5-01, MGP-5.5-02
     #[test]
     fn decisions_are_those_of_the_rules_after_any_changes(steps in proptest::collection::vec(step(), 1..60)) {
-        let hands = Hands::default();
+        let hands = ManualClock::default();
         follow(&steps, &[build(AccessPolicy::builder(), &hands)], &hands)?;
     }
 }
@@ -122,7 +126,7 @@ proptest! {
         use crate::access::SqliteAccessStore;
         use crate::sqlite::Database;
 
-        let hands = Hands::default();
+        let hands = ManualClock::default();
         let database = Database::in_memory().unwrap();
         let store = || SqliteAccessStore::new(database.clone()).unwrap();
         let policies =

@@ -10,7 +10,7 @@ fn from(agent: &str, method: &'static str, params: &str) -> Request {
 }
 
 async fn begin(layer: &TaskOwnersGate, agent: &str) {
-    let server = Server::with_result(r#"{"resultType":"task","taskId":"1","status":"working"}"#);
+    let server = TestServer::with_result(r#"{"resultType":"task","taskId":"1","status":"working"}"#);
     layer.layer(server).call(from(agent, "tools/call", "{}")).await.unwrap();
 }
 
@@ -20,7 +20,7 @@ async fn asks(
     method: &'static str,
     answer: Result<&'static str, i64>,
 ) -> Result<Response, Error> {
-    let server = Server::answering(move |_| match answer {
+    let server = TestServer::answering(move |_| match answer {
         Ok(result) => Ok(Response::new(RawJson::parse(result).unwrap())),
         Err(code) => Err(Error::from_origin(Origin::Peer, code, "no")),
     });

@@ -7,9 +7,9 @@ use sha2::{Digest as _, Sha256};
 
 /// A link of the chain: the SHA-256 of the link before it, an event's number and the event's bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Digest([u8; 32]);
+pub struct ChainDigest([u8; 32]);
 
-impl Digest {
+impl ChainDigest {
     /// The digest of these bytes.
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
@@ -21,19 +21,19 @@ impl Digest {
     }
 }
 
-impl fmt::Display for Digest {
+impl fmt::Display for ChainDigest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(std::str::from_utf8(&hex::<64>(&self.0)).unwrap_or_default())
     }
 }
 
-impl fmt::Debug for Digest {
+impl fmt::Debug for ChainDigest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
-impl Serialize for Digest {
+impl Serialize for ChainDigest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
@@ -42,26 +42,26 @@ impl Serialize for Digest {
 /// The end of a log: whoever keeps a copy elsewhere can tell later whether the log still holds what it held then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct Head {
+pub struct LogHead {
     /// The number of the last event; 0 before the first.
     pub seq: u64,
     /// The last link.
-    pub hash: Digest,
+    pub hash: ChainDigest,
 }
 
-impl Head {
+impl LogHead {
     /// The end of a log at this event.
-    pub const fn new(seq: u64, hash: Digest) -> Self {
+    pub const fn new(seq: u64, hash: ChainDigest) -> Self {
         Self { seq, hash }
     }
 }
 
 /// A secret that goes into each link, so that nobody can rewrite the log without it.
 #[derive(Clone)]
-pub struct ChainKey(Arc<Begun>);
+pub struct ChainKey(Arc<HmacStart>);
 
 /// How far the two hashes of an HMAC come with the key alone, which is the same each time.
-struct Begun {
+struct HmacStart {
     inner: Sha256,
     outer: Sha256,
 }
@@ -74,13 +74,13 @@ impl ChainKey {
             block.iter_mut().zip(bytes).for_each(|(byte, key)| *byte ^= key);
             Sha256::new_with_prefix(block)
         };
-        Self(Arc::new(Begun { inner: padded(0x36), outer: padded(0x5c) }))
+        Self(Arc::new(HmacStart { inner: padded(0x36), outer: padded(0x5c) }))
     }
 
     /// The HMAC-SHA-256 (RFC 2104) of `parts`, one behind the other.
-    pub(crate) fn authenticate(&self, parts: &[&[u8]]) -> Digest {
+    pub(crate) fn authenticate(&self, parts: &[&[u8]]) -> ChainDigest {
         let inner = parts.iter().fold(self.0.inner.clone(), Sha256::chain_update).finalize();
-        Digest(self.0.outer.clone().chain_update(inner).finalize().into())
+        ChainDigest(self.0.outer.clone().chain_update(inner).finalize().into())
     }
 }
 
@@ -100,20 +100,20 @@ impl Chain {
     }
 
     /// The end of a log without events.
-    pub(crate) fn start(&self) -> Head {
-        Head::new(0, self.digest(&[START]))
+    pub(crate) fn start(&self) -> LogHead {
+        LogHead::new(0, self.digest(&[START]))
     }
 
     /// The link from `before` to the event with the next number.
-    pub(crate) fn link(&self, before: &Head, event: &[u8]) -> Head {
+    pub(crate) fn link(&self, before: &LogHead, event: &[u8]) -> LogHead {
         let seq = before.seq.saturating_add(1);
-        Head::new(seq, self.digest(&[before.hash.as_bytes(), &seq.to_be_bytes(), event]))
+        LogHead::new(seq, self.digest(&[before.hash.as_bytes(), &seq.to_be_bytes(), event]))
     }
 
-    fn digest(&self, parts: &[&[u8]]) -> Digest {
+    fn digest(&self, parts: &[&[u8]]) -> ChainDigest {
         match &self.0 {
             Some(key) => key.authenticate(parts),
-            None => Digest(parts.iter().fold(Sha256::new(), Sha256::chain_update).finalize().into()),
+            None => ChainDigest(parts.iter().fold(Sha256::new(), Sha256::chain_update).finalize().into()),
         }
     }
 }
@@ -136,8 +136,8 @@ mod tests {
         let keyed = Chain::new(Some(ChainKey::new([7; 32])));
         for other in [
             chain.link(&start, b"{ }"),
-            chain.link(&Head::new(0, link.hash), b"{}"),
-            chain.link(&Head::new(1, start.hash), b"{}"),
+            chain.link(&LogHead::new(0, link.hash), b"{}"),
+            chain.link(&LogHead::new(1, start.hash), b"{}"),
             keyed.link(&start, b"{}"),
         ] {
             assert_ne!(other.hash, link.hash);

@@ -8,12 +8,12 @@ use crate::audit::clip::clip;
 #[derive(Debug, Default)]
 pub(super) struct Encoder {
     out: Vec<u8>,
-    minute: Option<Minute>,
+    minute: Option<MinutePrefix>,
 }
 
 /// The beginning of each time within one minute: most events are of the same minute as the one before.
 #[derive(Debug)]
-struct Minute {
+struct MinutePrefix {
     number: i64,
     text: Box<str>,
 }
@@ -62,7 +62,7 @@ impl Encoder {
         if self.minute.as_ref().is_none_or(|minute| minute.number != number) {
             let text = time.to_string();
             let text = text.get(..text.len().saturating_sub(SECONDS_LEN)).unwrap_or_default().into();
-            self.minute = Some(Minute { number, text });
+            self.minute = Some(MinutePrefix { number, text });
         }
         self.out.extend(self.minute.iter().flat_map(|minute| minute.text.bytes()));
         let millis = millis.rem_euclid(MINUTE_MILLIS);

@@ -1,28 +1,28 @@
 use mgp_types::mgp::{ActorType, AuditEvent, EventType, Outcome, ServerId, method};
 use mgp_types::{Object, RawJson, Request};
 
-use super::chain::{Chain, Digest, Head};
+use super::chain::{Chain, ChainDigest, LogHead};
 
 /// An event in the log: its number, its bytes as they are forwarded, and its place in the chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Entry {
+pub struct LogEntry {
     /// The number: 1 for the first event, one more for each.
     pub seq: u64,
     /// The event, as JSON.
     pub event: RawJson,
     /// The link before.
-    pub prev: Digest,
+    pub prev: ChainDigest,
     /// The link.
-    pub hash: Digest,
+    pub hash: ChainDigest,
     /// What of the event is searched by.
-    pub facets: Facets,
+    pub facets: EventFacets,
 }
 
 /// What of an event is searched by; a copy of what its bytes say.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Facets {
+pub struct EventFacets {
     /// When, in milliseconds since 1970.
     pub millis: i64,
     /// What.
@@ -37,17 +37,17 @@ pub struct Facets {
     pub trace: u128,
 }
 
-impl Entry {
+impl LogEntry {
     /// The entry of `event` behind `before`, which is moved to it.
-    pub(crate) fn behind(before: &mut Head, chain: &Chain, event: RawJson, facets: Facets) -> Self {
+    pub(crate) fn behind(before: &mut LogHead, chain: &Chain, event: RawJson, facets: EventFacets) -> Self {
         let prev = before.hash;
         *before = chain.link(before, event.as_bytes());
         Self { seq: before.seq, event, prev, hash: before.hash, facets }
     }
 
     /// Its place in the chain.
-    pub const fn head(&self) -> Head {
-        Head::new(self.seq, self.hash)
+    pub const fn head(&self) -> LogHead {
+        LogHead::new(self.seq, self.hash)
     }
 
     /// The event, typed.
@@ -82,7 +82,7 @@ impl Entry {
     }
 }
 
-impl Facets {
+impl EventFacets {
     /// Those of `event`.
     pub fn of(event: &AuditEvent) -> Self {
         Self {
@@ -106,7 +106,7 @@ mod tests {
         let event = sample::event(1);
         let json = RawJson::from_value(&event).unwrap();
         let mut head = Chain::default().start();
-        let entry = Entry::behind(&mut head, &Chain::default(), json.clone(), Facets::of(&event));
+        let entry = LogEntry::behind(&mut head, &Chain::default(), json.clone(), EventFacets::of(&event));
         let notification = entry.to_notification();
         assert_eq!(notification.method.as_str(), "notifications/mgp.audit");
         let sent = notification.params.to_raw();

@@ -2,7 +2,7 @@ use std::io::{self, Write};
 
 use mgp_types::mgp::{AuditEvent, ServerId, ToolName};
 
-use super::entry::Entry;
+use super::entry::LogEntry;
 use super::filter::{Filter, Query};
 use super::reader::LogReader;
 use crate::StoreError;
@@ -72,7 +72,7 @@ impl LogReader {
     }
 }
 
-impl Entry {
+impl LogEntry {
     /// The event as [`Format::JsonLines`] writes it, with its number and link under `_mgp`.
     pub fn to_line(&self) -> Vec<u8> {
         let mut line = self.with_place(true);
@@ -94,12 +94,12 @@ impl Entry {
     pub const CSV_HEADINGS: &[u8] = HEADINGS;
 }
 
-fn write_line(out: &mut dyn Write, entry: &Entry) -> Result<(), ExportError> {
+fn write_line(out: &mut dyn Write, entry: &LogEntry) -> Result<(), ExportError> {
     out.write_all(&entry.to_line())?;
     Ok(())
 }
 
-fn write_row(out: &mut dyn Write, entry: &Entry) -> Result<(), ExportError> {
+fn write_row(out: &mut dyn Write, entry: &LogEntry) -> Result<(), ExportError> {
     let event: AuditEvent =
         entry.to_event().map_err(|_| StoreError::Damaged(format!("event {} is no event", entry.seq)))?;
     let details = event.details.to_raw();

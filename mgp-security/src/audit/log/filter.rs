@@ -1,6 +1,6 @@
 use mgp_types::mgp::{AgentId, EventType, Outcome, ServerId, Timestamp, TraceId};
 
-use super::entry::Facets;
+use super::entry::EventFacets;
 
 /// Which events are asked for. Without any condition it is all of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct Filter {
 
 impl Filter {
     /// Whether an event is asked for.
-    pub(crate) fn matches(&self, facets: &Facets) -> bool {
+    pub(crate) fn matches(&self, facets: &EventFacets) -> bool {
         let Self { event_types, agent_id, server_id, result, since, until, trace_id } = self;
         let is_type = |wanted: &EventType| wanted.as_str() == facets.event_type.as_str();
         (event_types.is_empty() || event_types.iter().any(is_type))

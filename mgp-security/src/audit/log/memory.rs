@@ -3,54 +3,54 @@ use std::collections::{HashMap, VecDeque};
 
 use parking_lot::Mutex;
 
-use super::chain::Head;
-use super::entry::Entry;
+use super::chain::LogHead;
+use super::entry::LogEntry;
 use super::filter::{Filter, GroupBy, Order, Query};
-use super::store::{Bound, Checkpoint, Counts, LogStore, MAX_GROUPS, Tail, hour};
+use super::store::{Checkpoint, Counts, LogStore, MAX_GROUPS, RemovalBound, Tail, hour};
 use crate::StoreError;
 
 /// A log's entries in memory, gone with the process.
 #[derive(Debug)]
-pub struct MemoryStore {
-    kept: Mutex<Kept>,
+pub struct MemoryLogStore {
+    kept: Mutex<KeptEntries>,
     max_events: usize,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
-    entries: VecDeque<Entry>,
-    head: Option<Head>,
+struct KeptEntries {
+    entries: VecDeque<LogEntry>,
+    head: Option<LogHead>,
     checkpoint: Option<Checkpoint>,
 }
 
-impl MemoryStore {
+impl MemoryLogStore {
     /// A store with room for so many events; it is full when they are there, and forgets none by itself.
     pub fn new(max_events: usize) -> Self {
         Self { kept: Mutex::default(), max_events }
     }
 }
 
-impl LogStore for MemoryStore {
+impl LogStore for MemoryLogStore {
     fn tail(&self) -> Result<Tail, StoreError> {
         let kept = self.kept.lock();
         let last = kept.entries.back().cloned();
         Ok(Tail { head: kept.head, last, checkpoint: kept.checkpoint.clone() })
     }
 
-    fn append(&self, entries: &[Entry]) -> Result<(), StoreError> {
+    fn append(&self, entries: &[LogEntry]) -> Result<(), StoreError> {
         let mut kept = self.kept.lock();
         if kept.entries.len() + entries.len() > self.max_events {
             return Err(StoreError::Full);
         }
         kept.entries.extend(entries.iter().cloned());
-        kept.head = entries.last().map(Entry::head).or(kept.head);
+        kept.head = entries.last().map(LogEntry::head).or(kept.head);
         drop(kept);
         Ok(())
     }
 
-    fn read(&self, query: &Query) -> Result<Vec<Entry>, StoreError> {
+    fn read(&self, query: &Query) -> Result<Vec<LogEntry>, StoreError> {
         let kept = self.kept.lock();
-        let wanted = |entry: &&Entry| query.filter.matches(&entry.facets);
+        let wanted = |entry: &&LogEntry| query.filter.matches(&entry.facets);
         let limit = query.limit.min(Query::MAX_LIMIT);
         Ok(match query.order {
             Order::OldestFirst => {
@@ -97,14 +97,14 @@ impl LogStore for MemoryStore {
         Ok(Counts { total, groups })
     }
 
-    fn beyond(&self, bound: Bound, at_most: u64) -> Result<Option<(Head, u64)>, StoreError> {
+    fn beyond(&self, bound: RemovalBound, at_most: u64) -> Result<Option<(LogHead, u64)>, StoreError> {
         let kept = self.kept.lock();
         let entries = &kept.entries;
         let many = match bound {
-            Bound::Before(time) => {
+            RemovalBound::Before(time) => {
                 entries.iter().take_while(|entry| entry.facets.millis < time.as_millis()).count()
             }
-            Bound::Bytes(most) => {
+            RemovalBound::Bytes(most) => {
                 let mut room = most;
                 let stays = entries.iter().rev().take_while(|entry| {
                     let left = room.checked_sub(entry.event.as_bytes().len() as u64);
@@ -115,12 +115,12 @@ impl LogStore for MemoryStore {
             }
         };
         let many = many.min(usize::try_from(at_most).unwrap_or(usize::MAX));
-        let end = many.checked_sub(1).and_then(|index| entries.get(index)).map(Entry::head);
+        let end = many.checked_sub(1).and_then(|index| entries.get(index)).map(LogEntry::head);
         drop(kept);
         Ok(end.map(|end| (end, many as u64)))
     }
 
-    fn forget(&self, checkpoint: &Checkpoint, note: &Entry) -> Result<(), StoreError> {
+    fn forget(&self, checkpoint: &Checkpoint, note: &LogEntry) -> Result<(), StoreError> {
         let mut kept = self.kept.lock();
         let gone = kept.entries.partition_point(|entry| entry.seq <= checkpoint.end.seq);
         kept.entries.drain(..gone);

@@ -27,25 +27,25 @@ use mgp_types::mgp::{AuditEvent, AuditPort, Timestamp};
 use mgp_types::{BoxFuture, Error};
 use tokio::sync::{oneshot, watch};
 
-pub use self::chain::{ChainKey, Digest, Head};
-pub use self::entry::{Entry, Facets};
+pub use self::chain::{ChainDigest, ChainKey, LogHead};
+pub use self::entry::{EventFacets, LogEntry};
 pub use self::export::{ExportError, Format};
 pub use self::filter::{Filter, GroupBy, Order, Query};
-pub use self::memory::MemoryStore;
+pub use self::memory::MemoryLogStore;
 pub use self::reader::{LogReader, Period, Stats};
 pub use self::retention::{PRUNED, Retention};
 #[cfg(feature = "sqlite")]
-pub use self::sqlite::SqliteStore;
-pub use self::store::{Bound, Checkpoint, Counts, LogStore, MAX_GROUPS, Reason, Tail};
-pub use self::subscription::Subscription;
-pub use self::verify::{Flaw, Verified, VerifyError};
+pub use self::sqlite::SqliteLogStore;
+pub use self::store::{Checkpoint, Counts, LogStore, MAX_GROUPS, RemovalBound, RemovalReason, Tail};
+pub use self::subscription::LogSubscription;
+pub use self::verify::{LogFlaw, VerifiedLog, VerifyError};
 pub use self::writer::GAP;
 
 use self::chain::Chain;
 use self::encode::Encoder;
 use self::queue::Job;
-use self::state::State;
-use self::writer::{MAX_FORGOTTEN, Writer, answer, closed};
+use self::state::AuditLogState;
+use self::writer::{LogWriter, MAX_FORGOTTEN, answer, closed};
 use crate::{Clock, StoreError};
 
 /// The audit log: takes events from many, writes them from one thread, and can tell whether anything was changed since.
@@ -70,12 +70,12 @@ use crate::{Clock, StoreError};
 /// Dropping the last handle writes what waits, and blocks until it is written.
 #[derive(Debug, Clone)]
 pub struct AuditLog {
-    inner: Arc<Inner>,
+    inner: Arc<AuditLogInner>,
     durability: Durability,
 }
 
-struct Inner {
-    state: Arc<State>,
+struct AuditLogInner {
+    state: Arc<AuditLogState>,
     store: Arc<dyn LogStore>,
     chain: Chain,
     thread: Option<JoinHandle<()>>,
@@ -128,12 +128,12 @@ impl AuditLog {
     }
 
     /// The end of what is durable.
-    pub fn head(&self) -> Head {
+    pub fn head(&self) -> LogHead {
         *self.inner.state.head.borrow()
     }
 
     /// The end of what is durable, as it changes.
-    pub fn heads(&self) -> watch::Receiver<Head> {
+    pub fn heads(&self) -> watch::Receiver<LogHead> {
         self.inner.state.head.subscribe()
     }
 
@@ -143,8 +143,8 @@ impl AuditLog {
     }
 
     /// The events behind the number `after`, and then each further one when it is durable.
-    pub fn subscribe(&self, after: u64) -> Subscription {
-        Subscription::new(self.reader(), self.inner.state.head.subscribe(), after)
+    pub fn subscribe(&self, after: u64) -> LogSubscription {
+        LogSubscription::new(self.reader(), self.inner.state.head.subscribe(), after)
     }
 
     /// Waits until everything recorded before is durable.
@@ -211,8 +211,8 @@ impl AuditLogBuilder {
         let tail = self.store.tail()?;
         let head = verify::end(&chain, &tail)?;
         let newest = tail.last.and_then(|last| Timestamp::from_millis(last.facets.millis));
-        let state = Arc::new(State::new(self.capacity, head));
-        let writer = Writer {
+        let state = Arc::new(AuditLogState::new(self.capacity, head));
+        let writer = LogWriter {
             state: Arc::clone(&state),
             store: Arc::clone(&self.store),
             chain: chain.clone(),
@@ -226,7 +226,7 @@ impl AuditLogBuilder {
             .name("mgp-audit".into())
             .spawn(move || writer.run())
             .map_err(|error| StoreError::Unavailable(Box::new(error)))?;
-        let inner = Inner { state, store: self.store, chain, thread: Some(thread) };
+        let inner = AuditLogInner { state, store: self.store, chain, thread: Some(thread) };
         Ok(AuditLog { inner: Arc::new(inner), durability: Durability::default() })
     }
 }
@@ -251,7 +251,9 @@ impl AuditPort for AuditLog {
         }
         let (waiter, crowded) = match queue.try_record(events, waiter) {
             Ok(()) => (None, None),
-            Err((events, waiter)) => (waiter, Some(Unplaced { inner: &self.inner, events: Some(events) })),
+            Err((events, waiter)) => {
+                (waiter, Some(WaitingEvents { inner: &self.inner, events: Some(events) }))
+            }
         };
         Box::pin(async move {
             if let Some(mut unplaced) = crowded {
@@ -290,12 +292,12 @@ impl AuditPort for AuditLog {
 }
 
 /// Events that wait for room; if nobody waits with them any more, they go in anyway.
-struct Unplaced<'a> {
-    inner: &'a Inner,
+struct WaitingEvents<'a> {
+    inner: &'a AuditLogInner,
     events: Option<Vec<AuditEvent>>,
 }
 
-impl Drop for Unplaced<'_> {
+impl Drop for WaitingEvents<'_> {
     fn drop(&mut self) {
         if let Some(events) = self.events.take() {
             self.inner.record_crowding(events);
@@ -303,7 +305,7 @@ impl Drop for Unplaced<'_> {
     }
 }
 
-impl Inner {
+impl AuditLogInner {
     fn record_crowding(&self, events: Vec<AuditEvent>) {
         if let Err(events) = self.state.queue.record_crowding(events) {
             self.state.count_unrecorded(events.len());
@@ -311,7 +313,7 @@ impl Inner {
     }
 }
 
-impl Drop for Inner {
+impl Drop for AuditLogInner {
     fn drop(&mut self) {
         self.state.queue.close();
         if let Some(thread) = self.thread.take() {
@@ -320,10 +322,13 @@ impl Drop for Inner {
     }
 }
 
-impl fmt::Debug for Inner {
+impl fmt::Debug for AuditLogInner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let head = *self.state.head.borrow();
-        f.debug_struct("Inner").field("head", &head).field("store", &self.store).finish_non_exhaustive()
+        f.debug_struct("AuditLogInner")
+            .field("head", &head)
+            .field("store", &self.store)
+            .finish_non_exhaustive()
     }
 }
 

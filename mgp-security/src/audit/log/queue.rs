@@ -16,7 +16,7 @@ use super::retention::Retention;
 /// again, and beyond that is refused.
 #[derive(Debug)]
 pub(super) struct Queue {
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<QueuedJobs>,
     wake: Condvar,
     room: Semaphore,
     capacity: usize,
@@ -24,7 +24,7 @@ pub(super) struct Queue {
 }
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct QueuedJobs {
     jobs: Vec<Job>,
     /// Whether somebody waits for any of them.
     urgent: bool,
@@ -35,12 +35,12 @@ struct Waiting {
 /// Something for the writer to do.
 #[derive(Debug)]
 pub(super) enum Job {
-    Record(Record),
+    Record(RecordJob),
     Forget(Retention, oneshot::Sender<Result<u64, Error>>),
     Flush(oneshot::Sender<Result<(), Error>>),
 }
 
-impl Waiting {
+impl QueuedJobs {
     fn may_linger(&self, enough: usize) -> bool {
         !self.urgent && (1..enough).contains(&self.jobs.len())
     }
@@ -49,23 +49,23 @@ impl Waiting {
 impl Job {
     /// Whether somebody waits for it.
     fn is_urgent(&self) -> bool {
-        !matches!(self, Self::Record(Record { waiter: None, .. }))
+        !matches!(self, Self::Record(RecordJob { waiter: None, .. }))
     }
 }
 
 /// Events to be written together, and who waits for it.
 #[derive(Debug)]
-pub(super) struct Record {
+pub(super) struct RecordJob {
     pub(super) events: Vec<AuditEvent>,
     pub(super) waiter: Waiter,
-    place: Place,
+    place: QueuePlace,
 }
 
 /// Who waits for a record, if anybody does.
 pub(super) type Waiter = Option<oneshot::Sender<Result<(), Error>>>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum QueuePlace {
     Own,
     Crowded,
 }
@@ -91,7 +91,7 @@ impl Queue {
         match self.room.try_acquire() {
             Ok(permit) => {
                 permit.forget();
-                self.push(Job::Record(Record { events, waiter, place: Place::Own }));
+                self.push(Job::Record(RecordJob { events, waiter, place: QueuePlace::Own }));
                 Ok(())
             }
             Err(_) => Err((events, waiter)),
@@ -106,7 +106,7 @@ impl Queue {
 
     /// Puts a record into the room that was waited for.
     pub(super) fn record_in_room(&self, events: Vec<AuditEvent>, waiter: Waiter) {
-        self.push(Job::Record(Record { events, waiter, place: Place::Own }));
+        self.push(Job::Record(RecordJob { events, waiter, place: QueuePlace::Own }));
     }
 
     /// Puts a record in without waiting; gives it back if even those who cannot wait have no room.
@@ -117,7 +117,7 @@ impl Queue {
             return Err(events);
         }
         waiting.crowding += 1;
-        waiting.jobs.push(Job::Record(Record { events, waiter: None, place: Place::Crowded }));
+        waiting.jobs.push(Job::Record(RecordJob { events, waiter: None, place: QueuePlace::Crowded }));
         self.wake.notify_one();
         Ok(())
     }
@@ -186,8 +186,8 @@ impl Queue {
     }
 
     /// Gives the room of records back.
-    pub(super) fn release(&self, records: &[Record]) {
-        let own = records.iter().filter(|record| record.place == Place::Own).count();
+    pub(super) fn release(&self, records: &[RecordJob]) {
+        let own = records.iter().filter(|record| record.place == QueuePlace::Own).count();
         let crowded = records.len() - own;
         if crowded > 0 {
             let mut waiting = self.waiting.lock();

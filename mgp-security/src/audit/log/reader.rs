@@ -5,7 +5,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use super::chain::{Chain, ChainKey};
-use super::entry::Entry;
+use super::entry::LogEntry;
 use super::filter::{Filter, GroupBy, Query};
 use super::store::{Counts, LogStore};
 use crate::StoreError;
@@ -53,7 +53,7 @@ impl LogReader {
     }
 
     /// The events that `query` asks for.
-    pub fn query(&self, query: &Query) -> Result<Vec<Entry>, StoreError> {
+    pub fn query(&self, query: &Query) -> Result<Vec<LogEntry>, StoreError> {
         self.store.read(query)
     }
 

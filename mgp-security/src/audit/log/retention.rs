@@ -2,8 +2,8 @@ use std::time::Duration;
 
 use mgp_types::mgp::{Actor, AuditEvent, AuditTarget, EventType, Outcome, Timestamp};
 
-use super::chain::Head;
-use super::store::{Bound, Reason};
+use super::chain::LogHead;
+use super::store::{RemovalBound, RemovalReason};
 use crate::random;
 
 /// What of a log is kept.
@@ -23,21 +23,22 @@ impl Retention {
     ///
     /// The time is what the clock says or what the last event says, whichever is earlier: a clock that is ahead must
     /// not empty the log.
-    pub(super) fn bound(self, now: Timestamp, newest: Timestamp) -> Option<(Bound, Reason)> {
+    pub(super) fn bound(self, now: Timestamp, newest: Timestamp) -> Option<(RemovalBound, RemovalReason)> {
         match self {
             Self::KeepAll => None,
             Self::TimeBased(age) => {
                 let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
                 let start = now.min(newest).as_millis().saturating_sub(age);
-                Timestamp::from_millis(start).map(|start| (Bound::Before(start), Reason::TimeBased))
+                Timestamp::from_millis(start)
+                    .map(|start| (RemovalBound::Before(start), RemovalReason::TimeBased))
             }
-            Self::SizeBased(most) => Some((Bound::Bytes(most), Reason::SizeBased)),
+            Self::SizeBased(most) => Some((RemovalBound::Bytes(most), RemovalReason::SizeBased)),
         }
     }
 }
 
 /// The event that tells of entries being removed.
-pub(super) fn pruned(now: Timestamp, end: &Head, removed: u64, reason: Reason) -> AuditEvent {
+pub(super) fn pruned(now: Timestamp, end: &LogHead, removed: u64, reason: RemovalReason) -> AuditEvent {
     let event_type = EventType::Custom(PRUNED.into());
     let target = AuditTarget::new(None, None);
     AuditEvent::new(now, random::trace_id(), event_type, Actor::kernel(), target, Outcome::Success)

@@ -9,10 +9,12 @@ use rusqlite::{
     Connection, OptionalExtension, Row, Statement, ToSql, TransactionBehavior, named_params, params,
 };
 
-use super::chain::{Digest, Head};
-use super::entry::{Entry, Facets};
+use super::chain::{ChainDigest, LogHead};
+use super::entry::{EventFacets, LogEntry};
 use super::filter::{Filter, GroupBy, Order, Query};
-use super::store::{Bound, Checkpoint, Counts, HOUR_MILLIS, LogStore, MAX_GROUPS, Reason, Tail, hour};
+use super::store::{
+    Checkpoint, Counts, HOUR_MILLIS, LogStore, MAX_GROUPS, RemovalBound, RemovalReason, Tail, hour,
+};
 use crate::StoreError;
 use crate::sqlite::Database;
 
@@ -21,13 +23,13 @@ use crate::sqlite::Database;
 /// Triggers forbid to change an event, and to remove one that no checkpoint covers; they keep honest programs from
 /// mistakes, and the chain tells of the others.
 #[derive(Debug, Clone)]
-pub struct SqliteStore {
+pub struct SqliteLogStore {
     writer: Database,
     /// A connection of its own, so that a long search does not hold up the writer.
     reader: Database,
 }
 
-impl SqliteStore {
+impl SqliteLogStore {
     /// The store in the file at `path`, which should hold nothing else: what else writes there waits for each batch.
     ///
     /// # Errors
@@ -61,7 +63,7 @@ impl SqliteStore {
     }
 }
 
-impl LogStore for SqliteStore {
+impl LogStore for SqliteLogStore {
     fn tail(&self) -> Result<Tail, StoreError> {
         let mut connection = self.reader.connection();
         // One transaction, or the head could be newer than the last entry.
@@ -84,7 +86,7 @@ impl LogStore for SqliteStore {
         Ok(Tail { head, last, checkpoint })
     }
 
-    fn append(&self, entries: &[Entry]) -> Result<(), StoreError> {
+    fn append(&self, entries: &[LogEntry]) -> Result<(), StoreError> {
         let mut connection = self.writer.connection();
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         insert(&transaction, entries)?;
@@ -92,7 +94,7 @@ impl LogStore for SqliteStore {
         Ok(())
     }
 
-    fn read(&self, query: &Query) -> Result<Vec<Entry>, StoreError> {
+    fn read(&self, query: &Query) -> Result<Vec<LogEntry>, StoreError> {
         let (compare, order, start) = match query.order {
             Order::NewestFirst => ("<", "DESC", u64::MAX),
             Order::OldestFirst => (">", "ASC", 0),
@@ -146,7 +148,7 @@ impl LogStore for SqliteStore {
         Ok(Counts { total: natural(total), groups })
     }
 
-    fn beyond(&self, bound: Bound, at_most: u64) -> Result<Option<(Head, u64)>, StoreError> {
+    fn beyond(&self, bound: RemovalBound, at_most: u64) -> Result<Option<(LogHead, u64)>, StoreError> {
         let connection = self.reader.connection();
         let ends: (Option<i64>, Option<i64>) =
             connection.query_row("SELECT min(seq), max(seq) FROM audit_events", [], |row| {
@@ -154,7 +156,7 @@ impl LogStore for SqliteStore {
             })?;
         let (Some(first), Some(last)) = ends else { return Ok(None) };
         let end = match bound {
-            Bound::Before(time) => connection
+            RemovalBound::Before(time) => connection
                 .query_row(
                     "SELECT seq FROM audit_events INDEXED BY audit_facets
                      WHERE seq >= 0 AND millis >= ?1 ORDER BY seq LIMIT 1",
@@ -163,7 +165,7 @@ impl LogStore for SqliteStore {
                 )
                 .optional()?
                 .map_or(last, |stays| stays - 1),
-            Bound::Bytes(most) => last_beyond_bytes(&connection, most)?.unwrap_or(first - 1),
+            RemovalBound::Bytes(most) => last_beyond_bytes(&connection, most)?.unwrap_or(first - 1),
         };
         let end = end.min(first.saturating_add(integer(at_most)).saturating_sub(1));
         if end < first {
@@ -176,7 +178,7 @@ impl LogStore for SqliteStore {
         Ok(Some((head, natural(end - first + 1))))
     }
 
-    fn forget(&self, checkpoint: &Checkpoint, note: &Entry) -> Result<(), StoreError> {
+    fn forget(&self, checkpoint: &Checkpoint, note: &LogEntry) -> Result<(), StoreError> {
         let Checkpoint { end, removed, reason, told_by } = checkpoint;
         let mut connection = self.writer.connection();
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -197,7 +199,7 @@ impl LogStore for SqliteStore {
     }
 }
 
-fn insert(connection: &Connection, entries: &[Entry]) -> Result<(), StoreError> {
+fn insert(connection: &Connection, entries: &[LogEntry]) -> Result<(), StoreError> {
     let (Some(first), Some(last)) = (entries.first(), entries.last()) else { return Ok(()) };
     let (groups, rest) = entries.as_chunks::<GROUP>();
     if !groups.is_empty() {
@@ -224,8 +226,8 @@ fn insert(connection: &Connection, entries: &[Entry]) -> Result<(), StoreError> 
 }
 
 /// Binds the values of an entry, in the order in which [`inserting`] names them, from the one with the number `at` on.
-fn bind(statement: &mut Statement<'_>, at: usize, entry: &Entry) -> rusqlite::Result<()> {
-    let Entry { seq, event, prev, hash, facets } = entry;
+fn bind(statement: &mut Statement<'_>, at: usize, entry: &LogEntry) -> rusqlite::Result<()> {
+    let LogEntry { seq, event, prev, hash, facets } = entry;
     let values: [&dyn ToSql; VALUES] = [
         &integer(*seq),
         &facets.millis,
@@ -235,7 +237,7 @@ fn bind(statement: &mut Statement<'_>, at: usize, entry: &Entry) -> rusqlite::Re
         &facets.server.as_ref().map(ServerId::as_str),
         &facets.result.as_str(),
         &facets.trace.to_be_bytes(),
-        &Text(event),
+        &SqlText(event),
         prev.as_bytes(),
         hash.as_bytes(),
     ];
@@ -250,9 +252,9 @@ fn inserting(entries: usize) -> String {
 }
 
 /// An event as the text that it is; JSON that was checked once is not checked for each time that it is written.
-struct Text<'a>(&'a RawJson);
+struct SqlText<'a>(&'a RawJson);
 
-impl ToSql for Text<'_> {
+impl ToSql for SqlText<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::Borrowed(ValueRef::Text(self.0.as_bytes())))
     }
@@ -308,7 +310,7 @@ impl Conditions {
     }
 }
 
-fn read_entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
+fn read_entry(row: &Row<'_>) -> rusqlite::Result<LogEntry> {
     let bytes: String = row.get("event")?;
     let length = bytes.len();
     let event = RawJson::parse(bytes).map_err(|error| unreadable("event", error))?;
@@ -318,7 +320,7 @@ fn read_entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
     }
     let result: String = row.get("result")?;
     let result = Outcome::read(&result).ok_or_else(|| unreadable("result", damaged("no result")))?;
-    let facets = Facets {
+    let facets = EventFacets {
         millis: row.get("millis")?,
         event_type: EventType::read(row.get_ref("event_type")?.as_str()?),
         agent: row.get("agent")?,
@@ -326,17 +328,25 @@ fn read_entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
         result,
         trace: u128::from_be_bytes(row.get("trace")?),
     };
-    let digest = |name| row.get(name).map(Digest::from_bytes);
-    Ok(Entry { seq: natural(row.get("seq")?), event, prev: digest("prev")?, hash: digest("hash")?, facets })
+    let digest = |name| row.get(name).map(ChainDigest::from_bytes);
+    Ok(LogEntry {
+        seq: natural(row.get("seq")?),
+        event,
+        prev: digest("prev")?,
+        hash: digest("hash")?,
+        facets,
+    })
 }
 
-fn read_head(row: &Row<'_>, at: usize) -> rusqlite::Result<Head> {
-    Ok(Head::new(natural(row.get(at)?), Digest::from_bytes(row.get(at + 1)?)))
+fn read_head(row: &Row<'_>, at: usize) -> rusqlite::Result<LogHead> {
+    Ok(LogHead::new(natural(row.get(at)?), ChainDigest::from_bytes(row.get(at + 1)?)))
 }
 
 fn read_checkpoint(row: &Row<'_>) -> rusqlite::Result<Checkpoint> {
     let reason: String = row.get(3)?;
-    let known = [Reason::TimeBased, Reason::SizeBased].into_iter().find(|known| known.as_str() == reason);
+    let known = [RemovalReason::TimeBased, RemovalReason::SizeBased]
+        .into_iter()
+        .find(|known| known.as_str() == reason);
     let reason = known.ok_or_else(|| unreadable("reason", damaged("no reason")))?;
     let (removed, told_by) = (natural(row.get(2)?), natural(row.get(4)?));
     Ok(Checkpoint { end: read_head(row, 0)?, removed, reason, told_by })

@@ -5,31 +5,31 @@ use arc_swap::ArcSwapOption;
 use mgp_types::Error;
 use tokio::sync::watch;
 
-use super::chain::Head;
+use super::chain::LogHead;
 use super::queue::Queue;
 
 /// What the writer and those who record share.
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct AuditLogState {
     pub(super) queue: Queue,
     /// Why nothing can be written now; empty while it can.
     fault: ArcSwapOption<Error>,
     unrecorded: AtomicU64,
     refused: AtomicU64,
-    pub(super) head: watch::Sender<Head>,
+    pub(super) head: watch::Sender<LogHead>,
 }
 
 /// What the log does not hold, because it could not be written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Missing {
+pub(super) struct MissingEvents {
     /// Events of things that happened.
     pub(super) unrecorded: u64,
     /// Calls that were refused because of it.
     pub(super) refused: u64,
 }
 
-impl State {
-    pub(super) fn new(capacity: usize, head: Head) -> Self {
+impl AuditLogState {
+    pub(super) fn new(capacity: usize, head: LogHead) -> Self {
         Self {
             queue: Queue::new(capacity),
             fault: ArcSwapOption::empty(),
@@ -56,15 +56,15 @@ impl State {
         self.refused.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn missing(&self) -> Missing {
-        Missing {
+    pub(super) fn missing(&self) -> MissingEvents {
+        MissingEvents {
             unrecorded: self.unrecorded.load(Ordering::Relaxed),
             refused: self.refused.load(Ordering::Relaxed),
         }
     }
 
     /// Takes what was told in the log out of the counts.
-    pub(super) fn told(&self, missing: Missing) {
+    pub(super) fn told(&self, missing: MissingEvents) {
         self.unrecorded.fetch_sub(missing.unrecorded, Ordering::Relaxed);
         self.refused.fetch_sub(missing.refused, Ordering::Relaxed);
     }

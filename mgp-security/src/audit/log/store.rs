@@ -3,8 +3,8 @@ use std::fmt;
 use mgp_types::mgp::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::chain::Head;
-use super::entry::Entry;
+use super::chain::LogHead;
+use super::entry::LogEntry;
 use super::filter::{Filter, GroupBy, Query};
 use crate::StoreError;
 
@@ -16,20 +16,20 @@ pub trait LogStore: Send + Sync + fmt::Debug + 'static {
     fn tail(&self) -> Result<Tail, StoreError>;
 
     /// Adds `entries`, which continue the log, all or none. They are durable when this returns.
-    fn append(&self, entries: &[Entry]) -> Result<(), StoreError>;
+    fn append(&self, entries: &[LogEntry]) -> Result<(), StoreError>;
 
     /// The entries that a query asks for.
-    fn read(&self, query: &Query) -> Result<Vec<Entry>, StoreError>;
+    fn read(&self, query: &Query) -> Result<Vec<LogEntry>, StoreError>;
 
     /// How many events `filter` asks for, and how many of them each group has: the largest groups first, hours in
     /// their order, at most [`MAX_GROUPS`].
     fn count(&self, filter: &Filter, by: GroupBy) -> Result<Counts, StoreError>;
 
     /// The oldest entries beyond `bound`, at most `at_most` of them: where they end and how many they are.
-    fn beyond(&self, bound: Bound, at_most: u64) -> Result<Option<(Head, u64)>, StoreError>;
+    fn beyond(&self, bound: RemovalBound, at_most: u64) -> Result<Option<(LogHead, u64)>, StoreError>;
 
     /// Adds `note`, which tells of `checkpoint`, keeps the checkpoint, and removes the entries up to it; all or none.
-    fn forget(&self, checkpoint: &Checkpoint, note: &Entry) -> Result<(), StoreError>;
+    fn forget(&self, checkpoint: &Checkpoint, note: &LogEntry) -> Result<(), StoreError>;
 }
 
 /// The end of a log.
@@ -37,9 +37,9 @@ pub trait LogStore: Send + Sync + fmt::Debug + 'static {
 #[non_exhaustive]
 pub struct Tail {
     /// The end as it was noted with the last entries; `None` in a new store.
-    pub head: Option<Head>,
+    pub head: Option<LogHead>,
     /// The last entry.
-    pub last: Option<Entry>,
+    pub last: Option<LogEntry>,
     /// Up to where the log was forgotten.
     pub checkpoint: Option<Checkpoint>,
 }
@@ -49,11 +49,11 @@ pub struct Tail {
 #[non_exhaustive]
 pub struct Checkpoint {
     /// The last entry that was removed.
-    pub end: Head,
+    pub end: LogHead,
     /// How many were removed with it.
     pub removed: u64,
     /// Why.
-    pub reason: Reason,
+    pub reason: RemovalReason,
     /// The number of the event that tells of it, which is in the chain like any other.
     pub told_by: u64,
 }
@@ -62,14 +62,14 @@ pub struct Checkpoint {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Reason {
+pub enum RemovalReason {
     /// They were too old.
     TimeBased,
     /// The log was too large.
     SizeBased,
 }
 
-impl Reason {
+impl RemovalReason {
     /// The word that is stored.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -82,7 +82,7 @@ impl Reason {
 /// What entries have to be beyond to be removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "one for each reason")]
-pub enum Bound {
+pub enum RemovalBound {
     /// The entries before the first one that is not before this time.
     Before(Timestamp),
     /// The entries before the last so many bytes of events.

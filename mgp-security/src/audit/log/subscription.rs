@@ -2,8 +2,8 @@ use mgp_types::Session;
 use mgp_types::mgp::Extension;
 use tokio::sync::watch;
 
-use super::chain::Head;
-use super::entry::Entry;
+use super::chain::LogHead;
+use super::entry::LogEntry;
 use super::filter::{Filter, Query};
 use super::reader::LogReader;
 use crate::StoreError;
@@ -14,14 +14,14 @@ use crate::blocking::off_the_runtime;
 /// It is a place in the log and no queue: a subscriber that is slow falls behind, loses nothing, and holds up nobody.
 /// Only what retention removes before the subscriber came by is missing, and the numbers show it.
 #[derive(Debug)]
-pub struct Subscription {
+pub struct LogSubscription {
     reader: LogReader,
-    head: watch::Receiver<Head>,
+    head: watch::Receiver<LogHead>,
     after: u64,
 }
 
-impl Subscription {
-    pub(super) const fn new(reader: LogReader, head: watch::Receiver<Head>, after: u64) -> Self {
+impl LogSubscription {
+    pub(super) const fn new(reader: LogReader, head: watch::Receiver<LogHead>, after: u64) -> Self {
         Self { reader, head, after }
     }
 
@@ -32,7 +32,7 @@ impl Subscription {
     ///
     /// # Cancel safety
     /// Dropping the future loses no event.
-    pub async fn next(&mut self) -> Result<Option<Vec<Entry>>, StoreError> {
+    pub async fn next(&mut self) -> Result<Option<Vec<LogEntry>>, StoreError> {
         loop {
             let after = self.after;
             if self.head.wait_for(|head| head.seq > after).await.is_err() && self.head.borrow().seq <= after {

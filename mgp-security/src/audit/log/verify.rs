@@ -1,7 +1,7 @@
 use mgp_types::mgp::AuditEvent;
 
-use super::chain::{Chain, Digest, Head};
-use super::entry::{Entry, Facets};
+use super::chain::{Chain, ChainDigest, LogHead};
+use super::entry::{EventFacets, LogEntry};
 use super::filter::{Filter, Query};
 use super::reader::LogReader;
 use super::retention::PRUNED;
@@ -11,11 +11,11 @@ use crate::StoreError;
 /// A log in which nothing was changed, as far as its chain can tell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Verified {
+pub struct VerifiedLog {
     /// How many events it holds.
     pub events: u64,
     /// Its end, to be kept elsewhere.
-    pub head: Head,
+    pub head: LogHead,
 }
 
 /// Why a log is not verified.
@@ -28,7 +28,7 @@ pub enum VerifyError {
         /// The number of the event where it shows first.
         seq: u64,
         /// What is wrong there.
-        flaw: Flaw,
+        flaw: LogFlaw,
     },
     /// The log cannot be read.
     #[error(transparent)]
@@ -38,7 +38,7 @@ pub enum VerifyError {
 /// What is wrong with a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Flaw {
+pub enum LogFlaw {
     /// The event, or the link that proves it, was changed; or it was made with another key.
     #[error("its link does not fit its bytes")]
     Link,
@@ -64,7 +64,7 @@ impl LogReader {
     /// that retention has removed since proves nothing.
     ///
     /// Events that are added meanwhile are left out.
-    pub fn verify(&self, known: &[Head]) -> Result<Verified, VerifyError> {
+    pub fn verify(&self, known: &[LogHead]) -> Result<VerifiedLog, VerifyError> {
         loop {
             let tail = self.store.tail()?;
             match self.verify_up_to(&tail, known) {
@@ -75,12 +75,12 @@ impl LogReader {
         }
     }
 
-    pub(super) fn verify_up_to(&self, tail: &Tail, known: &[Head]) -> Result<Verified, VerifyError> {
+    pub(super) fn verify_up_to(&self, tail: &Tail, known: &[LogHead]) -> Result<VerifiedLog, VerifyError> {
         let end = tail.head.unwrap_or_else(|| self.chain.start());
         let checkpoint = tail.checkpoint.as_ref();
         let start = checkpoint.map_or_else(|| self.chain.start(), |checkpoint| checkpoint.end);
         if let Some(beyond) = known.iter().find(|known| known.seq > end.seq) {
-            return Err(changed(beyond.seq, Flaw::End));
+            return Err(changed(beyond.seq, LogFlaw::End));
         }
         let (mut at, mut events, mut is_told) = (start, 0, checkpoint.is_none());
         check_known(known, &start)?;
@@ -100,26 +100,26 @@ impl LogReader {
             }
         }
         if at != end {
-            return Err(changed(at.seq.saturating_add(1), Flaw::End));
+            return Err(changed(at.seq.saturating_add(1), LogFlaw::End));
         }
         // One that was added since is not behind the end that was noted: it cannot be told apart from one put there.
         let behind = self.store.read(&Query::after(Filter::default(), end.seq, 1))?;
         let is_moved = self.store.tail()?.head != tail.head;
         match behind.first() {
-            Some(entry) if !is_moved => Err(changed(entry.seq, Flaw::End)),
-            _ if !is_told => Err(changed(start.seq.saturating_add(1), Flaw::Checkpoint)),
-            _ => Ok(Verified { events, head: end }),
+            Some(entry) if !is_moved => Err(changed(entry.seq, LogFlaw::End)),
+            _ if !is_told => Err(changed(start.seq.saturating_add(1), LogFlaw::Checkpoint)),
+            _ => Ok(VerifiedLog { events, head: end }),
         }
     }
 }
 
 /// The end of the log from which it may be continued.
-pub(super) fn end(chain: &Chain, tail: &Tail) -> Result<Head, StoreError> {
+pub(super) fn end(chain: &Chain, tail: &Tail) -> Result<LogHead, StoreError> {
     let damaged = |what: &str| StoreError::Damaged(what.into());
     match (&tail.head, &tail.last) {
         (None, None) if tail.checkpoint.is_none() => Ok(chain.start()),
         (Some(head), Some(last)) if *head == last.head() => {
-            let before = Head::new(last.seq.saturating_sub(1), last.prev);
+            let before = LogHead::new(last.seq.saturating_sub(1), last.prev);
             check(chain, &before, last)
                 .map_err(|_| damaged("the last audit event does not fit its link, or the key is another"))?;
             Ok(*head)
@@ -130,30 +130,30 @@ pub(super) fn end(chain: &Chain, tail: &Tail) -> Result<Head, StoreError> {
     }
 }
 
-fn check(chain: &Chain, before: &Head, entry: &Entry) -> Result<AuditEvent, VerifyError> {
+fn check(chain: &Chain, before: &LogHead, entry: &LogEntry) -> Result<AuditEvent, VerifyError> {
     let seq = entry.seq;
     if seq > before.seq.saturating_add(1) {
-        return Err(changed(seq, Flaw::Missing));
+        return Err(changed(seq, LogFlaw::Missing));
     }
     if seq != before.seq.saturating_add(1) || entry.prev != before.hash {
-        return Err(changed(seq, Flaw::Order));
+        return Err(changed(seq, LogFlaw::Order));
     }
     if chain.link(before, entry.event.as_bytes()).hash != entry.hash {
-        return Err(changed(seq, Flaw::Link));
+        return Err(changed(seq, LogFlaw::Link));
     }
-    let event = entry.to_event().map_err(|_| changed(seq, Flaw::Link))?;
-    if Facets::of(&event) == entry.facets { Ok(event) } else { Err(changed(seq, Flaw::Facets)) }
+    let event = entry.to_event().map_err(|_| changed(seq, LogFlaw::Link))?;
+    if EventFacets::of(&event) == entry.facets { Ok(event) } else { Err(changed(seq, LogFlaw::Facets)) }
 }
 
-fn check_known(known: &[Head], at: &Head) -> Result<(), VerifyError> {
-    let differs = |known: &Head| known.seq == at.seq && known.hash != at.hash;
-    if known.iter().any(differs) { Err(changed(at.seq, Flaw::End)) } else { Ok(()) }
+fn check_known(known: &[LogHead], at: &LogHead) -> Result<(), VerifyError> {
+    let differs = |known: &LogHead| known.seq == at.seq && known.hash != at.hash;
+    if known.iter().any(differs) { Err(changed(at.seq, LogFlaw::End)) } else { Ok(()) }
 }
 
 /// Whether an event of the chain tells of the checkpoint: without one, anybody could have put it there.
 fn tells_of(event: &AuditEvent, seq: u64, checkpoint: &Checkpoint) -> bool {
     let is = |name: &str, value: String| event.details.bytes(name) == Some(value.as_bytes());
-    let hash = |digest: &Digest| format!("\"{digest}\"");
+    let hash = |digest: &ChainDigest| format!("\"{digest}\"");
     seq == checkpoint.told_by
         && event.event_type.as_str() == PRUNED
         && is("through_seq", checkpoint.end.seq.to_string())
@@ -161,7 +161,7 @@ fn tells_of(event: &AuditEvent, seq: u64, checkpoint: &Checkpoint) -> bool {
         && is("removed", checkpoint.removed.to_string())
 }
 
-const fn changed(seq: u64, flaw: Flaw) -> VerifyError {
+const fn changed(seq: u64, flaw: LogFlaw) -> VerifyError {
     VerifyError::Changed { seq, flaw }
 }
 

@@ -6,12 +6,12 @@ use mgp_types::Error;
 use mgp_types::mgp::{Actor, AuditEvent, AuditTarget, EventType, Outcome, Timestamp};
 use tokio::sync::oneshot;
 
-use super::chain::{Chain, Head};
+use super::chain::{Chain, LogHead};
 use super::encode::Encoder;
-use super::entry::{Entry, Facets};
-use super::queue::{Job, Record};
+use super::entry::{EventFacets, LogEntry};
+use super::queue::{Job, RecordJob};
 use super::retention::{Retention, pruned};
-use super::state::{Missing, State};
+use super::state::{AuditLogState, MissingEvents};
 use super::store::{Checkpoint, LogStore};
 use crate::{Clock, StoreError, random};
 
@@ -21,20 +21,20 @@ use crate::{Clock, StoreError, random};
 /// What somebody waits for and cannot be written is given back to them as an error, and never written later: they have
 /// been told that it did not happen. What was taken without a promise is kept until it can be written.
 #[derive(Debug)]
-pub(super) struct Writer {
-    pub(super) state: Arc<State>,
+pub(super) struct LogWriter {
+    pub(super) state: Arc<AuditLogState>,
     pub(super) store: Arc<dyn LogStore>,
     pub(super) chain: Chain,
     pub(super) clock: Clock,
-    pub(super) head: Head,
+    pub(super) head: LogHead,
     /// What the last event said the time was.
     pub(super) newest: Timestamp,
     pub(super) encoder: Encoder,
     /// Records that could not be written and for which nobody waits.
-    pub(super) kept: Vec<Record>,
+    pub(super) kept: Vec<RecordJob>,
 }
 
-impl Writer {
+impl LogWriter {
     /// Works until the queue is closed and empty.
     pub(super) fn run(mut self) {
         let mut jobs = Vec::new();
@@ -78,16 +78,16 @@ impl Writer {
     }
 
     /// Writes what was kept, and then `new`, in one transaction.
-    fn commit(&mut self, new: Vec<Record>) {
+    fn commit(&mut self, new: Vec<RecordJob>) {
         let mut batch = mem::take(&mut self.kept);
         batch.extend(new);
         let missing = self.state.missing();
-        if batch.is_empty() && missing == Missing::default() {
+        if batch.is_empty() && missing == MissingEvents::default() {
             return;
         }
         let (mut head, mut newest) = (self.head, self.newest);
         let mut entries = Vec::with_capacity(batch.len() + 1);
-        if missing != Missing::default() {
+        if missing != MissingEvents::default() {
             let mut gap = [self.gap(missing)];
             self.continue_with(&mut gap, &mut head, &mut newest, &mut entries);
         }
@@ -109,20 +109,20 @@ impl Writer {
     }
 
     /// A commit that fails may have been made durable all the same; then it has not failed.
-    fn append(&self, entries: &[Entry], end: Head) -> Result<(), StoreError> {
+    fn append(&self, entries: &[LogEntry], end: LogHead) -> Result<(), StoreError> {
         let is_new = !entries.is_empty();
         self.store.append(entries).or_else(|error| if is_new { self.durable(end, error) } else { Err(error) })
     }
 
     /// Whether the store ends there after all.
-    fn durable(&self, end: Head, error: StoreError) -> Result<(), StoreError> {
+    fn durable(&self, end: LogHead, error: StoreError) -> Result<(), StoreError> {
         match self.store.tail() {
             Ok(tail) if tail.head == Some(end) => Ok(()),
             _ => Err(error),
         }
     }
 
-    fn fail(&mut self, batch: Vec<Record>, error: StoreError) {
+    fn fail(&mut self, batch: Vec<RecordJob>, error: StoreError) {
         if self.state.fault().is_none() {
             let error: &(dyn std::error::Error + 'static) = &error;
             tracing::error!(error, "the audit log cannot be written; calls are refused until it can");
@@ -135,7 +135,7 @@ impl Writer {
         self.finish(told, &Err(error));
     }
 
-    fn finish(&self, records: Vec<Record>, outcome: &Result<(), Error>) {
+    fn finish(&self, records: Vec<RecordJob>, outcome: &Result<(), Error>) {
         self.state.queue.release(&records);
         for waiter in records.into_iter().filter_map(|record| record.waiter) {
             let _ = waiter.send(outcome.clone());
@@ -146,9 +146,9 @@ impl Writer {
     fn continue_with(
         &mut self,
         events: &mut [AuditEvent],
-        head: &mut Head,
+        head: &mut LogHead,
         newest: &mut Timestamp,
-        entries: &mut Vec<Entry>,
+        entries: &mut Vec<LogEntry>,
     ) {
         for event in events {
             let behind = newest.since(event.timestamp);
@@ -162,12 +162,12 @@ impl Writer {
                 *newest = event.timestamp.max(*newest);
             }
             if let Some(json) = self.encoder.encode(event) {
-                entries.push(Entry::behind(head, &self.chain, json, Facets::of(event)));
+                entries.push(LogEntry::behind(head, &self.chain, json, EventFacets::of(event)));
             }
         }
     }
 
-    fn gap(&self, missing: Missing) -> AuditEvent {
+    fn gap(&self, missing: MissingEvents) -> AuditEvent {
         let event_type = EventType::Custom(GAP.into());
         let target = AuditTarget::new(None, None);
         AuditEvent::new(
@@ -199,7 +199,7 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
+impl Drop for LogWriter {
     /// Whoever records behind the end of the writer, however it came, must not wait for ever.
     fn drop(&mut self) {
         self.state.set_fault(Some(closed()));

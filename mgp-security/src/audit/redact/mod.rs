@@ -16,16 +16,16 @@ use serde_json::Value;
 
 pub(super) use self::patterns::text;
 
-use self::names::Names;
+use self::names::SecretNames;
 use self::schema::Schemas;
-use self::write::Writer;
+use self::write::RedactingWriter;
 
 /// Takes secrets out of arguments: by what a member is called, by what a value looks like, and by what the tool's schema
 /// says (`writeOnly`, or the format `password`).
 ///
 /// It errs on the side of taking out too much, and cannot find a secret that looks like any other word and stands under
 /// a name like any other: what must not be in the log at all is left out with
-/// [`Arguments::Omitted`](super::Arguments::Omitted).
+/// [`ArgumentRecording::Omitted`](super::ArgumentRecording::Omitted).
 ///
 /// ```
 /// use mgp_security::audit::Redaction;
@@ -41,7 +41,7 @@ use self::write::Writer;
 #[derive(Clone)]
 #[must_use]
 pub struct Redaction {
-    names: Names,
+    names: SecretNames,
     max_bytes: usize,
     definitions: Option<Definitions>,
 }
@@ -52,7 +52,7 @@ type Definitions = Arc<dyn Fn(&ServerId, &ToolName) -> Option<Arc<ResolvedTool>>
 impl Redaction {
     /// The usual names and patterns, and about two kilobytes of what is left.
     pub fn new() -> Self {
-        Self { names: Names::default(), max_bytes: 2_048, definitions: None }
+        Self { names: SecretNames::default(), max_bytes: 2_048, definitions: None }
     }
 
     /// Takes out what is called `name` too, in any case and with any separators.
@@ -90,7 +90,7 @@ impl Redaction {
 
     /// The names of the arguments, and in place of each value its kind and size.
     pub fn shape(arguments: &RawJson) -> RawJson {
-        write(arguments, MAX_SHAPE_BYTES, Writer::shape)
+        write(arguments, MAX_SHAPE_BYTES, RedactingWriter::shape)
     }
 
     pub(super) fn definition(&self, server: &ServerId, tool: &ToolName) -> Option<Arc<ResolvedTool>> {
@@ -110,13 +110,13 @@ impl fmt::Debug for Redaction {
     }
 }
 
-fn write(arguments: &RawJson, max_bytes: usize, write: impl FnOnce(&mut Writer, &Value)) -> RawJson {
+fn write(arguments: &RawJson, max_bytes: usize, write: impl FnOnce(&mut RedactingWriter, &Value)) -> RawJson {
     let bytes = arguments.as_bytes().len();
     let value = if bytes <= MAX_INPUT_BYTES { arguments.to::<Value>().ok() } else { None };
     let Some(value) = value else {
         return RawJson::from_written(format!(r#"{{"omitted_bytes":{bytes}}}"#).into_bytes());
     };
-    let mut writer = Writer::new(max_bytes);
+    let mut writer = RedactingWriter::new(max_bytes);
     write(&mut writer, &value);
     RawJson::from_written(writer.finish())
 }

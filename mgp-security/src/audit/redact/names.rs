@@ -2,12 +2,12 @@ use std::sync::Arc;
 
 /// Names under which secrets stand, whatever their case and separators.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Names {
+pub(super) struct SecretNames {
     /// Those that were added, squashed.
     added: Arc<[Box<str>]>,
 }
 
-impl Names {
+impl SecretNames {
     pub(super) fn add(&mut self, name: &str) {
         let added = squashed(&words(name));
         if !added.is_empty() {
@@ -342,7 +342,7 @@ mod tests {
 
     #[test]
     fn a_name_that_was_added_is_known_in_any_spelling() {
-        let mut names = Names::default();
+        let mut names = SecretNames::default();
         names.add("internal-ref");
         names.add("--");
         assert!(names.is_secret("internalRef") && names.is_secret("INTERNAL_REF"));

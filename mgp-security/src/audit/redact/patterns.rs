@@ -38,7 +38,7 @@ pub(super) fn is_card_number(text: &str) -> bool {
 }
 
 /// Puts the mark in place of what the first group matches, or the whole pattern if it has none.
-fn replace(pattern: &Regex, is_secret: Check, text: &str) -> Option<String> {
+fn replace(pattern: &Regex, is_secret: PatternCheck, text: &str) -> Option<String> {
     let mut out = String::new();
     let mut at = 0;
     for found in pattern.captures_iter(text) {
@@ -106,13 +106,13 @@ fn any(_: &str) -> bool {
 }
 
 /// Whether what a pattern matches is a secret.
-type Check = fn(&str) -> bool;
+type PatternCheck = fn(&str) -> bool;
 
-type Pattern = (Regex, Check);
+type SecretPattern = (Regex, PatternCheck);
 
-static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
+static PATTERNS: LazyLock<Vec<SecretPattern>> = LazyLock::new(|| {
     let compile = |pattern: &str| Regex::new(pattern).expect("the pattern is written here");
-    let certain = CERTAIN.iter().map(|pattern| (compile(pattern), any as Check));
+    let certain = CERTAIN.iter().map(|pattern| (compile(pattern), any as PatternCheck));
     let likely = LIKELY.iter().map(|(pattern, is_secret)| (compile(pattern), *is_secret));
     certain.chain(likely).collect()
 });
@@ -162,7 +162,7 @@ const CERTAIN: &[&str] = &[
 ];
 
 /// What is a secret only if it also looks like one.
-const LIKELY: &[(&str, Check)] = &[
+const LIKELY: &[(&str, PatternCheck)] = &[
     (r"(?i)\b(?:bearer|basic|negotiate|digest|apikey|token)\s+([A-Za-z0-9._~+/=:-]{8,})", is_mixed),
     (r"\b[2-6][0-9](?:[ -]?[0-9]){11,17}\b", is_card_number),
     // Signatures of addresses that are good for whoever has them.

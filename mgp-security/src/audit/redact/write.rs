@@ -4,20 +4,20 @@ use mgp_types::json::write_string;
 use serde_json::Value;
 
 use super::REDACTED;
-use super::names::{Names, is_label, is_labelled};
+use super::names::{SecretNames, is_label, is_labelled};
 use super::patterns::{is_card_number, text};
 use super::schema::Schemas;
 use crate::audit::clip::clip;
 
 /// Writes a value without its secrets, and stops soon behind a number of bytes.
 #[derive(Debug)]
-pub(super) struct Writer {
+pub(super) struct RedactingWriter {
     out: Vec<u8>,
     max_bytes: usize,
     depth: usize,
 }
 
-impl Writer {
+impl RedactingWriter {
     pub(super) fn new(max_bytes: usize) -> Self {
         Self { out: Vec::with_capacity(256), max_bytes, depth: 0 }
     }
@@ -27,7 +27,7 @@ impl Writer {
     }
 
     /// The value without its secrets.
-    pub(super) fn redacted(&mut self, names: &Names, value: &Value, schemas: &Schemas<'_>) {
+    pub(super) fn redacted(&mut self, names: &SecretNames, value: &Value, schemas: &Schemas<'_>) {
         if schemas.is_secret() {
             return self.secret(value);
         }
@@ -158,7 +158,7 @@ impl Writer {
 }
 
 /// Whether an item of a list says what the next one is, as `--password` does.
-fn names_the_next(names: &Names, item: &str) -> bool {
+fn names_the_next(names: &SecretNames, item: &str) -> bool {
     let name = item.trim_start_matches('-').trim_end_matches(':');
     let is_name = !name.is_empty() && name.len() <= MAX_NAME_BYTES && !name.contains(['=', ' ', ':', '/']);
     is_name && names.is_secret(name)

@@ -7,21 +7,21 @@ use mgp_types::{Error, Object, Principal, RawJson, code};
 
 use super::*;
 use crate::Clock;
-use crate::audit::{Arguments, ChainKey, Redaction};
+use crate::audit::{ArgumentRecording, ChainKey, Redaction};
 
 const ID: &str = "550e8400-e29b-41d4-a716-446655440000";
 
 // covers: MGP-6.1-01, MGP-6.2-01, MGP-6.3-01, MGP-6.4-01
 #[tokio::test]
 async fn a_call_is_recorded_in_the_form_of_the_specification() {
-    let inner = Server::answering(|request| {
+    let inner = TestServer::answering(|request| {
         let trail = request.context.trail.as_ref().unwrap();
         trail.note_target(&"tool.terminal".into(), Some(&"execute_command".into()));
         trail.note_risk(RiskLevel::Dangerous);
         trail.note_validators(&[ValidatorName::Sandbox]);
         Ok(Response::empty())
     });
-    let kept = Arc::<Recorded>::default();
+    let kept = Arc::<RecordingAuditPort>::default();
     let noon = Timestamp::from_millis(1_772_193_600_000).unwrap();
     let layer = AuditLayer::new(Arc::clone(&kept)).clock(Clock::new(move || noon));
     let mut request = call();
@@ -46,7 +46,7 @@ async fn a_call_is_recorded_in_the_form_of_the_specification() {
 
 #[tokio::test]
 async fn over_a_plain_server_a_call_is_recorded_without_any_other_layer() {
-    let (mut service, kept) = over(Server::with_result(r#"{"content":[]}"#));
+    let (mut service, kept) = over(TestServer::with_result(r#"{"content":[]}"#));
     service.call(call()).await.unwrap();
     let event = kept.only();
     assert_eq!(told(&event), ("TOOL_EXECUTED", Outcome::Success));
@@ -58,9 +58,9 @@ async fn over_a_plain_server_a_call_is_recorded_without_any_other_layer() {
 
 #[tokio::test]
 async fn where_nobody_authenticates_the_layer_names_the_agent() {
-    let kept = Arc::<Recorded>::default();
+    let kept = Arc::<RecordingAuditPort>::default();
     let layer = AuditLayer::new(Arc::clone(&kept)).for_server("s".into()).for_agent("me".into());
-    let mut service = layer.layer(Server::with_result("{}"));
+    let mut service = layer.layer(TestServer::with_result("{}"));
     service.call(call()).await.unwrap();
     assert_eq!(kept.only().actor.id, "me");
     let mut request = call();
@@ -75,18 +75,18 @@ async fn a_call_that_went_wrong_is_a_failure_however_it_says_so() {
         r#"{"content":[],"isError":true}"#,
         r#"{ "isError" : true , "content":[{"type":"text","text":"\"isError\":false"}]}"#,
     ] {
-        let (mut service, kept) = over(Server::with_result(json));
+        let (mut service, kept) = over(TestServer::with_result(json));
         service.call(call()).await.unwrap();
         assert_eq!(told(&kept.only()), ("TOOL_EXECUTED", Outcome::Failure), "{json}");
     }
     for json in
         [r#"{"isError":false}"#, r#"{"structuredContent":{"isError":true}}"#, r#"{"x":"input_required"}"#]
     {
-        let (mut service, kept) = over(Server::with_result(json));
+        let (mut service, kept) = over(TestServer::with_result(json));
         service.call(call()).await.unwrap();
         assert_eq!(told(&kept.only()), ("TOOL_EXECUTED", Outcome::Success), "{json}");
     }
-    let (mut service, kept) = over(Server::answering(|_| Err(Error::timeout("too late"))));
+    let (mut service, kept) = over(TestServer::answering(|_| Err(Error::timeout("too late"))));
     assert_eq!(service.call(call()).await.unwrap_err().code(), code::TIMEOUT);
     let event = kept.only();
     assert_eq!(told(&event), ("TOOL_EXECUTED", Outcome::Failure));
@@ -96,8 +96,8 @@ async fn a_call_that_went_wrong_is_a_failure_however_it_says_so() {
 #[tokio::test]
 async fn a_tool_that_asks_for_input_was_not_executed_yet() {
     for inner in [
-        Server::with_result(r#"{"resultType":"input_required","inputRequests":{}}"#),
-        Server::answering(|_| Err(Error::input_required())),
+        TestServer::with_result(r#"{"resultType":"input_required","inputRequests":{}}"#),
+        TestServer::answering(|_| Err(Error::input_required())),
     ] {
         let (mut service, kept) = over(inner);
         let _ = service.call(call()).await;
@@ -107,7 +107,7 @@ async fn a_tool_that_asks_for_input_was_not_executed_yet() {
 
 #[tokio::test]
 async fn reads_and_prompts_are_recorded_and_the_rest_is_not() {
-    let (mut service, kept) = over(Server::with_result("{}"));
+    let (mut service, kept) = over(TestServer::with_result("{}"));
     for method in ["tools/list", "ping", "resources/list", "notifications/initialized", "mgp/access/query"] {
         service.call(request(method, "{}")).await.unwrap();
     }
@@ -127,16 +127,16 @@ async fn reads_and_prompts_are_recorded_and_the_rest_is_not() {
 
 #[tokio::test]
 async fn a_call_in_the_shape_of_a_notification_is_recorded() {
-    let (mut service, kept) = over(Server::with_result("{}"));
+    let (mut service, kept) = over(TestServer::with_result("{}"));
     let mut request = call();
-    request.kind = mgp_types::Kind::Notify;
+    request.kind = mgp_types::RequestKind::Notify;
     service.call(request).await.unwrap();
     assert_eq!(told(&kept.only()).0, "TOOL_EXECUTED");
 }
 
 #[tokio::test]
 async fn a_call_that_nobody_waits_for_is_recorded() {
-    let (mut service, kept) = over(Server::working(|_| Box::pin(std::future::pending())));
+    let (mut service, kept) = over(TestServer::working(|_| Box::pin(std::future::pending())));
     let mut running = service.call(call());
     let mut context = Context::from_waker(std::task::Waker::noop());
     assert!(Pin::new(&mut running).poll(&mut context).is_pending());
@@ -151,7 +151,8 @@ async fn a_call_that_nobody_waits_for_is_recorded() {
 
 #[tokio::test]
 async fn a_call_that_panics_is_recorded() {
-    let (service, kept) = over(Server::working(|_| Box::pin(async { panic!("a tool of somebody else") })));
+    let (service, kept) =
+        over(TestServer::working(|_| Box::pin(async { panic!("a tool of somebody else") })));
     let task = tokio::spawn(async move { service.clone().call(call()).await });
     assert!(task.await.unwrap_err().is_panic());
     assert_eq!(told(&kept.only()), ("TOOL_EXECUTED", Outcome::Failure));
@@ -160,7 +161,7 @@ async fn a_call_that_panics_is_recorded() {
 // covers: MGP-6.5-01
 #[tokio::test]
 async fn the_trace_id_of_the_request_is_kept_and_one_is_made_where_there_is_none() {
-    let (mut service, kept) = over(Server::answering(|request| {
+    let (mut service, kept) = over(TestServer::answering(|request| {
         assert!(request.context.trail.is_some());
         let id = request.context.trace.unwrap().to_string();
         Ok(Response::new(RawJson::from_value(&serde_json::json!({ "id": id })).unwrap()))
@@ -175,7 +176,7 @@ async fn the_trace_id_of_the_request_is_kept_and_one_is_made_where_there_is_none
 
 #[tokio::test]
 async fn the_actor_is_the_principal_and_the_target_what_the_layers_found() {
-    let (mut service, kept) = over(Server::with_result("{}"));
+    let (mut service, kept) = over(TestServer::with_result("{}"));
     let mut request = call();
     request.context.principal = Some(Principal::operator("op"));
     let security = EffectiveSecurity::new(RiskLevel::Moderate);
@@ -198,7 +199,7 @@ async fn whatever_a_caller_sends_the_event_is_small_and_whole() {
         format!(r#"{{"name":"{long}"}}"#),
         r#"{"name":"a\"b\\\u0000c"}"#.into(),
     ] {
-        let (mut service, kept) = over(Server::with_result("{}"));
+        let (mut service, kept) = over(TestServer::with_result("{}"));
         service.call(request("tools/call", &params)).await.unwrap();
         let written = serde_json::to_vec(&kept.only()).unwrap();
         assert!(written.len() < 1_024);
@@ -208,19 +209,19 @@ async fn whatever_a_caller_sends_the_event_is_small_and_whole() {
 
 #[tokio::test]
 async fn arguments_are_recorded_as_the_layer_is_told() {
-    let record = async |arguments: Arguments| {
-        let kept = Arc::<Recorded>::default();
+    let record = async |arguments: ArgumentRecording| {
+        let kept = Arc::<RecordingAuditPort>::default();
         let layer = AuditLayer::new(Arc::clone(&kept)).arguments(arguments);
         let request = request("tools/call", r#"{"name":"x","arguments":{"a":1,"password":"hunter2"}}"#);
-        layer.layer(Server::with_result("{}")).call(request).await.unwrap();
+        layer.layer(TestServer::with_result("{}")).call(request).await.unwrap();
         kept.only().details
     };
-    assert!(!record(Arguments::Omitted).await.contains("arguments"));
-    let shape = record(Arguments::Shape).await;
+    assert!(!record(ArgumentRecording::Omitted).await.contains("arguments"));
+    let shape = record(ArgumentRecording::Shape).await;
     assert_eq!(shape.bytes("arguments").unwrap(), br#"{"a":"number","password":"string of 7 bytes"}"#);
-    let redacted = record(Arguments::Redacted(Arc::new(Redaction::new()))).await;
+    let redacted = record(ArgumentRecording::Redacted(Arc::new(Redaction::new()))).await;
     assert_eq!(redacted.bytes("arguments").unwrap(), br#"{"a":1,"password":"[redacted]"}"#);
-    let [one, other] = [1, 2].map(|key| Arguments::Digest(ChainKey::new([key; 32])));
+    let [one, other] = [1, 2].map(|key| ArgumentRecording::Digest(ChainKey::new([key; 32])));
     let [one, other] = [record(one).await, record(other).await];
     assert_eq!(one.text("arguments_digest").unwrap().len(), 64);
     assert_ne!(one.text("arguments_digest"), other.text("arguments_digest"));

@@ -3,12 +3,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use mgp_types::{Error, code};
 
 use super::*;
-use crate::audit::{AuditLog, Durability, Filter, GAP, MemoryStore, PRUNED, Query, Retention};
+use crate::audit::{AuditLog, Durability, Filter, GAP, MemoryLogStore, PRUNED, Query, Retention};
 
-fn counting() -> (Server, Arc<AtomicU32>) {
+fn counting() -> (TestServer, Arc<AtomicU32>) {
     let calls = Arc::<AtomicU32>::default();
     let counted = Arc::clone(&calls);
-    let inner = Server::answering(move |_| {
+    let inner = TestServer::answering(move |_| {
         counted.fetch_add(1, Ordering::Relaxed);
         Ok(Response::empty())
     });
@@ -43,7 +43,7 @@ async fn an_answer_that_cannot_be_recorded_is_withheld() {
 #[tokio::test]
 async fn a_full_log_fails_closed_says_so_and_recovers() {
     let (inner, calls) = counting();
-    let log = AuditLog::open(MemoryStore::new(3)).unwrap();
+    let log = AuditLog::open(MemoryLogStore::new(3)).unwrap();
     let mut service = AuditLayer::new(log.clone()).layer(inner);
     for _ in 0..3 {
         service.call(call()).await.unwrap();
@@ -68,7 +68,7 @@ async fn a_full_log_fails_closed_says_so_and_recovers() {
 
 #[tokio::test]
 async fn what_was_taken_without_a_promise_is_written_when_there_is_room_again() {
-    let log = AuditLog::open(MemoryStore::new(4)).unwrap().with_durability(Durability::Async);
+    let log = AuditLog::open(MemoryLogStore::new(4)).unwrap().with_durability(Durability::Async);
     let (inner, calls) = counting();
     let mut service = AuditLayer::new(log.clone()).layer(inner);
     for _ in 0..5 {
@@ -89,9 +89,9 @@ async fn what_was_taken_without_a_promise_is_written_when_there_is_room_again() 
 
 #[tokio::test]
 async fn a_cancelled_call_reaches_the_log() {
-    let log = AuditLog::open(MemoryStore::new(10)).unwrap();
+    let log = AuditLog::open(MemoryLogStore::new(10)).unwrap();
     let mut service =
-        AuditLayer::new(log.clone()).layer(Server::working(|_| Box::pin(std::future::pending())));
+        AuditLayer::new(log.clone()).layer(TestServer::working(|_| Box::pin(std::future::pending())));
     drop(service.call(call()));
     log.flush().await.unwrap();
     let event = log.reader().query(&Query::new(Filter::default())).unwrap()[0].to_event().unwrap();

@@ -4,7 +4,7 @@ use mgp_types::{BoxFuture, Error, Outbox, OutboxPort, Revision, Session, StreamI
 use parking_lot::Mutex;
 
 use super::*;
-use crate::audit::{AuditLog, Filter, MemoryStore, Query};
+use crate::audit::{AuditLog, Filter, MemoryLogStore, Query};
 
 #[derive(Default)]
 struct Peer(Mutex<Vec<Request>>);
@@ -32,8 +32,9 @@ fn session(extensions: &[&str]) -> (Session, Arc<Peer>) {
 // covers: MGP-6.3-02, MGP-6.3-11
 #[tokio::test]
 async fn events_go_to_a_server_that_negotiated_audit_in_order_and_with_their_numbers() {
-    let log = AuditLog::open(MemoryStore::new(1_000)).unwrap();
-    let mut service = AuditLayer::new(log.clone()).for_server("s".into()).layer(Server::with_result("{}"));
+    let log = AuditLog::open(MemoryLogStore::new(1_000)).unwrap();
+    let mut service =
+        AuditLayer::new(log.clone()).for_server("s".into()).layer(TestServer::with_result("{}"));
     service.call(call()).await.unwrap();
     let (session, peer) = session(&["audit"]);
     let mut subscription = log.subscribe(0);
@@ -55,8 +56,8 @@ async fn events_go_to_a_server_that_negotiated_audit_in_order_and_with_their_num
 
 #[tokio::test]
 async fn a_server_without_audit_is_told_nothing() {
-    let log = AuditLog::open(MemoryStore::new(10)).unwrap();
-    AuditLayer::new(log.clone()).layer(Server::with_result("{}")).call(call()).await.unwrap();
+    let log = AuditLog::open(MemoryLogStore::new(10)).unwrap();
+    AuditLayer::new(log.clone()).layer(TestServer::with_result("{}")).call(call()).await.unwrap();
     let (session, peer) = session(&["security"]);
     assert!(log.subscribe(0).forward(&session).await.is_err());
     assert!(peer.0.lock().is_empty());
@@ -65,8 +66,8 @@ async fn a_server_without_audit_is_told_nothing() {
 // covers: MGP-6.3-12
 #[tokio::test]
 async fn without_an_audit_server_events_are_kept_here() {
-    let log = AuditLog::open(MemoryStore::new(10)).unwrap();
-    AuditLayer::new(log.clone()).layer(Server::with_result("{}")).call(call()).await.unwrap();
+    let log = AuditLog::open(MemoryLogStore::new(10)).unwrap();
+    AuditLayer::new(log.clone()).layer(TestServer::with_result("{}")).call(call()).await.unwrap();
     let kept = log.reader().query(&Query::new(Filter::default())).unwrap();
     assert_eq!(kept.len(), 1);
     assert_eq!(kept[0].to_event().unwrap().event_type, EventType::ToolExecuted);
@@ -74,8 +75,8 @@ async fn without_an_audit_server_events_are_kept_here() {
 
 #[tokio::test]
 async fn a_subscriber_that_comes_back_misses_nothing() {
-    let log = AuditLog::open(MemoryStore::new(1_000)).unwrap();
-    let mut service = AuditLayer::new(log.clone()).layer(Server::with_result("{}"));
+    let log = AuditLog::open(MemoryLogStore::new(1_000)).unwrap();
+    let mut service = AuditLayer::new(log.clone()).layer(TestServer::with_result("{}"));
     let mut subscription = log.subscribe(0);
     service.call(call()).await.unwrap();
     assert_eq!(subscription.next().await.unwrap().unwrap()[0].seq, 1);

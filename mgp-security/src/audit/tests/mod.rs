@@ -11,10 +11,10 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::{Audit, AuditLayer};
-use crate::doubles::{Recorded, Server};
+use crate::doubles::{RecordingAuditPort, TestServer};
 
-fn over(inner: Server) -> (Audit<Server>, Arc<Recorded>) {
-    let kept = Arc::<Recorded>::default();
+fn over(inner: TestServer) -> (Audit<TestServer>, Arc<RecordingAuditPort>) {
+    let kept = Arc::<RecordingAuditPort>::default();
     (AuditLayer::new(Arc::clone(&kept)).for_server("tool.terminal".into()).layer(inner), kept)
 }
 
@@ -38,7 +38,7 @@ fn told(event: &AuditEvent) -> (&str, Outcome) {
 fn static_property_the_service_goes_between_threads() {
     fn sent<T: Send + Sync + Clone + 'static>() {}
     fn moved<T: Send + 'static>() {}
-    sent::<Audit<Server>>();
+    sent::<Audit<TestServer>>();
     sent::<AuditLayer>();
     moved::<super::future::AuditFuture<BoxFuture<'static, Result<Response, Error>>>>();
 }

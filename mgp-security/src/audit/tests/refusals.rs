@@ -4,8 +4,8 @@ use mgp_types::{Error, Origin, RawJson, code};
 use super::*;
 
 /// Refuses as a layer of ours does.
-fn refuses(refusal: Refusal, code: i64) -> Server {
-    Server::answering(move |request| {
+fn refuses(refusal: Refusal, code: i64) -> TestServer {
+    TestServer::answering(move |request| {
         request.context.trail.as_ref().unwrap().note_refusal(refusal.clone());
         Err(Error::new(code, "no"))
     })
@@ -52,14 +52,14 @@ async fn layers_of_others_block_by_their_code() {
         (code::VALIDATION_BLOCKED, Some("VALIDATION_FAILED")),
         (code::CODE_SAFETY_VIOLATION, Some("CODE_REJECTED")),
     ] {
-        let (mut service, kept) = over(Server::answering(move |_| Err(Error::new(number, "no"))));
+        let (mut service, kept) = over(TestServer::answering(move |_| Err(Error::new(number, "no"))));
         service.call(call()).await.unwrap_err();
         let events = kept.events();
         assert_eq!(told(&events[0]), ("TOOL_BLOCKED", Outcome::Blocked));
         assert_eq!(events.get(1).map(|event| told(event).0), cause);
         // What the server refuses is none of the kernel's causes.
         let (mut service, kept) =
-            over(Server::answering(move |_| Err(Error::from_origin(Origin::Peer, number, "no"))));
+            over(TestServer::answering(move |_| Err(Error::from_origin(Origin::Peer, number, "no"))));
         service.call(call()).await.unwrap_err();
         assert_eq!(told(&kept.only()), ("TOOL_BLOCKED", Outcome::Blocked));
         assert_eq!(kept.only().details.text("section").unwrap(), "peer");
@@ -68,7 +68,7 @@ async fn layers_of_others_block_by_their_code() {
 
 #[tokio::test]
 async fn a_refusal_that_became_a_result_is_still_one() {
-    let inner = Server::answering(|request| {
+    let inner = TestServer::answering(|request| {
         request.context.trail.as_ref().unwrap().note_refusal(Refusal::new("access", "denied"));
         Ok(Response::new(RawJson::parse(r#"{"content":[],"isError":true}"#).unwrap()))
     });
@@ -79,7 +79,7 @@ async fn a_refusal_that_became_a_result_is_still_one() {
 
 #[tokio::test]
 async fn what_was_carried_out_is_never_recorded_as_blocked() {
-    let inner = Server::answering(|request| {
+    let inner = TestServer::answering(|request| {
         request.context.trail.as_ref().unwrap().note_refusal(Refusal::new("access", "denied"));
         Ok(Response::empty())
     });
@@ -111,7 +111,7 @@ async fn any_request_that_is_refused_is_recorded() {
 
 #[tokio::test]
 async fn who_approved_a_call_is_recorded() {
-    let inner = Server::answering(|request| {
+    let inner = TestServer::answering(|request| {
         request.context.trail.as_ref().unwrap().note_approved_by("operator.anna");
         Ok(Response::empty())
     });

@@ -1,5 +1,5 @@
 use ::http::request::Parts;
-use mgp_types::mgp::Trail;
+use mgp_types::mgp::CallRecord;
 use mgp_types::{Error, Object, Request, Response, RunningCalls, code};
 use tower_layer::Layer;
 use tower_service::Service;
@@ -8,8 +8,8 @@ use super::*;
 use crate::auth::AuthLayer;
 
 /// A server that lists tools to whatever it is asked.
-fn listing() -> Server {
-    Server::with_result(r#"{"tools":[{"name":"echo"},{"name":"add"}],"nextCursor":"2"}"#)
+fn listing() -> TestServer {
+    TestServer::with_result(r#"{"tools":[{"name":"echo"},{"name":"add"}],"nextCursor":"2"}"#)
 }
 
 fn request(method: &str, params: &str) -> Request {
@@ -267,7 +267,7 @@ async fn the_trail_learns_why() {
         (AuthLayer::with_key(ring.clone(), key), "not-permitted"),
     ] {
         let mut call = request("tools/call", r#"{"name":"echo"}"#);
-        let trail = Arc::new(Trail::default());
+        let trail = Arc::new(CallRecord::default());
         call.context.trail = Some(Arc::clone(&trail));
         ask(&layer, call).await.unwrap_err();
         assert_eq!(trail.refusal().map(|refusal| (refusal.by, refusal.rule)), Some(("auth", rule)));

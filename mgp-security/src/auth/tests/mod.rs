@@ -10,7 +10,7 @@ use std::sync::Arc;
 use mgp_types::Principal;
 
 use super::{ApiPermission, KeyInfo, KeyRequest, KeyRing, MemoryKeyStore, SecretKey};
-use crate::doubles::{Hands, Server, moment as at};
+use crate::doubles::{ManualClock, TestServer, moment as at};
 
 fn n(calls: u32) -> NonZeroU32 {
     NonZeroU32::new(calls).unwrap()

@@ -87,7 +87,7 @@ async fn secrets_are_long_random_and_kept_nowhere() {
 
 #[tokio::test]
 async fn an_expired_key_says_so_to_who_has_it_and_stays_expired() {
-    let hands = Hands::default();
+    let hands = ManualClock::default();
     let ring = KeyRing::with_clock(MemoryKeyStore::new(), hands.clock()).unwrap();
     let wanted = KeyRequest::new(&Principal::new("a")).expires_at(at(100));
     let (_, key) = ring.issue(wanted).await.unwrap();
@@ -139,7 +139,7 @@ async fn a_key_can_have_a_rate_and_only_its_owner_uses_it_up() {
 // covers: GGEN-7-03
 #[tokio::test(start_paused = true)]
 async fn the_last_use_is_known_at_once_and_kept_once_a_minute() {
-    let (hands, store) = (Hands::default(), MemoryKeyStore::new());
+    let (hands, store) = (ManualClock::default(), MemoryKeyStore::new());
     let ring = KeyRing::with_clock(store.clone(), hands.clock()).unwrap();
     let (_, key) = issue(&ring, &[]).await;
     let kept = || store.load().unwrap()[0].info.last_used;

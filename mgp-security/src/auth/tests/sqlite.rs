@@ -9,7 +9,8 @@ use crate::sqlite::Database;
 async fn keys_outlive_the_process_with_all_that_is_known_of_them() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("state.db");
-    let (hands, open) = (Hands::default(), || SqliteKeyStore::new(Database::open(&path).unwrap()).unwrap());
+    let (hands, open) =
+        (ManualClock::default(), || SqliteKeyStore::new(Database::open(&path).unwrap()).unwrap());
     let ring = KeyRing::with_clock(open(), hands.clock()).unwrap();
     let wanted = KeyRequest::new(&Principal::operator("admin"))
         .allow(ApiPermission::ToolInvoke("*.it's".parse().unwrap()))

@@ -2,9 +2,9 @@
 
 use std::future::poll_fn;
 
-use mgp_types::{Error, Object, RawJson, Request, Response, RpcService, Shape};
+use mgp_types::{Error, Object, RawJson, Request, Response, ResultShape, RpcService};
 
-use crate::definition::{Admission, DefinitionKind};
+use crate::definition::{DefinitionAdmission, DefinitionKind};
 use crate::tool::{MAX_PAGES, MAX_TOOLS};
 
 /// What a server lists of a kind.
@@ -34,7 +34,7 @@ pub(super) async fn fetch<S: RpcService>(
         if response.context.stamp.is_some() {
             response.result = response.to_raw();
             response.context.stamp = None;
-            response.context.shape = Shape::Opaque;
+            response.context.shape = ResultShape::Opaque;
         }
         let page = Object::from_raw(&response.result).map_err(|_| malformed())?;
         let listed = page.get(kind.list_member()).ok_or_else(malformed)?;
@@ -64,11 +64,12 @@ pub(super) async fn fetch<S: RpcService>(
 pub(super) fn admitted(
     mut response: Response,
     fetched: &Fetched,
-    admissions: &[Admission],
+    admissions: &[DefinitionAdmission],
     kind: DefinitionKind,
 ) -> Response {
-    let is_admitted =
-        |admission: &Admission| matches!(admission, Admission::Admitted | Admission::Flagged { .. });
+    let is_admitted = |admission: &DefinitionAdmission| {
+        matches!(admission, DefinitionAdmission::Admitted | DefinitionAdmission::Flagged { .. })
+    };
     if fetched.is_whole && admissions.iter().all(is_admitted) {
         return response;
     }

@@ -1,7 +1,7 @@
 //! The layer of the guard: what a server lists is examined, and only what was admitted is shown and used.
 
 mod list;
-mod used;
+mod used_definitions;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -14,27 +14,27 @@ use futures_util::future::Either;
 use mgp_types::mgp::{
     Actor, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, ToolName, TraceId, code,
 };
-use mgp_types::{BoxFuture, Error, Kind, Object, Request, Response, RpcService};
+use mgp_types::{BoxFuture, Error, Object, Request, RequestKind, Response, RpcService};
 use parking_lot::Mutex;
 use tower_layer::Layer;
 use tower_service::Service;
 
 use self::list::Fetched;
-use self::used::Used;
+use self::used_definitions::UsedDefinitions;
 use super::{
-    Admission, ConfiguredServer, DefinitionGuard, DefinitionKind, DefinitionName, Hold, QuarantineReason,
-    ServerId, Standing, pinned_for, scan_instructions,
+    ConfiguredServer, DefinitionAdmission, DefinitionGuard, DefinitionKind, DefinitionName, DefinitionStatus,
+    HoldReason, QuarantineReason, ServerId, pinned_for, scan_instructions,
 };
-use crate::target::Target;
+use crate::target::RequestTarget;
 use crate::tool::MAX_TOOLS;
 use crate::{Clock, GateFuture, random};
 
-/// Keeps back what one server lists and nobody has approved. Makes [`Guarded`] services, which share
+/// Keeps back what one server lists and nobody has approved. Makes [`DefinitionGuardService`] services, which share
 /// what they have seen.
 #[derive(Clone)]
-pub struct GuardLayer(Arc<Shared>);
+pub struct DefinitionGuardLayer(Arc<DefinitionGuardShared>);
 
-struct Shared {
+struct DefinitionGuardShared {
     server: ServerId,
     /// Under which its definitions are pinned.
     holder: ServerId,
@@ -59,7 +59,7 @@ struct ListState {
 
 type KeptBack = HashMap<DefinitionName, Box<str>, foldhash::fast::RandomState>;
 
-impl GuardLayer {
+impl DefinitionGuardLayer {
     /// Has `guard` examine what `server` lists, and records in `audit` what is kept back.
     pub fn new(
         server: ServerId,
@@ -73,7 +73,7 @@ impl GuardLayer {
     /// The same layer, before it has seen any list, which judges by what the configuration says of the server.
     #[must_use]
     pub fn configured(self, configured: ConfiguredServer) -> Self {
-        let Shared { server, holder, guard, audit, clock, .. } = &*self.0;
+        let DefinitionGuardShared { server, holder, guard, audit, clock, .. } = &*self.0;
         let (server, holder) = (server.clone(), holder.clone());
         Self::judging(configured, holder, server, guard.clone(), audit.clone(), clock.clone())
     }
@@ -109,7 +109,7 @@ impl GuardLayer {
         clock: Clock,
     ) -> Self {
         let lists = DefinitionKind::ALL.map(|_| ListState::new());
-        Self(Arc::new(Shared { server, holder, guard, configured, audit, clock, lists }))
+        Self(Arc::new(DefinitionGuardShared { server, holder, guard, configured, audit, clock, lists }))
     }
 
     /// Has the list of `kind` examined again before it is next relied on: to be called when the server says that it has
@@ -137,17 +137,17 @@ impl GuardLayer {
     }
 }
 
-impl<S> Layer<S> for GuardLayer {
-    type Service = Guarded<S>;
+impl<S> Layer<S> for DefinitionGuardLayer {
+    type Service = DefinitionGuardService<S>;
 
-    fn layer(&self, inner: S) -> Guarded<S> {
-        Guarded { inner, shared: self.0.clone() }
+    fn layer(&self, inner: S) -> DefinitionGuardService<S> {
+        DefinitionGuardService { inner, shared: self.0.clone() }
     }
 }
 
-impl fmt::Debug for GuardLayer {
+impl fmt::Debug for DefinitionGuardLayer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GuardLayer").field("server", &self.0.server).finish_non_exhaustive()
+        f.debug_struct("DefinitionGuardLayer").field("server", &self.0.server).finish_non_exhaustive()
     }
 }
 
@@ -164,12 +164,12 @@ impl fmt::Debug for GuardLayer {
 /// is newly kept back is recorded, and without the record there is no list. A call of an admitted tool takes no lock and
 /// allocates nothing.
 #[derive(Clone)]
-pub struct Guarded<S> {
+pub struct DefinitionGuardService<S> {
     inner: S,
-    shared: Arc<Shared>,
+    shared: Arc<DefinitionGuardShared>,
 }
 
-impl<S: RpcService> Service<Request> for Guarded<S> {
+impl<S: RpcService> Service<Request> for DefinitionGuardService<S> {
     type Response = Response;
     type Error = Error;
     type Future = Either<GateFuture<S::Future>, BoxFuture<'static, Result<Response, Error>>>;
@@ -179,7 +179,7 @@ impl<S: RpcService> Service<Request> for Guarded<S> {
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        let used = match Used::by(&request) {
+        let used = match UsedDefinitions::by(&request) {
             Ok(Some(used)) => used,
             Ok(None) => return self.list_or_pass(request),
             Err(error) => return Either::Left(GateFuture::refused(error)),
@@ -200,12 +200,12 @@ impl<S: RpcService> Service<Request> for Guarded<S> {
     }
 }
 
-impl<S: RpcService> Guarded<S> {
+impl<S: RpcService> DefinitionGuardService<S> {
     fn list_or_pass(&mut self, request: Request) -> <Self as Service<Request>>::Future {
         let Some(kind) = DefinitionKind::listed_by(&request) else {
             return Either::Left(GateFuture::passed(self.inner.call(request)));
         };
-        if request.kind == Kind::Notify || (kind.is_pinned() && request.params.contains("cursor")) {
+        if request.kind == RequestKind::Notify || (kind.is_pinned() && request.params.contains("cursor")) {
             // Nothing comes back of a notification, and no cursor was given.
             let error = Error::invalid_params(format!(
                 "the list of {kind}s has one page, and is asked for by a call"
@@ -220,7 +220,7 @@ impl<S: RpcService> Guarded<S> {
     }
 }
 
-impl Shared {
+impl DefinitionGuardShared {
     const fn of(&self, kind: DefinitionKind) -> &ListState {
         &self.lists[kind as usize]
     }
@@ -230,32 +230,33 @@ impl Shared {
         list.examined.load(Ordering::Acquire) == list.changes.load(Ordering::Acquire)
     }
 
-    fn admit(&self, request: &Request, used: &Used) -> Result<(), Error> {
+    fn admit(&self, request: &Request, used: &UsedDefinitions) -> Result<(), Error> {
         let (guard, holder) = (&self.guard, &self.holder);
-        let refuse = |name: &DefinitionName, hold: Hold| Err(hold.refusal(holder, name, &request.context));
+        let refuse =
+            |name: &DefinitionName, hold: HoldReason| Err(hold.refusal(holder, name, &request.context));
         let (kind, name) = match used {
-            Used::Tool => {
-                let Target { server, tool } = Target::of(request, Some(&self.server))?;
+            UsedDefinitions::Tool => {
+                let RequestTarget { server, tool } = RequestTarget::of(request, Some(&self.server))?;
                 let tool = tool.ok_or_else(|| Error::invalid_params("`name` is missing"))?;
                 if server == self.server && guard.is_admitted(holder, DefinitionKind::Tool, tool.as_str()) {
                     return Ok(());
                 }
                 let name = DefinitionName::new(DefinitionKind::Tool, tool.as_str());
                 let hold = if server == self.server { guard.hold(holder, &name) } else { None };
-                return refuse(&name, hold.unwrap_or(Hold::Unlisted));
+                return refuse(&name, hold.unwrap_or(HoldReason::Unlisted));
             }
-            Used::Resources(uris) => {
+            UsedDefinitions::Resources(uris) => {
                 let held = uris.iter().find_map(|uri| guard.hold_of_uri(holder, uri));
                 return held.map_or(Ok(()), |(name, hold)| refuse(&name, hold));
             }
-            Used::Prompt(name) => (DefinitionKind::Prompt, name),
-            Used::Template(name) => (DefinitionKind::Template, name),
+            UsedDefinitions::Prompt(name) => (DefinitionKind::Prompt, name),
+            UsedDefinitions::Template(name) => (DefinitionKind::Template, name),
         };
         let name = DefinitionName::new(kind, &**name);
         match guard.hold(holder, &name) {
             None => Ok(()),
             // What is no template that the server lists may be a resource of one.
-            Some(Hold::Unlisted) if kind == DefinitionKind::Template => {
+            Some(HoldReason::Unlisted) if kind == DefinitionKind::Template => {
                 guard.hold_of_uri(holder, name.as_str()).map_or(Ok(()), |(name, hold)| refuse(&name, hold))
             }
             Some(hold) => refuse(&name, hold),
@@ -311,7 +312,7 @@ impl Shared {
         fetched: Fetched,
         kind: DefinitionKind,
         trace: Option<TraceId>,
-    ) -> Result<(Fetched, Vec<Admission>), Error> {
+    ) -> Result<(Fetched, Vec<DefinitionAdmission>), Error> {
         let (guard, holder, configured) = (self.guard.clone(), self.holder.clone(), self.configured.clone());
         // The pins may be on a disk, and long texts take a while to scan.
         let examining = tokio::task::spawn_blocking(move || {
@@ -334,7 +335,7 @@ impl Shared {
     async fn record(
         &self,
         listed: &[Object],
-        admissions: &[Admission],
+        admissions: &[DefinitionAdmission],
         kind: DefinitionKind,
         trace: Option<TraceId>,
     ) -> Result<(), Error> {
@@ -377,8 +378,8 @@ impl Shared {
     fn log(&self, name: &DefinitionName, what: &str, why: &str) {
         let hold = self.guard.hold(&self.holder, name);
         let found = self.guard.found_in(&self.holder, name);
-        let flagged = || found.as_ref().map(|found| Standing::Flagged(found.rule()));
-        let standing = hold.map(Standing::Held).or_else(flagged);
+        let flagged = || found.as_ref().map(|found| DefinitionStatus::Flagged(found.rule()));
+        let standing = hold.map(DefinitionStatus::Held).or_else(flagged);
         let command = standing.and_then(|standing| standing.command(&self.holder, name)).unwrap_or_default();
         let name = name.as_argument();
         if what == FLAGGED {
@@ -422,31 +423,38 @@ impl ListState {
 }
 
 /// What is to be recorded of a definition: its name, what became of it, and why.
-type News = (DefinitionName, &'static str, Box<str>);
+type DefinitionEvent = (DefinitionName, &'static str, Box<str>);
 
-fn news(known: &mut KeptBack, kind: DefinitionKind, listed: &Object, admission: &Admission) -> Option<News> {
+fn news(
+    known: &mut KeptBack,
+    kind: DefinitionKind,
+    listed: &Object,
+    admission: &DefinitionAdmission,
+) -> Option<DefinitionEvent> {
     let name: String = kind.name_in(listed).chars().take(MAX_NAME_CHARS).collect();
     let name = DefinitionName::new(kind, name);
     let (what, why) = match admission {
-        Admission::Admitted => {
+        DefinitionAdmission::Admitted => {
             known.remove(&name);
             return None;
         }
-        Admission::Flagged { finding } => (FLAGGED, finding.rule.to_owned()),
-        Admission::Quarantined { reason: QuarantineReason::New, digest } => {
+        DefinitionAdmission::Flagged { finding } => (FLAGGED, finding.rule.to_owned()),
+        DefinitionAdmission::Quarantined { reason: QuarantineReason::New, digest } => {
             (QUARANTINED, format!("new-definition {digest}"))
         }
-        Admission::Quarantined { digest, .. } => (QUARANTINED, format!("changed-definition {digest}")),
-        Admission::Refused { finding } => (REFUSED, finding.rule.to_owned()),
+        DefinitionAdmission::Quarantined { digest, .. } => {
+            (QUARANTINED, format!("changed-definition {digest}"))
+        }
+        DefinitionAdmission::Refused { finding } => (REFUSED, finding.rule.to_owned()),
     };
     let why: Box<str> = why.into();
     let before = known.insert(name.clone(), why.clone());
     (before.as_deref() != Some(&*why)).then_some((name, what, why))
 }
 
-impl<S> fmt::Debug for Guarded<S> {
+impl<S> fmt::Debug for DefinitionGuardService<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Guarded").field("server", &self.shared.server).finish_non_exhaustive()
+        f.debug_struct("DefinitionGuardService").field("server", &self.shared.server).finish_non_exhaustive()
     }
 }
 

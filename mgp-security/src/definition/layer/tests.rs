@@ -7,7 +7,7 @@ use mgp_types::{BoxFuture, RawJson};
 use parking_lot::Mutex;
 
 use super::*;
-use crate::definition::{FirstUse, MemoryPins, Pins};
+use crate::definition::{FirstUse, MemoryPins, PinnedDefinitions};
 
 /// A server that answers each list with the next of its pages, and then with the last again.
 #[derive(Clone)]
@@ -58,9 +58,9 @@ impl AuditPort for Port {
     }
 }
 
-fn layer(first_use: FirstUse, port: &Arc<Port>) -> GuardLayer {
-    let guard = DefinitionGuard::new(Pins::load(first_use, MemoryPins::default()).unwrap());
-    GuardLayer::new("s".into(), Arc::new(guard), port.clone(), Clock::system())
+fn layer(first_use: FirstUse, port: &Arc<Port>) -> DefinitionGuardLayer {
+    let guard = DefinitionGuard::new(PinnedDefinitions::load(first_use, MemoryPins::default()).unwrap());
+    DefinitionGuardLayer::new("s".into(), Arc::new(guard), port.clone(), Clock::system())
 }
 
 fn page(tools: &[(&str, &str)], more: bool) -> String {
@@ -81,7 +81,7 @@ fn request(method: &'static str, params: &'static str) -> Request {
     Request::call(method, Object::parse(params).unwrap())
 }
 
-async fn list(service: &mut Guarded<Server>) -> Result<String, Error> {
+async fn list(service: &mut DefinitionGuardService<Server>) -> Result<String, Error> {
     let response = service.call(request("tools/list", "{}")).await?;
     Ok(String::from_utf8(response.result.as_bytes().to_vec()).unwrap())
 }
@@ -221,7 +221,7 @@ async fn instructions_that_hide_something_are_recorded_and_not_admitted() {
     }
     assert_eq!(port.events.lock().len(), 3);
     assert!(layer.admits_text("instructions", "Call `search` first.\nBe kind.".into()).await.unwrap());
-    let broken = super::GuardLayer::new(
+    let broken = super::DefinitionGuardLayer::new(
         "s".into(),
         Arc::clone(&layer.0.guard),
         Arc::new(Port { broken: true, ..Port::default() }),

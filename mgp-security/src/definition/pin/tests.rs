@@ -17,12 +17,12 @@ fn read(kind: DefinitionKind, name: &str, description: &str) -> Definition {
     Definition::read(kind, &Object::parse(json).unwrap()).unwrap()
 }
 
-fn pins(policy: FirstUse) -> (Arc<MemoryPins>, Pins) {
+fn pins(policy: FirstUse) -> (Arc<MemoryPins>, PinnedDefinitions) {
     let store = Arc::new(MemoryPins::default());
-    (Arc::clone(&store), Pins::load(policy, store).unwrap())
+    (Arc::clone(&store), PinnedDefinitions::load(policy, store).unwrap())
 }
 
-fn verdicts(pins: &Pins, listed: &[Definition]) -> Vec<Verdict> {
+fn verdicts(pins: &PinnedDefinitions, listed: &[Definition]) -> Vec<PinVerdict> {
     pins.observe(&server(), DefinitionKind::Tool, listed)
         .unwrap()
         .into_iter()
@@ -33,8 +33,8 @@ fn verdicts(pins: &Pins, listed: &[Definition]) -> Vec<Verdict> {
 #[test]
 fn trust_on_first_use_approves_at_once() {
     let (_, pins) = pins(FirstUse::Trust);
-    assert_eq!(verdicts(&pins, &[tool("read", "a")]), [Verdict::FirstSeen { approved: true }]);
-    assert_eq!(verdicts(&pins, &[tool("read", "a")]), [Verdict::Known]);
+    assert_eq!(verdicts(&pins, &[tool("read", "a")]), [PinVerdict::FirstSeen { approved: true }]);
+    assert_eq!(verdicts(&pins, &[tool("read", "a")]), [PinVerdict::Known]);
     assert!(pins.is_approved(&server(), DefinitionKind::Tool, "read"));
 }
 
@@ -43,12 +43,12 @@ fn a_new_tool_waits_where_asking_is_the_policy() {
     let (_, pins) = pins(FirstUse::Ask);
     let read = tool("read", "a");
     for _ in 0..2 {
-        assert_eq!(verdicts(&pins, std::slice::from_ref(&read)), [Verdict::FirstSeen { approved: false }]);
+        assert_eq!(verdicts(&pins, std::slice::from_ref(&read)), [PinVerdict::FirstSeen { approved: false }]);
         assert!(!pins.is_approved(&server(), DefinitionKind::Tool, read.name().as_str()));
     }
     pins.approve(&server(), read.name(), read.digest()).unwrap();
     assert!(pins.is_approved(&server(), DefinitionKind::Tool, read.name().as_str()));
-    assert_eq!(verdicts(&pins, &[read]), [Verdict::Known]);
+    assert_eq!(verdicts(&pins, &[read]), [PinVerdict::Known]);
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn a_changed_tool_is_quarantined_until_approved_again() {
     verdicts(&pins, &[tool("read", "a")]);
     let changed = tool("read", "b");
     for _ in 0..2 {
-        let [Verdict::Changed { diff }] = &verdicts(&pins, std::slice::from_ref(&changed))[..] else {
+        let [PinVerdict::Changed { diff }] = &verdicts(&pins, std::slice::from_ref(&changed))[..] else {
             panic!("not changed")
         };
         assert_eq!(diff.changes[0].pointer, "/description");
@@ -65,7 +65,7 @@ fn a_changed_tool_is_quarantined_until_approved_again() {
     }
     assert_eq!(pins.pending().len(), 1);
     pins.approve(&server(), changed.name(), changed.digest()).unwrap();
-    assert_eq!(verdicts(&pins, &[changed]), [Verdict::Known]);
+    assert_eq!(verdicts(&pins, &[changed]), [PinVerdict::Known]);
     assert!(pins.pending().is_empty());
 }
 
@@ -77,9 +77,9 @@ fn a_prompt_is_none_of_the_tools_of_its_name() {
     let observe = |prompt: &Definition| {
         pins.observe(&server(), DefinitionKind::Prompt, std::slice::from_ref(prompt)).unwrap()
     };
-    assert_eq!(observe(&prompt), [("prompt:read".into(), Verdict::FirstSeen { approved: true })]);
+    assert_eq!(observe(&prompt), [("prompt:read".into(), PinVerdict::FirstSeen { approved: true })]);
     let changed = read(DefinitionKind::Prompt, "read", "c");
-    assert!(matches!(observe(&changed)[..], [(_, Verdict::Changed { .. })]));
+    assert!(matches!(observe(&changed)[..], [(_, PinVerdict::Changed { .. })]));
     assert!(pins.is_approved(&server(), DefinitionKind::Tool, "read"));
     assert!(!pins.is_approved(&server(), DefinitionKind::Prompt, "read"));
     pins.approve(&server(), changed.name(), changed.digest()).unwrap();
@@ -91,7 +91,7 @@ fn a_tool_that_returns_to_its_approved_definition_is_released() {
     let (_, pins) = pins(FirstUse::Trust);
     verdicts(&pins, &[tool("read", "a")]);
     verdicts(&pins, &[tool("read", "b")]);
-    assert_eq!(verdicts(&pins, &[tool("read", "a")]), [Verdict::Known]);
+    assert_eq!(verdicts(&pins, &[tool("read", "a")]), [PinVerdict::Known]);
     assert!(pins.is_approved(&server(), DefinitionKind::Tool, "read"));
     assert!(pins.pending().is_empty());
 }
@@ -115,8 +115,11 @@ fn a_tool_that_went_away_comes_back_as_it_was_or_changed() {
     let (_, pins) = pins(FirstUse::Trust);
     verdicts(&pins, &[tool("read", "a"), tool("write", "a")]);
     let gone = pins.observe(&server(), DefinitionKind::Tool, &[tool("write", "a")]).unwrap();
-    assert_eq!(gone[1], ("read".into(), Verdict::Gone));
-    assert!(matches!(verdicts(&pins, &[tool("read", "b"), tool("write", "a")])[0], Verdict::Changed { .. }));
+    assert_eq!(gone[1], ("read".into(), PinVerdict::Gone));
+    assert!(matches!(
+        verdicts(&pins, &[tool("read", "b"), tool("write", "a")])[0],
+        PinVerdict::Changed { .. }
+    ));
 }
 
 #[test]
@@ -125,11 +128,11 @@ fn a_quarantine_survives_a_restart() {
     verdicts(&before, &[tool("read", "a")]);
     verdicts(&before, &[tool("read", "b")]);
     drop(before);
-    let after = Pins::load(FirstUse::Trust, Arc::clone(&store)).unwrap();
+    let after = PinnedDefinitions::load(FirstUse::Trust, Arc::clone(&store)).unwrap();
     assert!(!after.is_approved(&server(), DefinitionKind::Tool, "read"));
-    assert!(matches!(verdicts(&after, &[tool("read", "b")])[0], Verdict::Changed { .. }));
+    assert!(matches!(verdicts(&after, &[tool("read", "b")])[0], PinVerdict::Changed { .. }));
     after.approve(&server(), &"read".into(), tool("read", "b").digest()).unwrap();
-    let last = Pins::load(FirstUse::Trust, store).unwrap();
+    let last = PinnedDefinitions::load(FirstUse::Trust, store).unwrap();
     assert!(last.is_approved(&server(), DefinitionKind::Tool, "read"));
 }
 
@@ -139,7 +142,7 @@ fn a_forgotten_server_starts_anew() {
     verdicts(&pins, &[tool("read", "a")]);
     pins.forget(&server()).unwrap();
     assert!(store.load().unwrap().is_empty());
-    assert_eq!(verdicts(&pins, &[tool("read", "b")]), [Verdict::FirstSeen { approved: true }]);
+    assert_eq!(verdicts(&pins, &[tool("read", "b")]), [PinVerdict::FirstSeen { approved: true }]);
 }
 
 #[test]
@@ -157,7 +160,7 @@ fn a_server_cannot_have_pins_without_end() {
     }));
     assert_eq!(
         verdicts(&pins, &[many[7].clone(), tool("one_more", "a")])[..2],
-        [Verdict::Known, Verdict::Crowded]
+        [PinVerdict::Known, PinVerdict::Crowded]
     );
 }
 
@@ -166,11 +169,11 @@ fn a_server_cannot_have_pins_without_end() {
 struct Full;
 
 impl PinStore for Full {
-    fn load(&self) -> Result<Vec<Pinned>, StoreError> {
+    fn load(&self) -> Result<Vec<StoredPin>, StoreError> {
         Ok(Vec::new())
     }
 
-    fn save(&self, _: &Pinned) -> Result<(), StoreError> {
+    fn save(&self, _: &StoredPin) -> Result<(), StoreError> {
         Err(StoreError::Full)
     }
 
@@ -178,8 +181,8 @@ impl PinStore for Full {
         Err(StoreError::Full)
     }
 
-    fn load_beside(&self) -> Result<Beside, StoreError> {
-        Ok(Beside::default())
+    fn load_beside(&self) -> Result<PinAnnotations, StoreError> {
+        Ok(PinAnnotations::default())
     }
 
     fn remark(&self, _: &ServerId, _: &DefinitionName, _: &[Remark]) -> Result<(), StoreError> {
@@ -197,7 +200,7 @@ impl PinStore for Full {
 
 #[test]
 fn what_the_store_does_not_have_is_not_approved() {
-    let pins = Pins::load(FirstUse::Trust, Full).unwrap();
+    let pins = PinnedDefinitions::load(FirstUse::Trust, Full).unwrap();
     assert!(pins.observe(&server(), DefinitionKind::Tool, &[tool("read", "a")]).is_err());
     assert!(!pins.is_approved(&server(), DefinitionKind::Tool, "read"));
 }
@@ -210,10 +213,10 @@ fn what_one_agents_connection_lists_is_judged_by_what_was_approved_for_that_agen
         pins.observe(holder, DefinitionKind::Tool, std::slice::from_ref(definition)).unwrap().remove(0).1
     };
     let (hers, his) = (tool("read", "hers"), tool("read", "his"));
-    assert_eq!(judged(&ada, &hers), Verdict::FirstSeen { approved: true });
-    assert_eq!(judged(&bob, &his), Verdict::FirstSeen { approved: true });
+    assert_eq!(judged(&ada, &hers), PinVerdict::FirstSeen { approved: true });
+    assert_eq!(judged(&bob, &his), PinVerdict::FirstSeen { approved: true });
     // It stands approved elsewhere, and is another one here.
-    assert!(matches!(judged(&bob, &hers), Verdict::Changed { .. }));
+    assert!(matches!(judged(&bob, &hers), PinVerdict::Changed { .. }));
     assert!(
         !pins.is_approved(&bob, DefinitionKind::Tool, his.name().as_str())
             && pins.is_approved(&ada, DefinitionKind::Tool, hers.name().as_str())
@@ -232,7 +235,7 @@ fn what_was_approved_for_one_agent_need_not_be_approved_for_another_that_lists_t
     assert!(!pins.is_approved(&bob, DefinitionKind::Tool, read.name().as_str()), "it was not listed since");
     pins.observe(&bob, DefinitionKind::Tool, std::slice::from_ref(&read)).unwrap();
     assert!(pins.is_approved(&bob, DefinitionKind::Tool, read.name().as_str()));
-    let again = Pins::load(FirstUse::Ask, Arc::clone(&store)).unwrap();
+    let again = PinnedDefinitions::load(FirstUse::Ask, Arc::clone(&store)).unwrap();
     assert!(again.is_approved(&bob, DefinitionKind::Tool, read.name().as_str()));
     let eve = pinned_for(&ServerId::new("file"), "eve");
     pins.observe(&eve, DefinitionKind::Tool, std::slice::from_ref(&read)).unwrap();
@@ -245,9 +248,9 @@ fn what_was_approved_for_a_server_as_a_whole_is_what_an_agents_connection_is_hel
     verdicts(&pins, &[tool("read", "a")]);
     let ada = pinned_for(&server(), "ada");
     let changed = pins.observe(&ada, DefinitionKind::Tool, &[tool("read", "b")]).unwrap();
-    assert!(matches!(changed[0].1, Verdict::Changed { .. }), "{changed:?}");
+    assert!(matches!(changed[0].1, PinVerdict::Changed { .. }), "{changed:?}");
     assert!(pins.is_approved(&server(), DefinitionKind::Tool, "read"));
     let mended = pins.observe(&ada, DefinitionKind::Tool, &[tool("read", "a")]).unwrap();
-    assert_eq!(mended[0].1, Verdict::Known);
+    assert_eq!(mended[0].1, PinVerdict::Known);
     assert!(pins.is_approved(&ada, DefinitionKind::Tool, "read"));
 }

@@ -9,7 +9,7 @@ use super::data::Mistake;
 use super::lexicon::Lexicon;
 use super::parameters::Topics;
 use super::wording::Wordings;
-use crate::definition::fold::Folded;
+use crate::definition::fold::FoldedText;
 
 /// What is compiled of the data files, which takes megabytes.
 pub(super) struct Engine {
@@ -34,13 +34,13 @@ impl Engine {
     }
 
     /// Notes all that stands in `folded`.
-    pub(super) fn find(&self, folded: &Folded, hits: &mut Vec<Hit>) {
+    pub(super) fn find(&self, folded: &FoldedText, hits: &mut Vec<Hit>) {
         self.lexicon.find(folded, hits);
         self.wordings.find(folded, hits);
     }
 
     /// Notes the words in `folded`.
-    pub(super) fn find_words(&self, folded: &Folded, hits: &mut Vec<Hit>) {
+    pub(super) fn find_words(&self, folded: &FoldedText, hits: &mut Vec<Hit>) {
         self.lexicon.find(folded, hits);
     }
 }

@@ -4,7 +4,7 @@ use super::ENCODED;
 use super::atom::{Atom, Atoms, Hit};
 use super::parameters::Parameters;
 use super::rules::{Compound, Place, Rule, Rules};
-use crate::definition::fold::Folded;
+use crate::definition::fold::FoldedText;
 
 /// What a rule found.
 #[derive(Debug, Clone, Copy)]
@@ -20,7 +20,7 @@ pub(super) struct Match {
 /// The first rule that the hits in `folded` fulfil, but for those that are `spared`; one that is more than wording comes before
 /// all others.
 pub(super) fn judge(
-    folded: &Folded,
+    folded: &FoldedText,
     hits: &mut Vec<Hit>,
     place: Place,
     parameters: &Parameters,
@@ -71,7 +71,7 @@ fn heed_cautions(hits: &mut Vec<Hit>) {
 }
 
 /// Adds the atoms that `hits`, in the order of their starts, make together.
-fn compose(compounds: &'static [Compound], folded: &Folded, hits: &mut Vec<Hit>) {
+fn compose(compounds: &'static [Compound], folded: &FoldedText, hits: &mut Vec<Hit>) {
     for compound in compounds {
         let made: Vec<_> = shortest(&compound.needs, hits)
             .filter(|(first, end, sentences)| {
@@ -88,7 +88,7 @@ fn compose(compounds: &'static [Compound], folded: &Folded, hits: &mut Vec<Hit>)
 fn windows<'a>(
     rule: &'static Rule,
     evidence: Atoms,
-    folded: &'a Folded,
+    folded: &'a FoldedText,
     hits: &'a [Hit],
 ) -> impl Iterator<Item = Match> + 'a {
     shortest(&rule.needs, hits)
@@ -143,7 +143,7 @@ fn shortest<'a>(
 
 /// Whether what was found stands in quotes, in a sentence about attacks: documentation of what is found here.
 /// `discussed` are the sentences about attacks, in order.
-fn is_quoted_example(folded: &Folded, discussed: &[usize], found: &Match) -> bool {
+fn is_quoted_example(folded: &FoldedText, discussed: &[usize], found: &Match) -> bool {
     let sentence = folded.sentence(found.start);
     let near = discussed.partition_point(|it| *it + 1 < sentence);
     discussed.get(near).is_some_and(|it| *it <= sentence + 1)

@@ -4,7 +4,7 @@ use aho_corasick::AhoCorasick;
 
 use super::atom::{Atom, Atoms, Hit, Vocabulary};
 use super::data::{DataFile, Mistake, Section};
-use crate::definition::fold::Folded;
+use crate::definition::fold::FoldedText;
 
 /// The words of all languages, and what each stands for.
 pub(super) struct Lexicon {
@@ -53,7 +53,7 @@ impl Lexicon {
             let atom = vocabulary.atom(&heading, heading.text)?;
             for line in entries.iter().map(|entry| entry.line) {
                 let stem = line.text.strip_suffix('*');
-                let pattern = Folded::new(stem.unwrap_or(line.text)).text;
+                let pattern = FoldedText::new(stem.unwrap_or(line.text)).text;
                 if pattern.is_empty() || pattern.contains('*') {
                     return Err(line.mistake("a star stands only at the end of a word, for any ending"));
                 }
@@ -77,7 +77,7 @@ impl Lexicon {
     }
 
     /// Notes the words in `folded`, in the order of their ends.
-    pub(super) fn find(&self, folded: &Folded, hits: &mut Vec<Hit>) {
+    pub(super) fn find(&self, folded: &FoldedText, hits: &mut Vec<Hit>) {
         let text = folded.text.as_str();
         for found in self.automaton.find_overlapping_iter(text) {
             let Entry { atom, starts_word, ends_word } = self.entries[found.pattern().as_usize()];
@@ -140,7 +140,7 @@ mod tests {
     fn is_found(text: &str, name: &str) -> bool {
         let vocabulary = Vocabulary::read().unwrap();
         let mut hits = Vec::new();
-        Lexicon::read(&vocabulary).unwrap().find(&Folded::new(text), &mut hits);
+        Lexicon::read(&vocabulary).unwrap().find(&FoldedText::new(text), &mut hits);
         let names = |hit: &Hit| vocabulary.all().any(|(known, atom)| known == name && atom == hit.atom);
         hits.iter().any(names)
     }

@@ -9,7 +9,7 @@ use super::atom::{Atom, Hit};
 use super::data::{DataFile, Entry, Line, Mistake, Section};
 use super::pattern::Pattern;
 use crate::definition::DefinitionKind;
-use crate::definition::fold::Folded;
+use crate::definition::fold::FoldedText;
 
 /// What tells of a parameter, and what a tool can be for.
 pub(super) struct Topics {
@@ -90,7 +90,7 @@ impl Parameters {
         let start =
             described.char_indices().nth(MAX_PURPOSE).map_or(&described[..], |(at, _)| &described[..at]);
         let first = start.split_once(". ").map_or(start, |(first, _)| first);
-        let purpose = Folded::new(&format!("{} {first}", super::in_words(&text("name")))).text;
+        let purpose = FoldedText::new(&format!("{} {first}", super::in_words(&text("name")))).text;
         // A tool that says next to nothing of itself may be for anything.
         let terse = first.split_whitespace().count() < MIN_PURPOSE;
         Self {
@@ -107,7 +107,7 @@ impl Parameters {
     }
 
     /// Notes where `folded` speaks of one of the parameters as the place for something.
-    pub(super) fn find(&self, topics: &Topics, folded: &Folded, hits: &mut Vec<Hit>) {
+    pub(super) fn find(&self, topics: &Topics, folded: &FoldedText, hits: &mut Vec<Hit>) {
         if self.names.is_empty() {
             return;
         }
@@ -140,7 +140,7 @@ mod tests {
         let tool = Object::parse(r#"{"name":"add","description":"Adds two numbers."}"#).unwrap();
         let parameters = Parameters::of(&topics, DefinitionKind::Tool, &tool, ["Note".to_owned()]);
         let mut hits = Vec::new();
-        parameters.find(&topics, &Folded::new("put it into `note`, and in noted"), &mut hits);
+        parameters.find(&topics, &FoldedText::new("put it into `note`, and in noted"), &mut hits);
         assert_eq!(hits.iter().filter(|hit| hit.atom == Atom::PROPERTY_REF).count(), 1);
         assert!(!parameters.about_talk && !parameters.about_secrets);
     }

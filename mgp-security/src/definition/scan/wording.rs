@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::atom::{Atom, Atoms, Hit, Vocabulary};
 use super::data::{DataFile, Entry, Line, Mistake, Section};
 use super::pattern::Pattern;
-use crate::definition::fold::Folded;
+use crate::definition::fold::FoldedText;
 
 /// All wordings, and what each stands for.
 pub(super) struct Wordings {
@@ -88,7 +88,7 @@ impl Wordings {
     }
 
     /// Notes the wordings in `folded`.
-    pub(super) fn find(&self, folded: &Folded, hits: &mut Vec<Hit>) {
+    pub(super) fn find(&self, folded: &FoldedText, hits: &mut Vec<Hit>) {
         let text = folded.text.as_str();
         let mut note = |atom, Range { start, end }: Range<usize>| {
             hits.push(Hit { atom, start, end, sentence: folded.sentence(start) });
@@ -162,7 +162,7 @@ fn order(entry: &Entry) -> Result<String, Mistake> {
 }
 
 /// Whether what starts at `at` is not in the middle of a phrase.
-fn stands_apart(folded: &Folded, at: usize) -> bool {
+fn stands_apart(folded: &FoldedText, at: usize) -> bool {
     let before = folded.text[..at].trim_end();
     folded.starts_sentence(at)
         || before.ends_with(['.', '!', '?', ':', ';', ']', ')', '>', '*', '#', '-', '"'])

@@ -9,32 +9,32 @@ use mgp_types::{Context, Error, Method, Object, Principal, RawJson, hex, json};
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 
-use super::{ApprovalAnswer, ApprovalQuestion, ShownArguments, Subject};
-use crate::permission::{Lasts, Terms};
+use super::{ApprovalAnswer, ApprovalQuestion, ApprovalSubject, ShownArguments};
+use crate::permission::{GrantLifetime, GrantTerms};
 use crate::{Clock, random};
 
 /// Says which operator answers in front of the client that makes a call of this context; `None` if no person does.
-pub type AskedOperator = Arc<dyn Fn(&Context) -> Option<Principal> + Send + Sync>;
+pub type OperatorInFront = Arc<dyn Fn(&Context) -> Option<Principal> + Send + Sync>;
 
 /// Asks the human in front of the client that called, by elicitation, in both eras.
 ///
 /// Where the question travels with an answer and the call comes again with the reply, the reply counts once: the
 /// question has a name that nobody can guess, and is forgotten when it has been answered.
 #[derive(Clone)]
-pub(super) struct Elicitation {
-    open: Arc<Mutex<HashMap<Key, Named, RandomState>>>,
+pub(super) struct ElicitationApprover {
+    open: Arc<Mutex<HashMap<QuestionKey, Named, RandomState>>>,
     clock: Clock,
 }
 
 /// What a question is about, and who asks.
-type Key = (ServerId, Box<str>, Principal);
+type QuestionKey = (ServerId, Box<str>, Principal);
 
 struct Named {
     name: Arc<str>,
     asked_at: Timestamp,
 }
 
-impl Elicitation {
+impl ElicitationApprover {
     pub(super) fn new(clock: Clock) -> Self {
         Self { open: Arc::default(), clock }
     }
@@ -50,7 +50,7 @@ impl Elicitation {
         operator: Principal,
         asker: Principal,
     ) -> Result<ApprovalAnswer, Error> {
-        let is_permission = matches!(question.subject, Subject::Permission { .. });
+        let is_permission = matches!(question.subject, ApprovalSubject::Permission { .. });
         let form = if is_permission { form_with_end(&question.message()) } else { form(&question.message()) };
         let read = |answer: &RawJson| {
             let decided = ApprovalAnswer::new(operator.clone(), read(answer));
@@ -77,7 +77,7 @@ impl Elicitation {
     }
 
     /// The name of the question, the same each time until it is answered.
-    fn name(&self, key: &Key) -> Result<Arc<str>, Error> {
+    fn name(&self, key: &QuestionKey) -> Result<Arc<str>, Error> {
         let now = self.clock.now();
         let mut open = self.open.lock();
         let is_open = |named: &Named| now.since(named.asked_at) < TTL;
@@ -96,7 +96,7 @@ impl Elicitation {
     }
 
     /// Whether the answer to the question of this name is the first.
-    fn take(&self, key: &Key, name: &str) -> bool {
+    fn take(&self, key: &QuestionKey, name: &str) -> bool {
         let mut open = self.open.lock();
         let is_it = open.get(key).is_some_and(|named| *named.name == *name);
         if is_it {
@@ -106,24 +106,24 @@ impl Elicitation {
     }
 }
 
-fn key(question: &ApprovalQuestion, asker: Principal) -> Key {
+fn key(question: &ApprovalQuestion, asker: Principal) -> QuestionKey {
     // Servers name permissions as they like; none of them must be the name of a call.
     let subject = match &question.subject {
-        Subject::Permission { permission, tool, arguments, .. } => {
+        ApprovalSubject::Permission { permission, tool, arguments, .. } => {
             let call = arguments.as_ref().map_or("", ShownArguments::whole);
             let tool = tool.as_ref().map_or("", ToolName::as_str);
             let call: [u8; 32] = Sha256::digest(format!("{}:{tool}{call}", tool.len())).into();
             let call = hex::<64>(&call);
             format!("permission {permission} {}", String::from_utf8_lossy(&call))
         }
-        Subject::Call { binding, .. } => format!("call {binding}"),
+        ApprovalSubject::Call { binding, .. } => format!("call {binding}"),
     };
     (question.server.clone(), subject.into(), asker)
 }
 
-impl fmt::Debug for Elicitation {
+impl fmt::Debug for ElicitationApprover {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Elicitation").finish_non_exhaustive()
+        f.debug_struct("ElicitationApprover").finish_non_exhaustive()
     }
 }
 
@@ -159,17 +159,17 @@ fn form_with_end(message: &str) -> Object {
 }
 
 /// For how long a filled form says yes; for the session if it does not say.
-fn terms(answer: &RawJson, now: Timestamp) -> Terms {
+fn terms(answer: &RawJson, now: Timestamp) -> GrantTerms {
     let answer = Object::from_raw(answer).ok();
     let content = answer.and_then(|answer| Object::from_raw(&answer.get("content")?).ok());
     let lasts = content.as_ref().and_then(|content| content.text("lasts"));
-    let terms = Terms::default();
+    let terms = GrantTerms::default();
     match lasts.as_deref() {
-        Some("once") => terms.lasting(Lasts::Once),
+        Some("once") => terms.lasting(GrantLifetime::Once),
         Some("hour") => terms.until(now.saturating_add(Duration::from_hours(1))),
         Some("day") => terms.until(now.saturating_add(Duration::from_hours(24))),
         Some("always") => terms,
-        _ => terms.lasting(Lasts::Session),
+        _ => terms.lasting(GrantLifetime::Session),
     }
 }
 
@@ -209,14 +209,14 @@ mod tests {
             let answer = format!(r#"{{"action":"accept","content":{{"decision":"approve"{content}}}}}"#);
             terms(&RawJson::parse(answer).unwrap(), now)
         };
-        assert_eq!(read("").lasts, Lasts::Session);
-        assert_eq!(read(r#","lasts":"for ever""#).lasts, Lasts::Session);
-        assert_eq!(read(r#","lasts":"once""#).lasts, Lasts::Once);
+        assert_eq!(read("").lasts, GrantLifetime::Session);
+        assert_eq!(read(r#","lasts":"for ever""#).lasts, GrantLifetime::Session);
+        assert_eq!(read(r#","lasts":"once""#).lasts, GrantLifetime::Once);
         assert_eq!(
             read(r#","lasts":"hour""#),
-            Terms::default().until(now.saturating_add(Duration::from_hours(1)))
+            GrantTerms::default().until(now.saturating_add(Duration::from_hours(1)))
         );
-        assert_eq!(read(r#","lasts":"always""#), Terms::default());
+        assert_eq!(read(r#","lasts":"always""#), GrantTerms::default());
         assert!(form_with_end("x").get("requestedSchema").unwrap().as_bytes() == SCHEMA_WITH_END.as_bytes());
     }
 

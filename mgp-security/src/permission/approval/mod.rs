@@ -1,32 +1,32 @@
 //! How a human is asked: the port, and the ways through it in their order.
 
+mod approval_watch;
+mod approver_chain;
 mod display;
 mod elicit;
 mod pending;
 mod row;
-mod shown;
+mod shown_arguments;
 mod stored;
 mod waiting;
-mod watching;
-mod ways;
 
 use std::fmt;
 use std::time::Duration;
 
-use mgp_types::mgp::CallWishes;
+use mgp_types::mgp::CallOptions;
 use mgp_types::mgp::{Decision, Permission, RiskLevel, ServerId, ToolName};
 use mgp_types::{BoxFuture, Context, Error, Principal, RawJson, Request};
 
+pub use self::approval_watch::ApprovalWatch;
+pub use self::approver_chain::ApproverChain;
 pub(super) use self::display::line;
-pub use self::elicit::AskedOperator;
+pub use self::elicit::OperatorInFront;
 pub(super) use self::elicit::{form, read};
 pub use self::pending::PendingApprovals;
 pub use self::row::{ApprovalId, PendingApproval};
-pub use self::shown::ShownArguments;
-pub(crate) use self::waiting::{Waits, waits_for_approval};
-pub use self::watching::Watching;
-pub use self::ways::ApprovalWays;
-use super::{GrantedTo, Lasts, Terms};
+pub use self::shown_arguments::ShownArguments;
+pub(crate) use self::waiting::{WaitingSubject, waits_for_approval};
+use super::{GrantLifetime, GrantTerms, GrantedTo};
 
 /// Whoever asks an operator.
 pub trait Approver: Send + Sync + fmt::Debug + 'static {
@@ -68,7 +68,7 @@ pub struct ApprovalQuestion {
     /// The server that it is about.
     pub server: ServerId,
     /// What is asked for.
-    pub subject: Subject,
+    pub subject: ApprovalSubject,
     /// The context of the call that gives rise to it; empty if none does.
     pub context: Context,
     /// The id under which operators find it, if it has one before it waits for them.
@@ -82,7 +82,7 @@ pub struct ApprovalQuestion {
 /// What an approval is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Subject {
+pub enum ApprovalSubject {
     /// A permission for the server.
     #[non_exhaustive]
     Permission {
@@ -118,21 +118,21 @@ pub struct ApprovalAnswer {
     /// What.
     pub decision: Decision,
     /// How far a permission is granted, and for how long.
-    pub terms: Terms,
+    pub terms: GrantTerms,
     /// For whose calls.
     pub granted_to: GrantedTo,
 }
 
 impl ApprovalQuestion {
     /// Asks for `subject` on behalf of `server`.
-    pub fn new(server: ServerId, subject: Subject, context: Context) -> Self {
+    pub fn new(server: ServerId, subject: ApprovalSubject, context: Context) -> Self {
         Self { server, subject, context, id: None, patience: PATIENCE, progress_token: None }
     }
 
     /// Waits for so long, or less if the caller of `request` wishes so, and tells that caller meanwhile what it waits for.
     #[must_use]
     pub(crate) fn for_call(mut self, request: &Request, patience: Duration) -> Self {
-        let wish = CallWishes::of(&request.params).approval_wait_ms.map(Duration::from_millis);
+        let wish = CallOptions::of(&request.params).approval_wait_ms.map(Duration::from_millis);
         self.patience = wish.map_or(patience, |wish| wish.min(patience));
         self.progress_token = request.meta("progressToken");
         self
@@ -155,7 +155,7 @@ impl ApprovalQuestion {
     pub fn message(&self) -> String {
         let server = line(self.server.as_str());
         let message = match &self.subject {
-            Subject::Permission { permission, risk, tool, arguments } => {
+            ApprovalSubject::Permission { permission, risk, tool, arguments } => {
                 let permission = line(permission.as_str());
                 let why = match (tool, arguments) {
                     (Some(tool), _) => format!("to call its tool `{}`", line(tool.as_str())),
@@ -173,7 +173,7 @@ impl ApprovalQuestion {
                      holds {lasts}.{call}"
                 )
             }
-            Subject::Call { tool, risk, arguments, .. } => {
+            ApprovalSubject::Call { tool, risk, arguments, .. } => {
                 let asker = self.asker().map_or_else(String::new, |asker| line(&asker.access_id()));
                 let tool = line(tool.as_str());
                 let arguments = arguments.brief();
@@ -196,7 +196,7 @@ impl ApprovalQuestion {
     }
 }
 
-impl Subject {
+impl ApprovalSubject {
     /// Returns the arguments of the call that it is about, if it is about one.
     pub const fn arguments(&self) -> Option<&ShownArguments> {
         match self {
@@ -216,7 +216,7 @@ fn called_with(arguments: Option<&ShownArguments>) -> String {
 impl ApprovalAnswer {
     /// `approver` decided so: a yes is for the agent that asked, until its session ends.
     pub fn new(approver: Principal, decision: Decision) -> Self {
-        let terms = Terms::default().lasting(Lasts::Session);
+        let terms = GrantTerms::default().lasting(GrantLifetime::Session);
         Self { approver, decision, terms, granted_to: GrantedTo::Asker }
     }
 
@@ -228,7 +228,7 @@ impl ApprovalAnswer {
     }
 
     /// The answer with bounds; of a no, only the end counts.
-    pub fn with_terms(mut self, terms: Terms) -> Self {
+    pub fn with_terms(mut self, terms: GrantTerms) -> Self {
         self.terms = terms;
         self
     }
@@ -246,7 +246,7 @@ mod tests {
         let message = |server: &str, subject| {
             ApprovalQuestion::new(server.into(), subject, Context::default()).message()
         };
-        let permission = |permission, tool| Subject::Permission {
+        let permission = |permission, tool| ApprovalSubject::Permission {
             permission,
             risk: RiskLevel::Dangerous,
             tool,

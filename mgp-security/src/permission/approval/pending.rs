@@ -9,13 +9,13 @@ use mgp_types::{BoxFuture, Error, Principal};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use super::super::book::{Ruling, Use, check_operator};
-use super::super::{GrantBook, GrantedTo, Lasts, QuestionStore, ScopeCheck};
-use super::row::Row;
+use super::super::book::{GrantUse, Ruling, check_operator};
+use super::super::{GrantBook, GrantLifetime, GrantedTo, QuestionStore, ScopeCheck};
+use super::approval_watch::{ApprovalWatch, ApprovalWatchers};
+use super::row::ApprovalRow;
 use super::stored;
-use super::watching::{Watched, Watching};
 use super::{
-    ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalReply, Approver, PendingApproval, Subject,
+    ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalReply, ApprovalSubject, Approver, PendingApproval,
 };
 use crate::{Clock, StoreError};
 
@@ -28,13 +28,13 @@ use crate::{Clock, StoreError};
 /// There is room for so many questions as somebody may read, and nobody takes all of it: neither one agent by its
 /// calls nor one server by what it needs by itself. The oldest question of theirs for which nobody waits makes room.
 #[derive(Debug, Clone)]
-pub struct PendingApprovals(Arc<Inner>);
+pub struct PendingApprovals(Arc<PendingApprovalsInner>);
 
 #[derive(Debug)]
-struct Inner {
-    open: Mutex<Open>,
+struct PendingApprovalsInner {
+    open: Mutex<OpenApprovals>,
     count: watch::Sender<usize>,
-    watched: Arc<Watched>,
+    watched: Arc<ApprovalWatchers>,
     /// Where answers are kept that hold for more than the call they were given to.
     book: Option<GrantBook>,
     /// Where questions outlive the process for which nobody waits.
@@ -47,9 +47,9 @@ struct Inner {
 }
 
 #[derive(Debug, Default)]
-struct Open {
+struct OpenApprovals {
     /// In the order they were asked.
-    rows: BTreeMap<u64, Row>,
+    rows: BTreeMap<u64, ApprovalRow>,
     asked: u64,
     /// What has still to be taken out of the store.
     gone: Vec<ApprovalId>,
@@ -58,7 +58,7 @@ struct Open {
 impl PendingApprovals {
     /// No questions yet.
     pub fn new(clock: Clock) -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(PendingApprovalsInner {
             open: Mutex::default(),
             count: watch::Sender::new(0),
             watched: Arc::default(),
@@ -89,7 +89,7 @@ impl PendingApprovals {
         }
         let asked = rows.len() as u64;
         let queue = self.with(|inner| inner.store = Some(Arc::new(store)));
-        *queue.0.open.lock() = Open { rows, asked, gone: Vec::new() };
+        *queue.0.open.lock() = OpenApprovals { rows, asked, gone: Vec::new() };
         Ok(queue)
     }
 
@@ -106,9 +106,9 @@ impl PendingApprovals {
         self.with(|inner| inner.denied_for = denied_for)
     }
 
-    fn with(self, change: impl FnOnce(&mut Inner)) -> Self {
-        let Inner { watched, book, store, open_for, denied_for, clock, .. } = &*self.0;
-        let mut inner = Inner {
+    fn with(self, change: impl FnOnce(&mut PendingApprovalsInner)) -> Self {
+        let PendingApprovalsInner { watched, book, store, open_for, denied_for, clock, .. } = &*self.0;
+        let mut inner = PendingApprovalsInner {
             open: Mutex::new(std::mem::take(&mut *self.0.open.lock())),
             count: watch::Sender::new(0),
             watched: Arc::clone(watched),
@@ -126,12 +126,12 @@ impl PendingApprovals {
     /// The open questions, the oldest first.
     pub fn list(&self) -> Vec<PendingApproval> {
         let open = self.swept();
-        open.rows.values().filter(|row| row.answer.is_none()).map(Row::shown).collect()
+        open.rows.values().filter(|row| row.answer.is_none()).map(ApprovalRow::shown).collect()
     }
 
     /// Returns a question that is open, or whose answer waits until the same is asked again.
     pub fn find(&self, id: &ApprovalId) -> Option<PendingApproval> {
-        self.swept().rows.values().find(|row| row.id == *id).map(Row::shown)
+        self.swept().rows.values().find(|row| row.id == *id).map(ApprovalRow::shown)
     }
 
     /// How many questions are open, for those who want to be woken when there are others.
@@ -140,7 +140,7 @@ impl PendingApprovals {
     }
 
     /// Notes that somebody watches the questions, until what is returned is dropped.
-    pub fn watch(&self) -> Watching {
+    pub fn watch(&self) -> ApprovalWatch {
         self.0.watched.begin()
     }
 
@@ -211,7 +211,7 @@ impl PendingApprovals {
     ) -> Result<Option<ApprovalAnswer>, Error> {
         let taken = {
             let mut open = self.swept();
-            let found = |row: &&Row| row.answer.is_some() && row.is_answered_with(question);
+            let found = |row: &&ApprovalRow| row.answer.is_some() && row.is_answered_with(question);
             let row = open.rows.values().find(found);
             let taken = row.and_then(|row| Some((row.id.clone(), row.answer.clone()?)));
             if let Some((id, answer)) = &taken
@@ -245,7 +245,8 @@ impl PendingApprovals {
     /// Names an open question about what `server` needs by itself.
     pub(super) fn open_for(&self, server: &ServerId) -> Option<ApprovalId> {
         let open = self.swept();
-        let is_it = |row: &&Row| row.answer.is_none() && row.asker().is_none() && row.server() == server;
+        let is_it =
+            |row: &&ApprovalRow| row.answer.is_none() && row.asker().is_none() && row.server() == server;
         open.rows.values().find(is_it).map(|row| row.id.clone())
     }
 
@@ -261,9 +262,9 @@ impl PendingApprovals {
         let mut open = self.swept();
         let place = open.rows.iter().find(|(_, row)| row.id == *id).map(|(place, _)| *place);
         let Some(mut row) = place.and_then(|place| open.rows.remove(&place)) else { return Err(unknown()) };
-        let is_call = matches!(row.subject(), Subject::Call { .. });
+        let is_call = matches!(row.subject(), ApprovalSubject::Call { .. });
         let is_yes = answer.decision == Decision::Approved;
-        let is_for_one = is_yes && (is_call || answer.terms.lasts == Lasts::Once);
+        let is_for_one = is_yes && (is_call || answer.terms.lasts == GrantLifetime::Once);
         let mut is_told = false;
         while !(is_told && is_for_one)
             && let Some((_, waiting)) = (!row.waiting.is_empty()).then(|| row.waiting.remove(0))
@@ -295,13 +296,13 @@ impl PendingApprovals {
                 && (!is_yes
                     || row.asker().is_none()
                     || answer.granted_to == GrantedTo::AllAgents
-                    || answer.terms.lasts == Lasts::Always);
+                    || answer.terms.lasts == GrantLifetime::Always);
             ruling = match row.subject() {
-                Subject::Permission { permission, .. } if holds_from_now && self.0.book.is_some() => {
+                ApprovalSubject::Permission { permission, .. } if holds_from_now && self.0.book.is_some() => {
                     let context = row.asker().map(|_| row.context());
                     // Without a call there is no other use of it than the server's.
-                    if context.is_none() && answer.terms.lasts == Lasts::Once {
-                        answer.terms.lasts = Lasts::Session;
+                    if context.is_none() && answer.terms.lasts == GrantLifetime::Once {
+                        answer.terms.lasts = GrantLifetime::Session;
                     }
                     Ruling::of_answer(&answer, row.server(), permission, context)
                 }
@@ -309,7 +310,7 @@ impl PendingApprovals {
             };
             row.ends_at = self.0.clock.now().saturating_add(ANSWER_FOR);
             // The server may be away; what holds until the kernel stops is entered again when it asks.
-            let is_awaited = row.asker().is_none() && answer.terms.lasts == Lasts::Session && is_yes;
+            let is_awaited = row.asker().is_none() && answer.terms.lasts == GrantLifetime::Session && is_yes;
             row.answer = Some(answer);
             ruling.is_none() || is_awaited
         };
@@ -323,7 +324,7 @@ impl PendingApprovals {
     }
 
     /// What is open now: without what has come to its end, and what was decided elsewhere.
-    fn swept(&self) -> parking_lot::MutexGuard<'_, Open> {
+    fn swept(&self) -> parking_lot::MutexGuard<'_, OpenApprovals> {
         let mut open = self.0.open.lock();
         let (now, before) = (self.0.clock.now(), open.rows.len());
         open.remove_where(|row| {
@@ -338,15 +339,16 @@ impl PendingApprovals {
     }
 
     /// Whether something in the book answers the question by now.
-    fn is_decided(&self, row: &Row) -> bool {
-        let (Some(book), Subject::Permission { permission, .. }) = (&self.0.book, row.subject()) else {
+    fn is_decided(&self, row: &ApprovalRow) -> bool {
+        let (Some(book), ApprovalSubject::Permission { permission, .. }) = (&self.0.book, row.subject())
+        else {
             return false;
         };
-        let by = if row.asker().is_some() { Use::Call(row.context()) } else { Use::Server };
+        let by = if row.asker().is_some() { GrantUse::Call(row.context()) } else { GrantUse::Server };
         book.has_decided(row.server(), permission, by)
     }
 
-    fn tell_count(&self, open: &Open) {
+    fn tell_count(&self, open: &OpenApprovals) {
         let count = open.rows.values().filter(|row| row.answer.is_none()).count();
         self.0.count.send_if_modified(|old| std::mem::replace(old, count) != count);
     }
@@ -366,7 +368,7 @@ impl Approver for PendingApprovals {
     }
 }
 
-impl Open {
+impl OpenApprovals {
     /// Whether there is room for `question`; the oldest of the same origin that nobody waits for makes it.
     fn make_room(&mut self, question: &ApprovalQuestion) -> bool {
         let most = if question.asker().is_some() { MAX_OF_ASKER } else { MAX_OF_SERVER };
@@ -374,13 +376,13 @@ impl Open {
         if own < most && self.rows.len() < MAX_QUESTIONS {
             return true;
         }
-        let is_left = |row: &Row| row.is_of_origin(question) && row.waiting.is_empty();
+        let is_left = |row: &ApprovalRow| row.is_of_origin(question) && row.waiting.is_empty();
         let oldest = self.rows.values().find(|row| is_left(row)).map(|row| row.id.clone());
         oldest.is_some_and(|oldest| self.remove_where(|row| row.id == oldest))
     }
 
     /// Takes questions out, and says whether there were any.
-    fn remove_where(&mut self, is_over: impl Fn(&mut Row) -> bool) -> bool {
+    fn remove_where(&mut self, is_over: impl Fn(&mut ApprovalRow) -> bool) -> bool {
         let before = self.rows.len();
         let gone = &mut self.gone;
         self.rows.retain(|_, row| {

@@ -5,7 +5,7 @@ use mgp_types::mgp::{Decision, ServerId, Timestamp};
 use mgp_types::{Context, Error, Principal};
 use tokio::sync::oneshot;
 
-use super::{ApprovalAnswer, ApprovalQuestion, Subject};
+use super::{ApprovalAnswer, ApprovalQuestion, ApprovalSubject};
 use crate::random;
 
 /// Names an open question; nobody can guess it.
@@ -21,7 +21,7 @@ pub struct PendingApproval {
     /// The server it is about.
     pub server: ServerId,
     /// What is asked for.
-    pub subject: Subject,
+    pub subject: ApprovalSubject,
     /// Who called first, if a call gave rise to it.
     pub asker: Option<Principal>,
     /// The question for people.
@@ -36,7 +36,7 @@ pub struct PendingApproval {
 
 /// A question in the queue.
 #[derive(Debug)]
-pub(super) struct Row {
+pub(super) struct ApprovalRow {
     pub(super) id: ApprovalId,
     question: ApprovalQuestion,
     pub(super) asked_at: Timestamp,
@@ -49,7 +49,7 @@ pub(super) struct Row {
     pub(super) answer: Option<ApprovalAnswer>,
 }
 
-impl Row {
+impl ApprovalRow {
     pub(super) fn new(
         id: ApprovalId,
         question: &ApprovalQuestion,
@@ -77,7 +77,7 @@ impl Row {
         self.waiting.retain(|(_, waiting)| !waiting.is_closed());
     }
 
-    pub(super) fn subject(&self) -> &Subject {
+    pub(super) fn subject(&self) -> &ApprovalSubject {
         &self.question.subject
     }
 
@@ -104,13 +104,15 @@ impl Row {
         }
         match (self.subject(), &question.subject) {
             (
-                Subject::Permission { permission: shown, arguments: None, .. },
-                Subject::Permission { permission, arguments: None, .. },
+                ApprovalSubject::Permission { permission: shown, arguments: None, .. },
+                ApprovalSubject::Permission { permission, arguments: None, .. },
             ) => shown == permission,
-            (shown @ Subject::Permission { .. }, asked @ Subject::Permission { .. }) => {
+            (shown @ ApprovalSubject::Permission { .. }, asked @ ApprovalSubject::Permission { .. }) => {
                 shown == asked && self.asker() == question.asker()
             }
-            (Subject::Call { binding: shown, .. }, Subject::Call { binding, .. }) => shown == binding,
+            (ApprovalSubject::Call { binding: shown, .. }, ApprovalSubject::Call { binding, .. }) => {
+                shown == binding
+            }
             _ => false,
         }
     }

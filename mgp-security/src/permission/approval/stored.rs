@@ -4,10 +4,10 @@ use mgp_types::mgp::{Decision, Permission, RiskLevel, Scope, ServerId, Timestamp
 use mgp_types::{Context, Principal, PrincipalKind};
 use serde::{Deserialize, Serialize};
 
-use super::row::Row;
-use super::{ApprovalAnswer, ApprovalId, ApprovalQuestion, ShownArguments, Subject};
+use super::row::ApprovalRow;
+use super::{ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalSubject, ShownArguments};
 use crate::StoreError;
-use crate::permission::{GrantedTo, Lasts, Terms};
+use crate::permission::{GrantLifetime, GrantTerms, GrantedTo};
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Stored {
@@ -55,7 +55,7 @@ struct StoredAnswer {
     decision: Decision,
     scope: Option<Box<Scope>>,
     expires_at: Option<Timestamp>,
-    lasts: Lasts,
+    lasts: GrantLifetime,
     granted_to: GrantedTo,
 }
 
@@ -63,15 +63,15 @@ struct StoredAnswer {
 ///
 /// # Errors
 /// It has no JSON.
-pub(super) fn written(row: &Row) -> Result<String, StoreError> {
+pub(super) fn written(row: &ApprovalRow) -> Result<String, StoreError> {
     let subject = match row.subject() {
-        Subject::Permission { permission, risk, tool, arguments } => StoredSubject::Permission {
+        ApprovalSubject::Permission { permission, risk, tool, arguments } => StoredSubject::Permission {
             permission: permission.clone(),
             risk: *risk,
             tool: tool.clone(),
             arguments: arguments.as_ref().map(StoredArguments::of),
         },
-        Subject::Call { tool, risk, arguments, binding } => StoredSubject::Call {
+        ApprovalSubject::Call { tool, risk, arguments, binding } => StoredSubject::Call {
             tool: tool.clone(),
             risk: *risk,
             arguments: StoredArguments::of(arguments),
@@ -102,23 +102,23 @@ pub(super) fn written(row: &Row) -> Result<String, StoreError> {
 ///
 /// # Errors
 /// It is not what was written.
-pub(super) fn read(text: &str) -> Result<Row, StoreError> {
+pub(super) fn read(text: &str) -> Result<ApprovalRow, StoreError> {
     let stored: Stored = serde_json::from_str(text)
         .map_err(|error| StoreError::Damaged(format!("a question to an operator: {error}")))?;
     let subject = match stored.subject {
         StoredSubject::Permission { permission, risk, tool, arguments } => {
             let arguments = arguments.map(StoredArguments::shown);
-            Subject::Permission { permission, risk, tool, arguments }
+            ApprovalSubject::Permission { permission, risk, tool, arguments }
         }
         StoredSubject::Call { tool, risk, arguments, binding } => {
-            Subject::Call { tool, risk, arguments: arguments.shown(), binding }
+            ApprovalSubject::Call { tool, risk, arguments: arguments.shown(), binding }
         }
     };
     let mut context = Context::default();
     context.principal = stored.asker.map(StoredPrincipal::principal).transpose()?;
     let question = ApprovalQuestion::new(stored.server, subject, context);
     let id = ApprovalId::from(stored.id.as_str());
-    let mut row = Row::new(id, &question, stored.asked_at, stored.ends_at);
+    let mut row = ApprovalRow::new(id, &question, stored.asked_at, stored.ends_at);
     row.is_stored = true;
     row.answer = stored.answer.map(StoredAnswer::answer).transpose()?;
     Ok(row)
@@ -153,6 +153,6 @@ impl StoredAnswer {
     fn answer(self) -> Result<ApprovalAnswer, StoreError> {
         let Self { approver, decision, scope, expires_at, lasts, granted_to } = self;
         let answer = ApprovalAnswer::new(approver.principal()?, decision);
-        Ok(answer.with_terms(Terms { scope, expires_at, lasts }).granted_to(granted_to))
+        Ok(answer.with_terms(GrantTerms { scope, expires_at, lasts }).granted_to(granted_to))
     }
 }

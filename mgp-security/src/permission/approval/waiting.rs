@@ -16,14 +16,16 @@ pub(in crate::permission) fn command(id: &ApprovalId) -> String {
 /// Returns the refusal of what waits for the answer to the question `id`: its details name the id and the command.
 ///
 /// Whatever a person has to decide is refused in these words, and in no others.
-pub(crate) fn waits_for_approval(code: i64, subject: &Waits<'_>, id: &ApprovalId) -> Error {
+pub(crate) fn waits_for_approval(code: i64, subject: &WaitingSubject<'_>, id: &ApprovalId) -> Error {
     let command = command(id);
     let what = match *subject {
-        Waits::Call { tool, server } => format!("the call of `{}` of `{}`", line(tool), shown(server)),
-        Waits::Permission { permission, server, .. } => {
+        WaitingSubject::Call { tool, server } => {
+            format!("the call of `{}` of `{}`", line(tool), shown(server))
+        }
+        WaitingSubject::Permission { permission, server, .. } => {
             format!("the permission `{}` of the server `{}`", line(permission), shown(server))
         }
-        Waits::Server(server) => format!("the server `{}`", shown(server)),
+        WaitingSubject::Server(server) => format!("the server `{}`", shown(server)),
     };
     let message = format!(
         "{what} is waiting for approval: a person has to confirm it by `{command}` in a terminal; after that, make the \
@@ -31,13 +33,15 @@ pub(crate) fn waits_for_approval(code: i64, subject: &Waits<'_>, id: &ApprovalId
     );
     let next =
         format!("tell the user to run `{command}` in a terminal, and make the same call again after that");
-    let reason = if let Waits::Permission { reason, .. } = *subject { reason } else { "deferred" };
+    let reason = if let WaitingSubject::Permission { reason, .. } = *subject { reason } else { "deferred" };
     let mut details = vec![("reason", reason), ("approval_id", id.as_str()), ("command", &command)];
     match *subject {
-        Waits::Permission { permission, server, .. } => {
+        WaitingSubject::Permission { permission, server, .. } => {
             details.extend([("permission", permission), ("server_id", server.as_str())]);
         }
-        Waits::Call { server, .. } | Waits::Server(server) => details.push(("server_id", server.as_str())),
+        WaitingSubject::Call { server, .. } | WaitingSubject::Server(server) => {
+            details.push(("server_id", server.as_str()))
+        }
     }
     details.push(("next", &next));
     let recovery = advice(code, &details).with_retryable(true).with_retry_after_ms(RETRY_AFTER_MS);
@@ -46,7 +50,7 @@ pub(crate) fn waits_for_approval(code: i64, subject: &Waits<'_>, id: &ApprovalId
 
 /// What waits.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Waits<'a> {
+pub(crate) enum WaitingSubject<'a> {
     /// One call.
     Call { tool: &'a str, server: &'a ServerId },
     /// A call, for a permission of its server, which nobody has decided about, or not any more.
@@ -100,12 +104,12 @@ mod tests {
     fn whatever_waits_is_told_in_the_same_words_with_the_command() {
         let (server, id) = (ServerId::from("files"), ApprovalId::from("7f"));
         for (subject, what) in [
-            (Waits::Call { tool: "remove", server: &server }, "the call of `remove` of `files`"),
+            (WaitingSubject::Call { tool: "remove", server: &server }, "the call of `remove` of `files`"),
             (
-                Waits::Permission { permission: "camera", server: &server, reason: "deferred" },
+                WaitingSubject::Permission { permission: "camera", server: &server, reason: "deferred" },
                 "the permission `camera` of the server `files`",
             ),
-            (Waits::Server(&server), "the server `files`"),
+            (WaitingSubject::Server(&server), "the server `files`"),
         ] {
             let error = waits_for_approval(code::PERMISSION_DENIED, &subject, &id);
             let rest = error.message().strip_prefix(what).unwrap();

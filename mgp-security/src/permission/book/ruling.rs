@@ -8,7 +8,7 @@ use mgp_types::mgp::{
 };
 use mgp_types::{Context, Principal, Session};
 
-use crate::permission::{ApprovalAnswer, GrantedTo, Lasts, Verdict};
+use crate::permission::{ApprovalAnswer, GrantLifetime, GrantVerdict, GrantedTo};
 use crate::random;
 
 /// A decision to be made.
@@ -20,7 +20,7 @@ pub(in crate::permission) struct Ruling {
     pub(in crate::permission) agent: Option<AgentId>,
     /// For which session, of a grant that lasts for one.
     pub(in crate::permission) session: Option<Weak<Session>>,
-    pub(in crate::permission) verdict: Verdict,
+    pub(in crate::permission) verdict: GrantVerdict,
     /// Whether a grant is taken back, rather than refused in the first place.
     pub(in crate::permission) revoked: bool,
     pub(in crate::permission) trace: Option<TraceId>,
@@ -31,7 +31,7 @@ impl Ruling {
         operator: &Principal,
         server: &ServerId,
         permission: &Permission,
-        verdict: Verdict,
+        verdict: GrantVerdict,
     ) -> Self {
         let (operator, server, permission) = (operator.clone(), server.clone(), permission.clone());
         Self {
@@ -57,13 +57,14 @@ impl Ruling {
         call: Option<&Context>,
     ) -> Option<Self> {
         let verdict = match answer.decision {
-            Decision::Approved => Verdict::Approved(answer.terms.clone()),
-            Decision::Denied => Verdict::Denied { until: answer.terms.expires_at },
+            Decision::Approved => GrantVerdict::Approved(answer.terms.clone()),
+            Decision::Denied => GrantVerdict::Denied { until: answer.terms.expires_at },
             Decision::Deferred => return None,
         };
         let asker = call.and_then(|call| call.principal.as_ref());
         let asker = asker.filter(|_| answer.granted_to == GrantedTo::Asker);
-        let is_for_session = matches!(&verdict, Verdict::Approved(terms) if terms.lasts == Lasts::Session);
+        let is_for_session =
+            matches!(&verdict, GrantVerdict::Approved(terms) if terms.lasts == GrantLifetime::Session);
         let session = call.and_then(|call| call.session.as_ref());
         let session =
             session.filter(|session| is_for_session && asker.is_some() && !session.revision.is_stateless());
@@ -76,9 +77,9 @@ impl Ruling {
 
     pub(super) fn event(&self, at: Timestamp, outcome: Outcome) -> AuditEvent {
         let kind = match &self.verdict {
-            Verdict::Approved(_) => EventType::PermissionGranted,
-            Verdict::Denied { .. } if self.revoked => EventType::PermissionRevoked,
-            Verdict::Denied { .. } => EventType::PermissionDenied,
+            GrantVerdict::Approved(_) => EventType::PermissionGranted,
+            GrantVerdict::Denied { .. } if self.revoked => EventType::PermissionRevoked,
+            GrantVerdict::Denied { .. } => EventType::PermissionDenied,
         };
         let actor = Actor::of(&self.operator);
         let event =
@@ -113,7 +114,7 @@ pub(in crate::permission) fn event(
     actor: Actor,
     server: &ServerId,
     permission: &Permission,
-    verdict: &Verdict,
+    verdict: &GrantVerdict,
     at: Timestamp,
     trace: Option<TraceId>,
     outcome: Outcome,
@@ -126,13 +127,13 @@ pub(in crate::permission) fn event(
         Some(end) => event.with_detail("expires_at", end),
         None => event,
     };
-    let Verdict::Approved(terms) = verdict else { return event };
+    let GrantVerdict::Approved(terms) = verdict else { return event };
     let event = match &terms.scope {
         Some(scope) => event.with_detail("scope", scope),
         None => event,
     };
     match terms.lasts {
-        Lasts::Always => event,
+        GrantLifetime::Always => event,
         lasts => event.with_detail("lasts", &lasts),
     }
 }

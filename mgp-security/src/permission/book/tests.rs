@@ -28,7 +28,7 @@ impl GrantStore for Slow {
 
     fn put(&self, record: &GrantRecord) -> Result<(), StoreError> {
         let _ = self.begun.send(());
-        if matches!(record.verdict, Verdict::Approved(_)) {
+        if matches!(record.verdict, GrantVerdict::Approved(_)) {
             let _ = self.go.lock().recv();
         }
         self.kept.put(record)
@@ -49,11 +49,11 @@ async fn a_grant_nobody_waits_for_any_more_does_not_outlive_its_revocation_in_th
     let (begun, begins) = sync_channel(8);
     let (go, gone) = sync_channel(8);
     let store = Slow { kept: Arc::default(), begun, go: Arc::new(Mutex::new(gone)) };
-    let open = || GrantBook::open(store.clone(), Arc::<Recorded>::default(), Clock::system());
+    let open = || GrantBook::open(store.clone(), Arc::<RecordingAuditPort>::default(), Clock::system());
     let book = open().await.unwrap();
     let granting = tokio::spawn({
         let book = book.clone();
-        async move { book.grant(&ada(), &server(), &SHELL, Terms::default()).await }
+        async move { book.grant(&ada(), &server(), &SHELL, GrantTerms::default()).await }
     });
     tokio::task::spawn_blocking(move || (begins.recv().unwrap(), begins)).await.unwrap();
     granting.abort();
@@ -73,7 +73,7 @@ async fn a_grant_nobody_waits_for_any_more_does_not_outlive_its_revocation_in_th
 
 /// A trail that takes a moment.
 #[derive(Debug)]
-struct Yielding(Arc<Recorded>);
+struct Yielding(Arc<RecordingAuditPort>);
 
 impl AuditPort for Yielding {
     fn record(&self, event: AuditEvent) -> BoxFuture<'_, Result<(), Error>> {
@@ -86,11 +86,11 @@ impl AuditPort for Yielding {
 
 #[tokio::test]
 async fn a_revocation_nobody_waits_for_any_more_is_still_recorded_and_kept() {
-    let store = Fragile::default();
-    let audit = Arc::<Recorded>::default();
+    let store = FailingGrantStore::default();
+    let audit = Arc::<RecordingAuditPort>::default();
     let open = || GrantBook::open(store.clone(), Arc::new(Yielding(audit.clone())), Clock::system());
     let book = open().await.unwrap();
-    book.grant(&ada(), &server(), &SHELL, Terms::default()).await.unwrap();
+    book.grant(&ada(), &server(), &SHELL, GrantTerms::default()).await.unwrap();
     {
         let (operator, server) = (ada(), server());
         let mut revoking = std::pin::pin!(book.revoke(&operator, &server, &SHELL));
@@ -100,17 +100,17 @@ async fn a_revocation_nobody_waits_for_any_more_is_still_recorded_and_kept() {
     let mut changes = book.changes();
     let closed = changes.wait_for(|_| !book.is_granted(&server(), &SHELL)).await.is_ok();
     // A further decision comes after it, so then it has been kept.
-    book.grant(&ada(), &server(), &Permission::Camera, Terms::default()).await.unwrap();
+    book.grant(&ada(), &server(), &Permission::Camera, GrantTerms::default()).await.unwrap();
     assert!(closed && !open().await.unwrap().is_granted(&server(), &SHELL));
     assert!(audit.lines().contains(&"PERMISSION_REVOKED shell.execute SUCCESS".to_owned()));
 }
 
 #[tokio::test]
 async fn a_denial_that_could_not_be_kept_is_kept_when_it_is_tried_again() {
-    let store = Fragile::default();
-    let open = || GrantBook::open(store.clone(), Arc::<Recorded>::default(), Clock::system());
+    let store = FailingGrantStore::default();
+    let open = || GrantBook::open(store.clone(), Arc::<RecordingAuditPort>::default(), Clock::system());
     let book = open().await.unwrap();
-    book.grant(&ada(), &server(), &SHELL, Terms::default()).await.unwrap();
+    book.grant(&ada(), &server(), &SHELL, GrantTerms::default()).await.unwrap();
     store.set_broken(true);
     book.deny(&ada(), &server(), &SHELL).await.unwrap_err();
     assert!(!book.is_granted(&server(), &SHELL));
@@ -121,7 +121,7 @@ async fn a_denial_that_could_not_be_kept_is_kept_when_it_is_tried_again() {
 
 #[tokio::test]
 async fn a_denial_that_could_not_be_recorded_is_recorded_when_it_is_tried_again() {
-    let audit = Arc::<Recorded>::default();
+    let audit = Arc::<RecordingAuditPort>::default();
     let book = book(&audit).await;
     audit.fail();
     book.deny(&ada(), &server(), &SHELL).await.unwrap_err();
@@ -132,10 +132,10 @@ async fn a_denial_that_could_not_be_recorded_is_recorded_when_it_is_tried_again(
 
 #[tokio::test]
 async fn a_grant_that_does_not_hold_can_be_given_again_in_the_same_words() {
-    let hands = Hands::at(5000);
-    let store = Fragile::default();
-    let open = || GrantBook::open(store.clone(), Arc::<Recorded>::default(), hands.clock());
-    let terms = || Terms::default().until(moment(9000));
+    let hands = ManualClock::at(5000);
+    let store = FailingGrantStore::default();
+    let open = || GrantBook::open(store.clone(), Arc::<RecordingAuditPort>::default(), hands.clock());
+    let terms = || GrantTerms::default().until(moment(9000));
     open().await.unwrap().grant(&ada(), &server(), &SHELL, terms()).await.unwrap();
     // The clock was put back while the process was down: the grant seems to come from the future.
     hands.set(1000);

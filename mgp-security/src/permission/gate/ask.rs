@@ -3,21 +3,21 @@ use std::sync::Arc;
 
 use futures_util::future::{Either, join_all, select};
 use mgp_types::mgp::{Actor, Decision, EventType, Outcome, Permission, TraceId, code};
-use mgp_types::{Context, Error, GateKind, Judged, Origin, Request};
+use mgp_types::{Context, Error, GateKind, JudgedRequest, Origin, Request};
 
 use super::PermissionGate;
-use super::judge::{Admission, Judgement};
-use super::refusal::{Reason, refuse};
-use crate::permission::book::{Ruling, Use, check_operator, event};
-use crate::permission::settings::Say;
+use super::judge::{PermissionJudgement, RequestAdmission};
+use super::refusal::{PermissionRefusal, refuse};
+use crate::permission::book::{GrantUse, Ruling, check_operator, event};
+use crate::permission::settings::SettingsDecision;
 use crate::permission::{
-    ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalReply, Approver, Lasts, ShownArguments, Subject,
-    Verdict,
+    ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalReply, ApprovalSubject, Approver, GrantLifetime,
+    GrantVerdict, ShownArguments,
 };
 use crate::refusal::advice;
 
 /// What became of a permission that was undecided.
-enum Settled {
+enum SettledQuestion {
     /// It was granted for the one call, or
     Once,
     /// decided for more than that, or not at all.
@@ -28,7 +28,7 @@ enum Settled {
 
 /// What became of all permissions that a call waited for.
 #[derive(Default)]
-pub(super) struct Waited {
+pub(super) struct WaitedPermissions {
     /// Those that were granted for the call alone.
     pub(super) once: Vec<Permission>,
     /// Those that operators have still to decide about.
@@ -41,7 +41,11 @@ impl PermissionGate {
     ///
     /// # Errors
     /// A decision cannot be recorded, or the caller has to be asked first.
-    pub(super) async fn wait(&self, request: &Request, undecided: &[Permission]) -> Result<Waited, Error> {
+    pub(super) async fn wait(
+        &self,
+        request: &Request,
+        undecided: &[Permission],
+    ) -> Result<WaitedPermissions, Error> {
         self.settle_all(undecided, Some(request)).await
     }
 
@@ -49,17 +53,17 @@ impl PermissionGate {
     ///
     /// # Errors
     /// The request is refused.
-    pub(super) fn admit_late(&self, request: &Request, waited: &Waited) -> Result<(), Error> {
+    pub(super) fn admit_late(&self, request: &Request, waited: &WaitedPermissions) -> Result<(), Error> {
         match self.admit(request) {
-            Admission::Pass => Ok(()),
-            Admission::Refused(error) => Err(error),
-            Admission::Wait(undecided) => {
+            RequestAdmission::Pass => Ok(()),
+            RequestAdmission::Refused(error) => Err(error),
+            RequestAdmission::Wait(undecided) => {
                 let waits = waited.waits.iter().find(|(permission, _)| undecided.contains(permission));
                 let id = waits.map(|(_, id)| id.clone());
                 let reason = if self.has_expired(&undecided, request) {
-                    Reason::Expired(id)
+                    PermissionRefusal::Expired(id)
                 } else {
-                    Reason::Deferred(id)
+                    PermissionRefusal::Deferred(id)
                 };
                 let permission = waits.map(|(permission, _)| permission).or_else(|| undecided.first());
                 Err(refuse(self.server(), &reason, permission, request))
@@ -72,16 +76,16 @@ impl PermissionGate {
         &self,
         permissions: &[Permission],
         call: Option<&Request>,
-    ) -> Result<Waited, Error> {
+    ) -> Result<WaitedPermissions, Error> {
         let settling = permissions.iter().map(|permission| self.settle(permission, call));
-        let mut outcome = Ok(Waited::default());
+        let mut outcome = Ok(WaitedPermissions::default());
         for (settled, permission) in join_all(settling).await.into_iter().zip(permissions) {
             match (settled, &mut outcome) {
                 // The caller is asked all questions at once, whatever else went wrong.
                 (Err(error), _) if error.origin() == Origin::InputRequired => return Err(error),
                 (Err(error), _) => outcome = Err(error),
-                (Ok(Settled::Once), Ok(waited)) => waited.once.push(permission.clone()),
-                (Ok(Settled::Waits(id)), Ok(waited)) => waited.waits.push((permission.clone(), id)),
+                (Ok(SettledQuestion::Once), Ok(waited)) => waited.once.push(permission.clone()),
+                (Ok(SettledQuestion::Waits(id)), Ok(waited)) => waited.waits.push((permission.clone(), id)),
                 (Ok(_), _) => {}
             }
         }
@@ -89,21 +93,25 @@ impl PermissionGate {
     }
 
     /// Has `permission` decided, by the settings or by an operator. It may stay undecided.
-    async fn settle(&self, permission: &Permission, call: Option<&Request>) -> Result<Settled, Error> {
+    async fn settle(
+        &self,
+        permission: &Permission,
+        call: Option<&Request>,
+    ) -> Result<SettledQuestion, Error> {
         let verdict = match self.0.settings.say(permission, self.0.book.now()) {
-            Say::Approved(terms, _) => Verdict::Approved(terms.clone()),
-            Say::Denied => Verdict::Denied { until: None },
-            Say::Ask => return self.ask(permission, call).await,
+            SettingsDecision::Approved(terms, _) => GrantVerdict::Approved(terms.clone()),
+            SettingsDecision::Denied => GrantVerdict::Denied { until: None },
+            SettingsDecision::Ask => return self.ask(permission, call).await,
         };
         self.record(permission, &verdict, call.and_then(|call| call.context.trace)).await?;
-        Ok(Settled::ForMore)
+        Ok(SettledQuestion::ForMore)
     }
 
     /// Puts what the settings say into the audit trail; from then on it counts.
     async fn record(
         &self,
         permission: &Permission,
-        verdict: &Verdict,
+        verdict: &GrantVerdict,
         trace: Option<TraceId>,
     ) -> Result<(), Error> {
         let _alone = self.0.settling.lock().await;
@@ -115,29 +123,29 @@ impl PermissionGate {
             return Err(Error::new(code::RESOURCE_EXHAUSTED, message));
         }
         let kind = match verdict {
-            Verdict::Approved(_) => EventType::PermissionGranted,
-            Verdict::Denied { .. } => EventType::PermissionDenied,
+            GrantVerdict::Approved(_) => EventType::PermissionGranted,
+            GrantVerdict::Denied { .. } => EventType::PermissionDenied,
         };
         let now = self.0.book.now();
         let event =
             event(kind, Actor::kernel(), self.server(), permission, verdict, now, trace, Outcome::Success)
                 .with_detail("policy", &self.0.settings.policy());
         self.0.book.record(event).await?;
-        let mut settled = super::Settled::clone(&self.0.settled.load());
+        let mut settled = super::SettledPermissions::clone(&self.0.settled.load());
         settled.insert(permission.clone());
         self.0.settled.store(Arc::new(settled));
         Ok(())
     }
 
-    async fn ask(&self, permission: &Permission, call: Option<&Request>) -> Result<Settled, Error> {
-        let by = call.map_or(Use::Server, |call| Use::Call(&call.context));
+    async fn ask(&self, permission: &Permission, call: Option<&Request>) -> Result<SettledQuestion, Error> {
+        let by = call.map_or(GrantUse::Server, |call| GrantUse::Call(&call.context));
         // What an operator has decided before is asked again only when it has run out.
         if !self.is_undecided(permission, by) {
-            return Ok(Settled::ForMore);
+            return Ok(SettledQuestion::ForMore);
         }
         self.0.book.note_waiting(self.server(), permission);
-        let Some(approver) = self.0.approver.as_deref() else { return Ok(Settled::ForMore) };
-        let subject = Subject::Permission {
+        let Some(approver) = self.0.approver.as_deref() else { return Ok(SettledQuestion::ForMore) };
+        let subject = ApprovalSubject::Permission {
             permission: permission.clone(),
             risk: self.0.settings.risk(permission),
             tool: call.and_then(judged).map(|judged| judged.tool.name.clone()),
@@ -152,8 +160,8 @@ impl PermissionGate {
         };
         match self.answer(approver, question, permission, by).await? {
             Some(ApprovalReply::Answer(answer)) => self.take(permission, answer, call).await,
-            Some(ApprovalReply::Waits(id)) => Ok(Settled::Waits(id)),
-            None => Ok(Settled::ForMore),
+            Some(ApprovalReply::Waits(id)) => Ok(SettledQuestion::Waits(id)),
+            None => Ok(SettledQuestion::ForMore),
         }
     }
 
@@ -163,7 +171,7 @@ impl PermissionGate {
         approver: &dyn Approver,
         question: ApprovalQuestion,
         permission: &Permission,
-        by: Use<'_>,
+        by: GrantUse<'_>,
     ) -> Result<Option<ApprovalReply>, Error> {
         let mut changes = self.0.book.changes();
         let decided = async {
@@ -186,36 +194,42 @@ impl PermissionGate {
         permission: &Permission,
         answer: ApprovalAnswer,
         call: Option<&Request>,
-    ) -> Result<Settled, Error> {
+    ) -> Result<SettledQuestion, Error> {
         check_operator(&answer.approver)?;
         let mut answer = answer;
-        if answer.decision == Decision::Approved && answer.terms.lasts == Lasts::Once {
+        if answer.decision == Decision::Approved && answer.terms.lasts == GrantLifetime::Once {
             if let Some(call) = call {
                 let (by, server, terms) = (&answer.approver, self.server(), answer.terms);
                 self.0.book.record_once(by, server, permission, terms, &call.context).await?;
-                return Ok(Settled::Once);
+                return Ok(SettledQuestion::Once);
             }
             // Without a call there is no other use of it than the server's.
-            answer.terms.lasts = Lasts::Session;
+            answer.terms.lasts = GrantLifetime::Session;
         }
         let call = call.map(|call| &call.context);
         if let Some(ruling) = Ruling::of_answer(&answer, self.server(), permission, call) {
             self.0.book.rule(ruling).await?;
         }
-        Ok(Settled::ForMore)
+        Ok(SettledQuestion::ForMore)
     }
 
-    fn is_undecided(&self, permission: &Permission, by: Use<'_>) -> bool {
+    fn is_undecided(&self, permission: &Permission, by: GrantUse<'_>) -> bool {
         let standing = self.0.book.standing();
-        matches!(self.judge(&standing, permission, by, self.0.book.now()), Judgement::Undecided { .. })
+        matches!(
+            self.judge(&standing, permission, by, self.0.book.now()),
+            PermissionJudgement::Undecided { .. }
+        )
     }
 
     fn has_expired(&self, permissions: &[Permission], call: &Request) -> bool {
         let standing = self.0.book.standing();
         let now = self.0.book.now();
         let expired = |permission: &&Permission| {
-            let by = Use::Call(&call.context);
-            matches!(self.judge(&standing, permission, by, now), Judgement::Undecided { expired: true })
+            let by = GrantUse::Call(&call.context);
+            matches!(
+                self.judge(&standing, permission, by, now),
+                PermissionJudgement::Undecided { expired: true }
+            )
         };
         permissions.first().as_ref().is_some_and(expired)
     }
@@ -237,6 +251,6 @@ fn shown(call: &Request) -> Result<ShownArguments, Error> {
 const MAX_SETTLED: usize = 512;
 
 /// What of a request is judged; `None` for one that is known and judged by no gate.
-fn judged(request: &Request) -> Option<Judged<'_>> {
+fn judged(request: &Request) -> Option<JudgedRequest<'_>> {
     request.judged_by(GateKind::Permission).ok().flatten()
 }

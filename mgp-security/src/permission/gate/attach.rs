@@ -4,27 +4,27 @@ use std::sync::Arc;
 use mgp_types::mgp::{Decision, Grant, Permission, PermissionResponse, Scope, Timestamp, method};
 use mgp_types::{Method, Object, RawJson, Request};
 
-use super::judge::Judgement;
-use super::{Connected, PermissionGate, Settled};
-use crate::permission::book::{Moment, Use};
+use super::judge::PermissionJudgement;
+use super::{ConnectedServer, PermissionGate, SettledPermissions};
+use crate::permission::book::{GrantSnapshot, GrantUse};
 
 /// What travels with each call, and what it was made of.
-pub(super) struct Attached {
-    made_of: MadeOf,
+pub(super) struct AttachedGrants {
+    made_of: GrantSource,
     until: Option<Timestamp>,
     value: RawJson,
-    carried: Carried,
+    carried: CarriedGrants,
 }
 
 /// What decisions about a server are made of.
-pub(super) struct MadeOf {
-    moment: Moment,
-    settled: Arc<Settled>,
+pub(super) struct GrantSource {
+    moment: GrantSnapshot,
+    settled: Arc<SettledPermissions>,
 }
 
 /// What a request carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Carried {
+pub(super) enum CarriedGrants {
     Nothing,
     Grants,
     /// What the server made of the grants, for itself.
@@ -33,7 +33,7 @@ pub(super) enum Carried {
 
 impl PermissionGate {
     /// Puts the grants on a call to a server that keeps none, and takes away what the caller put there.
-    pub(super) fn attach(&self, request: &mut Request) -> Carried {
+    pub(super) fn attach(&self, request: &mut Request) -> CarriedGrants {
         let connected = self.0.connected.load();
         let attaches = connected.as_ref().filter(|connected| connected.attaches);
         let meta = request.params.get("_meta").and_then(|meta| Object::from_raw(&meta).ok());
@@ -49,28 +49,28 @@ impl PermissionGate {
                 if meta.remove(method::GRANTS_META).is_some() {
                     request.params.set("_meta", meta.to_raw());
                 }
-                Carried::Nothing
+                CarriedGrants::Nothing
             }
-            (_, None) => Carried::Nothing,
+            (_, None) => CarriedGrants::Nothing,
         }
     }
 
     /// Keeps the handle that the server made of the decisions of `moment`, to send it instead of them.
-    pub(super) fn keep_handle(&self, value: RawJson, until: Option<Timestamp>, made_of: MadeOf) {
-        let attached = Attached { made_of, until, value, carried: Carried::Handle };
+    pub(super) fn keep_handle(&self, value: RawJson, until: Option<Timestamp>, made_of: GrantSource) {
+        let attached = AttachedGrants { made_of, until, value, carried: CarriedGrants::Handle };
         self.0.attached.store(Some(Arc::new(attached)));
     }
 
     /// What decisions are made of now. To be taken before they are made, so that what changes meanwhile is noticed.
-    pub(super) fn made_of(&self) -> MadeOf {
-        MadeOf { moment: self.0.book.moment(), settled: self.0.settled.load_full() }
+    pub(super) fn made_of(&self) -> GrantSource {
+        GrantSource { moment: self.0.book.moment(), settled: self.0.settled.load_full() }
     }
 
     pub(super) fn drop_handle(&self) {
         self.0.attached.store(None);
     }
 
-    fn attached(&self, connected: &Connected) -> (RawJson, Carried) {
+    fn attached(&self, connected: &ConnectedServer) -> (RawJson, CarriedGrants) {
         let now = self.0.book.now();
         let last = self.0.attached.load();
         if let Some(last) = &*last
@@ -84,14 +84,14 @@ impl PermissionGate {
         let response = self.decisions(connected);
         // Grants that cannot be written are none.
         let value = RawJson::from_value(&response).unwrap_or_else(|_| RawJson::empty_object());
-        let carried = Carried::Grants;
-        let attached = Attached { made_of, until: response.expires_at, value: value.clone(), carried };
+        let carried = CarriedGrants::Grants;
+        let attached = AttachedGrants { made_of, until: response.expires_at, value: value.clone(), carried };
         self.0.attached.store(Some(Arc::new(attached)));
         (value, carried)
     }
 
     /// All decisions about the server as they stand, under its own names.
-    pub(super) fn decisions(&self, connected: &Connected) -> PermissionResponse {
+    pub(super) fn decisions(&self, connected: &ConnectedServer) -> PermissionResponse {
         let standing = self.0.book.standing();
         let now = self.0.book.now();
         let settled = self.0.settled.load();
@@ -104,8 +104,8 @@ impl PermissionGate {
         for (name, permission) in
             known.into_iter().map(|known| (connected.spelling(known), known)).chain(required)
         {
-            let grant = match self.judge(&standing, permission, Use::Server, now) {
-                Judgement::Approved { terms, by, .. } => {
+            let grant = match self.judge(&standing, permission, GrantUse::Server, now) {
+                PermissionJudgement::Approved { terms, by, .. } => {
                     approvers.insert(by.into_owned());
                     end = [end, terms.expires_at].into_iter().flatten().min();
                     let grant = Grant::new(Decision::Approved);
@@ -114,10 +114,12 @@ impl PermissionGate {
                         None => grant,
                     }
                 }
-                Judgement::Refused(_) => Grant::new(Decision::Denied),
+                PermissionJudgement::Refused(_) => Grant::new(Decision::Denied),
                 // The gate lets through the call for which it was granted, and no other.
                 _ if standing.is_used_once(self.server(), permission) => Grant::new(Decision::Approved),
-                Judgement::Unsettled | Judgement::Undecided { .. } => Grant::new(Decision::Deferred),
+                PermissionJudgement::Unsettled | PermissionJudgement::Undecided { .. } => {
+                    Grant::new(Decision::Deferred)
+                }
             };
             grants.insert(name.to_owned(), grant);
         }

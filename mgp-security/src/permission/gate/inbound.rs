@@ -1,11 +1,11 @@
 use mgp_types::mgp::{Extension, Permission, PermissionRequest};
-use mgp_types::{Error, Flow, Gate, Kind, Method, RawJson, Request, Response};
+use mgp_types::{Error, Flow, Gate, Method, RawJson, Request, RequestKind, Response};
 
 use super::PermissionGate;
-use super::judge::Judgement;
+use super::judge::PermissionJudgement;
 use super::negotiate::{MAX_NAME_BYTES, MAX_REQUIRED};
 use crate::permission::QUESTION_META;
-use crate::permission::book::Use;
+use crate::permission::book::GrantUse;
 
 /// Answers a server that asks for a permission in the middle of a call, as [`HeldPermissions`] does where one is
 /// missing: by what is decided, or by asking an operator.
@@ -18,18 +18,18 @@ use crate::permission::book::Use;
 ///
 /// [`HeldPermissions`]: crate::permission::HeldPermissionsGate
 #[derive(Debug, Clone)]
-pub struct AnswersPermissionsGate {
+pub struct PermissionAnswerGate {
     gate: PermissionGate,
 }
 
-impl AnswersPermissionsGate {
+impl PermissionAnswerGate {
     /// Answers what the server behind `gate` asks.
     pub fn new(gate: PermissionGate) -> Self {
         Self { gate }
     }
 }
 
-impl Gate for AnswersPermissionsGate {
+impl Gate for PermissionAnswerGate {
     type Pass = ();
 
     fn enter(&self, request: &mut Request) -> Flow {
@@ -54,9 +54,9 @@ impl PermissionGate {
         let now = self.0.book.now();
         let mut answer = APPROVED;
         for permission in permissions {
-            match self.judge(&standing, permission, Use::Server, now) {
-                Judgement::Approved { scope: None, .. } => {}
-                Judgement::Refused(_) => return Ok(DENIED),
+            match self.judge(&standing, permission, GrantUse::Server, now) {
+                PermissionJudgement::Approved { scope: None, .. } => {}
+                PermissionJudgement::Refused(_) => return Ok(DENIED),
                 _ => answer = CANCELLED,
             }
         }
@@ -66,7 +66,7 @@ impl PermissionGate {
 
 /// The permissions that the request asks for; `None` if it asks for something else.
 fn question(request: &Request) -> Option<Vec<Permission>> {
-    if request.kind == Kind::Notify || request.method != Method::ELICIT {
+    if request.kind == RequestKind::Notify || request.method != Method::ELICIT {
         return None;
     }
     let session = request.context.session.as_ref()?;

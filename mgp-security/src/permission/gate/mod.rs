@@ -18,13 +18,13 @@ use mgp_types::mgp::{Permission, PermissionResponse, ServerId, code, method};
 use mgp_types::{Error, Flow, Gate, Origin, Request, Response, Session};
 use parking_lot::Mutex;
 
-use self::ask::Waited;
-use self::attach::{Attached, Carried};
-pub use self::inbound::AnswersPermissionsGate;
-use self::judge::Admission;
+use self::ask::WaitedPermissions;
+use self::attach::{AttachedGrants, CarriedGrants};
+pub use self::inbound::PermissionAnswerGate;
+use self::judge::RequestAdmission;
 pub use self::negotiate::Settlement;
 pub(crate) use self::once::GrantedOnce;
-use self::once::RunningOnce;
+use self::once::OnceGrantGuard;
 use super::{Approver, GrantBook, PermissionSettings};
 
 /// What the permissions of one server come to: what it needs, what the settings say, and what operators decided.
@@ -33,25 +33,25 @@ use super::{Approver, GrantBook, PermissionSettings};
 /// operate before the first call, as a [`Gate`] it holds each call to what is granted, and
 /// [`follow`](Self::follow) tells the server what is decided later. Clones share it.
 #[derive(Clone)]
-pub struct PermissionGate(Arc<Inner>);
+pub struct PermissionGate(Arc<PermissionGateInner>);
 
-struct Inner {
+struct PermissionGateInner {
     server: ServerId,
     settings: PermissionSettings,
     book: GrantBook,
     approver: Option<Arc<dyn Approver>>,
     /// The permissions for which what the settings say stands in the audit trail; only then does it count.
-    settled: ArcSwap<Settled>,
+    settled: ArcSwap<SettledPermissions>,
     settling: tokio::sync::Mutex<()>,
     /// `None` until what the server needs is known.
-    connected: ArcSwapOption<Connected>,
-    attached: ArcSwapOption<Attached>,
+    connected: ArcSwapOption<ConnectedServer>,
+    attached: ArcSwapOption<AttachedGrants>,
 }
 
-type Settled = HashSet<Permission, RandomState>;
+type SettledPermissions = HashSet<Permission, RandomState>;
 
 /// What is known of the server once it is connected.
-struct Connected {
+struct ConnectedServer {
     /// What it needs to operate, in its own spelling and in ours.
     required: Vec<(Box<str>, Permission)>,
     session: Arc<Session>,
@@ -68,7 +68,7 @@ impl PermissionGate {
     /// Without an [approver](Self::with_approver) nobody is asked, and what needs an operator waits until one decides
     /// in the book.
     pub fn new(server: ServerId, settings: PermissionSettings, book: GrantBook) -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(PermissionGateInner {
             server,
             settings,
             book,
@@ -84,7 +84,7 @@ impl PermissionGate {
     #[must_use]
     pub fn with_approver(self, approver: Arc<dyn Approver>) -> Self {
         let inner = &self.0;
-        Self(Arc::new(Inner {
+        Self(Arc::new(PermissionGateInner {
             server: inner.server.clone(),
             settings: inner.settings.clone(),
             book: inner.book.clone(),
@@ -131,11 +131,11 @@ impl Gate for PermissionGate {
 
     fn enter(&self, request: &mut Request) -> Flow<PermittedCall> {
         let undecided = match self.admit(request) {
-            Admission::Pass => {
+            RequestAdmission::Pass => {
                 return Flow::Pass(PermittedCall { carried: self.attach(request), running: None });
             }
-            Admission::Refused(error) => return Flow::refuse(error),
-            Admission::Wait(undecided) => undecided,
+            RequestAdmission::Refused(error) => return Flow::refuse(error),
+            RequestAdmission::Wait(undecided) => undecided,
         };
         let (gate, mut request) = (self.clone(), request.take());
         Flow::wait(async move {
@@ -146,13 +146,13 @@ impl Gate for PermissionGate {
 
     /// Refuses a call whose permission was taken away while it waited, and has it carry the grants as they are now.
     fn recheck(&self, call: &mut PermittedCall, request: &mut Request) -> Result<(), Error> {
-        self.admit_late(request, &Waited::default())?;
+        self.admit_late(request, &WaitedPermissions::default())?;
         call.carried = self.attach(request);
         Ok(())
     }
 
     fn leave(&self, call: PermittedCall, outcome: &mut Result<Response, Error>) {
-        if call.carried == Carried::Handle {
+        if call.carried == CarriedGrants::Handle {
             self.heed(outcome);
         }
     }
@@ -160,10 +160,10 @@ impl Gate for PermissionGate {
 
 /// A call that may be made: what it carries, and what it was granted for itself alone.
 pub struct PermittedCall {
-    carried: Carried,
+    carried: CarriedGrants,
     /// Ends what was granted once when it is dropped.
     #[expect(dead_code, reason = "it is held, and not read")]
-    running: Option<RunningOnce>,
+    running: Option<OnceGrantGuard>,
 }
 
 impl PermissionGate {
@@ -171,7 +171,7 @@ impl PermissionGate {
     async fn permit(&self, request: &mut Request, undecided: &[Permission]) -> Result<PermittedCall, Error> {
         let mut waited = self.wait(request, undecided).await?;
         let once = std::mem::take(&mut waited.once);
-        let running = RunningOnce::begin(self.book(), self.server(), once, request);
+        let running = OnceGrantGuard::begin(self.book(), self.server(), once, request);
         self.admit_late(request, &waited)?;
         Ok(PermittedCall { carried: self.attach(request), running })
     }

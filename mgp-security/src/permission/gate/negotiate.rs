@@ -8,10 +8,10 @@ use mgp_types::mgp::{
 use mgp_types::{Error, Method, Object, Origin, Params, RawJson, Request, RpcService, Session};
 use parking_lot::Mutex;
 
-use super::judge::Judgement;
-use super::{Connected, PermissionGate};
+use super::judge::PermissionJudgement;
+use super::{ConnectedServer, PermissionGate};
 use crate::permission::OnRefusal;
-use crate::permission::book::Use;
+use crate::permission::book::GrantUse;
 use crate::random;
 
 /// What became of the permissions that a server needs to operate.
@@ -52,7 +52,7 @@ impl PermissionGate {
         permissions.sort_unstable();
         permissions.dedup();
         let speaks = session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Permissions));
-        let connected = Connected {
+        let connected = ConnectedServer {
             required,
             session: session.clone(),
             request_id: format!("perm-{}", random::name()?),
@@ -104,10 +104,12 @@ impl PermissionGate {
         let now = self.0.book.now();
         let mut settlement = Settlement::default();
         for permission in permissions {
-            let list = match self.judge(&standing, permission, Use::Server, now) {
-                Judgement::Approved { .. } => &mut settlement.approved,
-                Judgement::Refused(_) => &mut settlement.denied,
-                Judgement::Unsettled | Judgement::Undecided { .. } => &mut settlement.deferred,
+            let list = match self.judge(&standing, permission, GrantUse::Server, now) {
+                PermissionJudgement::Approved { .. } => &mut settlement.approved,
+                PermissionJudgement::Refused(_) => &mut settlement.denied,
+                PermissionJudgement::Unsettled | PermissionJudgement::Undecided { .. } => {
+                    &mut settlement.deferred
+                }
             };
             list.push(permission.clone());
         }
@@ -119,7 +121,10 @@ impl PermissionGate {
         let standing = self.0.book.standing();
         let now = self.0.book.now();
         let undecided = |permission| {
-            matches!(self.judge(&standing, permission, Use::Server, now), Judgement::Undecided { .. })
+            matches!(
+                self.judge(&standing, permission, GrantUse::Server, now),
+                PermissionJudgement::Undecided { .. }
+            )
         };
         permissions.iter().any(undecided)
     }
@@ -130,7 +135,7 @@ impl PermissionGate {
     async fn send_request<S: RpcService>(
         &self,
         service: &mut S,
-        connected: &Connected,
+        connected: &ConnectedServer,
     ) -> Result<bool, Error> {
         let names = connected.required.iter().map(|(spelling, _)| spelling.clone().into_string()).collect();
         // An exception under `auto_approve` is asked about as under `interactive`.
@@ -149,7 +154,7 @@ impl PermissionGate {
     async fn send_decisions<S: RpcService>(
         &self,
         service: &mut S,
-        connected: &Connected,
+        connected: &ConnectedServer,
     ) -> Result<(), Error> {
         let made_of = self.made_of();
         let decisions = self.decisions(connected);
@@ -210,7 +215,7 @@ fn spoken(session: &Session, specified: &'static str, later: &'static str) -> &'
 /// Sends a call; `None` if the server does not know the method or refuses it.
 async fn send<S: RpcService>(
     service: &mut S,
-    connected: &Connected,
+    connected: &ConnectedServer,
     name: &'static str,
     params: Result<Params, serde_json::Error>,
 ) -> Result<Option<RawJson>, Error> {

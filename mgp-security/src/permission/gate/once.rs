@@ -9,7 +9,7 @@ use crate::permission::GrantBook;
 pub(crate) struct GrantedOnce(Vec<Permission>);
 
 /// A call that runs with permissions that were granted for it alone; while it does, the server has them.
-pub(super) struct RunningOnce {
+pub(super) struct OnceGrantGuard {
     book: GrantBook,
     server: ServerId,
     permissions: Vec<Permission>,
@@ -22,7 +22,7 @@ impl GrantedOnce {
     }
 }
 
-impl RunningOnce {
+impl OnceGrantGuard {
     /// Lets `request` go on with `permissions`, until what is returned is dropped.
     pub(super) fn begin(
         book: &GrantBook,
@@ -39,7 +39,7 @@ impl RunningOnce {
     }
 }
 
-impl Drop for RunningOnce {
+impl Drop for OnceGrantGuard {
     fn drop(&mut self) {
         self.book.count_once(&self.server, &self.permissions, false);
     }

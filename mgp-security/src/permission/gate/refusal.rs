@@ -4,12 +4,12 @@ use mgp_types::mgp::{EventType, Permission, Refusal, ServerId, Timestamp, code};
 use mgp_types::{Error, Request};
 
 use crate::Finding;
-use crate::permission::{ApprovalId, Waits, waits_for_approval};
+use crate::permission::{ApprovalId, WaitingSubject, waits_for_approval};
 use crate::refusal::{advice, refusal};
 
 /// Why a call may not use a permission.
 #[derive(Debug)]
-pub(in crate::permission) enum Reason {
+pub(in crate::permission) enum PermissionRefusal {
     /// Somebody decided that it may not; until then, if that has an end.
     Denied { until: Option<Timestamp> },
     /// It might until a while ago; the question about it waits under this id, if there is one.
@@ -25,28 +25,28 @@ pub(in crate::permission) enum Reason {
 /// The refusal of `request`, which is noted in its trail.
 pub(in crate::permission) fn refuse(
     server: &ServerId,
-    reason: &Reason,
+    reason: &PermissionRefusal,
     permission: Option<&Permission>,
     request: &Request,
 ) -> Error {
     let (word, rule, next) = match reason {
-        Reason::Denied { .. } => (
+        PermissionRefusal::Denied { .. } => (
             "denied",
             "permission-denied",
             "do without it, or have an operator grant it; trying again changes nothing",
         ),
-        Reason::Expired(_) => {
+        PermissionRefusal::Expired(_) => {
             ("expired", "permission-expired", "have an operator grant it anew, then call again")
         }
-        Reason::Deferred(_) => (
+        PermissionRefusal::Deferred(_) => (
             "deferred",
             "permission-deferred",
             "an operator has to decide; call again when that has happened",
         ),
-        Reason::OutOfScope(finding) => {
+        PermissionRefusal::OutOfScope(finding) => {
             ("out_of_scope", finding.rule, "call again with arguments that stay within what was granted")
         }
-        Reason::NotYours => (
+        PermissionRefusal::NotYours => (
             "not_yours",
             "permission-self-approval",
             "permissions are decided about by operators, not by callers",
@@ -57,26 +57,26 @@ pub(in crate::permission) fn refuse(
     if let Some(trail) = &request.context.trail {
         trail.note_refusal(Refusal::new("permission", rule).with_event(EventType::PermissionDenied));
     }
-    if let Reason::Deferred(Some(id)) | Reason::Expired(Some(id)) = reason {
+    if let PermissionRefusal::Deferred(Some(id)) | PermissionRefusal::Expired(Some(id)) = reason {
         return waits_for_approval(
             code::PERMISSION_DENIED,
-            &Waits::Permission { permission: name, server, reason: word },
+            &WaitingSubject::Permission { permission: name, server, reason: word },
             id,
         );
     }
     let message: Cow<'static, str> = match reason {
-        Reason::Denied { until: Some(end) } => format!(
+        PermissionRefusal::Denied { until: Some(end) } => format!(
             "the permission `{name}` of the server `{server}` is denied until {end}: {next}; \
              `mgp permissions reset {server} {name}` ends that"
         )
         .into(),
-        Reason::OutOfScope(finding) => finding.message.clone(),
-        Reason::NotYours => Cow::Borrowed("callers do not decide about permissions"),
+        PermissionRefusal::OutOfScope(finding) => finding.message.clone(),
+        PermissionRefusal::NotYours => Cow::Borrowed("callers do not decide about permissions"),
         _ => format!("the permission `{name}` of the server `{server}` is {word}: {next}").into(),
     };
     let details = [("reason", word), ("permission", name), ("server_id", server.as_str()), ("next", next)];
     let mut recovery = advice(code::PERMISSION_DENIED, &details);
-    if matches!(reason, Reason::Deferred(_)) {
+    if matches!(reason, PermissionRefusal::Deferred(_)) {
         recovery = recovery.with_retryable(true).with_retry_after_ms(RETRY_AFTER_MS);
     }
     Error::new(code::PERMISSION_DENIED, message).with_recovery(recovery)
@@ -89,7 +89,7 @@ pub(super) fn not_ready(server: &ServerId, waits: Option<&ApprovalId>, request: 
         trail.note_refusal(Refusal::new("permission", "not-settled"));
     }
     if let Some(id) = waits {
-        return waits_for_approval(code::SERVER_NOT_READY, &Waits::Server(server), id);
+        return waits_for_approval(code::SERVER_NOT_READY, &WaitingSubject::Server(server), id);
     }
     let message = format!(
         "the permissions of the server `{server}` are not settled yet: if it does not pass by itself, an operator has to \

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use mgp_types::mgp::{ApprovalPolicy, Decision, ResolvedTool, RiskLevel, Scope, Trail};
+use mgp_types::mgp::{ApprovalPolicy, CallRecord, Decision, ResolvedTool, RiskLevel, Scope};
 use mgp_types::{Method, Params, Principal, RawJson, Revision, code};
 
 use std::task::{Context, Poll};
@@ -10,7 +10,7 @@ use tower_service::Service;
 use super::*;
 use crate::Clock;
 use crate::permission::testing::*;
-use crate::permission::{ApprovalAnswer, OnRefusal, PendingApprovals, Terms};
+use crate::permission::{ApprovalAnswer, GrantTerms, OnRefusal, PendingApprovals};
 
 mod inbound;
 mod reach;
@@ -20,7 +20,7 @@ const SHELL: Permission = Permission::ShellExecute;
 const READ: Permission = Permission::FilesystemRead;
 
 async fn call(gate: &PermissionGate, request: Request) -> Result<Response, Error> {
-    gate.layer(Server::new()).call(request).await
+    gate.layer(TestServer::new()).call(request).await
 }
 
 fn needing(permission: &Permission) -> Request {
@@ -44,7 +44,7 @@ async fn without_any_settings_nothing_dangerous_is_done_that_nobody_granted() {
     let gate = connected(PermissionSettings::default().with_patience(Duration::ZERO), &book, &[]).await;
     assert_eq!(refused(&gate, needing(&SHELL)).await, "deferred");
     assert_eq!(book.waiting(), [("s".into(), SHELL)]);
-    book.grant(&ada(), gate.server(), &SHELL, Terms::default()).await.unwrap();
+    book.grant(&ada(), gate.server(), &SHELL, GrantTerms::default()).await.unwrap();
     assert!(book.waiting().is_empty());
     call(&gate, needing(&SHELL)).await.unwrap();
 }
@@ -53,11 +53,11 @@ async fn without_any_settings_nothing_dangerous_is_done_that_nobody_granted() {
 async fn what_was_decided_before_a_server_connects_waits_for_nobody() {
     let book = book(&Arc::default()).await;
     let pending = PendingApprovals::new(Clock::system());
-    book.grant(&ada(), &"s".into(), &SHELL, Terms::default()).await.unwrap();
+    book.grant(&ada(), &"s".into(), &SHELL, GrantTerms::default()).await.unwrap();
     let gate = PermissionGate::new("s".into(), PermissionSettings::default(), book.clone())
         .with_approver(Arc::new(pending.clone()));
     let needs = session(Revision::V2025_11_25, mgp_types::mgp::MgpVersion::OURS, &["shell.execute"]);
-    gate.negotiate(&mut Server::new(), &needs).await.unwrap();
+    gate.negotiate(&mut TestServer::new(), &needs).await.unwrap();
     assert!(book.waiting().is_empty(), "{:?}", book.waiting());
     call(&gate, needing(&SHELL)).await.unwrap();
 }
@@ -74,8 +74,8 @@ async fn each_policy_approves_what_it_says_and_nothing_more() {
         (ConfigOnly, false, false, true),
     ] {
         let book = book(&Arc::default()).await;
-        book.grant(&ada(), &"s".into(), &READ, Terms::default()).await.unwrap();
-        let settings = policy(approval).with_grant(Permission::Camera, Terms::default()).unwrap();
+        book.grant(&ada(), &"s".into(), &READ, GrantTerms::default()).await.unwrap();
+        let settings = policy(approval).with_grant(Permission::Camera, GrantTerms::default()).unwrap();
         let gate = connected(settings, &book, &[]).await;
         assert_eq!(call(&gate, needing(&SHELL)).await.is_ok(), unspoken, "{approval}");
         assert_eq!(call(&gate, needing(&READ)).await.is_ok(), granted, "{approval}");
@@ -86,14 +86,14 @@ async fn each_policy_approves_what_it_says_and_nothing_more() {
 // covers: MGP-3.1-02, MGP-3.3-02
 #[tokio::test]
 async fn an_operator_is_asked_for_each_permission_and_the_answer_is_kept() {
-    let audit = Arc::<Recorded>::default();
+    let audit = Arc::<RecordingAuditPort>::default();
     let book = book(&audit).await;
     for (decision, passes) in [(Decision::Denied, false), (Decision::Approved, true)] {
-        let approver = Answering::with(ApprovalAnswer::new(ada(), decision));
+        let approver = AnsweringApprover::with(ApprovalAnswer::new(ada(), decision));
         let gate = PermissionGate::new("s".into(), PermissionSettings::default(), book.clone())
             .with_approver(approver.clone());
         let session = session(Revision::V2025_11_25, mgp_types::mgp::MgpVersion::OURS, &[]);
-        gate.negotiate(&mut Server::new(), &session).await.unwrap();
+        gate.negotiate(&mut TestServer::new(), &session).await.unwrap();
         let permission = if passes { READ } else { SHELL };
         let request = tool_call(RiskLevel::Safe, &[permission.clone(), Permission::Camera], "{}");
         assert_eq!(call(&gate, request).await.is_ok(), passes && !book.records(gate.server()).is_empty());
@@ -103,7 +103,7 @@ async fn an_operator_is_asked_for_each_permission_and_the_answer_is_kept() {
             "what is decided is not asked again"
         );
         if !passes {
-            book.grant(&ada(), gate.server(), &Permission::Camera, Terms::default()).await.unwrap();
+            book.grant(&ada(), gate.server(), &Permission::Camera, GrantTerms::default()).await.unwrap();
         }
     }
     let mut lines = audit.lines();
@@ -129,7 +129,8 @@ async fn a_type_that_nobody_knows_is_not_approved_by_policy_alone() {
     let known = policy(ApprovalPolicy::AutoApprove).with_risk(custom.clone(), RiskLevel::Safe);
     assert_eq!(known.risk(&custom), RiskLevel::Safe);
     call(&connected(known, &book, &[]).await, needing(&custom)).await.unwrap();
-    let granted = policy(ApprovalPolicy::ConfigOnly).with_grant(custom.clone(), Terms::default()).unwrap();
+    let granted =
+        policy(ApprovalPolicy::ConfigOnly).with_grant(custom.clone(), GrantTerms::default()).unwrap();
     call(&connected(granted, &book, &[]).await, needing(&custom)).await.unwrap();
 }
 
@@ -146,17 +147,19 @@ async fn exceptions_are_asked_for_where_the_rest_is_approved() {
 async fn what_is_denied_is_denied_whoever_grants_it() {
     let book = book(&Arc::default()).await;
     book.deny(&ada(), &"s".into(), &SHELL).await.unwrap();
-    let settings = policy(ApprovalPolicy::AutoApprove).with_grant(SHELL, Terms::default()).unwrap();
+    let settings = policy(ApprovalPolicy::AutoApprove).with_grant(SHELL, GrantTerms::default()).unwrap();
     assert_eq!(refused(&connected(settings, &book, &[]).await, needing(&SHELL)).await, "denied");
-    book.grant(&ada(), &"s".into(), &READ, Terms::default()).await.unwrap();
-    let settings =
-        policy(ApprovalPolicy::AutoApprove).with_denial(READ).with_grant(READ, Terms::default()).unwrap();
+    book.grant(&ada(), &"s".into(), &READ, GrantTerms::default()).await.unwrap();
+    let settings = policy(ApprovalPolicy::AutoApprove)
+        .with_denial(READ)
+        .with_grant(READ, GrantTerms::default())
+        .unwrap();
     assert_eq!(refused(&connected(settings, &book, &[]).await, needing(&READ)).await, "denied");
 }
 
 #[tokio::test]
 async fn a_revocation_takes_effect_on_the_next_call() {
-    let audit = Arc::<Recorded>::default();
+    let audit = Arc::<RecordingAuditPort>::default();
     let book = book(&audit).await;
     let gate = connected(policy(ApprovalPolicy::AutoApprove), &book, &[]).await;
     call(&gate, needing(&SHELL)).await.unwrap();
@@ -170,11 +173,11 @@ async fn a_revocation_takes_effect_on_the_next_call() {
 
 #[tokio::test]
 async fn a_grant_ends_when_it_says_and_a_clock_put_back_does_not_revive_it() {
-    let hands = Hands::at(1000);
-    let store = Fragile::default();
-    let open = || GrantBook::open(store.clone(), Arc::<Recorded>::default(), hands.clock());
+    let hands = ManualClock::at(1000);
+    let store = FailingGrantStore::default();
+    let open = || GrantBook::open(store.clone(), Arc::<RecordingAuditPort>::default(), hands.clock());
     let book = open().await.unwrap();
-    book.grant(&ada(), &"s".into(), &SHELL, Terms::default().until(moment(2000))).await.unwrap();
+    book.grant(&ada(), &"s".into(), &SHELL, GrantTerms::default().until(moment(2000))).await.unwrap();
     let gate = connected(policy(ApprovalPolicy::Interactive), &book, &[]).await;
     hands.set(1999);
     call(&gate, needing(&SHELL)).await.unwrap();
@@ -192,7 +195,8 @@ async fn a_grant_ends_when_it_says_and_a_clock_put_back_does_not_revive_it() {
 async fn a_scope_is_held_against_the_arguments() {
     let book = book(&Arc::default()).await;
     let scope: Scope = serde_json::from_str(r#"{"paths":["/data/**"]}"#).unwrap();
-    let settings = policy(ApprovalPolicy::DenyAll).with_grant(READ, Terms::default().within(scope)).unwrap();
+    let settings =
+        policy(ApprovalPolicy::DenyAll).with_grant(READ, GrantTerms::default().within(scope)).unwrap();
     let gate = connected(settings, &book, &["filesystem.read"]).await;
     let with = |arguments| tool_call(RiskLevel::Safe, &[READ], arguments);
     call(&gate, with(r#"{"path":"/data/a"}"#)).await.unwrap();
@@ -216,11 +220,11 @@ async fn a_call_that_nobody_resolved_is_refused_in_any_shape() {
     let mut request = needing(&SHELL);
     request.context.tool = None;
     assert_eq!(call(&gate, request.clone()).await.unwrap_err().code(), code::INVALID_REQUEST);
-    request.kind = mgp_types::Kind::Notify;
+    request.kind = mgp_types::RequestKind::Notify;
     assert!(call(&gate, request).await.is_err());
     let other = connected(policy(ApprovalPolicy::DenyAll), &book, &[]).await;
     let mut request = needing(&SHELL);
-    request.kind = mgp_types::Kind::Notify;
+    request.kind = mgp_types::RequestKind::Notify;
     assert_eq!(refused(&other, request).await, "denied");
     let mut elsewhere = needing(&SHELL);
     let mut tool = ResolvedTool::clone(elsewhere.context.tool.as_ref().unwrap());
@@ -296,7 +300,7 @@ async fn callers_cannot_send_the_gates_own_messages() {
 async fn grants_that_a_caller_made_up_are_taken_away() {
     let book = book(&Arc::default()).await;
     let gate = connected(policy(ApprovalPolicy::AutoApprove), &book, &[]).await;
-    let server = Server::new();
+    let server = TestServer::new();
     let mut request = needing(&READ);
     let meta =
         r#"{"progressToken":1,"dev.cloto\/mgp\/grants":{"request_id":"x","grants":{"camera":"approved"}}}"#;
@@ -307,13 +311,13 @@ async fn grants_that_a_caller_made_up_are_taken_away() {
 
 #[tokio::test(start_paused = true)]
 async fn many_calls_wait_for_one_answer() {
-    let audit = Arc::<Recorded>::default();
+    let audit = Arc::<RecordingAuditPort>::default();
     let book = book(&audit).await;
     let pending = PendingApprovals::new(Clock::system());
     let gate = PermissionGate::new("s".into(), PermissionSettings::default(), book.clone())
         .with_approver(Arc::new(pending.clone()));
     gate.negotiate(
-        &mut Server::new(),
+        &mut TestServer::new(),
         &session(Revision::V2025_11_25, mgp_types::mgp::MgpVersion::OURS, &[]),
     )
     .await
@@ -342,7 +346,7 @@ async fn a_call_waits_no_longer_than_it_has_patience_and_a_decision_elsewhere_wa
     let gate = PermissionGate::new("s".into(), PermissionSettings::default(), book.clone())
         .with_approver(Arc::new(pending.clone()));
     gate.negotiate(
-        &mut Server::new(),
+        &mut TestServer::new(),
         &session(Revision::V2025_11_25, mgp_types::mgp::MgpVersion::OURS, &[]),
     )
     .await
@@ -354,27 +358,27 @@ async fn a_call_waits_no_longer_than_it_has_patience_and_a_decision_elsewhere_wa
         async move { call(&gate, needing(&SHELL)).await }
     });
     tokio::time::sleep(Duration::from_secs(1)).await;
-    book.grant(&ada(), gate.server(), &SHELL, Terms::default()).await.unwrap();
+    book.grant(&ada(), gate.server(), &SHELL, GrantTerms::default()).await.unwrap();
     waiting.await.unwrap().unwrap();
     assert!(pending.list().is_empty());
 }
 
 #[tokio::test]
 async fn an_answer_of_one_who_is_no_operator_counts_for_nothing() {
-    let audit = Arc::<Recorded>::default();
+    let audit = Arc::<RecordingAuditPort>::default();
     let book = book(&audit).await;
     let agent = Principal::new("agent");
-    let approver = Answering::with(ApprovalAnswer::new(agent.clone(), Decision::Approved));
+    let approver = AnsweringApprover::with(ApprovalAnswer::new(agent.clone(), Decision::Approved));
     let gate =
         PermissionGate::new("s".into(), PermissionSettings::default(), book.clone()).with_approver(approver);
     gate.negotiate(
-        &mut Server::new(),
+        &mut TestServer::new(),
         &session(Revision::V2025_11_25, mgp_types::mgp::MgpVersion::OURS, &[]),
     )
     .await
     .unwrap();
     assert_eq!(call(&gate, needing(&SHELL)).await.unwrap_err().code(), code::PERMISSION_DENIED);
-    assert!(book.grant(&agent, gate.server(), &SHELL, Terms::default()).await.is_err());
+    assert!(book.grant(&agent, gate.server(), &SHELL, GrantTerms::default()).await.is_err());
     assert!(book.revoke(&agent, gate.server(), &SHELL).await.is_err());
     assert!(book.records(gate.server()).is_empty() && audit.lines().is_empty());
 }
@@ -384,7 +388,7 @@ async fn a_refusal_is_noted_for_the_record() {
     let book = book(&Arc::default()).await;
     let gate = connected(policy(ApprovalPolicy::DenyAll), &book, &[]).await;
     let mut request = needing(&SHELL);
-    let trail = Arc::new(Trail::default());
+    let trail = Arc::new(CallRecord::default());
     request.context.trail = Some(trail.clone());
     refused(&gate, request).await;
     assert_eq!(trail.refusal().unwrap().by, "permission");
@@ -396,9 +400,9 @@ async fn a_server_that_may_not_have_what_it_needs_is_rejected_unless_it_may_do_w
     let book = book(&Arc::default()).await;
     let needs = session(Revision::V2025_11_25, mgp_types::mgp::MgpVersion::OURS, &["shell", "memory.read"]);
     let settings =
-        policy(ApprovalPolicy::ConfigOnly).with_grant(Permission::MemoryRead, Terms::default()).unwrap();
+        policy(ApprovalPolicy::ConfigOnly).with_grant(Permission::MemoryRead, GrantTerms::default()).unwrap();
     let strict = PermissionGate::new("s".into(), settings.clone(), book.clone());
-    let error = strict.negotiate(&mut Server::new(), &needs).await.unwrap_err();
+    let error = strict.negotiate(&mut TestServer::new(), &needs).await.unwrap_err();
     assert_eq!(error.code(), code::PERMISSION_DENIED);
     assert!(error.message().contains("shell.execute") && error.recovery().is_some());
     assert_eq!(
@@ -407,7 +411,7 @@ async fn a_server_that_may_not_have_what_it_needs_is_rejected_unless_it_may_do_w
     );
 
     let lenient = PermissionGate::new("s".into(), settings.with_on_refusal(OnRefusal::Degrade), book);
-    let settlement = lenient.negotiate(&mut Server::new(), &needs).await.unwrap();
+    let settlement = lenient.negotiate(&mut TestServer::new(), &needs).await.unwrap();
     assert_eq!((settlement.approved, settlement.denied), (vec![Permission::MemoryRead], vec![SHELL]));
     call(&lenient, needing(&Permission::MemoryRead)).await.unwrap();
     assert_eq!(refused(&lenient, needing(&SHELL)).await, "denied");
@@ -420,27 +424,30 @@ async fn while_a_decision_is_deferred_the_connection_stays_and_calls_are_refused
     let gate = connected(policy(ApprovalPolicy::Interactive), &book, &["shell"]).await;
     let request = || tool_call(RiskLevel::Safe, &[], "{}");
     assert_eq!(refused(&gate, request()).await, "deferred");
-    book.grant(&ada(), gate.server(), &SHELL, Terms::default()).await.unwrap();
+    book.grant(&ada(), gate.server(), &SHELL, GrantTerms::default()).await.unwrap();
     call(&gate, request()).await.unwrap();
 }
 
 #[tokio::test]
 async fn what_cannot_be_recorded_is_not_granted() {
-    let audit = Arc::<Recorded>::default();
-    let store = Fragile::default();
+    let audit = Arc::<RecordingAuditPort>::default();
+    let store = FailingGrantStore::default();
     let book = GrantBook::open(store.clone(), audit.clone(), Clock::system()).await.unwrap();
     let gate = connected(policy(ApprovalPolicy::DenyAll), &book, &[]).await;
     audit.fail();
-    assert!(book.grant(&ada(), gate.server(), &SHELL, Terms::default()).await.is_err());
+    assert!(book.grant(&ada(), gate.server(), &SHELL, GrantTerms::default()).await.is_err());
     let auto = connected(policy(ApprovalPolicy::AutoApprove), &book, &[]).await;
     assert!(call(&auto, needing(&READ)).await.is_err());
     audit.mend();
     assert_eq!(refused(&gate, needing(&SHELL)).await, "denied");
     call(&auto, needing(&READ)).await.unwrap();
-    book.grant(&ada(), gate.server(), &READ, Terms::default()).await.unwrap();
+    book.grant(&ada(), gate.server(), &READ, GrantTerms::default()).await.unwrap();
 
     store.set_broken(true);
-    assert_eq!(book.grant(&ada(), gate.server(), &SHELL, Terms::default()).await.unwrap_err().code(), 3001);
+    assert_eq!(
+        book.grant(&ada(), gate.server(), &SHELL, GrantTerms::default()).await.unwrap_err().code(),
+        3001
+    );
     assert_eq!(refused(&gate, needing(&SHELL)).await, "denied");
     assert!(audit.lines().contains(&"PERMISSION_GRANTED shell.execute FAILURE".to_owned()));
     // What is taken back is closed even if that cannot be kept.
@@ -459,9 +466,9 @@ mod properties {
         fn an_expired_grant_never_holds_again(end in 1001i64..5000, times in proptest::collection::vec(0i64..6000, 1..12)) {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
             runtime.block_on(async {
-                let hands = Hands::at(1000);
-                let book = GrantBook::open(Fragile::default(), Arc::<Recorded>::default(), hands.clock()).await.unwrap();
-                book.grant(&ada(), &"s".into(), &SHELL, Terms::default().until(moment(end))).await.unwrap();
+                let hands = ManualClock::at(1000);
+                let book = GrantBook::open(FailingGrantStore::default(), Arc::<RecordingAuditPort>::default(), hands.clock()).await.unwrap();
+                book.grant(&ada(), &"s".into(), &SHELL, GrantTerms::default().until(moment(end))).await.unwrap();
                 let gate = connected(policy(ApprovalPolicy::DenyAll), &book, &[]).await;
                 let mut latest = 1000;
                 for time in times {

@@ -7,46 +7,46 @@ use mgp_types::mgp::{
     Timestamp, code, method,
 };
 use mgp_types::{
-    Context, Error, Flow, Gate, Kind, Method, Object, Params, RawJson, Request, Response, Session,
+    Context, Error, Flow, Gate, Method, Object, Params, RawJson, Request, RequestKind, Response, Session,
 };
 
 use super::super::approval;
 use super::super::{QUESTION_META, gate};
-use super::{HeldPermissionsGate, Shared};
+use super::{HeldPermissionsGate, HeldPermissionsShared};
 use crate::random;
 use crate::refusal::advice;
 
-enum Admission {
+enum HeldAdmission {
     Pass,
     Answer(Result<Response, Error>),
     /// These are missing, and the client can be asked.
     Ask(Vec<Permission>),
 }
 
-impl Shared {
-    fn admit(&self, request: &mut Request) -> Admission {
+impl HeldPermissionsShared {
+    fn admit(&self, request: &mut Request) -> HeldAdmission {
         let name = request.method.as_str();
         let about = gate::is_about_permissions(name);
         if !about && request.method != Method::TOOLS_CALL {
-            return Admission::Pass;
+            return HeldAdmission::Pass;
         }
         let negotiated = |session: &&Arc<Session>| {
             session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Permissions))
         };
         let Some(session) = request.context.session.clone() else {
-            return Admission::Answer(Err(Error::invalid_request("the request belongs to no session")));
+            return HeldAdmission::Answer(Err(Error::invalid_request("the request belongs to no session")));
         };
         if !negotiated(&&session) {
             if about {
-                return Admission::Answer(Err(Error::method_not_found(&request.method)));
+                return HeldAdmission::Answer(Err(Error::method_not_found(&request.method)));
             }
-            return Admission::Pass;
+            return HeldAdmission::Pass;
         }
         if about {
             let asks = matches!(name, method::PERMISSION_REQUEST | method::PERMISSION_AWAIT);
             let answer =
                 if asks { self.await_decision(request, &session) } else { self.take(request, &session) };
-            return Admission::Answer(answer);
+            return HeldAdmission::Answer(answer);
         }
         let now = self.now();
         request.context.grants = self.held(request, &session, now);
@@ -59,19 +59,19 @@ impl Shared {
         let missing: Vec<Permission> =
             needed.iter().filter(|permission| !approved(permission)).cloned().collect();
         if missing.is_empty() {
-            return Admission::Pass;
+            return HeldAdmission::Pass;
         }
         let denied = |permission: &&Permission| {
             let grant = grants.and_then(|grants| grants.decision(permission, now));
             grant.is_some_and(|grant| grant.decision == Decision::Denied)
         };
         if let Some(denied) = missing.iter().find(denied) {
-            return Admission::Answer(Err(refuse(denied, Decision::Denied, request)));
+            return HeldAdmission::Answer(Err(refuse(denied, Decision::Denied, request)));
         }
-        if request.kind == Kind::Call && can_ask(&request.context, &session) {
-            return Admission::Ask(missing);
+        if request.kind == RequestKind::Call && can_ask(&request.context, &session) {
+            return HeldAdmission::Ask(missing);
         }
-        Admission::Answer(Err(refuse(&missing[0], Decision::Deferred, request)))
+        HeldAdmission::Answer(Err(refuse(&missing[0], Decision::Deferred, request)))
     }
 
     /// What the clock says, and never less than it said before: a clock that is put back revives nothing.
@@ -143,9 +143,9 @@ impl Gate for HeldPermissionsGate {
     fn enter(&self, request: &mut Request) -> Flow {
         // Grants change here and not in a future, so that the calls behind them find them.
         match self.0.admit(request) {
-            Admission::Pass => Flow::Pass(()),
-            Admission::Answer(answer) => Flow::Answer(answer),
-            Admission::Ask(missing) => {
+            HeldAdmission::Pass => Flow::Pass(()),
+            HeldAdmission::Answer(answer) => Flow::Answer(answer),
+            HeldAdmission::Ask(missing) => {
                 let request = request.take();
                 Flow::wait(async move {
                     let granted = ask(&request, &missing).await;

@@ -8,19 +8,19 @@ use mgp_types::mgp::{Decision, Grant, PermissionResponse, Timestamp};
 
 /// What each session was granted, for as long as it lasts. Reading takes no lock.
 #[derive(Default)]
-pub(super) struct Ledger(ArcSwap<HashMap<usize, Account, RandomState>>);
+pub(super) struct GrantLedger(ArcSwap<HashMap<usize, SessionGrants, RandomState>>);
 
 /// What one session was granted.
 #[derive(Clone)]
-struct Account {
+struct SessionGrants {
     /// Whose it is: a place in memory may belong to another session later.
     session: Weak<Session>,
-    grants: Arc<Granted>,
+    grants: Arc<GrantSet>,
 }
 
 /// Decisions that came at different times and end at different times.
 #[derive(Clone, Default)]
-pub(super) struct Granted {
+pub(super) struct GrantSet {
     /// By the name it was asked for, with the decision's own end.
     grants: BTreeMap<String, (Grant, Option<Timestamp>)>,
     approved_by: Option<String>,
@@ -29,7 +29,7 @@ pub(super) struct Granted {
     whole: Option<Arc<PermissionResponse>>,
 }
 
-impl Ledger {
+impl GrantLedger {
     /// What was granted in `session` and holds at `now`.
     pub(super) fn held(&self, session: &Arc<Session>, now: Timestamp) -> Option<Arc<PermissionResponse>> {
         let accounts = self.0.load();
@@ -45,16 +45,17 @@ impl Ledger {
         self.0.rcu(|accounts| {
             let mut accounts = HashMap::clone(accounts);
             accounts.retain(|_, account| account.session.strong_count() > 0);
-            let account = accounts
-                .entry(key(session))
-                .or_insert_with(|| Account { session: Arc::downgrade(session), grants: Arc::default() });
+            let account = accounts.entry(key(session)).or_insert_with(|| SessionGrants {
+                session: Arc::downgrade(session),
+                grants: Arc::default(),
+            });
             account.grants = Arc::new(account.grants.with(decided, now));
             accounts
         });
     }
 }
 
-impl Granted {
+impl GrantSet {
     fn with(&self, decided: &PermissionResponse, now: Timestamp) -> Self {
         let mut grants = self.grants.clone();
         grants.retain(|_, (_, end)| end.is_none_or(|end| now < end));

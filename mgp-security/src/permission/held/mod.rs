@@ -10,9 +10,9 @@ use std::sync::Arc;
 use mgp_types::mgp::Permission;
 
 pub use self::handle::HandleKey;
-use self::ledger::Ledger;
+use self::ledger::GrantLedger;
 use crate::Clock;
-use crate::latest::Latest;
+use crate::latest_time::LatestTime;
 
 /// Which permissions the tool of this name needs; empty for a tool that needs none or does not exist.
 pub type NeededPermissions = Arc<dyn Fn(&str) -> Arc<[Permission]> + Send + Sync>;
@@ -34,24 +34,24 @@ pub type NeededPermissions = Arc<dyn Fn(&str) -> Arc<[Permission]> + Send + Sync
 ///
 /// Clones share what is held.
 #[derive(Clone)]
-pub struct HeldPermissionsGate(Arc<Shared>);
+pub struct HeldPermissionsGate(Arc<HeldPermissionsShared>);
 
-struct Shared {
+struct HeldPermissionsShared {
     needed: NeededPermissions,
     clock: Clock,
-    latest: Latest,
-    ledger: Ledger,
+    latest: LatestTime,
+    ledger: GrantLedger,
     handles: Option<HandleKey>,
 }
 
 impl HeldPermissionsGate {
     /// Holds each tool to what `needed` says of it.
     pub fn new(needed: NeededPermissions, clock: Clock) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(HeldPermissionsShared {
             needed,
             clock,
-            latest: Latest::default(),
-            ledger: Ledger::default(),
+            latest: LatestTime::default(),
+            ledger: GrantLedger::default(),
             handles: None,
         }))
     }
@@ -60,12 +60,12 @@ impl HeldPermissionsGate {
     /// given before anything is held.
     #[must_use]
     pub fn with_handles(self, key: HandleKey) -> Self {
-        let Shared { needed, clock, .. } = &*self.0;
-        Self(Arc::new(Shared {
+        let HeldPermissionsShared { needed, clock, .. } = &*self.0;
+        Self(Arc::new(HeldPermissionsShared {
             needed: needed.clone(),
             clock: clock.clone(),
-            latest: Latest::default(),
-            ledger: Ledger::default(),
+            latest: LatestTime::default(),
+            ledger: GrantLedger::default(),
             handles: Some(key),
         }))
     }

@@ -16,7 +16,7 @@ use crate::permission::testing::*;
 const SHELL: Permission = Permission::ShellExecute;
 const ERAS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 
-fn layer(hands: &Hands) -> HeldPermissionsGate {
+fn layer(hands: &ManualClock) -> HeldPermissionsGate {
     let needed: NeededPermissions = Arc::new(|tool| match tool {
         "run" => [SHELL].into(),
         _ => [].into(),
@@ -59,7 +59,7 @@ fn is_refused(outcome: Result<Response, Error>, why: &str) {
 #[tokio::test]
 async fn a_request_is_answered_at_once_and_the_decision_is_the_clients() {
     let client = client(Revision::V2025_11_25);
-    let mut held = layer(&Hands::at(0)).layer(Server::new());
+    let mut held = layer(&ManualClock::at(0)).layer(TestServer::new());
     for (ask, tell) in [
         (method::PERMISSION_REQUEST, method::PERMISSION_RESPONSE),
         (method::PERMISSION_AWAIT, method::PERMISSION_GRANT),
@@ -84,8 +84,8 @@ async fn a_request_is_answered_at_once_and_the_decision_is_the_clients() {
 // covers: MGP-3.6-05..07
 #[tokio::test]
 async fn a_tool_runs_while_its_permission_is_held() {
-    let hands = Hands::at(1000);
-    let server = Server::new();
+    let hands = ManualClock::at(1000);
+    let server = TestServer::new();
     let client = client(Revision::V2025_11_25);
     let mut held = layer(&hands).layer(server.clone());
     is_refused(held.call(run(&client, None)).await, "not_granted");
@@ -108,12 +108,12 @@ async fn a_tool_runs_while_its_permission_is_held() {
 #[tokio::test]
 async fn what_one_session_was_granted_is_no_other_sessions() {
     let (one, other) = (client(Revision::V2025_11_25), client(Revision::V2025_11_25));
-    let layer = layer(&Hands::at(0));
-    let mut held = layer.layer(Server::new());
+    let layer = layer(&ManualClock::at(0));
+    let mut held = layer.layer(TestServer::new());
     held.call(request(method::PERMISSION_RESPONSE, &decided("shell", Decision::Approved), &one))
         .await
         .unwrap();
-    layer.layer(Server::new()).call(run(&one, None)).await.unwrap();
+    layer.layer(TestServer::new()).call(run(&one, None)).await.unwrap();
     is_refused(held.call(run(&other, None)).await, "not_granted");
     // Nor does a session inherit what one before it had in the same place.
     drop(one);
@@ -124,9 +124,9 @@ async fn what_one_session_was_granted_is_no_other_sessions() {
 
 #[tokio::test]
 async fn decisions_add_up_and_each_has_its_own_end() {
-    let hands = Hands::at(0);
+    let hands = ManualClock::at(0);
     let client = client(Revision::V2025_11_25);
-    let server = Server::new();
+    let server = TestServer::new();
     let mut held = layer(&hands).layer(server.clone());
     let soon = decided("camera", Decision::Approved).with_expires_at(Some(moment(10)));
     held.call(request(method::PERMISSION_RESPONSE, &decided("shell", Decision::Approved), &client))
@@ -144,8 +144,8 @@ async fn decisions_add_up_and_each_has_its_own_end() {
 #[tokio::test]
 async fn without_sessions_each_request_brings_its_grants_2026() {
     let client = client(Revision::V2026_07_28);
-    let hands = Hands::at(1000);
-    let mut held = layer(&hands).layer(Server::new());
+    let hands = ManualClock::at(1000);
+    let mut held = layer(&hands).layer(TestServer::new());
     let raw = |grants: &PermissionResponse| Some(RawJson::from_value(grants).unwrap());
     held.call(request(method::PERMISSION_RESPONSE, &decided("shell", Decision::Approved), &client))
         .await
@@ -164,8 +164,8 @@ async fn without_sessions_each_request_brings_its_grants_2026() {
 #[tokio::test]
 async fn a_handle_stands_for_the_grants_of_its_principal_until_their_end_2026() {
     let client = client(Revision::V2026_07_28);
-    let hands = Hands::at(1000);
-    let mut held = layer(&hands).with_handles(HandleKey::random()).layer(Server::new());
+    let hands = ManualClock::at(1000);
+    let mut held = layer(&hands).with_handles(HandleKey::random()).layer(TestServer::new());
     let grants = decided("shell", Decision::Approved).with_expires_at(Some(moment(5000)));
     let mut told = request(method::PERMISSION_RESPONSE, &grants, &client);
     told.context.principal = Some(Principal::new("kernel"));
@@ -188,7 +188,7 @@ async fn a_client_that_can_ask_a_human_is_asked_for_what_is_missing_2026() {
     session.mgp.clone_from(&client(Revision::V2026_07_28).mgp);
     session.capabilities = Object::parse(r#"{"elicitation":{}}"#).unwrap();
     let session = Arc::new(session);
-    let mut held = layer(&Hands::at(0)).layer(Server::new());
+    let mut held = layer(&ManualClock::at(0)).layer(TestServer::new());
     let exchange = Arc::new(InputExchange::default());
     let mut first = run(&session, None);
     first.context.input = Some(exchange.clone());
@@ -219,7 +219,7 @@ async fn a_client_that_can_ask_a_human_is_asked_for_what_is_missing_2026() {
 async fn plain_clients_see_a_plain_server() {
     for revision in ERAS {
         let plain = Arc::new(Session::new(revision));
-        let mut held = layer(&Hands::at(0)).layer(Server::new());
+        let mut held = layer(&ManualClock::at(0)).layer(TestServer::new());
         held.call(run(&plain, None)).await.unwrap();
         let asked = PermissionRequest::new("perm-001", vec!["shell".into()], ApprovalPolicy::Interactive);
         let unknown = held.call(request(method::PERMISSION_REQUEST, &asked, &plain)).await.unwrap_err();
@@ -232,7 +232,7 @@ async fn plain_clients_see_a_plain_server() {
 async fn without_a_session_and_with_broken_parameters_nothing_is_taken() {
     for revision in ERAS {
         let client = client(revision);
-        let mut held = layer(&Hands::at(0)).layer(Server::new());
+        let mut held = layer(&ManualClock::at(0)).layer(TestServer::new());
         let mut lost = run(&client, None);
         lost.context.session = None;
         assert_eq!(held.call(lost).await.unwrap_err().code(), code::INVALID_REQUEST);
@@ -250,9 +250,9 @@ async fn without_a_session_and_with_broken_parameters_nothing_is_taken() {
 #[tokio::test]
 async fn a_clock_put_back_revives_no_grant_in_either_era() {
     for revision in ERAS {
-        let hands = Hands::at(1000);
+        let hands = ManualClock::at(1000);
         let client = client(revision);
-        let mut held = layer(&hands).layer(Server::new());
+        let mut held = layer(&hands).layer(TestServer::new());
         let grant = decided("shell", Decision::Approved).with_expires_at(Some(moment(2000)));
         held.call(request(method::PERMISSION_RESPONSE, &grant, &client)).await.unwrap();
         let sent = || revision.is_stateless().then(|| RawJson::from_value(&grant).unwrap());

@@ -4,9 +4,9 @@ use super::words::MAX_WORDS;
 
 /// What the arguments of a call are about, by the names of their members.
 #[derive(Debug, Default)]
-pub(super) struct Facts<'a> {
+pub(super) struct ArgumentFacts<'a> {
     pub(super) paths: Vec<&'a str>,
-    pub(super) commands: Vec<Line<'a>>,
+    pub(super) commands: Vec<CommandLine<'a>>,
     pub(super) hosts: Vec<&'a str>,
     /// Ports; `None` for what should be one and is not.
     pub(super) ports: Vec<Option<u16>>,
@@ -20,7 +20,7 @@ pub(super) struct Facts<'a> {
 
 /// A command as it was given.
 #[derive(Debug)]
-pub(super) enum Line<'a> {
+pub(super) enum CommandLine<'a> {
     /// As one text, and the words that come beside it.
     Text(&'a str, Vec<&'a str>),
     /// As words.
@@ -28,7 +28,7 @@ pub(super) enum Line<'a> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ArgumentKind {
     Path,
     Command,
     /// The words of a command that stands beside them.
@@ -43,26 +43,26 @@ enum Kind {
     Other,
 }
 
-impl<'a> Facts<'a> {
+impl<'a> ArgumentFacts<'a> {
     pub(super) fn read(arguments: &'a Value) -> Self {
         let mut facts = Self::default();
-        facts.walk(arguments, Kind::Other, 1);
+        facts.walk(arguments, ArgumentKind::Other, 1);
         facts
     }
 
     /// The names are JSON, which is no deeper than frames may be, so the recursion is bounded.
-    fn walk(&mut self, value: &'a Value, kind: Kind, unit: u64) {
+    fn walk(&mut self, value: &'a Value, kind: ArgumentKind, unit: u64) {
         match value {
             Value::Object(members) => {
                 // What lies within something stored or sent is looked at for itself: it may be a wrapper.
-                let kind = if kind == Kind::Content { Kind::Other } else { kind };
+                let kind = if kind == ArgumentKind::Content { ArgumentKind::Other } else { kind };
                 let own = |name: &str| match classify(name) {
-                    (Kind::Other, _) => (kind, unit),
+                    (ArgumentKind::Other, _) => (kind, unit),
                     told => told,
                 };
                 let words: Vec<&str> = members
                     .iter()
-                    .filter(|(name, _)| own(name).0 == Kind::Words)
+                    .filter(|(name, _)| own(name).0 == ArgumentKind::Words)
                     .filter_map(|(_, value)| words_in(value))
                     .flatten()
                     .take(MAX_WORDS + 1)
@@ -71,41 +71,47 @@ impl<'a> Facts<'a> {
                 for (name, value) in members {
                     let outer = kind;
                     let (kind, unit) = own(name);
-                    if kind == Kind::Other {
+                    if kind == ArgumentKind::Other {
                         self.others.push(name);
                     }
                     match (kind, value) {
-                        (Kind::Words, _) if words_in(value).is_some() => {}
+                        (ArgumentKind::Words, _) if words_in(value).is_some() => {}
                         // `arguments` may hold those of another call, whose names say what they are.
-                        (Kind::Words, _) => {
-                            self.walk(value, if outer == Kind::Words { Kind::Other } else { outer }, unit);
+                        (ArgumentKind::Words, _) => {
+                            self.walk(
+                                value,
+                                if outer == ArgumentKind::Words { ArgumentKind::Other } else { outer },
+                                unit,
+                            );
                         }
-                        (Kind::Command, Value::String(text)) => {
+                        (ArgumentKind::Command, Value::String(text)) => {
                             led = true;
-                            self.command(Line::Text(text, words.clone()));
+                            self.command(CommandLine::Text(text, words.clone()));
                         }
                         _ => self.walk(value, kind, unit),
                     }
                 }
                 if !led && !words.is_empty() {
-                    self.command(Line::Words(words));
+                    self.command(CommandLine::Words(words));
                 }
             }
-            Value::Array(items) if kind == Kind::Command && items.iter().all(Value::is_string) => {
-                self.command(Line::Words(items.iter().filter_map(Value::as_str).collect()));
+            Value::Array(items) if kind == ArgumentKind::Command && items.iter().all(Value::is_string) => {
+                self.command(CommandLine::Words(items.iter().filter_map(Value::as_str).collect()));
             }
             Value::Array(items) => items.iter().for_each(|item| self.walk(item, kind, unit)),
             Value::String(text) => self.text(text, kind, unit),
             Value::Number(number) => match kind {
-                Kind::Port => self.ports.push(number.as_u64().and_then(|port| u16::try_from(port).ok())),
-                Kind::Time => self.times_ms.push(millis(number.as_f64(), unit)),
+                ArgumentKind::Port => {
+                    self.ports.push(number.as_u64().and_then(|port| u16::try_from(port).ok()))
+                }
+                ArgumentKind::Time => self.times_ms.push(millis(number.as_f64(), unit)),
                 _ => {}
             },
             Value::Bool(_) | Value::Null => {}
         }
     }
 
-    fn command(&mut self, line: Line<'a>) {
+    fn command(&mut self, line: CommandLine<'a>) {
         // Each is looked at with the words beside it, so that many of both would take long.
         if self.commands.len() < MAX_COMMANDS {
             self.commands.push(line);
@@ -114,21 +120,21 @@ impl<'a> Facts<'a> {
         }
     }
 
-    fn text(&mut self, text: &'a str, kind: Kind, unit: u64) {
+    fn text(&mut self, text: &'a str, kind: ArgumentKind, unit: u64) {
         match kind {
-            Kind::Path => self.paths.push(text),
-            Kind::Command => self.command(Line::Text(text, Vec::new())),
-            Kind::Words => self.command(Line::Words(vec![text])),
-            Kind::Host => self.hosts.push(text),
-            Kind::Port => self.ports.push(text.trim().parse().ok()),
-            Kind::Language => {
+            ArgumentKind::Path => self.paths.push(text),
+            ArgumentKind::Command => self.command(CommandLine::Text(text, Vec::new())),
+            ArgumentKind::Words => self.command(CommandLine::Words(vec![text])),
+            ArgumentKind::Host => self.hosts.push(text),
+            ArgumentKind::Port => self.ports.push(text.trim().parse().ok()),
+            ArgumentKind::Language => {
                 self.languages.push(text);
                 self.others.push(text);
             }
-            Kind::Time => self.times_ms.push(millis(text.trim().parse().ok(), unit)),
-            Kind::Code => self.code = true,
-            Kind::Content => {}
-            Kind::Other => {
+            ArgumentKind::Time => self.times_ms.push(millis(text.trim().parse().ok(), unit)),
+            ArgumentKind::Code => self.code = true,
+            ArgumentKind::Content => {}
+            ArgumentKind::Other => {
                 // Arguments within a text are read by somebody, in a way that is not seen here.
                 self.code |= is_json(text);
                 self.others.push(text);
@@ -163,9 +169,9 @@ fn millis(number: Option<f64>, unit: u64) -> u64 {
 
 /// What a member of this name holds, and for times how many milliseconds its unit has. The last word that says
 /// something decides: a `file_content` is content, a `content_file` is a file.
-fn classify(name: &str) -> (Kind, u64) {
+fn classify(name: &str) -> (ArgumentKind, u64) {
     let words = words(name);
-    let kind = words.iter().rev().find_map(|word| kind_of(word)).unwrap_or(Kind::Other);
+    let kind = words.iter().rev().find_map(|word| kind_of(word)).unwrap_or(ArgumentKind::Other);
     let is_time = words.iter().any(|word| word == "timeout")
         || (words.iter().any(|word| word == "max") && words.iter().any(|word| word == "time"));
     if !is_time {
@@ -176,26 +182,26 @@ fn classify(name: &str) -> (Kind, u64) {
         Some("ms" | "millis" | "milliseconds" | "msec") => 1,
         _ => 1000,
     };
-    (Kind::Time, unit)
+    (ArgumentKind::Time, unit)
 }
 
-fn kind_of(word: &str) -> Option<Kind> {
+fn kind_of(word: &str) -> Option<ArgumentKind> {
     Some(match word {
         "path" | "paths" | "file" | "files" | "filename" | "filenames" | "filepath" | "filepaths" | "dir"
         | "dirs" | "dirname" | "directory" | "directories" | "folder" | "folders" | "cwd" | "workdir"
         | "root" | "roots" | "src" | "dst" | "dest" | "source" | "sources" | "destination"
-        | "destinations" => Kind::Path,
+        | "destinations" => ArgumentKind::Path,
         "command" | "commands" | "cmd" | "cmds" | "commandline" | "cmdline" | "executable" | "program"
-        | "binary" | "exec" | "run" | "shell" | "argv" => Kind::Command,
-        "args" | "arguments" => Kind::Words,
+        | "binary" | "exec" | "run" | "shell" | "argv" => ArgumentKind::Command,
+        "args" | "arguments" => ArgumentKind::Words,
         "url" | "urls" | "uri" | "uris" | "href" | "host" | "hosts" | "hostname" | "hostnames" | "domain"
         | "domains" | "endpoint" | "endpoints" | "address" | "addresses" | "addr" | "server" | "ip"
-        | "ips" | "origin" | "proxy" | "webhook" => Kind::Host,
-        "port" | "ports" => Kind::Port,
-        "language" | "lang" | "interpreter" | "runtime" => Kind::Language,
-        "code" | "script" | "scripts" | "snippet" | "expression" => Kind::Code,
+        | "ips" | "origin" | "proxy" | "webhook" => ArgumentKind::Host,
+        "port" | "ports" => ArgumentKind::Port,
+        "language" | "lang" | "interpreter" | "runtime" => ArgumentKind::Language,
+        "code" | "script" | "scripts" | "snippet" | "expression" => ArgumentKind::Code,
         "content" | "contents" | "text" | "body" | "data" | "message" | "prompt" | "description"
-        | "comment" | "title" | "patch" | "diff" | "string" | "str" => Kind::Content,
+        | "comment" | "title" | "patch" | "diff" | "string" | "str" => ArgumentKind::Content,
         _ => return None,
     })
 }
@@ -229,21 +235,21 @@ mod tests {
     #[test]
     fn the_last_telling_word_of_a_name_decides() {
         for (name, kind) in [
-            ("path", Kind::Path),
-            ("filePath", Kind::Path),
-            ("output-dir", Kind::Path),
-            ("file_content", Kind::Content),
-            ("contentFile", Kind::Path),
-            ("baseURL", Kind::Host),
-            ("target_url", Kind::Host),
-            ("source_code", Kind::Code),
-            ("command_line", Kind::Command),
-            ("question", Kind::Other),
+            ("path", ArgumentKind::Path),
+            ("filePath", ArgumentKind::Path),
+            ("output-dir", ArgumentKind::Path),
+            ("file_content", ArgumentKind::Content),
+            ("contentFile", ArgumentKind::Path),
+            ("baseURL", ArgumentKind::Host),
+            ("target_url", ArgumentKind::Host),
+            ("source_code", ArgumentKind::Code),
+            ("command_line", ArgumentKind::Command),
+            ("question", ArgumentKind::Other),
         ] {
             assert_eq!(classify(name).0, kind, "{name}");
         }
-        assert_eq!(classify("max_execution_time_ms"), (Kind::Time, 1));
-        assert_eq!(classify("timeout"), (Kind::Time, 1000));
+        assert_eq!(classify("max_execution_time_ms"), (ArgumentKind::Time, 1));
+        assert_eq!(classify("timeout"), (ArgumentKind::Time, 1000));
     }
 
     #[test]
@@ -252,9 +258,9 @@ mod tests {
             r#"{"files":[{"name":"/a"},"/b"],"command":"git","args":["status"],"x":{"y":"z"},"port":"99999"}"#,
         )
         .unwrap();
-        let facts = Facts::read(&value);
+        let facts = ArgumentFacts::read(&value);
         assert_eq!(facts.paths, ["/a", "/b"]);
-        assert!(matches!(&facts.commands[..], [Line::Text("git", words)] if words[..] == ["status"]));
+        assert!(matches!(&facts.commands[..], [CommandLine::Text("git", words)] if words[..] == ["status"]));
         assert_eq!(facts.others, ["x", "y", "z"]);
         assert_eq!(facts.ports, [None]);
     }

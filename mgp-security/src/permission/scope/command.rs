@@ -1,35 +1,35 @@
 use super::ScopeError;
-use super::arguments::{Facts, Line};
-use super::glob::{Case, Glob, Kind};
-use super::words::{MAX_WORDS, Split, split};
+use super::arguments::{ArgumentFacts, CommandLine};
+use super::glob::{Glob, GlobCase, GlobKind};
+use super::words::{MAX_WORDS, ShellWords, split};
 use crate::Finding;
 
 /// The bounds of a scope on commands.
 #[derive(Debug, Clone)]
-pub(super) struct Commands {
-    allowed: Box<[Pattern]>,
-    denied: Box<[Pattern]>,
+pub(super) struct CommandScope {
+    allowed: Box<[CommandPattern]>,
+    denied: Box<[CommandPattern]>,
     /// `None` if the scope says nothing, which lets nobody raise privileges where commands are bounded at all.
     sudo: Option<bool>,
 }
 
 #[derive(Debug, Clone)]
-enum Pattern {
+enum CommandPattern {
     /// The command alone.
     Name(Glob),
     /// The command with its arguments, and the same at the end of a line that runs it.
     Line { whole: Glob, within: Glob },
 }
 
-impl Commands {
+impl CommandScope {
     pub(super) fn new(allowed: &[String], denied: &[String], sudo: Option<bool>) -> Result<Self, ScopeError> {
         let read = |patterns: &[String], case| {
-            patterns.iter().map(|pattern| Pattern::new(pattern, case)).collect::<Result<_, _>>()
+            patterns.iter().map(|pattern| CommandPattern::new(pattern, case)).collect::<Result<_, _>>()
         };
-        Ok(Self { allowed: read(allowed, Case::Exact)?, denied: read(denied, Case::Folded)?, sudo })
+        Ok(Self { allowed: read(allowed, GlobCase::Exact)?, denied: read(denied, GlobCase::Folded)?, sudo })
     }
 
-    pub(super) fn check(&self, facts: &Facts<'_>) -> Result<(), Finding> {
+    pub(super) fn check(&self, facts: &ArgumentFacts<'_>) -> Result<(), Finding> {
         let bounded = !self.allowed.is_empty() || !self.denied.is_empty() || self.sudo == Some(false);
         if !bounded {
             return Ok(());
@@ -49,15 +49,17 @@ impl Commands {
         facts.commands.iter().try_for_each(|line| self.check_line(line))
     }
 
-    fn check_line(&self, line: &Line<'_>) -> Result<(), Finding> {
+    fn check_line(&self, line: &CommandLine<'_>) -> Result<(), Finding> {
         let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         let words = match line {
-            Line::Text(text, more) => split(text).map(|mut words| {
+            CommandLine::Text(text, more) => split(text).map(|mut words| {
                 words.words.extend(owned(more));
                 words
             }),
-            Line::Words(words) if words.is_empty() => None,
-            Line::Words(words) => Some(Split { words: owned(words), expands: false, expands_command: false }),
+            CommandLine::Words(words) if words.is_empty() => None,
+            CommandLine::Words(words) => {
+                Some(ShellWords { words: owned(words), expands: false, expands_command: false })
+            }
         };
         let simple = words.filter(|words| words.words.len() <= MAX_WORDS && !words.words[0].contains(BLANKS));
         let Some(words) = simple else {
@@ -97,9 +99,9 @@ impl Commands {
             std::iter::once(name.as_str()).chain(rest.iter().map(String::as_str)).collect::<Vec<_>>();
         let bare_line = bare_line.join(" ");
         // A denied command is denied under any path; a granted one is granted as it is written.
-        let is_denied = |pattern: &Pattern| match pattern {
-            Pattern::Name(glob) => glob.matches(first) || glob.matches(&name),
-            Pattern::Line { whole, .. } => whole.matches(&line) || whole.matches(&bare_line),
+        let is_denied = |pattern: &CommandPattern| match pattern {
+            CommandPattern::Name(glob) => glob.matches(first) || glob.matches(&name),
+            CommandPattern::Line { whole, .. } => whole.matches(&line) || whole.matches(&bare_line),
         };
         if self.denied.iter().any(is_denied) {
             return Err(closed());
@@ -107,9 +109,9 @@ impl Commands {
         if RUNNING.contains(&name.as_str()) || is_interpreter(&name) {
             self.check_run_by(rest, &line)?;
         }
-        let is_allowed = |pattern: &Pattern| match pattern {
-            Pattern::Name(glob) => glob.matches(first),
-            Pattern::Line { whole, .. } => whole.matches(&line),
+        let is_allowed = |pattern: &CommandPattern| match pattern {
+            CommandPattern::Name(glob) => glob.matches(first),
+            CommandPattern::Line { whole, .. } => whole.matches(&line),
         };
         if self.allowed.is_empty() || self.allowed.iter().any(is_allowed) {
             return Ok(());
@@ -126,16 +128,15 @@ impl Commands {
             if self.sudo != Some(true) && RAISING.contains(&name.as_str()) {
                 return Err(raised());
             }
-            let is_denied = |pattern: &Pattern| match pattern {
-                Pattern::Name(glob) => glob.matches(part) || glob.matches(&name),
-                Pattern::Line { .. } => false,
+            let is_denied = |pattern: &CommandPattern| match pattern {
+                CommandPattern::Name(glob) => glob.matches(part) || glob.matches(&name),
+                CommandPattern::Line { .. } => false,
             };
             if self.denied.iter().any(is_denied) {
                 return Err(closed());
             }
         }
-        let within =
-            |pattern: &Pattern| matches!(pattern, Pattern::Line { within, .. } if within.matches(line));
+        let within = |pattern: &CommandPattern| matches!(pattern, CommandPattern::Line { within, .. } if within.matches(line));
         if self.denied.iter().any(within) {
             return Err(closed());
         }
@@ -157,13 +158,13 @@ fn raised() -> Finding {
     Finding::new("scope-sudo", "raising privileges was not granted; run it without")
 }
 
-impl Pattern {
-    fn new(pattern: &str, case: Case) -> Result<Self, ScopeError> {
-        let whole = Glob::new(pattern, Kind::Text, case)?;
+impl CommandPattern {
+    fn new(pattern: &str, case: GlobCase) -> Result<Self, ScopeError> {
+        let whole = Glob::new(pattern, GlobKind::Text, case)?;
         if !pattern.contains(BLANKS) {
             return Ok(Self::Name(whole));
         }
-        Ok(Self::Line { whole, within: Glob::new(&format!("*[ /]{pattern}"), Kind::Text, case)? })
+        Ok(Self::Line { whole, within: Glob::new(&format!("*[ /]{pattern}"), GlobKind::Text, case)? })
     }
 }
 

@@ -7,13 +7,13 @@ use super::ScopeError;
 /// it slow: the time is that of the text's length times the pattern's.
 #[derive(Debug, Clone)]
 pub(super) struct Glob {
-    tokens: Box<[Token]>,
+    tokens: Box<[GlobToken]>,
     folded: bool,
 }
 
 /// What a pattern is matched with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum GlobKind {
     /// Paths, in which `*` and `?` stop at a slash.
     Path,
     /// Other texts, in which `*` stands for anything.
@@ -22,13 +22,13 @@ pub(super) enum Kind {
 
 /// Whether upper and lower case are told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Case {
+pub(super) enum GlobCase {
     Exact,
     Folded,
 }
 
 #[derive(Debug, Clone)]
-enum Token {
+enum GlobToken {
     Literal(char),
     /// `?`; the flag says whether it may be a slash.
     One {
@@ -49,14 +49,14 @@ enum Token {
 }
 
 impl Glob {
-    pub(super) fn new(pattern: &str, kind: Kind, case: Case) -> Result<Self, ScopeError> {
-        let folded = case == Case::Folded;
+    pub(super) fn new(pattern: &str, kind: GlobKind, case: GlobCase) -> Result<Self, ScopeError> {
+        let folded = case == GlobCase::Folded;
         let pattern = if folded { pattern.to_lowercase() } else { pattern.to_owned() };
         let chars: Vec<char> = pattern.chars().collect();
         if chars.is_empty() || chars.len() > MAX_PATTERN_CHARS || chars.contains(&'\0') {
             return Err(ScopeError::Pattern { pattern });
         }
-        match tokens(&chars, kind == Kind::Text) {
+        match tokens(&chars, kind == GlobKind::Text) {
             Some(tokens) => Ok(Self { tokens: tokens.into(), folded }),
             None => Err(ScopeError::Pattern { pattern }),
         }
@@ -90,19 +90,19 @@ impl Glob {
             next.fill(false);
             for (place, token) in self.tokens.iter().enumerate().filter(|(place, _)| now[*place]) {
                 match token {
-                    Token::Literal(literal) if *literal == c => self.enter(&mut next, place + 1),
-                    Token::One { slash } if *slash || c != '/' => self.enter(&mut next, place + 1),
-                    Token::Class { negated, ranges, slash } if *slash || c != '/' => {
+                    GlobToken::Literal(literal) if *literal == c => self.enter(&mut next, place + 1),
+                    GlobToken::One { slash } if *slash || c != '/' => self.enter(&mut next, place + 1),
+                    GlobToken::Class { negated, ranges, slash } if *slash || c != '/' => {
                         let inside = ranges.iter().any(|(from, to)| (*from..=*to).contains(&c));
                         if inside != *negated {
                             self.enter(&mut next, place + 1);
                         }
                     }
-                    Token::Many { slash } if *slash || c != '/' => self.enter(&mut next, place),
-                    Token::Directories if c == '/' => self.enter(&mut next, place),
-                    Token::Directories => next[place + 1] = true,
-                    Token::WithinDirectory if c == '/' => self.enter(&mut next, place - 1),
-                    Token::WithinDirectory => next[place] = true,
+                    GlobToken::Many { slash } if *slash || c != '/' => self.enter(&mut next, place),
+                    GlobToken::Directories if c == '/' => self.enter(&mut next, place),
+                    GlobToken::Directories => next[place + 1] = true,
+                    GlobToken::WithinDirectory if c == '/' => self.enter(&mut next, place - 1),
+                    GlobToken::WithinDirectory => next[place] = true,
                     _ => {}
                 }
             }
@@ -115,15 +115,15 @@ impl Glob {
     fn enter(&self, places: &mut [bool], mut place: usize) {
         while !std::mem::replace(&mut places[place], true) {
             match self.tokens.get(place) {
-                Some(Token::Many { .. }) => place += 1,
-                Some(Token::Directories) => place += 2,
+                Some(GlobToken::Many { .. }) => place += 1,
+                Some(GlobToken::Directories) => place += 2,
                 _ => return,
             }
         }
     }
 }
 
-fn tokens(mut rest: &[char], slash: bool) -> Option<Vec<Token>> {
+fn tokens(mut rest: &[char], slash: bool) -> Option<Vec<GlobToken>> {
     let mut tokens = Vec::new();
     let mut at_name = true;
     while let Some((&first, behind)) = rest.split_first() {
@@ -132,9 +132,9 @@ fn tokens(mut rest: &[char], slash: bool) -> Option<Vec<Token>> {
             '\\' => {
                 let (&literal, behind) = rest.split_first()?;
                 rest = behind;
-                tokens.push(Token::Literal(literal));
+                tokens.push(GlobToken::Literal(literal));
             }
-            '?' => tokens.push(Token::One { slash }),
+            '?' => tokens.push(GlobToken::One { slash }),
             '[' => {
                 let (class, behind) = class(rest, slash)?;
                 rest = behind;
@@ -145,20 +145,20 @@ fn tokens(mut rest: &[char], slash: bool) -> Option<Vec<Token>> {
                 rest = &rest[stars..];
                 if !slash && stars > 0 && at_name && rest.first() == Some(&'/') {
                     rest = &rest[1..];
-                    tokens.extend([Token::Directories, Token::WithinDirectory]);
+                    tokens.extend([GlobToken::Directories, GlobToken::WithinDirectory]);
                     // The next character stands at the start of a name again.
                     continue;
                 }
-                tokens.push(Token::Many { slash: slash || stars > 0 });
+                tokens.push(GlobToken::Many { slash: slash || stars > 0 });
             }
-            literal => tokens.push(Token::Literal(literal)),
+            literal => tokens.push(GlobToken::Literal(literal)),
         }
         at_name = first == '/';
     }
     Some(tokens)
 }
 
-fn class(mut rest: &[char], slash: bool) -> Option<(Token, &[char])> {
+fn class(mut rest: &[char], slash: bool) -> Option<(GlobToken, &[char])> {
     let negated = matches!(rest.first(), Some('!' | '^'));
     rest = &rest[usize::from(negated)..];
     let mut ranges = Vec::new();
@@ -168,7 +168,7 @@ fn class(mut rest: &[char], slash: bool) -> Option<(Token, &[char])> {
         match from {
             // A bracket that comes first stands for itself.
             ']' if !ranges.is_empty() => {
-                return Some((Token::Class { negated, ranges: ranges.into(), slash }, rest));
+                return Some((GlobToken::Class { negated, ranges: ranges.into(), slash }, rest));
             }
             '\\' => {
                 let (&literal, behind) = rest.split_first()?;
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     fn matches(pattern: &str, text: &str) -> bool {
-        Glob::new(pattern, Kind::Path, Case::Exact).unwrap().matches(text)
+        Glob::new(pattern, GlobKind::Path, GlobCase::Exact).unwrap().matches(text)
     }
 
     #[test]
@@ -218,12 +218,15 @@ mod tests {
             matches("[a-c]?[!x]", "bzz") && !matches("[a-c]?[!x]", "bzx") && !matches("[a-c]?[!x]", "dzz")
         );
         assert!(matches(r"\*[]]", "*]") && !matches("[!a]b", "/b"));
-        assert!(Glob::new("*.EXAMPLE.com", Kind::Text, Case::Folded).unwrap().matches("a.b.Example.COM"));
+        assert!(
+            Glob::new("*.EXAMPLE.com", GlobKind::Text, GlobCase::Folded).unwrap().matches("a.b.Example.COM")
+        );
     }
 
     #[test]
     fn a_directory_is_covered_with_all_that_lies_in_it() {
-        let covers = |pattern, path| Glob::new(pattern, Kind::Path, Case::Exact).unwrap().covers(path);
+        let covers =
+            |pattern, path| Glob::new(pattern, GlobKind::Path, GlobCase::Exact).unwrap().covers(path);
         assert!(covers("/etc", "/etc") && covers("/etc", "/etc/ssl/key") && !covers("/etc", "/etcetera"));
         assert!(covers("**/.git", "/x/.git/config") && !covers("/etc/*", "/etc"));
     }
@@ -231,7 +234,7 @@ mod tests {
     #[test]
     fn a_broken_pattern_is_refused() {
         for pattern in ["", "[a", "[", "[!", "a\\", "[b-a]", "[\\", "a\0", &"a".repeat(600)] {
-            assert!(Glob::new(pattern, Kind::Path, Case::Exact).is_err(), "{pattern}");
+            assert!(Glob::new(pattern, GlobKind::Path, GlobCase::Exact).is_err(), "{pattern}");
         }
     }
 
@@ -245,7 +248,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_pattern_is_read_or_refused_and_matched_without_panic(pattern in r"[\[\]\\!^*?/a-c-]{0,20}", text in "[/a-c]{0,20}") {
-            if let Ok(glob) = Glob::new(&pattern, Kind::Path, Case::Exact) {
+            if let Ok(glob) = Glob::new(&pattern, GlobKind::Path, GlobCase::Exact) {
                 let _ = glob.matches(&text);
             }
         }

@@ -3,34 +3,35 @@ use std::net::{IpAddr, Ipv4Addr};
 use url::{Host, Url};
 
 use super::ScopeError;
-use super::arguments::Facts;
-use super::glob::{Case, Glob, Kind};
+use super::arguments::ArgumentFacts;
+use super::glob::{Glob, GlobCase, GlobKind};
 use crate::Finding;
 
 /// The bounds of a scope on hosts and ports.
 #[derive(Debug, Clone)]
-pub(super) struct Hosts {
+pub(super) struct HostScope {
     allowed: Box<[Glob]>,
     denied: Box<[Glob]>,
     ports: Box<[u16]>,
 }
 
 /// Where a text leads.
-struct Place {
+struct HostAddress {
     host: String,
     port: Option<u16>,
 }
 
-impl Hosts {
+impl HostScope {
     pub(super) fn new(allowed: &[String], denied: &[String], ports: &[u16]) -> Result<Self, ScopeError> {
         let read = |patterns: &[String]| {
-            let pattern = |text: &String| Glob::new(text.trim_end_matches('.'), Kind::Text, Case::Folded);
+            let pattern =
+                |text: &String| Glob::new(text.trim_end_matches('.'), GlobKind::Text, GlobCase::Folded);
             patterns.iter().map(pattern).collect::<Result<_, _>>()
         };
         Ok(Self { allowed: read(allowed)?, denied: read(denied)?, ports: ports.into() })
     }
 
-    pub(super) fn check(&self, facts: &Facts<'_>) -> Result<(), Finding> {
+    pub(super) fn check(&self, facts: &ArgumentFacts<'_>) -> Result<(), Finding> {
         if self.allowed.is_empty() && self.denied.is_empty() && self.ports.is_empty() {
             return Ok(());
         }
@@ -48,7 +49,7 @@ impl Hosts {
         }
         // A bare name may be that of a host, too.
         let is_short = |text: &&&str| text.len() <= MAX_HOST_BYTES && !text.contains(char::is_whitespace);
-        let mut places = facts.others.iter().filter(is_short).filter_map(|text| Place::read(text));
+        let mut places = facts.others.iter().filter(is_short).filter_map(|text| HostAddress::read(text));
         if !self.denied.is_empty() && places.any(|place| self.is_denied(&place.host)) {
             return Err(denied());
         }
@@ -67,8 +68,8 @@ impl Hosts {
         Ok(())
     }
 
-    fn check_place(&self, text: &str, facts: &Facts<'_>) -> Result<(), Finding> {
-        let Some(place) = Place::read(text) else {
+    fn check_place(&self, text: &str, facts: &ArgumentFacts<'_>) -> Result<(), Finding> {
+        let Some(place) = HostAddress::read(text) else {
             return Err(Finding::new("scope-host-form", "give a whole address, like `https://example.com/`"));
         };
         if self.is_denied(&place.host) {
@@ -101,7 +102,7 @@ impl Hosts {
     }
 }
 
-impl Place {
+impl HostAddress {
     fn read(text: &str) -> Option<Self> {
         if text.len() > MAX_URL_BYTES {
             return None;

@@ -24,18 +24,18 @@ mod words;
 use mgp_types::RawJson;
 use mgp_types::mgp::Scope;
 
-use self::arguments::Facts;
-use self::command::Commands;
-use self::host::Hosts;
-use self::path::Paths;
+use self::arguments::ArgumentFacts;
+use self::command::CommandScope;
+use self::host::HostScope;
+use self::path::PathScope;
 use crate::Finding;
 
 /// A [`Scope`] that is ready to be held against arguments.
 #[derive(Debug, Clone)]
 pub(crate) struct ScopeCheck {
-    paths: Paths,
-    commands: Commands,
-    hosts: Hosts,
+    paths: PathScope,
+    commands: CommandScope,
+    hosts: HostScope,
     languages: Box<[Box<str>]>,
     max_execution_time_ms: Option<u64>,
 }
@@ -59,9 +59,9 @@ impl ScopeCheck {
     /// One of them is malformed; a grant with such a scope must not be made.
     pub(crate) fn new(scope: &Scope) -> Result<Self, ScopeError> {
         Ok(Self {
-            paths: Paths::new(&scope.paths, &scope.deny_paths)?,
-            commands: Commands::new(&scope.commands, &scope.deny_commands, scope.allow_sudo)?,
-            hosts: Hosts::new(&scope.hosts, &scope.deny_hosts, &scope.ports)?,
+            paths: PathScope::new(&scope.paths, &scope.deny_paths)?,
+            commands: CommandScope::new(&scope.commands, &scope.deny_commands, scope.allow_sudo)?,
+            hosts: HostScope::new(&scope.hosts, &scope.deny_hosts, &scope.ports)?,
             languages: scope.languages.iter().map(|language| language.to_lowercase().into()).collect(),
             max_execution_time_ms: scope.max_execution_time_ms,
         })
@@ -78,7 +78,7 @@ impl ScopeCheck {
                 .to()
                 .map_err(|_| Finding::new("scope-unreadable", "the arguments cannot be read"))?,
         };
-        let facts = Facts::read(&value);
+        let facts = ArgumentFacts::read(&value);
         self.paths.check(&facts)?;
         self.commands.check(&facts)?;
         self.hosts.check(&facts)?;
@@ -92,7 +92,7 @@ impl ScopeCheck {
         }
     }
 
-    fn check_language(&self, facts: &Facts<'_>) -> Result<(), Finding> {
+    fn check_language(&self, facts: &ArgumentFacts<'_>) -> Result<(), Finding> {
         if self.languages.is_empty() {
             return Ok(());
         }

@@ -1,29 +1,29 @@
 use super::ScopeError;
-use super::arguments::Facts;
-use super::glob::{Case, Glob, Kind};
+use super::arguments::ArgumentFacts;
+use super::glob::{Glob, GlobCase, GlobKind};
 use crate::Finding;
 
 /// The bounds of a scope on paths.
 #[derive(Debug, Clone)]
-pub(super) struct Paths {
+pub(super) struct PathScope {
     allowed: Box<[Glob]>,
     /// Without regard to case: where the file system tells case apart, this denies more, never less.
     denied: Box<[Glob]>,
 }
 
-impl Paths {
+impl PathScope {
     pub(super) fn new(allowed: &[String], denied: &[String]) -> Result<Self, ScopeError> {
-        let allowed = allowed.iter().map(|pattern| Glob::new(pattern, Kind::Path, Case::Exact));
+        let allowed = allowed.iter().map(|pattern| Glob::new(pattern, GlobKind::Path, GlobCase::Exact));
         let denied = denied.iter().map(|pattern| {
             // One that is not tied to the root denies at any depth.
             let anywhere = !pattern.starts_with(['/', '~']) && !pattern.starts_with("**/");
             let pattern = if anywhere { format!("**/{pattern}") } else { pattern.clone() };
-            Glob::new(&pattern, Kind::Path, Case::Folded)
+            Glob::new(&pattern, GlobKind::Path, GlobCase::Folded)
         });
         Ok(Self { allowed: allowed.collect::<Result<_, _>>()?, denied: denied.collect::<Result<_, _>>()? })
     }
 
-    pub(super) fn check(&self, facts: &Facts<'_>) -> Result<(), Finding> {
+    pub(super) fn check(&self, facts: &ArgumentFacts<'_>) -> Result<(), Finding> {
         if self.allowed.is_empty() && self.denied.is_empty() {
             return Ok(());
         }

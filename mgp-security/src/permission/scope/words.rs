@@ -1,6 +1,6 @@
 /// The words of a command line, as a POSIX shell splits it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Split {
+pub(super) struct ShellWords {
     pub(super) words: Vec<String>,
     /// Whether the shell would put other words in the place of some, by patterns, braces or the home directory.
     pub(super) expands: bool,
@@ -9,8 +9,8 @@ pub(super) struct Split {
 }
 
 /// Splits `line`; `None` if it is more than one simple command, or cannot be read without running a shell.
-pub(super) fn split(line: &str) -> Option<Split> {
-    let mut words = Split { words: Vec::new(), expands: false, expands_command: false };
+pub(super) fn split(line: &str) -> Option<ShellWords> {
+    let mut words = ShellWords { words: Vec::new(), expands: false, expands_command: false };
     let mut word: Option<String> = None;
     let mut chars = line.chars();
     while let Some(c) = chars.next() {

@@ -1,12 +1,12 @@
 use super::*;
 
-fn natures(definition: &str) -> Natures {
-    Natures::of(&Object::parse(definition.to_owned()).unwrap())
+fn natures(definition: &str) -> ArgumentNatures {
+    ArgumentNatures::of(&Object::parse(definition.to_owned()).unwrap())
 }
 
 #[test]
 fn names_tell_what_arguments_are() {
-    use Nature::{Code, Command, Host, HttpMethod, Path, Text, Unknown, Url};
+    use ArgumentNature::{Code, Command, Host, HttpMethod, Path, Text, Unknown, Url};
     for (name, nature) in [
         ("command", Command),
         ("shellCommand", Command),
@@ -29,7 +29,7 @@ fn names_tell_what_arguments_are() {
         ("query", Text),
         ("branch", Unknown),
     ] {
-        assert_eq!(Natures::default().nature(name), nature, "{name}");
+        assert_eq!(ArgumentNatures::default().nature(name), nature, "{name}");
     }
 }
 
@@ -41,27 +41,27 @@ fn a_schema_adds_to_what_the_name_tells_and_takes_nothing_away() {
             "command":{"type":"string","format":"uri"},
             "nested":{"type":"array","items":{"properties":{"place":{"format":"hostname"}}}}}}}"#,
     );
-    assert_eq!(natures.nature("target"), Nature::Url);
-    assert_eq!(natures.nature("command"), Nature::Command);
-    assert_eq!(natures.nature("place"), Nature::Host);
+    assert_eq!(natures.nature("target"), ArgumentNature::Url);
+    assert_eq!(natures.nature("command"), ArgumentNature::Command);
+    assert_eq!(natures.nature("place"), ArgumentNature::Host);
 }
 
 #[test]
 fn a_query_is_sql_where_a_database_is_talked_to() {
     let database = natures(r#"{"name":"run_query","description":"Runs it on the PostgreSQL database"}"#);
-    assert_eq!(database.nature("query"), Nature::Sql);
+    assert_eq!(database.nature("query"), ArgumentNature::Sql);
     let search = natures(r#"{"name":"search","description":"Searches the web"}"#);
-    assert_eq!(search.nature("query"), Nature::Text);
+    assert_eq!(search.nature("query"), ArgumentNature::Text);
 }
 
 #[test]
 fn a_schema_of_any_depth_is_survived() {
     let deep = format!("{}1{}", r#"{"items":"#.repeat(100), "}".repeat(100));
     let natures = natures(&format!(r#"{{"name":"x","inputSchema":{deep}}}"#));
-    assert_eq!(natures.nature("path"), Nature::Path);
+    assert_eq!(natures.nature("path"), ArgumentNature::Path);
 }
 
-fn nature(tool: &str, description: &str, name: &str, schema: &str) -> Nature {
+fn nature(tool: &str, description: &str, name: &str, schema: &str) -> ArgumentNature {
     let definition = format!(
         r#"{{"name":"{tool}","description":"{description}","inputSchema":{{"properties":{{"{name}":{schema}}}}}}}"#
     );
@@ -78,30 +78,30 @@ fn a_choice_a_flag_or_a_number_is_nothing_that_is_checked() {
         r#"{"anyOf":[{"type":"string","enum":["a"]},{"type":"null"}]}"#,
     ] {
         for name in ["command", "path", "url", "code"] {
-            assert_eq!(nature("do", "", name, schema), Nature::Unknown, "{name} {schema}");
+            assert_eq!(nature("do", "", name, schema), ArgumentNature::Unknown, "{name} {schema}");
         }
     }
     assert_eq!(
         nature("do", "", "command", r#"{"anyOf":[{"type":"string"},{"type":"null"}]}"#),
-        Nature::Command
+        ArgumentNature::Command
     );
-    assert_eq!(nature("do", "", "paths", r#"{"items":{"type":"string"}}"#), Nature::Path);
+    assert_eq!(nature("do", "", "paths", r#"{"items":{"type":"string"}}"#), ArgumentNature::Path);
 }
 
 #[test]
 fn the_last_word_of_a_name_counts() {
     for (name, wanted) in [
-        ("exec_err_state", Nature::Unknown),
-        ("command_id", Nature::Unknown),
-        ("path_filter", Nature::Unknown),
-        ("exclude_paths", Nature::Unknown),
-        ("includeDomains", Nature::Unknown),
-        ("folder_id", Nature::Unknown),
-        ("source", Nature::Unknown),
-        ("command_to_run", Nature::Command),
-        ("file_name", Nature::Path),
-        ("path2", Nature::Path),
-        ("sqlStatements", Nature::Sql),
+        ("exec_err_state", ArgumentNature::Unknown),
+        ("command_id", ArgumentNature::Unknown),
+        ("path_filter", ArgumentNature::Unknown),
+        ("exclude_paths", ArgumentNature::Unknown),
+        ("includeDomains", ArgumentNature::Unknown),
+        ("folder_id", ArgumentNature::Unknown),
+        ("source", ArgumentNature::Unknown),
+        ("command_to_run", ArgumentNature::Command),
+        ("file_name", ArgumentNature::Path),
+        ("path2", ArgumentNature::Path),
+        ("sqlStatements", ArgumentNature::Sql),
     ] {
         assert_eq!(nature("do", "", name, "{}"), wanted, "{name}");
     }
@@ -111,44 +111,49 @@ fn the_last_word_of_a_name_counts() {
 fn a_path_is_one_of_the_servers_machine() {
     let described = |text: &str| format!(r#"{{"type":"string","description":"{text}"}}"#);
     for (tool, about, argument, wanted) in [
-        ("get_file", "Gets a file from a GitHub repository.", "Path of the file", Nature::Unknown),
-        ("get_file", "Gets a file.", "Path in the repository", Nature::Unknown),
-        ("get_value", "Gets a value.", "JSONPath of the value", Nature::Unknown),
-        ("call", "Calls the service.", "API path such as /search", Nature::Unknown),
-        ("list_requests", "Lists requests.", "Only return requests whose path begins so", Nature::Unknown),
-        ("upload", "Uploads to Slack.", "Local path of the file", Nature::Path),
-        ("upload", "Uploads to Slack.", "Absolute path", Nature::Path),
-        ("read", "Reads a file.", "", Nature::Path),
+        ("get_file", "Gets a file from a GitHub repository.", "Path of the file", ArgumentNature::Unknown),
+        ("get_file", "Gets a file.", "Path in the repository", ArgumentNature::Unknown),
+        ("get_value", "Gets a value.", "JSONPath of the value", ArgumentNature::Unknown),
+        ("call", "Calls the service.", "API path such as /search", ArgumentNature::Unknown),
+        (
+            "list_requests",
+            "Lists requests.",
+            "Only return requests whose path begins so",
+            ArgumentNature::Unknown,
+        ),
+        ("upload", "Uploads to Slack.", "Local path of the file", ArgumentNature::Path),
+        ("upload", "Uploads to Slack.", "Absolute path", ArgumentNature::Path),
+        ("read", "Reads a file.", "", ArgumentNature::Path),
     ] {
         assert_eq!(nature(tool, about, "path", &described(argument)), wanted, "{about} {argument}");
     }
     let docstring = "Gets a value.\\n\\nArgs:\\n    path (str): The JSON path to get";
-    assert_eq!(nature("json_get", docstring, "path", "{}"), Nature::Unknown);
+    assert_eq!(nature("json_get", docstring, "path", "{}"), ArgumentNature::Unknown);
     let beside = r#"{"name":"get","inputSchema":{"properties":{"owner":{},"repo":{},"path":{}}}}"#;
-    assert_eq!(natures(beside).nature("path"), Nature::Unknown);
+    assert_eq!(natures(beside).nature("path"), ArgumentNature::Unknown);
 }
 
 #[test]
 fn an_address_counts_where_it_is_visited() {
     let address = r#"{"type":"string","format":"uri"}"#;
-    assert_eq!(nature("browse", "Opens a page.", "url", address), Nature::Url);
-    assert_eq!(nature("get_page", "", "url", address), Nature::Url);
-    assert_eq!(nature("create_link", "Adds a link to an issue.", "url", address), Nature::Unknown);
-    assert_eq!(nature("create_import", "Imports what it fetches.", "url", address), Nature::Url);
+    assert_eq!(nature("browse", "Opens a page.", "url", address), ArgumentNature::Url);
+    assert_eq!(nature("get_page", "", "url", address), ArgumentNature::Url);
+    assert_eq!(nature("create_link", "Adds a link to an issue.", "url", address), ArgumentNature::Unknown);
+    assert_eq!(nature("create_import", "Imports what it fetches.", "url", address), ArgumentNature::Url);
     let filter = r#"{"type":"string","description":"Filter by URL"}"#;
-    assert_eq!(nature("list_requests", "", "url", filter), Nature::Unknown);
+    assert_eq!(nature("list_requests", "", "url", filter), ArgumentNature::Unknown);
 }
 
 #[test]
 fn code_counts_where_it_is_run() {
     for (tool, about, name, wanted) in [
-        ("run_code", "Runs Python.", "code", Nature::Code),
-        ("evaluate", "Evaluates JavaScript in the page.", "function", Nature::Code),
-        ("evaluate", "Evaluates JavaScript in the page.", "source", Nature::Code),
-        ("do", "", "code", Nature::Code),
-        ("lint_file", "Explains mistakes.", "code", Nature::Unknown),
-        ("get_function", "Describes a function of AWS.", "function", Nature::Unknown),
-        ("verify", "Checks a verification code.", "country_code", Nature::Unknown),
+        ("run_code", "Runs Python.", "code", ArgumentNature::Code),
+        ("evaluate", "Evaluates JavaScript in the page.", "function", ArgumentNature::Code),
+        ("evaluate", "Evaluates JavaScript in the page.", "source", ArgumentNature::Code),
+        ("do", "", "code", ArgumentNature::Code),
+        ("lint_file", "Explains mistakes.", "code", ArgumentNature::Unknown),
+        ("get_function", "Describes a function of AWS.", "function", ArgumentNature::Unknown),
+        ("verify", "Checks a verification code.", "country_code", ArgumentNature::Unknown),
     ] {
         assert_eq!(nature(tool, about, name, "{}"), wanted, "{tool} {name}");
     }
@@ -158,12 +163,12 @@ fn code_counts_where_it_is_run() {
 fn a_description_tells_what_a_name_does_not() {
     let described = |text: &str| format!(r#"{{"type":"string","description":"{text}"}}"#);
     for (text, wanted) in [
-        ("Optional file path to read", Nature::Path),
-        ("The absolute path of the image", Nature::Path),
-        ("URL of the page", Nature::Url),
-        ("Shell command to execute", Nature::Command),
-        ("SQL to run", Nature::Sql),
-        ("Type of the path", Nature::Unknown),
+        ("Optional file path to read", ArgumentNature::Path),
+        ("The absolute path of the image", ArgumentNature::Path),
+        ("URL of the page", ArgumentNature::Url),
+        ("Shell command to execute", ArgumentNature::Command),
+        ("SQL to run", ArgumentNature::Sql),
+        ("Type of the path", ArgumentNature::Unknown),
     ] {
         assert_eq!(nature("do", "", "target", &described(text)), wanted, "{text}");
     }

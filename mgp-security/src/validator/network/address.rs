@@ -4,7 +4,7 @@ use crate::Finding;
 
 /// Why an address is none of the public network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Barrier {
+pub(super) enum NonPublicReason {
     Loopback,
     Metadata,
     Unspecified,
@@ -14,7 +14,7 @@ pub(super) enum Barrier {
     Reserved,
 }
 
-impl Barrier {
+impl NonPublicReason {
     /// What stands before `ip`; `None` for an address of the public network.
     ///
     /// IPv6 is decided by what is known to be public, IPv4 by what is known not to be: there, everything else is.

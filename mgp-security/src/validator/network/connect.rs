@@ -47,7 +47,7 @@ impl GuardedConnector {
     }
 }
 
-impl<R: Resolve> GuardedConnector<R> {
+impl<R: HostResolver> GuardedConnector<R> {
     /// A connector that asks `resolver` for addresses.
     pub fn with_resolver(policy: NetworkPolicy, resolver: R) -> Self {
         Self { policy, resolver }
@@ -83,7 +83,7 @@ impl<R: Resolve> GuardedConnector<R> {
 }
 
 /// Knows the addresses of hosts.
-pub trait Resolve: Send + Sync {
+pub trait HostResolver: Send + Sync {
     /// The addresses of `host`, with `port`.
     fn resolve(&self, host: &str, port: u16) -> impl Future<Output = io::Result<Vec<SocketAddr>>> + Send;
 }
@@ -100,7 +100,7 @@ impl SystemResolver {
     }
 }
 
-impl Resolve for SystemResolver {
+impl HostResolver for SystemResolver {
     async fn resolve(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
         Ok(lookup_host((host, port)).await?.collect())
     }
@@ -164,7 +164,7 @@ mod tests {
         asked: AtomicUsize,
     }
 
-    impl Resolve for Answers {
+    impl HostResolver for Answers {
         async fn resolve(&self, _: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
             let turn = self.asked.fetch_add(1, Ordering::Relaxed).min(self.answers.len() - 1);
             Ok(self.answers[turn].iter().map(|ip| SocketAddr::new(*ip, port)).collect())

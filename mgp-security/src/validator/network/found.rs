@@ -36,15 +36,15 @@ pub(super) fn split_port(word: &str) -> (&str, Option<u16>) {
 ///
 /// A word of prose is no address: `1.2.3` is a version and `localhost` alone is a word.
 pub(super) fn find_urls(text: &str) -> impl Iterator<Item = &str> {
-    text.split(is_delimiter).flat_map(|word| Parts { rest: word.trim_end_matches(is_trailing) })
+    text.split(is_delimiter).flat_map(|word| WordUrls { rest: word.trim_end_matches(is_trailing) })
 }
 
 /// The URLs and addresses in one word, which may hold more than one: `--proxy=http://a/` and `10.0.0.1,10.0.0.2`.
-struct Parts<'a> {
+struct WordUrls<'a> {
     rest: &'a str,
 }
 
-impl<'a> Iterator for Parts<'a> {
+impl<'a> Iterator for WordUrls<'a> {
     type Item = &'a str;
 
     fn next(&mut self) -> Option<&'a str> {
@@ -62,7 +62,7 @@ impl<'a> Iterator for Parts<'a> {
     }
 }
 
-impl<'a> Parts<'a> {
+impl<'a> WordUrls<'a> {
     /// Takes the text up to a comma. Inside a URL a comma is a character like others, unless a URL follows.
     fn take_part(&mut self) -> &'a str {
         let text = self.rest;

@@ -2,20 +2,20 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use crate::Finding;
 
-use super::address::Barrier;
+use super::address::NonPublicReason;
 
 /// Decides on a name, in lower-case ASCII as a URL's parser gives it, by what is known of it without asking.
 pub(super) fn check(name: &str) -> Result<(), Finding> {
     let name = name.strip_suffix('.').unwrap_or(name);
     if is_metadata_name(name) {
-        return Err(Barrier::Metadata.finding());
+        return Err(NonPublicReason::Metadata.finding());
     }
     let Some((_, top)) = name.rsplit_once('.') else {
         // A bare name is completed by the machine's own search list.
-        return Err(if name == "localhost" { Barrier::Loopback.finding() } else { inward() });
+        return Err(if name == "localhost" { NonPublicReason::Loopback.finding() } else { inward() });
     };
     if top == "localhost" || LOOPBACK_NAMES.iter().any(|own| is_or_is_below(name, own)) {
-        return Err(Barrier::Loopback.finding());
+        return Err(NonPublicReason::Loopback.finding());
     }
     if INWARD_TOPS.contains(&top) || is_or_is_below(name, "home.arpa") {
         return Err(inward());
@@ -45,7 +45,7 @@ fn is_or_is_below(name: &str, own: &str) -> bool {
 }
 
 fn barred(ip: Ipv4Addr) -> Result<(), Finding> {
-    Barrier::of(IpAddr::V4(ip)).map_or(Ok(()), |barrier| Err(barrier.finding()))
+    NonPublicReason::of(IpAddr::V4(ip)).map_or(Ok(()), |barrier| Err(barrier.finding()))
 }
 
 /// A service that answers with the address written in the name: that address decides, and where none can be
@@ -76,7 +76,7 @@ fn dotted(name: &str) -> Option<Ipv4Addr> {
         run += 1;
         if run >= 4 {
             let ip = Ipv4Addr::from(octets);
-            if Barrier::of(IpAddr::V4(ip)).is_some() {
+            if NonPublicReason::of(IpAddr::V4(ip)).is_some() {
                 return Some(ip);
             }
             last = Some(ip);

@@ -29,7 +29,7 @@ use std::net::IpAddr;
 
 use crate::Finding;
 
-pub use connect::{ConnectError, GuardedConnector, Resolve, SystemResolver};
+pub use connect::{ConnectError, GuardedConnector, HostResolver, SystemResolver};
 pub(crate) use found::check_text;
 pub(crate) use nested::{check as check_nested, percent_decoded};
 pub use pattern::{HostPattern, InvalidHostPattern};

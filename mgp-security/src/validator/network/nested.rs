@@ -4,7 +4,7 @@ use url::Host;
 
 use crate::Finding;
 
-use super::address::Barrier;
+use super::address::NonPublicReason;
 use super::host;
 
 /// Decides on the URLs inside of path, query and fragment of another.
@@ -17,7 +17,7 @@ pub(crate) fn check(rest: &str) -> Result<(), Finding> {
     let mut text = Cow::Borrowed(rest);
     for _ in 0..MAX_LAYERS {
         if leads_to_metadata(&text)? {
-            return Err(Barrier::Metadata.finding());
+            return Err(NonPublicReason::Metadata.finding());
         }
         match percent_decoded(&text) {
             Some(decoded) => text = Cow::Owned(decoded),
@@ -66,8 +66,8 @@ fn host_of(text: &str) -> &str {
 
 fn is_metadata(written: &str) -> bool {
     match Host::parse(written) {
-        Ok(Host::Ipv4(ip)) => Barrier::of(ip.into()) == Some(Barrier::Metadata),
-        Ok(Host::Ipv6(ip)) => Barrier::of(ip.into()) == Some(Barrier::Metadata),
+        Ok(Host::Ipv4(ip)) => NonPublicReason::of(ip.into()) == Some(NonPublicReason::Metadata),
+        Ok(Host::Ipv6(ip)) => NonPublicReason::of(ip.into()) == Some(NonPublicReason::Metadata),
         Ok(Host::Domain(name)) => {
             name.contains('.') && host::check(&name).is_err_and(|finding| finding.rule == "metadata-endpoint")
         }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use url::Host;
 
-use super::address::{Barrier, reached};
+use super::address::{NonPublicReason, reached};
 use super::host::is_metadata_name;
 
 /// One host, `*.` before a name for every name below it, or a network such as `10.0.0.0/8`; and the port, if only one is meant.
@@ -21,13 +21,13 @@ use super::host::is_metadata_name;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostPattern {
-    hosts: Hosts,
+    hosts: HostMatch,
     /// Every port, if there is none.
     port: Option<u16>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Hosts {
+enum HostMatch {
     Name(Box<str>),
     Below(Box<str>),
     Address(IpAddr),
@@ -39,12 +39,12 @@ impl HostPattern {
     pub(super) fn covers_name(&self, name: &str) -> bool {
         let name = name.strip_suffix('.').unwrap_or(name);
         match &self.hosts {
-            Hosts::Name(own) => **own == *name,
-            Hosts::Below(own) => {
+            HostMatch::Name(own) => **own == *name,
+            HostMatch::Below(own) => {
                 name.strip_suffix(&**own).is_some_and(|labels| labels.ends_with('.'))
                     && !is_metadata_name(name)
             }
-            Hosts::Address(_) | Hosts::Network { .. } => false,
+            HostMatch::Address(_) | HostMatch::Network { .. } => false,
         }
     }
 
@@ -53,11 +53,11 @@ impl HostPattern {
     pub(super) fn covers_address(&self, ip: IpAddr) -> bool {
         let led_to = reached(ip);
         match &self.hosts {
-            Hosts::Address(own) => *own == led_to,
-            Hosts::Network { base, bits } => {
-                is_within(led_to, *base, *bits) && Barrier::of(ip) != Some(Barrier::Metadata)
+            HostMatch::Address(own) => *own == led_to,
+            HostMatch::Network { base, bits } => {
+                is_within(led_to, *base, *bits) && NonPublicReason::of(ip) != Some(NonPublicReason::Metadata)
             }
-            Hosts::Name(_) | Hosts::Below(_) => false,
+            HostMatch::Name(_) | HostMatch::Below(_) => false,
         }
     }
 
@@ -102,10 +102,10 @@ impl FromStr for HostPattern {
                 if name.is_empty() || name.contains('*') {
                     return Err(InvalidHostPattern);
                 }
-                if below { Hosts::Below(name) } else { Hosts::Name(name) }
+                if below { HostMatch::Below(name) } else { HostMatch::Name(name) }
             }
-            (Host::Ipv4(ip), false) => Hosts::Address(IpAddr::V4(ip)),
-            (Host::Ipv6(ip), false) => Hosts::Address(reached(IpAddr::V6(ip))),
+            (Host::Ipv4(ip), false) => HostMatch::Address(IpAddr::V4(ip)),
+            (Host::Ipv6(ip), false) => HostMatch::Address(reached(IpAddr::V6(ip))),
             _ => return Err(InvalidHostPattern),
         };
         Ok(Self { hosts, port })
@@ -130,7 +130,7 @@ fn split_port(text: &str) -> Result<(&str, Option<u16>), InvalidHostPattern> {
 
 /// A network, such as `10.0.0.0/8` or `fd00::/8`. Bits behind the prefix have to be zero: whoever writes them means something
 /// else.
-fn network(base: &str, bits: &str) -> Result<Hosts, InvalidHostPattern> {
+fn network(base: &str, bits: &str) -> Result<HostMatch, InvalidHostPattern> {
     let unbracketed = base.strip_prefix('[').and_then(|base| base.strip_suffix(']')).unwrap_or(base);
     let base: IpAddr = unbracketed.parse().map_err(|_| InvalidHostPattern)?;
     let is_number = bits.bytes().all(|byte| byte.is_ascii_digit());
@@ -139,7 +139,7 @@ fn network(base: &str, bits: &str) -> Result<Hosts, InvalidHostPattern> {
         IpAddr::V4(ip) => bits <= 32 && ip.to_bits().checked_shl(bits.into()).unwrap_or(0) == 0,
         IpAddr::V6(ip) => bits <= 128 && ip.to_bits().checked_shl(bits.into()).unwrap_or(0) == 0,
     };
-    if bits > 0 && rest_is_zero { Ok(Hosts::Network { base, bits }) } else { Err(InvalidHostPattern) }
+    if bits > 0 && rest_is_zero { Ok(HostMatch::Network { base, bits }) } else { Err(InvalidHostPattern) }
 }
 
 /// The text is no pattern of hosts.
@@ -153,11 +153,11 @@ pub struct InvalidHostPattern;
 impl fmt::Display for HostPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.hosts {
-            Hosts::Name(name) => f.write_str(name)?,
-            Hosts::Below(name) => write!(f, "*.{name}")?,
-            Hosts::Address(IpAddr::V6(ip)) => write!(f, "[{ip}]")?,
-            Hosts::Address(ip) => ip.fmt(f)?,
-            Hosts::Network { base, bits } => write!(f, "{base}/{bits}")?,
+            HostMatch::Name(name) => f.write_str(name)?,
+            HostMatch::Below(name) => write!(f, "*.{name}")?,
+            HostMatch::Address(IpAddr::V6(ip)) => write!(f, "[{ip}]")?,
+            HostMatch::Address(ip) => ip.fmt(f)?,
+            HostMatch::Network { base, bits } => write!(f, "{base}/{bits}")?,
         }
         self.port.map_or(Ok(()), |port| write!(f, ":{port}"))
     }

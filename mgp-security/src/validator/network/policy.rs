@@ -4,7 +4,7 @@ use url::Host;
 
 use crate::Finding;
 
-use super::address::{Barrier, reached};
+use super::address::{NonPublicReason, reached};
 use super::{HostPattern, host};
 
 /// What calls may reach. By default: the public network, over HTTP and WebSocket.
@@ -30,7 +30,7 @@ pub struct NetworkPolicy {
     schemes: Vec<Box<str>>,
     allowed: Vec<HostPattern>,
     denied: Vec<HostPattern>,
-    others: Others,
+    others: OtherHosts,
     /// Whether this machine's own addresses are let through.
     loopback: bool,
     /// The server whose calls are held to the policy.
@@ -39,7 +39,7 @@ pub struct NetworkPolicy {
 
 /// What becomes of hosts that no pattern names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Others {
+enum OtherHosts {
     PublicPass,
     Refused,
 }
@@ -50,7 +50,7 @@ impl Default for NetworkPolicy {
             schemes: ["https", "http", "wss", "ws"].map(Box::from).to_vec(),
             allowed: Vec::new(),
             denied: Vec::new(),
-            others: Others::PublicPass,
+            others: OtherHosts::PublicPass,
             loopback: false,
             server: None,
         }
@@ -72,7 +72,7 @@ impl NetworkPolicy {
 
     /// Refuses every host that is not allowed by name, public ones as well.
     pub fn only_allowed_hosts(mut self) -> Self {
-        self.others = Others::Refused;
+        self.others = OtherHosts::Refused;
         self
     }
 
@@ -115,8 +115,8 @@ impl NetworkPolicy {
             Host::Ipv6(ip) => return self.judge_address(IpAddr::V6(*ip), port),
         };
         let judged = match self.listed(|pattern| pattern.covers_name(name), port) {
-            Ok(Listed::Not) if self.loopback && is_localhost(name) => Ok(()),
-            Ok(Listed::Not) => host::check(name),
+            Ok(ListDecision::Not) if self.loopback && is_localhost(name) => Ok(()),
+            Ok(ListDecision::Not) => host::check(name),
             listed => listed.map(drop),
         };
         judged.map_err(|finding| self.with_way(finding, host, port))
@@ -124,7 +124,7 @@ impl NetworkPolicy {
 
     pub(super) fn judge_address(&self, ip: IpAddr, port: Option<u16>) -> Result<(), Finding> {
         let judged = match self.listed(|pattern| pattern.covers_address(ip), port) {
-            Ok(Listed::Not) => self.barrier(ip).map_or(Ok(()), |barrier| Err(barrier.finding())),
+            Ok(ListDecision::Not) => self.barrier(ip).map_or(Ok(()), |barrier| Err(barrier.finding())),
             listed => listed.map(drop),
         };
         let host = match reached(ip) {
@@ -152,27 +152,31 @@ impl NetworkPolicy {
         };
         match self.barrier(ip) {
             None => Ok(()),
-            Some(barrier) if named && barrier != Barrier::Metadata => Ok(()),
+            Some(barrier) if named && barrier != NonPublicReason::Metadata => Ok(()),
             Some(barrier) => Err(self.with_way(barrier.finding(), host, port)),
         }
     }
 
     /// What stands before an address that no pattern names.
-    fn barrier(&self, ip: IpAddr) -> Option<Barrier> {
-        let is_own = |barrier| matches!(barrier, Barrier::Loopback | Barrier::Unspecified);
-        Barrier::of(ip).filter(|barrier| !(self.loopback && is_own(*barrier)))
+    fn barrier(&self, ip: IpAddr) -> Option<NonPublicReason> {
+        let is_own = |barrier| matches!(barrier, NonPublicReason::Loopback | NonPublicReason::Unspecified);
+        NonPublicReason::of(ip).filter(|barrier| !(self.loopback && is_own(*barrier)))
     }
 
-    fn listed(&self, covers: impl Fn(&HostPattern) -> bool, port: Option<u16>) -> Result<Listed, Finding> {
+    fn listed(
+        &self,
+        covers: impl Fn(&HostPattern) -> bool,
+        port: Option<u16>,
+    ) -> Result<ListDecision, Finding> {
         if self.denied.iter().any(|pattern| pattern.may_have_port(port) && covers(pattern)) {
             return Err(denied());
         }
         if self.allowed.iter().any(|pattern| pattern.has_port(port) && covers(pattern)) {
-            return Ok(Listed::Allowed);
+            return Ok(ListDecision::Allowed);
         }
         match self.others {
-            Others::PublicPass => Ok(Listed::Not),
-            Others::Refused => Err(Finding::new(
+            OtherHosts::PublicPass => Ok(ListDecision::Not),
+            OtherHosts::Refused => Err(Finding::new(
                 "host-not-allowed",
                 "only certain hosts may be reached, and this is none of them",
             )),
@@ -209,7 +213,7 @@ fn is_localhost(name: &str) -> bool {
 }
 
 /// Whether the lists decide.
-enum Listed {
+enum ListDecision {
     Allowed,
     Not,
 }

@@ -2,12 +2,12 @@ use mgp_types::mcp::ToolAnnotations;
 use mgp_types::mgp::{Permission, ResolvedTool};
 
 use super::PathAccess;
-use crate::tool::{Manner, Nature, words};
-use crate::validator::call::Argument;
+use crate::tool::{ArgumentNature, NameManner, words};
+use crate::validator::call::CallArgument;
 
 /// How sure it is that an argument is a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Likeness {
+pub(crate) enum PathLikeness {
     /// Its name or its schema says so, or it is a `file:` address.
     Named,
     /// It is written as one: it begins at a root, in a home or in a directory above.
@@ -17,30 +17,32 @@ pub(crate) enum Likeness {
 }
 
 /// Returns how sure it is that `text`, one reading of `argument`, is a path; `None` for what is none.
-pub(crate) fn likeness(argument: &Argument, text: &str) -> Option<Likeness> {
+pub(crate) fn likeness(argument: &CallArgument, text: &str) -> Option<PathLikeness> {
     let line = text.trim();
     let is_line = !line.is_empty() && line.len() <= MAX_BYTES && !line.contains('\n');
     let is_file_address = is_line && line.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"));
     match argument.nature {
-        Nature::Path => Some(Likeness::Named),
-        Nature::Text | Nature::Sql | Nature::Command | Nature::HttpMethod => None,
-        _ if is_file_address => Some(Likeness::Named),
+        ArgumentNature::Path => Some(PathLikeness::Named),
+        ArgumentNature::Text | ArgumentNature::Sql | ArgumentNature::Command | ArgumentNature::HttpMethod => {
+            None
+        }
+        _ if is_file_address => Some(PathLikeness::Named),
         // Some take a path where they take an address.
-        Nature::Url => (is_line && !line.contains("://")).then_some(Likeness::Perhaps),
+        ArgumentNature::Url => (is_line && !line.contains("://")).then_some(PathLikeness::Perhaps),
         _ if !is_line || leaves_out(&argument.name) => None,
         nature => {
             let is_word = !line.contains(char::is_whitespace);
-            if begins_like_a_path(line) && (is_word || nature == Nature::Unknown) {
-                Some(Likeness::Written)
+            if begins_like_a_path(line) && (is_word || nature == ArgumentNature::Unknown) {
+                Some(PathLikeness::Written)
             } else {
-                is_word.then_some(Likeness::Perhaps)
+                is_word.then_some(PathLikeness::Perhaps)
             }
         }
     }
 }
 
 /// Returns what a call of `tool` does with the file that `argument` names.
-pub(crate) fn access(tool: &ResolvedTool, argument: &Argument) -> PathAccess {
+pub(crate) fn access(tool: &ResolvedTool, argument: &CallArgument) -> PathAccess {
     let of_tool = access_of_tool(tool);
     let words = words(&argument.name);
     let has = |table: &[&str]| words.iter().any(|word| table.contains(&word.as_str()));
@@ -62,9 +64,9 @@ fn access_of_tool(tool: &ResolvedTool) -> PathAccess {
         let annotations: Option<ToolAnnotations> = annotations.and_then(|raw| raw.to().ok());
         annotations.and_then(|annotations| annotations.read_only_hint) == Some(true)
     };
-    match Manner::of(&name) {
-        Manner::Reads if !writes => PathAccess::Read,
-        Manner::Unclear if !writes && says_it_reads() => PathAccess::Read,
+    match NameManner::of(&name) {
+        NameManner::Reads if !writes => PathAccess::Read,
+        NameManner::Unclear if !writes && says_it_reads() => PathAccess::Read,
         _ => PathAccess::Write,
     }
 }

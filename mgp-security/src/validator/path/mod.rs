@@ -1,7 +1,7 @@
 //! Where in the file system a call may reach.
 //!
 //! The text of a path is refused if it leads out of any directory, in every spelling that some program on the way may
-//! decode. [`Roots`] knows the directories that are open, and asks the system where a path really ends. [`Protected`]
+//! decode. [`Roots`] knows the directories that are open, and asks the system where a path really ends. [`ProtectedPaths`]
 //! knows the files that no call may touch.
 
 mod argument;
@@ -19,29 +19,29 @@ use std::borrow::Cow;
 use crate::Finding;
 use crate::validator::text;
 
-pub(crate) use argument::{Likeness, access, likeness};
+pub(crate) use argument::{PathLikeness, access, likeness};
 pub(crate) use encoding::decode;
-pub(crate) use protected::{Kind, Reason};
-pub use protected::{PathAccess, Protected};
+pub use protected::{PathAccess, ProtectedPaths};
+pub(crate) use protected::{ProtectedKind, ProtectedReason};
 pub use roots::Roots;
-use segments::Spelling;
+use segments::PathSpelling;
 
 /// Decides on a path by its text: relative, below the directory it is resolved in, whoever decodes it, and not
-/// [protected](Protected).
+/// [protected](ProtectedPaths).
 pub(crate) fn check_text(path: &str) -> Result<(), Finding> {
-    check(path, Absolute::Refused)?;
+    check(path, AbsolutePaths::Refused)?;
     // What is done with the file is not known, so it may be changed.
-    Protected::default().check(path, PathAccess::Write)
+    ProtectedPaths::default().check(path, PathAccess::Write)
 }
 
 /// Whether a path may begin at the root of the file system; then it is for the [`Roots`] to decide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Absolute {
+enum AbsolutePaths {
     Refused,
     Decided,
 }
 
-fn check(path: &str, absolute: Absolute) -> Result<(), Finding> {
+fn check(path: &str, absolute: AbsolutePaths) -> Result<(), Finding> {
     if path.len() > MAX_BYTES || path.split('/').any(|segment| segment.len() > MAX_SEGMENT_BYTES) {
         return Err(Finding::new(
             "path-too-long",
@@ -53,11 +53,11 @@ fn check(path: &str, absolute: Absolute) -> Result<(), Finding> {
     let mut form = Cow::Borrowed(path);
     // What is refused in one layer of encoding is refused in all: whether a program on the way decodes the path
     // is not for the path to say. Only a root that is written plainly is seen by `Roots`.
-    let inside = if path.starts_with('/') { absolute } else { Absolute::Refused };
+    let inside = if path.starts_with('/') { absolute } else { AbsolutePaths::Refused };
     let mut absolute = absolute;
     for layer in 0..MAX_LAYERS {
         let plain = layer == 0 && !path.chars().any(|sign| sign != '/' && segments::is_separator(sign));
-        check_form(&form, absolute, if plain { Spelling::Plain } else { Spelling::Other })?;
+        check_form(&form, absolute, if plain { PathSpelling::Plain } else { PathSpelling::Other })?;
         match encoding::decode(&form)? {
             Some(decoded) => form = Cow::Owned(decoded),
             None => return Ok(()),
@@ -68,13 +68,13 @@ fn check(path: &str, absolute: Absolute) -> Result<(), Finding> {
 }
 
 /// Decides on the path in one layer of its encoding.
-fn check_form(form: &str, absolute: Absolute, spelling: Spelling) -> Result<(), Finding> {
+fn check_form(form: &str, absolute: AbsolutePaths, spelling: PathSpelling) -> Result<(), Finding> {
     if form.contains(|character: char| character.is_ascii_control()) {
         return Err(Finding::new("control-character", "the path contains a control character: leave it out"));
     }
     text::check(form)?;
     let folded = text::fold(form);
-    let spelling = if folded == form { spelling } else { Spelling::Other };
+    let spelling = if folded == form { spelling } else { PathSpelling::Other };
     segments::check(&folded, spelling)?;
     shape::check(form, absolute)
 }

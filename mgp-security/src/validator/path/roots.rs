@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::Finding;
 
-use super::Absolute;
+use super::AbsolutePaths;
 
 /// The directories that are open to calls.
 ///
@@ -30,12 +30,12 @@ pub struct Roots {
     /// Where relative paths begin.
     base: PathBuf,
     open: Vec<PathBuf>,
-    origin: Origin,
+    origin: RootOrigin,
 }
 
 /// Who says which directories are open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Origin {
+enum RootOrigin {
     /// The operator, as such.
     Configured,
     /// They follow from what the operator named for something else.
@@ -49,7 +49,7 @@ impl Roots {
     /// It is no directory that can be read.
     pub fn new(base: impl AsRef<Path>) -> io::Result<Self> {
         let base = directory(base.as_ref())?;
-        Ok(Self { open: vec![base.clone()], base, origin: Origin::Configured })
+        Ok(Self { open: vec![base.clone()], base, origin: RootOrigin::Configured })
     }
 
     /// Opens `open`, directories that somebody named without saying that they are all; relative paths begin at `base`.
@@ -59,7 +59,7 @@ impl Roots {
     pub fn named(base: impl AsRef<Path>, open: impl IntoIterator<Item = PathBuf>) -> Option<Self> {
         let open: Vec<_> = open.into_iter().filter_map(|path| directory(&path).ok()).collect();
         let base = directory(base.as_ref()).ok()?;
-        (!open.is_empty()).then_some(Self { base, open, origin: Origin::Named })
+        (!open.is_empty()).then_some(Self { base, open, origin: RootOrigin::Named })
     }
 
     /// Opens another directory; paths in it are written in full.
@@ -83,13 +83,13 @@ impl Roots {
             path
         };
         match self.origin {
-            Origin::Configured => self.locate(path),
-            Origin::Named => self.locate_named(path),
+            RootOrigin::Configured => self.locate(path),
+            RootOrigin::Named => self.locate_named(path),
         }
     }
 
     fn locate(&self, path: &str) -> Result<PathBuf, Finding> {
-        super::check(path, Absolute::Decided)?;
+        super::check(path, AbsolutePaths::Decided)?;
         // A path with a root of its own takes the place of the base.
         let end = resolve(&self.base.join(path))?;
         if self.holds(&end) { Ok(end) } else { Err(outside()) }

@@ -4,7 +4,7 @@ use crate::Finding;
 
 /// How the dots and slashes of a path are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Spelling {
+pub(super) enum PathSpelling {
     /// As everybody writes them.
     Plain,
     /// Encoded, or with signs that look like them.
@@ -13,22 +13,22 @@ pub(super) enum Spelling {
 
 /// Refuses a path that leads upwards, whichever of the ways to write it programs understand. Written plainly, it may lead
 /// up as far as it led down before.
-pub(super) fn check(path: &str, spelling: Spelling) -> Result<(), Finding> {
+pub(super) fn check(path: &str, spelling: PathSpelling) -> Result<(), Finding> {
     check_dots(path, spelling)?;
     match hexadecimal(path) {
         Cow::Borrowed(_) => Ok(()),
-        Cow::Owned(spelled) => check_dots(&spelled, Spelling::Other),
+        Cow::Owned(spelled) => check_dots(&spelled, PathSpelling::Other),
     }
 }
 
-fn check_dots(path: &str, spelling: Spelling) -> Result<(), Finding> {
+fn check_dots(path: &str, spelling: PathSpelling) -> Result<(), Finding> {
     let mut three_dots = 0;
     let mut depth = 0_usize;
     let mut segments = path.split(is_separator).peekable();
     while let Some(segment) = segments.next() {
         // One segment of three dots is a pattern of Go and a name like others. More of them, or one before what a
         // filter takes out together with two of its dots, are `..` once the filter has been there.
-        if spelling == Spelling::Plain
+        if spelling == PathSpelling::Plain
             && segment == ".."
             && depth > 0
             && segments.peek().is_some_and(|next| !next.is_empty())

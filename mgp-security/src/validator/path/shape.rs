@@ -1,6 +1,6 @@
 use crate::Finding;
 
-use super::Absolute;
+use super::AbsolutePaths;
 use super::segments::is_separator;
 
 /// Refuses what a shell, a runtime or Windows would put in the place of a part of the path.
@@ -29,9 +29,9 @@ pub(super) fn check_variables(path: &str) -> Result<(), Finding> {
 }
 
 /// Refuses paths that do not begin in the directory they are resolved in, or do not end at a file of it.
-pub(super) fn check(path: &str, absolute: Absolute) -> Result<(), Finding> {
+pub(super) fn check(path: &str, absolute: AbsolutePaths) -> Result<(), Finding> {
     let begins_at_root = path.starts_with(is_separator) || has_drive(path);
-    if begins_at_root && absolute == Absolute::Refused {
+    if begins_at_root && absolute == AbsolutePaths::Refused {
         return Err(Finding::new(
             "absolute-path",
             "the path begins at the root: write it from the open directory",

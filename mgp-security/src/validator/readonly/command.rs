@@ -1,7 +1,7 @@
 use crate::Finding;
 
-use super::options::{Word, unknown};
-use super::programs::{self, Program};
+use super::options::{OptionWord, unknown};
+use super::programs::{self, ProgramRule};
 use super::{git, sed, writes};
 
 /// Decides on a command, split into its words: a program that is known to read, with options that are.
@@ -15,19 +15,19 @@ pub(crate) fn check_command_reads(argv: &[&str]) -> Result<(), Finding> {
     let name = bare_name(program)
         .ok_or_else(|| writes("the program is not one of the system's: name it without its directory"))?;
     match programs::find(name) {
-        Some(Program::Reads) => Ok(()),
-        Some(Program::With(options)) => options.read(arguments, |_| Ok(())),
-        Some(Program::Without(refused)) => check_without(arguments, refused),
-        Some(Program::Find) => check_find(arguments),
-        Some(Program::Date) => programs::DATE.read(arguments, |word| match word {
-            Word::Operand(format) if !format.starts_with('+') => {
+        Some(ProgramRule::Reads) => Ok(()),
+        Some(ProgramRule::With(options)) => options.read(arguments, |_| Ok(())),
+        Some(ProgramRule::Without(refused)) => check_without(arguments, refused),
+        Some(ProgramRule::Find) => check_find(arguments),
+        Some(ProgramRule::Date) => programs::DATE.read(arguments, |word| match word {
+            OptionWord::Operand(format) if !format.starts_with('+') => {
                 Err(writes("that sets the clock: write +FORMAT"))
             }
             _ => Ok(()),
         }),
-        Some(Program::Curl) => check_curl(arguments),
-        Some(Program::Git) => git::check(arguments),
-        Some(Program::Sed) => sed::check(arguments),
+        Some(ProgramRule::Curl) => check_curl(arguments),
+        Some(ProgramRule::Git) => git::check(arguments),
+        Some(ProgramRule::Sed) => sed::check(arguments),
         None => {
             Err(writes("nothing says that the program only reads: use one that does, like cat, grep or ls"))
         }
@@ -69,13 +69,19 @@ fn check_find(arguments: &[&str]) -> Result<(), Finding> {
 
 fn check_curl(arguments: &[&str]) -> Result<(), Finding> {
     programs::CURL.read(arguments, |word| match word {
-        Word::Value("X" | "request", method) => super::check_http_method(method),
+        OptionWord::Value("X" | "request", method) => super::check_http_method(method),
         // What it writes out can be sent to a file.
-        Word::Value("w" | "write-out", format) if format.contains("output{") => Err(unknown("--write-out")),
-        Word::Value("w" | "write-out", format) if format.starts_with('@') => Err(unknown("--write-out")),
-        Word::Value("o" | "output", "-" | "/dev/null") => Ok(()),
-        Word::Value("o" | "output", _) => Err(writes("that writes a file: let curl print what it gets")),
-        Word::Operand(url) | Word::Value("url", url) => check_curl_url(url),
+        OptionWord::Value("w" | "write-out", format) if format.contains("output{") => {
+            Err(unknown("--write-out"))
+        }
+        OptionWord::Value("w" | "write-out", format) if format.starts_with('@') => {
+            Err(unknown("--write-out"))
+        }
+        OptionWord::Value("o" | "output", "-" | "/dev/null") => Ok(()),
+        OptionWord::Value("o" | "output", _) => {
+            Err(writes("that writes a file: let curl print what it gets"))
+        }
+        OptionWord::Operand(url) | OptionWord::Value("url", url) => check_curl_url(url),
         _ => Ok(()),
     })
 }

@@ -4,7 +4,7 @@ use super::writes;
 
 /// The options of a program that are known to read. What is not listed is refused.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Options {
+pub(super) struct ProgramOptions {
     /// Letters of options without a value.
     pub(super) flags: &'static str,
     /// Letters of options with a value, which is the rest of the word or the next one.
@@ -20,18 +20,18 @@ pub(super) struct Options {
 
 /// An option and its value, or an operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Word<'a> {
+pub(super) enum OptionWord<'a> {
     Flag(&'a str),
     Value(&'a str, &'a str),
     Operand(&'a str),
 }
 
-impl Options {
+impl ProgramOptions {
     /// Shows every word of `arguments` to `visit`; refuses options that are not known.
     pub(super) fn read<'a>(
         &self,
         arguments: &[&'a str],
-        mut visit: impl FnMut(Word<'a>) -> Result<(), Finding>,
+        mut visit: impl FnMut(OptionWord<'a>) -> Result<(), Finding>,
     ) -> Result<(), Finding> {
         let mut rest = arguments.iter().copied();
         let mut operands = 0;
@@ -44,7 +44,7 @@ impl Options {
                         "the command has more operands than it reads: leave the last one out",
                     ));
                 }
-                visit(Word::Operand(argument))?;
+                visit(OptionWord::Operand(argument))?;
             } else if argument == "--" {
                 only_operands = true;
             } else if let Some(long) = argument.strip_prefix("--") {
@@ -52,9 +52,9 @@ impl Options {
                     long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
                 if self.long_values.contains(&name) {
                     let value = value.or_else(|| rest.next()).ok_or_else(|| unknown(argument))?;
-                    visit(Word::Value(name, value))?;
+                    visit(OptionWord::Value(name, value))?;
                 } else if self.long.contains(&name) {
-                    visit(Word::Flag(name))?;
+                    visit(OptionWord::Flag(name))?;
                 } else {
                     return Err(unknown(argument));
                 }
@@ -70,27 +70,27 @@ impl Options {
         &self,
         argument: &'a str,
         rest: &mut impl Iterator<Item = &'a str>,
-        visit: &mut impl FnMut(Word<'a>) -> Result<(), Finding>,
+        visit: &mut impl FnMut(OptionWord<'a>) -> Result<(), Finding>,
     ) -> Result<(), Finding> {
         for (at, letter) in argument.char_indices().skip(1) {
             let (name, after) = argument[at..].split_at(letter.len_utf8());
             if self.values.contains(letter) {
                 let value =
                     if after.is_empty() { rest.next().ok_or_else(|| unknown(argument))? } else { after };
-                return visit(Word::Value(name, value));
+                return visit(OptionWord::Value(name, value));
             }
             if !self.flags.contains(letter) {
                 return Err(unknown(argument));
             }
-            visit(Word::Flag(name))?;
+            visit(OptionWord::Flag(name))?;
         }
         Ok(())
     }
 }
 
 /// Nothing is known to read; the start for those that list something.
-pub(super) const NONE: Options =
-    Options { flags: "", values: "", long: &[], long_values: &[], most_operands: usize::MAX };
+pub(super) const NONE: ProgramOptions =
+    ProgramOptions { flags: "", values: "", long: &[], long_values: &[], most_operands: usize::MAX };
 
 pub(super) fn unknown(option: &str) -> Finding {
     let shown: String = option.chars().take(40).collect();

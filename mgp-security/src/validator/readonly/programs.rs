@@ -1,14 +1,14 @@
 //! The programs that are known to read, and what is known of their options.
 
-use super::options::{NONE, Options};
+use super::options::{NONE, ProgramOptions};
 
 /// How a program's arguments are decided on.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Program {
+pub(super) enum ProgramRule {
     /// It only reads, whatever it is told.
     Reads,
     /// It reads with these options.
-    With(&'static Options),
+    With(&'static ProgramOptions),
     /// It reads without these options.
     Without(&'static [&'static str]),
     Find,
@@ -18,22 +18,22 @@ pub(super) enum Program {
     Sed,
 }
 
-pub(super) fn find(name: &str) -> Option<Program> {
+pub(super) fn find(name: &str) -> Option<ProgramRule> {
     if READING.contains(&name) {
-        return Some(Program::Reads);
+        return Some(ProgramRule::Reads);
     }
     Some(match name {
-        "curl" => Program::Curl,
-        "date" => Program::Date,
-        "file" => Program::With(&FILE),
-        "find" => Program::Find,
-        "git" => Program::Git,
-        "hostname" => Program::With(&HOSTNAME),
-        "rg" => Program::Without(&["pre", "hostname-bin"]),
-        "sed" => Program::Sed,
-        "sort" => Program::With(&SORT),
-        "tree" => Program::With(&TREE),
-        "uniq" => Program::With(&UNIQ),
+        "curl" => ProgramRule::Curl,
+        "date" => ProgramRule::Date,
+        "file" => ProgramRule::With(&FILE),
+        "find" => ProgramRule::Find,
+        "git" => ProgramRule::Git,
+        "hostname" => ProgramRule::With(&HOSTNAME),
+        "rg" => ProgramRule::Without(&["pre", "hostname-bin"]),
+        "sed" => ProgramRule::Sed,
+        "sort" => ProgramRule::With(&SORT),
+        "tree" => ProgramRule::With(&TREE),
+        "uniq" => ProgramRule::With(&UNIQ),
         _ => return None,
     })
 }
@@ -170,7 +170,7 @@ pub(super) const FIND: [&str; 66] = [
 ];
 
 /// Without those that send data, write files, read a configuration, or go through another host.
-pub(super) const CURL: Options = Options {
+pub(super) const CURL: ProgramOptions = ProgramOptions {
     flags: "012346GILNSfgijklnqsv#",
     values: "ACHXbemoruwyYz",
     long: &[
@@ -227,7 +227,7 @@ pub(super) const CURL: Options = Options {
 };
 
 /// Without the one that sets the clock.
-pub(super) const DATE: Options = Options {
+pub(super) const DATE: ProgramOptions = ProgramOptions {
     flags: "uRI",
     values: "dr",
     long: &["utc", "universal", "rfc-email", "iso-8601"],
@@ -236,7 +236,7 @@ pub(super) const DATE: Options = Options {
 };
 
 /// Without the one that compiles a table.
-const FILE: Options = Options {
+const FILE: ProgramOptions = ProgramOptions {
     flags: "bcdEhikLlNnprsSvz0",
     values: "eFfmP",
     long: &["brief", "mime", "mime-type", "mime-encoding", "dereference", "no-dereference", "extension"],
@@ -244,7 +244,7 @@ const FILE: Options = Options {
 };
 
 /// An operand would be the host's new name.
-const HOSTNAME: Options = Options {
+const HOSTNAME: ProgramOptions = ProgramOptions {
     flags: "adfiIsAy",
     long: &["fqdn", "short", "domain", "ip-address", "long"],
     most_operands: 0,
@@ -252,7 +252,7 @@ const HOSTNAME: Options = Options {
 };
 
 /// Without those that name an output, or a program to compress with.
-const SORT: Options = Options {
+const SORT: ProgramOptions = ProgramOptions {
     flags: "bCcdfghiMmnRrsuVz",
     values: "ktS",
     long: &[
@@ -278,7 +278,7 @@ const SORT: Options = Options {
 };
 
 /// Without the one that names an output.
-const TREE: Options = Options {
+const TREE: ProgramOptions = ProgramOptions {
     flags: "aACDdFfghiJlNnpqQrSstuUvXx",
     values: "ILP",
     long: &["dirsfirst", "du", "gitignore", "inodes", "matchdirs", "noreport", "prune"],
@@ -287,7 +287,7 @@ const TREE: Options = Options {
 };
 
 /// A second operand is the output.
-const UNIQ: Options = Options {
+const UNIQ: ProgramOptions = ProgramOptions {
     flags: "cDdiuz",
     values: "fsw",
     long: &["count", "ignore-case", "repeated", "unique", "zero-terminated"],

@@ -1,6 +1,6 @@
 use crate::Finding;
 
-use super::options::{NONE, Options, Word};
+use super::options::{NONE, OptionWord, ProgramOptions};
 use super::writes;
 
 /// Decides on the arguments of sed: no editing in place, and a script without commands that write or start something.
@@ -9,16 +9,16 @@ pub(super) fn check(arguments: &[&str]) -> Result<(), Finding> {
     let mut operands = Vec::new();
     OPTIONS.read(arguments, |word| {
         match word {
-            Word::Value("e" | "expression", script) => scripts.push(script),
-            Word::Operand(operand) => operands.push(operand),
-            Word::Flag(_) | Word::Value(..) => {}
+            OptionWord::Value("e" | "expression", script) => scripts.push(script),
+            OptionWord::Operand(operand) => operands.push(operand),
+            OptionWord::Flag(_) | OptionWord::Value(..) => {}
         }
         Ok(())
     })?;
     if scripts.is_empty() {
         scripts.extend(operands.first());
     }
-    if !scripts.is_empty() && scripts.into_iter().all(|script| Script(script).reads()) {
+    if !scripts.is_empty() && scripts.into_iter().all(|script| SedScript(script).reads()) {
         Ok(())
     } else {
         Err(writes("the script of sed does more than print and replace: use those only"))
@@ -26,9 +26,9 @@ pub(super) fn check(arguments: &[&str]) -> Result<(), Finding> {
 }
 
 /// What is left of a script.
-struct Script<'a>(&'a str);
+struct SedScript<'a>(&'a str);
 
-impl Script<'_> {
+impl SedScript<'_> {
     /// Whether the script consists of simple commands that are known to read. What is not understood does not.
     fn reads(mut self) -> bool {
         loop {
@@ -37,8 +37,8 @@ impl Script<'_> {
                 return true;
             }
             match self.command() {
-                Some(Command::Opens) => {}
-                Some(Command::Whole) => {
+                Some(SedCommand::Opens) => {}
+                Some(SedCommand::Whole) => {
                     self.0 = self.0.trim_start_matches([' ', '\t']);
                     if !self.0.is_empty() && !self.0.starts_with([';', '\n', '}']) {
                         return false;
@@ -49,7 +49,7 @@ impl Script<'_> {
         }
     }
 
-    fn command(&mut self) -> Option<Command> {
+    fn command(&mut self) -> Option<SedCommand> {
         let mut known = self.address();
         if self.take(',') {
             self.0 = self.0.trim_start_matches(['+', '~', ' ']);
@@ -62,7 +62,7 @@ impl Script<'_> {
         let name = self.0.chars().next()?;
         self.0 = &self.0[name.len_utf8()..];
         let known = match name {
-            '{' => return Some(Command::Opens),
+            '{' => return Some(SedCommand::Opens),
             'p' | 'P' | 'd' | 'D' | 'n' | 'N' | 'g' | 'G' | 'h' | 'H' | 'x' | '=' | 'z' => true,
             'q' | 'Q' | 'l' => {
                 self.0 = self.0.trim_start_matches(|digit: char| digit.is_ascii_digit() || digit == ' ');
@@ -72,7 +72,7 @@ impl Script<'_> {
             'y' => self.delimited().is_some_and(|delimiter| self.until(delimiter)),
             _ => false,
         };
-        known.then_some(Command::Whole)
+        known.then_some(SedCommand::Whole)
     }
 
     /// An address, or none.
@@ -137,14 +137,14 @@ impl Script<'_> {
 }
 
 /// What was read of a script.
-enum Command {
+enum SedCommand {
     Whole,
     /// A brace, behind which a command stands.
     Opens,
 }
 
 /// Without the one that edits in place, and the one that reads the script from a file.
-const OPTIONS: Options = Options {
+const OPTIONS: ProgramOptions = ProgramOptions {
     flags: "nErsuz",
     values: "el",
     long: &[

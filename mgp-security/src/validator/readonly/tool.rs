@@ -19,20 +19,22 @@ pub(crate) fn check_tool_name(name: &str, annotations: Option<&ToolAnnotations>)
     let folded = text::fold(name);
     let words = words(&folded);
     match effect(&words) {
-        Some(Effect::Reads) => Ok(()),
+        Some(ToolEffect::Reads) => Ok(()),
         None if said == Some(true) => Ok(()),
-        Some(Effect::Writes) => Err(writes("the tool changes something, says its name: use one that reads")),
+        Some(ToolEffect::Writes) => {
+            Err(writes("the tool changes something, says its name: use one that reads"))
+        }
         None => Err(writes("nothing says that the tool only reads: use one whose name does")),
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Effect {
+enum ToolEffect {
     Reads,
     Writes,
 }
 
-fn effect(words: &[String]) -> Option<Effect> {
+fn effect(words: &[String]) -> Option<ToolEffect> {
     let mut first = None;
     let mut joined = false;
     for (at, word) in words.iter().enumerate() {
@@ -41,16 +43,16 @@ fn effect(words: &[String]) -> Option<Effect> {
         let found = match &**word {
             "pull" | "merge" if is_thing => None,
             "check" if words.get(at + 1).is_some_and(|next| matches!(&**next, "in" | "out")) => {
-                Some(Effect::Writes)
+                Some(ToolEffect::Writes)
             }
-            word if WRITING.contains(&word) => Some(Effect::Writes),
-            word if READING.contains(&word) => Some(Effect::Reads),
+            word if WRITING.contains(&word) => Some(ToolEffect::Writes),
+            word if READING.contains(&word) => Some(ToolEffect::Reads),
             _ => None,
         };
         if first.is_none() || joined {
             first = match found {
-                Some(Effect::Writes) => return Some(Effect::Writes),
-                Some(Effect::Reads) => Some(Effect::Reads),
+                Some(ToolEffect::Writes) => return Some(ToolEffect::Writes),
+                Some(ToolEffect::Reads) => Some(ToolEffect::Reads),
                 None => first,
             };
         }

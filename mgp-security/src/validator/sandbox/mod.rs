@@ -34,7 +34,7 @@ mod windows;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::Finding;
-use crate::validator::path::Protected;
+use crate::validator::path::ProtectedPaths;
 
 use finding::{REFUSE_COMPLEX, REFUSE_INVISIBLE, refuse};
 use judge::Judge;
@@ -49,7 +49,7 @@ pub(crate) use one_word::check_word;
 pub struct CommandPolicy {
     scratch: Vec<Place>,
     named_trees: bool,
-    protected: Protected,
+    protected: ProtectedPaths,
 }
 
 impl CommandPolicy {
@@ -69,7 +69,7 @@ impl CommandPolicy {
     }
 
     /// Keeps commands from the files of `protected`, besides those that are known by their names.
-    pub fn with_protected(mut self, protected: Protected) -> Self {
+    pub fn with_protected(mut self, protected: ProtectedPaths) -> Self {
         self.protected = protected;
         self
     }

@@ -6,16 +6,16 @@ use mgp_types::mgp::{CodeSafety, SafetyLevel, ValidatorName};
 
 use crate::Finding;
 use crate::code_safety::{CodePolicy, scan};
-use crate::tool::Nature;
-use crate::validator::call::{Argument, Call};
-use crate::validator::validate::{Blocked, Validator};
+use crate::tool::ArgumentNature;
+use crate::validator::call::{CallArgument, ValidatedCall};
+use crate::validator::validate::{BlockedCall, Validator};
 
 /// `code_safety`: code among the arguments does nothing that the declared level forbids (§7).
 ///
 /// What was declared by the server and by the operator is applied together, the stricter counting; where nobody declared
 /// a level it is `standard`. The language is the declared one, or what an argument `language` says.
 #[derive(Debug, Clone, Default)]
-pub struct Code {
+pub struct CodeValidator {
     policies: Arc<Policies>,
 }
 
@@ -40,12 +40,12 @@ impl Policies {
     }
 }
 
-impl Validator for Code {
+impl Validator for CodeValidator {
     fn name(&self) -> &ValidatorName {
         &ValidatorName::CodeSafety
     }
 
-    fn check(&self, call: &Call<'_>) -> Result<(), Blocked> {
+    fn check(&self, call: &ValidatedCall<'_>) -> Result<(), BlockedCall> {
         let mut declared: Option<CodeSafety> = None;
         for declaration in &call.tool.security.code_safety {
             let declaration: CodeSafety = declaration.to().map_err(|_| {
@@ -66,7 +66,7 @@ impl Validator for Code {
         let policy = self.policies.of(&safety);
         for argument in code(call) {
             for reading in argument.readings() {
-                scan(reading, &policy).map_err(|rejection| Blocked::Code(Box::new(rejection)))?;
+                scan(reading, &policy).map_err(|rejection| BlockedCall::Code(Box::new(rejection)))?;
             }
         }
         Ok(())
@@ -74,16 +74,16 @@ impl Validator for Code {
 }
 
 /// The code arguments; where none is known as such, whatever may be one.
-fn code<'a>(call: &'a Call<'_>) -> impl Iterator<Item = &'a Argument> {
-    let known = call.of(Nature::Code).next().is_some();
+fn code<'a>(call: &'a ValidatedCall<'_>) -> impl Iterator<Item = &'a CallArgument> {
+    let known = call.of(ArgumentNature::Code).next().is_some();
     call.arguments.iter().filter(move |argument| match argument.nature {
-        Nature::Code => true,
-        Nature::Unknown | Nature::Text => !known && !LANGUAGE.contains(&&*argument.name),
+        ArgumentNature::Code => true,
+        ArgumentNature::Unknown | ArgumentNature::Text => !known && !LANGUAGE.contains(&&*argument.name),
         _ => false,
     })
 }
 
-fn language<'a>(call: &'a Call<'_>) -> Option<&'a str> {
+fn language<'a>(call: &'a ValidatedCall<'_>) -> Option<&'a str> {
     call.arguments.iter().find(|argument| LANGUAGE.contains(&&*argument.name)).map(|argument| &*argument.text)
 }
 

@@ -8,27 +8,27 @@ mod readonly;
 mod sandbox;
 
 #[cfg(feature = "code-safety")]
-pub use self::code::Code;
-pub use self::network::Network;
-pub use self::paths::Paths;
-pub use self::readonly::Readonly;
-pub use self::sandbox::Sandbox;
+pub use self::code::CodeValidator;
+pub use self::network::NetworkValidator;
+pub use self::paths::PathsValidator;
+pub use self::readonly::ReadonlyValidator;
+pub use self::sandbox::SandboxValidator;
 
 use mgp_types::mgp::ValidatorName;
 
-use super::call::Call;
-use super::validate::{Blocked, Validator};
+use super::call::ValidatedCall;
+use super::validate::{BlockedCall, Validator};
 
 /// `none`: the server looks after itself.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct NoCheck;
+pub(crate) struct NoneValidator;
 
-impl Validator for NoCheck {
+impl Validator for NoneValidator {
     fn name(&self) -> &ValidatorName {
         &ValidatorName::None
     }
 
-    fn check(&self, _: &Call<'_>) -> Result<(), Blocked> {
+    fn check(&self, _: &ValidatedCall<'_>) -> Result<(), BlockedCall> {
         Ok(())
     }
 }

@@ -5,17 +5,17 @@ use std::sync::Arc;
 use mgp_types::mgp::ValidatorName;
 
 use crate::Finding;
-use crate::tool::Nature;
-use crate::validator::call::Call;
+use crate::tool::ArgumentNature;
+use crate::validator::call::ValidatedCall;
 use crate::validator::network::{
     NetworkPolicy, check_host, check_nested, check_text, check_url, is_network_scheme, percent_decoded,
 };
 use crate::validator::path::ROOT_FOLDERS;
-use crate::validator::validate::{Blocked, Validator};
+use crate::validator::validate::{BlockedCall, Validator};
 
 /// `network_restricted`: no argument leads to this host, its network, or a cloud's metadata.
 #[derive(Clone, Default)]
-pub struct Network {
+pub struct NetworkValidator {
     policy: NetworkPolicy,
     owns: Option<Arc<IsOwn>>,
     /// Whether URLs that hold their page themselves pass.
@@ -25,7 +25,7 @@ pub struct Network {
 /// Whether a scheme is the server's own.
 type IsOwn = dyn Fn(&str) -> bool + Send + Sync;
 
-impl Network {
+impl NetworkValidator {
     /// Holds calls to `policy`.
     pub fn new(policy: NetworkPolicy) -> Self {
         Self { policy, owns: None, pages_in_urls: false }
@@ -75,19 +75,19 @@ impl Network {
     }
 }
 
-impl Validator for Network {
+impl Validator for NetworkValidator {
     fn name(&self) -> &ValidatorName {
         &ValidatorName::NetworkRestricted
     }
 
-    fn check(&self, call: &Call<'_>) -> Result<(), Blocked> {
+    fn check(&self, call: &ValidatedCall<'_>) -> Result<(), BlockedCall> {
         for argument in &call.arguments {
             argument.check(|text| match argument.nature {
-                Nature::Url | Nature::Host if text.is_empty() => Ok(()),
-                Nature::Url => self.check_url(text),
-                Nature::Host => check_host(text, &self.policy),
+                ArgumentNature::Url | ArgumentNature::Host if text.is_empty() => Ok(()),
+                ArgumentNature::Url => self.check_url(text),
+                ArgumentNature::Host => check_host(text, &self.policy),
                 // Text for people is fetched by nobody, and may well speak of localhost.
-                Nature::Text => Ok(()),
+                ArgumentNature::Text => Ok(()),
                 _ => check_text(text, &self.policy),
             })?;
         }
@@ -95,9 +95,9 @@ impl Validator for Network {
     }
 }
 
-impl fmt::Debug for Network {
+impl fmt::Debug for NetworkValidator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Network").field("policy", &self.policy).finish_non_exhaustive()
+        f.debug_struct("NetworkValidator").field("policy", &self.policy).finish_non_exhaustive()
     }
 }
 
@@ -174,20 +174,20 @@ mod tests {
 
     #[test]
     fn a_scheme_is_the_servers_own_if_it_lists_resources_under_it_and_nobody_else_can_follow_it() {
-        let network =
-            Network::default().with_own_schemes(|scheme| ["memory", "file", "gopher"].contains(&scheme));
+        let network = NetworkValidator::default()
+            .with_own_schemes(|scheme| ["memory", "file", "gopher"].contains(&scheme));
         assert!(network.check_url("memory://insights").is_ok());
         for url in
             ["other://insights", "file:///x", "gopher://example.com/", "memory://http://169.254.169.254/"]
         {
             assert!(network.check_url(url).is_err(), "{url}");
         }
-        assert!(Network::default().check_url("memory://insights").is_err());
+        assert!(NetworkValidator::default().check_url("memory://insights").is_err());
     }
 
     #[test]
     fn a_browser_may_show_pages_that_stand_in_the_url_and_lead_nowhere_that_is_refused() {
-        let browser = Network::new(NetworkPolicy::default().allow_loopback()).with_pages_in_urls();
+        let browser = NetworkValidator::new(NetworkPolicy::default().allow_loopback()).with_pages_in_urls();
         for url in [
             "data:text/html,<h1>Hi</h1>",
             "data:,x",
@@ -211,12 +211,12 @@ mod tests {
         ] {
             assert!(browser.check_url(url).is_err(), "{url}");
         }
-        assert!(Network::default().check_url("data:,x").is_err());
+        assert!(NetworkValidator::default().check_url("data:,x").is_err());
     }
 
     #[test]
     fn addresses_are_judged_as_people_write_them() {
-        let network = Network::default();
+        let network = NetworkValidator::default();
         for url in [
             "about:blank",
             "example.com",

@@ -1,25 +1,25 @@
 use mgp_types::mgp::ValidatorName;
 
 use crate::Finding;
-use crate::validator::call::Call;
-use crate::validator::path::{Likeness, PathAccess, Protected, Roots, access, likeness};
-use crate::validator::validate::{Blocked, Validator};
+use crate::validator::call::ValidatedCall;
+use crate::validator::path::{PathAccess, PathLikeness, ProtectedPaths, Roots, access, likeness};
+use crate::validator::validate::{BlockedCall, Validator};
 
-/// Keeps path arguments away from what is [protected](Protected), and within configured directories. Not of the
-/// specification: its name is [`Paths::NAME`].
+/// Keeps path arguments away from what is [protected](ProtectedPaths), and within configured directories. Not of the
+/// specification: its name is [`PathsValidator::NAME`].
 #[derive(Debug, Clone)]
-pub struct Paths {
+pub struct PathsValidator {
     name: ValidatorName,
-    protected: Protected,
+    protected: ProtectedPaths,
     roots: Option<Roots>,
 }
 
-impl Paths {
+impl PathsValidator {
     /// The name that configurations ask for it by.
     pub const NAME: &'static str = "dev.cloto.paths";
 
     /// Keeps paths away from what is `protected`.
-    pub fn new(protected: Protected) -> Self {
+    pub fn new(protected: ProtectedPaths) -> Self {
         Self { name: ValidatorName::read(Self::NAME), protected, roots: None }
     }
 
@@ -38,19 +38,19 @@ impl Paths {
         self.roots.as_ref().map_or(Ok(()), |roots| roots.check(path).map(drop))
     }
 
-    fn check_reading(&self, text: &str, likeness: Likeness, access: PathAccess) -> Result<(), Finding> {
+    fn check_reading(&self, text: &str, likeness: PathLikeness, access: PathAccess) -> Result<(), Finding> {
         match likeness {
-            Likeness::Named => {
+            PathLikeness::Named => {
                 // Some take several paths in one text.
                 let mut parts = text.split(is_between).filter(|part| !part.is_empty());
                 parts.try_for_each(|part| self.protected.check(part, access))?;
                 self.check_path(text, access)
             }
-            Likeness::Written => {
+            PathLikeness::Written => {
                 self.protected.check(text, access)?;
                 self.roots.as_ref().map_or(Ok(()), |roots| roots.check_likely(text))
             }
-            Likeness::Perhaps => self.protected.check(text, access),
+            PathLikeness::Perhaps => self.protected.check(text, access),
         }
     }
 }
@@ -59,12 +59,12 @@ fn is_between(character: char) -> bool {
     character.is_whitespace() || matches!(character, ',' | ';' | '|' | '"' | '\'' | '[' | ']')
 }
 
-impl Validator for Paths {
+impl Validator for PathsValidator {
     fn name(&self) -> &ValidatorName {
         &self.name
     }
 
-    fn check(&self, call: &Call<'_>) -> Result<(), Blocked> {
+    fn check(&self, call: &ValidatedCall<'_>) -> Result<(), BlockedCall> {
         for argument in &call.arguments {
             let access = access(call.tool, argument);
             argument.check(|text| match likeness(argument, text) {

@@ -2,36 +2,36 @@ use mgp_types::mcp::ToolAnnotations;
 use mgp_types::mgp::ValidatorName;
 
 use crate::Finding;
-use crate::tool::Nature;
-use crate::validator::call::{Argument, Call};
+use crate::tool::ArgumentNature;
+use crate::validator::call::{CallArgument, ValidatedCall};
 use crate::validator::readonly::{check_command_reads, check_http_method, check_sql, check_tool_name};
 use crate::validator::sandbox::literal_commands;
-use crate::validator::validate::{Blocked, Validator};
+use crate::validator::validate::{BlockedCall, Validator};
 
 /// `readonly`: the tool only reads, or, where its arguments tell it what to do, what they tell.
 #[derive(Debug, Clone, Copy)]
-pub struct Readonly;
+pub struct ReadonlyValidator;
 
-impl Validator for Readonly {
+impl Validator for ReadonlyValidator {
     fn name(&self) -> &ValidatorName {
         &ValidatorName::Readonly
     }
 
-    fn check(&self, call: &Call<'_>) -> Result<(), Blocked> {
+    fn check(&self, call: &ValidatedCall<'_>) -> Result<(), BlockedCall> {
         let annotations = call.definition().get("annotations");
         let annotations: Option<ToolAnnotations> = match annotations.map(|raw| raw.to()).transpose() {
             Ok(annotations) => annotations,
             Err(_) => return Err(Finding::new("writes", "the tool's annotations cannot be read").into()),
         };
-        let tells = |argument: &Argument| TELLING.contains(&argument.nature);
+        let tells = |argument: &CallArgument| TELLING.contains(&argument.nature);
         if !call.arguments.iter().any(tells) {
             check_tool_name(call.tool.name.as_str(), annotations.as_ref())?;
         }
         for argument in &call.arguments {
             argument.check(|text| match argument.nature {
-                Nature::Sql => check_sql(text),
-                Nature::HttpMethod => check_http_method(text),
-                Nature::Command => check_line(text),
+                ArgumentNature::Sql => check_sql(text),
+                ArgumentNature::HttpMethod => check_http_method(text),
+                ArgumentNature::Command => check_line(text),
                 _ => Ok(()),
             })?;
         }
@@ -49,4 +49,5 @@ fn check_line(line: &str) -> Result<(), Finding> {
 }
 
 /// What says itself whether it reads or writes, so that the name of the tool need not.
-const TELLING: [Nature; 3] = [Nature::Sql, Nature::HttpMethod, Nature::Command];
+const TELLING: [ArgumentNature; 3] =
+    [ArgumentNature::Sql, ArgumentNature::HttpMethod, ArgumentNature::Command];

@@ -1,28 +1,28 @@
 use mgp_types::mgp::ValidatorName;
 
 use crate::Finding;
-use crate::tool::Nature;
-use crate::validator::call::{Argument, Call, Located};
+use crate::tool::ArgumentNature;
+use crate::validator::call::{CallArgument, Located, ValidatedCall};
 use crate::validator::sandbox::{CommandPolicy, check_command, check_word};
-use crate::validator::validate::{Blocked, Validator};
+use crate::validator::validate::{BlockedCall, Validator};
 
 /// `sandbox`: no argument makes a shell do harm (§4.5).
 ///
 /// A command is held to the policy as a whole, its separate arguments included; whatever else may end up in a command
 /// has to stay one word of it.
 #[derive(Debug, Clone, Default)]
-pub struct Sandbox {
+pub struct SandboxValidator {
     policy: CommandPolicy,
 }
 
-impl Sandbox {
+impl SandboxValidator {
     /// Holds calls to `policy`.
     pub fn new(policy: CommandPolicy) -> Self {
         Self { policy }
     }
 
     /// Checks the words of a command that come apart, with the program they are for.
-    fn check_vector(&self, call: &Call<'_>, vector: &[Argument]) -> Result<(), Located> {
+    fn check_vector(&self, call: &ValidatedCall<'_>, vector: &[CallArgument]) -> Result<(), Located> {
         let Some(first) = vector.first() else { return Ok(()) };
         let program = program_beside(call, vector).map(|program| program.text.clone());
         let words = program.into_iter().chain(vector.iter().map(|word| quoted(&word.text)));
@@ -35,12 +35,12 @@ impl Sandbox {
     }
 }
 
-impl Validator for Sandbox {
+impl Validator for SandboxValidator {
     fn name(&self) -> &ValidatorName {
         &ValidatorName::Sandbox
     }
 
-    fn check(&self, call: &Call<'_>) -> Result<(), Blocked> {
+    fn check(&self, call: &ValidatedCall<'_>) -> Result<(), BlockedCall> {
         let mut read = 0;
         while let Some(argument) = call.arguments.get(read) {
             let vector = argument.array().filter(|_| is_of_command(argument)).map(|array| {
@@ -54,9 +54,9 @@ impl Validator for Sandbox {
                 continue;
             }
             argument.check(|text| match argument.nature {
-                Nature::Command => self.check_line(text),
-                Nature::Url => check_url_word(text),
-                Nature::Text | Nature::Code | Nature::Sql => Ok(()),
+                ArgumentNature::Command => self.check_line(text),
+                ArgumentNature::Url => check_url_word(text),
+                ArgumentNature::Text | ArgumentNature::Code | ArgumentNature::Sql => Ok(()),
                 _ => check_word(text),
             })?;
             read += 1;
@@ -66,17 +66,17 @@ impl Validator for Sandbox {
 }
 
 /// Whether an element of an array is a word of a command.
-fn is_of_command(argument: &Argument) -> bool {
+fn is_of_command(argument: &CallArgument) -> bool {
     const VECTORS: [&str; 6] = ["args", "arguments", "argv", "parameters", "options", "flags"];
-    argument.nature == Nature::Command || VECTORS.contains(&&*argument.name.to_lowercase())
+    argument.nature == ArgumentNature::Command || VECTORS.contains(&&*argument.name.to_lowercase())
 }
 
 /// The program that stands in the member beside an array of its arguments, as in `{"command": "rm", "args": ["-rf"]}`.
-fn program_beside<'a>(call: &'a Call<'_>, vector: &[Argument]) -> Option<&'a Argument> {
+fn program_beside<'a>(call: &'a ValidatedCall<'_>, vector: &[CallArgument]) -> Option<&'a CallArgument> {
     let parent = |pointer: &'a str| pointer.rsplit_once('/').map(|(parent, _)| parent);
     let array = vector.first()?.array()?;
     let object = array.rsplit_once('/')?.0;
-    call.of(Nature::Command)
+    call.of(ArgumentNature::Command)
         .find(|program| program.array().is_none() && parent(&program.pointer) == Some(object))
 }
 

@@ -19,8 +19,8 @@ pub(crate) fn check(text: &str) -> Result<(), Finding> {
     let mut rest = text[first..].chars();
     let mut start = first == 0;
     while let Some(here) = rest.next() {
-        let around = Around { before, after: rest.clone(), start };
-        if let Some(class) = Class::of(here)
+        let around = CharacterContext { before, after: rest.clone(), start };
+        if let Some(class) = CharacterClass::of(here)
             && !class.has_use(here, &around)
         {
             return Err(class.finding(here));
@@ -40,13 +40,13 @@ fn plain(byte: u8) -> bool {
 }
 
 /// What stands beside a character.
-struct Around<'a> {
+struct CharacterContext<'a> {
     before: Option<char>,
     after: std::str::Chars<'a>,
     start: bool,
 }
 
-impl Around<'_> {
+impl CharacterContext<'_> {
     fn after(&self) -> Option<char> {
         self.after.clone().next()
     }
@@ -62,7 +62,7 @@ impl Around<'_> {
 
 /// The characters that are refused unless their neighbours have a use for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Class {
+enum CharacterClass {
     Control,
     DirectionalMark,
     DirectionalFormat,
@@ -82,7 +82,7 @@ enum Class {
     Nothing,
 }
 
-impl Class {
+impl CharacterClass {
     fn of(character: char) -> Option<Self> {
         Some(match character {
             '\t' | '\n' | '\r' => return None,
@@ -123,7 +123,7 @@ impl Class {
     }
 
     /// Whether the character does here what it was made for.
-    fn has_use(self, here: char, around: &Around<'_>) -> bool {
+    fn has_use(self, here: char, around: &CharacterContext<'_>) -> bool {
         match self {
             Self::DirectionalMark => around.either(script::is_right_to_left),
             // A joiner may end a word behind a virama, to show a half form.

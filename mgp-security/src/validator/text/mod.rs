@@ -19,7 +19,7 @@ use std::borrow::Cow;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
 pub(crate) use characters::check;
-pub(crate) use walk::{Part, walk};
+pub(crate) use walk::{StringPart, walk};
 
 /// The text with every compatibility character in its plain spelling: `ｒｍ` becomes `rm`, `①` becomes `1`.
 ///

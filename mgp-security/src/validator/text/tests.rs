@@ -90,7 +90,7 @@ fn folding_gives_the_plain_spelling_and_copies_only_what_changes() {
     assert!(matches!(fold("schön"), Cow::Borrowed(_)));
 }
 
-fn walked(json: &str) -> Vec<(String, Option<String>, Part, String)> {
+fn walked(json: &str) -> Vec<(String, Option<String>, StringPart, String)> {
     let mut seen = Vec::new();
     walk(&RawJson::parse(json.to_owned()).unwrap(), &mut |place, text| {
         seen.push((place.pointer.to_owned(), place.member.map(str::to_owned), place.part, text.to_owned()));
@@ -110,14 +110,14 @@ fn every_string_is_visited_with_its_place() {
     assert_eq!(
         seen,
         [
-            ("/a~1b~0", Some("a/b~"), Part::Name, "a/b~"),
-            ("/a~1b~0/0", Some("a/b~"), Part::Value, "x"),
-            ("/a~1b~0/1/name", Some("name"), Part::Name, "name"),
-            ("/a~1b~0/1/name", Some("name"), Part::Value, "y\n"),
-            ("/n", Some("n"), Part::Name, "n"),
+            ("/a~1b~0", Some("a/b~"), StringPart::Name, "a/b~"),
+            ("/a~1b~0/0", Some("a/b~"), StringPart::Value, "x"),
+            ("/a~1b~0/1/name", Some("name"), StringPart::Name, "name"),
+            ("/a~1b~0/1/name", Some("name"), StringPart::Value, "y\n"),
+            ("/n", Some("n"), StringPart::Name, "n"),
         ]
     );
-    assert_eq!(walked(r#""top""#), [(String::new(), None, Part::Value, "top".to_owned())]);
+    assert_eq!(walked(r#""top""#), [(String::new(), None, StringPart::Value, "top".to_owned())]);
 }
 
 #[test]

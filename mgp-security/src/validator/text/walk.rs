@@ -9,20 +9,20 @@ use crate::Finding;
 /// Where in a JSON value a string stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub(crate) struct Place<'a> {
+pub(crate) struct StringPlace<'a> {
     /// The JSON pointer of the string; of a member's name, that of the member.
     pub(crate) pointer: &'a str,
     /// The name of the innermost member that the string is or stands in; elements of an array have that of the
     /// array.
     pub(crate) member: Option<&'a str>,
     /// Whether the string is a value or the name of a member.
-    pub(crate) part: Part,
+    pub(crate) part: StringPart,
 }
 
 /// What a string is within a JSON value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "JSON has strings in no third place")]
-pub(crate) enum Part {
+pub(crate) enum StringPart {
     /// The name of a member.
     Name,
     /// A value.
@@ -39,11 +39,11 @@ pub(crate) enum Part {
 /// that does not fit any type, for what cannot be read cannot be judged.
 pub(crate) fn walk(
     value: &RawJson,
-    visit: &mut dyn FnMut(Place<'_>, &str) -> Result<(), Finding>,
+    visit: &mut dyn FnMut(StringPlace<'_>, &str) -> Result<(), Finding>,
 ) -> Result<(), Finding> {
     let mut walker = Walker { visit, pointer: String::new(), finding: None };
     let mut reader = serde_json::Deserializer::from_slice(value.as_bytes());
-    match (Step { walker: &mut walker, member: None }).deserialize(&mut reader) {
+    match (WalkStep { walker: &mut walker, member: None }).deserialize(&mut reader) {
         Ok(()) => Ok(()),
         Err(_) => Err(walker.finding.unwrap_or_else(|| {
             Finding::new("unreadable-json", "the arguments nest too deeply or hold a number out of range")
@@ -52,15 +52,20 @@ pub(crate) fn walk(
 }
 
 struct Walker<'v> {
-    visit: &'v mut dyn FnMut(Place<'_>, &str) -> Result<(), Finding>,
+    visit: &'v mut dyn FnMut(StringPlace<'_>, &str) -> Result<(), Finding>,
     pointer: String,
     /// What ended the walk; the parser's own error can carry text only.
     finding: Option<Finding>,
 }
 
 impl Walker<'_> {
-    fn show<E: serde::de::Error>(&mut self, member: Option<&str>, part: Part, text: &str) -> Result<(), E> {
-        (self.visit)(Place { pointer: &self.pointer, member, part }, text).map_err(|finding| {
+    fn show<E: serde::de::Error>(
+        &mut self,
+        member: Option<&str>,
+        part: StringPart,
+        text: &str,
+    ) -> Result<(), E> {
+        (self.visit)(StringPlace { pointer: &self.pointer, member, part }, text).map_err(|finding| {
             self.finding = Some(finding);
             E::custom("found")
         })
@@ -79,12 +84,12 @@ impl Walker<'_> {
 }
 
 /// One value to walk, and the member it stands in.
-struct Step<'w, 'v> {
+struct WalkStep<'w, 'v> {
     walker: &'w mut Walker<'v>,
     member: Option<&'w str>,
 }
 
-impl<'de> DeserializeSeed<'de> for Step<'_, '_> {
+impl<'de> DeserializeSeed<'de> for WalkStep<'_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -92,7 +97,7 @@ impl<'de> DeserializeSeed<'de> for Step<'_, '_> {
     }
 }
 
-impl<'de> Visitor<'de> for Step<'_, '_> {
+impl<'de> Visitor<'de> for WalkStep<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -120,14 +125,14 @@ impl<'de> Visitor<'de> for Step<'_, '_> {
     }
 
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<(), E> {
-        self.walker.show(self.member, Part::Value, text)
+        self.walker.show(self.member, StringPart::Value, text)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
         let length = self.walker.pointer.len();
         for index in 0_usize.. {
             write!(self.walker.pointer, "/{index}").map_err(A::Error::custom)?;
-            let step = Step { walker: &mut *self.walker, member: self.member };
+            let step = WalkStep { walker: &mut *self.walker, member: self.member };
             let more = elements.next_element_seed(step)?.is_some();
             self.walker.pointer.truncate(length);
             if !more {
@@ -139,41 +144,41 @@ impl<'de> Visitor<'de> for Step<'_, '_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
         let length = self.walker.pointer.len();
-        while let Some(Name(name)) = members.next_key_seed(NameSeed)? {
+        while let Some(MemberName(name)) = members.next_key_seed(NameSeed)? {
             self.walker.push_name(&name);
-            self.walker.show::<A::Error>(Some(&name), Part::Name, &name)?;
-            members.next_value_seed(Step { walker: &mut *self.walker, member: Some(&name) })?;
+            self.walker.show::<A::Error>(Some(&name), StringPart::Name, &name)?;
+            members.next_value_seed(WalkStep { walker: &mut *self.walker, member: Some(&name) })?;
             self.walker.pointer.truncate(length);
         }
         Ok(())
     }
 }
 
-struct Name<'de>(Cow<'de, str>);
+struct MemberName<'de>(Cow<'de, str>);
 
 /// Reads a name without copying it unless it has escapes; `Cow`'s own implementation always copies.
 struct NameSeed;
 
 impl<'de> DeserializeSeed<'de> for NameSeed {
-    type Value = Name<'de>;
+    type Value = MemberName<'de>;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Name<'de>, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<MemberName<'de>, D::Error> {
         deserializer.deserialize_str(self)
     }
 }
 
 impl<'de> Visitor<'de> for NameSeed {
-    type Value = Name<'de>;
+    type Value = MemberName<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a member's name")
     }
 
-    fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Name<'de>, E> {
-        Ok(Name(Cow::Borrowed(name)))
+    fn visit_borrowed_str<E>(self, name: &'de str) -> Result<MemberName<'de>, E> {
+        Ok(MemberName(Cow::Borrowed(name)))
     }
 
-    fn visit_str<E>(self, name: &str) -> Result<Name<'de>, E> {
-        Ok(Name(Cow::Owned(name.to_owned())))
+    fn visit_str<E>(self, name: &str) -> Result<MemberName<'de>, E> {
+        Ok(MemberName(Cow::Owned(name.to_owned())))
     }
 }

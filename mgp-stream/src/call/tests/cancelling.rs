@@ -9,7 +9,7 @@ use mgp_types::{Request, Response, StreamId};
 use tower_service::Service;
 
 use super::{Dropped, about, answered, call, cancel, chunk, layered, start, streamed_call};
-use crate::doubles::{Port, object, result, settle, text};
+use crate::doubles::{TestPort, object, result, settle, text};
 
 /// The answer to the cancellation of a call that is over.
 const NOT_ACTIVE: &str = r#"{"cancelled":false,"reason":"not_active"}"#;
@@ -29,7 +29,7 @@ async fn both_the_cancellation_and_the_call_are_answered_with_what_there_was() {
             std::future::pending().await
         }
     });
-    let running = start(&mut service, streamed_call(&Port::new())).await;
+    let running = start(&mut service, streamed_call(&TestPort::new())).await;
     assert_eq!(layer.calls(), 1);
     tokio::time::sleep(Duration::from_millis(40)).await;
     let content = r#"[{"type":"text","text":"Quantum computing "}]"#;
@@ -61,7 +61,7 @@ async fn a_call_that_does_not_stream_can_be_stopped_too() {
             std::future::pending().await
         }
     });
-    let running = start(&mut service, call(&Port::new(), &["streaming"], "{}")).await;
+    let running = start(&mut service, call(&TestPort::new(), &["streaming"], "{}")).await;
     tokio::time::sleep(Duration::from_millis(40)).await;
     let answer = cancel(&mut service, running.stream).await;
     assert_eq!(answered(&answer), r#"{"cancelled":true,"partial_result":{"content":[]}}"#);
@@ -80,7 +80,7 @@ async fn a_call_that_does_not_stream_is_forgotten_when_it_is_over() {
         tokio::task::yield_now().await;
         Ok(result("{}"))
     });
-    let request = || call(&Port::new(), &["streaming"], "{}");
+    let request = || call(&TestPort::new(), &["streaming"], "{}");
     let running = start(&mut service, request()).await;
     running.task.await.unwrap().unwrap();
     assert_eq!(answered(&cancel(&mut service, running.stream).await), NOT_ACTIVE);
@@ -98,7 +98,7 @@ async fn a_call_that_does_not_stream_is_forgotten_when_it_is_over() {
 #[tokio::test]
 async fn of_two_works_on_one_stream_the_later_one_is_found() {
     let (layer, mut service) = layered(|_| std::future::pending());
-    let request = call(&Port::new(), &["streaming"], "{}");
+    let request = call(&TestPort::new(), &["streaming"], "{}");
     let first = start(&mut service, request.clone()).await;
     let second = start(&mut service, request).await;
     first.task.abort();
@@ -113,7 +113,7 @@ async fn of_two_works_on_one_stream_the_later_one_is_found() {
 #[tokio::test]
 async fn calls_that_are_over_or_unknown_are_not_active() {
     let (layer, mut service) = layered(|_| async { Ok(Response::empty()) });
-    let request = streamed_call(&Port::new());
+    let request = streamed_call(&TestPort::new());
     let stream = request.context.outbox.stream();
     service.call(request).await.unwrap();
     for stream in [stream, StreamId::fresh(), StreamId::STANDALONE] {
@@ -126,8 +126,8 @@ async fn calls_that_are_over_or_unknown_are_not_active() {
 #[tokio::test]
 async fn only_the_named_call_is_stopped() {
     let (layer, mut service) = layered(|_| std::future::pending());
-    let first = start(&mut service, streamed_call(&Port::new())).await;
-    let second = start(&mut service, streamed_call(&Port::new())).await;
+    let first = start(&mut service, streamed_call(&TestPort::new())).await;
+    let second = start(&mut service, streamed_call(&TestPort::new())).await;
     let mut sibling = service.clone();
     cancel(&mut sibling, second.stream).await;
     second.task.await.unwrap().unwrap();
@@ -150,7 +150,7 @@ async fn a_call_that_the_connection_drops_is_forgotten_with_what_it_streamed() {
             std::future::pending().await
         }
     });
-    let running = start(&mut service, streamed_call(&Port::new())).await;
+    let running = start(&mut service, streamed_call(&TestPort::new())).await;
     assert_eq!(layer.calls(), 1);
     running.task.abort();
     settle().await;
@@ -162,7 +162,7 @@ async fn a_call_that_the_connection_drops_is_forgotten_with_what_it_streamed() {
 #[tokio::test]
 async fn a_call_that_is_done_when_it_is_first_looked_at_is_never_entered() {
     let (layer, mut service) = layered(|_| async { Ok(result("{}")) });
-    let mut future = service.call(streamed_call(&Port::new()));
+    let mut future = service.call(streamed_call(&TestPort::new()));
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     assert_eq!(layer.calls(), 0);
     assert!(std::pin::Pin::new(&mut future).poll(&mut context).is_ready());
@@ -182,7 +182,7 @@ async fn a_writer_that_waits_for_room_is_stopped_at_once() {
         writer.await.unwrap()?;
         std::future::pending().await
     });
-    let port = Port::with_room(1);
+    let port = TestPort::with_room(1);
     let running = start(&mut service, streamed_call(&port)).await;
     cancel(&mut service, running.stream).await;
     settle().await;
@@ -202,7 +202,7 @@ async fn a_partial_result_that_is_not_whole_says_so() {
         }
         std::future::pending().await
     });
-    let running = start(&mut service, streamed_call(&Port::new())).await;
+    let running = start(&mut service, streamed_call(&TestPort::new())).await;
     let answer = answered(&cancel(&mut service, running.stream).await);
     assert!(answer.ends_with(r#""}],"truncated":true}}"#) && answer.len() > 1_000_000);
     let answer = answered(&running.task.await.unwrap().unwrap());

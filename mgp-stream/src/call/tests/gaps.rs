@@ -3,7 +3,7 @@
 use mgp_types::StreamId;
 
 use super::{chunk, layered, start, streamed_call, tell};
-use crate::doubles::{Port, settle};
+use crate::doubles::{TestPort, settle};
 
 const GAP: &str = "notifications/mgp.stream.gap";
 
@@ -15,7 +15,7 @@ async fn what_is_missing_is_sent_again_and_what_is_gone_is_named() {
         }
         std::future::pending().await
     });
-    let port = Port::new();
+    let port = TestPort::new();
     let running = start(&mut service, streamed_call(&port)).await;
     settle().await;
     while port.params().len() < 300 {
@@ -40,7 +40,7 @@ async fn gaps_that_are_none_change_nothing() {
         request.context.outbox.notify(chunk("a")).await?;
         std::future::pending().await
     });
-    let port = Port::new();
+    let port = TestPort::new();
     let running = start(&mut service, streamed_call(&port)).await;
     for params in
         [r#"{"missing_indices":[]}"#, r#"{"missing_indices":"0"}"#, r#"{"missing_indices":[-1]}"#, "{}"]

@@ -7,8 +7,8 @@ use tokio::task::JoinHandle;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::{Stream, StreamLayer};
-use crate::doubles::{self, Port, Server, object, settle, text};
+use super::{StreamLayer, StreamService};
+use crate::doubles::{self, TestPort, TestServer, object, settle, text};
 
 mod attack;
 mod cancelling;
@@ -25,7 +25,7 @@ struct Running {
 }
 
 /// Starts the call and lets it run until it waits.
-async fn start(service: &mut Stream<Server>, request: Request) -> Running {
+async fn start(service: &mut StreamService<TestServer>, request: Request) -> Running {
     let stream = request.context.outbox.stream();
     let task = tokio::spawn(service.call(request));
     settle().await;
@@ -38,11 +38,11 @@ fn session(extensions: &[&str]) -> Arc<Session> {
 }
 
 /// Returns a call of a tool that wants chunks, in a session that has them.
-fn streamed_call(port: &Arc<Port>) -> Request {
+fn streamed_call(port: &Arc<TestPort>) -> Request {
     call(port, &["streaming"], r#"{"name":"think","_mgp":{"stream":true}}"#)
 }
 
-fn call(port: &Arc<Port>, extensions: &[&str], params: &str) -> Request {
+fn call(port: &Arc<TestPort>, extensions: &[&str], params: &str) -> Request {
     let mut request = Request::call(Method::TOOLS_CALL, object(params));
     request.context.session = Some(session(extensions));
     request.context.outbox = port.outbox();
@@ -66,22 +66,22 @@ fn answered(answer: &Response) -> String {
     text(&answer.to_raw())
 }
 
-async fn cancel(service: &mut Stream<Server>, stream: StreamId) -> Response {
+async fn cancel(service: &mut StreamService<TestServer>, stream: StreamId) -> Response {
     let request = Request::call("mgp/stream/cancel", object(r#"{"reason":"user_cancelled"}"#));
     service.call(about(stream, request)).await.unwrap()
 }
 
-async fn tell(service: &mut Stream<Server>, stream: StreamId, method: &str, params: &str) {
+async fn tell(service: &mut StreamService<TestServer>, stream: StreamId, method: &str, params: &str) {
     let answer = service.call(about(stream, Request::notify(method, object(params)))).await.unwrap();
     assert_eq!(answer.result.as_bytes(), b"{}");
 }
 
-fn layered<F>(work: impl Fn(Request) -> F + Send + Sync + 'static) -> (StreamLayer, Stream<Server>)
+fn layered<F>(work: impl Fn(Request) -> F + Send + Sync + 'static) -> (StreamLayer, StreamService<TestServer>)
 where
     F: Future<Output = Result<Response, Error>> + Send + 'static,
 {
     let layer = StreamLayer::new();
-    let service = layer.layer(Server::new(work));
+    let service = layer.layer(TestServer::new(work));
     (layer, service)
 }
 

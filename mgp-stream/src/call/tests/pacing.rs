@@ -10,7 +10,7 @@ use tower_service::Service;
 
 use super::super::StreamLayer;
 use super::{answered, chunk, layered, start, streamed_call, tell};
-use crate::doubles::{Port, Server, settle};
+use crate::doubles::{TestPort, TestServer, settle};
 
 const PACE: &str = "notifications/mgp.stream.pace";
 
@@ -23,7 +23,7 @@ async fn count(request: Request) -> Result<Response, Error> {
     Ok(Response::empty())
 }
 
-async fn sent_in(port: &Port, time: Duration) -> usize {
+async fn sent_in(port: &TestPort, time: Duration) -> usize {
     let before = port.params().len();
     tokio::time::sleep(time).await;
     settle().await;
@@ -33,7 +33,7 @@ async fn sent_in(port: &Port, time: Duration) -> usize {
 #[tokio::test(start_paused = true)]
 async fn a_pace_delays_chunks_and_keeps_their_order() {
     let (_, mut service) = layered(count);
-    let port = Port::new();
+    let port = TestPort::new();
     let running = start(&mut service, streamed_call(&port)).await;
     let second = Duration::from_secs(1);
     assert!(sent_in(&port, second).await > 900);
@@ -60,7 +60,7 @@ async fn a_pace_delays_chunks_and_keeps_their_order() {
 #[tokio::test(start_paused = true)]
 async fn a_pause_ends_with_the_next_pace() {
     let (_, mut service) = layered(count);
-    let port = Port::new();
+    let port = TestPort::new();
     let running = start(&mut service, streamed_call(&port)).await;
     tell(&mut service, running.stream, PACE, r#"{"max_chunks_per_second":0}"#).await;
     assert!(sent_in(&port, Duration::from_secs(9)).await <= 1);
@@ -72,7 +72,7 @@ async fn a_pause_ends_with_the_next_pace() {
 #[tokio::test(start_paused = true)]
 async fn a_pause_that_does_not_end_ends_the_call() {
     let (layer, mut service) = layered(count);
-    let port = Port::new();
+    let port = TestPort::new();
     let running = start(&mut service, streamed_call(&port)).await;
     tell(&mut service, running.stream, PACE, r#"{"max_chunks_per_second":0}"#).await;
     let paused = Instant::now();
@@ -86,13 +86,13 @@ async fn a_pause_that_does_not_end_ends_the_call() {
 async fn a_caller_that_does_not_take_chunks_loses_the_call() {
     let layer = StreamLayer::new().stall_limit(Duration::from_secs(3));
     // The handler ignores that sending failed, and would go on for ever.
-    let mut service = layer.layer(Server::new(|request| async move {
+    let mut service = layer.layer(TestServer::new(|request| async move {
         loop {
             let _ = request.context.outbox.notify(chunk("a")).await;
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }));
-    let port = Port::with_room(5);
+    let port = TestPort::with_room(5);
     let running = start(&mut service, streamed_call(&port)).await;
     tokio::time::sleep(Duration::from_secs(2)).await;
     settle().await;
@@ -116,7 +116,7 @@ async fn a_caller_that_is_slow_but_takes_chunks_loses_nothing() {
         }
         Ok(Response::empty())
     });
-    let port = Port::with_room(0);
+    let port = TestPort::with_room(0);
     let call = tokio::spawn(service.call(streamed_call(&port)));
     for _ in 0..20 {
         tokio::time::sleep(Duration::from_secs(9)).await;
@@ -129,8 +129,8 @@ async fn a_caller_that_is_slow_but_takes_chunks_loses_nothing() {
 #[tokio::test(start_paused = true)]
 async fn the_longest_limit_and_the_slowest_pace_are_a_day() {
     let layer = StreamLayer::new().stall_limit(Duration::MAX);
-    let mut service = layer.layer(Server::new(count));
-    let port = Port::with_room(0);
+    let mut service = layer.layer(TestServer::new(count));
+    let port = TestPort::with_room(0);
     let running = start(&mut service, streamed_call(&port)).await;
     tell(&mut service, running.stream, PACE, r#"{"max_chunks_per_second":1e-300}"#).await;
     tokio::time::sleep(Duration::from_hours(23)).await;

@@ -5,15 +5,15 @@ use std::time::Duration;
 use mgp_types::{Response, StreamId};
 use tower_service::Service;
 
-use super::{Stream, answered, cancel, chunk, layered, streamed_call};
-use crate::doubles::{Port, Server};
-use crate::seeds::{self, Dice};
+use super::{StreamService, answered, cancel, chunk, layered, streamed_call};
+use crate::doubles::{TestPort, TestServer};
+use crate::seeded_random::{self, SeededRandom};
 
 // covers: MGP-12.7-01, MGP-12.7-04..06
 #[test]
 fn a_cancellation_that_races_with_the_end_finds_one_truth() {
     let (mut stopped, mut finished) = (0, 0);
-    let is_all = seeds::run(0..1000, race, |won| match won {
+    let is_all = seeded_random::run(0..1000, race, |won| match won {
         Won::Cancellation => stopped += 1,
         Won::Call => finished += 1,
     });
@@ -31,7 +31,7 @@ async fn threads_that_race_find_one_truth_too() {
             }
             Ok(Response::empty())
         });
-        let request = streamed_call(&Port::new());
+        let request = streamed_call(&TestPort::new());
         let stream = request.context.outbox.stream();
         let mut other = service.clone();
         let call = tokio::spawn(service.call(request));
@@ -58,7 +58,7 @@ enum Won {
 }
 
 /// Runs a call and two cancellations of it, each after a number of turns that the dice give.
-async fn race(dice: Dice) -> Won {
+async fn race(dice: SeededRandom) -> Won {
     let times = dice.clone();
     let (layer, mut service) = layered(move |request| {
         let times = times.clone();
@@ -72,11 +72,11 @@ async fn race(dice: Dice) -> Won {
             Ok(Response::empty())
         }
     });
-    let port = Port::with_room(usize::try_from(dice.below(5)).unwrap());
+    let port = TestPort::with_room(usize::try_from(dice.below(5)).unwrap());
     let request = streamed_call(&port);
     let stream = request.context.outbox.stream();
     let call = tokio::spawn(service.call(request));
-    let cancel_at = |mut service: Stream<Server>, stream: StreamId| {
+    let cancel_at = |mut service: StreamService<TestServer>, stream: StreamId| {
         let times = dice.clone();
         tokio::spawn(async move {
             pause(&times, 6).await;
@@ -108,7 +108,7 @@ async fn race(dice: Dice) -> Won {
     won
 }
 
-async fn pause(dice: &Dice, millis: u64) {
+async fn pause(dice: &SeededRandom, millis: u64) {
     let (millis, turns) = (dice.below(millis), dice.below(3));
     if millis > 0 {
         tokio::time::sleep(Duration::from_millis(millis)).await;

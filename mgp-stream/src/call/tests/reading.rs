@@ -9,25 +9,25 @@ use std::time::Duration;
 use futures_util::{FutureExt, StreamExt};
 use mgp_types::mgp::StreamCancelled;
 use mgp_types::{
-    BoxFuture, Error, Kind, Method, Object, Outbox, OutboxPort, Request, Response, StreamId, code,
+    BoxFuture, Error, Method, Object, Outbox, OutboxPort, Request, RequestKind, Response, StreamId, code,
 };
 use parking_lot::Mutex;
 use tower_service::Service;
 
-use super::super::{Part, StreamReader};
-use super::{Dropped, Stream, answered, chunk, layered, session};
-use crate::doubles::{Port, Server, object, result, settle, text};
+use super::super::{StreamPart, StreamReader};
+use super::{Dropped, StreamService, answered, chunk, layered, session};
+use crate::doubles::{TestPort, TestServer, object, result, settle, text};
 
 fn tool_call() -> Request {
     Request::call(Method::TOOLS_CALL, object(r#"{"name":"think"}"#))
 }
 
 /// Returns the number or the range that a part is about, or its progress.
-fn short(part: &Part) -> String {
+fn short(part: &StreamPart) -> String {
     match part {
-        Part::Chunk(chunk) => format!("{}:{}", chunk.index, chunk.content.as_text().unwrap_or("?")),
-        Part::Progress(progress) => format!("{}%", progress.progress * 100.0),
-        Part::Gap { missing } => format!("gap {missing:?}"),
+        StreamPart::Chunk(chunk) => format!("{}:{}", chunk.index, chunk.content.as_text().unwrap_or("?")),
+        StreamPart::Progress(progress) => format!("{}%", progress.progress * 100.0),
+        StreamPart::Gap { missing } => format!("gap {missing:?}"),
     }
 }
 
@@ -40,10 +40,10 @@ async fn read_all<S: mgp_types::RpcService>(reader: &mut StreamReader<S>) -> Vec
 fn scripted(
     messages: &'static [(&'static str, &'static str)],
     answer: &'static str,
-) -> (Server, Arc<Mutex<Vec<Request>>>) {
+) -> (TestServer, Arc<Mutex<Vec<Request>>>) {
     let told = Arc::<Mutex<Vec<Request>>>::default();
     let seen = told.clone();
-    let server = Server::new(move |request| {
+    let server = TestServer::new(move |request| {
         seen.lock().push(request.clone());
         async move {
             if request.method != Method::TOOLS_CALL {
@@ -94,7 +94,7 @@ async fn a_server_that_does_not_stream_leaves_the_stream_empty() {
     let mut reader = StreamReader::open(server, tool_call());
     assert!(reader.next().await.is_none());
     assert_eq!(answered(&reader.finish().await.unwrap()), r#"{"content":[]}"#);
-    let refusing = Server::new(|_| async { Err(Error::invalid_params("no")) });
+    let refusing = TestServer::new(|_| async { Err(Error::invalid_params("no")) });
     let mut reader = StreamReader::open(refusing, tool_call());
     assert!(reader.next().await.is_none());
     assert_eq!(reader.finish().await.unwrap_err().code(), code::INVALID_PARAMS);
@@ -141,7 +141,7 @@ async fn fact_i_2_eight_chunks_that_are_never_done_and_a_summary_in_the_text() {
 // covers: MGP-12.7-03, MGP-12.7-05
 #[tokio::test(start_paused = true)]
 async fn fact_i_4_a_stopped_call_is_answered_too_and_its_partial_result_is_a_text() {
-    let server = Server::new(|request| async move {
+    let server = TestServer::new(|request| async move {
         if request.method == Method::STREAM_CANCEL {
             assert_eq!(text(&request.params.to_raw()), r#"{"reason":"user_cancelled"}"#);
             return Ok(result(r#"{"cancelled":true,"partial_result":{"content":"one "}}"#));
@@ -167,11 +167,11 @@ async fn fact_i_4_a_stopped_call_is_answered_too_and_its_partial_result_is_a_tex
 async fn fact_i_4_gaps_are_asked_for_and_what_is_gone_is_told() {
     let gaps = Arc::new(AtomicUsize::new(0));
     let (asked, call) = (gaps.clone(), Arc::<Mutex<Outbox>>::default());
-    let server = Server::new(move |request| {
+    let server = TestServer::new(move |request| {
         let (asked, call) = (asked.clone(), call.clone());
         async move {
             if request.method.as_str() == "notifications/mgp.stream.gap" {
-                assert_eq!(request.kind, Kind::Notify);
+                assert_eq!(request.kind, RequestKind::Notify);
                 assert!(!request.context.outbox.is_open());
                 assert_eq!(text(&request.params.to_raw()), r#"{"missing_indices":[0,1]}"#);
                 asked.fetch_add(1, Ordering::Relaxed);
@@ -199,12 +199,12 @@ async fn a_gap_is_asked_for_three_times_and_told_with_the_answer() {
     let told = Arc::<Mutex<Vec<Duration>>>::default();
     let seen = told.clone();
     let began = tokio::time::Instant::now();
-    let server = Server::new(move |request| {
-        if request.kind == Kind::Notify {
+    let server = TestServer::new(move |request| {
+        if request.kind == RequestKind::Notify {
             seen.lock().push(began.elapsed());
         }
         async move {
-            if request.kind == Kind::Call {
+            if request.kind == RequestKind::Call {
                 request.context.outbox.notify(chunk_at(1, "1")).await?;
                 tokio::time::sleep(Duration::from_secs(30)).await;
             }
@@ -224,7 +224,7 @@ async fn a_gap_is_asked_for_three_times_and_told_with_the_answer() {
 async fn dropping_the_reader_drops_the_call() {
     let gone = Arc::<AtomicBool>::default();
     let seen = gone.clone();
-    let server = Server::new(move |_| {
+    let server = TestServer::new(move |_| {
         let dropped = Dropped(seen.clone());
         async move {
             let _dropped = dropped;
@@ -245,7 +245,7 @@ async fn dropping_the_reader_drops_the_call() {
 #[tokio::test]
 async fn what_is_not_about_the_call_goes_where_it_went_before() {
     let (server, _) = scripted(&[("notifications/message", r#"{"level":"info","data":1}"#)], "{}");
-    let port = Port::new();
+    let port = TestPort::new();
     let mut request = tool_call();
     let stream = StreamId::fresh();
     request.context.outbox = Outbox::new(port.clone(), stream);
@@ -265,14 +265,14 @@ fn chunk_at(index: u64, content: &str) -> Request {
 type Told = Arc<Mutex<Vec<(String, Object)>>>;
 
 /// Returns both sides with a connection between them that runs calls in tasks of its own, and loses chunks if `lossy`.
-fn both_sides<F>(lossy: bool, tool: impl Fn(Request) -> F + Send + Sync + 'static) -> (Server, Told)
+fn both_sides<F>(lossy: bool, tool: impl Fn(Request) -> F + Send + Sync + 'static) -> (TestServer, Told)
 where
     F: Future<Output = Result<Response, Error>> + Send + 'static,
 {
     let (_, service) = layered(tool);
     let told = Told::default();
     let seen = told.clone();
-    let connection = Server::new(move |mut request| {
+    let connection = TestServer::new(move |mut request| {
         if request.method != Method::TOOLS_CALL {
             seen.lock().push((request.method.as_str().to_owned(), request.params.clone()));
         }
@@ -280,7 +280,7 @@ where
         if lossy && let Some((port, stream)) = request.context.outbox.clone().into_parts() {
             request.context.outbox = Outbox::new(Arc::new(Losing(port)), stream);
         }
-        let mut service: Stream<Server> = service.clone();
+        let mut service: StreamService<TestServer> = service.clone();
         let task = tokio::spawn(service.call(request));
         async move { task.await.unwrap() }
     });
@@ -348,7 +348,7 @@ async fn a_slow_reader_slows_the_server_and_loses_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn a_slow_reader_loses_nothing_that_comes_from_another_task() {
-    let server = Server::new(|request| async move {
+    let server = TestServer::new(|request| async move {
         let brings = tokio::spawn(async move {
             for index in 0..200 {
                 request.context.outbox.notify(chunk_at(index, "#")).await?;

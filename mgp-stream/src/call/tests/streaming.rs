@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use tower_service::Service;
 
 use super::{answered, call, chunk, layered, start, streamed_call};
-use crate::doubles::{Port, object, result, settle};
+use crate::doubles::{TestPort, object, result, settle};
 
 /// Returns a tool that thinks in three chunks and returns `result`.
 async fn think(request: Request, whole: &'static str) -> Result<Response, Error> {
@@ -26,7 +26,7 @@ const WHOLE: &str = r#"{"content":[{"type":"text","text":"Quantum computing is"}
 #[tokio::test(start_paused = true)]
 async fn chunks_leave_numbered_before_an_answer_that_is_complete() {
     let (layer, mut service) = layered(|request| think(request, WHOLE));
-    let port = Port::new();
+    let port = TestPort::new();
     let request = streamed_call(&port);
     let stream = request.context.outbox.stream();
     let answer = service.call(request).await.unwrap();
@@ -52,7 +52,7 @@ async fn chunks_leave_numbered_before_an_answer_that_is_complete() {
 #[tokio::test(start_paused = true)]
 async fn a_tool_may_leave_the_content_to_the_layer() {
     let (_, mut service) = layered(|request| think(request, r#"{"content":[]}"#));
-    let answer = service.call(streamed_call(&Port::new())).await.unwrap();
+    let answer = service.call(streamed_call(&TestPort::new())).await.unwrap();
     let summary = r#"{"streamed":true,"chunks_sent":3,"duration_ms":300}"#;
     let content = r#"[{"type":"text","text":"Quantum computing is"}]"#;
     assert_eq!(answered(&answer), format!(r#"{{"content":{content},"_mgp":{summary}}}"#));
@@ -69,7 +69,7 @@ async fn of_who_does_not_ask_neither_the_outbox_nor_the_result_is_touched() {
             assert_eq!(Arc::strong_count(&port), 2);
             Ok(result(WHOLE))
         });
-        let port = Port::new();
+        let port = TestPort::new();
         let answer = service.call(call(&port, &["streaming"], params)).await.unwrap();
         assert_eq!(answered(&answer), WHOLE);
         assert_eq!(layer.calls(), 0);
@@ -80,10 +80,10 @@ async fn of_who_does_not_ask_neither_the_outbox_nor_the_result_is_touched() {
 #[tokio::test]
 async fn a_tool_that_streams_nothing_has_its_result_untouched() {
     let (_, mut service) = layered(|_| async { Ok(result(WHOLE)) });
-    let answer = service.call(streamed_call(&Port::new())).await.unwrap();
+    let answer = service.call(streamed_call(&TestPort::new())).await.unwrap();
     assert_eq!(answered(&answer), WHOLE);
     let (_, mut service) = layered(|_| async { Err(Error::invalid_params("no")) });
-    let error = service.call(streamed_call(&Port::new())).await.unwrap_err();
+    let error = service.call(streamed_call(&TestPort::new())).await.unwrap_err();
     assert_eq!(error.code(), code::INVALID_PARAMS);
 }
 
@@ -98,7 +98,7 @@ async fn without_the_extension_requests_pass_untouched() {
         ] {
             let (_, mut service) =
                 layered(|request| async move { Err(Error::method_not_found(&request.method)) });
-            let port = Port::new();
+            let port = TestPort::new();
             let mut request = call(&port, extensions, "{}");
             request.kind = kind(method, Object::new()).kind;
             request.method = Method::from(method);
@@ -112,7 +112,7 @@ async fn without_the_extension_requests_pass_untouched() {
             assert_eq!(Arc::strong_count(&port), 2);
             Ok(result(WHOLE))
         });
-        let port = Port::new();
+        let port = TestPort::new();
         let running = start(&mut service, call(&port, extensions, r#"{"_mgp":{"stream":true}}"#)).await;
         assert_eq!(layer.calls(), 0);
         assert_eq!(answered(&running.task.await.unwrap().unwrap()), WHOLE);
@@ -128,7 +128,7 @@ async fn other_messages_of_the_handler_pass_unchanged() {
         outbox.notify(Request::notify(Method::STREAM_PROGRESS, object(r#"{"progress":0.5}"#))).await?;
         outbox.call(Request::call(Method::ELICIT, Object::new())).await
     });
-    let port = Port::answering(r#"{"action":"cancel"}"#);
+    let port = TestPort::answering(r#"{"action":"cancel"}"#);
     let answer = service.call(streamed_call(&port)).await.unwrap();
     assert_eq!(port.called.lock()[0].method, Method::ELICIT);
     assert_eq!(port.methods(), ["progress", "mgp.stream.chunk", "mgp.stream.progress"]);
@@ -146,7 +146,7 @@ async fn the_last_chunk_can_say_so_and_what_is_no_content_is_refused() {
         send(r#"{"index":41,"content":{"type":"text","text":"a"},"done":true}"#).await?;
         Ok(Response::empty())
     });
-    let port = Port::new();
+    let port = TestPort::new();
     service.call(streamed_call(&port)).await.unwrap();
     assert_eq!(port.params(), [r#"{"index":0,"content":{"type":"text","text":"a"},"done":true}"#]);
 }
@@ -161,7 +161,7 @@ async fn nothing_is_streamed_once_the_call_is_over() {
             Ok(Response::empty())
         }
     });
-    let port = Port::new();
+    let port = TestPort::new();
     let answer = service.call(streamed_call(&port)).await.unwrap();
     let left_over = receiver.recv().await.unwrap();
     assert!(left_over.notify(chunk("late")).await.is_err());
@@ -179,7 +179,7 @@ async fn a_chunk_that_was_dropped_while_it_waited_leaves_its_number_to_the_next(
         outbox.notify(chunk("sent")).await?;
         Ok(Response::empty())
     });
-    let port = Port::with_room(0);
+    let port = TestPort::with_room(0);
     tokio::time::pause();
     let running = start(&mut service, streamed_call(&port)).await;
     tokio::time::sleep(Duration::from_millis(10)).await;
@@ -197,7 +197,7 @@ async fn a_call_without_a_way_back_is_answered_all_the_same() {
         tokio::task::yield_now().await;
         Ok(result(WHOLE))
     });
-    let mut request = streamed_call(&Port::new());
+    let mut request = streamed_call(&TestPort::new());
     request.context.outbox = Outbox::on(StreamId::fresh());
     let running = start(&mut service, request).await;
     assert_eq!(answered(&running.task.await.unwrap().unwrap()), WHOLE);
@@ -211,7 +211,7 @@ proptest! {
     #[test]
     fn concurrent_writers_have_one_numbering(writers in 1_usize..8, chunks in 1_usize..30, room in 0_usize..20) {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-        let port = Port::with_room(room);
+        let port = TestPort::with_room(room);
         let answer = runtime.block_on(async {
             let (_, mut service) = layered(move |request| async move {
                 let write = |writer: usize| {

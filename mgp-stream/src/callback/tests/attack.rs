@@ -13,27 +13,29 @@ use tokio::time::sleep;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::callback::bench::{Bench, session};
-use crate::callback::{Callback, CallbackDesk, CallbackInbound, CallbackInboundLayer, Callbacks, Reply};
-use crate::doubles::{Port, Server, settle};
+use crate::callback::bench::{CallbackBench, session};
+use crate::callback::{
+    Callback, CallbackInbound, CallbackInboundLayer, CallbackReply, CallbackResponder, Callbacks,
+};
+use crate::doubles::{TestPort, TestServer, settle};
 
 /// A client with a desk, and the server that asks it.
 struct Asked {
-    port: Arc<Port>,
+    port: Arc<TestPort>,
     context: Context,
-    inbound: CallbackInbound<Server>,
+    inbound: CallbackInbound<TestServer>,
 }
 
 impl Asked {
-    fn new(desk: &CallbackDesk) -> Self {
-        let port = Port::answering("{}");
+    fn new(desk: &CallbackResponder) -> Self {
+        let port = TestPort::answering("{}");
         let mut session = session(Revision::V2025_11_25, &["callbacks"], "{}");
         session.outbox = port.outbox();
         let mut context = Context::default();
         context.session = Some(Arc::new(session));
         context.outbox = Outbox::on(StreamId::fresh());
         let inbound = CallbackInboundLayer::new(desk.of_server(ServerId::from("s")));
-        Self { port, context, inbound: inbound.layer(Server::knowing_nothing()) }
+        Self { port, context, inbound: inbound.layer(TestServer::knowing_nothing()) }
     }
 
     async fn take(&mut self, request: &CallbackRequest) {
@@ -66,7 +68,7 @@ impl Wake for AsksAgain {
 
 #[tokio::test(start_paused = true)]
 async fn whoever_is_woken_by_an_answer_may_use_the_callbacks_at_once() {
-    let bench = Bench::with_callbacks();
+    let bench = CallbackBench::with_callbacks();
     let woken = Arc::new(AsksAgain { callbacks: bench.callbacks.clone(), looked: AtomicUsize::default() });
     let waker = Waker::from(woken.clone());
     let mut cx = TaskContext::from_waker(&waker);
@@ -75,13 +77,15 @@ async fn whoever_is_woken_by_an_answer_may_use_the_callbacks_at_once() {
     let (id, bench) = (bench.id(), &bench);
     bench.respond(&id, "1").await.unwrap();
     assert_eq!(woken.looked.load(Ordering::Relaxed), 1);
-    let std::task::Poll::Ready(Ok(Reply::Given(answer))) = asking.poll(&mut cx) else { panic!("answered") };
+    let std::task::Poll::Ready(Ok(CallbackReply::Given(answer))) = asking.poll(&mut cx) else {
+        panic!("answered")
+    };
     assert_eq!(answer.as_bytes(), b"1");
 }
 
 #[tokio::test(start_paused = true)]
 async fn options_that_nobody_can_tell_apart_are_not_offered() {
-    let bench = Bench::with_callbacks();
+    let bench = CallbackBench::with_callbacks();
     for options in [&["a", "b", "a"][..], &["a", ""], &["a", " \t"]] {
         let question = Callback::selection("Which?", options.iter().copied());
         let refused = bench.callbacks.ask(&bench.context, "key", question).await.unwrap_err();
@@ -95,7 +99,7 @@ async fn options_that_nobody_can_tell_apart_are_not_offered() {
 #[tokio::test(start_paused = true)]
 async fn every_timeout_is_told_as_one_that_can_be_kept() {
     for (timeout, told) in [(Duration::ZERO, 1), (Duration::MAX, 86_400_000)] {
-        let bench = Bench::with_callbacks();
+        let bench = CallbackBench::with_callbacks();
         let question = Callback::input("Who?").timeout(timeout);
         let late = bench.callbacks.ask(&bench.context, "key", question).await.unwrap_err();
         assert_eq!(late.code(), code::TIMEOUT);
@@ -105,7 +109,7 @@ async fn every_timeout_is_told_as_one_that_can_be_kept() {
 
 #[tokio::test(start_paused = true)]
 async fn a_handler_that_panics_takes_nothing_with_it() {
-    let desk = CallbackDesk::new(async |request: CallbackRequest, _: Context| {
+    let desk = CallbackResponder::new(async |request: CallbackRequest, _: Context| {
         assert!(request.message != "bad", "a handler fails");
         Some(RawJson::null())
     });
@@ -120,7 +124,7 @@ async fn a_handler_that_panics_takes_nothing_with_it() {
 
 #[tokio::test(start_paused = true)]
 async fn a_time_of_zero_or_without_end_still_gives_people_time() {
-    let desk = CallbackDesk::new(async |_: CallbackRequest, _: Context| {
+    let desk = CallbackResponder::new(async |_: CallbackRequest, _: Context| {
         sleep(Duration::from_secs(59)).await;
         Some(RawJson::null())
     });
@@ -135,7 +139,7 @@ async fn a_time_of_zero_or_without_end_still_gives_people_time() {
 async fn questions_are_bounded_by_their_size_too() {
     let handled = Arc::<AtomicUsize>::default();
     let count = handled.clone();
-    let desk = CallbackDesk::new(move |_: CallbackRequest, _: Context| {
+    let desk = CallbackResponder::new(move |_: CallbackRequest, _: Context| {
         count.fetch_add(1, Ordering::Relaxed);
         std::future::pending()
     });
@@ -155,7 +159,7 @@ async fn questions_are_bounded_by_their_size_too() {
 async fn what_servers_write_reaches_the_handler_as_it_is() {
     let seen = Arc::<Mutex<Vec<CallbackRequest>>>::default();
     let keep = seen.clone();
-    let desk = CallbackDesk::new(move |request: CallbackRequest, _: Context| {
+    let desk = CallbackResponder::new(move |request: CallbackRequest, _: Context| {
         keep.lock().push(request.clone());
         async move { RawJson::from_value(&request.options[0]).ok() }
     });
@@ -175,7 +179,7 @@ async fn answers_that_are_deep_or_large_pass_and_decide_nothing() {
     let deep = format!("{}{}", "[".repeat(60), "]".repeat(60));
     let large = format!("{:?}", "yes ".repeat(1 << 18));
     for json in [deep, large] {
-        let bench = Bench::with_callbacks();
+        let bench = CallbackBench::with_callbacks();
         let (callbacks, context) = (bench.callbacks.clone(), bench.context.clone());
         let sure = Callback::confirmation("Sure?");
         let asking = tokio::spawn(async move { callbacks.ask(&context, "key", sure).await });
@@ -190,7 +194,7 @@ async fn answers_that_are_deep_or_large_pass_and_decide_nothing() {
 
 #[test]
 fn without_a_runtime_a_question_is_dropped() {
-    let desk = CallbackDesk::new(async |_: CallbackRequest, _: Context| Some(RawJson::null()));
+    let desk = CallbackResponder::new(async |_: CallbackRequest, _: Context| Some(RawJson::null()));
     let mut client = Asked::new(&desk);
     let question = asked("a", "?");
     let mut taking = pin!(client.take(&question));

@@ -5,18 +5,19 @@ use std::time::Duration;
 
 use mgp_types::{InputExchange, Method, Object, Origin, RawJson, Revision, Severity, code};
 
-use crate::callback::bench::{Bench, session};
-use crate::callback::{Callback, Confirmation, Reply};
-use crate::doubles::{Port, raw, settle};
+use crate::callback::bench::{CallbackBench, session};
+use crate::callback::{Callback, CallbackReply, Confirmation};
+use crate::doubles::{TestPort, raw, settle};
 
 const ASKABLE: &str = r#"{"elicitation":{}}"#;
 
-fn plain(port: Arc<Port>) -> Bench {
-    Bench::new(session(Revision::V2025_11_25, &[], ASKABLE), port)
+fn plain(port: Arc<TestPort>) -> CallbackBench {
+    CallbackBench::new(session(Revision::V2025_11_25, &[], ASKABLE), port)
 }
 
-fn stateless(answers: &str, extensions: &[&str], capabilities: &str) -> (Bench, Arc<InputExchange>) {
-    let mut bench = Bench::new(session(Revision::V2026_07_28, extensions, capabilities), Port::new());
+fn stateless(answers: &str, extensions: &[&str], capabilities: &str) -> (CallbackBench, Arc<InputExchange>) {
+    let mut bench =
+        CallbackBench::new(session(Revision::V2026_07_28, extensions, capabilities), TestPort::new());
     let exchange = Arc::new(InputExchange::new(Object::parse(answers.to_owned()).unwrap()));
     bench.context.input = Some(exchange.clone());
     (bench, exchange)
@@ -31,7 +32,7 @@ async fn a_confirmation_is_a_form_with_one_box() {
         (r#"{"action":"decline"}"#, Confirmation::Declined),
         (r#"{"action":"cancel"}"#, Confirmation::Cancelled),
     ] {
-        let bench = plain(Port::answering(answer));
+        let bench = plain(TestPort::answering(answer));
         let question = Callback::confirmation("Sure?").with_words("Delete", "Keep");
         let outcome = bench.callbacks.ask(&bench.context, "key", question).await.unwrap();
         assert_eq!(outcome, expected, "{answer}");
@@ -44,9 +45,9 @@ async fn a_confirmation_is_a_form_with_one_box() {
 // covers: MGP-13.4-13, MGP-13.4-14
 #[tokio::test(start_paused = true)]
 async fn an_input_is_a_text_and_a_selection_one_of_its_options() {
-    let bench = plain(Port::answering(r#"{"action":"accept","content":{"answer":"next"}}"#));
+    let bench = plain(TestPort::answering(r#"{"action":"accept","content":{"answer":"next"}}"#));
     let input = bench.callbacks.ask(&bench.context, "a", Callback::input("Which?")).await.unwrap();
-    assert_eq!(input, Reply::Given(raw(r#""next""#)));
+    assert_eq!(input, CallbackReply::Given(raw(r#""next""#)));
     let question = Callback::selection("Which?", ["main", "next"]);
     let choice = bench.callbacks.ask(&bench.context, "b", question).await.unwrap();
     assert_eq!(choice.given().map(|choice| choice.index), Some(1));
@@ -57,7 +58,7 @@ async fn an_input_is_a_text_and_a_selection_one_of_its_options() {
 
 #[tokio::test(start_paused = true)]
 async fn a_question_that_is_not_answered_ends_in_time() {
-    let bench = plain(Port::new());
+    let bench = plain(TestPort::new());
     let question = Callback::input("Who?").timeout(Duration::from_secs(3));
     let late = bench.callbacks.ask(&bench.context, "key", question).await.unwrap_err();
     assert_eq!((late.code(), late.origin()), (code::TIMEOUT, Origin::Timeout));
@@ -66,7 +67,7 @@ async fn a_question_that_is_not_answered_ends_in_time() {
 // covers: MGP-13.4-15
 #[tokio::test(start_paused = true)]
 async fn a_notification_is_a_log_message_for_those_who_want_it() {
-    let bench = plain(Port::new());
+    let bench = plain(TestPort::new());
     let tell = || bench.callbacks.ask(&bench.context, "key", Callback::notification("Done."));
     tell().await.unwrap();
     assert!(bench.lines().is_empty());
@@ -82,7 +83,7 @@ async fn a_client_that_cannot_be_asked_is_told_what_it_lacks() {
         (Revision::V2025_11_25, code::INVALID_REQUEST),
         (Revision::V2026_07_28, code::MISSING_CLIENT_CAPABILITY),
     ] {
-        let bench = Bench::new(session(revision, &[], "{}"), Port::new());
+        let bench = CallbackBench::new(session(revision, &[], "{}"), TestPort::new());
         let question = Callback::confirmation("Sure?");
         let refused = bench.callbacks.ask(&bench.context, "key", question).await.unwrap_err();
         assert_eq!(refused.code(), expected);
@@ -121,7 +122,8 @@ async fn without_sessions_and_forms_a_callback_is_sent_on_the_stream_of_the_requ
 
 #[tokio::test(start_paused = true)]
 async fn a_connection_without_a_way_back_is_not_waited_for() {
-    let mut bench = Bench::new(session(Revision::V2025_11_25, &["callbacks"], ASKABLE), Port::new());
+    let mut bench =
+        CallbackBench::new(session(Revision::V2025_11_25, &["callbacks"], ASKABLE), TestPort::new());
     bench.context.outbox = mgp_types::Outbox::CLOSED;
     let refused = bench.callbacks.ask(&bench.context, "key", Callback::input("Who?")).await.unwrap_err();
     assert_eq!(refused.code(), code::INVALID_REQUEST);
@@ -129,9 +131,10 @@ async fn a_connection_without_a_way_back_is_not_waited_for() {
 
 #[tokio::test(start_paused = true)]
 async fn a_request_that_belongs_to_no_session_asks_nothing() {
-    let mut bench = plain(Port::answering("{}"));
+    let mut bench = plain(TestPort::answering("{}"));
     bench.context.session = None;
-    let refused = bench.callbacks.ask(&bench.context, "key", Callback::<Reply<RawJson>>::input("Who?")).await;
+    let refused =
+        bench.callbacks.ask(&bench.context, "key", Callback::<CallbackReply<RawJson>>::input("Who?")).await;
     assert_eq!(refused.unwrap_err().code(), code::INVALID_REQUEST);
     assert!(bench.port.called.lock().is_empty());
 }

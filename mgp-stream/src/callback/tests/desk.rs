@@ -14,12 +14,12 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::callback::bench::session;
-use crate::callback::{CallbackDesk, CallbackHandler, CallbackInbound, CallbackInboundLayer};
-use crate::doubles::{Port, Server, raw, settle, text};
+use crate::callback::{CallbackHandler, CallbackInbound, CallbackInboundLayer, CallbackResponder};
+use crate::doubles::{TestPort, TestServer, raw, settle, text};
 
 /// A desk that answers with what it was asked, after a time, and counts.
 struct Client {
-    desk: CallbackDesk,
+    desk: CallbackResponder,
     handled: Arc<AtomicUsize>,
 }
 
@@ -27,7 +27,7 @@ impl Client {
     fn echo(after: Duration) -> Self {
         let handled = Arc::<AtomicUsize>::default();
         let count = handled.clone();
-        let desk = CallbackDesk::new(move |request: CallbackRequest, _: Context| {
+        let desk = CallbackResponder::new(move |request: CallbackRequest, _: Context| {
             count.fetch_add(1, Ordering::Relaxed);
             async move {
                 sleep(after).await;
@@ -44,23 +44,23 @@ impl Client {
 
 /// One server, as the client is connected to it.
 struct Link {
-    server: Arc<Port>,
+    server: Arc<TestPort>,
     session: Arc<Session>,
-    inbound: CallbackInbound<Server>,
+    inbound: CallbackInbound<TestServer>,
     call: StreamId,
 }
 
 impl Link {
-    fn to(name: &str, desk: &CallbackDesk, extensions: &[&str], server: Arc<Port>) -> Self {
+    fn to(name: &str, desk: &CallbackResponder, extensions: &[&str], server: Arc<TestPort>) -> Self {
         let mut session = session(Revision::V2025_11_25, extensions, "{}");
         session.outbox = server.outbox();
-        let inbound =
-            CallbackInboundLayer::new(desk.of_server(ServerId::from(name))).layer(Server::knowing_nothing());
+        let inbound = CallbackInboundLayer::new(desk.of_server(ServerId::from(name)))
+            .layer(TestServer::knowing_nothing());
         Self { server, session: Arc::new(session), inbound, call: StreamId::fresh() }
     }
 
-    fn new(name: &str, desk: &CallbackDesk) -> Self {
-        Self::to(name, desk, &["callbacks"], Port::answering("{}"))
+    fn new(name: &str, desk: &CallbackResponder) -> Self {
+        Self::to(name, desk, &["callbacks"], TestPort::answering("{}"))
     }
 
     async fn asks(&mut self, request: &CallbackRequest) -> Result<Response, Error> {
@@ -188,7 +188,7 @@ async fn a_notification_is_handled_once_and_not_answered() {
 
 #[tokio::test(start_paused = true)]
 async fn what_no_handler_knows_is_not_answered_and_what_one_knows_is() {
-    let desk = CallbackDesk::new(async |request: CallbackRequest, _: Context| {
+    let desk = CallbackResponder::new(async |request: CallbackRequest, _: Context| {
         match request.callback_type.as_str() {
             "llm_completion" => request.unknown.get("messages"),
             _ => None,
@@ -205,7 +205,8 @@ async fn what_no_handler_knows_is_not_answered_and_what_one_knows_is() {
 #[tokio::test(start_paused = true)]
 async fn answers_are_any_json() {
     for json in ["5", r#""text""#, r#"{"a":1}"#, "null", "true"] {
-        let desk = CallbackDesk::new(move |_: CallbackRequest, _: Context| async move { Some(raw(json)) });
+        let desk =
+            CallbackResponder::new(move |_: CallbackRequest, _: Context| async move { Some(raw(json)) });
         let mut link = Link::new("s", &desk);
         link.asks(&asked("a", "?")).await.unwrap();
         settle().await;
@@ -218,7 +219,7 @@ async fn what_cannot_be_answered_and_plain_sessions_change_nothing() {
     let client = Client::echo(SOON);
     let mut link = Link::new("s", &client.desk);
     link.sends(Object::new()).await.unwrap();
-    let mut plain = Link::to("s", &client.desk, &[], Port::new());
+    let mut plain = Link::to("s", &client.desk, &[], TestPort::new());
     assert_eq!(plain.asks(&asked("a", "?")).await.unwrap_err().code(), code::METHOD_NOT_FOUND);
     sleep(SOON * 2).await;
     assert_eq!(client.handled(), 0);
@@ -227,7 +228,7 @@ async fn what_cannot_be_answered_and_plain_sessions_change_nothing() {
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_is_lost_is_sent_again_only_when_it_is_asked_for() {
     let client = Client::echo(SOON);
-    let lost = Port::deciding(async |_| Err(Error::disconnected("gone")));
+    let lost = TestPort::deciding(async |_| Err(Error::disconnected("gone")));
     let mut link = Link::to("s", &client.desk, &["callbacks"], lost);
     link.asks(&asked("a", "?")).await.unwrap();
     sleep(Duration::from_mins(1)).await;
@@ -236,7 +237,7 @@ async fn an_answer_that_is_lost_is_sent_again_only_when_it_is_asked_for() {
     sleep(Duration::from_mins(1)).await;
     assert_eq!((client.handled(), link.answers().len()), (1, 2));
 
-    let mut deaf = Link::to("t", &client.desk, &["callbacks"], Port::new());
+    let mut deaf = Link::to("t", &client.desk, &["callbacks"], TestPort::new());
     deaf.asks(&asked("a", "?")).await.unwrap();
     sleep(SOON * 2).await;
     for _ in 0..9 {
@@ -280,7 +281,7 @@ async fn handlers_end_with_their_desk() {
     }
     let ended = Arc::<AtomicUsize>::default();
     let counted = ended.clone();
-    let desk = CallbackDesk::new(move |_: CallbackRequest, _: Context| {
+    let desk = CallbackResponder::new(move |_: CallbackRequest, _: Context| {
         let guard = Ended(counted.clone());
         async move {
             let _guard = guard;

@@ -8,11 +8,11 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use tower_service::Service as _;
 
-use crate::callback::bench::{Bench, session};
-use crate::callback::{Callback, Confirmation, Reply};
-use crate::doubles::{Port, raw, settle};
+use crate::callback::bench::{CallbackBench, session};
+use crate::callback::{Callback, CallbackReply, Confirmation};
+use crate::doubles::{TestPort, raw, settle};
 
-impl Bench {
+impl CallbackBench {
     fn asking<A: Send + 'static>(&self, question: Callback<A>) -> JoinHandle<Result<A, Error>> {
         let (callbacks, context) = (self.callbacks.clone(), self.context.clone());
         tokio::spawn(async move { callbacks.ask(&context, "key", question).await })
@@ -22,7 +22,7 @@ impl Bench {
 // covers: MGP-13.1-01, MGP-13.4-02, MGP-13.4-03, MGP-13.4-05..10, MGP-13.4-12
 #[tokio::test(start_paused = true)]
 async fn a_confirmation_travels_on_the_stream_of_its_call_and_is_answered() {
-    let bench = Bench::with_callbacks();
+    let bench = CallbackBench::with_callbacks();
     let question = "This operation will delete 15 files. Continue?";
     let asking = bench.asking(Callback::confirmation(question));
     settle().await;
@@ -40,7 +40,7 @@ async fn a_confirmation_travels_on_the_stream_of_its_call_and_is_answered() {
 
 #[tokio::test(start_paused = true)]
 async fn the_call_is_named_by_the_stream_and_by_nothing_else() {
-    let bench = Bench::with_callbacks();
+    let bench = CallbackBench::with_callbacks();
     let _asking = bench.asking(Callback::input("Who?"));
     settle().await;
     let (stream, request) = (bench.port.streams()[0], bench.port.take().remove(0));
@@ -51,7 +51,7 @@ async fn the_call_is_named_by_the_stream_and_by_nothing_else() {
 // covers: MGP-13.4-01
 #[tokio::test(start_paused = true)]
 async fn other_requests_are_answered_while_a_question_is_open() {
-    let mut bench = Bench::with_callbacks();
+    let mut bench = CallbackBench::with_callbacks();
     let asking = bench.asking(Callback::confirmation("Sure?"));
     settle().await;
     let answer = bench.server.call(Request::call("tools/list", mgp_types::Object::new())).await;
@@ -63,18 +63,18 @@ async fn other_requests_are_answered_while_a_question_is_open() {
 #[tokio::test(start_paused = true)]
 async fn an_input_may_be_any_json() {
     for json in [r#""Ada""#, "42", r#"{"name":"Ada"}"#, "[1,2]", "false"] {
-        let bench = Bench::with_callbacks();
+        let bench = CallbackBench::with_callbacks();
         let asking = bench.asking(Callback::input("Who?"));
         settle().await;
         bench.respond(&bench.id(), json).await.unwrap();
-        assert_eq!(asking.await.unwrap().unwrap(), Reply::Given(raw(json)), "{json}");
+        assert_eq!(asking.await.unwrap().unwrap(), CallbackReply::Given(raw(json)), "{json}");
     }
 }
 
 // covers: MGP-13.4-14
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_is_no_option_is_refused_and_the_question_stays_open() {
-    let bench = Bench::with_callbacks();
+    let bench = CallbackBench::with_callbacks();
     let asking = bench.asking(Callback::selection("Which?", ["main", "next"]));
     settle().await;
     for wrong in [r#""other""#, "1", r#"{"option":"next"}"#] {
@@ -90,7 +90,7 @@ async fn an_answer_that_is_no_option_is_refused_and_the_question_stays_open() {
 // covers: MGP-13.4-15
 #[tokio::test(start_paused = true)]
 async fn a_notification_waits_for_nothing_and_bears_an_answer() {
-    let bench = Bench::with_callbacks();
+    let bench = CallbackBench::with_callbacks();
     let before = Instant::now();
     bench.callbacks.ask(&bench.context, "key", Callback::notification("Done.")).await.unwrap();
     assert_eq!(Instant::now(), before);
@@ -107,7 +107,7 @@ async fn a_notification_waits_for_nothing_and_bears_an_answer() {
 // covers: MGP-13.4-08
 #[tokio::test(start_paused = true)]
 async fn a_question_without_an_answer_ends_with_3003_in_time() {
-    let bench = Bench::with_callbacks();
+    let bench = CallbackBench::with_callbacks();
     let before = Instant::now();
     let question = Callback::confirmation("Sure?").timeout(Duration::from_secs(7));
     let late = bench.callbacks.ask(&bench.context, "key", question).await.unwrap_err();
@@ -123,7 +123,7 @@ async fn a_question_without_an_answer_ends_with_3003_in_time() {
 
 #[tokio::test(start_paused = true)]
 async fn a_question_is_sent_again_three_times_under_the_same_id_until_it_is_answered() {
-    let bench = Bench::with_callbacks();
+    let bench = CallbackBench::with_callbacks();
     let asking = bench.asking(Callback::confirmation("Sure?"));
     for sent in [1, 2, 3, 4, 4, 4] {
         settle().await;
@@ -134,7 +134,7 @@ async fn a_question_is_sent_again_three_times_under_the_same_id_until_it_is_answ
     bench.respond(&bench.id(), "true").await.unwrap();
     assert!(asking.await.unwrap().unwrap().is_confirmed());
 
-    let mut bench = Bench::with_callbacks();
+    let mut bench = CallbackBench::with_callbacks();
     bench.callbacks = bench.callbacks.with_resends(1, Duration::from_secs(1));
     let asking = bench.asking(Callback::confirmation("Sure?"));
     sleep(Duration::from_secs(9)).await;
@@ -144,7 +144,7 @@ async fn a_question_is_sent_again_three_times_under_the_same_id_until_it_is_answ
 
 #[tokio::test(start_paused = true)]
 async fn an_answered_question_is_not_sent_again_and_its_answer_may_be() {
-    let bench = Bench::with_callbacks();
+    let bench = CallbackBench::with_callbacks();
     let asking = bench.asking(Callback::confirmation("Sure?"));
     settle().await;
     let id = bench.id();
@@ -161,7 +161,7 @@ async fn an_answered_question_is_not_sent_again_and_its_answer_may_be() {
 
 #[tokio::test(start_paused = true)]
 async fn a_dropped_question_is_taken_back() {
-    let bench = Bench::with_callbacks();
+    let bench = CallbackBench::with_callbacks();
     let asking = bench.asking(Callback::confirmation("Sure?"));
     settle().await;
     assert_eq!(bench.callbacks.len(), (1, 0));
@@ -173,7 +173,7 @@ async fn a_dropped_question_is_taken_back() {
 
 #[tokio::test(start_paused = true)]
 async fn ids_cannot_be_guessed() {
-    let bench = Bench::with_callbacks();
+    let bench = CallbackBench::with_callbacks();
     let _asking = [bench.asking(Callback::input("a")), bench.asking(Callback::input("b"))];
     settle().await;
     let ids = bench.ids();
@@ -183,7 +183,7 @@ async fn ids_cannot_be_guessed() {
 
 #[tokio::test(start_paused = true)]
 async fn the_whole_extension_stands_for_callbacks() {
-    let bench = Bench::new(session(Revision::V2025_11_25, &["bidirectional"], "{}"), Port::new());
+    let bench = CallbackBench::new(session(Revision::V2025_11_25, &["bidirectional"], "{}"), TestPort::new());
     let asking = bench.asking(Callback::confirmation("Sure?"));
     settle().await;
     bench.respond(&bench.id(), "false").await.unwrap();
@@ -193,7 +193,7 @@ async fn the_whole_extension_stands_for_callbacks() {
 #[tokio::test(start_paused = true)]
 async fn nothing_of_callbacks_is_answered_without_the_extension() {
     for extensions in [&[][..], &["events"]] {
-        let bench = Bench::new(session(Revision::V2025_11_25, extensions, "{}"), Port::new());
+        let bench = CallbackBench::new(session(Revision::V2025_11_25, extensions, "{}"), TestPort::new());
         let passed = bench.respond("cb", "true").await.unwrap_err();
         assert_eq!(passed.code(), code::METHOD_NOT_FOUND, "{extensions:?}");
     }
@@ -201,7 +201,7 @@ async fn nothing_of_callbacks_is_answered_without_the_extension() {
 
 #[tokio::test(start_paused = true)]
 async fn a_response_without_its_members_is_refused() {
-    let mut bench = Bench::with_callbacks();
+    let mut bench = CallbackBench::with_callbacks();
     for params in ["{}", r#"{"callback_id":"a"}"#, r#"{"callback_id":1,"response":1}"#] {
         let params = mgp_types::Object::parse(params.to_owned()).unwrap();
         let mut request = Request::call(Method::new("mgp/callback/respond"), params);
@@ -212,7 +212,7 @@ async fn a_response_without_its_members_is_refused() {
 
 #[tokio::test(start_paused = true)]
 async fn a_selection_needs_options() {
-    let bench = Bench::with_callbacks();
+    let bench = CallbackBench::with_callbacks();
     let question = Callback::selection("Which?", [""; 0]);
     let refused = bench.callbacks.ask(&bench.context, "key", question).await.unwrap_err();
     assert_eq!(refused.code(), code::INTERNAL_ERROR);

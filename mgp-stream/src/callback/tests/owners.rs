@@ -5,11 +5,11 @@ use std::sync::Arc;
 use mgp_types::{Context, Principal, Revision, code};
 use tokio::task::JoinHandle;
 
-use crate::callback::bench::{Bench, session};
+use crate::callback::bench::{CallbackBench, session};
 use crate::callback::{Callback, Confirmation};
-use crate::doubles::{Port, settle};
+use crate::doubles::{TestPort, settle};
 
-fn asking(bench: &Bench) -> JoinHandle<Confirmation> {
+fn asking(bench: &CallbackBench) -> JoinHandle<Confirmation> {
     let (callbacks, context) = (bench.callbacks.clone(), bench.context.clone());
     let question = Callback::confirmation("Sure?");
     tokio::spawn(async move { callbacks.ask(&context, "key", question).await.unwrap() })
@@ -28,7 +28,7 @@ fn others(context: &Context) -> [Context; 3] {
 
 #[tokio::test(start_paused = true)]
 async fn for_others_than_who_was_asked_a_callback_does_not_exist() {
-    let bench = Bench::with_callbacks();
+    let bench = CallbackBench::with_callbacks();
     let asking = asking(&bench);
     settle().await;
     let id = bench.id();
@@ -50,7 +50,7 @@ async fn for_others_than_who_was_asked_a_callback_does_not_exist() {
 #[tokio::test(start_paused = true)]
 async fn without_sessions_the_principal_may_answer_in_another_request() {
     let stateless = || session(Revision::V2026_07_28, &["callbacks"], "{}");
-    let bench = Bench::new(stateless(), Port::new());
+    let bench = CallbackBench::new(stateless(), TestPort::new());
     let asking = asking(&bench);
     settle().await;
     let mut request = bench.context.clone();

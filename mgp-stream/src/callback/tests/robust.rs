@@ -9,12 +9,12 @@ use tokio::time::{Instant, sleep};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::callback::bench::Bench;
+use crate::callback::bench::CallbackBench;
 use crate::callback::{
-    Callback, CallbackDesk, CallbackInbound, CallbackInboundLayer, CallbackRelay, CallbackService, Callbacks,
-    Confirmation,
+    Callback, CallbackInbound, CallbackInboundLayer, CallbackRelay, CallbackResponder, CallbackService,
+    Callbacks, Confirmation,
 };
-use crate::doubles::{Server, settle};
+use crate::doubles::{TestServer, settle};
 
 fn json() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
@@ -61,7 +61,7 @@ proptest! {
     #[test]
     fn only_a_plain_yes_confirms(response in json()) {
         run(async {
-            let bench = Bench::with_callbacks();
+            let bench = CallbackBench::with_callbacks();
             let (callbacks, context) = (bench.callbacks.clone(), bench.context.clone());
             let question = Callback::confirmation("Sure?");
             let asking = tokio::spawn(async move { callbacks.ask(&context, "key", question).await });
@@ -77,9 +77,9 @@ proptest! {
     fn whatever_servers_ask_is_answered_or_dropped(asked in proptest::collection::vec(params(), 1..6)) {
         run(async {
             let mut relay = CallbackRelay::new();
-            let bench = Bench::with_callbacks();
-            let desk = CallbackDesk::new(async |_: CallbackRequest, _: Context| Some(RawJson::null()));
-            let mut inbound = CallbackInboundLayer::new(desk.of_server(ServerId::from("s"))).layer(Server::knowing_nothing());
+            let bench = CallbackBench::with_callbacks();
+            let desk = CallbackResponder::new(async |_: CallbackRequest, _: Context| Some(RawJson::null()));
+            let mut inbound = CallbackInboundLayer::new(desk.of_server(ServerId::from("s"))).layer(TestServer::knowing_nothing());
             for params in &asked {
                 let mut request = Request::notify(method::CALLBACK_REQUEST, params.clone());
                 request.context.session.clone_from(&bench.context.session);
@@ -102,8 +102,8 @@ fn static_property_both_sides_are_shared_between_threads() {
     fn shared<T: Send + Sync + 'static>() {}
     shared::<Callbacks>();
     shared::<Callback<Confirmation>>();
-    shared::<CallbackService<Server>>();
-    shared::<CallbackDesk>();
-    shared::<CallbackInbound<Server>>();
+    shared::<CallbackService<TestServer>>();
+    shared::<CallbackResponder>();
+    shared::<CallbackInbound<TestServer>>();
     shared::<CallbackRelay>();
 }

@@ -18,13 +18,13 @@ use tower_service::Service;
 
 use crate::callback::bench::session;
 use crate::callback::{
-    Callback, CallbackDesk, CallbackInbound, CallbackInboundLayer, CallbackLayer, CallbackService, Callbacks,
-    Reply,
+    Callback, CallbackInbound, CallbackInboundLayer, CallbackLayer, CallbackReply, CallbackResponder,
+    CallbackService, Callbacks,
 };
-use crate::doubles::Server;
-use crate::seeds::{self, Dice};
+use crate::doubles::TestServer;
+use crate::seeded_random::{self, SeededRandom};
 
-fn delay(dice: &Dice) -> Duration {
+fn delay(dice: &SeededRandom) -> Duration {
     let most = dice.one_of(&[1, 50, 3000, 20_000]);
     Duration::from_millis(dice.below(most))
 }
@@ -32,13 +32,13 @@ fn delay(dice: &Dice) -> Duration {
 /// The treatment of messages in one direction, until the connection breaks.
 #[derive(Clone)]
 struct Network {
-    dice: Dice,
+    dice: SeededRandom,
     under_way: Arc<Mutex<JoinSet<()>>>,
     broken: Arc<Mutex<bool>>,
 }
 
 impl Network {
-    fn new(dice: &Dice) -> Self {
+    fn new(dice: &SeededRandom) -> Self {
         Self { dice: dice.clone(), under_way: Arc::default(), broken: Arc::default() }
     }
 
@@ -69,7 +69,7 @@ impl Network {
 /// The way of questions, from the server to the client.
 struct Down {
     network: Network,
-    inbound: CallbackInbound<Server>,
+    inbound: CallbackInbound<TestServer>,
     session: Arc<Session>,
 }
 
@@ -95,7 +95,7 @@ impl OutboxPort for Down {
 /// The way of answers, from the client to the server; acknowledgements may be lost too.
 struct Up {
     network: Network,
-    server: CallbackService<Server>,
+    server: CallbackService<TestServer>,
     /// The context of the client as the server knows it, and of another client.
     client: Context,
     stranger: Context,
@@ -137,15 +137,21 @@ impl OutboxPort for Up {
 struct Pair {
     context: Context,
     network: Network,
-    _desk: CallbackDesk,
+    _desk: CallbackResponder,
 }
 
 type Handled = Arc<Mutex<HashMap<(usize, Box<str>), u32>>>;
 
-fn pair(number: usize, dice: &Dice, callbacks: &Callbacks, stranger: &Context, handled: &Handled) -> Pair {
+fn pair(
+    number: usize,
+    dice: &SeededRandom,
+    callbacks: &Callbacks,
+    stranger: &Context,
+    handled: &Handled,
+) -> Pair {
     let network = Network::new(dice);
     let (handled, pace) = (handled.clone(), dice.clone());
-    let desk = CallbackDesk::new(move |request: CallbackRequest, _: Context| {
+    let desk = CallbackResponder::new(move |request: CallbackRequest, _: Context| {
         *handled.lock().entry((number, request.callback_id)).or_default() += 1;
         let delay = delay(&pace);
         async move {
@@ -158,14 +164,14 @@ fn pair(number: usize, dice: &Dice, callbacks: &Callbacks, stranger: &Context, h
     context.session = Some(Arc::new(session(Revision::V2025_11_25, &["callbacks"], "{}")));
     let up = Up {
         network: network.clone(),
-        server: CallbackLayer::new(callbacks.clone()).layer(Server::knowing_nothing()),
+        server: CallbackLayer::new(callbacks.clone()).layer(TestServer::knowing_nothing()),
         client: context.clone(),
         stranger: stranger.clone(),
     };
     let mut at_client = session(Revision::V2025_11_25, &["callbacks"], "{}");
     at_client.outbox = Outbox::new(Arc::new(up), StreamId::STANDALONE);
     let inbound =
-        CallbackInboundLayer::new(desk.of_server(ServerId::from("s"))).layer(Server::knowing_nothing());
+        CallbackInboundLayer::new(desk.of_server(ServerId::from("s"))).layer(TestServer::knowing_nothing());
     let down = Down { network: network.clone(), inbound, session: Arc::new(at_client) };
     context.outbox = Outbox::new(Arc::new(down), StreamId::fresh());
     Pair { context, network, _desk: desk }
@@ -180,7 +186,7 @@ struct Tally {
     dropped: u32,
 }
 
-async fn run(dice: Dice) -> Tally {
+async fn run(dice: SeededRandom) -> Tally {
     let (callbacks, handled) = (Callbacks::new(), Handled::default());
     let mut stranger = Context::default();
     stranger.principal = Some(Principal::new("stranger"));
@@ -222,7 +228,7 @@ async fn run(dice: Dice) -> Tally {
     }
     while let Some(ended) = asking.join_next().await {
         match ended {
-            Ok((number, question, Ok(Reply::Given(answer)))) => {
+            Ok((number, question, Ok(CallbackReply::Given(answer)))) => {
                 assert_eq!(answer.to_text().unwrap(), format!("{number}: question {question}"));
                 tally.answered += 1;
             }
@@ -255,7 +261,7 @@ async fn run(dice: Dice) -> Tally {
 #[test]
 fn every_question_has_one_outcome_in_time_and_no_answer_goes_astray_in_1000_schedules() {
     let mut all = Tally::default();
-    let is_all = seeds::run(1..1001, run, |tally| {
+    let is_all = seeded_random::run(1..1001, run, |tally| {
         assert_eq!(tally.answered + tally.late + tally.lost + tally.dropped, 12);
         all.answered += tally.answered;
         all.late += tally.late;

@@ -72,7 +72,7 @@ pub enum EventItem {
 /// A question to a server, asked with `mgp/events/replay`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct EventQuestion {
+pub struct EventReplayRequest {
     /// The number after which events are wanted.
     pub after_seq: u64,
     /// The number of wanted events at most.
@@ -81,7 +81,7 @@ pub struct EventQuestion {
     until: u64,
 }
 
-impl EventQuestion {
+impl EventReplayRequest {
     /// Returns the number up to which events are known to exist: those that are not in the answer are lost.
     pub const fn until(&self) -> u64 {
         self.until
@@ -134,7 +134,7 @@ impl EventAssembly {
     }
 
     /// Takes the answer to a question. Events that were asked for and are not in the answer are lost.
-    pub fn replayed(&mut self, question: EventQuestion, answer: EventReplayed) {
+    pub fn replayed(&mut self, question: EventReplayRequest, answer: EventReplayed) {
         let new = answer.events.iter().filter_map(|event| event.seq).filter(|seq| *seq > question.after_seq);
         let passed_over = new.min().map_or(question.until, |first| first - 1);
         self.lose_to(passed_over);
@@ -166,11 +166,11 @@ impl EventAssembly {
     }
 
     /// Returns the question for the next event, if that event did not arrive.
-    pub fn question(&self) -> Option<EventQuestion> {
+    pub fn question(&self) -> Option<EventReplayRequest> {
         let next = self.next?;
         let until = self.held.first_key_value().map_or(self.seen, |(first, _)| first - 1);
         let is_missing = until >= next && self.lost_to < next;
-        is_missing.then(|| EventQuestion {
+        is_missing.then(|| EventReplayRequest {
             after_seq: next - 1,
             limit: (until - (next - 1)).min(MAX_QUESTION),
             until,
@@ -178,9 +178,9 @@ impl EventAssembly {
     }
 
     /// Returns the question for events that the server does not push; `None` if events are not numbered.
-    pub fn poll_question(&self) -> Option<EventQuestion> {
+    pub fn poll_question(&self) -> Option<EventReplayRequest> {
         let after_seq = self.next? - 1;
-        Some(EventQuestion { after_seq, limit: MAX_QUESTION, until: after_seq })
+        Some(EventReplayRequest { after_seq, limit: MAX_QUESTION, until: after_seq })
     }
 
     /// Returns the number of the last event that was given out or missed, after which to resume; 0 at the beginning.

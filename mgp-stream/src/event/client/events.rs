@@ -15,7 +15,7 @@ use serde::Serialize;
 use tokio::time::Sleep;
 
 use super::subscriber::Inbox;
-use super::{EventItem, EventQuestion, Subscriber};
+use super::{EventItem, EventReplayRequest, Subscriber};
 
 /// The events of one subscription, in order and each once, as a stream that does not end.
 ///
@@ -29,7 +29,7 @@ pub struct Events<S> {
     wanted: EventSubscribe,
     answer: EventSubscribed,
     inbox: Arc<Inbox>,
-    asking: Option<(EventQuestion, BoxFuture<'static, Result<Response, Error>>)>,
+    asking: Option<(EventReplayRequest, BoxFuture<'static, Result<Response, Error>>)>,
     poll_every: Option<Duration>,
     /// The time to ask again: after a failure for anything, otherwise for events that are not pushed.
     wait: Option<Pin<Box<Sleep>>>,
@@ -156,7 +156,7 @@ impl<S: RpcService> Events<S> {
         true
     }
 
-    fn answered(&mut self, question: EventQuestion, answer: Result<EventReplayed, Error>) {
+    fn answered(&mut self, question: EventReplayRequest, answer: Result<EventReplayed, Error>) {
         self.wait = None;
         match answer {
             Ok(answer) => {

@@ -6,6 +6,6 @@ mod subscriber;
 #[cfg(test)]
 mod tests;
 
-pub use self::assembly::{EventAssembly, EventItem, EventQuestion};
+pub use self::assembly::{EventAssembly, EventItem, EventReplayRequest};
 pub use self::events::Events;
 pub use self::subscriber::Subscriber;

@@ -15,7 +15,7 @@ use tokio::runtime::Handle;
 use super::assembly::bytes_of;
 use super::events::ask;
 use super::{EventAssembly, EventItem, Events};
-use crate::task::Task;
+use crate::abort_on_drop::AbortOnDrop;
 
 /// Brings events to those who subscribed to them. Clones share their subscriptions.
 ///
@@ -39,7 +39,7 @@ struct Routes {
     /// The last subscriptions whose stream was dropped without ending them.
     left: VecDeque<SubscriptionId>,
     /// The tasks that end dropped subscriptions.
-    ending: Vec<Task>,
+    ending: Vec<AbortOnDrop>,
 }
 
 /// The number of dropped subscriptions that are remembered.
@@ -62,7 +62,7 @@ impl Subscriber {
         if let (Some(session), Ok(runtime)) = (&notification.context.session, Handle::try_current())
             && self.is_left(&id)
         {
-            let task = Task::spawn(&runtime, end(id, Arc::clone(session)));
+            let task = AbortOnDrop::spawn(&runtime, end(id, Arc::clone(session)));
             let mut routes = self.0.lock();
             routes.ending.retain(|task| !task.is_over());
             routes.ending.push(task);
@@ -170,9 +170,9 @@ impl Subscriber {
     }
 
     /// Returns a guard that keeps early events while it lives.
-    pub(super) fn subscribing(&self) -> Subscribing {
+    pub(super) fn subscribing(&self) -> PendingSubscribe {
         self.0.lock().subscribing += 1;
-        Subscribing(self.clone())
+        PendingSubscribe(self.clone())
     }
 }
 
@@ -194,9 +194,9 @@ impl Routes {
 
 /// The guard of a subscription that is being opened; early events are kept meanwhile.
 #[derive(Debug)]
-pub(super) struct Subscribing(Subscriber);
+pub(super) struct PendingSubscribe(Subscriber);
 
-impl Drop for Subscribing {
+impl Drop for PendingSubscribe {
     fn drop(&mut self) {
         let mut routes = self.0.0.lock();
         routes.subscribing -= 1;
@@ -226,16 +226,16 @@ fn bytes_early(event: &Event) -> usize {
 }
 
 /// An assembly shared by the connection that brings events and the stream that reads them.
-pub(super) struct Inbox(Mutex<State>);
+pub(super) struct Inbox(Mutex<EventInboxState>);
 
-struct State {
+struct EventInboxState {
     assembly: EventAssembly,
     reader: Option<Waker>,
 }
 
 impl Inbox {
     pub(super) fn new(answer: &EventSubscribed) -> Self {
-        Self(Mutex::new(State { assembly: EventAssembly::new(answer), reader: None }))
+        Self(Mutex::new(EventInboxState { assembly: EventAssembly::new(answer), reader: None }))
     }
 
     /// Takes an event. Returns the task to wake without a lock: the woken task may be any code, and may read at once.

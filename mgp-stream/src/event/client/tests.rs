@@ -14,16 +14,16 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 use tower_service::Service;
 
-use super::super::peer::{Peer, data, serve};
+use super::super::peer::{ClientConnection, data, serve};
 use super::super::{EventQuotas, EventsGate, Publisher};
 use super::{EventItem, Events, Subscriber};
-use crate::doubles::{Server, raw, settle, text};
+use crate::doubles::{TestServer, raw, settle, text};
 
 mod assembly;
 mod leaving;
 mod waking;
 
-type Connection = Peer<Gated<EventsGate, Server>>;
+type Connection = ClientConnection<Gated<EventsGate, TestServer>>;
 
 /// A server that answers from a script, and remembers its requests.
 #[derive(Clone, Default)]

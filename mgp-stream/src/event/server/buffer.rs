@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use mgp_types::mgp::EventGap;
 
-use super::board::Published;
+use super::channel_table::PublishedEvent;
 
 /// The last events of one subscription, numbered from 1 without gaps. The buffer is the queue to the client too: an
 /// event that was not sent when it leaves the buffer is lost, and the numbers tell.
 #[derive(Debug)]
 pub(super) struct Buffer {
-    events: VecDeque<Arc<Published>>,
+    events: VecDeque<Arc<PublishedEvent>>,
     last_seq: u64,
     bytes: usize,
     bounds: Bounds,
@@ -29,7 +29,7 @@ impl Buffer {
         Self { events: VecDeque::new(), last_seq: 0, bytes: 0, bounds }
     }
 
-    pub(super) fn push(&mut self, event: Arc<Published>) {
+    pub(super) fn push(&mut self, event: Arc<PublishedEvent>) {
         self.last_seq += 1;
         self.bytes += event.bytes;
         self.events.push_back(event);
@@ -46,7 +46,7 @@ impl Buffer {
     }
 
     /// Returns the events after number `seq` that are kept, with their numbers.
-    pub(super) fn after(&self, seq: u64) -> impl Iterator<Item = (u64, &Arc<Published>)> {
+    pub(super) fn after(&self, seq: u64) -> impl Iterator<Item = (u64, &Arc<PublishedEvent>)> {
         let first = self.first_seq();
         let skipped = usize::try_from((seq.saturating_add(1)).saturating_sub(first)).unwrap_or(usize::MAX);
         (first..).zip(&self.events).skip(skipped)
@@ -72,8 +72,8 @@ mod tests {
 
     use super::*;
 
-    fn event(bytes: usize) -> Arc<Published> {
-        Arc::new(Published {
+    fn event(bytes: usize) -> Arc<PublishedEvent> {
+        Arc::new(PublishedEvent {
             channel: ChannelName::try_from("c").unwrap(),
             timestamp: Timestamp::EPOCH,
             severity: EventSeverity::Info,

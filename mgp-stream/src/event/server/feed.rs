@@ -11,16 +11,16 @@ use mgp_types::{Method, Object, Outbox, Principal, Request};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use super::board::Published;
 use super::buffer::{Bounds, Buffer};
-use super::gate::Spectator;
-use super::registry::{Attachment, Registry};
+use super::channel_table::PublishedEvent;
+use super::gate::AudienceMember;
+use super::registry::{FeedAttachment, SubscriptionRegistry};
 use crate::owner::SessionKey;
 
 /// One subscription as its publisher sees it: its filter, and the last events for it.
-pub(super) struct Feed {
+pub(super) struct EventFeed {
     id: SubscriptionId,
-    spectator: Spectator,
+    spectator: AudienceMember,
     patterns: Vec<ChannelPattern>,
     filter: EventFilter,
     buffer: Mutex<Buffer>,
@@ -39,10 +39,10 @@ const MAX_REPLAYED_BYTES: usize = 1 << 20;
 /// The number of events in one answer at most.
 const MAX_REPLAYED: u64 = 1000;
 
-impl Feed {
+impl EventFeed {
     pub(super) fn new(
         id: SubscriptionId,
-        spectator: Spectator,
+        spectator: AudienceMember,
         patterns: Vec<ChannelPattern>,
         filter: EventFilter,
         bounds: Bounds,
@@ -51,7 +51,7 @@ impl Feed {
         Self { id, spectator, patterns, filter, buffer, wake, closed: AtomicBool::new(false) }
     }
 
-    pub(super) const fn spectator(&self) -> &Spectator {
+    pub(super) const fn spectator(&self) -> &AudienceMember {
         &self.spectator
     }
 
@@ -74,7 +74,7 @@ impl Feed {
         self.spectator.sees(channel) && concerns(self.spectator.principal.as_ref())
     }
 
-    pub(super) fn push(&self, event: &Arc<Published>) {
+    pub(super) fn push(&self, event: &Arc<PublishedEvent>) {
         self.buffer.lock().push(Arc::clone(event));
         self.wake.notify_one();
     }
@@ -115,7 +115,7 @@ impl Feed {
         let limit = asked.limit.unwrap_or(MAX_REPLAYED).min(MAX_REPLAYED);
         let buffer = self.buffer.lock();
         let mut bytes = 0;
-        let fits = |(_, event): &(u64, &Arc<Published>)| {
+        let fits = |(_, event): &(u64, &Arc<PublishedEvent>)| {
             let is_first = bytes == 0;
             bytes += event.bytes + EVENT_BYTES;
             is_first || bytes <= MAX_REPLAYED_BYTES
@@ -131,15 +131,15 @@ impl Feed {
     }
 }
 
-impl fmt::Debug for Feed {
+impl fmt::Debug for EventFeed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Feed").field("patterns", &self.patterns).finish_non_exhaustive()
+        f.debug_struct("EventFeed").field("patterns", &self.patterns).finish_non_exhaustive()
     }
 }
 
 /// The way of events to their client.
 #[derive(Debug)]
-pub(super) enum Way {
+pub(super) enum EventRoute {
     /// The session, for as long as it lasts.
     Session(SessionKey),
     /// The stream of a request that listens.
@@ -151,11 +151,11 @@ pub(super) enum Way {
 /// The task holds no event but the one that it sends: a task that falls behind goes on with the next kept event, and
 /// the client sees by the numbers which events are missing.
 pub(super) async fn pump(
-    feed: Arc<Feed>,
-    way: Way,
+    feed: Arc<EventFeed>,
+    way: EventRoute,
     mut seq: u64,
-    attachment: Attachment,
-    registry: Weak<Registry>,
+    attachment: FeedAttachment,
+    registry: Weak<SubscriptionRegistry>,
 ) {
     loop {
         let event = feed.next_after(seq).await;
@@ -165,11 +165,11 @@ pub(super) async fn pump(
         //# After subscription, the server emits events as notifications
         let notification = Request::notify(Method::EVENT, params);
         let sent = match &way {
-            Way::Session(session) => match session.session() {
+            EventRoute::Session(session) => match session.session() {
                 Some(session) => session.outbox.notify(notification).await.is_ok(),
                 None => false,
             },
-            Way::Stream(outbox) => outbox.notify(notification).await.is_ok(),
+            EventRoute::Stream(outbox) => outbox.notify(notification).await.is_ok(),
         };
         if !sent {
             break;

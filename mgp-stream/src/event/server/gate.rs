@@ -4,11 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use mgp_types::mgp::{EventReplay, EventUnsubscribe, EventUnsubscribed, Extension, method};
-use mgp_types::{Error, Flow, Gate, Kind, Principal, RawJson, Request, Response, mcp};
+use mgp_types::{Error, Flow, Gate, Principal, RawJson, Request, RequestKind, Response, mcp};
 use serde::Serialize;
 
-use super::listen::{self, Listening};
-use super::registry::{Caller, Registry};
+use super::listen::{self, EventListening};
+use super::registry::{SubscriptionCaller, SubscriptionRegistry};
 use super::{EventQuotas, Publisher};
 use crate::negotiated;
 
@@ -30,7 +30,7 @@ use crate::negotiated;
 /// A subscription belongs to its owner: the principal or, for anonymous clients, any client that knows its name. For
 /// others the subscription does not exist. All subscriptions and their tasks end with the last clone.
 #[derive(Clone)]
-pub struct EventsGate(Arc<Registry>);
+pub struct EventsGate(Arc<SubscriptionRegistry>);
 
 impl EventsGate {
     /// Returns a gate with the usual quotas.
@@ -40,14 +40,18 @@ impl EventsGate {
 
     /// Returns a gate with these quotas.
     pub fn with_quotas(publisher: Publisher, quotas: EventQuotas) -> Self {
-        Self(Arc::new(Registry::new(publisher, quotas, Arc::new(|_: Option<&Principal>, _: &str| true))))
+        Self(Arc::new(SubscriptionRegistry::new(
+            publisher,
+            quotas,
+            Arc::new(|_: Option<&Principal>, _: &str| true),
+        )))
     }
 
     /// Returns a gate with subscriptions of its own, in which each client sees what `audience` allows. Hidden channels
     /// do not exist for the client.
-    pub fn for_audience(self, audience: impl Audience) -> Self {
+    pub fn for_audience(self, audience: impl EventAudience) -> Self {
         let (publisher, quotas) = (self.0.publisher().clone(), self.0.quotas().clone());
-        Self(Arc::new(Registry::new(publisher, quotas, Arc::new(audience))))
+        Self(Arc::new(SubscriptionRegistry::new(publisher, quotas, Arc::new(audience))))
     }
 }
 
@@ -71,7 +75,7 @@ impl Gate for EventsGate {
 }
 
 /// A request that listens for events; dropping this value ends the sending.
-pub struct ListeningRequest(#[expect(dead_code, reason = "it is held, and not read")] Listening);
+pub struct ListeningRequest(#[expect(dead_code, reason = "it is held, and not read")] EventListening);
 
 impl fmt::Debug for ListeningRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -86,12 +90,15 @@ impl fmt::Debug for EventsGate {
 }
 
 fn is_for_us(request: &Request) -> bool {
-    request.kind == Kind::Call && negotiated::have(request.context.session.as_deref(), &Extension::Events)
+    request.kind == RequestKind::Call
+        && negotiated::have(request.context.session.as_deref(), &Extension::Events)
 }
 
-fn answer(registry: &Arc<Registry>, request: &Request) -> Result<Response, Error> {
-    let caller =
-        Caller { principal: request.context.principal.as_ref(), session: request.context.session()? };
+fn answer(registry: &Arc<SubscriptionRegistry>, request: &Request) -> Result<Response, Error> {
+    let caller = SubscriptionCaller {
+        principal: request.context.principal.as_ref(),
+        session: request.context.session()?,
+    };
     if request.method == *method::EVENTS_SUBSCRIBE {
         written(&registry.subscribe(caller, &request.body()?)?)
     } else if request.method == *method::EVENTS_UNSUBSCRIBE {
@@ -114,12 +121,12 @@ fn written<T: Serialize>(body: &T) -> Result<Response, Error> {
 /// subscriptions last.
 ///
 /// Publishers wait for the decision.
-pub trait Audience: Send + Sync + 'static {
+pub trait EventAudience: Send + Sync + 'static {
     /// Returns whether `principal` may know of the channel, and see the events published on it.
     fn sees(&self, principal: Option<&Principal>, channel: &str) -> bool;
 }
 
-impl<F: Fn(Option<&Principal>, &str) -> bool + Send + Sync + 'static> Audience for F {
+impl<F: Fn(Option<&Principal>, &str) -> bool + Send + Sync + 'static> EventAudience for F {
     fn sees(&self, principal: Option<&Principal>, channel: &str) -> bool {
         self(principal, channel)
     }
@@ -127,13 +134,13 @@ impl<F: Fn(Option<&Principal>, &str) -> bool + Send + Sync + 'static> Audience f
 
 /// A subscriber, and the audience that decides what it sees.
 #[derive(Clone)]
-pub(super) struct Spectator {
+pub(super) struct AudienceMember {
     pub(super) principal: Option<Principal>,
-    audience: Arc<dyn Audience>,
+    audience: Arc<dyn EventAudience>,
 }
 
-impl Spectator {
-    pub(super) fn new(principal: Option<&Principal>, audience: &Arc<dyn Audience>) -> Self {
+impl AudienceMember {
+    pub(super) fn new(principal: Option<&Principal>, audience: &Arc<dyn EventAudience>) -> Self {
         Self { principal: principal.cloned(), audience: Arc::clone(audience) }
     }
 
@@ -142,8 +149,8 @@ impl Spectator {
     }
 }
 
-impl fmt::Debug for Spectator {
+impl fmt::Debug for AudienceMember {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Spectator").field(&self.principal).finish()
+        f.debug_tuple("AudienceMember").field(&self.principal).finish()
     }
 }

@@ -6,12 +6,12 @@ use mgp_types::mgp::{EventSubscribe, EventSubscribed};
 use mgp_types::{BoxFuture, Error, Method, Object, Outbox, OutboxPort, RawJson, Request, Response, StreamId};
 use parking_lot::Mutex;
 
-use super::feed::Way;
-use super::registry::{Attachment, Caller, Holder, Registry};
+use super::feed::EventRoute;
+use super::registry::{EventDestination, FeedAttachment, SubscriptionCaller, SubscriptionRegistry};
 
 /// A request that listens for events. Dropping this value ends the sending; the subscription stays and can be resumed.
 #[derive(Debug)]
-pub(super) struct Listening {
+pub(super) struct EventListening {
     acknowledgement: Arc<Acknowledgement>,
     is_new: bool,
 }
@@ -20,7 +20,10 @@ const NOTIFICATIONS: &str = "notifications";
 
 /// Opens the subscription that a `subscriptions/listen` asks for, if it asks for one, and takes the wish out of the
 /// request: inner services do not see it.
-pub(super) fn open(registry: &Arc<Registry>, request: &mut Request) -> Result<Option<Listening>, Error> {
+pub(super) fn open(
+    registry: &Arc<SubscriptionRegistry>,
+    request: &mut Request,
+) -> Result<Option<EventListening>, Error> {
     let Some(mut filter) = request.params.get(NOTIFICATIONS).and_then(|raw| Object::from_raw(&raw).ok())
     else {
         return Ok(None);
@@ -30,9 +33,11 @@ pub(super) fn open(registry: &Arc<Registry>, request: &mut Request) -> Result<Op
         return Ok(None);
     }
     let asked: EventSubscribe = wish.to().map_err(|error| Error::invalid_params(error.to_string()))?;
-    let caller =
-        Caller { principal: request.context.principal.as_ref(), session: request.context.session()? };
-    let opened = registry.open(caller, &asked, Holder::Request)?;
+    let caller = SubscriptionCaller {
+        principal: request.context.principal.as_ref(),
+        session: request.context.session()?,
+    };
+    let opened = registry.open(caller, &asked, EventDestination::Request)?;
     let outbox = std::mem::take(&mut request.context.outbox);
     let Some((port, stream)) = outbox.clone().into_parts() else { return Ok(None) };
     let acknowledgement = Arc::new(Acknowledgement {
@@ -45,10 +50,10 @@ pub(super) fn open(registry: &Arc<Registry>, request: &mut Request) -> Result<Op
     let port = Acknowledging { port, acknowledgement: Arc::clone(&acknowledgement) };
     request.context.outbox = Outbox::new(Arc::new(port), stream);
     request.params.set(NOTIFICATIONS, filter.to_raw());
-    Ok(Some(Listening { acknowledgement, is_new: asked.subscription_id.is_none() }))
+    Ok(Some(EventListening { acknowledgement, is_new: asked.subscription_id.is_none() }))
 }
 
-impl Drop for Listening {
+impl Drop for EventListening {
     fn drop(&mut self) {
         let Acknowledgement { registry, attachment, answer, .. } = &*self.acknowledgement;
         let unacknowledged = answer.lock().take().is_some();
@@ -64,8 +69,8 @@ impl Drop for Listening {
 /// The part of an acknowledgement that is about events.
 #[derive(Debug)]
 struct Acknowledgement {
-    registry: Arc<Registry>,
-    attachment: Option<Attachment>,
+    registry: Arc<SubscriptionRegistry>,
+    attachment: Option<FeedAttachment>,
     after_seq: u64,
     outbox: Outbox,
     /// The answer, taken by the acknowledgement and by the end of the request: nothing is sent after either.
@@ -85,7 +90,7 @@ impl Acknowledgement {
         notification.params.set(NOTIFICATIONS, honoured.to_raw());
         self.outbox.notify(notification).await?;
         if let Some(attachment) = self.attachment.clone() {
-            self.registry.start(attachment, self.after_seq, Way::Stream(self.outbox.clone()));
+            self.registry.start(attachment, self.after_seq, EventRoute::Stream(self.outbox.clone()));
         }
         Ok(())
     }

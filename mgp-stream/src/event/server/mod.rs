@@ -1,7 +1,7 @@
 //! The server's side of events: publishing, subscriptions, and the ways to the clients.
 
-mod board;
 mod buffer;
+mod channel_table;
 mod feed;
 mod gate;
 mod listen;
@@ -11,6 +11,6 @@ mod registry;
 #[cfg(test)]
 mod tests;
 
-pub use self::gate::{Audience, EventsGate, ListeningRequest};
+pub use self::gate::{EventAudience, EventsGate, ListeningRequest};
 pub use self::publisher::{PublishError, Publisher};
 pub use self::quotas::EventQuotas;

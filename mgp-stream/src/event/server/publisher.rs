@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mgp_types::mgp::{ChannelError, ChannelName, EventSeverity, Timestamp};
 use mgp_types::{Object, Principal};
 
-use super::board::{Board, Published};
+use super::channel_table::{ChannelTable, PublishedEvent};
 
 /// Publishes events; handlers and applications hold it. Clones publish to the same subscribers.
 ///
@@ -25,7 +25,7 @@ use super::board::{Board, Published};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
-pub struct Publisher(Arc<Board>);
+pub struct Publisher(Arc<ChannelTable>);
 
 /// The reason why an event was not published.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -90,7 +90,7 @@ impl Publisher {
         if bytes > Self::MAX_DATA_BYTES {
             return Err(PublishError::TooLarge { bytes });
         }
-        let make = |channel: &ChannelName| Published {
+        let make = |channel: &ChannelName| PublishedEvent {
             channel: channel.clone(),
             timestamp: Timestamp::now(),
             severity,
@@ -105,7 +105,7 @@ impl Publisher {
         }
     }
 
-    pub(super) fn board(&self) -> &Board {
+    pub(super) fn board(&self) -> &ChannelTable {
         &self.0
     }
 }

@@ -14,46 +14,46 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
-use super::feed::{Feed, Way, pump};
-use super::gate::Spectator;
-use super::{Audience, EventQuotas, Publisher};
+use super::feed::{EventFeed, EventRoute, pump};
+use super::gate::AudienceMember;
+use super::{EventAudience, EventQuotas, Publisher};
+use crate::abort_on_drop::AbortOnDrop;
 use crate::advice::advised;
 use crate::fresh::fresh_name;
 use crate::owner::SessionKey;
-use crate::task::Task;
 
 /// All subscriptions that were made through one gate, with their owners and their ways to the clients.
 ///
 /// The tasks that send events belong to the registry and end with it.
-pub(super) struct Registry {
+pub(super) struct SubscriptionRegistry {
     publisher: Publisher,
     quotas: EventQuotas,
-    audience: Arc<dyn Audience>,
-    state: Mutex<State>,
+    audience: Arc<dyn EventAudience>,
+    state: Mutex<SubscriptionRegistryState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    entries: HashMap<SubscriptionId, Entry, RandomState>,
+struct SubscriptionRegistryState {
+    entries: HashMap<SubscriptionId, SubscriptionEntry, RandomState>,
     attachments: u64,
     /// The task that removes unused subscriptions; it runs while there are subscriptions.
-    sweeper: Option<Task>,
+    sweeper: Option<AbortOnDrop>,
 }
 
 #[derive(Debug)]
-struct Entry {
-    feed: Arc<Feed>,
+struct SubscriptionEntry {
+    feed: Arc<EventFeed>,
     owner: Option<Principal>,
-    holder: Holder,
+    holder: EventDestination,
     /// The number of the current attachment: a late beginning or end must not touch the successor of its attachment.
     attachment: u64,
-    pump: Option<Task>,
+    pump: Option<AbortOnDrop>,
     used: Instant,
 }
 
 /// The destination of the events of a subscription.
 #[derive(Debug)]
-pub(super) enum Holder {
+pub(super) enum EventDestination {
     /// No destination: the events are asked for, or their client is gone and may come back.
     Nobody,
     /// A session.
@@ -64,24 +64,24 @@ pub(super) enum Holder {
 
 /// The client that makes a request.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Caller<'a> {
+pub(super) struct SubscriptionCaller<'a> {
     pub(super) principal: Option<&'a Principal>,
     pub(super) session: &'a Arc<Session>,
 }
 
 /// The fact that the events of a subscription go to one destination.
 #[derive(Debug, Clone)]
-pub(super) struct Attachment {
+pub(super) struct FeedAttachment {
     id: SubscriptionId,
     number: u64,
 }
 
 /// The outcome of a wish to subscribe.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub(super) struct OpenedSubscription {
     pub(super) answer: EventSubscribed,
     /// The attachment; `None` if none of the wanted channels exists, and then nothing is kept.
-    pub(super) attachment: Option<Attachment>,
+    pub(super) attachment: Option<FeedAttachment>,
     /// The number of the event after which sending begins.
     pub(super) after_seq: u64,
 }
@@ -89,8 +89,8 @@ pub(super) struct Opened {
 /// The number that no attachment has.
 const NOT_ATTACHED: u64 = 0;
 
-impl Registry {
-    pub(super) fn new(publisher: Publisher, quotas: EventQuotas, audience: Arc<dyn Audience>) -> Self {
+impl SubscriptionRegistry {
+    pub(super) fn new(publisher: Publisher, quotas: EventQuotas, audience: Arc<dyn EventAudience>) -> Self {
         Self { publisher, quotas, audience, state: Mutex::default() }
     }
 
@@ -106,15 +106,16 @@ impl Registry {
     /// Otherwise the events wait to be asked for.
     pub(super) fn subscribe(
         self: &Arc<Self>,
-        caller: Caller<'_>,
+        caller: SubscriptionCaller<'_>,
         asked: &EventSubscribe,
     ) -> Result<EventSubscribed, Error> {
         let session = SessionKey::of(caller.session);
         let reached = caller.session.outbox.is_open();
-        let holder = if reached { Holder::Session(session.clone()) } else { Holder::Nobody };
+        let holder =
+            if reached { EventDestination::Session(session.clone()) } else { EventDestination::Nobody };
         let opened = self.open(caller, asked, holder)?;
         if let Some(attachment) = opened.attachment.filter(|_| reached) {
-            self.start(attachment, opened.after_seq, Way::Session(session));
+            self.start(attachment, opened.after_seq, EventRoute::Session(session));
         }
         Ok(opened.answer)
     }
@@ -122,10 +123,10 @@ impl Registry {
     /// Opens or resumes a subscription without sending events yet.
     pub(super) fn open(
         self: &Arc<Self>,
-        caller: Caller<'_>,
+        caller: SubscriptionCaller<'_>,
         asked: &EventSubscribe,
-        holder: Holder,
-    ) -> Result<Opened, Error> {
+        holder: EventDestination,
+    ) -> Result<OpenedSubscription, Error> {
         if asked.channels.len() > self.quotas.channels {
             return Err(over_quota("a subscription asks for too many channels"));
         }
@@ -139,17 +140,17 @@ impl Registry {
 
     fn open_new(
         self: &Arc<Self>,
-        caller: Caller<'_>,
+        caller: SubscriptionCaller<'_>,
         asked: &EventSubscribe,
-        holder: Holder,
+        holder: EventDestination,
         runtime: &Handle,
-    ) -> Result<Opened, Error> {
-        let spectator = Spectator::new(caller.principal, &self.audience);
+    ) -> Result<OpenedSubscription, Error> {
+        let spectator = AudienceMember::new(caller.principal, &self.audience);
         let (answer, patterns) = self.choose(&spectator, asked)?;
         if patterns.is_empty() {
             // The client wanted to know the channels. The answer has a name like any other, and nothing is kept under
             // that name.
-            return Ok(Opened { answer, attachment: None, after_seq: 0 });
+            return Ok(OpenedSubscription { answer, attachment: None, after_seq: 0 });
         }
         let now = Instant::now();
         let mut state = self.state.lock();
@@ -157,19 +158,21 @@ impl Registry {
         self.make_room(&mut state, caller, &holder)?;
         self.ensure_sweeper(&mut state, runtime);
         let id = answer.subscription_id.clone();
-        let feed = Arc::new(Feed::new(id.clone(), spectator, patterns, asked.filter, self.quotas.bounds));
+        let feed =
+            Arc::new(EventFeed::new(id.clone(), spectator, patterns, asked.filter, self.quotas.bounds));
         self.publisher.board().open(&feed);
         let owner = caller.principal.cloned();
-        let entry = Entry { feed, owner, holder, attachment: NOT_ATTACHED, pump: None, used: now };
+        let entry =
+            SubscriptionEntry { feed, owner, holder, attachment: NOT_ATTACHED, pump: None, used: now };
         state.entries.insert(id.clone(), entry);
         let attachment = state.attach(&id);
-        Ok(Opened { answer, attachment, after_seq: 0 })
+        Ok(OpenedSubscription { answer, attachment, after_seq: 0 })
     }
 
     /// Returns which of the wanted channels exist, as far as the caller may know.
     fn choose(
         &self,
-        spectator: &Spectator,
+        spectator: &AudienceMember,
         asked: &EventSubscribe,
     ) -> Result<(EventSubscribed, Vec<ChannelPattern>), Error> {
         let board = self.publisher.board();
@@ -193,15 +196,15 @@ impl Registry {
     /// for anonymous clients, by knowing the name.
     fn resume(
         &self,
-        caller: Caller<'_>,
+        caller: SubscriptionCaller<'_>,
         id: &SubscriptionId,
         asked: &EventSubscribe,
-        holder: Holder,
-    ) -> Result<Opened, Error> {
+        holder: EventDestination,
+    ) -> Result<OpenedSubscription, Error> {
         let mut state = self.state.lock();
         let entry = self.find(&mut state, caller, id).ok_or_else(unknown)?;
         let is_held = entry.holder.is_session(caller.session);
-        if caller.principal.is_none() && matches!(holder, Holder::Session(_)) && !is_held {
+        if caller.principal.is_none() && matches!(holder, EventDestination::Session(_)) && !is_held {
             self.check_session(&state, caller)?;
         }
         let entry = state.entries.get_mut(id).ok_or_else(unknown)?;
@@ -218,36 +221,40 @@ impl Registry {
         answer.available = self.publisher.board().available(feed.spectator());
         answer.last_seq = Some(feed.last_seq());
         answer.gap = feed.gap_after(after_seq);
-        Ok(Opened { answer, attachment, after_seq })
+        Ok(OpenedSubscription { answer, attachment, after_seq })
     }
 
     /// Starts sending the events after number `after_seq`, if the attachment is still the current one.
-    pub(super) fn start(self: &Arc<Self>, attachment: Attachment, after_seq: u64, way: Way) {
+    pub(super) fn start(self: &Arc<Self>, attachment: FeedAttachment, after_seq: u64, way: EventRoute) {
         let mut state = self.state.lock();
         let Some(entry) = state.attached(&attachment) else { return };
         // Opening a subscription has checked that there is a runtime.
         let Ok(runtime) = Handle::try_current() else { return };
         let feed = Arc::clone(&entry.feed);
         let pump = pump(feed, way, after_seq, attachment, Arc::downgrade(self));
-        entry.pump = Some(Task::spawn(&runtime, pump));
+        entry.pump = Some(AbortOnDrop::spawn(&runtime, pump));
     }
 
     /// Detaches the subscription from its destination; events are kept for a while.
-    pub(super) fn detach(&self, attachment: &Attachment) {
+    pub(super) fn detach(&self, attachment: &FeedAttachment) {
         if let Some(entry) = self.state.lock().attached(attachment) {
             entry.let_go(Instant::now());
         }
     }
 
     /// Takes back a subscription that was only just opened.
-    pub(super) fn withdraw(&self, attachment: &Attachment) {
+    pub(super) fn withdraw(&self, attachment: &FeedAttachment) {
         let mut state = self.state.lock();
         if state.attached(attachment).is_some() {
             self.remove(&mut state, &attachment.id);
         }
     }
 
-    pub(super) fn replay(&self, caller: Caller<'_>, asked: &EventReplay) -> Result<EventReplayed, Error> {
+    pub(super) fn replay(
+        &self,
+        caller: SubscriptionCaller<'_>,
+        asked: &EventReplay,
+    ) -> Result<EventReplayed, Error> {
         let mut state = self.state.lock();
         let entry = self.find_held(&mut state, caller, &asked.subscription_id).ok_or_else(unknown)?;
         let feed = Arc::clone(&entry.feed);
@@ -256,7 +263,7 @@ impl Registry {
     }
 
     /// Ends a subscription of the caller. Returns whether there was one.
-    pub(super) fn unsubscribe(&self, caller: Caller<'_>, id: &SubscriptionId) -> bool {
+    pub(super) fn unsubscribe(&self, caller: SubscriptionCaller<'_>, id: &SubscriptionId) -> bool {
         let mut state = self.state.lock();
         self.find_held(&mut state, caller, id).is_some() && self.remove(&mut state, id)
     }
@@ -265,10 +272,10 @@ impl Registry {
     /// session of an anonymous client belongs to that session until it is resumed.
     fn find_held<'a>(
         &self,
-        state: &'a mut State,
-        caller: Caller<'_>,
+        state: &'a mut SubscriptionRegistryState,
+        caller: SubscriptionCaller<'_>,
         id: &SubscriptionId,
-    ) -> Option<&'a mut Entry> {
+    ) -> Option<&'a mut SubscriptionEntry> {
         let entry = self.find(state, caller, id)?;
         (entry.owner.is_some() || entry.holder.leaves_to(caller.session)).then_some(entry)
     }
@@ -276,10 +283,10 @@ impl Registry {
     /// Returns the subscription that may belong to the caller. Asking for a subscription counts as use.
     fn find<'a>(
         &self,
-        state: &'a mut State,
-        caller: Caller<'_>,
+        state: &'a mut SubscriptionRegistryState,
+        caller: SubscriptionCaller<'_>,
         id: &SubscriptionId,
-    ) -> Option<&'a mut Entry> {
+    ) -> Option<&'a mut SubscriptionEntry> {
         let now = Instant::now();
         let entry = state.entries.get_mut(id)?;
         if entry.owner.as_ref() != caller.principal || entry.is_over(now, &self.quotas) {
@@ -294,10 +301,15 @@ impl Registry {
     /// A principal that has as many as it may loses the one of its own that it has not used for longest and that goes
     /// nowhere, so that a client that connects again and again without resuming is not locked out. Anonymous clients
     /// are refused, or each could take away the subscriptions of others.
-    fn make_room(&self, state: &mut State, caller: Caller<'_>, holder: &Holder) -> Result<(), Error> {
+    fn make_room(
+        &self,
+        state: &mut SubscriptionRegistryState,
+        caller: SubscriptionCaller<'_>,
+        holder: &EventDestination,
+    ) -> Result<(), Error> {
         let EventQuotas { per_owner, in_all, .. } = self.quotas;
         if caller.principal.is_none() {
-            if matches!(holder, Holder::Session(_)) {
+            if matches!(holder, EventDestination::Session(_)) {
                 self.check_session(state, caller)?;
             }
             let nobodys = state.entries.values().filter(|entry| entry.owner.is_none()).count();
@@ -310,7 +322,7 @@ impl Registry {
         if own().count() < per_owner && state.entries.len() < in_all {
             return Ok(());
         }
-        let idle = own().filter(|(_, entry)| matches!(entry.holder, Holder::Nobody));
+        let idle = own().filter(|(_, entry)| matches!(entry.holder, EventDestination::Nobody));
         let oldest = idle.min_by_key(|(_, entry)| entry.used).map(|(id, _)| id.clone());
         let oldest = oldest.ok_or_else(|| over_quota("too many subscriptions are open"))?;
         self.remove(state, &oldest);
@@ -318,7 +330,11 @@ impl Registry {
     }
 
     /// Checks that the session of an anonymous client owns no more subscriptions than a principal may.
-    fn check_session(&self, state: &State, caller: Caller<'_>) -> Result<(), Error> {
+    fn check_session(
+        &self,
+        state: &SubscriptionRegistryState,
+        caller: SubscriptionCaller<'_>,
+    ) -> Result<(), Error> {
         let held = state.entries.values().filter(|entry| entry.holder.is_session(caller.session));
         if held.count() >= self.quotas.per_owner {
             return Err(over_quota("too many subscriptions are open"));
@@ -326,24 +342,24 @@ impl Registry {
         Ok(())
     }
 
-    fn ensure_sweeper(self: &Arc<Self>, state: &mut State, runtime: &Handle) {
+    fn ensure_sweeper(self: &Arc<Self>, state: &mut SubscriptionRegistryState, runtime: &Handle) {
         let (registry, every) = (Arc::downgrade(self), self.quotas.sweep_every());
-        state.sweeper.get_or_insert_with(|| Task::spawn(runtime, sweep_often(registry, every)));
+        state.sweeper.get_or_insert_with(|| AbortOnDrop::spawn(runtime, sweep_often(registry, every)));
     }
 
     /// Releases sessions that are gone, and removes subscriptions that were not used for long.
-    fn sweep(&self, state: &mut State, now: Instant) {
+    fn sweep(&self, state: &mut SubscriptionRegistryState, now: Instant) {
         for entry in state.entries.values_mut() {
-            if matches!(entry.holder, Holder::Session(_)) && !entry.holder.is_open_session() {
+            if matches!(entry.holder, EventDestination::Session(_)) && !entry.holder.is_open_session() {
                 entry.let_go(now);
             }
         }
         let over = state.entries.extract_if(|_, entry| entry.is_over(now, &self.quotas));
-        let over: Vec<Entry> = over.map(|(_, entry)| entry).collect();
+        let over: Vec<SubscriptionEntry> = over.map(|(_, entry)| entry).collect();
         self.publisher.board().close(over.iter().map(|entry| &*entry.feed));
     }
 
-    fn remove(&self, state: &mut State, id: &SubscriptionId) -> bool {
+    fn remove(&self, state: &mut SubscriptionRegistryState, id: &SubscriptionId) -> bool {
         let removed = state.entries.remove(id);
         if let Some(entry) = &removed {
             self.publisher.board().close([&*entry.feed]);
@@ -352,13 +368,13 @@ impl Registry {
     }
 }
 
-impl fmt::Debug for Registry {
+impl fmt::Debug for SubscriptionRegistry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Registry").field("publisher", &self.publisher).finish_non_exhaustive()
+        f.debug_struct("SubscriptionRegistry").field("publisher", &self.publisher).finish_non_exhaustive()
     }
 }
 
-impl Drop for Registry {
+impl Drop for SubscriptionRegistry {
     /// The publisher may outlive the registry.
     fn drop(&mut self) {
         let entries = std::mem::take(&mut self.state.get_mut().entries);
@@ -366,35 +382,35 @@ impl Drop for Registry {
     }
 }
 
-impl State {
+impl SubscriptionRegistryState {
     /// Returns a new attachment of the subscription, in place of the previous one.
-    fn attach(&mut self, id: &SubscriptionId) -> Option<Attachment> {
+    fn attach(&mut self, id: &SubscriptionId) -> Option<FeedAttachment> {
         self.attachments += 1;
         self.entries.get_mut(id)?.attachment = self.attachments;
-        Some(Attachment { id: id.clone(), number: self.attachments })
+        Some(FeedAttachment { id: id.clone(), number: self.attachments })
     }
 
     /// Returns the subscription of this attachment, if the attachment is the current one.
-    fn attached(&mut self, attachment: &Attachment) -> Option<&mut Entry> {
+    fn attached(&mut self, attachment: &FeedAttachment) -> Option<&mut SubscriptionEntry> {
         self.entries.get_mut(&attachment.id).filter(|entry| entry.attachment == attachment.number)
     }
 }
 
-impl Entry {
+impl SubscriptionEntry {
     fn let_go(&mut self, now: Instant) {
-        self.holder = Holder::Nobody;
+        self.holder = EventDestination::Nobody;
         self.attachment = NOT_ATTACHED;
         self.pump = None;
         self.used = now;
     }
 
     fn is_over(&self, now: Instant, quotas: &EventQuotas) -> bool {
-        matches!(self.holder, Holder::Nobody)
+        matches!(self.holder, EventDestination::Nobody)
             && now.saturating_duration_since(self.used) >= quotas.idle_timeout
     }
 }
 
-impl Holder {
+impl EventDestination {
     fn is_session(&self, session: &Arc<Session>) -> bool {
         matches!(self, Self::Session(held) if *held == SessionKey::of(session))
     }
@@ -409,7 +425,7 @@ impl Holder {
     }
 }
 
-async fn sweep_often(registry: Weak<Registry>, every: Duration) {
+async fn sweep_often(registry: Weak<SubscriptionRegistry>, every: Duration) {
     loop {
         tokio::time::sleep(every).await;
         let Some(registry) = registry.upgrade() else { return };

@@ -10,28 +10,28 @@ use mgp_types::mgp::{
 use mgp_types::{Error, Gated, Object, Request, code};
 use tower_service::Service;
 
-use super::super::peer::{Peer, data, serve};
+use super::super::peer::{ClientConnection, data, serve};
 use super::{EventQuotas, EventsGate, PublishError, Publisher};
-use crate::doubles::{Port, Server, settle};
+use crate::doubles::{TestPort, TestServer, settle};
 use stateless::listen;
 
 mod attack;
 mod audience;
 mod stateless;
 
-type Client = Peer<Gated<EventsGate, Server>>;
+type Client = ClientConnection<Gated<EventsGate, TestServer>>;
 
 fn publisher() -> Publisher {
     Publisher::new(["model.token_usage", "system.error", "tool.failed", "security.denied"]).unwrap()
 }
 
-fn arranged(quotas: EventQuotas) -> (Publisher, Gated<EventsGate, Server>) {
+fn arranged(quotas: EventQuotas) -> (Publisher, Gated<EventsGate, TestServer>) {
     let publisher = publisher();
     let service = serve(&publisher, quotas);
     (publisher, service)
 }
 
-fn usual() -> (Publisher, Gated<EventsGate, Server>) {
+fn usual() -> (Publisher, Gated<EventsGate, TestServer>) {
     arranged(EventQuotas::new())
 }
 
@@ -300,7 +300,7 @@ async fn a_subscription_that_nobody_uses_ends_and_one_that_is_used_does_not() {
 #[tokio::test(start_paused = true)]
 async fn a_slow_client_sees_what_it_missed_and_is_told_what_is_lost() {
     let (publisher, service) = arranged(EventQuotas::new().with_buffered_events(3));
-    let port = Port::with_room(1);
+    let port = TestPort::with_room(1);
     let mut client = Client::with(&service, &["events"], port.clone());
     let id = to_all(&mut client).await;
     publish(&publisher, 1..=2);
@@ -386,7 +386,7 @@ async fn resuming_takes_a_subscription_over_from_a_session_that_still_seems_to_b
 async fn to_a_client_without_events_there_are_none() {
     let (publisher, service) = usual();
     for extensions in [&[][..], &["callbacks"], &["streaming", "audit"]] {
-        let mut client = Client::with(&service, extensions, Port::new());
+        let mut client = Client::with(&service, extensions, TestPort::new());
         for name in [method::EVENTS_SUBSCRIBE, method::EVENTS_UNSUBSCRIBE, method::EVENTS_REPLAY] {
             let error = client.call(Request::call(name, Object::new())).await.unwrap_err();
             assert_eq!(error.code(), code::METHOD_NOT_FOUND, "{name}");
@@ -467,6 +467,6 @@ fn static_property_both_sides_are_shared_between_threads() {
     fn shared<T: Send + Sync + 'static>() {}
     shared::<Publisher>();
     shared::<super::EventsGate>();
-    shared::<Gated<EventsGate, Server>>();
+    shared::<Gated<EventsGate, TestServer>>();
     shared::<crate::event::Subscriber>();
 }

@@ -11,14 +11,14 @@ pub(super) const HOLDERS: [&str; 2] = ["$defs", "definitions"];
 
 /// The definitions of a schema, by the pointers that refer to them.
 #[derive(Debug, Clone)]
-pub(super) struct Definitions {
-    all: Vec<Definition>,
+pub(super) struct SchemaDefinitions {
+    all: Vec<SchemaDefinition>,
     places: HashMap<String, usize>,
 }
 
 /// A definition of a schema.
 #[derive(Debug, Clone)]
-pub(super) struct Definition {
+pub(super) struct SchemaDefinition {
     /// The member that holds the definition.
     pub(super) holder: &'static str,
     pub(super) name: String,
@@ -27,13 +27,13 @@ pub(super) struct Definition {
     pub(super) fixed: bool,
 }
 
-impl Definitions {
+impl SchemaDefinitions {
     /// Returns the definitions of a schema, given as compact text and as members.
     pub(super) fn of(text: &[u8], root: &Object) -> Self {
         let mut all = Vec::new();
         for holder in HOLDERS {
             if let Some(held) = root.get(holder).and_then(|raw| Object::from_raw(&raw).ok()) {
-                all.extend(held.iter().map(|(name, schema)| Definition {
+                all.extend(held.iter().map(|(name, schema)| SchemaDefinition {
                     holder,
                     name: name.into_owned(),
                     schema,
@@ -60,7 +60,7 @@ impl Definitions {
         Some(&self.all[*self.places.get(pointer)?].schema)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Definition> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &SchemaDefinition> {
         self.all.iter()
     }
 
@@ -69,8 +69,8 @@ impl Definitions {
     pub(super) fn reached(
         &self,
         from: &References,
-        mut read: impl FnMut(usize, &Definition) -> References,
-    ) -> Vec<(usize, &Definition)> {
+        mut read: impl FnMut(usize, &SchemaDefinition) -> References,
+    ) -> Vec<(usize, &SchemaDefinition)> {
         let mut seen = vec![false; self.all.len()];
         let mut waiting: Vec<usize> = Vec::new();
         let mut reached = Vec::new();
@@ -91,7 +91,7 @@ impl Definitions {
     }
 }
 
-impl Definition {
+impl SchemaDefinition {
     fn pointer(&self) -> String {
         format!("#/{}/{}", self.holder, self.name)
     }

@@ -9,15 +9,15 @@ use std::collections::HashMap;
 use mgp_types::json::write_string;
 use mgp_types::{Object, RawJson};
 
-use self::definitions::{Definition, Definitions, HOLDERS, References};
+use self::definitions::{HOLDERS, References, SchemaDefinition, SchemaDefinitions};
 use self::outline::Outline;
 pub(super) use self::places::clip;
-use self::places::{Inside, Needed, is_comment};
+use self::places::{KeywordContent, RequiredProperties, is_comment};
 use super::compact;
 
 /// A cut: the parts of a definition that stay.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Cut {
+pub(super) struct ShortenLevel {
     /// The characters of the tool's description that stay.
     pub(super) tool_words: usize,
     /// The characters of a required parameter's description that stay.
@@ -25,7 +25,7 @@ pub(super) struct Cut {
     /// The characters of an optional parameter's description that stay.
     pub(super) optional_words: usize,
     /// The parts of optional parameters that stay.
-    pub(super) optional: Optional,
+    pub(super) optional: OptionalParameters,
     /// The share of the tool's own optional parameters that stay, in eighths, from the front.
     pub(super) kept_eighths: usize,
     /// Set if long lists of values stay.
@@ -34,7 +34,7 @@ pub(super) struct Cut {
 
 /// The parts of optional parameters that stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Optional {
+pub(super) enum OptionalParameters {
     /// All parts.
     Whole,
     /// Type, values and the first words.
@@ -45,42 +45,42 @@ pub(super) enum Optional {
 
 /// A schema that can be shortened.
 #[derive(Debug, Clone)]
-pub(super) struct Schema {
+pub(super) struct ShortenableSchema {
     raw: RawJson,
     members: Object,
     references: References,
-    definitions: Definitions,
+    definitions: SchemaDefinitions,
 }
 
-impl Schema {
+impl ShortenableSchema {
     pub(super) fn read(raw: &RawJson) -> Self {
         let raw = compact::value(raw);
         let members = Object::from_raw(&raw).unwrap_or_default();
         let references = References::in_text(raw.as_bytes());
-        let definitions = Definitions::of(raw.as_bytes(), &members);
+        let definitions = SchemaDefinitions::of(raw.as_bytes(), &members);
         Self { raw, members, references, definitions }
     }
 
     /// Returns the schema, shortened by the cut.
-    pub(super) fn shorten(&self, cut: &Cut) -> RawJson {
+    pub(super) fn shorten(&self, cut: &ShortenLevel) -> RawJson {
         if !self.raw.is_object() {
             return self.raw.clone();
         }
-        let place = Place { words: cut.needed_words, fixed: self.references.are_obscure(), depth: 0 };
+        let place = SchemaPlace { words: cut.needed_words, fixed: self.references.are_obscure(), depth: 0 };
         let mut out = Vec::with_capacity(self.raw.as_bytes().len());
-        Writer { cut, schema: self }.root(&mut out, place);
+        SchemaWriter { cut, schema: self }.root(&mut out, place);
         RawJson::from_written(out)
     }
 }
 
-struct Writer<'a> {
-    cut: &'a Cut,
-    schema: &'a Schema,
+struct SchemaWriter<'a> {
+    cut: &'a ShortenLevel,
+    schema: &'a ShortenableSchema,
 }
 
 /// A place in the schema.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct SchemaPlace {
     /// The characters of descriptions that stay here.
     words: usize,
     /// Set if nothing may become more permissive here: among alternatives that exclude one another, and below `not`, a
@@ -89,7 +89,7 @@ struct Place {
     depth: usize,
 }
 
-impl Place {
+impl SchemaPlace {
     const fn below(self) -> Self {
         Self { depth: self.depth + 1, ..self }
     }
@@ -98,9 +98,9 @@ impl Place {
 /// The number of levels that are shortened; deeper ones stay as they are.
 const DEEPEST: usize = 8;
 
-impl Writer<'_> {
+impl SchemaWriter<'_> {
     /// Writes the full schema, with the definitions that it refers to.
-    fn root(&self, out: &mut Vec<u8>, place: Place) {
+    fn root(&self, out: &mut Vec<u8>, place: SchemaPlace) {
         out.push(b'{');
         self.members(out, &self.schema.members, place, true);
         let mut written = self.definitions(out, place.below()).into_iter().peekable();
@@ -118,10 +118,10 @@ impl Writer<'_> {
     }
 
     /// Returns the definitions that the written text refers to, or that refer to one another.
-    fn definitions(&self, written: &[u8], place: Place) -> Vec<(&Definition, Vec<u8>)> {
-        let write = |one: &Definition| {
+    fn definitions(&self, written: &[u8], place: SchemaPlace) -> Vec<(&SchemaDefinition, Vec<u8>)> {
+        let write = |one: &SchemaDefinition| {
             let mut text = Vec::new();
-            self.schema(&mut text, &one.schema, Place { fixed: place.fixed || one.fixed, ..place });
+            self.schema(&mut text, &one.schema, SchemaPlace { fixed: place.fixed || one.fixed, ..place });
             text
         };
         let definitions = &self.schema.definitions;
@@ -138,7 +138,7 @@ impl Writer<'_> {
         reached.into_iter().filter_map(|(place, one)| Some((one, texts.remove(&place)?))).collect()
     }
 
-    fn schema(&self, out: &mut Vec<u8>, raw: &RawJson, place: Place) {
+    fn schema(&self, out: &mut Vec<u8>, raw: &RawJson, place: SchemaPlace) {
         match Object::from_raw(raw) {
             Ok(members) if place.depth < DEEPEST => {
                 out.push(b'{');
@@ -149,7 +149,7 @@ impl Writer<'_> {
         }
     }
 
-    fn members(&self, out: &mut Vec<u8>, members: &Object, place: Place, is_root: bool) {
+    fn members(&self, out: &mut Vec<u8>, members: &Object, place: SchemaPlace, is_root: bool) {
         let cut_values = !self.cut.long_lists && !place.fixed && outline::is_long(members);
         let note = if cut_values { outline::note(members) } else { String::new() };
         let properties = self.kept(members, place, is_root);
@@ -177,16 +177,16 @@ impl Writer<'_> {
                 }
                 // A property that is cut may still be in a call.
                 ("additionalProperties", _) if properties.some_go => {}
-                (_, Inside::Value) => {
+                (_, KeywordContent::Value) => {
                     next_member(out, name);
                     compact::write(out, &value);
                 }
-                (_, Inside::Schema(alone)) => {
+                (_, KeywordContent::Schema(alone)) => {
                     next_member(out, name);
                     let fixed = place.fixed || alone;
-                    self.schema_or_list(out, &value, Place { fixed, ..place.below() });
+                    self.schema_or_list(out, &value, SchemaPlace { fixed, ..place.below() });
                 }
-                (_, Inside::Named) => {
+                (_, KeywordContent::Named) => {
                     next_member(out, name);
                     self.named(out, &value, place.below());
                 }
@@ -194,7 +194,7 @@ impl Writer<'_> {
         }
     }
 
-    fn schema_or_list(&self, out: &mut Vec<u8>, raw: &RawJson, place: Place) {
+    fn schema_or_list(&self, out: &mut Vec<u8>, raw: &RawJson, place: SchemaPlace) {
         if raw.as_bytes().first() != Some(&b'[') {
             self.schema(out, raw, place);
             return;
@@ -209,7 +209,7 @@ impl Writer<'_> {
         out.push(b']');
     }
 
-    fn named(&self, out: &mut Vec<u8>, raw: &RawJson, place: Place) {
+    fn named(&self, out: &mut Vec<u8>, raw: &RawJson, place: SchemaPlace) {
         let Ok(schemas) = Object::from_raw(raw) else { return compact::write(out, raw) };
         out.push(b'{');
         for (name, schema) in schemas.iter() {
@@ -219,20 +219,20 @@ impl Writer<'_> {
         out.push(b'}');
     }
 
-    fn kept(&self, members: &Object, place: Place, is_root: bool) -> Properties {
+    fn kept(&self, members: &Object, place: SchemaPlace, is_root: bool) -> Properties {
         let raw = members.get("properties");
         let all = raw.and_then(|raw| Object::from_raw(&raw).ok()).unwrap_or_default();
-        let needed = if place.fixed { Needed::All } else { Needed::of(members) };
+        let needed = if place.fixed { RequiredProperties::All } else { RequiredProperties::of(members) };
         let optional = all.iter().filter(|(name, _)| !needed.has(name)).count();
         let kept_optional = match (is_root, self.cut.optional) {
             (true, _) => optional * self.cut.kept_eighths / 8,
-            (false, Optional::Gone) => 0,
+            (false, OptionalParameters::Gone) => 0,
             (false, _) => optional,
         };
         Properties { all, needed, kept_optional, some_go: kept_optional < optional }
     }
 
-    fn properties(&self, out: &mut Vec<u8>, properties: &Properties, place: Place) {
+    fn properties(&self, out: &mut Vec<u8>, properties: &Properties, place: SchemaPlace) {
         let mut left = properties.kept_optional;
         out.push(b'{');
         for (name, property) in properties.all.iter() {
@@ -243,8 +243,8 @@ impl Writer<'_> {
                 left -= 1;
                 next_member(out, &name);
                 let words = place.words.min(self.cut.optional_words);
-                if self.cut.optional == Optional::Whole {
-                    self.schema(out, &property, Place { words, ..place.below() });
+                if self.cut.optional == OptionalParameters::Whole {
+                    self.schema(out, &property, SchemaPlace { words, ..place.below() });
                 } else {
                     Outline::of(&property, &self.schema.definitions).write(out, words);
                 }
@@ -257,7 +257,7 @@ impl Writer<'_> {
 /// The properties of a schema, and which of them stay.
 struct Properties {
     all: Object,
-    needed: Needed,
+    needed: RequiredProperties,
     /// The number of optional properties that stay, from the front.
     kept_optional: usize,
     some_go: bool,

@@ -2,7 +2,7 @@
 
 use mgp_types::{Object, RawJson};
 
-use super::definitions::Definitions;
+use super::definitions::SchemaDefinitions;
 use super::places::HEADER;
 use super::{clip, compact, list, next_member, write_text};
 
@@ -25,7 +25,7 @@ const KEPT: [&str; 7] = ["type", "format", "const", "minimum", "maximum", "nulla
 
 impl Outline {
     /// Returns the outline of a schema; references are followed into the definitions.
-    pub(super) fn of(schema: &RawJson, definitions: &Definitions) -> Self {
+    pub(super) fn of(schema: &RawJson, definitions: &SchemaDefinitions) -> Self {
         Self::at(schema, definitions, 0)
     }
 
@@ -57,7 +57,7 @@ impl Outline {
         out.push(b'}');
     }
 
-    fn at(schema: &RawJson, definitions: &Definitions, depth: usize) -> Self {
+    fn at(schema: &RawJson, definitions: &SchemaDefinitions, depth: usize) -> Self {
         let Ok(members) = Object::from_raw(schema) else { return Self::default() };
         let mut outline =
             Self { description: members.text("description").unwrap_or_default().into(), ..Self::default() };
@@ -105,7 +105,7 @@ impl Outline {
 }
 
 /// Returns the schema that a schema refers to, or the only one that it combines.
-fn same_as(members: &Object, definitions: &Definitions) -> Option<RawJson> {
+fn same_as(members: &Object, definitions: &SchemaDefinitions) -> Option<RawJson> {
     if let Some(pointer) = members.text("$ref") {
         return definitions.get(&pointer).cloned();
     }

@@ -9,7 +9,7 @@ use super::list;
 
 /// The contents of a keyword.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Inside {
+pub(super) enum KeywordContent {
     /// A value that is not a schema.
     Value,
     /// A schema or a list of them; if true, one that must not become more permissive.
@@ -19,7 +19,7 @@ pub(super) enum Inside {
 }
 
 /// Returns the contents of the keyword `name`, apart from `properties`.
-pub(super) fn inside(name: &str) -> Inside {
+pub(super) fn inside(name: &str) -> KeywordContent {
     match name {
         "items"
         | "prefixItems"
@@ -29,25 +29,25 @@ pub(super) fn inside(name: &str) -> Inside {
         | "anyOf"
         | "allOf"
         | "then"
-        | "else" => Inside::Schema(false),
+        | "else" => KeywordContent::Schema(false),
         "oneOf" | "not" | "if" | "contains" | "unevaluatedItems" | "unevaluatedProperties" => {
-            Inside::Schema(true)
+            KeywordContent::Schema(true)
         }
-        "patternProperties" | "dependentSchemas" | "$defs" | "definitions" => Inside::Named,
-        _ => Inside::Value,
+        "patternProperties" | "dependentSchemas" | "$defs" | "definitions" => KeywordContent::Named,
+        _ => KeywordContent::Value,
     }
 }
 
 /// The properties without which a call may be refused.
 #[derive(Debug)]
-pub(super) enum Needed {
+pub(super) enum RequiredProperties {
     /// Any property may be needed.
     All,
     /// The properties of these names.
     These(HashSet<String>),
 }
 
-impl Needed {
+impl RequiredProperties {
     /// Returns the properties that a schema requires, in any case or in some.
     pub(super) fn of(members: &Object) -> Self {
         let mut names = HashSet::new();

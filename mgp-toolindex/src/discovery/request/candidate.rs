@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use mgp_types::mgp::{Permission, ToolRequirements};
 
-use super::Asking;
-use super::flow::{Fit, gives, takes};
-use super::kind::Kind;
-use crate::{Found, Search, Tool};
+use super::ToolRequest;
+use super::flow::{TypeFit, gives, takes};
+use super::kind::DataKind;
+use crate::{Search, SearchResult, Tool};
 
 /// A tool that may have a capability.
 #[derive(Debug)]
@@ -15,11 +15,11 @@ pub(super) struct Candidate {
     pub(super) tool: Arc<Tool>,
     /// The relevance from 0 to 1, and a little more if the definition names the wanted types.
     pub(super) relevance: f32,
-    pub(super) standing: Standing,
+    pub(super) standing: CandidateStatus,
 }
 
 #[derive(Debug)]
-pub(super) enum Standing {
+pub(super) enum CandidateStatus {
     /// The tool has the capability.
     Meets,
     /// The tool has the capability, and these permissions are missing.
@@ -33,7 +33,7 @@ pub(super) enum Standing {
 const NEARLY: f32 = 0.25;
 
 /// Returns the candidates for a capability, the best first.
-pub(super) async fn candidates(asking: &Asking<'_>, capability: &str) -> Vec<Candidate> {
+pub(super) async fn candidates(asking: &ToolRequest<'_>, capability: &str) -> Vec<Candidate> {
     let capability = capability.replace(['_', '-'], " ");
     let alone = search(asking, &capability).await;
     let together = with_terms(asking, &capability);
@@ -61,21 +61,27 @@ const FOR_STATED_TYPES: f32 = 0.05;
 /// ones. The tests of needs print the numbers.
 const MET: f32 = 0.33;
 
-fn candidate(asking: &Asking<'_>, tool: Arc<Tool>, alone: f32, together: f32) -> Candidate {
+fn candidate(asking: &ToolRequest<'_>, tool: Arc<Tool>, alone: f32, together: f32) -> Candidate {
     let ToolRequirements { input_types, output_types, .. } = &asking.wanted.requirements;
     let (taken, given) = (takes(&tool, input_types), gives(&tool, output_types));
-    let stated = [&taken, &given].into_iter().filter(|fit| **fit == Fit::Stated).count();
+    let stated = [&taken, &given].into_iter().filter(|fit| **fit == TypeFit::Stated).count();
     let relevance = alone.max(f32::midpoint(alone, together));
     let bonus = if stated > 0 { FOR_STATED_TYPES } else { 0.0 };
     let standing = if alone < MET && together < MET {
-        Standing::Misses(format!("the tool does something else: relevance {relevance:.2}, below {MET}"))
-    } else if let Fit::Contradicted(kinds) = taken {
-        Standing::Misses(format!("the tool takes {}, not {}", names(&kinds), input_types.join(" or ")))
-    } else if let Fit::Contradicted(kinds) = given {
-        Standing::Misses(format!("the tool returns {}, not {}", names(&kinds), output_types.join(" or ")))
+        CandidateStatus::Misses(format!(
+            "the tool does something else: relevance {relevance:.2}, below {MET}"
+        ))
+    } else if let TypeFit::Contradicted(kinds) = taken {
+        CandidateStatus::Misses(format!("the tool takes {}, not {}", names(&kinds), input_types.join(" or ")))
+    } else if let TypeFit::Contradicted(kinds) = given {
+        CandidateStatus::Misses(format!(
+            "the tool returns {}, not {}",
+            names(&kinds),
+            output_types.join(" or ")
+        ))
     } else {
         let missing = asking.shared.sights.missing(asking.context, &tool);
-        if missing.is_empty() { Standing::Meets } else { Standing::Lacks(missing) }
+        if missing.is_empty() { CandidateStatus::Meets } else { CandidateStatus::Lacks(missing) }
     };
     Candidate { tool, relevance: relevance + bonus, standing }
 }
@@ -83,7 +89,7 @@ fn candidate(asking: &Asking<'_>, tool: Arc<Tool>, alone: f32, together: f32) ->
 /// The number of tools that are considered for a capability.
 const CONSIDERED: usize = 20;
 
-async fn search(asking: &Asking<'_>, text: &str) -> Found {
+async fn search(asking: &ToolRequest<'_>, text: &str) -> SearchResult {
     let mut search = Search::new(text).limit(CONSIDERED).with_twins();
     if let Some(sight) = asking.sight {
         search = search.sight(sight);
@@ -92,7 +98,7 @@ async fn search(asking: &Asking<'_>, text: &str) -> Found {
 }
 
 /// Returns the capability together with other facts about the task.
-fn with_terms(asking: &Asking<'_>, capability: &str) -> Option<String> {
+fn with_terms(asking: &ToolRequest<'_>, capability: &str) -> Option<String> {
     let requirements = &asking.wanted.requirements;
     let terms: Vec<&str> = std::iter::once(asking.wanted.context.as_str())
         .chain(requirements.input_types.iter().map(String::as_str))
@@ -102,6 +108,6 @@ fn with_terms(asking: &Asking<'_>, capability: &str) -> Option<String> {
     (!terms.is_empty()).then(|| format!("{capability} {}", terms.join(" ")))
 }
 
-fn names(kinds: &[Kind]) -> String {
-    kinds.iter().map(Kind::to_string).collect::<Vec<_>>().join(" or ")
+fn names(kinds: &[DataKind]) -> String {
+    kinds.iter().map(DataKind::to_string).collect::<Vec<_>>().join(" or ")
 }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use mgp_types::mgp::{Permission, RiskLevel};
 
-use super::candidate::{Candidate, Standing};
-use super::{Asking, is_same};
+use super::candidate::{Candidate, CandidateStatus};
+use super::{ToolRequest, is_same};
 use crate::Tool;
 
 /// The tools that were chosen for the capabilities, in their order.
 #[derive(Debug, Default)]
-pub(super) struct Choice {
+pub(super) struct ToolChoice {
     pub(super) chosen: Vec<(String, Chosen)>,
 }
 
@@ -19,11 +19,11 @@ pub(super) enum Chosen {
     Granted(Arc<Tool>),
     Pending(Arc<Tool>, Vec<Permission>),
     /// No tool has the capability; a tool may have come near.
-    Nothing(Option<Near>),
+    Nothing(Option<NearestTool>),
 }
 
 #[derive(Debug)]
-pub(super) struct Near {
+pub(super) struct NearestTool {
     pub(super) tool: Arc<Tool>,
     pub(super) reason: String,
 }
@@ -34,14 +34,15 @@ const WORTH_A_GRANT: f32 = 0.25;
 /// The difference of relevance up to which tools count as equally good.
 const ALIKE: f32 = 0.1;
 
-impl Choice {
+impl ToolChoice {
     /// Chooses among candidates, of which the best stands first. A tool that can be called takes precedence over one
     /// that needs a grant, unless that is far better; of tools that fit alike the one whose risk is nearest to the
     /// preferred one is chosen, then one that was chosen already.
-    pub(super) fn decide(&mut self, asking: &Asking<'_>, capability: &str, candidates: Vec<Candidate>) {
+    pub(super) fn decide(&mut self, asking: &ToolRequest<'_>, capability: &str, candidates: Vec<Candidate>) {
         let preferred = asking.wanted.requirements.preferred_risk_level;
-        let meets = self.best(&candidates, preferred, |standing| matches!(standing, Standing::Meets));
-        let lacks = self.best(&candidates, preferred, |standing| matches!(standing, Standing::Lacks(_)));
+        let meets = self.best(&candidates, preferred, |standing| matches!(standing, CandidateStatus::Meets));
+        let lacks =
+            self.best(&candidates, preferred, |standing| matches!(standing, CandidateStatus::Lacks(_)));
         let chosen = match (meets, lacks) {
             (Some(now), Some(later))
                 if candidates[now].relevance < candidates[later].relevance - WORTH_A_GRANT =>
@@ -51,7 +52,9 @@ impl Choice {
             (now, later) => now.or(later),
         };
         let chosen = match chosen.map(|at| (&candidates[at].tool, &candidates[at].standing)) {
-            Some((tool, Standing::Lacks(missing))) => Chosen::Pending(Arc::clone(tool), missing.clone()),
+            Some((tool, CandidateStatus::Lacks(missing))) => {
+                Chosen::Pending(Arc::clone(tool), missing.clone())
+            }
             Some((tool, _)) => Chosen::Granted(Arc::clone(tool)),
             None => Chosen::Nothing(nearest(candidates)),
         };
@@ -75,7 +78,7 @@ impl Choice {
         &self,
         candidates: &[Candidate],
         preferred: Option<RiskLevel>,
-        stands: impl Fn(&Standing) -> bool,
+        stands: impl Fn(&CandidateStatus) -> bool,
     ) -> Option<usize> {
         let mut standing = candidates.iter().enumerate().filter(|(_, candidate)| stands(&candidate.standing));
         let (first, best) = standing.next()?;
@@ -102,10 +105,10 @@ impl Choice {
     }
 }
 
-fn nearest(candidates: Vec<Candidate>) -> Option<Near> {
+fn nearest(candidates: Vec<Candidate>) -> Option<NearestTool> {
     candidates.into_iter().find_map(|Candidate { tool, standing, .. }| match standing {
-        Standing::Misses(reason) => Some(Near { tool, reason }),
-        Standing::Meets | Standing::Lacks(_) => None,
+        CandidateStatus::Misses(reason) => Some(NearestTool { tool, reason }),
+        CandidateStatus::Meets | CandidateStatus::Lacks(_) => None,
     })
 }
 

@@ -9,7 +9,7 @@ use crate::text::lower_words;
 ///
 /// Only kinds that exclude one another are told apart: a word with two meanings has none here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Kind {
+pub(super) enum DataKind {
     Text,
     Json,
     Xml,
@@ -28,18 +28,18 @@ pub(super) enum Kind {
 }
 
 /// The words for each kind; the first is used in answers.
-const NAMES: &[(Kind, &[&str])] = &[
+const NAMES: &[(DataKind, &[&str])] = &[
     (
-        Kind::Text,
+        DataKind::Text,
         &["text", "txt", "plaintext", "sentence", "paragraph", "prose", "transcript", "prompt", "message"],
     ),
-    (Kind::Json, &["json", "jsonl", "ndjson"]),
-    (Kind::Xml, &["xml"]),
-    (Kind::Yaml, &["yaml", "yml"]),
-    (Kind::Html, &["html", "webpage"]),
-    (Kind::Markdown, &["markdown"]),
+    (DataKind::Json, &["json", "jsonl", "ndjson"]),
+    (DataKind::Xml, &["xml"]),
+    (DataKind::Yaml, &["yaml", "yml"]),
+    (DataKind::Html, &["html", "webpage"]),
+    (DataKind::Markdown, &["markdown"]),
     (
-        Kind::Table,
+        DataKind::Table,
         &[
             "csv",
             "tsv",
@@ -53,11 +53,11 @@ const NAMES: &[(Kind, &[&str])] = &[
             "worksheet",
         ],
     ),
-    (Kind::Number, &["numeric", "number", "float", "integer", "numerical", "statistic"]),
-    (Kind::Pdf, &["pdf"]),
-    (Kind::Document, &["docx", "doc", "odt", "rtf", "epub"]),
+    (DataKind::Number, &["numeric", "number", "float", "integer", "numerical", "statistic"]),
+    (DataKind::Pdf, &["pdf"]),
+    (DataKind::Document, &["docx", "doc", "odt", "rtf", "epub"]),
     (
-        Kind::Image,
+        DataKind::Image,
         &[
             "image",
             "img",
@@ -76,13 +76,13 @@ const NAMES: &[(Kind, &[&str])] = &[
             "thumbnail",
         ],
     ),
-    (Kind::Chart, &["chart", "plot", "histogram", "scatterplot", "visualization", "visualisation"]),
-    (Kind::Audio, &["audio", "mp3", "wav", "ogg", "flac", "m4a", "speech", "podcast", "voice"]),
-    (Kind::Video, &["video", "mp4", "mkv", "avi", "webm", "movie"]),
-    (Kind::Archive, &["zip", "tar", "gzip", "7z", "tarball"]),
+    (DataKind::Chart, &["chart", "plot", "histogram", "scatterplot", "visualization", "visualisation"]),
+    (DataKind::Audio, &["audio", "mp3", "wav", "ogg", "flac", "m4a", "speech", "podcast", "voice"]),
+    (DataKind::Video, &["video", "mp4", "mkv", "avi", "webm", "movie"]),
+    (DataKind::Archive, &["zip", "tar", "gzip", "7z", "tarball"]),
 ];
 
-impl Kind {
+impl DataKind {
     /// Returns the kind that a word names, in lower case.
     pub(super) fn named(word: &str) -> Option<Self> {
         let kind = |word| NAMES.iter().find(|(_, names)| names.contains(&word)).map(|(kind, _)| *kind);
@@ -117,7 +117,7 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for DataKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(NAMES.iter().find(|(kind, _)| kind == self).map_or("", |(_, names)| names[0]))
     }
@@ -139,16 +139,20 @@ mod tests {
 
     #[test]
     fn kinds_are_found_by_many_names() {
-        assert_eq!(Kind::all_in("tabular_data"), [Kind::Table]);
-        assert_eq!(Kind::all_in("A PNG or JPEGs; see imagePath"), [Kind::Image]);
-        assert_eq!(Kind::all_in("csvFile of numbers"), [Kind::Table, Kind::Number]);
-        assert!(Kind::all_in("file, graph, code 画像").is_empty());
-        assert_eq!(Kind::Table.to_string(), "csv");
+        assert_eq!(DataKind::all_in("tabular_data"), [DataKind::Table]);
+        assert_eq!(DataKind::all_in("A PNG or JPEGs; see imagePath"), [DataKind::Image]);
+        assert_eq!(DataKind::all_in("csvFile of numbers"), [DataKind::Table, DataKind::Number]);
+        assert!(DataKind::all_in("file, graph, code 画像").is_empty());
+        assert_eq!(DataKind::Table.to_string(), "csv");
     }
 
     #[test]
     fn what_holds_the_other_may_stand_for_it() {
-        assert!(Kind::Text.may_stand_for(Kind::Table) && Kind::Json.may_stand_for(Kind::Number));
-        assert!(!Kind::Image.may_stand_for(Kind::Table) && !Kind::Text.may_stand_for(Kind::Audio));
+        assert!(
+            DataKind::Text.may_stand_for(DataKind::Table) && DataKind::Json.may_stand_for(DataKind::Number)
+        );
+        assert!(
+            !DataKind::Image.may_stand_for(DataKind::Table) && !DataKind::Text.may_stand_for(DataKind::Audio)
+        );
     }
 }

@@ -11,16 +11,16 @@ use mgp_types::mgp::{NearMiss, PendingTool, RequestTools, RequestedTools, ToolRe
 use mgp_types::{Context, Error, Object};
 
 use self::candidate::candidates;
-use self::choice::{Choice, Chosen};
+use self::choice::{Chosen, ToolChoice};
 use super::answer::loaded;
 use super::params;
-use super::shared::Shared;
-use crate::session::{Loaded, SessionKey};
-use crate::{Sight, Snapshot, Tool};
+use super::shared::DiscoveryShared;
+use crate::session::{LoadedTools, SessionKey};
+use crate::{Snapshot, Tool, VisibleTools};
 
 /// Finds tools for the capabilities, and loads them into the session.
 pub(super) async fn request(
-    shared: &Arc<Shared>,
+    shared: &Arc<DiscoveryShared>,
     context: &Context,
     params: &Object,
 ) -> Result<RequestedTools, Error> {
@@ -30,11 +30,16 @@ pub(super) async fn request(
     let key = shared.key(&context);
     let snapshot = shared.index.snapshot();
     let sight = shared.sights.of(&key, &context, &snapshot);
-    let asking =
-        Asking { shared, context: &context, snapshot: &snapshot, sight: sight.as_deref(), wanted: &wanted };
+    let asking = ToolRequest {
+        shared,
+        context: &context,
+        snapshot: &snapshot,
+        sight: sight.as_deref(),
+        wanted: &wanted,
+    };
 
     let capabilities = capabilities(&wanted);
-    let mut choice = Choice::default();
+    let mut choice = ToolChoice::default();
     for capability in &capabilities {
         choice.decide(&asking, capability, candidates(&asking, capability).await);
         // Each capability takes some searches, and other tasks wait for this thread.
@@ -76,16 +81,16 @@ fn capabilities(wanted: &RequestTools) -> Vec<String> {
 }
 
 /// A request for tools, with the index and settings to meet it.
-struct Asking<'a> {
-    shared: &'a Shared,
+struct ToolRequest<'a> {
+    shared: &'a DiscoveryShared,
     context: &'a Context,
     snapshot: &'a Snapshot,
-    sight: Option<&'a Sight>,
+    sight: Option<&'a VisibleTools>,
     wanted: &'a RequestTools,
 }
 
-impl Asking<'_> {
-    fn load(&self, key: &SessionKey, choice: &Choice) -> Loaded {
+impl ToolRequest<'_> {
+    fn load(&self, key: &SessionKey, choice: &ToolChoice) -> LoadedTools {
         let tools = choice.granted();
         let sessions = &self.shared.sessions;
         self.shared.with_view_of(self.snapshot, self.context, |view| {
@@ -93,13 +98,13 @@ impl Asking<'_> {
                 // No tool is loaded, and tools that were found before stay found.
                 let state = sessions.state(key, view);
                 let session_tools_count = (state.pinned.len() + state.cached.len()) as u64;
-                return Loaded { session_tools_count, ..Loaded::default() };
+                return LoadedTools { session_tools_count, ..LoadedTools::default() };
             }
             sessions.load(key, view, &tools)
         })
     }
 
-    fn answer(&self, key: &SessionKey, choice: &Choice, loaded: &Loaded) -> RequestedTools {
+    fn answer(&self, key: &SessionKey, choice: &ToolChoice, loaded: &LoadedTools) -> RequestedTools {
         let is_loaded = |tool: &Arc<Tool>| loaded.loaded.iter().any(|loaded| is_same(loaded, tool));
         let mut answer = RequestedTools::new(ToolRequestStatus::Unavailable);
         let (mut met, mut pending) = (0, 0);

@@ -9,11 +9,11 @@ use super::world::{Peer, World, names, tool};
 use crate::ServerTools;
 use crate::discovery::ToolDiscoverySettings;
 use crate::embed::hashed_words::HashedWords;
-use crate::learn::{LearnSettings, Learned};
+use crate::learn::{LearnSettings, LearnedUses};
 
 const EMBEDDER: &str = "hashed words 256";
 
-async fn world(learned: &Arc<Learned>, tenant: Option<&str>) -> World {
+async fn world(learned: &Arc<LearnedUses>, tenant: Option<&str>) -> World {
     let mut settings = ToolDiscoverySettings::new().learning(Arc::clone(learned));
     if let Some(tenant) = tenant {
         settings = settings.tenant(tenant);
@@ -29,8 +29,8 @@ async fn world(learned: &Arc<Learned>, tenant: Option<&str>) -> World {
     world
 }
 
-fn learned() -> Arc<Learned> {
-    Arc::new(Learned::new(LearnSettings::default(), EMBEDDER))
+fn learned() -> Arc<LearnedUses> {
+    Arc::new(LearnedUses::new(LearnSettings::default(), EMBEDDER))
 }
 
 async fn find(world: &World, peer: &Peer, query: &str) -> Vec<(String, f64)> {
@@ -117,7 +117,7 @@ async fn a_tool_that_is_defined_otherwise_has_to_earn_it_again() {
 
 #[tokio::test]
 async fn what_was_learned_with_another_embedder_is_left_alone() {
-    let learned = Arc::new(Learned::new(LearnSettings::default(), "another"));
+    let learned = Arc::new(LearnedUses::new(LearnSettings::default(), "another"));
     let world = world(&learned, None).await;
     teach(&world, "one").await;
     assert!(learned.shift("one").is_none());

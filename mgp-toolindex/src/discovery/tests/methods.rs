@@ -1,6 +1,6 @@
 //! Tests of the four methods, and of the tools of the same names.
 
-use mgp_types::{Kind, Revision, code};
+use mgp_types::{RequestKind, Revision, code};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -113,7 +113,7 @@ async fn a_notification_changes_nothing() {
     let peer = Peer::mgp();
     world.tool(&peer, "read_file", json!({})).await.unwrap();
     let mut request = peer.request("mgp/tools/session/evict", &json!({ "tools": ["read_file"] }));
-    request.kind = Kind::Notify;
+    request.kind = RequestKind::Notify;
     let outcome = tower_service::Service::call(&mut world.service(), request).await;
     assert_eq!(outcome.unwrap_err().code(), code::INVALID_REQUEST);
     let session = world.method(&peer, "mgp/tools/session", json!({})).await.unwrap();

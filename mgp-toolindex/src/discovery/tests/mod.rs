@@ -16,12 +16,12 @@ use mgp_types::RawJson;
 use mgp_types::mgp::{Permission, RiskLevel};
 use serde_json::Value;
 
-use crate::{Listing, Tool};
+use crate::{Tool, ToolListing};
 
 /// Returns a tool with this definition in an index.
 pub(super) fn tool_of(definition: &Value) -> Arc<Tool> {
     let raw = RawJson::from_value(definition).unwrap();
-    let listing = Listing::read(&raw).unwrap();
+    let listing = ToolListing::read(&raw).unwrap();
     Arc::new(Tool {
         server: "test".into(),
         name: listing.name,
@@ -30,7 +30,7 @@ pub(super) fn tool_of(definition: &Value) -> Arc<Tool> {
         risk: RiskLevel::Safe,
         permissions: Box::<[Permission]>::default(),
         is_qualified: false,
-        standing: crate::tool::Standing::default(),
-        gist: crate::text::Gist::default(),
+        standing: crate::tool::ProposalRank::default(),
+        gist: crate::text::WordSketch::default(),
     })
 }

@@ -10,9 +10,9 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::world::{Peer, World, tool};
-use crate::discovery::{Eyes, ToolDiscoverySettings};
+use crate::discovery::{ToolDiscoverySettings, ToolVisibility};
 use crate::embed::StaticEmbedder;
-use crate::eval::Question;
+use crate::eval::EvalQuestion;
 use crate::{ServerTools, Tool};
 
 const TOOLS: &[(&str, &str)] = &[
@@ -81,7 +81,7 @@ impl Blind {
     }
 }
 
-impl Eyes for Blind {
+impl ToolVisibility for Blind {
     fn sees(&self, _: &Context, tool: &Tool) -> bool {
         !self.hidden.lock().contains(&tool.id())
     }
@@ -93,7 +93,7 @@ impl Eyes for Blind {
 
 /// Returns a gateway whose tools have vectors.
 async fn world(eyes: &Arc<Blind>, servers: Vec<ServerTools>) -> World {
-    let settings = ToolDiscoverySettings::new().eyes(Arc::clone(eyes) as Arc<dyn Eyes>);
+    let settings = ToolDiscoverySettings::new().eyes(Arc::clone(eyes) as Arc<dyn ToolVisibility>);
     World::of(settings, ToolContextBudget::default(), Arc::new(StaticEmbedder::new()), servers).await
 }
 
@@ -162,7 +162,8 @@ async fn needs_are_met_by_the_tools_that_meet_them_and_by_no_others() {
 async fn of_sentences_more_are_met_by_the_right_tool_than_by_others_where_it_is_missing() {
     let eyes = Arc::new(Blind::default());
     let world = world(&eyes, data()).await;
-    let questions = Question::read_all(include_bytes!("../../../data/questions.jsonl").as_slice()).unwrap();
+    let questions =
+        EvalQuestion::read_all(include_bytes!("../../../data/questions.jsonl").as_slice()).unwrap();
     let (mut asked, mut right, mut wrong, mut instead) = (0.0, 0.0, 0.0, 0.0);
     for question in questions.iter().filter(|question| question.needs.len() == 1) {
         asked += 1.0;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::world::{Peer, Policy, World, large, tool};
 use crate::ServerTools;
-use crate::discovery::{CreateTools, ToolDiscoverySettings};
+use crate::discovery::{ToolCreator, ToolDiscoverySettings};
 
 async fn ask(world: &World, peer: &Peer, params: Value) -> RequestedTools {
     let told = world.method(peer, "mgp/tools/request", params).await.unwrap();
@@ -208,7 +208,7 @@ struct Workshop {
     refuses: bool,
 }
 
-impl CreateTools for Workshop {
+impl ToolCreator for Workshop {
     fn begin<'a>(
         &'a self,
         context: &'a Context,

@@ -15,10 +15,10 @@ use serde_json::{Value, json};
 use tower_service::Service;
 
 use crate::budget::default_counter;
-use crate::discovery::{Eyes, ToolDiscoveryGate, ToolDiscoverySettings};
-use crate::embed::{Embedder, Mute};
-use crate::session::{Pins, SessionSettings, ToolSessions};
-use crate::{Index, Listing, ServerTools, Tool};
+use crate::discovery::{ToolDiscoveryGate, ToolDiscoverySettings, ToolVisibility};
+use crate::embed::{Embedder, NullEmbedder};
+use crate::session::{PinnedTools, SessionSettings, ToolSessions};
+use crate::{Index, ServerTools, Tool, ToolListing};
 
 pub(super) struct World {
     pub(super) index: Index,
@@ -37,7 +37,7 @@ impl World {
     }
 
     pub(super) async fn with_budget(settings: ToolDiscoverySettings, budget: ToolContextBudget) -> Self {
-        Self::embedded(Arc::new(Mute), settings, budget).await
+        Self::embedded(Arc::new(NullEmbedder), settings, budget).await
     }
 
     /// Creates a gateway with another embedder.
@@ -61,7 +61,7 @@ impl World {
             index.put_server(server).await;
         }
         index.settled().await;
-        let sessions = SessionSettings::new(budget, default_counter()).pins(Pins::new(["think"]));
+        let sessions = SessionSettings::new(budget, default_counter()).pins(PinnedTools::new(["think"]));
         let sessions = Arc::new(ToolSessions::new(sessions).unwrap());
         let layer = ToolDiscoveryGate::new(index.clone(), Arc::clone(&sessions), settings);
         Self { index, sessions, layer, server: Server::default() }
@@ -129,7 +129,7 @@ fn servers() -> Vec<ServerTools> {
     ]
 }
 
-pub(super) fn tool(name: &str, description: &str, properties: &Value) -> Listing {
+pub(super) fn tool(name: &str, description: &str, properties: &Value) -> ToolListing {
     let required: Vec<_> = properties.as_object().unwrap().keys().collect();
     let definition = json!({
         "name": name,
@@ -138,11 +138,11 @@ pub(super) fn tool(name: &str, description: &str, properties: &Value) -> Listing
     });
     let hints: ToolHints =
         serde_json::from_value(json!({ "categories": [format!("{}/x", &name[..1])] })).unwrap();
-    Listing::read(&RawJson::from_value(&definition).unwrap()).unwrap().risk(RiskLevel::Safe).hints(hints)
+    ToolListing::read(&RawJson::from_value(&definition).unwrap()).unwrap().risk(RiskLevel::Safe).hints(hints)
 }
 
 /// Returns a tool whose definition takes more than any budget has.
-pub(super) fn large(name: &str) -> Listing {
+pub(super) fn large(name: &str) -> ToolListing {
     let long = "Says at length what nobody needs to know for a call. ".repeat(50);
     let properties: serde_json::Map<_, _> =
         (0..60).map(|n| (format!("option{n}"), json!({ "type": "string", "description": long }))).collect();
@@ -151,7 +151,7 @@ pub(super) fn large(name: &str) -> Listing {
         "description": "Weld steel",
         "inputSchema": { "type": "object", "properties": properties, "required": ["option1"] }
     });
-    Listing::read(&RawJson::from_value(&definition).unwrap()).unwrap().risk(RiskLevel::Safe)
+    ToolListing::read(&RawJson::from_value(&definition).unwrap()).unwrap().risk(RiskLevel::Safe)
 }
 
 /// The service behind the gate: it records requests, and does what the name of the tool says.
@@ -286,7 +286,7 @@ pub(super) struct Policy {
     pub(super) asked: AtomicU64,
 }
 
-impl Eyes for Policy {
+impl ToolVisibility for Policy {
     fn sees(&self, _: &mgp_types::Context, tool: &Tool) -> bool {
         self.asked.fetch_add(1, Ordering::Relaxed);
         tool.server.as_str() != *self.hidden.lock()

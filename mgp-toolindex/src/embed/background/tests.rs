@@ -11,16 +11,16 @@ use tokio::sync::Notify;
 
 use super::*;
 use crate::embed::hashed_words::HashedWords;
-use crate::{Listing, Tool};
+use crate::{Tool, ToolListing};
 
 #[derive(Debug, Default)]
 struct Taken {
-    made: Mutex<BTreeMap<Slot, Made>>,
+    made: Mutex<BTreeMap<Slot, MadeVector>>,
     more: Notify,
 }
 
 impl Taken {
-    async fn wait_for(&self, count: usize) -> BTreeMap<Slot, Made> {
+    async fn wait_for(&self, count: usize) -> BTreeMap<Slot, MadeVector> {
         while self.made.lock().len() < count {
             self.more.notified().await;
         }
@@ -41,10 +41,10 @@ impl VectorStore for InMemory {
     }
 }
 
-fn lacking(slot: u32, description: &str) -> Lacking {
+fn lacking(slot: u32, description: &str) -> MissingVector {
     let definition = json!({ "name": format!("t{slot}"), "description": description });
     let definition = RawJson::from_value(&definition).unwrap();
-    let listing = Listing::read(&definition).unwrap();
+    let listing = ToolListing::read(&definition).unwrap();
     let tool = Tool {
         server: "s".into(),
         name: listing.name.clone(),
@@ -53,15 +53,15 @@ fn lacking(slot: u32, description: &str) -> Lacking {
         risk: listing.risk,
         permissions: [].into(),
         is_qualified: false,
-        standing: crate::tool::Standing::default(),
-        gist: crate::text::Gist::default(),
+        standing: crate::tool::ProposalRank::default(),
+        gist: crate::text::WordSketch::default(),
     };
     let hash = Passage::of("s", tool.name.as_str(), description).hash();
-    Lacking { slot: Slot(slot), hash, tool: Arc::new(tool) }
+    MissingVector { slot: Slot(slot), hash, tool: Arc::new(tool) }
 }
 
 struct Running {
-    background: Background,
+    background: BackgroundEmbedding,
     taken: Arc<Taken>,
 }
 
@@ -72,14 +72,17 @@ fn start(embedder: &Arc<HashedWords>, store: Option<Arc<InMemory>>) -> Running {
 fn start_on(embedder: &Arc<HashedWords>, store: Option<Arc<InMemory>>, runtime: Option<&Handle>) -> Running {
     let taken = Arc::new(Taken::default());
     let keeper = Arc::clone(&taken);
-    let hand_over = Box::new(move |made: Vec<Made>| {
+    let hand_over = Box::new(move |made: Vec<MadeVector>| {
         keeper.made.lock().extend(made.into_iter().map(|made| (made.slot, made)));
         keeper.more.notify_one();
         Box::pin(async {}) as BoxFuture<'static, ()>
     });
     let embedder = Arc::clone(embedder) as Arc<dyn Embedder>;
     let store = store.map(|store| store as Arc<dyn VectorStore>);
-    Running { background: Background::start(Lane { embedder, store, hand_over }, runtime), taken }
+    Running {
+        background: BackgroundEmbedding::start(EmbeddingBackend { embedder, store, hand_over }, runtime),
+        taken,
+    }
 }
 
 #[tokio::test(start_paused = true)]

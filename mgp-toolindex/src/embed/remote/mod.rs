@@ -15,7 +15,7 @@ pub use self::service::ServiceEmbedder;
 use super::EmbedError;
 
 /// The answer of a service to one call.
-struct Answer {
+struct EmbeddingAnswer {
     vectors: Vec<Vec<f32>>,
     model: String,
 }
@@ -53,7 +53,7 @@ where
 const MOST_NUMBERS: usize = 16_384;
 
 /// Returns the dimension of the vectors in an answer to one text.
-fn dimension(answer: &Answer) -> Result<usize, EmbedError> {
+fn dimension(answer: &EmbeddingAnswer) -> Result<usize, EmbedError> {
     match &*answer.vectors {
         [vector] if (1..=MOST_NUMBERS).contains(&vector.len()) => Ok(vector.len()),
         [vector] => Err(EmbedError::new(format!("a vector has {} numbers", vector.len()))),

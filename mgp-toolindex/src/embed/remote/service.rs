@@ -9,7 +9,7 @@ use mgp_types::{BoxFuture, Method, RawJson, Request, RpcService};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, MOST_NAME, PROBE, dimension, in_parts, in_time, same_model};
+use super::{EmbeddingAnswer, MOST_NAME, PROBE, dimension, in_parts, in_time, same_model};
 use crate::embed::{EmbedError, Embedder, Purpose, checked};
 
 /// An MGP or MCP server whose tool `embed` turns text into vectors.
@@ -17,10 +17,10 @@ use crate::embed::{EmbedError, Embedder, Purpose, checked};
 /// The tool takes `{"texts": [string], "purpose": "query" | "passage"}` and has the structured result `{"embeddings":
 /// [[number]], "model": string, "dimension": integer}`.
 pub struct ServiceEmbedder<S> {
-    server: Arc<Server<S>>,
+    server: Arc<EmbeddingServer<S>>,
 }
 
-struct Server<S> {
+struct EmbeddingServer<S> {
     /// The service, of which clones are used. The lock is there because a service need not be `Sync`.
     service: Mutex<S>,
     id: String,
@@ -42,7 +42,7 @@ impl<S: RpcService> ServiceEmbedder<S> {
         }
         checked(answer.vectors, 1, dimension)?;
         let id = format!("service:{model}:{dimension}");
-        Ok(Self { server: Arc::new(Server { service: Mutex::new(service), id, model, dimension }) })
+        Ok(Self { server: Arc::new(EmbeddingServer { service: Mutex::new(service), id, model, dimension }) })
     }
 }
 
@@ -81,13 +81,13 @@ impl<S> fmt::Debug for ServiceEmbedder<S> {
 }
 
 #[derive(Serialize)]
-struct Asked {
+struct EmbedArguments {
     texts: Vec<String>,
     purpose: &'static str,
 }
 
 #[derive(Deserialize)]
-struct Embedded {
+struct EmbedResult {
     embeddings: Vec<Vec<f32>>,
     model: String,
     dimension: usize,
@@ -99,8 +99,8 @@ async fn ask(
     mut service: impl RpcService,
     texts: Vec<String>,
     purpose: Purpose,
-) -> Result<Answer, EmbedError> {
-    let asked = Asked { texts, purpose: purpose.as_str() };
+) -> Result<EmbeddingAnswer, EmbedError> {
+    let asked = EmbedArguments { texts, purpose: purpose.as_str() };
     let arguments =
         RawJson::from_value(&asked).map_err(|_| EmbedError::new("the texts cannot be written as JSON"))?;
     let params = CallToolParams::new(TOOL).with_arguments(arguments);
@@ -114,14 +114,14 @@ async fn ask(
     let structured = result.structured_content.ok_or_else(|| {
         EmbedError::new("the tool `embed` of the embedding service has no structured result")
     })?;
-    let embedded: Embedded = structured.to().map_err(|error| {
+    let embedded: EmbedResult = structured.to().map_err(|error| {
         EmbedError::new(format!("the result of the tool `embed` of the embedding service: {error}"))
     })?;
     let dimension = embedded.dimension;
     if embedded.embeddings.iter().any(|vector| vector.len() != dimension) {
         return Err(EmbedError::new(format!("not all vectors have the declared dimension {dimension}")));
     }
-    Ok(Answer { vectors: embedded.embeddings, model: embedded.model })
+    Ok(EmbeddingAnswer { vectors: embedded.embeddings, model: embedded.model })
 }
 
 #[cfg(test)]

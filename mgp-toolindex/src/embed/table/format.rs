@@ -20,7 +20,7 @@ use std::array;
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
-use super::pieces::{LONGEST_KNOWN, Pieces};
+use super::pieces::{LONGEST_KNOWN, WordPieces};
 
 /// The reason why bytes are not a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -47,8 +47,8 @@ pub enum TableError {
 
 /// A table as its file holds it.
 #[derive(Debug)]
-pub(super) struct Table {
-    pub(super) pieces: Pieces,
+pub(super) struct WordTable {
+    pub(super) pieces: WordPieces,
     /// The hash of the file, which names the table.
     pub(super) digest: [u8; 32],
     pub(super) dimension: usize,
@@ -73,7 +73,7 @@ pub(super) const CODES: usize = 256;
 const HASHED_FROM: usize = 40;
 const MAGIC: [u8; 8] = *b"MGPTABL1";
 
-impl Table {
+impl WordTable {
     /// Reads a table; the memory beside the bytes is in proportion to them.
     pub(super) fn read(file: &Bytes) -> Result<Self, TableError> {
         let mut bytes = Reader { bytes: file, at: 0 };
@@ -111,7 +111,7 @@ impl Table {
 }
 
 /// Reads the words at the end of the file.
-fn read_words(mut bytes: Reader<'_>, pieces: usize, starting: usize) -> Result<Pieces, TableError> {
+fn read_words(mut bytes: Reader<'_>, pieces: usize, starting: usize) -> Result<WordPieces, TableError> {
     let mut letters = String::new();
     let mut ends = Vec::with_capacity(pieces);
     let mut last = String::new();
@@ -136,7 +136,7 @@ fn read_words(mut bytes: Reader<'_>, pieces: usize, starting: usize) -> Result<P
     if bytes.at != bytes.bytes.len() {
         return Err(TableError::Impossible("bytes after the last word"));
     }
-    Ok(Pieces::new(letters.into(), ends.into(), starting))
+    Ok(WordPieces::new(letters.into(), ends.into(), starting))
 }
 
 struct Reader<'a> {

@@ -18,9 +18,9 @@ use bytes::Bytes;
 use mgp_types::BoxFuture;
 use smallvec::SmallVec;
 
-use self::format::Table;
 pub use self::format::TableError;
-use self::words::Run;
+use self::format::WordTable;
+use self::words::ScriptRun;
 use super::{EmbedError, Embedder, Purpose};
 
 /// The built-in embedder: the vector of a text is the sum of the vectors of its words.
@@ -33,7 +33,7 @@ use super::{EmbedError, Embedder, Purpose};
 /// Copies share the table.
 #[derive(Clone)]
 pub struct StaticEmbedder {
-    table: Arc<Table>,
+    table: Arc<WordTable>,
     id: Arc<str>,
 }
 
@@ -56,7 +56,7 @@ impl StaticEmbedder {
     /// # Errors
     /// The bytes are no such file, are incomplete, or were changed.
     pub fn read(file: &Bytes) -> Result<Self, TableError> {
-        let table = Table::read(file)?;
+        let table = WordTable::read(file)?;
         let mut id = String::from("static-");
         for byte in &table.digest[..8] {
             let _ = write!(id, "{byte:02x}");
@@ -83,8 +83,8 @@ impl StaticEmbedder {
         let mut pieces = SmallVec::<[u32; 64]>::new();
         for run in words::runs(text) {
             match run {
-                Run::Latin(run) => self.table.pieces.split(run, |piece| pieces.push(piece)),
-                Run::Alphabet(_) | Run::Dense(_) => strangers::add(run, self.table.stranger, sum),
+                ScriptRun::Latin(run) => self.table.pieces.split(run, |piece| pieces.push(piece)),
+                ScriptRun::Alphabet(_) | ScriptRun::Dense(_) => strangers::add(run, self.table.stranger, sum),
             }
         }
         pieces.sort_unstable();
@@ -96,7 +96,7 @@ impl StaticEmbedder {
 
     /// Adds the vector of one piece.
     fn add_piece(&self, piece: usize, sum: &mut [f32]) {
-        let Table { dimension, width, codebook, scales, codes, .. } = &*self.table;
+        let WordTable { dimension, width, codebook, scales, codes, .. } = &*self.table;
         let a_piece = dimension / width;
         let codes = &codes[piece * a_piece..][..a_piece];
         // With lengths that are known here, the additions compile to a few instructions.
@@ -170,10 +170,10 @@ impl Embedder for StaticEmbedder {
     fn grasps(&self, text: &str) -> f32 {
         let (mut known, mut all) = (0_u16, 0_u16);
         for run in words::runs(&words::fold(text)) {
-            let (Run::Latin(letters) | Run::Alphabet(letters) | Run::Dense(letters)) = run;
+            let (ScriptRun::Latin(letters) | ScriptRun::Alphabet(letters) | ScriptRun::Dense(letters)) = run;
             let letters = u16::try_from(letters.chars().count()).unwrap_or(u16::MAX);
             all = all.saturating_add(letters);
-            if let Run::Latin(_) = run {
+            if let ScriptRun::Latin(_) = run {
                 known = known.saturating_add(letters);
             }
         }

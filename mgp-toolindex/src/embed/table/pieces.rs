@@ -7,7 +7,7 @@ use super::words;
 
 /// Finds the pieces of which words consist.
 #[derive(Debug)]
-pub(super) struct Pieces {
+pub(super) struct WordPieces {
     /// All pieces, one behind the other.
     letters: Box<str>,
     /// The end of each piece in `letters`.
@@ -23,14 +23,14 @@ pub(super) const LONGEST_KNOWN: usize = 24;
 
 const FREE: u32 = u32::MAX;
 
-impl Pieces {
+impl WordPieces {
     /// Creates the index of pieces, of which the first `starting` start words; `ends` rise to the length of `letters`.
     pub(super) fn new(letters: Box<str>, ends: Box<[u32]>, starting: usize) -> Self {
         // Half of the places stay free, so that a search for an unknown piece ends soon.
         let mut places = vec![FREE; (ends.len() * 2).next_power_of_two().max(2)].into_boxed_slice();
         let mut start = 0;
         for (number, &end) in (0u32..).zip(&ends) {
-            let place = Position::of(number as usize >= starting);
+            let place = PiecePosition::of(number as usize >= starting);
             let piece = &letters[start as usize..end as usize];
             let mut at = slot(piece, place, places.len());
             while places[at] != FREE {
@@ -50,7 +50,7 @@ impl Pieces {
     pub(super) fn split(&self, run: &str, mut take: impl FnMut(u32)) {
         let mut small = [0; LONGEST_KNOWN];
         if let Some(whole) = lower(run, &mut small)
-            && let Some(piece) = self.find(whole, Position::Start)
+            && let Some(piece) = self.find(whole, PiecePosition::Start)
         {
             take(piece);
             return;
@@ -66,7 +66,7 @@ impl Pieces {
     fn split_hump(&self, hump: &str, take: &mut impl FnMut(u32)) {
         let mut small = [0; LONGEST_KNOWN];
         let mut rest = hump;
-        let mut position = Position::Start;
+        let mut position = PiecePosition::Start;
         while !rest.is_empty() {
             let window = &rest[..rest.len().min(LONGEST_KNOWN)];
             let Some(window) = lower(window, &mut small) else { return };
@@ -76,7 +76,7 @@ impl Pieces {
             let covered = match found {
                 Some((length, piece)) => {
                     take(piece);
-                    position = Position::Within;
+                    position = PiecePosition::Within;
                     length
                 }
                 None => 1,
@@ -85,7 +85,7 @@ impl Pieces {
         }
     }
 
-    fn find(&self, piece: &str, position: Position) -> Option<u32> {
+    fn find(&self, piece: &str, position: PiecePosition) -> Option<u32> {
         let mut at = slot(piece, position, self.places.len());
         loop {
             let number = self.places[at];
@@ -93,7 +93,7 @@ impl Pieces {
                 return None;
             }
             let index = number as usize;
-            if Position::of(index >= self.starting) == position && self.letters_of(index) == piece {
+            if PiecePosition::of(index >= self.starting) == position && self.letters_of(index) == piece {
                 return Some(number);
             }
             at = (at + 1) % self.places.len();
@@ -108,12 +108,12 @@ impl Pieces {
 
 /// The position of a piece in a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Position {
+enum PiecePosition {
     Start,
     Within,
 }
 
-impl Position {
+impl PiecePosition {
     fn of(goes_on: bool) -> Self {
         if goes_on { Self::Within } else { Self::Start }
     }
@@ -121,10 +121,10 @@ impl Position {
 
 /// Returns the first place to look for a piece. The number of places is a power of two.
 #[expect(clippy::cast_possible_truncation, reason = "any bits of a hash will do")]
-fn slot(piece: &str, position: Position, places: usize) -> usize {
+fn slot(piece: &str, position: PiecePosition, places: usize) -> usize {
     let seed = match position {
-        Position::Start => 0x5354_4152,
-        Position::Within => 0x5749_5448,
+        PiecePosition::Start => 0x5354_4152,
+        PiecePosition::Within => 0x5749_5448,
     };
     FixedState::with_seed(seed).hash_one(piece) as usize & (places - 1)
 }
@@ -141,17 +141,17 @@ fn lower<'a>(run: &str, into: &'a mut [u8; LONGEST_KNOWN]) -> Option<&'a str> {
 mod tests {
     use super::*;
 
-    fn pieces(starting: &[&str], within: &[&str]) -> Pieces {
+    fn pieces(starting: &[&str], within: &[&str]) -> WordPieces {
         let mut letters = String::new();
         let ends = starting.iter().chain(within).map(|piece| {
             letters.push_str(piece);
             u32::try_from(letters.len()).unwrap()
         });
         let ends = ends.collect();
-        Pieces::new(letters.into(), ends, starting.len())
+        WordPieces::new(letters.into(), ends, starting.len())
     }
 
-    fn split(pieces: &Pieces, run: &str) -> Vec<u32> {
+    fn split(pieces: &WordPieces, run: &str) -> Vec<u32> {
         let mut found = Vec::new();
         pieces.split(run, |piece| found.push(piece));
         found
@@ -184,6 +184,6 @@ mod tests {
         assert_eq!(split(&pieces, &"z".repeat(1000)), [0; 0]);
         assert_eq!(split(&pieces, &format!("{}a", "z".repeat(1000))), [0]);
         assert_eq!(split(&pieces, "2026"), [0; 0]);
-        assert_eq!(split(&Pieces::new("".into(), Box::default(), 0), "a"), [0; 0]);
+        assert_eq!(split(&WordPieces::new("".into(), Box::default(), 0), "a"), [0; 0]);
     }
 }

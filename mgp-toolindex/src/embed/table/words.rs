@@ -6,7 +6,7 @@ use unicode_normalization::{UnicodeNormalization, char::decompose_canonical, cha
 
 /// A run of letters and digits of one script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Run<'a> {
+pub(super) enum ScriptRun<'a> {
     /// Letters and digits for which the table has words: a to z, in either case, and 0 to 9.
     Latin(&'a str),
     /// Letters of scripts that separate words by spaces.
@@ -41,18 +41,19 @@ pub(super) fn fold(text: &str) -> Cow<'_, str> {
 }
 
 /// Returns the runs of a folded text, in their order.
-pub(super) fn runs(text: &str) -> impl Iterator<Item = Run<'_>> {
+pub(super) fn runs(text: &str) -> impl Iterator<Item = ScriptRun<'_>> {
     let mut rest = text;
     std::iter::from_fn(move || {
-        let (from, kind) = rest.char_indices().find_map(|(at, letter)| Some((at, Kind::of(letter)?)))?;
+        let (from, kind) =
+            rest.char_indices().find_map(|(at, letter)| Some((at, ScriptKind::of(letter)?)))?;
         let run = &rest[from..];
-        let end = run.char_indices().find(|&(_, letter)| Kind::of(letter) != Some(kind));
+        let end = run.char_indices().find(|&(_, letter)| ScriptKind::of(letter) != Some(kind));
         let (run, after) = run.split_at(end.map_or(run.len(), |(at, _)| at));
         rest = after;
         Some(match kind {
-            Kind::Latin => Run::Latin(run),
-            Kind::Alphabet => Run::Alphabet(run),
-            Kind::Dense => Run::Dense(run),
+            ScriptKind::Latin => ScriptRun::Latin(run),
+            ScriptKind::Alphabet => ScriptRun::Alphabet(run),
+            ScriptKind::Dense => ScriptRun::Dense(run),
         })
     })
 }
@@ -79,13 +80,13 @@ fn starts_hump(run: &[u8], at: usize) -> bool {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ScriptKind {
     Latin,
     Alphabet,
     Dense,
 }
 
-impl Kind {
+impl ScriptKind {
     fn of(letter: char) -> Option<Self> {
         if letter.is_ascii() {
             return letter.is_ascii_alphanumeric().then_some(Self::Latin);

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use proptest::prelude::*;
 
 use super::{best, index, tool};
-use crate::text::Words;
-use crate::tool::{Parameter, ToolText};
+use crate::text::QueryWords;
+use crate::tool::{ToolParameter, ToolText};
 
 /// Honest tools, each with a question that it answers.
 const HONEST: &[(&str, &str, &str)] = &[
@@ -72,7 +72,7 @@ fn names_titles_labels_and_arguments_full_of_words_win_nothing() {
     assert_harmless("labels", labelled);
     let mut demanding = tool("helper", "Helps.");
     demanding.parameters =
-        words.iter().map(|word| Parameter { name: word.clone(), description: every_word() }).collect();
+        words.iter().map(|word| ToolParameter { name: word.clone(), description: every_word() }).collect();
     assert_harmless("arguments", demanding);
     let mut server = tool("helper", "Helps.");
     server.server_description = every_word().repeat(20).into();
@@ -110,8 +110,8 @@ fn texts_without_end_are_cut() {
     assert_eq!(best(&reader, &long), [0]);
     assert_eq!(best(&reader, &"thing ".repeat(20_000)), [0]);
     let many = (0..20_000).map(|n| format!("w{n}q")).collect::<Vec<_>>().join(" ");
-    assert!(Words::of(&many).len() <= 64);
-    assert!(Words::of(&"!".repeat(100_000)).terms().is_empty());
+    assert!(QueryWords::of(&many).len() <= 64);
+    assert!(QueryWords::of(&"!".repeat(100_000)).terms().is_empty());
     assert!(reader.named(&many, 5, &mut |_| true).is_empty());
 }
 
@@ -138,7 +138,7 @@ proptest! {
         let tools: Vec<_> = texts.iter().map(|text| tool(text, text)).collect();
         let (_writer, reader) = index(&tools);
         for text in texts.iter().chain([&question]) {
-            let words = Words::of(text);
+            let words = QueryWords::of(text);
             let asked = reader.ask(&words);
             let found = asked.best(10, &mut |_| true);
             prop_assert!(found.iter().all(|(_, score)| score.is_finite() && *score > 0.0));

@@ -7,28 +7,28 @@ use arc_swap::{ArcSwapOption, Guard};
 use mgp_types::mcp::meta::key;
 use mgp_types::{Object, RawJson, Request, Revision, Session, Severity};
 
-use super::relay::{Relay, undescribe};
+use super::relay::{ClientRelay, undescribe};
 
 /// The current agreement with the server; empty until the handshake is done. Clones share it.
 #[derive(Clone, Default)]
-pub struct Agreement(Arc<ArcSwapOption<Agreed>>);
+pub struct Agreement(Arc<ArcSwapOption<AgreedSession>>);
 
 /// The outcome of one handshake.
 #[derive(Clone)]
-pub(super) struct Agreed {
+pub(super) struct AgreedSession {
     pub(super) session: Arc<Session>,
     pub(super) instructions: Option<Arc<str>>,
     /// The members that each request carries about the client, in the era without sessions.
-    pub(super) stamp: Option<Stamp>,
+    pub(super) stamp: Option<RequestStamp>,
     /// The translation of the clients behind the requests, for a gateway.
-    pub(super) relay: Option<Arc<Relay>>,
+    pub(super) relay: Option<Arc<ClientRelay>>,
     /// The number of handshakes so far, so that only one of the callers that notice a lost session opens it again.
     pub(super) generation: u64,
 }
 
 /// The members of `_meta` that every stateless request carries.
 #[derive(Clone)]
-pub(super) struct Stamp {
+pub(super) struct RequestStamp {
     members: Vec<(&'static str, RawJson)>,
     /// The members as one object, for requests without metadata of their own.
     whole: RawJson,
@@ -73,23 +73,23 @@ impl Agreement {
     }
 
     /// Returns the party that answers the questions of the server to this request.
-    pub(crate) fn rounds_of(&self, request: &Request) -> Rounds {
+    pub(crate) fn rounds_of(&self, request: &Request) -> RoundHandler {
         let guard = self.load();
-        let Some(agreed) = &*guard else { return Rounds::None };
+        let Some(agreed) = &*guard else { return RoundHandler::None };
         let by_caller = agreed.caller(request).is_some_and(|caller| caller.revision.is_stateless());
         match (agreed.stamp.is_some(), by_caller) {
-            (true, true) => Rounds::Callers,
-            (true, false) => Rounds::Ours,
-            (false, true) => Rounds::Unknown,
-            (false, false) => Rounds::None,
+            (true, true) => RoundHandler::Callers,
+            (true, false) => RoundHandler::Ours,
+            (false, true) => RoundHandler::Unknown,
+            (false, false) => RoundHandler::None,
         }
     }
 
-    pub(super) fn load(&self) -> Guard<Option<Arc<Agreed>>> {
+    pub(super) fn load(&self) -> Guard<Option<Arc<AgreedSession>>> {
         self.0.load()
     }
 
-    pub(super) fn store(&self, agreed: Agreed) {
+    pub(super) fn store(&self, agreed: AgreedSession) {
         self.0.store(Some(Arc::new(agreed)));
     }
 }
@@ -102,7 +102,7 @@ impl fmt::Debug for Agreement {
 
 /// The party that goes through the rounds of a request that the server answers with questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rounds {
+pub(crate) enum RoundHandler {
     /// No party: questions are requests.
     None,
     /// No party, though the caller wants to: the request continues rounds that this server does not know.
@@ -113,7 +113,7 @@ pub(crate) enum Rounds {
     Callers,
 }
 
-impl Agreed {
+impl AgreedSession {
     /// Rewrites `request` into the form that the server gets.
     pub(super) fn prepare(&self, request: &mut Request) {
         match (&self.stamp, &self.relay, self.caller(request)) {
@@ -134,7 +134,7 @@ impl Agreed {
     }
 }
 
-impl Stamp {
+impl RequestStamp {
     pub(super) fn new(revision: Revision, info: RawJson, capabilities: &Object) -> Self {
         // A revision is written as it is, because it has no character that JSON escapes.
         let version = RawJson::from_value(revision.as_str()).unwrap_or_else(|_| RawJson::null());
@@ -202,8 +202,8 @@ impl Stamp {
 mod tests {
     use super::*;
 
-    fn stamp() -> Stamp {
-        Stamp::new(Revision::LATEST, RawJson::empty_object(), &Object::new())
+    fn stamp() -> RequestStamp {
+        RequestStamp::new(Revision::LATEST, RawJson::empty_object(), &Object::new())
     }
 
     #[test]

@@ -10,9 +10,11 @@ use mgp_types::{
 };
 use mgp_types::{Session, code};
 
-use super::agreement::{Agreed, Stamp};
-use super::relay::Relay;
-use super::verdict::{Description, UnsupportedVersion, Verdict, judge, supported_versions, undescribed};
+use super::agreement::{AgreedSession, RequestStamp};
+use super::probe_verdict::{
+    ProbeVerdict, ServerDescription, UnsupportedVersion, judge, supported_versions, undescribed,
+};
+use super::relay::ClientRelay;
 use super::{ClientIdentity, Era, EraMode, EraOptions};
 
 /// One handshake over one wire.
@@ -26,7 +28,7 @@ pub(super) struct Handshake<'a, W> {
 
 impl<W: RpcService> Handshake<'_, W> {
     /// Finds out the era of the server, and opens a session where there are sessions.
-    pub(super) async fn run(mut self) -> Result<Agreed, Error> {
+    pub(super) async fn run(mut self) -> Result<AgreedSession, Error> {
         let modes = (self.identity.stateless_revision(), self.identity.session_revision());
         let mode = match (self.options.mode, modes) {
             (_, (None, None)) => return Err(Error::invalid_params("the client speaks no protocol version")),
@@ -42,14 +44,14 @@ impl<W: RpcService> Handshake<'_, W> {
     }
 
     /// Opens a session again on a wire whose server has lost it, or asks a stateless server again for its versions.
-    pub(super) async fn renew(mut self, era: Era) -> Result<Agreed, Error> {
+    pub(super) async fn renew(mut self, era: Era) -> Result<AgreedSession, Error> {
         match era {
             Era::Session => self.open_session().await,
             Era::Stateless => self.run().await,
         }
     }
 
-    async fn find_out(&mut self) -> Result<Agreed, Error> {
+    async fn find_out(&mut self) -> Result<AgreedSession, Error> {
         if self.recall() == Some(Era::Session) {
             match self.open_session().await {
                 Err(error) if error.origin() != Origin::Connection => {
@@ -71,7 +73,7 @@ impl<W: RpcService> Handshake<'_, W> {
     }
 
     /// Asks the server for its description; returns `None` if the server is not of the era without sessions.
-    async fn probe(&mut self) -> Result<Option<Agreed>, Error> {
+    async fn probe(&mut self) -> Result<Option<AgreedSession>, Error> {
         let Some(mut revision) = self.identity.stateless_revision() else { return Ok(None) };
         for attempt in 0..2 {
             let outcome = self.ask(revision).await;
@@ -79,17 +81,17 @@ impl<W: RpcService> Handshake<'_, W> {
                 tracing::debug!(%error, "the server refuses `server/discover`");
             }
             match judge(outcome, self.identity, self.options.kind) {
-                Verdict::Stateless(description) => return self.stateless(description).map(Some),
-                Verdict::Retry(wanted) if attempt == 0 => revision = wanted,
-                Verdict::Retry(_) | Verdict::Session => return Ok(None),
-                Verdict::Fail(error) => return Err(error),
+                ProbeVerdict::Stateless(description) => return self.stateless(description).map(Some),
+                ProbeVerdict::Retry(wanted) if attempt == 0 => revision = wanted,
+                ProbeVerdict::Retry(_) | ProbeVerdict::Session => return Ok(None),
+                ProbeVerdict::Fail(error) => return Err(error),
             }
         }
         Ok(None)
     }
 
     /// Asks the server for its description, when it has to be of the era without sessions.
-    async fn discover(&mut self) -> Result<Agreed, Error> {
+    async fn discover(&mut self) -> Result<AgreedSession, Error> {
         let Some(mut revision) = self.identity.stateless_revision() else {
             return Err(Error::invalid_params("the client speaks no protocol version without sessions"));
         };
@@ -98,13 +100,13 @@ impl<W: RpcService> Handshake<'_, W> {
             let outcome = self.ask(revision).await;
             let error = outcome.as_ref().err().cloned();
             match judge(outcome, self.identity, self.options.kind) {
-                Verdict::Stateless(description) => return self.stateless(description),
-                Verdict::Retry(wanted) if !retried => {
+                ProbeVerdict::Stateless(description) => return self.stateless(description),
+                ProbeVerdict::Retry(wanted) if !retried => {
                     revision = wanted;
                     retried = true;
                 }
-                Verdict::Fail(error) => return Err(error),
-                Verdict::Retry(_) | Verdict::Session => {
+                ProbeVerdict::Fail(error) => return Err(error),
+                ProbeVerdict::Retry(_) | ProbeVerdict::Session => {
                     return match error {
                         // A server that does not describe itself can still serve requests that stand alone.
                         Some(error) if error.code() == code::METHOD_NOT_FOUND => {
@@ -131,18 +133,18 @@ impl<W: RpcService> Handshake<'_, W> {
         self.send(request).await
     }
 
-    fn stamp(&self, revision: Revision) -> Result<Stamp, Error> {
+    fn stamp(&self, revision: Revision) -> Result<RequestStamp, Error> {
         let info = self.identity.info(revision)?;
-        Ok(Stamp::new(revision, info, &self.identity.capabilities(revision)))
+        Ok(RequestStamp::new(revision, info, &self.identity.capabilities(revision)))
     }
 
-    fn stateless(&self, description: Description) -> Result<Agreed, Error> {
+    fn stateless(&self, description: ServerDescription) -> Result<AgreedSession, Error> {
         let stamp = self.stamp(description.revision)?;
         self.agree(description, Some(stamp))
     }
 
     /// Opens a session. A server that names other versions gets a second request with one of those.
-    async fn open_session(&mut self) -> Result<Agreed, Error> {
+    async fn open_session(&mut self) -> Result<AgreedSession, Error> {
         let Some(newest) = self.identity.session_revision() else {
             return Err(Error::invalid_params("the client speaks no protocol version with sessions"));
         };
@@ -179,7 +181,7 @@ impl<W: RpcService> Handshake<'_, W> {
         self.send(Request::call(Method::INITIALIZE, params)).await
     }
 
-    fn read_session(&self, response: &Response) -> Result<Description, Error> {
+    fn read_session(&self, response: &Response) -> Result<ServerDescription, Error> {
         let malformed = || Error::misbehaved("the answer to `initialize` is malformed");
         let result = Object::from_raw(&response.to_raw()).map_err(|_| malformed())?;
         let version = result.text("protocolVersion").ok_or_else(malformed)?;
@@ -193,7 +195,7 @@ impl<W: RpcService> Handshake<'_, W> {
             Some(capabilities) => Object::from_raw(&capabilities.detached()).map_err(|_| malformed())?,
             None => Object::new(),
         };
-        Ok(Description {
+        Ok(ServerDescription {
             revision,
             info: result.get("serverInfo").map(|info| info.detached()),
             capabilities,
@@ -201,8 +203,12 @@ impl<W: RpcService> Handshake<'_, W> {
         })
     }
 
-    fn agree(&self, description: Description, stamp: Option<Stamp>) -> Result<Agreed, Error> {
-        let Description { revision, info, capabilities, instructions } = description;
+    fn agree(
+        &self,
+        description: ServerDescription,
+        stamp: Option<RequestStamp>,
+    ) -> Result<AgreedSession, Error> {
+        let ServerDescription { revision, info, capabilities, instructions } = description;
         self.identity.check(&capabilities)?;
         let mut session = Session::new(revision);
         session.mgp = self.identity.offer().and_then(|ours| agree_on_mgp(ours, &capabilities));
@@ -212,8 +218,8 @@ impl<W: RpcService> Handshake<'_, W> {
         if let Some((memory, key)) = &self.options.memory {
             memory.remember(key, if stamp.is_some() { Era::Stateless } else { Era::Session });
         }
-        let relay = self.options.relay.then(|| Relay::new(revision, self.identity.offer().cloned()));
-        Ok(Agreed {
+        let relay = self.options.relay.then(|| ClientRelay::new(revision, self.identity.offer().cloned()));
+        Ok(AgreedSession {
             session: Arc::new(session),
             instructions,
             stamp,

@@ -1,7 +1,7 @@
 //! The identity of a client, which it sends in a handshake or with each request.
 
 use mgp_types::mcp::{ClientCapabilities, ForRevision, Implementation};
-use mgp_types::mgp::{Form, Offer};
+use mgp_types::mgp::{CapabilityMessage, Offer};
 use mgp_types::{Error, Object, RawJson, Revision};
 
 /// The identity of a client: its name, its capabilities and its offer, as it sends them in a handshake or with each
@@ -88,7 +88,11 @@ impl ClientIdentity {
         let fitted = typed.and_then(|typed| Object::from_value(&typed.for_revision(revision)).ok());
         let mut capabilities = fitted.unwrap_or_else(|| self.capabilities.clone());
         if let Some(offer) = &self.offer {
-            let form = if revision.is_stateless() { Form::Stateless } else { Form::SessionRequest };
+            let form = if revision.is_stateless() {
+                CapabilityMessage::Stateless
+            } else {
+                CapabilityMessage::SessionRequest
+            };
             offer.write(&mut capabilities, form);
         }
         capabilities

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use mgp_types::{Error, Kind, Method, Request, Response, RpcService};
+use mgp_types::{Error, Method, Request, RequestKind, Response, RpcService};
 use pin_project_lite::pin_project;
 use tower_service::Service;
 
@@ -48,7 +48,7 @@ impl<S: RpcService> Service<Request> for ClientInbound<S> {
     }
 
     fn call(&mut self, mut request: Request) -> Self::Future {
-        if request.kind == Kind::Call && request.method == Method::PING {
+        if request.kind == RequestKind::Call && request.method == Method::PING {
             return InboundFuture { state: State::Pong };
         }
         request.context.session = self.agreement.session();

@@ -6,18 +6,18 @@ mod identity;
 mod inbound;
 mod memory;
 mod options;
+mod probe_verdict;
 mod relay;
 mod service;
-mod verdict;
 
 #[cfg(test)]
 mod tests;
 
 pub use self::agreement::Agreement;
-pub(crate) use self::agreement::Rounds;
+pub(crate) use self::agreement::RoundHandler;
 pub use self::identity::ClientIdentity;
 pub use self::inbound::{ClientInbound, InboundFuture};
 pub use self::memory::{Era, EraMemory};
 pub use self::options::{EraMode, EraOptions, WireKind};
+pub use self::probe_verdict::{ProbeEndedConnection, UnsupportedVersion};
 pub use self::service::{ClientEra, EraFuture};
-pub use self::verdict::{ProbeEndedConnection, UnsupportedVersion};

@@ -4,25 +4,25 @@ use std::sync::{Arc, Weak};
 
 use mgp_types::mcp::meta::key;
 use mgp_types::mcp::{ClientCapabilities, ForRevision};
-use mgp_types::mgp::{EXTENSION_ID, Form, LEGACY_MEMBER, Offer};
+use mgp_types::mgp::{CapabilityMessage, EXTENSION_ID, LEGACY_MEMBER, Offer};
 use mgp_types::{Object, RawJson, Revision, Session};
 
-use crate::lately::Lately;
+use crate::small_cache::SmallCache;
 
 /// A gateway's descriptions of the clients behind its requests, for a server without sessions: the capabilities are
 /// those of the client, the offer of MGP is the gateway's own.
 #[derive(Debug)]
-pub(super) struct Relay {
+pub(super) struct ClientRelay {
     revision: Revision,
     offer: Option<Offer>,
     /// The translations made lately. Most clients describe themselves in the same words each time, and then their
     /// session is the same.
-    translations: Lately<(Weak<Session>, RawJson)>,
+    translations: SmallCache<(Weak<Session>, RawJson)>,
 }
 
-impl Relay {
+impl ClientRelay {
     pub(super) fn new(revision: Revision, offer: Option<Offer>) -> Self {
-        Self { revision, offer, translations: Lately::default() }
+        Self { revision, offer, translations: SmallCache::default() }
     }
 
     /// Returns the capabilities of `caller` in the form that the server gets.
@@ -53,7 +53,7 @@ impl Relay {
             }
         }
         if let Some(offer) = &self.offer {
-            offer.write(&mut capabilities, Form::Stateless);
+            offer.write(&mut capabilities, CapabilityMessage::Stateless);
         }
         capabilities
     }
@@ -100,7 +100,7 @@ mod tests {
                 "experimental":{"mgp":{"version":"9.0.0","extensions":["x"]},"mine":{}},
                 "extensions":{"dev.cloto/mgp":{"version":"9.0.0","extensions":["x"]},"com.example/e":{}}}"#,
         );
-        let plain = object(&Relay::new(Revision::LATEST, None).capabilities(&caller));
+        let plain = object(&ClientRelay::new(Revision::LATEST, None).capabilities(&caller));
         assert!(plain.contains("elicitation") && plain.contains("roots"), "{plain:?}");
         let written = plain.to_raw();
         let text = std::str::from_utf8(written.as_bytes()).unwrap();
@@ -108,14 +108,14 @@ mod tests {
         assert!(text.contains("com.example/e") && text.contains("mine"), "{text}");
 
         let offer = Offer::new(ExtensionSet::from_names(["audit"]));
-        let ours = object(&Relay::new(Revision::LATEST, Some(offer.clone())).capabilities(&caller));
+        let ours = object(&ClientRelay::new(Revision::LATEST, Some(offer.clone())).capabilities(&caller));
         assert_eq!(Offer::read(&ours).unwrap(), Some(offer));
         assert!(!ours.contains("mgp"));
     }
 
     #[test]
     fn clients_are_not_mixed_up() {
-        let relay = Relay::new(Revision::LATEST, None);
+        let relay = ClientRelay::new(Revision::LATEST, None);
         let (asked, silent) = (session(r#"{"elicitation":{}}"#), session("{}"));
         for _ in 0..2 {
             assert!(object(&relay.capabilities(&asked)).contains("elicitation"));
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn clients_by_turns_are_translated_once() {
-        let relay = Relay::new(Revision::LATEST, None);
+        let relay = ClientRelay::new(Revision::LATEST, None);
         // Where a client has its place is chance; some of so many have one of their own.
         let callers: Vec<_> = (0..8).map(|_| session(r#"{"roots":{}}"#)).collect();
         let round = || callers.iter().map(|caller| relay.capabilities(caller)).collect::<Vec<_>>();

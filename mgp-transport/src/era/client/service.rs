@@ -7,13 +7,13 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, ready};
 
 use mgp_types::{
-    BoxFuture, Error, Kind, Method, Outbox, OutboxPort, Request, Response, RpcService, StreamId, code,
+    BoxFuture, Error, Method, Outbox, OutboxPort, Request, RequestKind, Response, RpcService, StreamId, code,
 };
 use parking_lot::Mutex;
 use pin_project_lite::pin_project;
 use tower_service::Service;
 
-use super::agreement::Agreed;
+use super::agreement::AgreedSession;
 use super::handshake::Handshake;
 use super::{Agreement, ClientIdentity, Era, EraOptions};
 
@@ -27,17 +27,17 @@ use super::{Agreement, ClientIdentity, Era, EraOptions};
 /// wire.
 pub struct ClientEra<W> {
     wire: W,
-    shared: Arc<Shared<W>>,
+    shared: Arc<ClientEraShared<W>>,
 }
 
 /// The state that the clones of one [`ClientEra`] share.
-pub(super) struct Shared<W> {
+pub(super) struct ClientEraShared<W> {
     /// The wire from which further ones are made; the session's outbox leads to it, too.
     port: Arc<WirePort<W>>,
     pub(super) agreement: Agreement,
     identity: ClientIdentity,
     options: EraOptions,
-    pub(super) standing: Standing,
+    pub(super) standing: StandingRequests,
     /// The lock of the handshake, so that there is one at a time.
     renewing: tokio::sync::Mutex<()>,
 }
@@ -63,9 +63,9 @@ impl<W: RpcService> ClientEra<W> {
         tracing::info!(revision = %agreed.session.revision, "connected to the server");
         let agreement = options.agreement.clone();
         agreement.store(agreed);
-        let standing = Standing::default();
+        let standing = StandingRequests::default();
         let renewing = tokio::sync::Mutex::default();
-        let shared = Shared { port, agreement, identity, options, standing, renewing };
+        let shared = ClientEraShared { port, agreement, identity, options, standing, renewing };
         Ok(Self { wire, shared: Arc::new(shared) })
     }
 
@@ -85,9 +85,9 @@ impl<W: RpcService> ClientEra<W> {
     }
 }
 
-impl<W: RpcService> Shared<W> {
+impl<W: RpcService> ClientEraShared<W> {
     /// Returns whether another handshake may remove the cause of `error`.
-    pub(super) fn can_renew(&self, error: &Error, agreed: &Agreed) -> bool {
+    pub(super) fn can_renew(&self, error: &Error, agreed: &AgreedSession) -> bool {
         self.options.kind.session_lost(error)
             || (agreed.stamp.is_some() && error.code() == code::UNSUPPORTED_PROTOCOL_VERSION)
     }
@@ -145,9 +145,9 @@ impl<W: RpcService> Service<Request> for ClientEra<W> {
             .filter(|agreed| {
                 // A byte stream cannot lose a session without ending.
                 let stateless = agreed.stamp.is_some();
-                request.kind == Kind::Call && (stateless || shared.options.kind.has_sessions())
+                request.kind == RequestKind::Call && (stateless || shared.options.kind.has_sessions())
             })
-            .map(|agreed| Replay {
+            .map(|agreed| ReplayedCall {
                 shared: shared.clone(),
                 request: request.clone(),
                 agreed: (*agreed).clone(),
@@ -211,7 +211,7 @@ impl<W: RpcService> SessionPort<W> {
 
 impl<W: RpcService> OutboxPort for SessionPort<W> {
     fn notify(&self, _: StreamId, mut notification: Request) -> BoxFuture<'_, Result<(), Error>> {
-        notification.kind = Kind::Notify;
+        notification.kind = RequestKind::Notify;
         let port = self.0.upgrade();
         Box::pin(async { Self::send(port, notification).await.map(drop) })
     }
@@ -224,12 +224,12 @@ impl<W: RpcService> OutboxPort for SessionPort<W> {
 /// The lasting wishes of a session, which are repeated in the next one: the log level and the resources whose changes
 /// matter.
 #[derive(Debug, Default)]
-pub(super) struct Standing(Mutex<Vec<Request>>);
+pub(super) struct StandingRequests(Mutex<Vec<Request>>);
 
 /// The number of requests that are repeated; further ones are not.
 const MOST: usize = 1024;
 
-impl Standing {
+impl StandingRequests {
     /// Notes a request that the server has answered.
     pub(super) fn note(&self, request: &Request) {
         let sets = request.method == Method::SET_LEVEL || request.method == Method::RESOURCES_SUBSCRIBE;
@@ -265,20 +265,20 @@ pin_project! {
     pub struct EraFuture<W: RpcService> {
         #[pin]
         inner: W::Future,
-        replay: Option<Replay<W>>,
+        replay: Option<ReplayedCall<W>>,
         again: Option<BoxFuture<'static, Result<Response, Error>>>,
     }
 }
 
 /// The values that are needed to send a call once more.
-pub(super) struct Replay<W> {
-    pub(super) shared: Arc<Shared<W>>,
+pub(super) struct ReplayedCall<W> {
+    pub(super) shared: Arc<ClientEraShared<W>>,
     pub(super) request: Request,
-    pub(super) agreed: Arc<Agreed>,
+    pub(super) agreed: Arc<AgreedSession>,
 }
 
 impl<W: RpcService> EraFuture<W> {
-    pub(super) fn new(inner: W::Future, replay: Option<Replay<W>>) -> Self {
+    pub(super) fn new(inner: W::Future, replay: Option<ReplayedCall<W>>) -> Self {
         Self { inner, replay, again: None }
     }
 }

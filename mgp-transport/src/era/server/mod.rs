@@ -11,13 +11,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use mgp_types::{Error, Kind, Method, Outbox, Request, Response, RpcService, Session};
+use mgp_types::{Error, Method, Outbox, Request, RequestKind, Response, RpcService, Session};
 use pin_project_lite::pin_project;
 use tower_service::Service;
 
 pub use self::identity::{ServerIdentity, VersionMismatch};
-use self::session::Opened;
-use self::stateless::Described;
+use self::session::OpenedSession;
+use self::stateless::DescribedSession;
 
 /// Serves both eras with one server. The layer sits outermost, behind the transport.
 ///
@@ -35,13 +35,13 @@ use self::stateless::Described;
 pub struct ServerEra<S> {
     inner: S,
     identity: Arc<ServerIdentity>,
-    connection: Arc<Connection>,
+    connection: Arc<ServerEraConnection>,
 }
 
 #[derive(Debug)]
-struct Connection {
-    opened: Opened,
-    described: Described,
+struct ServerEraConnection {
+    opened: OpenedSession,
+    described: DescribedSession,
 }
 
 impl<S> ServerEra<S> {
@@ -49,46 +49,49 @@ impl<S> ServerEra<S> {
     ///
     /// With a closed outbox the connection cannot hold a session, and every request has to describe itself.
     pub fn new(inner: S, identity: Arc<ServerIdentity>, outbox: Outbox) -> Self {
-        let connection = Connection { opened: Opened::new(outbox), described: Described::default() };
+        let connection = ServerEraConnection {
+            opened: OpenedSession::new(outbox),
+            described: DescribedSession::default(),
+        };
         Self { inner, identity, connection: Arc::new(connection) }
     }
 
     /// Turns the request into its inner form, and returns how its answer is to leave.
-    fn admit(&self, request: &mut Request) -> Result<Admitted, Error> {
-        let Connection { opened, described } = &*self.connection;
+    fn admit(&self, request: &mut Request) -> Result<AdmittedRequest, Error> {
+        let ServerEraConnection { opened, described } = &*self.connection;
         if !opened.can_open() || described.is_stateless(&request.params) {
             let session = described.session(&request.params, &self.identity)?;
             session::exists(&request.method, session.revision)?;
             let outgoing = if request.method == Method::DISCOVER {
-                Outgoing::Discovered
+                ResponseTreatment::Discovered
             } else {
                 self.identity.check(&session)?;
-                Outgoing::Stamped { cacheable: outgoing::is_cacheable(&request.method) }
+                ResponseTreatment::Stamped { cacheable: outgoing::is_cacheable(&request.method) }
             };
-            return Ok(Admitted::pass(request, session, outgoing));
+            return Ok(AdmittedRequest::pass(request, session, outgoing));
         }
-        if request.method == Method::PING && request.kind == Kind::Call {
-            return Ok(Admitted::Answered(Response::empty()));
+        if request.method == Method::PING && request.kind == RequestKind::Call {
+            return Ok(AdmittedRequest::Answered(Response::empty()));
         }
-        if request.method == Method::INITIALIZE && request.kind == Kind::Call {
+        if request.method == Method::INITIALIZE && request.kind == RequestKind::Call {
             let session = opened.described(&request.params, &self.identity)?;
             request.method = Method::DISCOVER;
-            return Ok(Admitted::pass(request, session, Outgoing::Initialized));
+            return Ok(AdmittedRequest::pass(request, session, ResponseTreatment::Initialized));
         }
         let session = opened.session()?;
         session::session_has(&session, &request.method)?;
         opened.connect(request);
-        Ok(Admitted::pass(request, session, Outgoing::Stripped))
+        Ok(AdmittedRequest::pass(request, session, ResponseTreatment::Stripped))
     }
 }
 
-enum Admitted {
+enum AdmittedRequest {
     Answered(Response),
-    Passed { session: Arc<Session>, outgoing: Outgoing },
+    Passed { session: Arc<Session>, outgoing: ResponseTreatment },
 }
 
-impl Admitted {
-    fn pass(request: &mut Request, session: Arc<Session>, outgoing: Outgoing) -> Self {
+impl AdmittedRequest {
+    fn pass(request: &mut Request, session: Arc<Session>, outgoing: ResponseTreatment) -> Self {
         if session.mgp.is_none() {
             request.context.outbox = std::mem::take(&mut request.context.outbox).without_mgp();
         }
@@ -99,7 +102,7 @@ impl Admitted {
 
 /// The change to the answer on its way out.
 #[derive(Debug, Clone, Copy)]
-enum Outgoing {
+enum ResponseTreatment {
     Initialized,
     Discovered,
     Stamped { cacheable: bool },
@@ -116,16 +119,18 @@ impl<S: RpcService> Service<Request> for ServerEra<S> {
     }
 
     fn call(&mut self, mut request: Request) -> Self::Future {
-        let is_call = request.kind == Kind::Call;
+        let is_call = request.kind == RequestKind::Call;
         match self.admit(&mut request) {
-            Ok(Admitted::Passed { session, outgoing }) => ServerEraFuture::Passed {
+            Ok(AdmittedRequest::Passed { session, outgoing }) => ServerEraFuture::Passed {
                 future: self.inner.call(request),
                 session,
                 outgoing,
                 identity: self.identity.clone(),
                 connection: self.connection.clone(),
             },
-            Ok(Admitted::Answered(response)) => ServerEraFuture::Answered { outcome: Some(Ok(response)) },
+            Ok(AdmittedRequest::Answered(response)) => {
+                ServerEraFuture::Answered { outcome: Some(Ok(response)) }
+            }
             Err(error) if is_call => ServerEraFuture::Answered { outcome: Some(Err(error)) },
             Err(error) => {
                 tracing::debug!(%error, method = %request.method, "ignoring a notification");
@@ -149,9 +154,9 @@ pin_project! {
             #[pin]
             future: F,
             session: Arc<Session>,
-            outgoing: Outgoing,
+            outgoing: ResponseTreatment,
             identity: Arc<ServerIdentity>,
-            connection: Arc<Connection>,
+            connection: Arc<ServerEraConnection>,
         },
     }
 }
@@ -170,11 +175,13 @@ impl<F: Future<Output = Result<Response, Error>>> Future for ServerEraFuture<F> 
                     Err(error) => return Poll::Ready(Err(outgoing::explain(error, session))),
                 };
                 Poll::Ready(match outgoing {
-                    Outgoing::Stripped => Ok(outgoing::strip(response)),
-                    Outgoing::Stamped { cacheable } => Ok(outgoing::stamp(response, *cacheable, identity)),
-                    Outgoing::Discovered => session::discovered(&response, identity)
+                    ResponseTreatment::Stripped => Ok(outgoing::strip(response)),
+                    ResponseTreatment::Stamped { cacheable } => {
+                        Ok(outgoing::stamp(response, *cacheable, identity))
+                    }
+                    ResponseTreatment::Discovered => session::discovered(&response, identity)
                         .map(|response| outgoing::stamp(response, true, identity)),
-                    Outgoing::Initialized => session::initialized(&response, session, identity)
+                    ResponseTreatment::Initialized => session::initialized(&response, session, identity)
                         .inspect(|_| connection.opened.open(session.clone()))
                         .map(outgoing::strip),
                 })

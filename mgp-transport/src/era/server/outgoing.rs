@@ -4,13 +4,13 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 use mgp_types::mcp::meta::key;
-use mgp_types::{Error, Method, Object, Origin, RawJson, Response, Session, Shape, code};
+use mgp_types::{Error, Method, Object, Origin, RawJson, Response, ResultShape, Session, code};
 
 use super::ServerIdentity;
 
 /// Adds the members that the era requires of a stateless result.
 pub(super) fn stamp(mut response: Response, cacheable: bool, identity: &ServerIdentity) -> Response {
-    if response.context.shape == Shape::Plain {
+    if response.context.shape == ResultShape::Plain {
         let hint = response.context.cache.take();
         response.context.stamp =
             Some(if cacheable { identity.cacheable_stamp(hint.as_ref()) } else { identity.stamp() });
@@ -47,7 +47,7 @@ static RESULT_TYPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#"
 
 /// Removes the members from a result that sessions do not have.
 pub(super) fn strip(response: Response) -> Response {
-    if response.context.shape == Shape::Plain || !has(&RESULT_TYPE, &response.result) {
+    if response.context.shape == ResultShape::Plain || !has(&RESULT_TYPE, &response.result) {
         return response;
     }
     if response.context.stamp.is_none()

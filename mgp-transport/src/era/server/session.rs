@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
-use mgp_types::mgp::Form;
+use mgp_types::mgp::CapabilityMessage;
 use mgp_types::{
-    Error, Kind, Method, Object, Outbox, Params, RawJson, Request, Response, Revision, Session, code,
+    Error, Method, Object, Outbox, Params, RawJson, Request, RequestKind, Response, Revision, Session, code,
 };
 
 use super::initialized::Initialized;
@@ -15,13 +15,13 @@ use crate::era::refused;
 
 /// The session of one connection, once `initialize` has opened it.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub(super) struct OpenedSession {
     session: ArcSwapOption<Session>,
     outbox: Outbox,
     initialized: Initialized,
 }
 
-impl Opened {
+impl OpenedSession {
     pub(super) fn new(outbox: Outbox) -> Self {
         Self { session: ArcSwapOption::empty(), outbox, initialized: Initialized::default() }
     }
@@ -43,7 +43,7 @@ impl Opened {
 
     /// Gives the request an outbox to the peer, as far as the peer is ready for it.
     pub(super) fn connect(&self, request: &mut Request) {
-        if request.method == Method::INITIALIZED && request.kind == Kind::Notify {
+        if request.method == Method::INITIALIZED && request.kind == RequestKind::Notify {
             self.initialized.set();
         }
         let outbox = std::mem::take(&mut request.context.outbox);
@@ -115,7 +115,7 @@ pub(super) fn initialized(
     if let Some(answer) =
         client_offer(&session.capabilities).and_then(|theirs| identity.mgp()?.answer(&theirs))
     {
-        answer.write(&mut capabilities, Form::SessionResult);
+        answer.write(&mut capabilities, CapabilityMessage::SessionResult);
     }
     let mut opened = Object::new();
     opened.set(
@@ -135,7 +135,7 @@ pub(super) fn discovered(described: &Response, identity: &ServerIdentity) -> Res
     let mut result = Object::from_raw(&described.to_raw())?;
     let mut capabilities = take_capabilities(&mut result);
     if let Some(offer) = identity.mgp() {
-        offer.write(&mut capabilities, Form::Stateless);
+        offer.write(&mut capabilities, CapabilityMessage::Stateless);
     }
     let names: Vec<_> = identity.revisions().iter().map(|revision| revision.as_str()).collect();
     let mut discovered = Object::new();
@@ -147,7 +147,7 @@ pub(super) fn discovered(described: &Response, identity: &ServerIdentity) -> Res
     Ok(like(described, &discovered))
 }
 
-/// Returns a result made from the server's answer, with the same [`Shape`](mgp_types::Shape).
+/// Returns a result made from the server's answer, with the same [`ResultShape`](mgp_types::ResultShape).
 fn like(described: &Response, result: &Object) -> Response {
     let mut response = Response::new(result.to_raw());
     response.context.shape = described.context.shape;

@@ -8,26 +8,26 @@ use mgp_types::{Error, Object, Params, RawJson, Revision, Session, Severity, cod
 
 use super::ServerIdentity;
 use crate::era::refused;
-use crate::lately::{Lately, MAX_KEPT};
+use crate::small_cache::{MAX_KEPT, SmallCache};
 
 /// The sessions that requests describe in their `_meta`. Some are kept: most clients describe themselves in the same
 /// words each time.
 #[derive(Debug, Default)]
-pub(super) struct Described {
-    by_meta: Lately<(RawJson, Arc<Session>)>,
-    by_facts: Lately<(Facts, Arc<Session>)>,
+pub(super) struct DescribedSession {
+    by_meta: SmallCache<(RawJson, Arc<Session>)>,
+    by_facts: SmallCache<(SessionMembers, Arc<Session>)>,
 }
 
 /// The members of `_meta` that make a session.
 #[derive(Debug, PartialEq, Hash)]
-struct Facts {
+struct SessionMembers {
     version: RawJson,
     capabilities: Option<RawJson>,
     info: Option<RawJson>,
     log_level: Option<RawJson>,
 }
 
-impl Described {
+impl DescribedSession {
     /// Returns whether the request names the revision it speaks, and so belongs to the stateless era.
     pub(super) fn is_stateless(&self, params: &Params) -> bool {
         let Some(meta) = params.bytes("_meta") else { return false };
@@ -52,7 +52,7 @@ impl Described {
         let meta = params.get("_meta").ok_or_else(|| missing(key::PROTOCOL_VERSION))?;
         let members = Object::from_raw(&meta)
             .map_err(|_| refused(Error::invalid_params("`_meta` must be an object")))?;
-        let facts = Facts::read(&members)?;
+        let facts = SessionMembers::read(&members)?;
         if let Some((of, session)) = self.by_facts.get(&facts).as_deref()
             && *of == facts
         {
@@ -75,7 +75,7 @@ impl Described {
     }
 }
 
-impl Facts {
+impl SessionMembers {
     fn read(meta: &Object) -> Result<Self, Error> {
         Ok(Self {
             version: meta.get(key::PROTOCOL_VERSION).ok_or_else(|| missing(key::PROTOCOL_VERSION))?,
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn two_clients_by_turns_have_one_session_each() {
         let (described, identity) =
-            (Described::default(), ServerIdentity::new(mgp_types::mcp::Implementation::new("s", "1")));
+            (DescribedSession::default(), ServerIdentity::new(mgp_types::mcp::Implementation::new("s", "1")));
         let session = |client, token| described.session(&params(client, token), &identity).unwrap();
         let (one, other) = (session("one", 0), session("other", 0));
         assert!(!Arc::ptr_eq(&one, &other));

@@ -11,21 +11,21 @@ use hyper::body::{Frame, Incoming};
 use mgp_types::frame::{self, Message, decode};
 use mgp_types::{Error, Origin};
 
-use super::pool::Used;
+use super::pool::UsedConnection;
 use super::status::HttpStatus;
 use crate::ConnectionLimits;
-use crate::memory_budget::Share;
+use crate::memory_budget::BudgetShare;
 
 /// The body of an answer. A body that was read to its end frees its connection for the next request; one that is
 /// dropped before closes it.
 #[derive(Debug)]
-pub(super) struct Body {
+pub(super) struct ResponseBody {
     incoming: Incoming,
-    connection: Option<Used>,
+    connection: Option<UsedConnection>,
 }
 
-impl Body {
-    pub(super) fn new(incoming: Incoming, connection: Used) -> Self {
+impl ResponseBody {
+    pub(super) fn new(incoming: Incoming, connection: UsedConnection) -> Self {
         let mut body = Self { incoming, connection: Some(connection) };
         if body.incoming.is_end_stream() {
             body.end();
@@ -53,15 +53,15 @@ impl Body {
     }
 
     /// Returns the data that have arrived already, without waiting.
-    pub(super) async fn arrived(&mut self) -> Arrived {
+    pub(super) async fn arrived(&mut self) -> ArrivedChunk {
         let frame = poll_fn(|cx| match self.poll_frame(cx) {
             Poll::Ready(frame) => Poll::Ready(Some(frame)),
             Poll::Pending => Poll::Ready(None),
         });
         match frame.await {
-            Some(Some(Ok(frame))) => frame.into_data().map_or(Arrived::Nothing, Arrived::Chunk),
-            Some(_) => Arrived::End,
-            None => Arrived::Nothing,
+            Some(Some(Ok(frame))) => frame.into_data().map_or(ArrivedChunk::Nothing, ArrivedChunk::Chunk),
+            Some(_) => ArrivedChunk::End,
+            None => ArrivedChunk::Nothing,
         }
     }
 
@@ -81,7 +81,7 @@ impl Body {
 }
 
 /// Reads a whole body of bounded size.
-pub(super) async fn read(mut body: Body, limits: &ConnectionLimits) -> Result<Bytes, Error> {
+pub(super) async fn read(mut body: ResponseBody, limits: &ConnectionLimits) -> Result<Bytes, Error> {
     let mut share = limits.memory.share();
     let mut admit = |bytes: usize| admit(&mut share, bytes, limits);
     let announced = usize::try_from(body.incoming.size_hint().lower()).unwrap_or(usize::MAX);
@@ -105,7 +105,7 @@ pub(super) async fn read(mut body: Body, limits: &ConnectionLimits) -> Result<By
 }
 
 /// Takes the memory for `bytes` bytes of a message.
-pub(super) fn admit(share: &mut Share, bytes: usize, limits: &ConnectionLimits) -> Result<(), Error> {
+pub(super) fn admit(share: &mut BudgetShare, bytes: usize, limits: &ConnectionLimits) -> Result<(), Error> {
     limits.admit(share, bytes).map_err(|why| why.answer(limits.setting_names))
 }
 
@@ -114,7 +114,7 @@ const MAX_REFUSAL_BYTES: usize = 64 << 10;
 
 /// Reads a body whose content does not matter, so that its connection can be used again. A long body is left alone, and
 /// its connection closes.
-pub(super) async fn discard(mut body: Body) {
+pub(super) async fn discard(mut body: ResponseBody) {
     let mut left = MAX_DISCARDED_BYTES;
     while let Ok(Some(chunk)) = body.next_chunk().await {
         match left.checked_sub(chunk.len()) {
@@ -125,14 +125,14 @@ pub(super) async fn discard(mut body: Body) {
 }
 
 /// The part of a body that has arrived already.
-pub(super) enum Arrived {
+pub(super) enum ArrivedChunk {
     Chunk(Bytes),
     Nothing,
     End,
 }
 
 /// Returns the error of an answer that is no success: the one in its body, or else that of its status.
-pub(super) async fn refusal(response: Response<Body>, limits: &ConnectionLimits) -> Error {
+pub(super) async fn refusal(response: Response<ResponseBody>, limits: &ConnectionLimits) -> Error {
     let (head, body) = response.into_parts();
     let status = HttpStatus::new(head.status, &head.headers);
     let mut of_refusal = limits.clone();

@@ -13,10 +13,10 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Handle;
 
 use super::HttpClient;
-use super::connect::{Connector, Dial, Duplex, Roots};
-use super::core::{Core, Tasks};
+use super::connect::{ClientConnector, Dial, Duplex, RootCertificates};
+use super::core::{ClientCore, Tasks};
 use super::legacy::SseClient;
-use super::link::Link;
+use super::link::HttpLink;
 use super::origin;
 use super::streamable::Streamable;
 use crate::ConnectionLimits;
@@ -31,7 +31,7 @@ pub struct HttpClientBuilder {
     connect_timeout: Duration,
     max_idle_connections: usize,
     dial: Option<Dial>,
-    roots: Roots,
+    roots: RootCertificates,
 }
 
 impl HttpClientBuilder {
@@ -43,7 +43,7 @@ impl HttpClientBuilder {
             connect_timeout: Duration::from_secs(10),
             max_idle_connections: 64,
             dial: None,
-            roots: Roots::default(),
+            roots: RootCertificates::default(),
         }
     }
 
@@ -119,22 +119,22 @@ impl HttpClientBuilder {
             .unwrap_or_else(|_| Err(Error::timeout("the server did not send the `endpoint` event in time")))
     }
 
-    fn core<I: RpcService>(mut self, inbound: I) -> Result<Core<I>, Error> {
+    fn core<I: RpcService>(mut self, inbound: I) -> Result<ClientCore<I>, Error> {
         let unusable =
             || Error::invalid_params("the server's URL is not one of HTTP without credentials in it");
         let url = origin::parse(&self.url).ok_or_else(unusable)?;
         let host = origin::host(&url).ok_or_else(unusable)?;
-        let connector = Connector::new(self.dial, self.roots, self.connect_timeout)?;
+        let connector = ClientConnector::new(self.dial, self.roots, self.connect_timeout)?;
         if !connector.can_reach(&url) {
             return Err(Error::invalid_params("the server's URL needs TLS, which is not built in"));
         }
         let runtime = Handle::try_current()
             .map_err(|error| Error::internal("a client needs a tokio runtime").with_source(error))?;
         let tasks = Arc::new(Tasks::new(runtime));
-        let link = Link::new(connector, Arc::clone(&tasks), self.max_idle_connections);
+        let link = HttpLink::new(connector, Arc::clone(&tasks), self.max_idle_connections);
         // Redirects keep to the origin, so the host is the same for every request.
         self.headers.insert(HOST, host);
-        Ok(Core::new(link, url, self.headers, self.limits, tasks, inbound))
+        Ok(ClientCore::new(link, url, self.headers, self.limits, tasks, inbound))
     }
 }
 

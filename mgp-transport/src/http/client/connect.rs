@@ -21,15 +21,15 @@ type Network = HttpConnector;
 
 /// The certificates to trust besides those of the public authorities.
 #[derive(Clone, Default)]
-pub(super) struct Roots {
+pub(super) struct RootCertificates {
     #[cfg(feature = "tls")]
     pub(super) certificates: Vec<Vec<u8>>,
 }
 
 /// Opens the connections of a client, each within a bounded time.
 #[derive(Clone)]
-pub(super) struct Connector {
-    way: Way,
+pub(super) struct ClientConnector {
+    way: DialMethod,
     timeout: Duration,
 }
 
@@ -42,16 +42,16 @@ pub(super) trait Duplex: AsyncRead + AsyncWrite + Unpin + Send + 'static {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send + 'static> Duplex for T {}
 
 #[derive(Clone)]
-enum Way {
+enum DialMethod {
     Network(Network),
     Dialled(Dial),
 }
 
-impl Connector {
-    pub(super) fn new(dial: Option<Dial>, roots: Roots, timeout: Duration) -> Result<Self, Error> {
+impl ClientConnector {
+    pub(super) fn new(dial: Option<Dial>, roots: RootCertificates, timeout: Duration) -> Result<Self, Error> {
         let way = match dial {
-            Some(dial) => Way::Dialled(dial),
-            None => Way::Network(network(roots)?),
+            Some(dial) => DialMethod::Dialled(dial),
+            None => DialMethod::Network(network(roots)?),
         };
         Ok(Self { way, timeout })
     }
@@ -59,20 +59,20 @@ impl Connector {
     /// Returns whether a URL of this scheme can be reached.
     pub(super) fn can_reach(&self, url: &Uri) -> bool {
         match self.way {
-            Way::Network(_) => cfg!(feature = "tls") || url.scheme_str() != Some("https"),
-            Way::Dialled(_) => true,
+            DialMethod::Network(_) => cfg!(feature = "tls") || url.scheme_str() != Some("https"),
+            DialMethod::Dialled(_) => true,
         }
     }
 }
 
 #[cfg(not(feature = "tls"))]
 #[expect(clippy::unnecessary_wraps, reason = "only TLS can be missing")]
-fn network(_: Roots) -> Result<Network, Error> {
+fn network(_: RootCertificates) -> Result<Network, Error> {
     Ok(tcp())
 }
 
 #[cfg(feature = "tls")]
-fn network(roots: Roots) -> Result<Network, Error> {
+fn network(roots: RootCertificates) -> Result<Network, Error> {
     let mut tcp = tcp();
     tcp.enforce_http(false);
     let mut trusted = rustls::RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
@@ -100,13 +100,13 @@ fn tcp() -> HttpConnector {
     tcp
 }
 
-impl Connector {
+impl ClientConnector {
     /// Opens a connection to the server of this URL.
-    pub(super) async fn connect(&self, url: Uri) -> io::Result<Io> {
+    pub(super) async fn connect(&self, url: Uri) -> io::Result<ClientIo> {
         let connecting = async {
             Ok(match &self.way {
-                Way::Network(network) => Box::new(reach(network.clone(), url).await?) as Io,
-                Way::Dialled(dial) => Box::new(TokioIo::new(dial(url).await?)),
+                DialMethod::Network(network) => Box::new(reach(network.clone(), url).await?) as ClientIo,
+                DialMethod::Dialled(dial) => Box::new(TokioIo::new(dial(url).await?)),
             })
         };
         let outcome = tokio::time::timeout(self.timeout, connecting).await;
@@ -119,15 +119,15 @@ async fn reach(mut network: Network, url: Uri) -> io::Result<<Network as Service
     network.call(url).await.map_err(io::Error::other)
 }
 
-impl fmt::Debug for Connector {
+impl fmt::Debug for ClientConnector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Connector").field("timeout", &self.timeout).finish_non_exhaustive()
+        f.debug_struct("ClientConnector").field("timeout", &self.timeout).finish_non_exhaustive()
     }
 }
 
 /// A connection of any kind. The connection is boxed once, and many requests share it.
-pub(super) type Io = Box<dyn Stream>;
+pub(super) type ClientIo = Box<dyn HttpStream>;
 
-pub(super) trait Stream: Read + Write + Unpin + Send {}
+pub(super) trait HttpStream: Read + Write + Unpin + Send {}
 
-impl<T: Read + Write + Unpin + Send> Stream for T {}
+impl<T: Read + Write + Unpin + Send> HttpStream for T {}

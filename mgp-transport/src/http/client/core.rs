@@ -16,16 +16,16 @@ use tokio::sync::Semaphore;
 use tokio::task::AbortHandle;
 
 use super::followed::FollowedCalls;
-use super::inbound::Question;
-use super::link::Link;
+use super::inbound::ServerQuestion;
+use super::link::HttpLink;
 use crate::ConnectionLimits;
 
 /// A client as its parts see it: it carries messages to the server.
-pub(super) trait Peer: Send + Sync + Sized + 'static {
+pub(super) trait MessageCarrier: Send + Sync + Sized + 'static {
     /// The service that answers the server.
     type Inbound: RpcService;
 
-    fn core(&self) -> &Core<Self::Inbound>;
+    fn core(&self) -> &ClientCore<Self::Inbound>;
 
     /// Carries one message that has no answer: a notification, or the answer to a request of the server.
     fn post(
@@ -42,8 +42,8 @@ pub(super) trait Peer: Send + Sync + Sized + 'static {
 }
 
 /// The state that both kinds of client share.
-pub(super) struct Core<I> {
-    pub(super) link: Link,
+pub(super) struct ClientCore<I> {
+    pub(super) link: HttpLink,
     pub(super) url: Uri,
     /// The headers that the builder of the client set for every request.
     pub(super) headers: HeaderMap,
@@ -55,7 +55,7 @@ pub(super) struct Core<I> {
     /// shareable.
     pub(super) inbound: Mutex<I>,
     /// The server's requests in work.
-    pub(super) answering: Mutex<HashMap<Id, Question>>,
+    pub(super) answering: Mutex<HashMap<Id, ServerQuestion>>,
     /// The calls whose callers take the server's messages about them.
     pub(super) followed: FollowedCalls,
     /// The room for work that the server starts here: its requests, and notifications that take time.
@@ -68,9 +68,9 @@ pub(super) struct Core<I> {
 /// The number of headers of most messages: a clone of the map has room for as many names.
 const MOST_HEADERS: usize = 12;
 
-impl<I: RpcService> Core<I> {
+impl<I: RpcService> ClientCore<I> {
     pub(super) fn new(
-        link: Link,
+        link: HttpLink,
         url: Uri,
         headers: HeaderMap,
         limits: ConnectionLimits,
@@ -114,10 +114,10 @@ impl<I: RpcService> Core<I> {
     }
 }
 
-impl<I> fmt::Debug for Core<I> {
+impl<I> fmt::Debug for ClientCore<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Headers and the query of a URL may hold credentials.
-        f.debug_struct("Core")
+        f.debug_struct("ClientCore")
             .field("url", &self.url.to_string().split('?').next())
             .field("limits", &self.limits)
             .finish_non_exhaustive()
@@ -125,7 +125,7 @@ impl<I> fmt::Debug for Core<I> {
 }
 
 /// Sends a message beside the calls: if there is room for it, for a bounded time, and without a report of its success.
-pub(super) fn post_aside<P: Peer>(peer: &Arc<P>, message: Vec<u8>, session: Option<Arc<Session>>) {
+pub(super) fn post_aside<P: MessageCarrier>(peer: &Arc<P>, message: Vec<u8>, session: Option<Arc<Session>>) {
     let Ok(room) = Arc::clone(&peer.core().chores).try_acquire_owned() else {
         tracing::debug!("too many messages beside the calls; one is dropped");
         return;
@@ -140,7 +140,11 @@ pub(super) fn post_aside<P: Peer>(peer: &Arc<P>, message: Vec<u8>, session: Opti
 const POST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Sends a message for a bounded time.
-pub(super) async fn post_in_time<P: Peer>(peer: &P, message: Vec<u8>, session: Option<&Arc<Session>>) {
+pub(super) async fn post_in_time<P: MessageCarrier>(
+    peer: &P,
+    message: Vec<u8>,
+    session: Option<&Arc<Session>>,
+) {
     match tokio::time::timeout(POST_TIMEOUT, peer.post(message, session)).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => tracing::debug!(%error, "a message did not reach the server"),
@@ -149,33 +153,33 @@ pub(super) async fn post_in_time<P: Peer>(peer: &P, message: Vec<u8>, session: O
 }
 
 /// The owner of the client's tasks, which ends them when the last handle goes.
-pub(super) struct Owner<P> {
+pub(super) struct ClientOwner<P> {
     pub(super) peer: Arc<P>,
     tasks: Arc<Tasks>,
 }
 
-impl<P: Peer> Owner<P> {
+impl<P: MessageCarrier> ClientOwner<P> {
     pub(super) fn new(peer: Arc<P>) -> Self {
         let tasks = Arc::clone(&peer.core().tasks);
         Self { peer, tasks }
     }
 }
 
-impl<P> Drop for Owner<P> {
+impl<P> Drop for ClientOwner<P> {
     fn drop(&mut self) {
         self.tasks.abort_all();
     }
 }
 
 /// Takes a request back when it is dropped before [`done`](Self::done).
-pub(super) struct TakeBack<P: Peer> {
+pub(super) struct CancelOnDrop<P: MessageCarrier> {
     /// The client; `None` once there is no request to take back.
     peer: Option<Arc<P>>,
     id: i64,
     session: Option<Arc<Session>>,
 }
 
-impl<P: Peer> TakeBack<P> {
+impl<P: MessageCarrier> CancelOnDrop<P> {
     pub(super) fn new(peer: &Arc<P>, id: i64, session: Option<&Arc<Session>>) -> Self {
         Self { peer: Some(Arc::clone(peer)), id, session: session.cloned() }
     }
@@ -186,7 +190,7 @@ impl<P: Peer> TakeBack<P> {
     }
 }
 
-impl<P: Peer> Drop for TakeBack<P> {
+impl<P: MessageCarrier> Drop for CancelOnDrop<P> {
     fn drop(&mut self) {
         let Some(peer) = self.peer.take() else { return };
         let message = format!(

@@ -7,23 +7,23 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue};
 use mgp_types::Error;
 
-use super::body::{self, Arrived, Body};
+use super::body::{self, ArrivedChunk, ResponseBody};
 use super::sse::{SseDecoder, SseEvent, SseTooLong};
-use crate::memory_budget::Share;
+use crate::memory_budget::BudgetShare;
 use crate::{ConnectionLimits, TooLong};
 
 /// The events of an answer, and of the answers that continue it.
 #[derive(Debug)]
-pub(super) struct Events {
-    body: Body,
+pub(super) struct AnswerEvents {
+    body: ResponseBody,
     decoder: SseDecoder,
     limits: ConnectionLimits,
     /// The memory that the current event takes of the budget for long ones.
-    share: Share,
+    share: BudgetShare,
 }
 
-impl Events {
-    pub(super) fn new(body: Body, limits: &ConnectionLimits) -> Self {
+impl AnswerEvents {
+    pub(super) fn new(body: ResponseBody, limits: &ConnectionLimits) -> Self {
         let (limits, share) = (limits.clone(), limits.memory.share());
         Self { body, decoder: SseDecoder::new(limits.max_frame_bytes), limits, share }
     }
@@ -50,14 +50,14 @@ impl Events {
                 return Ok(Some(event));
             }
             match self.body.arrived().await {
-                Arrived::Chunk(chunk) => self.push(&chunk)?,
-                Arrived::Nothing | Arrived::End => return Ok(None),
+                ArrivedChunk::Chunk(chunk) => self.push(&chunk)?,
+                ArrivedChunk::Nothing | ArrivedChunk::End => return Ok(None),
             }
         }
     }
 
     /// Continues with the answer that continues this one.
-    pub(super) fn resume(&mut self, body: Body) {
+    pub(super) fn resume(&mut self, body: ResponseBody) {
         self.body = body;
         self.decoder.restart();
     }
@@ -79,7 +79,7 @@ impl Events {
     }
 
     /// Returns the rest of the answer.
-    pub(super) fn into_rest(self) -> Body {
+    pub(super) fn into_rest(self) -> ResponseBody {
         self.body
     }
 
@@ -103,13 +103,13 @@ impl Events {
 
 /// The way to read the body of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum BodyKind {
     Json,
     Events,
     Other,
 }
 
-impl Kind {
+impl BodyKind {
     pub(super) fn of(headers: &HeaderMap) -> Self {
         let Some(value) = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()) else {
             return Self::Other;

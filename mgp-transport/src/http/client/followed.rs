@@ -7,29 +7,29 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use mgp_types::mgp::StreamCancelled;
-use mgp_types::{Error, Kind, Method, Request, Response, StreamId};
+use mgp_types::{Error, Method, Request, RequestKind, Response, StreamId};
 use parking_lot::Mutex;
 
-use super::replies::Outcome;
-use crate::deliveries::Deliveries;
+use super::replies::PeerOutcome;
+use crate::deliveries::CallDeliveries;
 use crate::{ConnectionLimits, about};
 
 /// The calls of one client that have a stream on our side: the server's messages about them go to their callers, and
 /// messages of ours can be about them.
 #[derive(Default)]
-pub(super) struct FollowedCalls(Mutex<HashMap<i64, Followed, RandomState>>);
+pub(super) struct FollowedCalls(Mutex<HashMap<i64, FollowedStream, RandomState>>);
 
-struct Followed {
-    deliveries: Arc<Deliveries>,
+struct FollowedStream {
+    deliveries: Arc<CallDeliveries>,
     /// Whether the call listens for notifications.
     listens: bool,
 }
 
 /// A followed call. Dropping it removes the call.
-struct Following<'a> {
+struct FollowGuard<'a> {
     calls: &'a FollowedCalls,
     id: i64,
-    deliveries: Arc<Deliveries>,
+    deliveries: Arc<CallDeliveries>,
 }
 
 impl FollowedCalls {
@@ -40,16 +40,16 @@ impl FollowedCalls {
         id: i64,
         request: &Request,
         limits: &ConnectionLimits,
-        asking: impl Future<Output = Result<Outcome, Error>>,
-    ) -> Outcome {
+        asking: impl Future<Output = Result<PeerOutcome, Error>>,
+    ) -> PeerOutcome {
         let outbox = &request.context.outbox;
         if !about::is_followed(outbox) || about::own(&request.method, outbox).is_some() {
             return asking.await?;
         }
-        let deliveries = Arc::new(Deliveries::new(outbox.clone(), limits));
+        let deliveries = Arc::new(CallDeliveries::new(outbox.clone(), limits));
         let listens = request.method == Method::LISTEN;
-        self.0.lock().insert(id, Followed { deliveries: Arc::clone(&deliveries), listens });
-        let following = Following { calls: self, id, deliveries };
+        self.0.lock().insert(id, FollowedStream { deliveries: Arc::clone(&deliveries), listens });
+        let following = FollowGuard { calls: self, id, deliveries };
         let mut delivered = pin!(following.deliveries.run());
         let answer = tokio::select! {
             biased;
@@ -61,12 +61,12 @@ impl FollowedCalls {
     }
 
     /// Returns the call `id`, if it is followed.
-    pub(super) fn get(&self, id: i64) -> Option<Arc<Deliveries>> {
+    pub(super) fn get(&self, id: i64) -> Option<Arc<CallDeliveries>> {
         self.0.lock().get(&id).map(|call| Arc::clone(&call.deliveries))
     }
 
     /// Returns the call `id`, if it is followed and listens.
-    pub(super) fn listener(&self, id: i64) -> Option<Arc<Deliveries>> {
+    pub(super) fn listener(&self, id: i64) -> Option<Arc<CallDeliveries>> {
         self.0.lock().get(&id).filter(|call| call.listens).map(|call| Arc::clone(&call.deliveries))
     }
 
@@ -74,7 +74,7 @@ impl FollowedCalls {
     /// is over; else the request is to be sent.
     pub(super) fn name(&self, request: &mut Request) -> Option<Result<Response, Error>> {
         let stream = about::own(&request.method, &request.context.outbox)?;
-        let is_on = |call: &Deliveries| stream != StreamId::STANDALONE && call.stream() == stream;
+        let is_on = |call: &CallDeliveries| stream != StreamId::STANDALONE && call.stream() == stream;
         let calls = self.0.lock();
         let found = calls.iter().filter(|(_, call)| is_on(&call.deliveries)).map(|(id, _)| *id).max();
         drop(calls);
@@ -83,8 +83,8 @@ impl FollowedCalls {
                 about::name(&mut request.params, &id.into());
                 None
             }
-            (None, Kind::Call) => Some(Response::with_body(&StreamCancelled::not_active())),
-            (None, Kind::Notify) => {
+            (None, RequestKind::Call) => Some(Response::with_body(&StreamCancelled::not_active())),
+            (None, RequestKind::Notify) => {
                 tracing::debug!(method = %request.method, "dropping a message about a call that is over");
                 Some(Ok(Response::empty()))
             }
@@ -92,7 +92,7 @@ impl FollowedCalls {
     }
 }
 
-impl Drop for Following<'_> {
+impl Drop for FollowGuard<'_> {
     fn drop(&mut self) {
         let call = self.calls.0.lock().remove(&self.id);
         drop(call);

@@ -55,7 +55,7 @@ fn spell(value: &RawJson) -> Result<HeaderValue, Error> {
 
 /// The headers that a message needs, which depend on the era.
 #[derive(Debug, Clone)]
-pub(super) enum Era {
+pub(super) enum HeaderEra {
     /// The message opens a session.
     Opening,
     /// No agreement exists, and the message names no version itself.
@@ -66,7 +66,7 @@ pub(super) enum Era {
     Session(Revision),
 }
 
-impl Era {
+impl HeaderEra {
     /// Returns the era of a request, from its session or else its own `_meta`.
     pub(super) fn of(request: &Request) -> Result<Self, Error> {
         if request.method == Method::INITIALIZE {
@@ -151,7 +151,7 @@ mod tests {
     fn head(request: &Request) -> HeaderMap {
         let mut head = HeaderMap::new();
         let id = HeaderValue::from_static("s1");
-        Era::of(request).unwrap().write_request(&mut head, Some(&id), request).unwrap();
+        HeaderEra::of(request).unwrap().write_request(&mut head, Some(&id), request).unwrap();
         head
     }
 

@@ -8,43 +8,43 @@ use std::task::Poll;
 use mgp_types::frame::{Malformed, Message, write_error, write_reply};
 use mgp_types::mgp::method;
 use mgp_types::{
-    BoxFuture, CallOf, Error, Id, Kind, Method, Outbox, OutboxPort, Params, Request, Response, Session,
-    StreamId, code,
+    BoxFuture, CallSide, Error, Id, Method, Outbox, OutboxPort, Params, Request, RequestKind, Response,
+    Session, StreamId, code,
 };
 use tokio::task::AbortHandle;
 use tower_service::Service;
 
-use super::core::{Peer, post_aside, post_in_time};
-use super::replies::Outcome;
+use super::core::{MessageCarrier, post_aside, post_in_time};
+use super::replies::PeerOutcome;
 use crate::AskedDuring;
-use crate::about::{self, Name, UNNAMED, number, take_id};
-use crate::deliveries::{Deliveries, Room, Stalls};
-use crate::waiting::Sent;
+use crate::about::{self, PeerCallName, UNNAMED, number, take_id};
+use crate::deliveries::{CallDeliveries, QueueRoom, ReadStalls};
+use crate::sent_future::SentFuture;
 
 /// Brings the messages of one stream to the service that answers the server.
-pub(super) struct Receiver<P: Peer> {
+pub(super) struct StreamReceiver<P: MessageCarrier> {
     peer: Arc<P>,
     service: P::Inbound,
     session: Option<Arc<Session>>,
     outbox: Outbox,
-    asking: Asking,
-    pace: Pace,
+    asking: ServerRequests,
+    pace: IntakeOrder,
     /// The call of ours that the stream answers.
     call: Option<i64>,
-    questions: Option<Questions>,
+    questions: Option<CallQuestions>,
     /// The callers that have to catch up before more is read.
-    stalls: Stalls,
+    stalls: ReadStalls,
 }
 
 /// A request of the server that is in work.
-pub(super) struct Question {
+pub(super) struct ServerQuestion {
     /// The task of the work; `None` while it is being started.
     task: Option<AbortHandle>,
     /// The way back to the server, on the stream of the request.
     outbox: Outbox,
 }
 
-impl Question {
+impl ServerQuestion {
     /// Returns whether this question has the stream; its id may belong to another question by now.
     fn is_on(&self, stream: StreamId) -> bool {
         self.outbox.stream() == stream
@@ -53,9 +53,9 @@ impl Question {
 
 /// The server's questions on the stream of a call. Dropping the call aborts the answers.
 #[derive(Default)]
-struct Questions(Vec<AbortHandle>);
+struct CallQuestions(Vec<AbortHandle>);
 
-impl Drop for Questions {
+impl Drop for CallQuestions {
     fn drop(&mut self) {
         for question in &self.0 {
             question.abort();
@@ -65,7 +65,7 @@ impl Drop for Questions {
 
 /// The server's right to send requests on the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asking {
+pub(super) enum ServerRequests {
     /// The server may ask; the answers are messages of their own.
     Allowed,
     /// The server must not ask, because there is no way to answer.
@@ -74,7 +74,7 @@ pub(super) enum Asking {
 
 /// The reader's behaviour while the service handles a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pace {
+pub(super) enum IntakeOrder {
     /// The reader waits, so that a slow service slows the server down, and all notifications are handled before the
     /// answer.
     InTurn,
@@ -83,22 +83,22 @@ pub(super) enum Pace {
 }
 
 /// The receiver of a message about a call.
-enum For {
+enum MessageRecipient {
     Service(Outbox),
-    Caller(Arc<Deliveries>, i64),
+    Caller(Arc<CallDeliveries>, i64),
     Nobody,
 }
 
 /// An answer of the server.
 #[derive(Debug)]
-pub(super) struct Reply {
+pub(super) struct ServerReply {
     pub(super) id: Option<Id>,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: PeerOutcome,
 }
 
-impl Reply {
+impl ServerReply {
     /// Returns the answer to request `id`, or the error that a reader of its stream ends with.
-    pub(super) fn for_request(self, id: i64) -> Result<Outcome, Error> {
+    pub(super) fn for_request(self, id: i64) -> Result<PeerOutcome, Error> {
         match self.id {
             Some(Id::Number(number)) if number == id => Ok(self.outcome),
             // An error without an id means that the server could not read the request; no other request was sent here.
@@ -108,9 +108,14 @@ impl Reply {
     }
 }
 
-impl<P: Peer> Receiver<P> {
-    pub(super) fn new(peer: &Arc<P>, session: Option<&Arc<Session>>, asking: Asking, pace: Pace) -> Self {
-        let port = Back { peer: Arc::downgrade(peer), session: session.cloned(), call: None };
+impl<P: MessageCarrier> StreamReceiver<P> {
+    pub(super) fn new(
+        peer: &Arc<P>,
+        session: Option<&Arc<Session>>,
+        asking: ServerRequests,
+        pace: IntakeOrder,
+    ) -> Self {
+        let port = ReplyPort { peer: Arc::downgrade(peer), session: session.cloned(), call: None };
         Self {
             peer: Arc::clone(peer),
             service: peer.core().inbound.lock().clone(),
@@ -120,7 +125,7 @@ impl<P: Peer> Receiver<P> {
             pace,
             call: None,
             questions: None,
-            stalls: Stalls::new(&peer.core().limits),
+            stalls: ReadStalls::new(&peer.core().limits),
         }
     }
 
@@ -133,7 +138,7 @@ impl<P: Peer> Receiver<P> {
     /// Notes that the stream is that of call `id`. Dropping the receiver ends the questions on it, unless the call was
     /// [answered](Self::answered).
     pub(super) fn of_call(mut self, id: i64) -> Self {
-        self.questions = Some(Questions::default());
+        self.questions = Some(CallQuestions::default());
         self.about(id)
     }
 
@@ -145,21 +150,21 @@ impl<P: Peer> Receiver<P> {
     }
 
     /// Handles one message; an answer is handed back.
-    pub(super) async fn take(&mut self, message: Result<Message, Malformed>) -> Option<Reply> {
+    pub(super) async fn take(&mut self, message: Result<Message, Malformed>) -> Option<ServerReply> {
         match message {
-            Ok(Message::Reply { id, outcome }) => return Some(Reply { id, outcome }),
+            Ok(Message::Reply { id, outcome }) => return Some(ServerReply { id, outcome }),
             Ok(Message::Notify { method, params }) => self.notify(method, params).await,
             Ok(Message::Call { id, method, params }) => self.call(id, method, params).await,
             Err(malformed) if malformed.answerable => {
                 tracing::warn!(error = %malformed.error, "the server sent a malformed message");
-                if let (Some(id), Asking::Allowed) = (malformed.id, self.asking) {
+                if let (Some(id), ServerRequests::Allowed) = (malformed.id, self.asking) {
                     self.refuse(&id, &malformed.error);
                 }
             }
             Err(malformed) => {
                 tracing::warn!(error = %malformed.error, "the server sent a malformed answer");
                 let outcome = Err(Error::misbehaved("the answer is malformed").with_source(malformed.error));
-                return malformed.id.map(|id| Reply { id: Some(id), outcome });
+                return malformed.id.map(|id| ServerReply { id: Some(id), outcome });
             }
         }
         None
@@ -177,14 +182,16 @@ impl<P: Peer> Receiver<P> {
                 }
                 None => self.outbox.clone(),
             },
-            Some(CallOf::Sender) => match self.theirs(&mut params) {
+            Some(CallSide::Sender) => match self.theirs(&mut params) {
                 Some(outbox) => outbox,
                 None => return tracing::debug!(%method, "dropping a message that names no call"),
             },
-            Some(CallOf::Receiver) => match self.of_ours(&method, &mut params) {
-                For::Service(outbox) => outbox,
-                For::Caller(call, id) => return self.deliver(&call, id, method, params).await,
-                For::Nobody => return tracing::debug!(%method, "dropping a message nobody waits for"),
+            Some(CallSide::Receiver) => match self.of_ours(&method, &mut params) {
+                MessageRecipient::Service(outbox) => outbox,
+                MessageRecipient::Caller(call, id) => return self.deliver(&call, id, method, params).await,
+                MessageRecipient::Nobody => {
+                    return tracing::debug!(%method, "dropping a message nobody waits for");
+                }
             },
         };
         // People take their time to answer, and only messages that have to wait for them do.
@@ -196,7 +203,7 @@ impl<P: Peer> Receiver<P> {
             Ok(future) => Box::pin(future),
             Err(error) => return tracing::debug!(%error, "a notification was not handled"),
         };
-        if self.pace == Pace::InTurn && !asks {
+        if self.pace == IntakeOrder::InTurn && !asks {
             log_refusal(taking_in.await);
             return;
         }
@@ -219,26 +226,26 @@ impl<P: Peer> Receiver<P> {
     }
 
     /// Returns the call of ours that listens for a message, if its caller follows it.
-    fn listener(&self, params: &Params) -> Option<(Arc<Deliveries>, i64)> {
+    fn listener(&self, params: &Params) -> Option<(Arc<CallDeliveries>, i64)> {
         let id = number(&about::subscription(params)?)?;
         let call = self.peer.core().followed.listener(id)?;
         call.outbox().is_open().then_some((call, id))
     }
 
     /// Returns the receiver of a notification about a call of ours.
-    fn of_ours(&self, method: &Method, params: &mut Params) -> For {
+    fn of_ours(&self, method: &Method, params: &mut Params) -> MessageRecipient {
         let asks = *method == *method::CALLBACK_REQUEST;
-        let name = Name::of(params);
-        let id = name.as_ref().and_then(Name::id).as_ref().and_then(number);
+        let name = PeerCallName::of(params);
+        let id = name.as_ref().and_then(PeerCallName::id).as_ref().and_then(number);
         let whose = match id.and_then(|id| Some((id, self.peer.core().followed.get(id)?))) {
-            Some((id, call)) if call.outbox().is_open() && !asks => For::Caller(call, id),
-            Some((_, call)) if call.outbox().is_open() => For::Service(call.outbox().clone()),
-            Some((_, call)) => For::Service(self.way_back(call.stream())),
-            None if asks => For::Service(self.outbox.clone()),
+            Some((id, call)) if call.outbox().is_open() && !asks => MessageRecipient::Caller(call, id),
+            Some((_, call)) if call.outbox().is_open() => MessageRecipient::Service(call.outbox().clone()),
+            Some((_, call)) => MessageRecipient::Service(self.way_back(call.stream())),
+            None if asks => MessageRecipient::Service(self.outbox.clone()),
             None if id.is_some_and(|id| self.call == Some(id) || self.peer.is_awaited(id)) => {
-                For::Service(self.outbox.clone())
+                MessageRecipient::Service(self.outbox.clone())
             }
-            None => return For::Nobody,
+            None => return MessageRecipient::Nobody,
         };
         if let Some(name) = name {
             name.take_out(params);
@@ -248,7 +255,7 @@ impl<P: Peer> Receiver<P> {
 
     /// Brings a message to the caller. On the call's own stream no further message is read until it was taken; a stream
     /// of others waits only when too much waits already, and not for too long.
-    async fn deliver(&mut self, call: &Arc<Deliveries>, id: i64, method: Method, params: Params) {
+    async fn deliver(&mut self, call: &Arc<CallDeliveries>, id: i64, method: Method, params: Params) {
         if self.call == Some(id) {
             if let Err(error) = call.outbox().notify(Request::notify(method, params)).await {
                 tracing::debug!(%error, "the caller did not take a message about its call");
@@ -256,7 +263,7 @@ impl<P: Peer> Receiver<P> {
             return;
         }
         let bytes = params.to_raw().as_bytes().len();
-        if call.put(method, params, bytes) == Room::None {
+        if call.put(method, params, bytes) == QueueRoom::None {
             self.stalls.begin(call);
             // A caller that takes too long has lost the call, and that takes it back.
             let _ = poll_fn(|cx| self.stalls.poll(cx)).await;
@@ -278,11 +285,11 @@ impl<P: Peer> Receiver<P> {
     }
 
     async fn call(&mut self, id: Id, method: Method, mut params: Params) {
-        if self.asking == Asking::Forbidden {
+        if self.asking == ServerRequests::Forbidden {
             return tracing::warn!(%method, "the server sent a request where it must not, and gets no answer");
         }
         let mut named = None;
-        if method.about_call() == Some(CallOf::Sender) {
+        if method.about_call() == Some(CallSide::Sender) {
             match self.theirs(&mut params) {
                 Some(outbox) => named = Some(outbox),
                 None => return self.refuse(&id, &Error::invalid_params(UNNAMED)),
@@ -293,7 +300,7 @@ impl<P: Peer> Receiver<P> {
             return self.refuse(&id, &Error::new(code::RESOURCE_EXHAUSTED, "too many requests are in work"));
         };
         let stream = StreamId::fresh();
-        let port = Back {
+        let port = ReplyPort {
             peer: Arc::downgrade(&self.peer),
             session: self.session.clone(),
             call: Some((stream, id.clone())),
@@ -304,14 +311,14 @@ impl<P: Peer> Receiver<P> {
             let mut answering = core.answering.lock();
             let is_new = !answering.contains_key(&id);
             if is_new {
-                answering.insert(id.clone(), Question { task: None, outbox: own.clone() });
+                answering.insert(id.clone(), ServerQuestion { task: None, outbox: own.clone() });
             }
             is_new
         };
         if !is_new {
             return self.refuse(&id, &Error::invalid_request("a request with this id is in work"));
         }
-        let entry = Entry { peer: Arc::clone(&self.peer), id: id.clone(), stream };
+        let entry = ServerRequestEntry { peer: Arc::clone(&self.peer), id: id.clone(), stream };
         let mut request = Request::call(method, params);
         request.context.outbox = named.unwrap_or(own);
         if let Some(call) = self.call.and_then(|id| core.followed.get(id)) {
@@ -380,9 +387,9 @@ impl<P: Peer> Receiver<P> {
     }
 }
 
-impl<P: Peer> std::fmt::Debug for Receiver<P> {
+impl<P: MessageCarrier> std::fmt::Debug for StreamReceiver<P> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Receiver").field("pace", &self.pace).finish_non_exhaustive()
+        f.debug_struct("StreamReceiver").field("pace", &self.pace).finish_non_exhaustive()
     }
 }
 
@@ -393,13 +400,13 @@ fn log_refusal(outcome: Result<Response, Error>) {
 }
 
 /// A request of the server in work. Dropping it removes the request from the table.
-struct Entry<P: Peer> {
+struct ServerRequestEntry<P: MessageCarrier> {
     peer: Arc<P>,
     id: Id,
     stream: StreamId,
 }
 
-impl<P: Peer> Drop for Entry<P> {
+impl<P: MessageCarrier> Drop for ServerRequestEntry<P> {
     fn drop(&mut self) {
         let mut answering = self.peer.core().answering.lock();
         if answering.get(&self.id).is_some_and(|question| question.is_on(self.stream)) {
@@ -409,14 +416,14 @@ impl<P: Peer> Drop for Entry<P> {
 }
 
 /// The way back to the server for the service that answers it. It does not keep the client alive.
-struct Back<P> {
+struct ReplyPort<P> {
     peer: Weak<P>,
     session: Option<Arc<Session>>,
     /// The request of the server that this is the way back of: its stream on our side, and its id on the server's.
     call: Option<(StreamId, Id)>,
 }
 
-impl<P: Peer> Back<P> {
+impl<P: MessageCarrier> ReplyPort<P> {
     /// Returns the way as the outbox of its request.
     fn outbox(self) -> Outbox {
         let stream = self.call.as_ref().map_or(StreamId::STANDALONE, |(stream, _)| *stream);
@@ -431,7 +438,7 @@ impl<P: Peer> Back<P> {
         answering.get(id).is_some_and(|question| question.is_on(*own)).then_some(id)
     }
 
-    async fn send(&self, kind: Kind, mut request: Request) -> Result<Response, Error> {
+    async fn send(&self, kind: RequestKind, mut request: Request) -> Result<Response, Error> {
         let peer = self.peer.upgrade().ok_or_else(|| Error::disconnected("the client has ended"))?;
         request.kind = kind;
         if request.context.session.is_none() {
@@ -441,19 +448,19 @@ impl<P: Peer> Back<P> {
     }
 }
 
-impl<P: Peer> OutboxPort for Back<P> {
+impl<P: MessageCarrier> OutboxPort for ReplyPort<P> {
     fn notify(&self, stream: StreamId, mut notification: Request) -> BoxFuture<'_, Result<(), Error>> {
-        if notification.method.about_call() == Some(CallOf::Receiver) {
+        if notification.method.about_call() == Some(CallSide::Receiver) {
             let Some(id) = self.request_on(stream) else {
                 tracing::debug!(method = %notification.method, "dropping a message about no call in work");
-                return Box::pin(Sent);
+                return Box::pin(SentFuture);
             };
             about::name(&mut notification.params, id);
         }
-        Box::pin(async { self.send(Kind::Notify, notification).await.map(|_| ()) })
+        Box::pin(async { self.send(RequestKind::Notify, notification).await.map(|_| ()) })
     }
 
     fn call(&self, _: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
-        Box::pin(self.send(Kind::Call, request))
+        Box::pin(self.send(RequestKind::Call, request))
     }
 }

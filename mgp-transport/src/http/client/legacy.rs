@@ -9,13 +9,13 @@ use bytes::Bytes;
 use http::header::ACCEPT;
 use http::{HeaderValue, Method as HttpMethod, Uri};
 use mgp_types::frame::{write_call, write_notification};
-use mgp_types::{BoxFuture, Error, Id, Kind as RequestKind, Method, Request, Response, RpcService, Session};
+use mgp_types::{BoxFuture, Error, Id, Method, Request, RequestKind, Response, RpcService, Session};
 use tower_service::Service;
 
 use super::body;
-use super::core::{Core, Owner, Peer, TakeBack};
-use super::events::{Events, Kind, messages};
-use super::inbound::{Asking, Pace, Receiver};
+use super::core::{CancelOnDrop, ClientCore, ClientOwner, MessageCarrier};
+use super::events::{AnswerEvents, BodyKind, messages};
+use super::inbound::{IntakeOrder, ServerRequests, StreamReceiver};
 use super::origin::{resolve, same_origin};
 use super::replies::Replies;
 use super::status::HttpStatus;
@@ -28,17 +28,17 @@ use super::status::HttpStatus;
 /// [`HttpClientBuilder::connect_sse_with`](super::HttpClientBuilder::connect_sse_with) makes such a client. Like
 /// [`HttpClient`](super::HttpClient) it negotiates nothing. The inbound service gets the server's notifications in
 /// order; a slow notification does not delay the answers behind it.
-pub struct SseClient<I>(Arc<Owner<Sse<I>>>);
+pub struct SseClient<I>(Arc<ClientOwner<Sse<I>>>);
 
 struct Sse<I> {
-    core: Core<I>,
+    core: ClientCore<I>,
     /// The address of messages.
     endpoint: Uri,
     replies: Replies,
 }
 
 impl<I: RpcService> SseClient<I> {
-    pub(super) async fn connect(core: Core<I>) -> Result<Self, Error> {
+    pub(super) async fn connect(core: ClientCore<I>) -> Result<Self, Error> {
         let head = || {
             let mut head = core.headers.clone();
             head.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
@@ -48,10 +48,10 @@ impl<I: RpcService> SseClient<I> {
         if !response.status().is_success() {
             return Err(body::refusal(response, &core.limits).await);
         }
-        if Kind::of(response.headers()) != Kind::Events {
+        if BodyKind::of(response.headers()) != BodyKind::Events {
             return Err(HttpStatus::new(response.status(), response.headers()).into_error());
         }
-        let mut events = Events::new(response.into_body(), &core.limits);
+        let mut events = AnswerEvents::new(response.into_body(), &core.limits);
         let endpoint = loop {
             match events.next().await? {
                 Some(event) if &event.name[..] == b"endpoint" => break event.data,
@@ -63,7 +63,7 @@ impl<I: RpcService> SseClient<I> {
         let sse = Arc::new(Sse { core, endpoint, replies: Replies::new() });
         let reader = Arc::clone(&sse);
         sse.core.tasks.spawn(async move { reader.read(events).await });
-        Ok(Self(Arc::new(Owner::new(sse))))
+        Ok(Self(Arc::new(ClientOwner::new(sse))))
     }
 
     /// Ends all work that this client started, and with its stream the session; calls in work fail.
@@ -88,9 +88,9 @@ fn resolve_endpoint(url: &Uri, endpoint: &[u8]) -> Result<Uri, Error> {
 }
 
 impl<I: RpcService> Sse<I> {
-    async fn read(self: Arc<Self>, mut events: Events) {
+    async fn read(self: Arc<Self>, mut events: AnswerEvents) {
         // The layer above knows the session and puts it into each message.
-        let mut receiver = Receiver::new(&self, None, Asking::Allowed, Pace::Onward);
+        let mut receiver = StreamReceiver::new(&self, None, ServerRequests::Allowed, IntakeOrder::Onward);
         loop {
             let event = match events.next().await {
                 Ok(Some(event)) => event,
@@ -129,7 +129,7 @@ impl<I: RpcService> Sse<I> {
         write_call(&mut message, &id.into(), &request.method, &request.params);
         let mut waiting = self.replies.wait(id)?;
         let mut take_back = (request.method != Method::INITIALIZE)
-            .then(|| TakeBack::new(self, id, request.context.session.as_ref()));
+            .then(|| CancelOnDrop::new(self, id, request.context.session.as_ref()));
         let asking = async {
             let answer = waiting.answer();
             tokio::pin!(answer);
@@ -152,10 +152,10 @@ impl<I: RpcService> Sse<I> {
     }
 }
 
-impl<I: RpcService> Peer for Sse<I> {
+impl<I: RpcService> MessageCarrier for Sse<I> {
     type Inbound = I;
 
-    fn core(&self) -> &Core<I> {
+    fn core(&self) -> &ClientCore<I> {
         &self.core
     }
 

@@ -9,23 +9,23 @@ use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use http_body_util::Full;
 use mgp_types::Error;
 
-use super::body::Body;
-use super::connect::Connector;
+use super::body::ResponseBody;
+use super::connect::ClientConnector;
 use super::core::Tasks;
 use super::origin::{resolve, same_origin};
-use super::pool::{Broken, Pool};
+use super::pool::{ConnectionPool, SendError};
 
 /// Carries HTTP requests to one server over pooled connections.
 #[derive(Debug)]
-pub(super) struct Link {
-    pool: Arc<Pool>,
+pub(super) struct HttpLink {
+    pool: Arc<ConnectionPool>,
 }
 
 const MAX_REDIRECTS: usize = 3;
 
-impl Link {
-    pub(super) fn new(connector: Connector, tasks: Arc<Tasks>, max_idle: usize) -> Self {
-        Self { pool: Arc::new(Pool::new(connector, tasks, max_idle)) }
+impl HttpLink {
+    pub(super) fn new(connector: ClientConnector, tasks: Arc<Tasks>, max_idle: usize) -> Self {
+        Self { pool: Arc::new(ConnectionPool::new(connector, tasks, max_idle)) }
     }
 
     /// Sends a request and waits for the head of its answer. `head` is called once per hop.
@@ -38,7 +38,7 @@ impl Link {
         url: &Uri,
         body: Bytes,
         head: impl Fn() -> Result<HeaderMap, Error>,
-    ) -> Result<Response<Body>, Error> {
+    ) -> Result<Response<ResponseBody>, Error> {
         let mut url = url.clone();
         for _ in 0..=MAX_REDIRECTS {
             let mut request = Request::new(Full::new(body.clone()));
@@ -66,10 +66,12 @@ fn on_server(url: &Uri) -> Uri {
     url.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/")).into()
 }
 
-fn broken(broken: Broken) -> Error {
+fn broken(broken: SendError) -> Error {
     match broken {
-        Broken::Unreachable(error) => Error::disconnected("the server cannot be reached").with_source(error),
-        Broken::OnTheWay(error) => {
+        SendError::Unreachable(error) => {
+            Error::disconnected("the server cannot be reached").with_source(error)
+        }
+        SendError::OnTheWay(error) => {
             Error::disconnected("the connection broke before the answer came").with_source(error)
         }
     }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use mgp_types::{Error, Origin, RpcService, Session};
 use tokio::sync::oneshot;
 
-use super::events::{Events, messages};
-use super::head::Era;
-use super::inbound::{Asking, Pace, Receiver};
-use super::pause::Pause;
+use super::events::{AnswerEvents, messages};
+use super::head::HeaderEra;
+use super::inbound::{IntakeOrder, ServerRequests, StreamReceiver};
+use super::reconnect_backoff::ReconnectBackoff;
 use super::status::HttpStatus;
 use super::streamable::{Streamable, is_passing};
 use crate::TooLong;
@@ -40,18 +40,19 @@ impl<I: RpcService> Streamable<I> {
     /// Reads until the server refuses the stream; returns the refusal.
     async fn read_unasked(self: &Arc<Self>, session: &Arc<Session>, answered: oneshot::Sender<()>) -> Error {
         let mut answered = Some(answered);
-        let era = Era::Session(session.revision);
-        let mut receiver = Receiver::new(self, Some(session), Asking::Allowed, Pace::InTurn);
+        let era = HeaderEra::Session(session.revision);
+        let mut receiver =
+            StreamReceiver::new(self, Some(session), ServerRequests::Allowed, IntakeOrder::InTurn);
         // The reader never gives up by itself: a network may be away for hours, and the wait has a bound.
-        let mut pause = Pause::new(u32::MAX);
-        let mut events: Option<Events> = None;
+        let mut pause = ReconnectBackoff::new(u32::MAX);
+        let mut events: Option<AnswerEvents> = None;
         loop {
-            let last_id = events.as_ref().and_then(Events::last_id);
+            let last_id = events.as_ref().and_then(AnswerEvents::last_id);
             let opened = self.open_stream(&era, last_id.as_ref()).await;
             drop(answered.take());
             match (opened, &mut events) {
                 (Ok(body), Some(events)) => events.resume(body),
-                (Ok(body), none) => *none = Some(Events::new(body, &self.core.limits)),
+                (Ok(body), none) => *none = Some(AnswerEvents::new(body, &self.core.limits)),
                 (Err(error), _) if is_passing(&error) => {}
                 (Err(error), _) => return error,
             }
@@ -60,7 +61,7 @@ impl<I: RpcService> Streamable<I> {
             {
                 return error;
             }
-            let wait = pause.next(events.as_ref().and_then(Events::retry));
+            let wait = pause.next(events.as_ref().and_then(AnswerEvents::retry));
             tokio::time::sleep(wait.unwrap_or_default()).await;
         }
     }
@@ -68,9 +69,9 @@ impl<I: RpcService> Streamable<I> {
     /// Reads one stream to its end.
     async fn drain(
         &self,
-        events: &mut Events,
-        receiver: &mut Receiver<Self>,
-        pause: &mut Pause,
+        events: &mut AnswerEvents,
+        receiver: &mut StreamReceiver<Self>,
+        pause: &mut ReconnectBackoff,
     ) -> Result<(), Error> {
         loop {
             let event = match events.next().await {

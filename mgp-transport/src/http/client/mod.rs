@@ -23,8 +23,8 @@ mod legacy;
 mod link;
 mod listen;
 mod origin;
-mod pause;
 mod pool;
+mod reconnect_backoff;
 mod replies;
 mod sse;
 mod status;
@@ -40,7 +40,7 @@ use mgp_types::{BoxFuture, Error, Request, Response, RpcService, Session};
 use tower_service::Service;
 
 pub use self::builder::HttpClientBuilder;
-use self::core::{Owner, Peer};
+use self::core::{ClientOwner, MessageCarrier};
 pub use self::head::MirroredHeaders;
 pub use self::legacy::SseClient;
 pub use self::status::{HttpStatus, SessionLost};
@@ -54,8 +54,8 @@ use self::streamable::Streamable;
 /// `notifications/cancelled`; dropping the future of a call does either. Before an agreement, `initialize` is sent
 /// plainly, and a request whose `_meta` names a protocol version under that version.
 ///
-/// `I` answers the server: its notifications come as [`Kind::Notify`](mgp_types::Kind::Notify), in order and before the
-/// answer they precede, its requests as [`Kind::Call`](mgp_types::Kind::Call). Their
+/// `I` answers the server: its notifications come as [`Kind::Notify`](mgp_types::RequestKind::Notify), in order and before the
+/// answer they precede, its requests as [`Kind::Call`](mgp_types::RequestKind::Call). Their
 /// [`outbox`](mgp_types::Context::outbox) leads back to the server.
 ///
 /// The server's messages about a call go to the outbox of the call and not to `I`, all of them before the answer. The
@@ -75,7 +75,7 @@ use self::streamable::Streamable;
 ///
 /// Clones share connections and session. When the last one is dropped, and no call is in work, all its tasks end;
 /// [`close`](Self::close) ends the session too.
-pub struct HttpClient<I>(Arc<Owner<Streamable<I>>>);
+pub struct HttpClient<I>(Arc<ClientOwner<Streamable<I>>>);
 
 impl HttpClient<()> {
     /// Returns the builder of a client of the server at `url`.
@@ -88,7 +88,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl<I: RpcService> HttpClient<I> {
     fn new(streamable: Streamable<I>) -> Self {
-        Self(Arc::new(Owner::new(Arc::new(streamable))))
+        Self(Arc::new(ClientOwner::new(Arc::new(streamable))))
     }
 
     /// Ends the session that `session` was agreed in, if there is one, and all work that this client started. The wait
@@ -133,7 +133,10 @@ impl<I: RpcService> Service<Request> for HttpClient<I> {
 }
 
 /// Makes the call, and keeps the client alive for as long as the call is in work.
-fn exchange<P: Peer>(owner: &Arc<Owner<P>>, request: Request) -> BoxFuture<'static, Result<Response, Error>> {
+fn exchange<P: MessageCarrier>(
+    owner: &Arc<ClientOwner<P>>,
+    request: Request,
+) -> BoxFuture<'static, Result<Response, Error>> {
     let owner = Arc::clone(owner);
     Box::pin(async move {
         // The future is made where it is awaited: it is large, and would be copied from elsewhere.

@@ -12,14 +12,14 @@ use hyper::client::conn::http1::{SendRequest, handshake};
 use parking_lot::Mutex;
 use tokio::time::{Instant, timeout};
 
-use super::body::Body;
-use super::connect::Connector;
+use super::body::ResponseBody;
+use super::connect::ClientConnector;
 use super::core::Tasks;
 
 /// The connections to one server. Idle ones serve further requests.
 #[derive(Debug)]
-pub(super) struct Pool {
-    connector: Connector,
+pub(super) struct ConnectionPool {
+    connector: ClientConnector,
     tasks: Arc<Tasks>,
     max_idle: usize,
     /// The idle connections, the one used last at the end.
@@ -27,15 +27,15 @@ pub(super) struct Pool {
 }
 
 struct Idle {
-    sender: Sender,
+    sender: HttpSender,
     since: Instant,
 }
 
-type Sender = SendRequest<Full<Bytes>>;
+type HttpSender = SendRequest<Full<Bytes>>;
 
 /// The reason why there is no answer.
 #[derive(Debug)]
-pub(super) enum Broken {
+pub(super) enum SendError {
     Unreachable(io::Error),
     OnTheWay(hyper::Error),
 }
@@ -46,9 +46,9 @@ const READY_TIMEOUT: Duration = Duration::from_millis(100);
 /// request was read.
 const MAX_IDLE: Duration = Duration::from_secs(4);
 
-impl Pool {
+impl ConnectionPool {
     /// Creates a pool that keeps at most `max_idle` connections open between requests.
-    pub(super) fn new(connector: Connector, tasks: Arc<Tasks>, max_idle: usize) -> Self {
+    pub(super) fn new(connector: ClientConnector, tasks: Arc<Tasks>, max_idle: usize) -> Self {
         Self { connector, tasks, max_idle, idle: Mutex::default() }
     }
 
@@ -58,7 +58,7 @@ impl Pool {
         self: &Arc<Self>,
         origin: &Uri,
         mut request: Request<Full<Bytes>>,
-    ) -> Result<Response<Body>, Broken> {
+    ) -> Result<Response<ResponseBody>, SendError> {
         loop {
             let (mut sender, is_new) = match self.waiting().await {
                 Some(sender) => (sender, false),
@@ -67,20 +67,20 @@ impl Pool {
             };
             match sender.try_send_request(request).await {
                 Ok(response) => {
-                    let connection = Used { pool: Arc::clone(self), sender };
-                    return Ok(response.map(|body| Body::new(body, connection)));
+                    let connection = UsedConnection { pool: Arc::clone(self), sender };
+                    return Ok(response.map(|body| ResponseBody::new(body, connection)));
                 }
                 Err(mut failed) => match failed.take_message() {
                     // The server closed an idle connection, and has read nothing of the request.
                     Some(unsent) if !is_new => request = unsent,
-                    _ => return Err(Broken::OnTheWay(failed.into_error())),
+                    _ => return Err(SendError::OnTheWay(failed.into_error())),
                 },
             }
         }
     }
 
     /// Returns an idle connection that is still open.
-    async fn waiting(&self) -> Option<Sender> {
+    async fn waiting(&self) -> Option<HttpSender> {
         loop {
             let mut sender = self.take()?;
             if sender.is_ready() {
@@ -94,7 +94,7 @@ impl Pool {
         }
     }
 
-    fn take(&self) -> Option<Sender> {
+    fn take(&self) -> Option<HttpSender> {
         let mut idle = self.idle.lock();
         let last = idle.pop()?;
         if last.since.elapsed() < MAX_IDLE {
@@ -105,7 +105,7 @@ impl Pool {
         None
     }
 
-    fn give_back(&self, sender: Sender) {
+    fn give_back(&self, sender: HttpSender) {
         if sender.is_closed() {
             return;
         }
@@ -117,9 +117,9 @@ impl Pool {
         idle.drain(..outdated.max(too_many));
     }
 
-    async fn connect(&self, origin: &Uri) -> Result<Sender, Broken> {
-        let stream = self.connector.connect(origin.clone()).await.map_err(Broken::Unreachable)?;
-        let (sender, connection) = handshake(stream).await.map_err(Broken::OnTheWay)?;
+    async fn connect(&self, origin: &Uri) -> Result<HttpSender, SendError> {
+        let stream = self.connector.connect(origin.clone()).await.map_err(SendError::Unreachable)?;
+        let (sender, connection) = handshake(stream).await.map_err(SendError::OnTheWay)?;
         self.tasks.spawn(async move {
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "a connection to the server broke");
@@ -130,21 +130,21 @@ impl Pool {
 }
 
 /// A connection whose answer is being read. Dropping it before the end closes the connection.
-pub(super) struct Used {
-    pool: Arc<Pool>,
-    sender: Sender,
+pub(super) struct UsedConnection {
+    pool: Arc<ConnectionPool>,
+    sender: HttpSender,
 }
 
-impl Used {
+impl UsedConnection {
     /// Gives the connection back after the answer was read to its end.
     pub(super) fn free(self) {
         self.pool.give_back(self.sender);
     }
 }
 
-impl fmt::Debug for Used {
+impl fmt::Debug for UsedConnection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Used").finish_non_exhaustive()
+        f.debug_struct("UsedConnection").finish_non_exhaustive()
     }
 }
 

@@ -6,21 +6,21 @@ use mgp_types::Error;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-pub(super) use crate::deliveries::Outcome;
+pub(super) use crate::deliveries::PeerOutcome;
 
 /// The callers whose answers come on a stream that others read.
 #[derive(Debug)]
 pub(super) struct Replies {
     /// The waiting callers by request id; `None` once the stream has ended.
-    waiting: Mutex<Option<HashMap<i64, oneshot::Sender<Outcome>>>>,
+    waiting: Mutex<Option<HashMap<i64, oneshot::Sender<PeerOutcome>>>>,
 }
 
 /// A caller that waits for one answer.
 #[derive(Debug)]
-pub(super) struct Waiting<'a> {
+pub(super) struct WaitingReply<'a> {
     replies: &'a Replies,
     id: i64,
-    answer: oneshot::Receiver<Outcome>,
+    answer: oneshot::Receiver<PeerOutcome>,
 }
 
 impl Replies {
@@ -29,11 +29,11 @@ impl Replies {
     }
 
     /// Registers a caller for the answer to request `id`.
-    pub(super) fn wait(&self, id: i64) -> Result<Waiting<'_>, Error> {
+    pub(super) fn wait(&self, id: i64) -> Result<WaitingReply<'_>, Error> {
         let (sender, answer) = oneshot::channel();
         let mut waiting = self.waiting.lock();
         waiting.as_mut().ok_or_else(ended)?.insert(id, sender);
-        Ok(Waiting { replies: self, id, answer })
+        Ok(WaitingReply { replies: self, id, answer })
     }
 
     /// Returns whether a caller waits for the answer to request `id`.
@@ -42,7 +42,7 @@ impl Replies {
     }
 
     /// Hands an answer to its caller; returns whether there was one.
-    pub(super) fn settle(&self, id: i64, outcome: Outcome) -> bool {
+    pub(super) fn settle(&self, id: i64, outcome: PeerOutcome) -> bool {
         let sender = self.waiting.lock().as_mut().and_then(|waiting| waiting.remove(&id));
         sender.is_some_and(|sender| sender.send(outcome).is_ok())
     }
@@ -54,14 +54,14 @@ impl Replies {
     }
 }
 
-impl Waiting<'_> {
+impl WaitingReply<'_> {
     /// Waits for the answer.
-    pub(super) async fn answer(&mut self) -> Outcome {
+    pub(super) async fn answer(&mut self) -> PeerOutcome {
         (&mut self.answer).await.unwrap_or_else(|_| Err(ended()))
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitingReply<'_> {
     fn drop(&mut self) {
         let forgotten = self.replies.waiting.lock().as_mut().and_then(|waiting| waiting.remove(&self.id));
         drop(forgotten);

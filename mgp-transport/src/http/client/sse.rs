@@ -20,7 +20,7 @@ pub(super) struct SseDecoder {
     /// Whether the last line ended with CR; an LF that follows belongs to that end.
     skip_lf: bool,
     name: Bytes,
-    data: Data,
+    data: EventData,
     /// The id of the last `id` field; it counts once its event is complete.
     next_id: Bytes,
     last_id: Bytes,
@@ -42,7 +42,7 @@ pub(super) struct SseTooLong;
 
 /// The data of an event. Data of one line, the usual kind, are not copied.
 #[derive(Debug, Default)]
-enum Data {
+enum EventData {
     #[default]
     None,
     Line(Bytes),
@@ -64,7 +64,7 @@ impl SseDecoder {
             at_start: true,
             skip_lf: false,
             name: Bytes::new(),
-            data: Data::None,
+            data: EventData::None,
             next_id: Bytes::new(),
             last_id: Bytes::new(),
             retry: None,
@@ -178,9 +178,9 @@ impl SseDecoder {
         self.last_id = self.next_id.clone();
         let name = std::mem::take(&mut self.name);
         let data = match std::mem::take(&mut self.data) {
-            Data::None => return None,
-            Data::Line(line) => line,
-            Data::Lines(lines) => lines.freeze(),
+            EventData::None => return None,
+            EventData::Line(line) => line,
+            EventData::Lines(lines) => lines.freeze(),
         };
         Some(SseEvent { name, data })
     }
@@ -193,7 +193,7 @@ impl SseEvent {
     }
 }
 
-impl Data {
+impl EventData {
     fn push(&mut self, line: Bytes) {
         match self {
             Self::None => *self = Self::Line(line),

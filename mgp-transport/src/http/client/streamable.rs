@@ -9,23 +9,23 @@ use bytes::Bytes;
 use http::header::ACCEPT;
 use http::{HeaderMap, HeaderValue, Method as HttpMethod, Response as HttpResponse, StatusCode};
 use mgp_types::frame::{Message, write_call, write_notification};
-use mgp_types::{Error, Kind as RequestKind, Method, Origin, Request, Response, RpcService, Session};
+use mgp_types::{Error, Method, Origin, Request, RequestKind, Response, RpcService, Session};
 use parking_lot::Mutex;
 use tokio::task::AbortHandle;
 
-use super::body::{self, Body};
-use super::core::{Core, Peer, TakeBack};
-use super::events::{Events, Kind, messages};
-use super::head::Era;
-use super::inbound::{Asking, Pace, Receiver};
-use super::pause::Pause;
-use super::replies::{Outcome, Replies};
+use super::body::{self, ResponseBody};
+use super::core::{CancelOnDrop, ClientCore, MessageCarrier};
+use super::events::{AnswerEvents, BodyKind, messages};
+use super::head::HeaderEra;
+use super::inbound::{IntakeOrder, ServerRequests, StreamReceiver};
+use super::reconnect_backoff::ReconnectBackoff;
+use super::replies::{PeerOutcome, Replies};
 use super::status::{HttpStatus, SessionLost};
 use crate::http::header::{LAST_EVENT_ID, SESSION_ID};
 
 /// Streamable HTTP: a POST for each message, and streams as answers of the server.
 pub(super) struct Streamable<I> {
-    pub(super) core: Core<I>,
+    pub(super) core: ClientCore<I>,
     /// The session that the last `initialize` opened.
     session_id: ArcSwapOption<HeaderValue>,
     /// The task that reads the server's unasked messages.
@@ -34,15 +34,15 @@ pub(super) struct Streamable<I> {
     pub(super) stray: Replies,
 }
 
-impl<I: RpcService> Peer for Streamable<I> {
+impl<I: RpcService> MessageCarrier for Streamable<I> {
     type Inbound = I;
 
-    fn core(&self) -> &Core<I> {
+    fn core(&self) -> &ClientCore<I> {
         &self.core
     }
 
     async fn post(&self, message: Vec<u8>, session: Option<&Arc<Session>>) -> Result<(), Error> {
-        let era = session.map_or(Era::Unknown, |session| Era::Session(session.revision));
+        let era = session.map_or(HeaderEra::Unknown, |session| HeaderEra::Session(session.revision));
         let id = self.session_id.load_full();
         let head = || {
             let mut head = self.core.post_headers.clone();
@@ -65,7 +65,7 @@ impl<I: RpcService> Peer for Streamable<I> {
             if let Some(over) = self.core.followed.name(&mut request) {
                 return over;
             }
-            let era = Era::of(&request)?;
+            let era = HeaderEra::of(&request)?;
             match request.kind {
                 RequestKind::Call => self.call(id, &era, &request).await,
                 // Only calls have to be quick; the rare kinds are boxed, so that they do not make the future of calls
@@ -83,11 +83,11 @@ const MAX_FAILED_RESUMPTIONS: u32 = 5;
 const MAX_LINGER: Duration = Duration::from_secs(1);
 
 impl<I: RpcService> Streamable<I> {
-    pub(super) fn new(core: Core<I>) -> Self {
+    pub(super) fn new(core: ClientCore<I>) -> Self {
         Self { core, session_id: ArcSwapOption::empty(), listener: Mutex::new(None), stray: Replies::new() }
     }
 
-    async fn notify(self: &Arc<Self>, era: &Era, request: &Request) -> Result<Response, Error> {
+    async fn notify(self: &Arc<Self>, era: &HeaderEra, request: &Request) -> Result<Response, Error> {
         let mut message = Vec::new();
         write_notification(&mut message, &request.method, &request.params);
         let id = self.session_id.load_full();
@@ -97,7 +97,7 @@ impl<I: RpcService> Streamable<I> {
         };
         let names_session = id.is_some() && !era.is_stateless();
         self.core.in_time(self.notification(message.into(), head, names_session)).await?;
-        if let (Era::Session(_), Some(session)) = (era, &request.context.session)
+        if let (HeaderEra::Session(_), Some(session)) = (era, &request.context.session)
             && request.method == Method::INITIALIZED
         {
             // Servers drop messages that they send while nobody listens. A server that holds the answer back until it
@@ -121,13 +121,15 @@ impl<I: RpcService> Streamable<I> {
         Ok(())
     }
 
-    async fn call(self: &Arc<Self>, id: i64, era: &Era, request: &Request) -> Result<Response, Error> {
+    async fn call(self: &Arc<Self>, id: i64, era: &HeaderEra, request: &Request) -> Result<Response, Error> {
         let mut message = Vec::new();
         write_call(&mut message, &id.into(), &request.method, &request.params);
         let mut take_back = match era {
             // A closed stream takes a request of its own back; opening a session cannot be taken back.
-            Era::Stateless(_) | Era::Opening => None,
-            Era::Session(_) | Era::Unknown => Some(TakeBack::new(self, id, request.context.session.as_ref())),
+            HeaderEra::Stateless(_) | HeaderEra::Opening => None,
+            HeaderEra::Session(_) | HeaderEra::Unknown => {
+                Some(CancelOnDrop::new(self, id, request.context.session.as_ref()))
+            }
         };
         let asking = async {
             let outcome = self.ask(id, era, request, message.into()).await;
@@ -144,11 +146,11 @@ impl<I: RpcService> Streamable<I> {
     async fn ask(
         self: &Arc<Self>,
         id: i64,
-        era: &Era,
+        era: &HeaderEra,
         request: &Request,
         message: Bytes,
-    ) -> Result<Outcome, Error> {
-        let session_id = if let Era::Opening = era { None } else { self.session_id.load_full() };
+    ) -> Result<PeerOutcome, Error> {
+        let session_id = if let HeaderEra::Opening = era { None } else { self.session_id.load_full() };
         let head = || {
             let mut head = self.core.post_headers.clone();
             era.write_request(&mut head, session_id.as_deref(), request).map(|()| head)
@@ -158,14 +160,14 @@ impl<I: RpcService> Streamable<I> {
             let names_session = session_id.is_some() && !era.is_stateless();
             return Err(Box::pin(self.refusal(response, names_session)).await);
         }
-        if let Era::Opening = era {
+        if let HeaderEra::Opening = era {
             self.open_session(response.headers())?;
         }
         let session = request.context.session.as_ref();
-        match Kind::of(response.headers()) {
-            Kind::Json => self.read_json(id, era, session, response.into_body()).await,
-            Kind::Events => Box::pin(self.read_events(id, era, session, response.into_body())).await,
-            Kind::Other => Err(Error::misbehaved("the answer is neither JSON nor an event stream")
+        match BodyKind::of(response.headers()) {
+            BodyKind::Json => self.read_json(id, era, session, response.into_body()).await,
+            BodyKind::Events => Box::pin(self.read_events(id, era, session, response.into_body())).await,
+            BodyKind::Other => Err(Error::misbehaved("the answer is neither JSON nor an event stream")
                 .with_source(HttpStatus::new(response.status(), response.headers()))),
         }
     }
@@ -173,23 +175,23 @@ impl<I: RpcService> Streamable<I> {
     async fn read_json(
         self: &Arc<Self>,
         id: i64,
-        era: &Era,
+        era: &HeaderEra,
         session: Option<&Arc<Session>>,
-        body: Body,
-    ) -> Result<Outcome, Error> {
+        body: ResponseBody,
+    ) -> Result<PeerOutcome, Error> {
         let frame = body::read(body, &self.core.limits).await?;
         let mut receiver = None;
         let mut answer = None;
         for message in messages(&frame, &self.core.limits) {
             let reply = match message {
                 // The usual answer needs no receiver.
-                Ok(Message::Reply { id, outcome }) => super::inbound::Reply { id, outcome },
+                Ok(Message::Reply { id, outcome }) => super::inbound::ServerReply { id, outcome },
                 Err(malformed) if malformed.id.is_none() => {
                     return Err(Error::misbehaved("the answer is malformed").with_source(malformed.error));
                 }
                 other => {
                     let receiver = receiver.get_or_insert_with(|| {
-                        Receiver::new(self, session, asking(era), Pace::InTurn).about(id)
+                        StreamReceiver::new(self, session, asking(era), IntakeOrder::InTurn).about(id)
                     });
                     match Box::pin(receiver.take(other)).await {
                         Some(reply) => reply,
@@ -207,11 +209,11 @@ impl<I: RpcService> Streamable<I> {
     async fn read_events(
         self: &Arc<Self>,
         id: i64,
-        era: &Era,
+        era: &HeaderEra,
         session: Option<&Arc<Session>>,
-        body: Body,
-    ) -> Result<Outcome, Error> {
-        let events = Events::new(body, &self.core.limits);
+        body: ResponseBody,
+    ) -> Result<PeerOutcome, Error> {
+        let events = AnswerEvents::new(body, &self.core.limits);
         if era.is_stateless() {
             return self.follow(id, era, session, events).await;
         }
@@ -227,12 +229,12 @@ impl<I: RpcService> Streamable<I> {
     async fn follow(
         self: &Arc<Self>,
         id: i64,
-        era: &Era,
+        era: &HeaderEra,
         session: Option<&Arc<Session>>,
-        mut events: Events,
-    ) -> Result<Outcome, Error> {
-        let mut receiver = Receiver::new(self, session, asking(era), Pace::InTurn).of_call(id);
-        let mut pause = Pause::new(MAX_FAILED_RESUMPTIONS);
+        mut events: AnswerEvents,
+    ) -> Result<PeerOutcome, Error> {
+        let mut receiver = StreamReceiver::new(self, session, asking(era), IntakeOrder::InTurn).of_call(id);
+        let mut pause = ReconnectBackoff::new(MAX_FAILED_RESUMPTIONS);
         loop {
             let end = match events.next().await {
                 Ok(Some(event)) => {
@@ -285,7 +287,7 @@ impl<I: RpcService> Streamable<I> {
 
     /// Searches the arrived data for a second answer, and reads the rest of the stream so that its connection can be
     /// used again.
-    async fn finish(&self, id: i64, mut events: Events) -> Result<(), Error> {
+    async fn finish(&self, id: i64, mut events: AnswerEvents) -> Result<(), Error> {
         while let Some(event) = events.arrived().await? {
             if !event.is_message() {
                 continue;
@@ -312,10 +314,14 @@ impl<I: RpcService> Streamable<I> {
     }
 
     /// Opens the stream of the server's unasked messages, or resumes any stream behind an event.
-    pub(super) async fn open_stream(&self, era: &Era, last_id: Option<&HeaderValue>) -> Result<Body, Error> {
+    pub(super) async fn open_stream(
+        &self,
+        era: &HeaderEra,
+        last_id: Option<&HeaderValue>,
+    ) -> Result<ResponseBody, Error> {
         let session_id = self.session_id.load_full();
         // The continuation of the answer to `initialize` is within the session that it opened.
-        let era = if let Era::Opening = era { &Era::Unknown } else { era };
+        let era = if let HeaderEra::Opening = era { &HeaderEra::Unknown } else { era };
         let head = || {
             let mut head = self.core.headers.clone();
             head.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
@@ -329,7 +335,7 @@ impl<I: RpcService> Streamable<I> {
         if !response.status().is_success() {
             return Err(self.refusal(response, session_id.is_some()).await);
         }
-        if Kind::of(response.headers()) != Kind::Events {
+        if BodyKind::of(response.headers()) != BodyKind::Events {
             return Err(HttpStatus::new(response.status(), response.headers()).into_error());
         }
         Ok(response.into_body())
@@ -338,7 +344,7 @@ impl<I: RpcService> Streamable<I> {
     /// Tells the server that the session is over.
     pub(super) async fn end_session(&self, revision: Option<&Session>) {
         let Some(id) = self.session_id.swap(None) else { return };
-        let era = revision.map_or(Era::Unknown, |session| Era::Session(session.revision));
+        let era = revision.map_or(HeaderEra::Unknown, |session| HeaderEra::Session(session.revision));
         let head = || {
             let mut head = self.core.headers.clone();
             era.write(&mut head, Some(&id));
@@ -369,7 +375,7 @@ impl<I: RpcService> Streamable<I> {
     }
 
     /// Returns the error of an answer that is no success.
-    async fn refusal(&self, response: HttpResponse<Body>, names_session: bool) -> Error {
+    async fn refusal(&self, response: HttpResponse<ResponseBody>, names_session: bool) -> Error {
         if names_session && response.status() == StatusCode::NOT_FOUND {
             return SessionLost.into_error();
         }
@@ -378,8 +384,8 @@ impl<I: RpcService> Streamable<I> {
 }
 
 /// Returns whether the server may ask, which it may in a session only.
-fn asking(era: &Era) -> Asking {
-    if era.is_stateless() { Asking::Forbidden } else { Asking::Allowed }
+fn asking(era: &HeaderEra) -> ServerRequests {
+    if era.is_stateless() { ServerRequests::Forbidden } else { ServerRequests::Allowed }
 }
 
 /// Returns whether the same attempt may succeed later.

@@ -4,17 +4,17 @@ use mgp_types::{Error, Id, Method, Object, RawJson, Request, Response, code, fra
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use super::session::Session;
+use super::session::HttpSession;
 use super::stream::ResponseStream;
 
-impl Session {
+impl HttpSession {
     /// Sends a request on `stream` and waits for its answer, which comes by a POST of its own.
     ///
     /// # Cancel safety
     /// Dropping the future takes the request back.
     pub(super) async fn ask(&self, stream: &ResponseStream, request: Request) -> Result<Response, Error> {
         let (id, answer) = self.open_question()?;
-        let _question = Question { session: self, stream, id };
+        let _question = PendingQuestion { session: self, stream, id };
         let mut json = Vec::new();
         frame::write_call(&mut json, &Id::Number(id), &request.method, &request.params);
         stream.push(&json).await?;
@@ -46,13 +46,13 @@ impl Session {
 }
 
 /// A question to the peer. Dropping it takes the question back.
-struct Question<'a> {
-    session: &'a Session,
+struct PendingQuestion<'a> {
+    session: &'a HttpSession,
     stream: &'a ResponseStream,
     id: i64,
 }
 
-impl Drop for Question<'_> {
+impl Drop for PendingQuestion<'_> {
     fn drop(&mut self) {
         let open = self.session.questions.lock().open.remove(&self.id).is_some();
         if !open || !self.stream.is_used() {

@@ -5,23 +5,23 @@ use std::sync::Arc;
 use http::StatusCode;
 use http::request::Parts;
 use mgp_types::frame::{Malformed, Message};
-use mgp_types::{CallOf, Error, Id, Kind, Method, Params, RpcService};
+use mgp_types::{CallSide, Error, Id, Method, Params, RequestKind, RpcService};
 use tokio::sync::oneshot;
 
-use super::call::{BoxCall, Call, Calling, Form, Owner};
-use super::in_flight::{Canceller, InFlight};
+use super::call::{AnswerForm, BoxCall, CallOwner, HttpCall, RunningCall};
+use super::in_flight::{Canceller, InFlightCall};
 use super::post::{named, notification, request};
-use super::respond::Answer;
-use super::shared_way::SharedWay;
+use super::respond::PostAnswer;
+use super::session_table::LiveSession;
+use super::shared_stream_port::SharedStreamPort;
 use super::stream::ResponseStream;
-use super::table::Live;
 
 /// Starts every message of a batch, in order; returns `None` if none of them is answered.
 pub(super) fn dispatch<S: RpcService>(
-    live: &Live<S>,
+    live: &LiveSession<S>,
     parts: &Arc<Parts>,
     messages: Vec<Result<Message, Malformed>>,
-) -> Option<Calling> {
+) -> Option<RunningCall> {
     let stream = Arc::new(live.session.new_stream());
     let mut answers = Vec::new();
     for message in messages {
@@ -38,7 +38,7 @@ pub(super) fn dispatch<S: RpcService>(
             }
             Ok(Message::Reply { id, outcome }) => live.session.answer(id.as_ref(), outcome),
             Err(malformed) if malformed.answerable => {
-                answers.push(Pending::Known(Answer::error(
+                answers.push(PendingAnswer::Known(PostAnswer::error(
                     StatusCode::OK,
                     malformed.id.as_ref(),
                     &malformed.error,
@@ -51,39 +51,39 @@ pub(super) fn dispatch<S: RpcService>(
         return None;
     }
     let call: BoxCall = Box::pin(collect(answers));
-    Some(Calling::new(call, stream, Owner::Session(Arc::clone(&live.session))))
+    Some(RunningCall::new(call, stream, CallOwner::Session(Arc::clone(&live.session))))
 }
 
 /// An answer that belongs into the array.
-enum Pending {
-    Known(Answer),
+enum PendingAnswer {
+    Known(PostAnswer),
     /// The answer of a call in work; absent if the call is cancelled.
-    Running(oneshot::Receiver<Answer>),
+    Running(oneshot::Receiver<PostAnswer>),
 }
 
 fn call<S: RpcService>(
-    live: &Live<S>,
+    live: &LiveSession<S>,
     stream: &Arc<ResponseStream>,
     parts: &Arc<Parts>,
     id: Id,
     method: Method,
     params: Params,
-) -> Pending {
-    let refuse = |error| Pending::Known(Answer::error(StatusCode::OK, Some(&id), &error));
+) -> PendingAnswer {
+    let refuse = |error| PendingAnswer::Known(PostAnswer::error(StatusCode::OK, Some(&id), &error));
     if method == Method::INITIALIZE {
         return refuse(Error::invalid_request("`initialize` must not be part of a batch"));
     }
-    let mut request = request(Kind::Call, method, params, Arc::clone(parts));
+    let mut request = request(RequestKind::Call, method, params, Arc::clone(parts));
     let mut about = None;
-    if request.method.about_call() == Some(CallOf::Sender) {
+    if request.method.about_call() == Some(CallSide::Sender) {
         match named(&mut request.params, Some(&live.session)) {
             Ok(outbox) => about = Some(outbox),
             Err(error) => return refuse(error),
         }
     }
-    let way = SharedWay::new(id.clone(), stream, &live.session);
+    let way = SharedStreamPort::new(id.clone(), stream, &live.session);
     let canceller = Canceller::Task(Arc::clone(&way));
-    let guard = match InFlight::enter(Arc::clone(&live.session), &id, canceller) {
+    let guard = match InFlightCall::enter(Arc::clone(&live.session), &id, canceller) {
         Ok(guard) => guard,
         Err(error) => return refuse(error),
     };
@@ -91,7 +91,7 @@ fn call<S: RpcService>(
         None => way.outbox(),
         Some(named) => named.unwrap_or_else(|| stream.standalone_outbox()),
     };
-    let call = Call::new(live.service(), request, Form::Session(id), Some(guard));
+    let call = HttpCall::new(live.service(), request, AnswerForm::Session(id), Some(guard));
     let (answer, answered) = oneshot::channel();
     live.session.spawn(async move {
         tokio::select! {
@@ -102,15 +102,15 @@ fn call<S: RpcService>(
             }
         }
     });
-    Pending::Running(answered)
+    PendingAnswer::Running(answered)
 }
 
-async fn collect(answers: Vec<Pending>) -> Answer {
+async fn collect(answers: Vec<PendingAnswer>) -> PostAnswer {
     let mut json = vec![b'['];
     for pending in answers {
         let answer = match pending {
-            Pending::Known(answer) => answer,
-            Pending::Running(answered) => match answered.await {
+            PendingAnswer::Known(answer) => answer,
+            PendingAnswer::Running(answered) => match answered.await {
                 Ok(answer) => answer,
                 Err(_) => continue,
             },
@@ -121,8 +121,8 @@ async fn collect(answers: Vec<Pending>) -> Answer {
         json.extend_from_slice(&answer.json);
     }
     if json.len() == 1 {
-        return Answer::ACCEPTED; // All were cancelled.
+        return PostAnswer::ACCEPTED; // All were cancelled.
     }
     json.push(b']');
-    Answer::ok(json)
+    PostAnswer::ok(json)
 }

@@ -18,24 +18,24 @@ use crate::http::sse;
 
 /// The body of an answer: nothing, one JSON text, or a stream of events.
 #[must_use]
-pub struct HttpBody(Inner);
+pub struct HttpBody(HttpBodyInner);
 
-enum Inner {
+enum HttpBodyInner {
     Full(Bytes),
-    Events(Box<Events>),
+    Events(Box<EventBody>),
 }
 
 impl HttpBody {
     pub(super) const fn empty() -> Self {
-        Self(Inner::Full(Bytes::new()))
+        Self(HttpBodyInner::Full(Bytes::new()))
     }
 
     pub(super) const fn full(bytes: Bytes) -> Self {
-        Self(Inner::Full(bytes))
+        Self(HttpBodyInner::Full(bytes))
     }
 
-    pub(super) fn events(events: Events) -> Self {
-        Self(Inner::Events(Box::new(events)))
+    pub(super) fn events(events: EventBody) -> Self {
+        Self(HttpBodyInner::Events(Box::new(events)))
     }
 }
 
@@ -61,9 +61,9 @@ impl Body for HttpBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let bytes = match &mut self.get_mut().0 {
-            Inner::Full(bytes) if bytes.is_empty() => None,
-            Inner::Full(bytes) => Some(std::mem::take(bytes)),
-            Inner::Events(events) => match events.poll_next(cx) {
+            HttpBodyInner::Full(bytes) if bytes.is_empty() => None,
+            HttpBodyInner::Full(bytes) => Some(std::mem::take(bytes)),
+            HttpBodyInner::Events(events) => match events.poll_next(cx) {
                 Poll::Ready(bytes) => bytes,
                 Poll::Pending => return Poll::Pending,
             },
@@ -72,13 +72,13 @@ impl Body for HttpBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(&self.0, Inner::Full(bytes) if bytes.is_empty())
+        matches!(&self.0, HttpBodyInner::Full(bytes) if bytes.is_empty())
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
-            Inner::Full(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            Inner::Events(_) => SizeHint::default(),
+            HttpBodyInner::Full(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            HttpBodyInner::Events(_) => SizeHint::default(),
         }
     }
 }
@@ -86,8 +86,8 @@ impl Body for HttpBody {
 impl fmt::Debug for HttpBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Inner::Full(bytes) => write!(f, "HttpBody({} bytes)", bytes.len()),
-            Inner::Events(_) => f.write_str("HttpBody(events)"),
+            HttpBodyInner::Full(bytes) => write!(f, "HttpBody({} bytes)", bytes.len()),
+            HttpBodyInner::Events(_) => f.write_str("HttpBody(events)"),
         }
     }
 }
@@ -95,7 +95,7 @@ impl fmt::Debug for HttpBody {
 /// A stream of events on its way to one reader.
 ///
 /// Where the call is cancelled with its reader, the body owns the call: dropping the body drops the call.
-pub(super) struct Events {
+pub(super) struct EventBody {
     stream: Arc<ResponseStream>,
     /// The number of this reader of the stream; see [`ResponseStream::attach`].
     reader: u64,
@@ -111,7 +111,7 @@ pub(super) struct Events {
 /// The size of the pieces of an event. Smaller pieces show that a slow reader is not gone.
 const PIECE: usize = 64 << 10;
 
-impl Events {
+impl EventBody {
     pub(super) fn new(stream: Arc<ResponseStream>, reader: u64) -> Self {
         let keep_alive = stream.config().keep_alive;
         let next_keep_alive = Box::pin(sleep(keep_alive));
@@ -158,7 +158,7 @@ impl Events {
     }
 }
 
-impl Drop for Events {
+impl Drop for EventBody {
     fn drop(&mut self) {
         self.stream.detach(self.reader);
         self.held = None;

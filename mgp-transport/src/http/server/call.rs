@@ -11,32 +11,32 @@ use mgp_types::{Error, Id, Object, Request, Response, RpcService};
 use pin_project_lite::pin_project;
 use tokio::time::{Sleep, sleep};
 
-use super::body::{Events, HttpBody};
-use super::in_flight::InFlight;
-use super::respond::{Answer, events, is_refused_envelope, stateless_status};
-use super::session::Session;
+use super::body::{EventBody, HttpBody};
+use super::in_flight::InFlightCall;
+use super::respond::{PostAnswer, events, is_refused_envelope, stateless_status};
+use super::session::HttpSession;
 use super::stream::ResponseStream;
 use crate::era::tag_subscription;
 use crate::http::header;
 
 /// A call with the type of its service erased. It can move between a response, a body and a task.
-pub(super) type BoxCall = Pin<Box<dyn Future<Output = Answer> + Send>>;
+pub(super) type BoxCall = Pin<Box<dyn Future<Output = PostAnswer> + Send>>;
 
 pin_project! {
     /// Calls the service and writes its answer.
-    pub(super) struct Call<S: RpcService> {
+    pub(super) struct HttpCall<S: RpcService> {
         service: S,
         request: Option<Request>,
         #[pin]
         running: Option<S::Future>,
-        form: Form,
-        in_flight: Option<InFlight>,
+        form: AnswerForm,
+        in_flight: Option<InFlightCall>,
     }
 }
 
 /// The form of the answer.
 #[derive(Debug)]
-pub(super) enum Form {
+pub(super) enum AnswerForm {
     /// Errors have statuses of their own.
     Stateless(Id),
     /// As [`Stateless`](Self::Stateless), with the result of a subscription.
@@ -47,16 +47,21 @@ pub(super) enum Form {
     Notification,
 }
 
-impl<S: RpcService> Call<S> {
-    pub(super) fn new(service: S, request: Request, form: Form, in_flight: Option<InFlight>) -> Self {
+impl<S: RpcService> HttpCall<S> {
+    pub(super) fn new(
+        service: S,
+        request: Request,
+        form: AnswerForm,
+        in_flight: Option<InFlightCall>,
+    ) -> Self {
         Self { service, request: Some(request), running: None, form, in_flight }
     }
 }
 
-impl<S: RpcService> Future for Call<S> {
-    type Output = Answer;
+impl<S: RpcService> Future for HttpCall<S> {
+    type Output = PostAnswer;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Answer> {
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<PostAnswer> {
         let mut this = self.project();
         if this.request.is_some() {
             let ready = ready!(this.service.poll_ready(cx));
@@ -76,19 +81,19 @@ impl<S: RpcService> Future for Call<S> {
     }
 }
 
-impl Form {
-    fn answer(&self, outcome: Result<Response, Error>) -> Answer {
+impl AnswerForm {
+    fn answer(&self, outcome: Result<Response, Error>) -> PostAnswer {
         match (self, outcome) {
-            (Self::Stateless(id) | Self::Session(id), Ok(response)) => Answer::reply(id, &response),
-            (Self::Subscription(id), Ok(response)) => Answer::reply(id, &tagged(&response, id)),
-            (Self::Session(id), Err(error)) => Answer::error(StatusCode::OK, Some(id), &error),
+            (Self::Stateless(id) | Self::Session(id), Ok(response)) => PostAnswer::reply(id, &response),
+            (Self::Subscription(id), Ok(response)) => PostAnswer::reply(id, &tagged(&response, id)),
+            (Self::Session(id), Err(error)) => PostAnswer::error(StatusCode::OK, Some(id), &error),
             (Self::Stateless(id) | Self::Subscription(id), Err(error)) => {
-                Answer::error(stateless_status(&error), Some(id), &error)
+                PostAnswer::error(stateless_status(&error), Some(id), &error)
             }
             (Self::Notification, Err(error)) if is_refused_envelope(&error) => {
-                Answer::error(StatusCode::BAD_REQUEST, None, &error)
+                PostAnswer::error(StatusCode::BAD_REQUEST, None, &error)
             }
-            (Self::Notification, _) => Answer::ACCEPTED,
+            (Self::Notification, _) => PostAnswer::ACCEPTED,
         }
     }
 }
@@ -106,24 +111,24 @@ fn tagged(response: &Response, id: &Id) -> Response {
 /// Polls a call until it is answered or writes to its stream, whichever comes first.
 ///
 /// A plain JSON answer needs neither a task nor a channel.
-pub(super) struct Calling {
+pub(super) struct RunningCall {
     call: Option<BoxCall>,
     stream: Arc<ResponseStream>,
-    owner: Owner,
+    owner: CallOwner,
     /// The time after which the answer becomes a stream though no message was written.
     patience: Option<Pin<Box<Sleep>>>,
 }
 
 /// The owner of the call, which decides about the call when its client goes away.
-pub(super) enum Owner {
+pub(super) enum CallOwner {
     /// The connection: the call is dropped with it.
     Connection,
     /// The connection, as in [`Connection`](Self::Connection); the call opens this session.
-    Opening(Arc<Session>),
+    Opening(Arc<HttpSession>),
     /// The session: the call goes on in a task.
-    Session(Arc<Session>),
-    /// The session, as in [`Session`](Self::Session); the client does not wait for an answer.
-    Notification(Arc<Session>),
+    Session(Arc<HttpSession>),
+    /// The session, as in [`HttpSession`](Self::Session); the client does not wait for an answer.
+    Notification(Arc<HttpSession>),
 }
 
 /// The reader that a stream has from its start; see [`ResponseStream::attach`].
@@ -131,8 +136,8 @@ const FIRST_READER: u64 = 0;
 /// The time in which a subscription may be refused with a status.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-impl Calling {
-    pub(super) fn new(call: BoxCall, stream: Arc<ResponseStream>, owner: Owner) -> Self {
+impl RunningCall {
+    pub(super) fn new(call: BoxCall, stream: Arc<ResponseStream>, owner: CallOwner) -> Self {
         Self { call: Some(call), stream, owner, patience: None }
     }
 
@@ -159,7 +164,7 @@ impl Calling {
     }
 
     fn poll_pending(&mut self, cx: &mut Context<'_>) -> Poll<http::Response<HttpBody>> {
-        if let Owner::Notification(session) = &self.owner {
+        if let CallOwner::Notification(session) = &self.owner {
             if session.is_busy() {
                 return Poll::Pending; // Its sender waits as long as the others take.
             }
@@ -168,7 +173,7 @@ impl Calling {
                     call.await;
                 });
             }
-            return Poll::Ready(Answer::ACCEPTED.into_response());
+            return Poll::Ready(PostAnswer::ACCEPTED.into_response());
         }
         if let Some(patience) = &mut self.patience
             && patience.as_mut().poll(cx).is_ready()
@@ -185,13 +190,13 @@ impl Calling {
         Poll::Ready(self.streaming(Some(call)))
     }
 
-    fn answered(&mut self, answer: Answer) -> http::Response<HttpBody> {
+    fn answered(&mut self, answer: PostAnswer) -> http::Response<HttpBody> {
         if !self.shut_unused() {
             self.stream.finish(&answer.json);
             return self.streaming(None);
         }
         let mut response = answer.into_response();
-        if let Owner::Opening(session) = &self.owner
+        if let CallOwner::Opening(session) = &self.owner
             && session.revision().is_some()
         {
             response.headers_mut().insert(header::SESSION_ID, session.id.to_header());
@@ -201,15 +206,15 @@ impl Calling {
 
     fn shut_unused(&self) -> bool {
         // The messages of a notification go to the session.
-        matches!(self.owner, Owner::Notification(_)) || self.stream.shut_unused()
+        matches!(self.owner, CallOwner::Notification(_)) || self.stream.shut_unused()
     }
 
     fn streaming(&mut self, call: Option<BoxCall>) -> http::Response<HttpBody> {
-        let body = Events::new(Arc::clone(&self.stream), FIRST_READER);
+        let body = EventBody::new(Arc::clone(&self.stream), FIRST_READER);
         match (&self.owner, call) {
-            (Owner::Connection, Some(call)) => events(HttpBody::events(body.owning(call))),
-            (Owner::Connection, None) => events(HttpBody::events(body)),
-            (Owner::Opening(session), call) => {
+            (CallOwner::Connection, Some(call)) => events(HttpBody::events(body.owning(call))),
+            (CallOwner::Connection, None) => events(HttpBody::events(body)),
+            (CallOwner::Opening(session), call) => {
                 let body = match call {
                     Some(call) => body.owning(call),
                     None => body,
@@ -218,28 +223,28 @@ impl Calling {
                 response.headers_mut().insert(header::SESSION_ID, session.id.to_header());
                 response
             }
-            (Owner::Session(session) | Owner::Notification(session), call) => {
+            (CallOwner::Session(session) | CallOwner::Notification(session), call) => {
                 session.keep(&self.stream);
                 if let Some(call) = call {
                     session.spawn(run(call, Arc::clone(&self.stream)));
                 }
-                events(HttpBody::events(body.holding(Touch(Arc::clone(session)))))
+                events(HttpBody::events(body.holding(TouchOnDrop(Arc::clone(session)))))
             }
         }
     }
 }
 
-impl Drop for Calling {
+impl Drop for RunningCall {
     /// Returns a client of a session that goes away has not cancelled its call.
     fn drop(&mut self) {
         let Some(call) = self.call.take() else { return };
         match &self.owner {
-            Owner::Connection | Owner::Opening(_) => self.stream.detach(FIRST_READER),
-            Owner::Session(session) => {
+            CallOwner::Connection | CallOwner::Opening(_) => self.stream.detach(FIRST_READER),
+            CallOwner::Session(session) => {
                 self.stream.detach(FIRST_READER);
                 session.spawn(run(call, Arc::clone(&self.stream)));
             }
-            Owner::Notification(session) => session.spawn(async {
+            CallOwner::Notification(session) => session.spawn(async {
                 call.await;
             }),
         }
@@ -247,9 +252,9 @@ impl Drop for Calling {
 }
 
 /// The note that a stream's peer was there until now, made for the session when the stream ends.
-pub(super) struct Touch(pub(super) Arc<Session>);
+pub(super) struct TouchOnDrop(pub(super) Arc<HttpSession>);
 
-impl Drop for Touch {
+impl Drop for TouchOnDrop {
     fn drop(&mut self) {
         self.0.touch();
     }

@@ -47,30 +47,30 @@ pub struct HttpConfig {
     pub(super) header_timeout: Duration,
     pub(super) idle_timeout: Duration,
     pub(super) shutdown_grace: Duration,
-    pub(super) marks: Option<Marks>,
+    pub(super) marks: Option<ConnectionMarker>,
 }
 
 /// The function that marks each connection by its ends.
 #[derive(Clone)]
-pub(super) struct Marks(Arc<dyn Fn(Ends) -> Option<Extensions> + Send + Sync>);
+pub(super) struct ConnectionMarker(Arc<dyn Fn(ConnectionAddrs) -> Option<Extensions> + Send + Sync>);
 
 /// The two ends of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "a connection has two ends")]
-pub struct Ends {
+pub struct ConnectionAddrs {
     /// The address of the peer.
     pub peer: SocketAddr,
     /// The address of this server that the peer connected to.
     pub own: SocketAddr,
 }
 
-impl Marks {
-    pub(super) fn of(&self, ends: Ends) -> Option<Extensions> {
+impl ConnectionMarker {
+    pub(super) fn of(&self, ends: ConnectionAddrs) -> Option<Extensions> {
         (self.0)(ends)
     }
 }
 
-impl fmt::Debug for Marks {
+impl fmt::Debug for ConnectionMarker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Marks")
     }
@@ -122,9 +122,9 @@ impl HttpConfig {
     /// connection, before its first request is read.
     pub fn mark_connections(
         mut self,
-        look: impl Fn(Ends) -> Option<Extensions> + Send + Sync + 'static,
+        look: impl Fn(ConnectionAddrs) -> Option<Extensions> + Send + Sync + 'static,
     ) -> Self {
-        self.marks = Some(Marks(Arc::new(look)));
+        self.marks = Some(ConnectionMarker(Arc::new(look)));
         self
     }
 

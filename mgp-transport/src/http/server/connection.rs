@@ -23,15 +23,15 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 
 use super::body::HttpBody;
-use super::config::{Ends, Marks};
-use super::places::Place;
+use super::config::{ConnectionAddrs, ConnectionMarker};
+use super::connection_slots::ConnectionSlot;
 use super::serve::HttpService;
 
 /// The state of a connection that the server watches, and the server's order to it.
 #[derive(Debug)]
-pub(super) struct Watched {
+pub(super) struct WatchedConnection {
     /// The place of the connection, until it has to make room for another.
-    place: Mutex<Option<Place>>,
+    place: Mutex<Option<ConnectionSlot>>,
     order: AtomicU8,
     /// The number of requests whose answers were not taken yet.
     active: AtomicU64,
@@ -50,8 +50,8 @@ const SERVE: u8 = 0;
 const FINISH: u8 = 1;
 const END: u8 = 2;
 
-impl Watched {
-    pub(super) fn new(place: Place) -> Self {
+impl WatchedConnection {
+    pub(super) fn new(place: ConnectionSlot) -> Self {
         Self {
             place: Mutex::new(Some(place)),
             order: AtomicU8::new(SERVE),
@@ -100,20 +100,20 @@ impl Watched {
 
     /// Returns whether the connection is for health alone.
     pub(super) fn is_reserved(&self) -> bool {
-        self.with_place(Place::is_reserved).unwrap_or_default()
+        self.with_place(ConnectionSlot::is_reserved).unwrap_or_default()
     }
 
     /// Calls `look` with the place of the connection, if it still has one.
-    pub(super) fn with_place<T>(&self, look: impl FnOnce(&Place) -> T) -> Option<T> {
+    pub(super) fn with_place<T>(&self, look: impl FnOnce(&ConnectionSlot) -> T) -> Option<T> {
         self.place.lock().as_ref().map(look)
     }
 
     /// Notes that a request is in work until the guard is dropped.
-    pub(super) fn begin(self: &Arc<Self>) -> Active {
+    pub(super) fn begin(self: &Arc<Self>) -> ActiveRequest {
         self.spoke.store(true, Ordering::Relaxed);
         self.active.fetch_add(1, Ordering::Relaxed);
         self.note_progress();
-        Active(Arc::clone(self))
+        ActiveRequest(Arc::clone(self))
     }
 
     fn give(&self, order: u8) {
@@ -135,15 +135,16 @@ pub(super) async fn run<S: HttpService>(
     stream: TcpStream,
     service: S,
     max_buffer: usize,
-    marks: Option<Marks>,
-    watched: Arc<Watched>,
+    marks: Option<ConnectionMarker>,
+    watched: Arc<WatchedConnection>,
 ) {
     // Answers are written in one piece, so waiting for more only delays them.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "TCP_NODELAY not set");
     }
-    let marks = marks
-        .and_then(|marks| marks.of(Ends { peer: stream.peer_addr().ok()?, own: stream.local_addr().ok()? }));
+    let marks = marks.and_then(|marks| {
+        marks.of(ConnectionAddrs { peer: stream.peer_addr().ok()?, own: stream.local_addr().ok()? })
+    });
     let is_reserved = watched.is_reserved();
     let service = service_fn({
         let watched = Arc::clone(&watched);
@@ -153,7 +154,7 @@ pub(super) async fn run<S: HttpService>(
             }
             let active = watched.begin();
             if is_reserved {
-                request.extensions_mut().insert(Crowded);
+                request.extensions_mut().insert(HealthOnly);
             }
             let mut service = service.clone();
             async move {
@@ -161,11 +162,11 @@ pub(super) async fn run<S: HttpService>(
                 service
                     .call(request)
                     .await
-                    .map(|response| response.map(|body| Guarded { body, _active: active }))
+                    .map(|response| response.map(|body| GuardedBody { body, _active: active }))
             }
         }
     });
-    let socket = Socket { inner: TokioIo::new(stream), watched: Arc::clone(&watched) };
+    let socket = WatchedSocket { inner: TokioIo::new(stream), watched: Arc::clone(&watched) };
     let mut builder = http1::Builder::new();
     builder.max_buf_size(max_buffer).header_read_timeout(None).keep_alive(!is_reserved);
     let connection = builder.serve_connection(socket, service);
@@ -196,9 +197,9 @@ pub(super) async fn run<S: HttpService>(
 
 /// A request in work, until the last byte of its answer was taken.
 #[derive(Debug)]
-pub(super) struct Active(Arc<Watched>);
+pub(super) struct ActiveRequest(Arc<WatchedConnection>);
 
-impl Drop for Active {
+impl Drop for ActiveRequest {
     fn drop(&mut self) {
         self.0.note_progress();
         self.0.active.fetch_sub(1, Ordering::Release);
@@ -207,12 +208,12 @@ impl Drop for Active {
 
 tokio::task_local! {
     /// The connection whose task this is. An extension of each request would cost an allocation.
-    static CONNECTION: Arc<Watched>;
+    static CONNECTION: Arc<WatchedConnection>;
 }
 
 /// A request with an incomplete body. Dropping it notes that the body is complete.
 #[derive(Debug)]
-pub(super) struct AwaitedBody(Arc<Watched>);
+pub(super) struct AwaitedBody(Arc<WatchedConnection>);
 
 impl AwaitedBody {
     /// Notes an incomplete body for the connection whose task this is, if there is one.
@@ -231,14 +232,14 @@ impl Drop for AwaitedBody {
 
 /// The mark of requests on a connection that is there for health alone, because all others have requests in work.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Crowded;
+pub(super) struct HealthOnly;
 
-struct Guarded {
+struct GuardedBody {
     body: HttpBody,
-    _active: Active,
+    _active: ActiveRequest,
 }
 
-impl Body for Guarded {
+impl Body for GuardedBody {
     type Data = Bytes;
     type Error = std::convert::Infallible;
 
@@ -260,12 +261,12 @@ impl Body for Guarded {
 
 /// A socket that notes when its peer takes written bytes. Bytes from the peer prove no progress, because they may come
 /// one by one.
-struct Socket {
+struct WatchedSocket {
     inner: TokioIo<TcpStream>,
-    watched: Arc<Watched>,
+    watched: Arc<WatchedConnection>,
 }
 
-impl Read for Socket {
+impl Read for WatchedSocket {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -275,7 +276,7 @@ impl Read for Socket {
     }
 }
 
-impl Write for Socket {
+impl Write for WatchedSocket {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.inner).poll_write(cx, bytes);
         if written.is_ready() {

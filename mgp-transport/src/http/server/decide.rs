@@ -9,16 +9,16 @@
 //! | absent or with sessions | absent | neither | 400 |
 
 use http::StatusCode;
-use mgp_types::{Error, Kind, Method, Params};
+use mgp_types::{Error, Method, Params, RequestKind};
 
 use super::envelope::BodyVersion;
-use super::head::{Marks, SessionMark, Version};
-use super::respond::Refusal;
+use super::head::{BodyHeaders, SessionMark, VersionHeader};
+use super::respond::HttpRefusal;
 use crate::http::header;
 
 /// The receiver of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Route {
+pub(super) enum MessageRoute {
     /// The service of requests that stand alone. The headers are still to be compared with the body, unless the service
     /// will refuse the message anyway.
     Stateless { compare: bool },
@@ -29,58 +29,71 @@ pub(super) enum Route {
 }
 
 /// Returns the route of a message. `method` is absent for an answer.
-pub(super) fn route(marks: &Marks, method: Option<&Method>, body: &BodyVersion) -> Result<Route, Refusal> {
+pub(super) fn route(
+    marks: &BodyHeaders,
+    method: Option<&Method>,
+    body: &BodyVersion,
+) -> Result<MessageRoute, HttpRefusal> {
     let by_meta = match (&marks.version, body) {
-        (Version::Known(revision), _) => revision.is_stateless() || *body != BodyVersion::Absent,
+        (VersionHeader::Known(revision), _) => revision.is_stateless() || *body != BodyVersion::Absent,
         // A message of a session cannot be a request of its own, whatever the version means.
-        (Version::Unknown(_), BodyVersion::Absent) => marks.session == SessionMark::Absent,
-        (Version::Unknown(_), _) => true,
-        (Version::Absent, BodyVersion::Absent) => false,
-        (Version::Absent, _) => return Err(mismatch("the header MCP-Protocol-Version is missing")),
+        (VersionHeader::Unknown(_), BodyVersion::Absent) => marks.session == SessionMark::Absent,
+        (VersionHeader::Unknown(_), _) => true,
+        (VersionHeader::Absent, BodyVersion::Absent) => false,
+        (VersionHeader::Absent, _) => return Err(mismatch("the header MCP-Protocol-Version is missing")),
     };
     if by_meta {
         return stateless(marks, method, body);
     }
-    if let Version::Unknown(_) = marks.version {
-        return Err(Refusal::bad_request(Error::invalid_request("unsupported MCP-Protocol-Version")));
+    if let VersionHeader::Unknown(_) = marks.version {
+        return Err(HttpRefusal::bad_request(Error::invalid_request("unsupported MCP-Protocol-Version")));
     }
     match marks.session {
-        _ if method == Some(&Method::INITIALIZE) => Ok(Route::Initialize),
-        SessionMark::Absent => Err(Refusal::bad_request(Error::invalid_request(
+        _ if method == Some(&Method::INITIALIZE) => Ok(MessageRoute::Initialize),
+        SessionMark::Absent => Err(HttpRefusal::bad_request(Error::invalid_request(
             "the header Mcp-Session-Id is missing; a session starts with `initialize`",
         ))),
-        session => Ok(Route::Session(session)),
+        session => Ok(MessageRoute::Session(session)),
     }
 }
 
-fn stateless(marks: &Marks, method: Option<&Method>, body: &BodyVersion) -> Result<Route, Refusal> {
+fn stateless(
+    marks: &BodyHeaders,
+    method: Option<&Method>,
+    body: &BodyVersion,
+) -> Result<MessageRoute, HttpRefusal> {
     let Some(method) = method else {
-        return Err(Refusal::bad_request(Error::invalid_request(
+        return Err(HttpRefusal::bad_request(Error::invalid_request(
             "the message is neither a request nor a notification",
         )));
     };
     let same = match (&marks.version, body) {
         (_, BodyVersion::Absent) if *method == Method::INITIALIZE => {
-            return Err(Refusal::bad_request(Error::invalid_params(
+            return Err(HttpRefusal::bad_request(Error::invalid_params(
                 "`initialize` belongs to revisions up to 2025-11-25: send it without MCP-Protocol-Version",
             )));
         }
-        (_, BodyVersion::Absent) => return Ok(Route::Stateless { compare: false }),
-        (Version::Known(header), BodyVersion::Known { revision, .. }) => header == revision,
-        (Version::Unknown(header), BodyVersion::Unknown(name)) => header.as_bytes() == name.as_bytes(),
+        (_, BodyVersion::Absent) => return Ok(MessageRoute::Stateless { compare: false }),
+        (VersionHeader::Known(header), BodyVersion::Known { revision, .. }) => header == revision,
+        (VersionHeader::Unknown(header), BodyVersion::Unknown(name)) => header.as_bytes() == name.as_bytes(),
         _ => false,
     };
     if !same {
         return Err(mismatch("the header MCP-Protocol-Version and `_meta` name different versions"));
     }
     let compare = matches!(body, BodyVersion::Known { revision, complete: true } if revision.is_stateless());
-    Ok(Route::Stateless { compare })
+    Ok(MessageRoute::Stateless { compare })
 }
 
 /// Compares `Mcp-Method` and `Mcp-Name` with the body.
 ///
 /// A notification need not have the headers, since the specification leaves them open; those it has must be true.
-pub(super) fn compare(marks: &Marks, kind: Kind, method: &Method, params: &Params) -> Result<(), Refusal> {
+pub(super) fn compare(
+    marks: &BodyHeaders,
+    kind: RequestKind,
+    method: &Method,
+    params: &Params,
+) -> Result<(), HttpRefusal> {
     check(marks.method.as_ref(), Some(method.as_str()), kind, "Mcp-Method")?;
     let Some(source) = header::name_source(method.as_str()) else { return Ok(()) };
     let named = params.text(source);
@@ -93,11 +106,11 @@ pub(super) fn compare(marks: &Marks, kind: Kind, method: &Method, params: &Param
 fn check(
     value: Option<&http::HeaderValue>,
     expected: Option<&str>,
-    kind: Kind,
+    kind: RequestKind,
     name: &'static str,
-) -> Result<(), Refusal> {
+) -> Result<(), HttpRefusal> {
     let why = match (value, expected) {
-        (None, _) if kind == Kind::Notify => return Ok(()),
+        (None, _) if kind == RequestKind::Notify => return Ok(()),
         (None, _) => "is missing",
         (Some(value), Some(expected)) => match header::matches(value.as_bytes(), expected) {
             Ok(true) => return Ok(()),
@@ -109,8 +122,8 @@ fn check(
     Err(mismatch(format!("the header {name} {why}")))
 }
 
-fn mismatch(why: impl Into<std::borrow::Cow<'static, str>>) -> Refusal {
-    Refusal::new(StatusCode::BAD_REQUEST, Error::header_mismatch(why))
+fn mismatch(why: impl Into<std::borrow::Cow<'static, str>>) -> HttpRefusal {
+    HttpRefusal::new(StatusCode::BAD_REQUEST, Error::header_mismatch(why))
 }
 
 #[cfg(test)]
@@ -128,14 +141,15 @@ mod tests {
         session: SessionMark,
         method: &Method,
         body: &BodyVersion,
-    ) -> Result<Route, i64> {
+    ) -> Result<MessageRoute, i64> {
         let version = match version {
-            "" => Version::Absent,
-            name => name
-                .parse()
-                .map_or_else(|_| Version::Unknown(HeaderValue::from_str(name).unwrap()), Version::Known),
+            "" => VersionHeader::Absent,
+            name => name.parse().map_or_else(
+                |_| VersionHeader::Unknown(HeaderValue::from_str(name).unwrap()),
+                VersionHeader::Known,
+            ),
         };
-        let marks = Marks { version, session, ..Marks::default() };
+        let marks = BodyHeaders { version, session, ..BodyHeaders::default() };
         route(&marks, Some(method), body).map_err(|refusal| refusal.error().code())
     }
 
@@ -144,7 +158,7 @@ mod tests {
         let (none, some) = (SessionMark::Absent, SessionMark::read(&[b'1'; 32]));
         let (list, init) = (&Method::TOOLS_LIST, &Method::INITIALIZE);
         let (absent, odd) = (&BodyVersion::Absent, &BodyVersion::Unknown("v999".into()));
-        let alone = |compare| Ok(Route::Stateless { compare });
+        let alone = |compare| Ok(MessageRoute::Stateless { compare });
         for (version, session, method, body, expected) in [
             ("2026-07-28", none, list, &MODERN, alone(true)),
             ("2026-07-28", some, list, &MODERN, alone(true)),
@@ -161,15 +175,15 @@ mod tests {
             ("", none, list, &MODERN, Err(-32020)),
             ("", none, init, &MODERN, Err(-32020)),
             ("", some, list, &MODERN, Err(-32020)),
-            ("", none, init, absent, Ok(Route::Initialize)),
-            ("2025-11-25", none, init, absent, Ok(Route::Initialize)),
+            ("", none, init, absent, Ok(MessageRoute::Initialize)),
+            ("2025-11-25", none, init, absent, Ok(MessageRoute::Initialize)),
             ("2025-11-25", none, list, &MODERN, Err(-32020)),
             ("2025-11-25", none, list, &LEGACY, alone(false)),
             ("", none, list, absent, Err(-32600)),
             ("2025-06-18", none, list, absent, Err(-32600)),
-            ("", some, list, absent, Ok(Route::Session(some))),
-            ("2024-11-05", some, list, absent, Ok(Route::Session(some))),
-            ("", SessionMark::Foreign, list, absent, Ok(Route::Session(SessionMark::Foreign))),
+            ("", some, list, absent, Ok(MessageRoute::Session(some))),
+            ("2024-11-05", some, list, absent, Ok(MessageRoute::Session(some))),
+            ("", SessionMark::Foreign, list, absent, Ok(MessageRoute::Session(SessionMark::Foreign))),
         ] {
             assert_eq!(
                 decide(version, session, method, body),
@@ -181,7 +195,8 @@ mod tests {
 
     #[test]
     fn an_answer_belongs_to_a_session() {
-        let marks = Marks { version: Version::Known(Revision::V2026_07_28), ..Marks::default() };
+        let marks =
+            BodyHeaders { version: VersionHeader::Known(Revision::V2026_07_28), ..BodyHeaders::default() };
         assert_eq!(route(&marks, None, &BodyVersion::Absent).unwrap_err().error().code(), -32600);
     }
 
@@ -190,18 +205,19 @@ mod tests {
         let params = Params::parse(r#"{"name":"größe"}"#).unwrap();
         let refused = |method: Option<&str>, name: Option<&str>, kind| {
             let value = |text: &str| HeaderValue::from_str(text).unwrap();
-            let marks = Marks { method: method.map(value), name: name.map(value), ..Marks::default() };
+            let marks =
+                BodyHeaders { method: method.map(value), name: name.map(value), ..BodyHeaders::default() };
             compare(&marks, kind, &Method::TOOLS_CALL, &params).is_err()
         };
         let (call, name) = (Some("tools/call"), Some("=?base64?Z3LDtsOfZQ==?="));
-        assert!(!refused(call, name, Kind::Call));
-        assert!(refused(None, name, Kind::Call));
-        assert!(refused(call, None, Kind::Call));
-        assert!(refused(Some("tools/list"), name, Kind::Call));
-        assert!(refused(Some("Tools/call"), name, Kind::Call));
-        assert!(refused(call, Some("grosse"), Kind::Call));
-        assert!(refused(call, Some("=?base64?Z3LDtsOfZQ=?="), Kind::Call));
-        assert!(!refused(None, None, Kind::Notify));
-        assert!(refused(Some("x"), None, Kind::Notify));
+        assert!(!refused(call, name, RequestKind::Call));
+        assert!(refused(None, name, RequestKind::Call));
+        assert!(refused(call, None, RequestKind::Call));
+        assert!(refused(Some("tools/list"), name, RequestKind::Call));
+        assert!(refused(Some("Tools/call"), name, RequestKind::Call));
+        assert!(refused(call, Some("grosse"), RequestKind::Call));
+        assert!(refused(call, Some("=?base64?Z3LDtsOfZQ=?="), RequestKind::Call));
+        assert!(!refused(None, None, RequestKind::Notify));
+        assert!(refused(Some("x"), None, RequestKind::Notify));
     }
 }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use mgp_types::mcp::meta::key;
 use mgp_types::{Object, Params, Revision};
 
-use crate::lately::{Lately, MAX_KEPT};
+use crate::small_cache::{MAX_KEPT, SmallCache};
 
 /// The version that `_meta` names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(super) enum BodyVersion {
 /// Reads the `_meta` of one request after the other. Clients repeat themselves, so some of the last results are kept.
 #[derive(Debug, Default)]
 pub(super) struct Envelopes {
-    read: Lately<(Bytes, BodyVersion)>,
+    read: SmallCache<(Bytes, BodyVersion)>,
 }
 
 impl Envelopes {

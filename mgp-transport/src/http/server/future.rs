@@ -14,12 +14,12 @@ use pin_project_lite::pin_project;
 
 use super::HttpServer;
 use super::body::HttpBody;
-use super::call::Calling;
-use super::head::Marks;
-use super::post::Step;
-use super::read::Reader;
-use super::respond::Refusal;
-use super::table::SessionId;
+use super::call::RunningCall;
+use super::head::BodyHeaders;
+use super::post::PostStep;
+use super::read::BodyReader;
+use super::respond::HttpRefusal;
+use super::session_table::SessionId;
 use crate::Accept;
 
 pin_project! {
@@ -37,10 +37,10 @@ pin_project! {
     enum State<A: Accept, B> {
         Reading {
             #[pin]
-            body: Reader<B>,
+            body: BodyReader<B>,
             post: Option<Post<A>>,
         },
-        Calling { calling: Calling },
+        Calling { calling: RunningCall },
         Done { response: Option<Response<HttpBody>> },
     }
 }
@@ -49,19 +49,19 @@ pin_project! {
 pub(super) struct Post<A: Accept> {
     pub(super) server: HttpServer<A>,
     pub(super) parts: Arc<Parts>,
-    pub(super) target: Target,
+    pub(super) target: PostTarget,
 }
 
 /// The receiver of the body.
-pub(super) enum Target {
+pub(super) enum PostTarget {
     /// The endpoint of both eras.
-    Endpoint(Marks),
+    Endpoint(BodyHeaders),
     /// A session of HTTP+SSE.
     Sse(SessionId),
 }
 
 impl<A: Accept, B> ResponseFuture<A, B> {
-    pub(super) fn reading(body: Reader<B>, post: Post<A>) -> Self {
+    pub(super) fn reading(body: BodyReader<B>, post: Post<A>) -> Self {
         Self { state: State::Reading { body, post: Some(post) } }
     }
 
@@ -81,10 +81,12 @@ impl<A: Accept, B: Body> Future for ResponseFuture<A, B> {
                     let read = ready!(body.poll_read(cx));
                     match (read, post.take()) {
                         (Ok(bytes), Some(Post { server, parts, target })) => match target {
-                            Target::Endpoint(marks) => server.post(parts, &marks, &bytes),
-                            Target::Sse(session) => Step::Done(server.sse_message(session, &parts, &bytes)),
+                            PostTarget::Endpoint(marks) => server.post(parts, &marks, &bytes),
+                            PostTarget::Sse(session) => {
+                                PostStep::Done(server.sse_message(session, &parts, &bytes))
+                            }
                         },
-                        (Err(unread), _) => Step::Done(Refusal::from(unread).into_response()),
+                        (Err(unread), _) => PostStep::Done(HttpRefusal::from(unread).into_response()),
                         (Ok(_), None) => return Poll::Pending,
                     }
                 }
@@ -94,8 +96,8 @@ impl<A: Accept, B: Body> Future for ResponseFuture<A, B> {
                 }
             };
             state.set(match step {
-                Step::Done(response) => State::Done { response: Some(response) },
-                Step::Calling(calling) => State::Calling { calling },
+                PostStep::Done(response) => State::Done { response: Some(response) },
+                PostStep::Calling(calling) => State::Calling { calling },
             });
         }
     }

@@ -3,30 +3,30 @@
 use http::{HeaderMap, HeaderValue, header as standard};
 use mgp_types::Revision;
 
-use super::negotiate::Accepts;
-use super::table::SessionId;
+use super::negotiate::AcceptHeader;
+use super::session_table::SessionId;
 use crate::http::header;
 
 /// The values of the headers, as far as the server uses them.
 #[derive(Debug, Default)]
-pub(super) struct Head<'a> {
+pub(super) struct RequestHead<'a> {
     pub(super) host: Option<&'a HeaderValue>,
     pub(super) origin: Option<&'a HeaderValue>,
     /// Whether a browser marks the request as sent by a page of another site or port.
     pub(super) is_cross_origin: bool,
     pub(super) content_type: Option<&'a HeaderValue>,
     pub(super) content_length: Option<&'a HeaderValue>,
-    pub(super) accepts: Accepts,
+    pub(super) accepts: AcceptHeader,
     pub(super) last_event: Option<&'a HeaderValue>,
-    pub(super) marks: Marks,
+    pub(super) marks: BodyHeaders,
     /// A header that may come once and came twice; two readers may take different values.
     pub(super) repeated: Option<&'static str>,
 }
 
 /// The values that are needed beyond the head: the headers that describe the body.
 #[derive(Debug, Default)]
-pub(super) struct Marks {
-    pub(super) version: Version,
+pub(super) struct BodyHeaders {
+    pub(super) version: VersionHeader,
     pub(super) session: SessionMark,
     pub(super) method: Option<HeaderValue>,
     pub(super) name: Option<HeaderValue>,
@@ -34,7 +34,7 @@ pub(super) struct Marks {
 
 /// The value of `MCP-Protocol-Version`.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) enum Version {
+pub(super) enum VersionHeader {
     #[default]
     Absent,
     Known(Revision),
@@ -51,7 +51,7 @@ pub(super) enum SessionMark {
     Id(SessionId),
 }
 
-impl<'a> Head<'a> {
+impl<'a> RequestHead<'a> {
     pub(super) fn read(headers: &'a HeaderMap) -> Self {
         let mut head = Self::default();
         for (name, value) in headers {
@@ -66,8 +66,8 @@ impl<'a> Head<'a> {
                 "content-length" => head.content_length.replace(value).is_none(),
                 "last-event-id" => head.last_event.replace(value).is_none(),
                 "mcp-protocol-version" => {
-                    let first = head.marks.version == Version::Absent;
-                    head.marks.version = Version::read(value);
+                    let first = head.marks.version == VersionHeader::Absent;
+                    head.marks.version = VersionHeader::read(value);
                     first
                 }
                 "mcp-session-id" => {
@@ -98,7 +98,7 @@ impl<'a> Head<'a> {
     }
 }
 
-impl Version {
+impl VersionHeader {
     fn read(value: &HeaderValue) -> Self {
         let text = value.to_str().map(str::trim).unwrap_or_default();
         // The revision that nearly every request names comes first.
@@ -158,11 +158,11 @@ mod tests {
             "last-event-id",
             "mcp-param-x",
         ] {
-            assert!(Head::read(&headers(&[(name, "a"), (name, "a")])).repeated.is_some(), "{name}");
-            assert!(Head::read(&headers(&[(name, "a")])).repeated.is_none(), "{name}");
+            assert!(RequestHead::read(&headers(&[(name, "a"), (name, "a")])).repeated.is_some(), "{name}");
+            assert!(RequestHead::read(&headers(&[(name, "a")])).repeated.is_none(), "{name}");
         }
         assert!(
-            Head::read(&headers(&[("accept", "a"), ("accept", "b"), ("x", "1"), ("x", "1")]))
+            RequestHead::read(&headers(&[("accept", "a"), ("accept", "b"), ("x", "1"), ("x", "1")]))
                 .repeated
                 .is_none()
         );

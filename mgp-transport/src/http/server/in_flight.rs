@@ -5,12 +5,12 @@ use std::sync::Arc;
 use mgp_types::{Error, Id, Outbox, code};
 use parking_lot::Mutex;
 
-use super::session::Session;
-use super::shared_way::SharedWay;
+use super::session::HttpSession;
+use super::shared_stream_port::SharedStreamPort;
 use super::stream::ResponseStream;
 
 /// The calls in work, as a slab: entering and leaving cost a few instructions, and only the rare search walks it.
-pub(super) struct Calls {
+pub(super) struct InFlightCalls {
     max: usize,
     slots: Mutex<Slots>,
 }
@@ -26,7 +26,7 @@ pub(super) enum Canceller {
     /// The reader of the call's stream polls it.
     Stream(Arc<ResponseStream>),
     /// The call runs in a task of its own, and writes to a stream that it shares.
-    Task(Arc<SharedWay>),
+    Task(Arc<SharedStreamPort>),
 }
 
 impl Canceller {
@@ -45,7 +45,7 @@ impl Canceller {
     }
 }
 
-impl Calls {
+impl InFlightCalls {
     pub(super) fn new(max: usize) -> Self {
         Self { max, slots: Mutex::default() }
     }
@@ -86,17 +86,17 @@ impl Calls {
 }
 
 /// A call in work. Dropping it removes the entry.
-pub(super) struct InFlight {
-    session: Arc<Session>,
+pub(super) struct InFlightCall {
+    session: Arc<HttpSession>,
     slot: usize,
 }
 
-impl InFlight {
+impl InFlightCall {
     /// Enters a call.
     ///
     /// # Errors
     /// The id is in use, or too many calls are in work.
-    pub(super) fn enter(session: Arc<Session>, id: &Id, canceller: Canceller) -> Result<Self, Error> {
+    pub(super) fn enter(session: Arc<HttpSession>, id: &Id, canceller: Canceller) -> Result<Self, Error> {
         let mut slots = session.calls.slots.lock();
         if slots.entries.len() - slots.free.len() >= session.calls.max {
             return Err(Error::new(code::RESOURCE_EXHAUSTED, "too many calls are in work"));
@@ -117,7 +117,7 @@ impl InFlight {
     }
 }
 
-impl Drop for InFlight {
+impl Drop for InFlightCall {
     fn drop(&mut self) {
         let mut slots = self.session.calls.slots.lock();
         let entry = slots.entries[self.slot].take();

@@ -6,17 +6,17 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{Response, StatusCode};
 use mgp_types::frame::{self, Frame, Malformed, Message};
-use mgp_types::{CallOf, Error, Id, Kind, Method, Params, Principal, RpcService, code};
+use mgp_types::{CallSide, Error, Id, Method, Params, Principal, RequestKind, RpcService, code};
 
 use super::HttpServer;
-use super::body::{Events, HttpBody};
-use super::call::Touch;
-use super::in_flight::{Canceller, InFlight};
+use super::body::{EventBody, HttpBody};
+use super::call::TouchOnDrop;
+use super::in_flight::{Canceller, InFlightCall};
 use super::post::{call_once, crowded, named, notification, refuse, request};
-use super::respond::{Answer, Refusal, events};
-use super::shared_way::SharedWay;
+use super::respond::{HttpRefusal, PostAnswer, events};
+use super::session_table::{LiveSession, SessionId, SessionTable};
+use super::shared_stream_port::SharedStreamPort;
 use super::stream::StreamKind;
-use super::table::{Live, SessionId, Table};
 use crate::Accept;
 use crate::http::sse::Event;
 
@@ -25,15 +25,19 @@ pub(super) const SESSION_ID: &str = "sessionId";
 
 impl<A: Accept> HttpServer<A> {
     /// Opens a session that lives as long as its stream.
-    pub(super) fn sse_open(&self, parts: &Parts, message_path: &str) -> Result<Response<HttpBody>, Refusal> {
+    pub(super) fn sse_open(
+        &self,
+        parts: &Parts,
+        message_path: &str,
+    ) -> Result<Response<HttpBody>, HttpRefusal> {
         let live = self.open(parts, StreamKind::Named)?;
         let session = Arc::clone(&live.session);
         let endpoint = format!("{message_path}?{SESSION_ID}={}", session.id.as_str());
         let stream = Arc::clone(session.standalone());
         stream.write_first(Event { name: Some("endpoint"), ..Event::message(endpoint.as_bytes()) });
         self.sessions().insert(live, self.config().session_idle);
-        let ends = Ends { sessions: Arc::clone(self.sessions()), id: session.id };
-        Ok(events(HttpBody::events(Events::new(stream, 0).holding((ends, Touch(session))))))
+        let ends = EndSessionOnDrop { sessions: Arc::clone(self.sessions()), id: session.id };
+        Ok(events(HttpBody::events(EventBody::new(stream, 0).holding((ends, TouchOnDrop(session))))))
     }
 
     /// Handles a message of the client. Its answer comes on the stream.
@@ -51,31 +55,35 @@ impl<A: Accept> HttpServer<A> {
                 {
                     messages.into_iter().try_for_each(|message| take(&live, parts, message))
                 }
-                Frame::Batch(_) => Err(Refusal::because(
+                Frame::Batch(_) => Err(HttpRefusal::because(
                     StatusCode::BAD_REQUEST,
                     "a batch belongs to a session of 2025-03-26",
                 )),
             }
         });
         match taken {
-            Ok(()) => Answer::ACCEPTED.into_response(),
+            Ok(()) => PostAnswer::ACCEPTED.into_response(),
             Err(refusal) => refusal.into_response(),
         }
     }
 
-    pub(super) fn sse_session(&self, id: SessionId, parts: &Parts) -> Result<Arc<Live<A::Service>>, Refusal> {
+    pub(super) fn sse_session(
+        &self,
+        id: SessionId,
+        parts: &Parts,
+    ) -> Result<Arc<LiveSession<A::Service>>, HttpRefusal> {
         let live = self.sessions().find(id, parts.extensions.get::<Principal>());
-        let live = live.filter(|live| live.session.is_sse).ok_or_else(Refusal::no_session)?;
+        let live = live.filter(|live| live.session.is_sse).ok_or_else(HttpRefusal::no_session)?;
         live.session.touch();
         Ok(live)
     }
 }
 
 fn take<S: RpcService>(
-    live: &Live<S>,
+    live: &LiveSession<S>,
     parts: &Arc<Parts>,
     message: Result<Message, Malformed>,
-) -> Result<(), Refusal> {
+) -> Result<(), HttpRefusal> {
     if live.session.is_busy() {
         return Err(crowded(Error::new(code::RESOURCE_EXHAUSTED, "too much is in work")));
     }
@@ -94,31 +102,31 @@ fn take<S: RpcService>(
 }
 
 fn call<S: RpcService>(
-    live: &Live<S>,
+    live: &LiveSession<S>,
     parts: &Arc<Parts>,
     id: Id,
     method: Method,
     params: Params,
-) -> Result<(), Refusal> {
+) -> Result<(), HttpRefusal> {
     let opens = method == Method::INITIALIZE;
     let session = Arc::clone(&live.session);
-    let mut request = request(Kind::Call, method, params, Arc::clone(parts));
+    let mut request = request(RequestKind::Call, method, params, Arc::clone(parts));
     let mut about = None;
-    if request.method.about_call() == Some(CallOf::Sender) {
+    if request.method.about_call() == Some(CallSide::Sender) {
         match named(&mut request.params, Some(&session)) {
             Ok(outbox) => about = Some(outbox),
             Err(error) => {
                 live.session.spawn(async move {
-                    let answer = Answer::error(StatusCode::OK, Some(&id), &error);
+                    let answer = PostAnswer::error(StatusCode::OK, Some(&id), &error);
                     let _ = session.standalone().push(&answer.json).await;
                 });
                 return Ok(());
             }
         }
     }
-    let way = SharedWay::new(id.clone(), session.standalone(), &session);
+    let way = SharedStreamPort::new(id.clone(), session.standalone(), &session);
     let canceller = Canceller::Task(Arc::clone(&way));
-    let guard = match InFlight::enter(Arc::clone(&session), &id, canceller) {
+    let guard = match InFlightCall::enter(Arc::clone(&session), &id, canceller) {
         Ok(guard) => guard,
         Err(error) => return Err(crowded(error).of(Some(id))),
     };
@@ -139,9 +147,9 @@ fn call<S: RpcService>(
                 if opens {
                     session.agree(&response);
                 }
-                Answer::reply(&id, &response)
+                PostAnswer::reply(&id, &response)
             }
-            Err(error) => Answer::error(StatusCode::OK, Some(&id), &error),
+            Err(error) => PostAnswer::error(StatusCode::OK, Some(&id), &error),
         };
         // Without a reader the session is about to end.
         let _ = session.standalone().push(&answer.json).await;
@@ -150,12 +158,12 @@ fn call<S: RpcService>(
 }
 
 /// The guard that ends a session with its stream.
-struct Ends<S: RpcService> {
-    sessions: Arc<Table<S>>,
+struct EndSessionOnDrop<S: RpcService> {
+    sessions: Arc<SessionTable<S>>,
     id: SessionId,
 }
 
-impl<S: RpcService> Drop for Ends<S> {
+impl<S: RpcService> Drop for EndSessionOnDrop<S> {
     fn drop(&mut self) {
         self.sessions.remove(self.id);
     }

@@ -17,6 +17,7 @@ mod body;
 mod call;
 mod config;
 mod connection;
+mod connection_slots;
 mod decide;
 mod envelope;
 mod future;
@@ -26,7 +27,6 @@ mod in_flight;
 mod legacy_sse;
 mod negotiate;
 mod origin;
-mod places;
 mod post;
 mod read;
 mod replay;
@@ -34,9 +34,9 @@ mod respond;
 mod routes;
 mod serve;
 mod session;
-mod shared_way;
+mod session_table;
+mod shared_stream_port;
 mod stream;
-mod table;
 
 use std::convert::Infallible;
 use std::fmt;
@@ -51,18 +51,18 @@ use parking_lot::Mutex;
 use tower_service::Service;
 
 use self::envelope::Envelopes;
-use self::future::{Post, Target};
-use self::head::Head;
-use self::read::Reader;
-use self::respond::Refusal;
-use self::table::Table;
+use self::future::{Post, PostTarget};
+use self::head::RequestHead;
+use self::read::BodyReader;
+use self::respond::HttpRefusal;
+use self::session_table::SessionTable;
 use crate::Accept;
 
 pub use self::body::HttpBody;
-pub use self::config::{Ends, HttpConfig};
+pub use self::config::{ConnectionAddrs, HttpConfig};
 pub use self::future::ResponseFuture;
 pub use self::routes::Routes;
-pub use self::serve::{HttpService, Listen, serve, serve_layered_until, serve_until};
+pub use self::serve::{HttpService, ListenTarget, serve, serve_layered_until, serve_until};
 pub use self::stream::ResponseStream;
 
 /// Answers MCP over HTTP: both eras on one endpoint, as a `tower::Service`.
@@ -102,15 +102,15 @@ pub use self::stream::ResponseStream;
 /// # }
 /// ```
 pub struct HttpServer<A: Accept> {
-    shared: Arc<Shared<A>>,
+    shared: Arc<HttpServerShared<A>>,
 }
 
-struct Shared<A: Accept> {
+struct HttpServerShared<A: Accept> {
     accept: A,
     config: Arc<HttpConfig>,
     /// The service that answers requests of no session.
     stateless: OnceLock<Mutex<A::Service>>,
-    sessions: Arc<Table<A::Service>>,
+    sessions: Arc<SessionTable<A::Service>>,
     envelopes: Envelopes,
 }
 
@@ -127,10 +127,18 @@ impl<A: Accept> HttpServer<A> {
     }
 
     fn with(accept: A, config: HttpConfig) -> Self {
-        let sessions = Arc::new(Table::new(config.max_sessions));
+        let sessions = Arc::new(SessionTable::new(config.max_sessions));
         let config = Arc::new(config);
         let envelopes = Envelopes::default();
-        Self { shared: Arc::new(Shared { accept, config, stateless: OnceLock::new(), sessions, envelopes }) }
+        Self {
+            shared: Arc::new(HttpServerShared {
+                accept,
+                config,
+                stateless: OnceLock::new(),
+                sessions,
+                envelopes,
+            }),
+        }
     }
 
     /// Returns the server with the paths of its configuration: the endpoint, and HTTP+SSE beside it.
@@ -154,76 +162,78 @@ impl<A: Accept> HttpServer<A> {
 
     fn proceed<B: Body>(
         &self,
-        checked: Result<Checked, Refusal>,
+        checked: Result<CheckedHead, HttpRefusal>,
         parts: Arc<Parts>,
         body: B,
     ) -> ResponseFuture<A, B> {
         match checked {
-            Ok(Checked::Post(target)) => {
-                let reader = Reader::new(body, Arc::clone(self.config()));
+            Ok(CheckedHead::Post(target)) => {
+                let reader = BodyReader::new(body, Arc::clone(self.config()));
                 ResponseFuture::reading(reader, Post { server: self.clone(), parts, target })
             }
-            Ok(Checked::Done(response)) => ResponseFuture::ready(response),
+            Ok(CheckedHead::Done(response)) => ResponseFuture::ready(response),
             Err(refusal) => ResponseFuture::ready(refusal.into_response()),
         }
     }
 
-    fn check(&self, parts: &Parts) -> Result<Checked, Refusal> {
-        let head = Head::read(&parts.headers);
+    fn check(&self, parts: &Parts) -> Result<CheckedHead, HttpRefusal> {
+        let head = RequestHead::read(&parts.headers);
         self.guard(parts, &head)?;
         match parts.method {
             Method::POST => {
                 self.check_post(&head)?;
-                Ok(Checked::Post(Target::Endpoint(head.marks)))
+                Ok(CheckedHead::Post(PostTarget::Endpoint(head.marks)))
             }
-            Method::GET => self.get(parts, &head).map(Checked::Done),
-            Method::DELETE => self.delete(parts, &head).map(Checked::Done),
+            Method::GET => self.get(parts, &head).map(CheckedHead::Done),
+            Method::DELETE => self.delete(parts, &head).map(CheckedHead::Done),
             _ => Err(get::not_allowed()),
         }
     }
 
     /// Refuses requests that a web page may have sent, and requests that two readers may read differently.
-    fn guard(&self, parts: &Parts, head: &Head<'_>) -> Result<(), Refusal> {
+    fn guard(&self, parts: &Parts, head: &RequestHead<'_>) -> Result<(), HttpRefusal> {
         // A request target in absolute form names a host as well, and a proxy may go by either.
         let target = parts.uri.authority().map(|authority| authority.as_str().as_bytes());
         let header = head.host.map(http::HeaderValue::as_bytes);
         if header.or(target).is_none() {
-            return Err(Refusal::because(StatusCode::BAD_REQUEST, "the header Host is missing"));
+            return Err(HttpRefusal::because(StatusCode::BAD_REQUEST, "the header Host is missing"));
         }
         if ![header, target].into_iter().flatten().all(|host| self.config().accepts_host(host)) {
-            return Err(Refusal::because(StatusCode::FORBIDDEN, "this `Host` is not served"));
+            return Err(HttpRefusal::because(StatusCode::FORBIDDEN, "this `Host` is not served"));
         }
         match head.origin {
             Some(origin) if self.config().accepts_origin(origin.as_bytes()) => {}
-            Some(_) => return Err(Refusal::because(StatusCode::FORBIDDEN, "this `Origin` is not allowed")),
+            Some(_) => {
+                return Err(HttpRefusal::because(StatusCode::FORBIDDEN, "this `Origin` is not allowed"));
+            }
             // Pages send some requests without an `Origin`, such as those for images.
             None if head.is_cross_origin => {
                 let why = "a page of another origin sent this without an `Origin`";
-                return Err(Refusal::because(StatusCode::FORBIDDEN, why));
+                return Err(HttpRefusal::because(StatusCode::FORBIDDEN, why));
             }
             None => {}
         }
         match head.repeated {
             None => Ok(()),
-            Some(name) => Err(Refusal::bad_request(Error::header_mismatch(format!(
+            Some(name) => Err(HttpRefusal::bad_request(Error::header_mismatch(format!(
                 "the header {name} came more than once"
             )))),
         }
     }
 
-    fn check_post(&self, head: &Head<'_>) -> Result<(), Refusal> {
+    fn check_post(&self, head: &RequestHead<'_>) -> Result<(), HttpRefusal> {
         Self::check_body(head)?;
         if !head.accepts.both() && !self.config().lenient_accept {
             let why = "`Accept` must name application/json and text/event-stream";
-            return Err(Refusal::because(StatusCode::NOT_ACCEPTABLE, why));
+            return Err(HttpRefusal::because(StatusCode::NOT_ACCEPTABLE, why));
         }
         Ok(())
     }
 
-    fn check_body(head: &Head<'_>) -> Result<(), Refusal> {
+    fn check_body(head: &RequestHead<'_>) -> Result<(), HttpRefusal> {
         if !head.content_type.is_some_and(|value| negotiate::is_json(value.as_bytes())) {
             let why = "`Content-Type` must be application/json";
-            return Err(Refusal::because(StatusCode::UNSUPPORTED_MEDIA_TYPE, why));
+            return Err(HttpRefusal::because(StatusCode::UNSUPPORTED_MEDIA_TYPE, why));
         }
         Ok(())
     }
@@ -232,7 +242,7 @@ impl<A: Accept> HttpServer<A> {
         &self.shared.config
     }
 
-    fn sessions(&self) -> &Arc<Table<A::Service>> {
+    fn sessions(&self) -> &Arc<SessionTable<A::Service>> {
         &self.shared.sessions
     }
 
@@ -251,8 +261,8 @@ impl<A: Accept> HttpServer<A> {
 }
 
 /// The result of the checks on a request's head.
-enum Checked {
-    Post(Target),
+enum CheckedHead {
+    Post(PostTarget),
     Done(http::Response<HttpBody>),
 }
 

@@ -2,12 +2,12 @@
 
 /// The forms of an answer that a request accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Accepts {
+pub(super) struct AcceptHeader {
     pub(super) json: bool,
     pub(super) events: bool,
 }
 
-impl Accepts {
+impl AcceptHeader {
     /// Returns whether the request accepts both forms, as the specification demands of a client.
     pub(super) fn both(self) -> bool {
         self.json && self.events
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     fn accepts(headers: &[&str]) -> (bool, bool) {
-        let mut accepts = Accepts::default();
+        let mut accepts = AcceptHeader::default();
         for header in headers {
             accepts.add(header.as_bytes());
         }

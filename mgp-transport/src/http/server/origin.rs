@@ -1,4 +1,4 @@
-//! The check of `Host` and `Origin`, which keeps web pages from using a server on the visitor's own machine.
+//! The check of `Host` and `OriginHeader`, which keeps web pages from using a server on the visitor's own machine.
 
 use std::net::IpAddr;
 
@@ -30,22 +30,24 @@ impl HttpConfig {
 
     /// Returns whether a web page of this `origin` may send requests.
     pub(super) fn accepts_origin(&self, origin: &[u8]) -> bool {
-        let Some(origin) = std::str::from_utf8(origin).ok().and_then(Origin::parse) else { return false };
+        let Some(origin) = std::str::from_utf8(origin).ok().and_then(OriginHeader::parse) else {
+            return false;
+        };
         (is_loopback(origin.host) && origin.is_web())
             || self
                 .origins
                 .iter()
-                .any(|allowed| Origin::parse(allowed).is_some_and(|other| other.same(&origin)))
+                .any(|allowed| OriginHeader::parse(allowed).is_some_and(|other| other.same(&origin)))
     }
 }
 
-struct Origin<'a> {
+struct OriginHeader<'a> {
     scheme: &'a str,
     host: &'a str,
     port: &'a str,
 }
 
-impl<'a> Origin<'a> {
+impl<'a> OriginHeader<'a> {
     fn parse(origin: &'a str) -> Option<Self> {
         let (scheme, rest) = origin.split_once("://")?;
         let authority = rest.strip_suffix('/').unwrap_or(rest);
@@ -62,7 +64,7 @@ impl<'a> Origin<'a> {
         self.scheme.eq_ignore_ascii_case("http") || self.scheme.eq_ignore_ascii_case("https")
     }
 
-    fn same(&self, other: &Origin<'_>) -> bool {
+    fn same(&self, other: &OriginHeader<'_>) -> bool {
         self.scheme.eq_ignore_ascii_case(other.scheme)
             && self.host.eq_ignore_ascii_case(other.host)
             && self.port == other.port

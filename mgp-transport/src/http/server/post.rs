@@ -7,44 +7,49 @@ use http::request::Parts;
 use http::{Response, StatusCode};
 use mgp_types::frame::{Frame, Malformed, Message};
 use mgp_types::{
-    CallOf, Error, Id, Kind, Method, Outbox, Params, Principal, RawJson, Request, RpcService, StreamId,
-    Validity, code, frame,
+    CallSide, Error, Id, Method, Outbox, Params, Principal, RawJson, Request, RequestKind, RpcService,
+    StreamId, Validity, code, frame,
 };
 use tokio::time::timeout;
 
 use super::body::HttpBody;
-use super::call::{BoxCall, Call, Calling, Form, Owner};
-use super::decide::Route;
+use super::call::{AnswerForm, BoxCall, CallOwner, HttpCall, RunningCall};
+use super::decide::MessageRoute;
 use super::envelope::BodyVersion;
-use super::head::{Marks, SessionMark};
-use super::in_flight::{Canceller, InFlight};
-use super::respond::{Answer, Refusal, is_refused_envelope, stateless_status};
-use super::session::Session;
+use super::head::{BodyHeaders, SessionMark};
+use super::in_flight::{Canceller, InFlightCall};
+use super::respond::{HttpRefusal, PostAnswer, is_refused_envelope, stateless_status};
+use super::session::HttpSession;
+use super::session_table::LiveSession;
 use super::stream::{ResponseStream, StreamKind};
-use super::table::Live;
 use super::{HttpServer, batch, decide};
 use crate::Accept;
 use crate::about::{UNNAMED, take_id};
 
 /// The next step for a POST.
-pub(super) enum Step {
+pub(super) enum PostStep {
     Done(Response<HttpBody>),
-    Calling(Calling),
+    Calling(RunningCall),
 }
 
-type Found<A> = Arc<Live<<A as Accept>::Service>>;
+type FoundSession<A> = Arc<LiveSession<<A as Accept>::Service>>;
 
 impl<A: Accept> HttpServer<A> {
-    pub(super) fn post(&self, parts: Arc<Parts>, marks: &Marks, body: &Bytes) -> Step {
+    pub(super) fn post(&self, parts: Arc<Parts>, marks: &BodyHeaders, body: &Bytes) -> PostStep {
         let step = match frame::decode(body, self.config().limits.json) {
             Frame::Single(Ok(message)) => self.message(parts, marks, message),
             Frame::Single(Err(malformed)) => Err(refuse(malformed)),
             Frame::Batch(messages) => self.batch(&parts, marks, messages),
         };
-        step.unwrap_or_else(|refusal| Step::Done(refusal.into_response()))
+        step.unwrap_or_else(|refusal| PostStep::Done(refusal.into_response()))
     }
 
-    fn message(&self, parts: Arc<Parts>, marks: &Marks, message: Message) -> Result<Step, Refusal> {
+    fn message(
+        &self,
+        parts: Arc<Parts>,
+        marks: &BodyHeaders,
+        message: Message,
+    ) -> Result<PostStep, HttpRefusal> {
         let (id, method, params) = match message {
             Message::Call { id, method, params } => (Some(id), method, params),
             Message::Notify { method, params } => (None, method, params),
@@ -52,44 +57,46 @@ impl<A: Accept> HttpServer<A> {
         };
         let version = self.envelopes().version(&params);
         match decide::route(marks, Some(&method), &version) {
-            Ok(Route::Stateless { compare }) => {
-                let kind = if id.is_some() { Kind::Call } else { Kind::Notify };
+            Ok(MessageRoute::Stateless { compare }) => {
+                let kind = if id.is_some() { RequestKind::Call } else { RequestKind::Notify };
                 if compare && let Err(refusal) = decide::compare(marks, kind, &method, &params) {
                     return Err(refusal.of(id));
                 }
                 Ok(self.stateless(parts, id, method, params))
             }
-            Ok(Route::Session(mark)) => {
+            Ok(MessageRoute::Session(mark)) => {
                 let live = self.find(mark, &parts).map_err(|refusal| refusal.of(id.clone()))?;
                 let session = Arc::clone(&live.session);
                 match id {
-                    Some(id) => session_call(&live, session, parts, id, method, params).map(Step::Calling),
+                    Some(id) => {
+                        session_call(&live, session, parts, id, method, params).map(PostStep::Calling)
+                    }
                     None => Ok(session_notify(&live, session, parts, method, params)),
                 }
             }
-            Ok(Route::Initialize) => match id {
+            Ok(MessageRoute::Initialize) => match id {
                 Some(id) => self.initialize(parts, id, params),
-                None => Err(Refusal::bad_request(Error::invalid_request("`initialize` needs an id"))),
+                None => Err(HttpRefusal::bad_request(Error::invalid_request("`initialize` needs an id"))),
             },
             Err(refusal) => Err(refusal.of(id)),
         }
     }
 
-    fn stateless(&self, parts: Arc<Parts>, id: Option<Id>, method: Method, params: Params) -> Step {
+    fn stateless(&self, parts: Arc<Parts>, id: Option<Id>, method: Method, params: Params) -> PostStep {
         let subscribes = method == Method::LISTEN;
-        let kind = if id.is_some() { Kind::Call } else { Kind::Notify };
+        let kind = if id.is_some() { RequestKind::Call } else { RequestKind::Notify };
         let mut request = request(kind, method, params, parts);
         let mut stream = ResponseStream::new(StreamKind::Live, Arc::clone(self.config()), 0);
         if subscribes {
             stream = stream.of_subscription(id.clone());
         }
-        let names_call = request.method.about_call() == Some(CallOf::Sender);
+        let names_call = request.method.about_call() == Some(CallSide::Sender);
         if names_call && let Err(error) = named(&mut request.params, None) {
-            return Step::Done(if id.is_some() {
-                Refusal::new(stateless_status(&error), error).of(id).into_response()
+            return PostStep::Done(if id.is_some() {
+                HttpRefusal::new(stateless_status(&error), error).of(id).into_response()
             } else {
                 tracing::debug!(method = %request.method, "dropping a message that names no call");
-                Answer::ACCEPTED.into_response()
+                PostAnswer::ACCEPTED.into_response()
             });
         }
         if let (Some(id), false) = (&id, names_call) {
@@ -99,20 +106,20 @@ impl<A: Accept> HttpServer<A> {
         let form = match id {
             Some(id) => {
                 request.context.outbox = stream.outbox();
-                if subscribes { Form::Subscription(id) } else { Form::Stateless(id) }
+                if subscribes { AnswerForm::Subscription(id) } else { AnswerForm::Stateless(id) }
             }
-            None => Form::Notification,
+            None => AnswerForm::Notification,
         };
-        let call = Box::pin(Call::new(self.stateless_service(), request, form, None));
-        let calling = Calling::new(call, stream, Owner::Connection);
-        Step::Calling(if subscribes { calling.impatient() } else { calling })
+        let call = Box::pin(HttpCall::new(self.stateless_service(), request, form, None));
+        let calling = RunningCall::new(call, stream, CallOwner::Connection);
+        PostStep::Calling(if subscribes { calling.impatient() } else { calling })
     }
 
-    fn initialize(&self, parts: Arc<Parts>, id: Id, params: Params) -> Result<Step, Refusal> {
+    fn initialize(&self, parts: Arc<Parts>, id: Id, params: Params) -> Result<PostStep, HttpRefusal> {
         let live = self.open(&parts, StreamKind::Kept { primed: false });
         let live = live.map_err(|refusal| refusal.of(Some(id.clone())))?;
         let session = Arc::clone(&live.session);
-        let mut request = request(Kind::Call, Method::INITIALIZE, params, parts);
+        let mut request = request(RequestKind::Call, Method::INITIALIZE, params, parts);
         let stream = Arc::new(ResponseStream::new(StreamKind::Live, Arc::clone(self.config()), 0));
         request.context.outbox = stream.standalone_outbox();
         let server = self.clone();
@@ -123,29 +130,31 @@ impl<A: Accept> HttpServer<A> {
                     live.session.agree(&response);
                     live.session.touch();
                     server.sessions().insert(live, server.config().session_idle);
-                    Answer::reply(&id, &response)
+                    PostAnswer::reply(&id, &response)
                 }
                 Ok(Err(error)) if is_refused_envelope(&error) => {
-                    Answer::error(StatusCode::BAD_REQUEST, Some(&id), &error)
+                    PostAnswer::error(StatusCode::BAD_REQUEST, Some(&id), &error)
                 }
-                Ok(Err(error)) => Answer::error(StatusCode::OK, Some(&id), &error),
-                Err(_) => {
-                    Answer::error(StatusCode::OK, Some(&id), &Error::timeout("`initialize` took too long"))
-                }
+                Ok(Err(error)) => PostAnswer::error(StatusCode::OK, Some(&id), &error),
+                Err(_) => PostAnswer::error(
+                    StatusCode::OK,
+                    Some(&id),
+                    &Error::timeout("`initialize` took too long"),
+                ),
             }
         });
-        Ok(Step::Calling(Calling::new(call, stream, Owner::Opening(session))))
+        Ok(PostStep::Calling(RunningCall::new(call, stream, CallOwner::Opening(session))))
     }
 
     fn reply(
         &self,
         parts: &Parts,
-        marks: &Marks,
+        marks: &BodyHeaders,
         id: Option<&Id>,
         outcome: Result<RawJson, Error>,
-    ) -> Result<Step, Refusal> {
-        let Route::Session(mark) = decide::route(marks, None, &BodyVersion::Absent)? else {
-            return Err(Refusal::bad_request(Error::invalid_request("an answer belongs to a session")));
+    ) -> Result<PostStep, HttpRefusal> {
+        let MessageRoute::Session(mark) = decide::route(marks, None, &BodyVersion::Absent)? else {
+            return Err(HttpRefusal::bad_request(Error::invalid_request("an answer belongs to a session")));
         };
         self.find(mark, parts)?.session.answer(id, outcome);
         Ok(accepted())
@@ -154,12 +163,12 @@ impl<A: Accept> HttpServer<A> {
     fn batch(
         &self,
         parts: &Arc<Parts>,
-        marks: &Marks,
+        marks: &BodyHeaders,
         messages: Vec<Result<Message, Malformed>>,
-    ) -> Result<Step, Refusal> {
+    ) -> Result<PostStep, HttpRefusal> {
         let refused =
-            || Refusal::because(StatusCode::BAD_REQUEST, "a batch belongs to a session of 2025-03-26");
-        let Ok(Route::Session(mark)) = decide::route(marks, None, &BodyVersion::Absent) else {
+            || HttpRefusal::because(StatusCode::BAD_REQUEST, "a batch belongs to a session of 2025-03-26");
+        let Ok(MessageRoute::Session(mark)) = decide::route(marks, None, &BodyVersion::Absent) else {
             return Err(refused());
         };
         let live = self.find(mark, parts)?;
@@ -170,54 +179,58 @@ impl<A: Accept> HttpServer<A> {
             return Err(crowded(Error::new(code::RESOURCE_EXHAUSTED, "too much is in work")));
         }
         Ok(match batch::dispatch(&live, parts, messages) {
-            Some(calling) => Step::Calling(calling),
+            Some(calling) => PostStep::Calling(calling),
             None => accepted(),
         })
     }
 
     /// Returns the session that a request names, for the principal that the request comes from.
-    pub(super) fn find(&self, mark: SessionMark, parts: &Parts) -> Result<Found<A>, Refusal> {
-        let SessionMark::Id(id) = mark else { return Err(Refusal::no_session()) };
+    pub(super) fn find(&self, mark: SessionMark, parts: &Parts) -> Result<FoundSession<A>, HttpRefusal> {
+        let SessionMark::Id(id) = mark else { return Err(HttpRefusal::no_session()) };
         let live = self.sessions().find(id, parts.extensions.get::<Principal>());
-        let live = live.filter(|live| !live.session.is_sse).ok_or_else(Refusal::no_session)?;
+        let live = live.filter(|live| !live.session.is_sse).ok_or_else(HttpRefusal::no_session)?;
         live.session.touch();
         Ok(live)
     }
 
     /// Creates a session, which other requests cannot find yet.
-    pub(super) fn open(&self, parts: &Parts, kind: StreamKind) -> Result<Live<A::Service>, Refusal> {
+    pub(super) fn open(
+        &self,
+        parts: &Parts,
+        kind: StreamKind,
+    ) -> Result<LiveSession<A::Service>, HttpRefusal> {
         let principal = parts.extensions.get::<Principal>().cloned();
-        let refuse = |error| Refusal::new(StatusCode::SERVICE_UNAVAILABLE, error);
+        let refuse = |error| HttpRefusal::new(StatusCode::SERVICE_UNAVAILABLE, error);
         let Some(permit) = self.sessions().reserve() else {
             return Err(refuse(Error::new(code::RESOURCE_EXHAUSTED, "too many sessions are open")));
         };
-        let session = Arc::new(Session::new(Arc::clone(self.config()), principal, kind).map_err(refuse)?);
+        let session = Arc::new(HttpSession::new(Arc::clone(self.config()), principal, kind).map_err(refuse)?);
         let outbox = Outbox::new(Arc::clone(&session) as _, StreamId::STANDALONE);
         let watch = parts.extensions.get::<Validity>().map(|validity| session.end_with(validity));
-        Ok(Live::new(session, self.accept(outbox), permit, watch))
+        Ok(LiveSession::new(session, self.accept(outbox), permit, watch))
     }
 }
 
 /// Makes a call in a session.
 pub(super) fn session_call<S: RpcService>(
-    live: &Live<S>,
-    session: Arc<Session>,
+    live: &LiveSession<S>,
+    session: Arc<HttpSession>,
     parts: Arc<Parts>,
     id: Id,
     method: Method,
     params: Params,
-) -> Result<Calling, Refusal> {
-    let mut request = request(Kind::Call, method, params, parts);
+) -> Result<RunningCall, HttpRefusal> {
+    let mut request = request(RequestKind::Call, method, params, parts);
     let mut about = None;
-    if request.method.about_call() == Some(CallOf::Sender) {
+    if request.method.about_call() == Some(CallSide::Sender) {
         match named(&mut request.params, Some(&session)) {
             Ok(outbox) => about = Some(outbox),
-            Err(error) => return Err(Refusal::new(StatusCode::OK, error).of(Some(id))),
+            Err(error) => return Err(HttpRefusal::new(StatusCode::OK, error).of(Some(id))),
         }
     }
     let stream = Arc::new(session.new_stream().of_call(id.clone()));
     let canceller = Canceller::Stream(Arc::clone(&stream));
-    let guard = InFlight::enter(Arc::clone(&session), &id, canceller);
+    let guard = InFlightCall::enter(Arc::clone(&session), &id, canceller);
     let guard = match guard {
         Ok(guard) => guard,
         Err(error) => return Err(crowded(error).of(Some(id))),
@@ -229,29 +242,29 @@ pub(super) fn session_call<S: RpcService>(
     if session.can_poll() {
         request.extensions.insert_shared(Arc::clone(&stream));
     }
-    let call = Box::pin(Call::new(live.service(), request, Form::Session(id), Some(guard)));
-    Ok(Calling::new(call, stream, Owner::Session(session)))
+    let call = Box::pin(HttpCall::new(live.service(), request, AnswerForm::Session(id), Some(guard)));
+    Ok(RunningCall::new(call, stream, CallOwner::Session(session)))
 }
 
 fn session_notify<S: RpcService>(
-    live: &Live<S>,
-    session: Arc<Session>,
+    live: &LiveSession<S>,
+    session: Arc<HttpSession>,
     parts: Arc<Parts>,
     method: Method,
     params: Params,
-) -> Step {
+) -> PostStep {
     match notification(live, parts, method, params) {
         None => accepted(),
         Some(call) => {
             let stream = Arc::clone(session.standalone());
-            Step::Calling(Calling::new(call, stream, Owner::Notification(session)))
+            PostStep::Calling(RunningCall::new(call, stream, CallOwner::Notification(session)))
         }
     }
 }
 
 /// Returns the call of the service for a notification; a cancellation is carried out here instead.
 pub(super) fn notification<S: RpcService>(
-    live: &Live<S>,
+    live: &LiveSession<S>,
     parts: Arc<Parts>,
     method: Method,
     params: Params,
@@ -262,11 +275,11 @@ pub(super) fn notification<S: RpcService>(
         }
         return None;
     }
-    let mut request = request(Kind::Notify, method, params, parts);
+    let mut request = request(RequestKind::Notify, method, params, parts);
     let mut about = None;
     match request.method.about_call() {
         None => {}
-        Some(CallOf::Sender) => {
+        Some(CallSide::Sender) => {
             let Ok(outbox) = named(&mut request.params, Some(&live.session)) else {
                 tracing::debug!(method = %request.method, "dropping a message that names no call");
                 return None;
@@ -274,17 +287,17 @@ pub(super) fn notification<S: RpcService>(
             about = outbox;
         }
         // The layers above see no id of a question, and nobody follows messages about one.
-        Some(CallOf::Receiver) => {
+        Some(CallSide::Receiver) => {
             take_id(&mut request.params);
         }
     }
     request.context.outbox =
         about.unwrap_or_else(|| Outbox::new(Arc::clone(&live.session) as _, StreamId::STANDALONE));
-    Some(Box::pin(Call::new(live.service(), request, Form::Notification, None)))
+    Some(Box::pin(HttpCall::new(live.service(), request, AnswerForm::Notification, None)))
 }
 
 /// Creates a request with the facts that HTTP knows about it.
-pub(super) fn request(kind: Kind, method: Method, params: Params, parts: Arc<Parts>) -> Request {
+pub(super) fn request(kind: RequestKind, method: Method, params: Params, parts: Arc<Parts>) -> Request {
     let mut request = Request::new(kind, method, params);
     request.context.principal = parts.extensions.get::<Principal>().cloned();
     request.extensions.insert_shared(parts);
@@ -292,12 +305,12 @@ pub(super) fn request(kind: Kind, method: Method, params: Params, parts: Arc<Par
 }
 
 /// Returns the refusal. Its status tells the client to wait, or to choose another id.
-pub(super) fn crowded(error: Error) -> Refusal {
+pub(super) fn crowded(error: Error) -> HttpRefusal {
     let status = match error.code() {
         code::RESOURCE_EXHAUSTED => StatusCode::TOO_MANY_REQUESTS,
         _ => StatusCode::BAD_REQUEST,
     };
-    Refusal::new(status, error)
+    HttpRefusal::new(status, error)
 }
 
 pub(super) async fn call_once<S: RpcService>(
@@ -308,12 +321,12 @@ pub(super) async fn call_once<S: RpcService>(
     service.call(request).await
 }
 
-pub(super) fn refuse(malformed: Malformed) -> Refusal {
-    Refusal::bad_request(malformed.error).of(malformed.id)
+pub(super) fn refuse(malformed: Malformed) -> HttpRefusal {
+    HttpRefusal::bad_request(malformed.error).of(malformed.id)
 }
 
-fn accepted() -> Step {
-    Step::Done(Answer::ACCEPTED.into_response())
+fn accepted() -> PostStep {
+    PostStep::Done(PostAnswer::ACCEPTED.into_response())
 }
 
 /// Returns the outbox of the call of the session that a message names in its parameters; `None` if there is no such
@@ -321,7 +334,7 @@ fn accepted() -> Step {
 ///
 /// # Errors
 /// -32602 if the message names no call.
-pub(super) fn named(params: &mut Params, session: Option<&Session>) -> Result<Option<Outbox>, Error> {
+pub(super) fn named(params: &mut Params, session: Option<&HttpSession>) -> Result<Option<Outbox>, Error> {
     let id = take_id(params).ok_or_else(|| Error::invalid_params(UNNAMED))?;
     Ok(session.and_then(|session| session.calls.outbox(&id)))
 }

@@ -13,21 +13,21 @@ use tokio::time::{Sleep, sleep};
 
 use super::HttpConfig;
 use super::connection::AwaitedBody;
-use crate::ends::{Head, Skipped, head, id_at_end};
-use crate::memory_budget::Share;
+use crate::memory_budget::BudgetShare;
+use crate::skipped_message::{MessageHead, SkippedMessage, head, id_at_end};
 use crate::{SettingNames, TooLong};
 
 pin_project! {
     /// A body on its way in. A body of one chunk, which nearly all are, is not copied.
-    pub(super) struct Reader<B> {
+    pub(super) struct BodyReader<B> {
         #[pin]
         body: B,
         first: Bytes,
         more: Vec<u8>,
         config: Arc<HttpConfig>,
         // The memory that the body takes of the budget for long ones.
-        share: Option<Share>,
-        refused: Option<Refused>,
+        share: Option<BudgetShare>,
+        refused: Option<RefusedBody>,
         // The deadline starts late, because most bodies arrive with the head and never wait.
         deadline: Option<Pin<Box<Sleep>>>,
         // The number of bytes that came since the deadline was set.
@@ -38,25 +38,25 @@ pin_project! {
 
 /// A body that is refused. It is read to its end all the same, or its sender would not read the answer.
 #[derive(Debug)]
-struct Refused {
+struct RefusedBody {
     why: TooLong,
-    skipped: Skipped,
+    skipped: SkippedMessage,
 }
 
-impl Refused {
+impl RefusedBody {
     /// Returns the id of the request in the body, if one of its ends holds it.
     fn id(&self) -> Option<Id> {
         match head(self.skipped.first()) {
-            Head::Request(Some(id)) => Some(id),
-            Head::Request(None) | Head::Unclear => id_at_end(self.skipped.last()),
-            Head::Answer(_) => None,
+            MessageHead::Request(Some(id)) => Some(id),
+            MessageHead::Request(None) | MessageHead::Unclear => id_at_end(self.skipped.last()),
+            MessageHead::Answer(_) => None,
         }
     }
 }
 
 /// The reasons why a body was not read.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Unread {
+pub(super) enum BodyReadError {
     /// The body is too long; the id is that of the request in it.
     TooLong {
         why: TooLong,
@@ -70,7 +70,7 @@ pub(super) enum Unread {
 /// The number of bytes of a body that have to come in its time.
 const ENOUGH_IN_TIME: usize = 1 << 20;
 
-impl<B: Body> Reader<B> {
+impl<B: Body> BodyReader<B> {
     pub(super) fn new(body: B, config: Arc<HttpConfig>) -> Self {
         Self {
             body,
@@ -85,7 +85,10 @@ impl<B: Body> Reader<B> {
         }
     }
 
-    pub(super) fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<Bytes, Unread>> {
+    pub(super) fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Bytes, BodyReadError>> {
         let mut this = self.project();
         loop {
             if this.body.is_end_stream() {
@@ -100,12 +103,12 @@ impl<B: Body> Reader<B> {
                     let timeout = this.config.body_timeout;
                     let deadline = this.deadline.get_or_insert_with(|| Box::pin(sleep(timeout)));
                     ready!(deadline.as_mut().poll(cx));
-                    return Poll::Ready(Err(Unread::TooSlow));
+                    return Poll::Ready(Err(BodyReadError::TooSlow));
                 }
             };
             let mut data = match frame {
                 None => break,
-                Some(Err(_)) => return Poll::Ready(Err(Unread::Broken)),
+                Some(Err(_)) => return Poll::Ready(Err(BodyReadError::Broken)),
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(data) => data,
                     Err(_) => continue,
@@ -122,13 +125,13 @@ impl<B: Body> Reader<B> {
                 && let Some(share) = this.share
                 && let Err(why) = this.config.limits.admit(share, length)
             {
-                let mut skipped = Skipped::default();
+                let mut skipped = SkippedMessage::default();
                 skipped.skip(&std::mem::take(this.first));
                 skipped.skip(&std::mem::take(this.more));
-                *this.refused = Some(Refused { why, skipped });
+                *this.refused = Some(RefusedBody { why, skipped });
                 *this.share = None;
             }
-            if let Some(Refused { skipped, .. }) = this.refused {
+            if let Some(RefusedBody { skipped, .. }) = this.refused {
                 while data.has_remaining() {
                     skipped.skip(data.chunk());
                     let read = data.chunk().len();
@@ -166,7 +169,7 @@ impl<B: Body> Reader<B> {
             }
             Some(refused) => {
                 let (why, id) = (refused.why, refused.id());
-                Err(Unread::TooLong { why, names: this.config.limits.setting_names, id })
+                Err(BodyReadError::TooLong { why, names: this.config.limits.setting_names, id })
             }
         })
     }

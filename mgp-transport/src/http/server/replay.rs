@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 /// A bounded window on a sequence of events, numbered from 0.
 #[derive(Debug, Default)]
-pub(super) struct Window {
+pub(super) struct ReplayWindow {
     events: VecDeque<Bytes>,
     /// The number of the oldest kept event.
     first: u64,
@@ -18,14 +18,14 @@ pub(super) struct Window {
 
 /// The reasons why a stream cannot be resumed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Gone {
+pub(super) enum ResumeError {
     /// Events behind the named one are no longer kept.
     Forgotten,
     /// The named event never existed.
     Unknown,
 }
 
-impl Window {
+impl ReplayWindow {
     /// Returns the number that the next event will have.
     pub(super) fn next_number(&self) -> u64 {
         self.first + self.events.len() as u64
@@ -79,12 +79,12 @@ impl Window {
     }
 
     /// Goes back to the event behind `last`, to send from there again.
-    pub(super) fn resume_after(&mut self, last: u64) -> Result<(), Gone> {
+    pub(super) fn resume_after(&mut self, last: u64) -> Result<(), ResumeError> {
         if last >= self.next_number() {
-            return Err(Gone::Unknown);
+            return Err(ResumeError::Unknown);
         }
         let next = last + 1;
-        let Some(kept) = next.checked_sub(self.first) else { return Err(Gone::Forgotten) };
+        let Some(kept) = next.checked_sub(self.first) else { return Err(ResumeError::Forgotten) };
         self.cursor = next;
         let sent = usize::try_from(kept).unwrap_or(usize::MAX);
         self.unsent_bytes = self.events.iter().skip(sent).map(Bytes::len).sum();
@@ -96,15 +96,15 @@ impl Window {
 mod tests {
     use super::*;
 
-    fn window(events: usize) -> Window {
-        let mut window = Window::default();
+    fn window(events: usize) -> ReplayWindow {
+        let mut window = ReplayWindow::default();
         for number in 0..events {
             window.push(Bytes::from(number.to_string()));
         }
         window
     }
 
-    fn rest(window: &mut Window) -> Vec<Bytes> {
+    fn rest(window: &mut ReplayWindow) -> Vec<Bytes> {
         std::iter::from_fn(|| window.take()).collect()
     }
 
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(rest(&mut window), ["1", "2"]);
         window.resume_after(2).unwrap();
         assert_eq!(window.take(), None);
-        assert_eq!(window.resume_after(3), Err(Gone::Unknown));
+        assert_eq!(window.resume_after(3), Err(ResumeError::Unknown));
     }
 
     #[test]
@@ -124,7 +124,7 @@ mod tests {
         let mut window = window(5);
         rest(&mut window);
         window.trim(2, usize::MAX, false);
-        assert_eq!(window.resume_after(1), Err(Gone::Forgotten));
+        assert_eq!(window.resume_after(1), Err(ResumeError::Forgotten));
         window.resume_after(2).unwrap();
         assert_eq!(rest(&mut window), ["3", "4"]);
     }

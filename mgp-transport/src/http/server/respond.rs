@@ -5,14 +5,14 @@ use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use mgp_types::{Error, Id, code, frame};
 
 use super::body::HttpBody;
-use super::read::Unread;
+use super::read::BodyReadError;
 use crate::TooLong;
 use crate::era::EnvelopeRefused;
 use crate::http::sse;
 
 /// The answer to one POST: a status, and JSON if there is a message.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct PostAnswer {
     pub(super) status: StatusCode,
     pub(super) json: Bytes,
 }
@@ -21,7 +21,7 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 /// The header that tells nginx and similar proxies to pass events on at once.
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
-impl Answer {
+impl PostAnswer {
     pub(super) const ACCEPTED: Self = Self { status: StatusCode::ACCEPTED, json: Bytes::new() };
 
     pub(super) fn ok(json: Vec<u8>) -> Self {
@@ -70,13 +70,13 @@ pub(super) fn is_refused_envelope(error: &Error) -> bool {
 
 /// A request that goes no further than HTTP.
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(super) struct HttpRefusal {
     status: StatusCode,
     error: Error,
     id: Option<Id>,
 }
 
-impl Refusal {
+impl HttpRefusal {
     pub(super) fn new(status: StatusCode, error: Error) -> Self {
         Self { status, error, id: None }
     }
@@ -105,7 +105,7 @@ impl Refusal {
     }
 
     pub(super) fn into_response(self) -> Response<HttpBody> {
-        let mut response = Answer::error(self.status, self.id.as_ref(), &self.error).into_response();
+        let mut response = PostAnswer::error(self.status, self.id.as_ref(), &self.error).into_response();
         if self.status == StatusCode::METHOD_NOT_ALLOWED {
             response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, POST, DELETE"));
         }
@@ -113,18 +113,18 @@ impl Refusal {
     }
 }
 
-impl From<Unread> for Refusal {
-    fn from(unread: Unread) -> Self {
+impl From<BodyReadError> for HttpRefusal {
+    fn from(unread: BodyReadError) -> Self {
         match unread {
-            Unread::TooLong { why, names, id } => {
+            BodyReadError::TooLong { why, names, id } => {
                 let status = match why {
                     TooLong::Memory { .. } => StatusCode::SERVICE_UNAVAILABLE,
                     TooLong::Message { .. } => StatusCode::PAYLOAD_TOO_LARGE,
                 };
                 Self::new(status, why.refusal(names)).of(id)
             }
-            Unread::TooSlow => Self::because(StatusCode::REQUEST_TIMEOUT, "the body took too long"),
-            Unread::Broken => Self::because(StatusCode::BAD_REQUEST, "the body ended early"),
+            BodyReadError::TooSlow => Self::because(StatusCode::REQUEST_TIMEOUT, "the body took too long"),
+            BodyReadError::Broken => Self::because(StatusCode::BAD_REQUEST, "the body ended early"),
         }
     }
 }

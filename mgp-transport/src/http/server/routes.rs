@@ -11,13 +11,13 @@ use http_body::Body;
 use tower_service::Service;
 
 use super::body::HttpBody;
-use super::connection::Crowded;
-use super::future::{ResponseFuture, Target};
+use super::connection::HealthOnly;
+use super::future::{PostTarget, ResponseFuture};
 use super::get::not_allowed;
-use super::head::{Head, SessionMark};
+use super::head::{RequestHead, SessionMark};
 use super::legacy_sse::SESSION_ID;
-use super::respond::Refusal;
-use super::{Checked, HttpServer};
+use super::respond::HttpRefusal;
+use super::{CheckedHead, HttpServer};
 use crate::Accept;
 
 /// An [`HttpServer`] at the paths of its configuration, with HTTP+SSE beside it; every other path is 404.
@@ -39,10 +39,10 @@ impl<A: Accept> Routes<A> {
     /// Answers one request.
     pub fn handle<B: Body>(&self, request: http::Request<B>) -> ResponseFuture<A, B> {
         let config = self.server.config();
-        if request.extensions().get::<Crowded>().is_some() {
+        if request.extensions().get::<HealthOnly>().is_some() {
             let why = "too many connections are open; try again later";
             return ResponseFuture::ready(
-                Refusal::because(StatusCode::SERVICE_UNAVAILABLE, why).into_response(),
+                HttpRefusal::because(StatusCode::SERVICE_UNAVAILABLE, why).into_response(),
             );
         }
         if request.uri().path() == &*config.path {
@@ -53,33 +53,36 @@ impl<A: Accept> Routes<A> {
         let checked = match &config.sse_paths {
             Some((stream, message)) if parts.uri.path() == &**stream => self.check_stream(&parts, message),
             Some((_, message)) if parts.uri.path() == &**message => self.check_message(&parts),
-            _ => Err(Refusal::because(StatusCode::NOT_FOUND, "there is nothing here")),
+            _ => Err(HttpRefusal::because(StatusCode::NOT_FOUND, "there is nothing here")),
         };
         self.server.proceed(checked, parts, body)
     }
 
-    fn check_stream(&self, parts: &Parts, message_path: &str) -> Result<Checked, Refusal> {
-        let head = Head::read(&parts.headers);
+    fn check_stream(&self, parts: &Parts, message_path: &str) -> Result<CheckedHead, HttpRefusal> {
+        let head = RequestHead::read(&parts.headers);
         self.server.guard(parts, &head)?;
         if parts.method != Method::GET {
             return Err(not_allowed());
         }
         if !head.accepts.events && !self.server.config().lenient_accept {
-            return Err(Refusal::because(StatusCode::NOT_ACCEPTABLE, "`Accept` must name text/event-stream"));
+            return Err(HttpRefusal::because(
+                StatusCode::NOT_ACCEPTABLE,
+                "`Accept` must name text/event-stream",
+            ));
         }
-        self.server.sse_open(parts, message_path).map(Checked::Done)
+        self.server.sse_open(parts, message_path).map(CheckedHead::Done)
     }
 
-    fn check_message(&self, parts: &Parts) -> Result<Checked, Refusal> {
-        let head = Head::read(&parts.headers);
+    fn check_message(&self, parts: &Parts) -> Result<CheckedHead, HttpRefusal> {
+        let head = RequestHead::read(&parts.headers);
         self.server.guard(parts, &head)?;
         if parts.method != Method::POST {
             return Err(not_allowed());
         }
         HttpServer::<A>::check_body(&head)?;
-        let SessionMark::Id(id) = session(parts.uri.query()) else { return Err(Refusal::no_session()) };
+        let SessionMark::Id(id) = session(parts.uri.query()) else { return Err(HttpRefusal::no_session()) };
         self.server.sse_session(id, parts)?;
-        Ok(Checked::Post(Target::Sse(id)))
+        Ok(CheckedHead::Post(PostTarget::Sse(id)))
     }
 }
 

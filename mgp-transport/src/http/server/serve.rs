@@ -17,34 +17,34 @@ use super::HttpServer;
 use super::body::HttpBody;
 use super::config::HttpConfig;
 use super::connection;
-use super::places::Places;
+use super::connection_slots::ConnectionSlots;
 use super::routes::Routes;
 use crate::Accept;
 
 /// The address or socket to listen at.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Listen {
+pub enum ListenTarget {
     /// An address. One that others can reach needs [`HttpConfig::allow_host`] as well.
     At(SocketAddr),
     /// A socket that listens already.
     On(TcpListener),
 }
 
-impl From<u16> for Listen {
+impl From<u16> for ListenTarget {
     /// Listens at the port on the loopback address, which only programs of this machine can reach.
     fn from(port: u16) -> Self {
         Self::At((Ipv4Addr::LOCALHOST, port).into())
     }
 }
 
-impl From<SocketAddr> for Listen {
+impl From<SocketAddr> for ListenTarget {
     fn from(address: SocketAddr) -> Self {
         Self::At(address)
     }
 }
 
-impl From<TcpListener> for Listen {
+impl From<TcpListener> for ListenTarget {
     fn from(socket: TcpListener) -> Self {
         Self::On(socket)
     }
@@ -65,7 +65,11 @@ impl From<TcpListener> for Listen {
 ///
 /// # Errors
 /// The server cannot listen at the address.
-pub async fn serve<A: Accept>(listen: impl Into<Listen>, accept: A, config: HttpConfig) -> io::Result<()> {
+pub async fn serve<A: Accept>(
+    listen: impl Into<ListenTarget>,
+    accept: A,
+    config: HttpConfig,
+) -> io::Result<()> {
     serve_until(listen, accept, config, std::future::pending()).await
 }
 
@@ -77,7 +81,7 @@ pub async fn serve<A: Accept>(listen: impl Into<Listen>, accept: A, config: Http
 /// # Errors
 /// The server cannot listen at the address.
 pub async fn serve_until<A: Accept>(
-    listen: impl Into<Listen>,
+    listen: impl Into<ListenTarget>,
     accept: A,
     config: HttpConfig,
     stop: impl Future<Output = ()> + Send,
@@ -90,7 +94,7 @@ pub async fn serve_until<A: Accept>(
 /// # Errors
 /// The server cannot listen at the address.
 pub async fn serve_layered_until<A, L>(
-    listen: impl Into<Listen>,
+    listen: impl Into<ListenTarget>,
     accept: A,
     config: HttpConfig,
     layer: L,
@@ -102,12 +106,12 @@ where
     L::Service: HttpService,
 {
     let socket = match listen.into() {
-        Listen::At(address) => TcpListener::bind(address).await?,
-        Listen::On(socket) => socket,
+        ListenTarget::At(address) => TcpListener::bind(address).await?,
+        ListenTarget::On(socket) => socket,
     };
     let config = config.reachable_at(socket.local_addr()?.ip());
     let routes = HttpServer::new(accept).with_config(config).routes();
-    let places = Places::new(routes.server().config());
+    let places = ConnectionSlots::new(routes.server().config());
     let mut connections = Connections { tasks: JoinSet::new(), places };
     let service = layer.layer(routes.clone());
     accept_until(&socket, routes.server().config(), &service, &mut connections, stop).await;
@@ -150,7 +154,7 @@ impl<S> HttpService for S where
 
 struct Connections {
     tasks: JoinSet<()>,
-    places: Places,
+    places: ConnectionSlots,
 }
 
 const SHORTEST_LOOK: Duration = Duration::from_millis(1);

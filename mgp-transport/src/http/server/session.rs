@@ -15,13 +15,13 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::config::HttpConfig;
-use super::in_flight::Calls;
-use super::replay::Gone;
+use super::in_flight::InFlightCalls;
+use super::replay::ResumeError;
+use super::session_table::SessionId;
 use super::stream::{ResponseStream, StreamKind};
-use super::table::SessionId;
 
 /// The state of a session without the service that answers it: its streams, and its work.
-pub(super) struct Session {
+pub(super) struct HttpSession {
     pub(super) id: SessionId,
     /// Whether the session is one of HTTP+SSE, where all messages travel on the standalone stream.
     pub(super) is_sse: bool,
@@ -31,8 +31,8 @@ pub(super) struct Session {
     revision: OnceLock<Revision>,
     /// The stream of messages that belong to no request.
     standalone: Arc<ResponseStream>,
-    pub(super) calls: Calls,
-    pub(super) questions: Mutex<Questions>,
+    pub(super) calls: InFlightCalls,
+    pub(super) questions: Mutex<SessionQuestions>,
     /// The streams of requests that can be resumed.
     streams: Mutex<Vec<Arc<ResponseStream>>>,
     last_stream: AtomicU64,
@@ -48,7 +48,7 @@ pub(super) struct Session {
 
 /// The questions that the peer has not answered.
 #[derive(Default)]
-pub(super) struct Questions {
+pub(super) struct SessionQuestions {
     pub(super) last: i64,
     pub(super) open: HashMap<i64, oneshot::Sender<Result<RawJson, Error>>>,
 }
@@ -56,7 +56,7 @@ pub(super) struct Questions {
 /// The number of the stream of messages that belong to no request.
 const STANDALONE: u64 = 0;
 
-impl Session {
+impl HttpSession {
     pub(super) fn new(
         config: Arc<HttpConfig>,
         principal: Option<Principal>,
@@ -74,7 +74,7 @@ impl Session {
             id,
             is_sse,
             principal,
-            calls: Calls::new(config.limits.max_in_flight),
+            calls: InFlightCalls::new(config.limits.max_in_flight),
             config,
             revision: OnceLock::new(),
             standalone: Arc::new(standalone),
@@ -142,15 +142,15 @@ impl Session {
     }
 
     /// Returns the stream with this number, and its new reader.
-    pub(super) fn resume(&self, number: u64, after: u64) -> Result<(Arc<ResponseStream>, u64), Gone> {
+    pub(super) fn resume(&self, number: u64, after: u64) -> Result<(Arc<ResponseStream>, u64), ResumeError> {
         let stream = if number == STANDALONE {
             Arc::clone(&self.standalone)
         } else {
             if number > self.last_stream.load(Ordering::Relaxed) {
-                return Err(Gone::Unknown);
+                return Err(ResumeError::Unknown);
             }
             let streams = self.streams.lock();
-            Arc::clone(streams.iter().find(|stream| stream.number() == number).ok_or(Gone::Forgotten)?)
+            Arc::clone(streams.iter().find(|stream| stream.number() == number).ok_or(ResumeError::Forgotten)?)
         };
         let reader = stream.attach(Some(after))?;
         Ok((stream, reader))
@@ -264,7 +264,7 @@ impl Session {
     }
 }
 
-impl OutboxPort for Session {
+impl OutboxPort for HttpSession {
     fn notify(&self, stream: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>> {
         self.standalone.notify(stream, notification)
     }

@@ -5,17 +5,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
-use mgp_types::{BoxFuture, CallOf, Error, Id, Outbox, OutboxPort, Request, Response, StreamId, frame};
+use mgp_types::{BoxFuture, CallSide, Error, Id, Outbox, OutboxPort, Request, Response, StreamId, frame};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 
 use super::config::HttpConfig;
-use super::replay::{Gone, Window};
-use super::session::Session;
+use super::replay::{ReplayWindow, ResumeError};
+use super::session::HttpSession;
 use crate::era::tag_subscription;
 use crate::http::sse::Event;
-use crate::waiting::{Sent, WakerSlot};
+use crate::sent_future::{SentFuture, WakerSlot};
 
 /// The stream of events that may become the answer to one POST.
 ///
@@ -28,7 +28,7 @@ pub struct ResponseStream {
     kind: StreamKind,
     config: Arc<HttpConfig>,
     /// The session of the stream, through which its reader can be asked.
-    session: Option<Arc<Session>>,
+    session: Option<Arc<HttpSession>>,
     /// The call's stream on our side of the connection, and its id on the peer's; `None` if the stream is not that of
     /// one call.
     call: Option<(StreamId, Id)>,
@@ -36,7 +36,7 @@ pub struct ResponseStream {
     subscription: Option<Id>,
     used: AtomicBool,
     cancelled: AtomicBool,
-    state: Mutex<State>,
+    state: Mutex<ResponseStreamState>,
     room: Notify,
 }
 
@@ -56,8 +56,8 @@ pub(super) enum StreamKind {
 }
 
 #[derive(Default)]
-struct State {
-    window: Window,
+struct ResponseStreamState {
+    window: ReplayWindow,
     /// The number of readers so far; only the newest may read.
     reader: u64,
     attached: bool,
@@ -84,12 +84,12 @@ impl ResponseStream {
             subscription: None,
             used: AtomicBool::new(false),
             cancelled: AtomicBool::new(false),
-            state: Mutex::new(State { attached: true, ..State::default() }),
+            state: Mutex::new(ResponseStreamState { attached: true, ..ResponseStreamState::default() }),
             room: Notify::new(),
         }
     }
 
-    pub(super) fn in_session(mut self, session: Arc<Session>) -> Self {
+    pub(super) fn in_session(mut self, session: Arc<HttpSession>) -> Self {
         self.session = Some(session);
         self
     }
@@ -203,7 +203,7 @@ impl ResponseStream {
     /// Writes a message as [`push`](Self::push) does, without cost where there is room at once.
     fn push_soon(&self, json: Vec<u8>) -> BoxFuture<'_, Result<(), Error>> {
         match self.try_push(&json) {
-            Ok(true) => Box::pin(Sent),
+            Ok(true) => Box::pin(SentFuture),
             Ok(false) => Box::pin(async move { self.push(&json).await }),
             Err(error) => Box::pin(std::future::ready(Err(error))),
         }
@@ -275,7 +275,7 @@ impl ResponseStream {
     }
 
     /// Lets a new reader in, in place of an earlier one: behind the event `after`, or at the first unsent event.
-    pub(super) fn attach(&self, after: Option<u64>) -> Result<u64, Gone> {
+    pub(super) fn attach(&self, after: Option<u64>) -> Result<u64, ResumeError> {
         let mut state = self.state.lock();
         if let Some(after) = after {
             state.window.resume_after(after)?;
@@ -337,7 +337,7 @@ impl ResponseStream {
         Ok(true)
     }
 
-    fn start(&self, state: &mut State) {
+    fn start(&self, state: &mut ResponseStreamState) {
         if self.used.swap(true, Ordering::AcqRel) {
             return;
         }
@@ -348,7 +348,7 @@ impl ResponseStream {
         state.reading.wake();
     }
 
-    fn append(&self, state: &mut State, json: &[u8]) {
+    fn append(&self, state: &mut ResponseStreamState, json: &[u8]) {
         let name = (self.kind == StreamKind::Named).then_some("message");
         self.write(state, Event { name, ..Event::message(json) });
         state.reading.wake();
@@ -360,7 +360,7 @@ impl ResponseStream {
         self.write(&mut state, event);
     }
 
-    fn write(&self, state: &mut State, event: Event<'_>) {
+    fn write(&self, state: &mut ResponseStreamState, event: Event<'_>) {
         let id = self.is_kept().then(|| event_id(self.number, state.window.next_number()));
         let mut bytes = Vec::new();
         Event { id: id.as_deref(), ..event }.write(&mut bytes);
@@ -368,7 +368,7 @@ impl ResponseStream {
         self.trim(state);
     }
 
-    fn trim(&self, state: &mut State) {
+    fn trim(&self, state: &mut ResponseStreamState) {
         if self.is_kept() {
             let lossy = !state.attached;
             state.window.trim(self.config.replay_events, self.config.replay_bytes, lossy);
@@ -380,12 +380,12 @@ impl ResponseStream {
 
 impl OutboxPort for ResponseStream {
     fn notify(&self, stream: StreamId, mut notification: Request) -> BoxFuture<'_, Result<(), Error>> {
-        if notification.method.about_call() == Some(CallOf::Receiver) {
+        if notification.method.about_call() == Some(CallSide::Receiver) {
             return match &self.call {
                 Some((own, id)) if *own == stream => self.notify_about(id, &notification),
                 _ => {
                     tracing::debug!(method = %notification.method, "dropping a message about no call in work");
-                    Box::pin(Sent)
+                    Box::pin(SentFuture)
                 }
             };
         }

@@ -14,23 +14,23 @@ use super::rounds::answer_rounds;
 
 pin_project! {
     /// The future of [`InputLoop`].
-    pub struct InputFuture<W: RpcService, H> {
+    pub struct InputLoopFuture<W: RpcService, H> {
         #[pin]
         inner: Option<W::Future>,
-        watched: Option<Watched<W, H>>,
+        watched: Option<WatchedCall<W, H>>,
         rounds: Option<BoxFuture<'static, Result<Response, Error>>>,
     }
 }
 
 /// A call whose result is searched for questions.
-pub(super) struct Watched<W, H> {
+pub(super) struct WatchedCall<W, H> {
     /// The request to send again; `None` for a method whose results cannot ask.
     pub(super) request: Option<Request>,
     pub(super) service: InputLoop<W, H>,
 }
 
-impl<W: RpcService, H> InputFuture<W, H> {
-    pub(super) fn new(inner: W::Future, watched: Option<Watched<W, H>>) -> Self {
+impl<W: RpcService, H> InputLoopFuture<W, H> {
+    pub(super) fn new(inner: W::Future, watched: Option<WatchedCall<W, H>>) -> Self {
         Self { inner: Some(inner), watched, rounds: None }
     }
 
@@ -40,7 +40,7 @@ impl<W: RpcService, H> InputFuture<W, H> {
     }
 }
 
-impl<W: RpcService, H: RpcService> Future for InputFuture<W, H> {
+impl<W: RpcService, H: RpcService> Future for InputLoopFuture<W, H> {
     type Output = Result<Response, Error>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -66,9 +66,9 @@ impl<W: RpcService, H: RpcService> Future for InputFuture<W, H> {
     }
 }
 
-impl<W: RpcService, H> fmt::Debug for InputFuture<W, H> {
+impl<W: RpcService, H> fmt::Debug for InputLoopFuture<W, H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("InputFuture").field("asked", &self.rounds.is_some()).finish_non_exhaustive()
+        f.debug_struct("InputLoopFuture").field("asked", &self.rounds.is_some()).finish_non_exhaustive()
     }
 }
 

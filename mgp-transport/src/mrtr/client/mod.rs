@@ -7,14 +7,14 @@ mod tests;
 
 use std::task::{Context, Poll};
 
-use mgp_types::{Error, Kind, Params, Request, Response, RpcService};
+use mgp_types::{Error, Params, Request, RequestKind, Response, RpcService};
 use tower_layer::Layer;
 use tower_service::Service;
 
-pub use self::future::InputFuture;
-use self::future::Watched;
+pub use self::future::InputLoopFuture;
+use self::future::WatchedCall;
 use super::may_ask;
-use crate::era::{Agreement, Rounds};
+use crate::era::{Agreement, RoundHandler};
 
 /// Answers the questions that the server asks in its results, as if it had sent requests.
 ///
@@ -83,34 +83,34 @@ impl<W, H> InputLoop<W, H> {
 impl<W: RpcService, H: RpcService> Service<Request> for InputLoop<W, H> {
     type Response = Response;
     type Error = Error;
-    type Future = InputFuture<W, H>;
+    type Future = InputLoopFuture<W, H>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         self.inner.poll_ready(cx)
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        if request.kind == Kind::Notify {
-            return InputFuture::new(self.inner.call(request), None);
+        if request.kind == RequestKind::Notify {
+            return InputLoopFuture::new(self.inner.call(request), None);
         }
         match self.agreement.rounds_of(&request) {
-            Rounds::Ours => {}
-            Rounds::Unknown if may_ask(&request.method) && goes_on(&request.params) => {
-                return InputFuture::refused(Error::invalid_params(
+            RoundHandler::Ours => {}
+            RoundHandler::Unknown if may_ask(&request.method) && goes_on(&request.params) => {
+                return InputLoopFuture::refused(Error::invalid_params(
                     "no questions were asked that this answers; make the call again without `requestState` and \
                      `inputResponses`",
                 ));
             }
-            Rounds::None | Rounds::Callers | Rounds::Unknown => {
-                return InputFuture::new(self.inner.call(request), None);
+            RoundHandler::None | RoundHandler::Callers | RoundHandler::Unknown => {
+                return InputLoopFuture::new(self.inner.call(request), None);
             }
         }
-        let watched = Watched {
+        let watched = WatchedCall {
             // Only these methods may ask; questions in any other result are an error.
             request: may_ask(&request.method).then(|| request.clone()),
             service: self.clone(),
         };
-        InputFuture::new(self.inner.call(request), Some(watched))
+        InputLoopFuture::new(self.inner.call(request), Some(watched))
     }
 }
 

@@ -84,10 +84,10 @@ async fn answer_all<H: RpcService>(
 }
 
 /// A question on its way, with its key and method.
-type Asking<F> = (String, Method, Pin<Box<F>>);
+type KeyedQuestion<F> = (String, Method, Pin<Box<F>>);
 
 /// Waits for all answers, or for the first failure.
-async fn all<F>(work: Vec<Asking<F>>) -> Result<Vec<(String, Response)>, Error>
+async fn all<F>(work: Vec<KeyedQuestion<F>>) -> Result<Vec<(String, Response)>, Error>
 where
     F: Future<Output = Result<Response, Error>>,
 {

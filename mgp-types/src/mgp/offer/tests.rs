@@ -17,7 +17,7 @@ fn offer(names: &[&str]) -> Offer {
     Offer::new(ExtensionSet::from_names(names))
 }
 
-fn written(offer: &Offer, capabilities: &str, form: Form) -> String {
+fn written(offer: &Offer, capabilities: &str, form: CapabilityMessage) -> String {
     let mut capabilities = object(capabilities);
     offer.write(&mut capabilities, form);
     String::from_utf8(capabilities.to_raw().as_bytes().to_vec()).unwrap()
@@ -60,7 +60,7 @@ fn a_result_is_written_as_the_specification_shows_it() {
         r#""server_id":"mind.cerebras","trust_level":"standard"}"#
     );
     assert_eq!(
-        written(&ours, r#"{"tools":{}}"#, Form::SessionResult),
+        written(&ours, r#"{"tools":{}}"#, CapabilityMessage::SessionResult),
         format!(r#"{{"tools":{{}},"extensions":{{"dev.cloto/mgp":{mgp}}},"mgp":{mgp}}}"#)
     );
 }
@@ -70,7 +70,7 @@ fn a_result_is_written_as_the_specification_shows_it() {
 fn a_request_carries_the_offer_wherever_a_server_may_look() {
     let mgp = r#"{"version":"0.2.0","extensions":["audit"]}"#;
     assert_eq!(
-        written(&offer(&["audit"]), "{}", Form::SessionRequest),
+        written(&offer(&["audit"]), "{}", CapabilityMessage::SessionRequest),
         format!(r#"{{"extensions":{{"dev.cloto/mgp":{mgp}}},"mgp":{mgp},"experimental":{{"mgp":{mgp}}}}}"#)
     );
 }
@@ -78,7 +78,7 @@ fn a_request_carries_the_offer_wherever_a_server_may_look() {
 #[test]
 fn stateless_messages_carry_the_offer_as_extension_only() {
     assert_eq!(
-        written(&offer(&[]), "{}", Form::Stateless),
+        written(&offer(&[]), "{}", CapabilityMessage::Stateless),
         r#"{"extensions":{"dev.cloto/mgp":{"version":"0.2.0","extensions":[]}}}"#
     );
 }
@@ -88,13 +88,13 @@ fn writing_keeps_what_stands_beside_the_offer() {
     let before = r#"{"extensions":{"x/y":{"a": 1},"dev.cloto/mgp":{}},"roots":{},"experimental":{"z":{}}}"#;
     let mgp = r#"{"version":"0.2.0","extensions":[]}"#;
     assert_eq!(
-        written(&offer(&[]), before, Form::SessionRequest),
+        written(&offer(&[]), before, CapabilityMessage::SessionRequest),
         format!(
             r#"{{"extensions":{{"x/y":{{"a": 1}},"dev.cloto/mgp":{mgp}}},"roots":{{}},"experimental":{{"z":{{}},"mgp":{mgp}}},"mgp":{mgp}}}"#
         )
     );
     assert_eq!(
-        written(&offer(&[]), r#"{"extensions":[]}"#, Form::Stateless),
+        written(&offer(&[]), r#"{"extensions":[]}"#, CapabilityMessage::Stateless),
         format!(r#"{{"extensions":{{"dev.cloto/mgp":{mgp}}}}}"#)
     );
 }
@@ -133,16 +133,16 @@ fn capabilities_without_an_offer_are_those_of_a_plain_peer() {
 #[test]
 fn a_malformed_offer_is_reported_with_its_place_and_fault() {
     for (json, place, fault) in [
-        (r#"{"mgp":"yes"}"#, Place::Legacy, OfferFault::NotAnObject),
-        (r#"{"experimental":{"mgp":true}}"#, Place::Experimental, OfferFault::NotAnObject),
-        (r#"{"extensions":{"dev.cloto/mgp":{}},"mgp":1}"#, Place::Extensions, OfferFault::Version),
-        (r#"{"mgp":{"version":2,"extensions":[]}}"#, Place::Legacy, OfferFault::Version),
-        (r#"{"mgp":{"version":"two","extensions":[]}}"#, Place::Legacy, OfferFault::Version),
-        (r#"{"mgp":{"version":"0.2.0"}}"#, Place::Legacy, OfferFault::Extensions),
-        (r#"{"mgp":{"version":"0.2.0","extensions":"audit"}}"#, Place::Legacy, OfferFault::Extensions),
+        (r#"{"mgp":"yes"}"#, OfferPlace::Legacy, OfferFault::NotAnObject),
+        (r#"{"experimental":{"mgp":true}}"#, OfferPlace::Experimental, OfferFault::NotAnObject),
+        (r#"{"extensions":{"dev.cloto/mgp":{}},"mgp":1}"#, OfferPlace::Extensions, OfferFault::Version),
+        (r#"{"mgp":{"version":2,"extensions":[]}}"#, OfferPlace::Legacy, OfferFault::Version),
+        (r#"{"mgp":{"version":"two","extensions":[]}}"#, OfferPlace::Legacy, OfferFault::Version),
+        (r#"{"mgp":{"version":"0.2.0"}}"#, OfferPlace::Legacy, OfferFault::Extensions),
+        (r#"{"mgp":{"version":"0.2.0","extensions":"audit"}}"#, OfferPlace::Legacy, OfferFault::Extensions),
         (
             r#"{"mgp":{"version":"0.2.0","extensions":[],"permissions_required":"shell"}}"#,
-            Place::Legacy,
+            OfferPlace::Legacy,
             OfferFault::PermissionsRequired,
         ),
     ] {
@@ -150,7 +150,7 @@ fn a_malformed_offer_is_reported_with_its_place_and_fault() {
         assert_eq!(error, OfferError { place, fault }, "{json}");
         assert!(error.source().is_some());
     }
-    let error = OfferError { place: Place::Extensions, fault: OfferFault::Version };
+    let error = OfferError { place: OfferPlace::Extensions, fault: OfferFault::Version };
     assert_eq!(error.to_string(), r#"malformed offer in extensions["dev.cloto/mgp"]"#);
 }
 
@@ -207,7 +207,7 @@ fn a_client_that_offers_nothing_or_nonsense_is_answered_nothing() {
         let theirs = Offer::read(&object(silent)).unwrap_or_default();
         let mut result = object(r#"{"tools":{}}"#);
         if let Some(answer) = theirs.and_then(|theirs| ours.answer(&theirs)) {
-            answer.write(&mut result, Form::SessionResult);
+            answer.write(&mut result, CapabilityMessage::SessionResult);
         }
         assert_eq!(result, object(r#"{"tools":{}}"#));
     }
@@ -231,7 +231,7 @@ proptest::proptest! {
             .with_permissions_required(permissions)
             .with_version(MgpVersion::new(0, minor, 1));
         offer.server_id = id.map(Into::into);
-        let form = [Form::SessionRequest, Form::SessionResult, Form::Stateless][usize::try_from(form).unwrap()];
+        let form = [CapabilityMessage::SessionRequest, CapabilityMessage::SessionResult, CapabilityMessage::Stateless][usize::try_from(form).unwrap()];
         let mut capabilities = Object::new();
         offer.write(&mut capabilities, form);
         proptest::prop_assert_eq!(Offer::read(&capabilities), Ok(Some(offer)));

@@ -6,25 +6,25 @@ use mgp_types::mgp::{AccessGrant, AccessPermission, AccessRevoke, ServerId};
 use mgp_types::{Method, Object, Principal, Request};
 
 use super::{log, whole};
-use crate::router::scene::{GRANTED, Peer, Scene};
-use crate::servers::upstream::Line;
+use crate::router::test_kernel::{GRANTED, TestClient, TestKernel};
+use crate::servers::upstream::ConnectionKey;
 
 /// What comes on a connection of this agent's own.
-fn of(server: &ServerId, agent: &str) -> Line {
-    Line::of_agent(server.clone(), &Principal::new(agent))
+fn of(server: &ServerId, agent: &str) -> ConnectionKey {
+    ConnectionKey::of_agent(server.clone(), &Principal::new(agent))
 }
 
-fn is(found: Option<Arc<mgp_types::Session>>, peer: &Peer) -> bool {
+fn is(found: Option<Arc<mgp_types::Session>>, peer: &TestClient) -> bool {
     found.is_some_and(|found| Arc::ptr_eq(&found, &peer.session))
 }
 
 #[tokio::test]
 async fn the_only_client_is_one_and_not_one_of_several() {
-    let (scene, server) = (Scene::open().await, "a".into());
+    let (scene, server) = (TestKernel::open().await, "a".into());
     assert!(scene.told.only_client(&whole(&server)).is_none());
-    let one = Peer::begin(&scene, "one").await;
+    let one = TestClient::begin(&scene, "one").await;
     assert!(is(scene.told.only_client(&whole(&server)), &one));
-    let two = Peer::begin(&scene, "two").await;
+    let two = TestClient::begin(&scene, "two").await;
     assert!(scene.told.only_client(&whole(&server)).is_none());
     // On a connection of an agent's own there is no doubt.
     assert!(is(scene.told.only_client(&of(&server, "two")), &two));
@@ -33,20 +33,20 @@ async fn the_only_client_is_one_and_not_one_of_several() {
 
 #[tokio::test]
 async fn a_client_that_may_not_use_a_server_is_not_the_one_that_it_can_ask() {
-    let (scene, server) = (Scene::with(GRANTED).await, "a".into());
-    let _other = Peer::begin(&scene, "other").await;
+    let (scene, server) = (TestKernel::with(GRANTED).await, "a".into());
+    let _other = TestClient::begin(&scene, "other").await;
     assert!(scene.told.only_client(&whole(&server)).is_none());
     scene.grant("some", "a").await;
-    let some = Peer::begin(&scene, "some").await;
+    let some = TestClient::begin(&scene, "some").await;
     assert!(is(scene.told.only_client(&whole(&server)), &some));
 }
 
 #[tokio::test]
 async fn a_client_that_has_not_begun_cannot_be_asked_and_may_be_meant() {
-    let (scene, server) = (Scene::open().await, "a".into());
-    let beginning = Peer::describing(&scene, "beginning", "{}").await;
+    let (scene, server) = (TestKernel::open().await, "a".into());
+    let beginning = TestClient::describing(&scene, "beginning", "{}").await;
     assert!(scene.told.only_client(&whole(&server)).is_none());
-    let begun = Peer::begin(&scene, "begun").await;
+    let begun = TestClient::begin(&scene, "begun").await;
     assert!(scene.told.only_client(&whole(&server)).is_none());
     drop(beginning);
     assert!(is(scene.told.only_client(&whole(&server)), &begun));
@@ -54,9 +54,9 @@ async fn a_client_that_has_not_begun_cannot_be_asked_and_may_be_meant() {
 
 #[tokio::test]
 async fn what_is_logged_on_a_connection_of_an_agents_own_is_for_that_agent() {
-    let (scene, server) = (Scene::open().await, "a".into());
+    let (scene, server) = (TestKernel::open().await, "a".into());
     scene.server("a");
-    let (ada, bob) = (Peer::begin(&scene, "ada").await, Peer::begin(&scene, "bob").await);
+    let (ada, bob) = (TestClient::begin(&scene, "ada").await, TestClient::begin(&scene, "bob").await);
     for peer in [&ada, &bob] {
         peer.call(&scene, "logging/setLevel", r#"{"level":"debug"}"#).await.unwrap();
     }
@@ -67,11 +67,11 @@ async fn what_is_logged_on_a_connection_of_an_agents_own_is_for_that_agent() {
 
 #[tokio::test]
 async fn of_two_tasks_of_one_id_each_is_told_to_the_agent_whose_connection_it_is_on() {
-    let (scene, id) = (Scene::open().await, "a".into());
+    let (scene, id) = (TestKernel::open().await, "a".into());
     let server = scene.server("a");
     let tool = scene.tool("a", "run");
     server.answers(r#"{"task":{"taskId":"1"}}"#);
-    let (ada, bob) = (Peer::begin(&scene, "ada").await, Peer::begin(&scene, "bob").await);
+    let (ada, bob) = (TestClient::begin(&scene, "ada").await, TestClient::begin(&scene, "bob").await);
     for peer in [&ada, &bob] {
         peer.call_tool(&scene, &tool, r#"{"name":"run","task":{}}"#).await;
     }
@@ -83,13 +83,13 @@ async fn of_two_tasks_of_one_id_each_is_told_to_the_agent_whose_connection_it_is
 
 #[tokio::test]
 async fn a_connection_that_is_new_is_asked_in_the_name_of_somebody_who_still_may() {
-    let (scene, id) = (Scene::with(GRANTED).await, ServerId::from("a"));
+    let (scene, id) = (TestKernel::with(GRANTED).await, ServerId::from("a"));
     let server = scene.server("a");
     scene.resource("a", "file:///a");
     let mut peers = Vec::new();
     for agent in ["one", "two"] {
         scene.grant(agent, "a").await;
-        let peer = Peer::begin(&scene, agent).await;
+        let peer = TestClient::begin(&scene, agent).await;
         peer.call(&scene, "resources/subscribe", r#"{"uri":"file:///a"}"#).await.unwrap();
         peers.push(peer);
     }
@@ -110,11 +110,11 @@ async fn a_connection_that_is_new_is_asked_in_the_name_of_somebody_who_still_may
 
 #[tokio::test]
 async fn a_client_that_speaks_for_another_is_told_what_that_one_asked_for() {
-    let (scene, id) = (Scene::with(GRANTED).await, ServerId::from("a"));
+    let (scene, id) = (TestKernel::with(GRANTED).await, ServerId::from("a"));
     scene.server("a");
     scene.resource("a", "file:///a");
     scene.grant("ada", "a").await;
-    let front = Peer::begin(&scene, "front").await;
+    let front = TestClient::begin(&scene, "front").await;
     let mut ada = front.clone();
     ada.principal = Principal::new("ada");
     ada.call(&scene, "resources/subscribe", r#"{"uri":"file:///a"}"#).await.unwrap();
@@ -124,7 +124,7 @@ async fn a_client_that_speaks_for_another_is_told_what_that_one_asked_for() {
 
 #[tokio::test]
 async fn a_resource_is_told_of_to_those_who_may_read_it_still() {
-    let (scene, server) = (Scene::with(GRANTED).await, ServerId::from("a"));
+    let (scene, server) = (TestKernel::with(GRANTED).await, ServerId::from("a"));
     scene.server("a");
     scene.resource("a", "file:///a");
     scene.grant("some", "a").await;
@@ -132,7 +132,7 @@ async fn a_resource_is_told_of_to_those_who_may_read_it_still() {
     let tool =
         AccessGrant::of_server("some".into(), server.clone(), AccessPermission::Allow).for_tool("x".into());
     scene.policies.access.grant(&operator, None, tool).await.unwrap();
-    let some = Peer::begin(&scene, "some").await;
+    let some = TestClient::begin(&scene, "some").await;
     some.call(&scene, "resources/subscribe", r#"{"uri":"file:///a"}"#).await.unwrap();
     scene.told.updated(&whole(&server), "file:///a");
     assert_eq!(some.told().await.method, Method::RESOURCE_UPDATED);

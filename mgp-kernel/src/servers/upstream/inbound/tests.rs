@@ -9,18 +9,18 @@ use mgp_types::{Error, Gate as _, Method, Object, PassedMethods, Principal, Requ
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::{Inbound, InboundLayer, Shared};
-use crate::asking::{CallsInWork, Elicitations, PassOn, PassOnLayer};
-use crate::router::scene::{Answering, GRANTED, Peer, Scene, Server};
-use crate::servers::upstream::Line;
-use crate::servers::upstream::changed::Changed;
-use crate::servers::upstream::forward::Forward;
-use crate::servers::upstream::reports::Reports;
+use super::{ServerInbound, ServerInboundLayer, ServerInboundShared};
+use crate::parked_calls::{CallsInWork, ElicitationSessions, RelayQuestions, RelayQuestionsLayer};
+use crate::router::test_kernel::{AnsweringServer, GRANTED, TestClient, TestKernel, TestServer};
+use crate::servers::upstream::ConnectionKey;
+use crate::servers::upstream::forward::ForwardToServer;
+use crate::servers::upstream::reports::CallReports;
+use crate::servers::upstream::stale_lists::StaleLists;
 
 /// Never answers calls; takes notifications.
-const SILENT: Answering = Answering(|request| {
+const SILENT: AnsweringServer = AnsweringServer(|request| {
     Box::pin(async move {
-        if request.kind == mgp_types::Kind::Call {
+        if request.kind == mgp_types::RequestKind::Call {
             std::future::pending::<()>().await;
         }
         Ok(Response::empty())
@@ -30,26 +30,28 @@ const SILENT: Answering = Answering(|request| {
 /// A connection to the server `a`.
 struct Connection {
     calls: CallsInWork,
-    inbound: Inbound<PassOn<Answering>>,
-    way: Forward<Server>,
-    server: Server,
+    inbound: ServerInbound<RelayQuestions<AnsweringServer>>,
+    way: ForwardToServer<TestServer>,
+    server: TestServer,
 }
 
 impl Connection {
     /// One that all agents share.
-    fn shared(scene: &Scene) -> Self {
+    fn shared(scene: &TestKernel) -> Self {
         Self::of(scene, None)
     }
 
-    fn of(scene: &Scene, agent: Option<&str>) -> Self {
+    fn of(scene: &TestKernel, agent: Option<&str>) -> Self {
         let server = scene.server("a");
-        let reports = Reports::default();
-        let way = Forward::new(server.clone(), reports.clone(), Arc::clone(&scene.support.books));
-        let (calls, elicitations) = (CallsInWork::default(), Elicitations::default());
-        let layer = InboundLayer(Arc::new(Shared {
+        let reports = CallReports::default();
+        let way = ForwardToServer::new(server.clone(), reports.clone(), Arc::clone(&scene.support.books));
+        let (calls, elicitations) = (CallsInWork::default(), ElicitationSessions::default());
+        let layer = ServerInboundLayer(Arc::new(ServerInboundShared {
             server: "a".into(),
-            line: agent
-                .map_or_else(|| "a".into(), |agent| Line::of_agent("a".into(), &Principal::new(agent))),
+            line: agent.map_or_else(
+                || "a".into(),
+                |agent| ConnectionKey::of_agent("a".into(), &Principal::new(agent)),
+            ),
             support: Arc::clone(&scene.support),
             passed: PassedMethods::of(
                 ["vendor/ask", "notifications/vendor/told"].map(|it| it.parse().unwrap()),
@@ -59,14 +61,14 @@ impl Connection {
             reports,
             tasks: TaskOwnersGate::new(),
             back: Weak::new(),
-            changed: Changed::default(),
+            changed: StaleLists::default(),
         }));
-        let inbound = layer.layer(PassOnLayer::new(calls.clone(), elicitations).layer(SILENT));
+        let inbound = layer.layer(RelayQuestionsLayer::new(calls.clone(), elicitations).layer(SILENT));
         Self { calls, inbound, way, server }
     }
 
     /// A call that the server has in work for as long as the future is held.
-    fn working(&self, peer: &Peer) -> impl Future<Output = Result<Response, Error>> + use<> {
+    fn working(&self, peer: &TestClient) -> impl Future<Output = Result<Response, Error>> + use<> {
         self.calls.layer().layer(SILENT).call(peer.request("tools/call", "{}"))
     }
 
@@ -76,7 +78,13 @@ impl Connection {
     }
 
     /// Has the server answer a call of the client, and returns what the server reports its progress under.
-    async fn answer(&mut self, peer: &Peer, method: &str, params: &str, answer: &'static str) -> Option<u64> {
+    async fn answer(
+        &mut self,
+        peer: &TestClient,
+        method: &str,
+        params: &str,
+        answer: &'static str,
+    ) -> Option<u64> {
         self.server.answers(answer);
         self.way.call(peer.request(method, params)).await.unwrap();
         let asked = self.server.asked().remove(0).params.get("_meta")?;
@@ -98,8 +106,8 @@ const QUESTIONS: [&str; 3] = ["elicitation/create", "sampling/createMessage", "r
 
 #[tokio::test]
 async fn a_client_that_may_not_use_the_server_is_asked_nothing() {
-    let scene = Scene::with(GRANTED).await;
-    let bob = Peer::who_can(&scene, "bob", ALL).await;
+    let scene = TestKernel::with(GRANTED).await;
+    let bob = TestClient::who_can(&scene, "bob", ALL).await;
     let mut connection = Connection::shared(&scene);
     for question in QUESTIONS {
         let answer = connection.ask(question, "{}").await;
@@ -118,12 +126,12 @@ async fn a_client_that_may_not_use_the_server_is_asked_nothing() {
 
 #[tokio::test]
 async fn a_question_on_an_agents_own_connection_is_for_no_other() {
-    let scene = Scene::open().await;
-    let bob = Peer::who_can(&scene, "bob", ALL).await;
+    let scene = TestKernel::open().await;
+    let bob = TestClient::who_can(&scene, "bob", ALL).await;
     let mut of_ada = Connection::of(&scene, Some("ada"));
     assert!(of_ada.ask("sampling/createMessage", "{}").await.is_err());
     assert!(bob.hears_nothing().await);
-    let ada = Peer::who_can(&scene, "ada", ALL).await;
+    let ada = TestClient::who_can(&scene, "ada", ALL).await;
     of_ada.ask("sampling/createMessage", "{}").await.unwrap();
     assert_eq!(ada.told().await.method, Method::CREATE_MESSAGE);
     assert!(bob.hears_nothing().await);
@@ -131,8 +139,8 @@ async fn a_question_on_an_agents_own_connection_is_for_no_other() {
 
 #[tokio::test]
 async fn a_client_is_asked_unasked_only_what_it_declared() {
-    let scene = Scene::open().await;
-    let peer = Peer::who_can(&scene, "some", r#"{"sampling":{}}"#).await;
+    let scene = TestKernel::open().await;
+    let peer = TestClient::who_can(&scene, "some", r#"{"sampling":{}}"#).await;
     let mut connection = Connection::shared(&scene);
     assert!(connection.ask("elicitation/create", "{}").await.is_err());
     assert_eq!(connection.ask("roots/list", "{}").await.unwrap().result.as_bytes(), br#"{"roots":[]}"#);
@@ -143,8 +151,9 @@ async fn a_client_is_asked_unasked_only_what_it_declared() {
 
 #[tokio::test]
 async fn an_elicitation_is_complete_for_who_was_asked_and_nobody_else() {
-    let scene = Scene::open().await;
-    let (ada, bob) = (Peer::who_can(&scene, "ada", ALL).await, Peer::who_can(&scene, "bob", ALL).await);
+    let scene = TestKernel::open().await;
+    let (ada, bob) =
+        (TestClient::who_can(&scene, "ada", ALL).await, TestClient::who_can(&scene, "bob", ALL).await);
     let mut connection = Connection::shared(&scene);
     let call = connection.working(&ada);
     let page = r#"{"mode":"url","elicitationId":"e1","url":"https://example.com","message":"?"}"#;
@@ -160,8 +169,8 @@ async fn an_elicitation_is_complete_for_who_was_asked_and_nobody_else() {
 
 #[tokio::test]
 async fn what_is_logged_while_calls_of_several_clients_are_in_work_is_for_nobody() {
-    let scene = Scene::open().await;
-    let (ada, bob) = (Peer::begin(&scene, "ada").await, Peer::begin(&scene, "bob").await);
+    let scene = TestKernel::open().await;
+    let (ada, bob) = (TestClient::begin(&scene, "ada").await, TestClient::begin(&scene, "bob").await);
     let mut connection = Connection::shared(&scene);
     for peer in [&ada, &bob] {
         peer.call(&scene, "logging/setLevel", r#"{"level":"debug"}"#).await.unwrap();
@@ -184,8 +193,8 @@ async fn what_is_logged_while_calls_of_several_clients_are_in_work_is_for_nobody
 
 #[tokio::test]
 async fn what_the_table_of_methods_does_not_have_is_refused_or_dropped() {
-    let scene = Scene::open().await;
-    let ada = Peer::who_can(&scene, "ada", ALL).await;
+    let scene = TestKernel::open().await;
+    let ada = TestClient::who_can(&scene, "ada", ALL).await;
     let mut connection = Connection::shared(&scene);
     let call = connection.working(&ada);
     for method in ["vendor/ask", "vendor/other", "tools/call", "Sampling/createMessage", "kernel/stats"] {
@@ -210,8 +219,8 @@ async fn what_the_table_of_methods_does_not_have_is_refused_or_dropped() {
 
 #[tokio::test]
 async fn what_a_server_sends_is_on_its_own_channels_whatever_it_is_called() {
-    let scene = Scene::open().await;
-    let some = Peer::speaking(&scene, Principal::new("some")).await;
+    let scene = TestKernel::open().await;
+    let some = TestClient::speaking(&scene, Principal::new("some")).await;
     let mut connection = Connection::shared(&scene);
     let mut events = EventsGate::new(scene.support.events.publisher().clone()).layer(scene.router.clone());
     events.call(some.request("mgp/events/subscribe", r#"{"channels":["*"]}"#)).await.unwrap();
@@ -234,8 +243,8 @@ const BEGUN: &str = r#"{"task":{"taskId":"t","status":"working"}}"#;
 
 #[tokio::test]
 async fn progress_of_a_task_is_told_until_the_task_has_ended() {
-    let scene = Scene::open().await;
-    let (ada, bob) = (Peer::begin(&scene, "ada").await, Peer::begin(&scene, "bob").await);
+    let scene = TestKernel::open().await;
+    let (ada, bob) = (TestClient::begin(&scene, "ada").await, TestClient::begin(&scene, "bob").await);
     let mut connection = Connection::shared(&scene);
     let number = connection.answer(&ada, "tools/call", TASK, BEGUN).await.unwrap();
     connection.report(number).await;
@@ -253,8 +262,8 @@ async fn progress_of_a_task_is_told_until_the_task_has_ended() {
 
 #[tokio::test]
 async fn a_task_has_ended_when_an_answer_says_so() {
-    let scene = Scene::open().await;
-    let ada = Peer::begin(&scene, "ada").await;
+    let scene = TestKernel::open().await;
+    let ada = TestClient::begin(&scene, "ada").await;
     let mut connection = Connection::shared(&scene);
     let failed = r#"{"taskId":"t","status":"failed"}"#;
     for (method, answer) in [("tasks/get", failed), ("tasks/cancel", failed), ("tasks/result", "{}")] {
@@ -269,8 +278,8 @@ async fn a_task_has_ended_when_an_answer_says_so() {
 
 #[tokio::test]
 async fn progress_of_a_call_that_became_no_task_ends_with_the_call() {
-    let scene = Scene::open().await;
-    let ada = Peer::begin(&scene, "ada").await;
+    let scene = TestKernel::open().await;
+    let ada = TestClient::begin(&scene, "ada").await;
     let mut connection = Connection::shared(&scene);
     let number = connection.answer(&ada, "tools/call", TASK, r#"{"content":[]}"#).await.unwrap();
     connection.report(number).await;

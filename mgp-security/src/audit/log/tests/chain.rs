@@ -3,18 +3,18 @@ use proptest::prelude::*;
 use super::*;
 
 /// A store that holds whatever it is given.
-fn holding(entries: &[Entry]) -> MemoryStore {
-    let store = MemoryStore::new(usize::MAX / 2);
+fn holding(entries: &[LogEntry]) -> MemoryLogStore {
+    let store = MemoryLogStore::new(usize::MAX / 2);
     store.append(entries).unwrap();
     store
 }
 
-fn verdict(store: MemoryStore, known: &[Head]) -> Result<Verified, VerifyError> {
+fn verdict(store: MemoryLogStore, known: &[LogHead]) -> Result<VerifiedLog, VerifyError> {
     LogReader::of_store(store, None).verify(known)
 }
 
 /// Makes an event of other bytes out of one, in one of several ways that a forger might choose.
-fn change(entry: &mut Entry, how: u8) {
+fn change(entry: &mut LogEntry, how: u8) {
     let mut event = entry.to_event().unwrap();
     match how % 4 {
         0 => event.actor.id.push('x'),
@@ -23,7 +23,7 @@ fn change(entry: &mut Entry, how: u8) {
         _ => event.timestamp = event.timestamp.saturating_add(std::time::Duration::from_millis(1)),
     }
     entry.event = RawJson::from_value(&event).unwrap();
-    entry.facets = Facets::of(&event);
+    entry.facets = EventFacets::of(&event);
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn events_that_are_missing_at_the_noted_end_are_found_though_others_follow() {
     let tail = holding(&entries[..10]).tail().unwrap();
     let left = [&entries[..5], &entries[10..]].concat();
     let found = LogReader::of_store(holding(&left), None).verify_up_to(&tail, &[]);
-    assert!(matches!(found, Err(VerifyError::Changed { seq: 6, flaw: Flaw::End })), "{found:?}");
+    assert!(matches!(found, Err(VerifyError::Changed { seq: 6, flaw: LogFlaw::End })), "{found:?}");
 }
 
 proptest! {
@@ -41,7 +41,7 @@ proptest! {
         let key = key.map(ChainKey::new);
         let entries = entries(&Chain::new(key.clone()), count);
         let reader = LogReader::of_store(holding(&entries), key);
-        let known: Vec<_> = entries.iter().step_by(7).map(Entry::head).collect();
+        let known: Vec<_> = entries.iter().step_by(7).map(LogEntry::head).collect();
         prop_assert_eq!(reader.verify(&known).unwrap().events, u64::from(count));
     }
 
@@ -52,7 +52,7 @@ proptest! {
         change(&mut entries[at], how);
         let found = verdict(holding(&entries), &[]);
         let seq = at as u64 + 1;
-        let is_found = matches!(found, Err(VerifyError::Changed { seq: at, flaw: Flaw::Link }) if at == seq);
+        let is_found = matches!(found, Err(VerifyError::Changed { seq: at, flaw: LogFlaw::Link }) if at == seq);
         prop_assert!(is_found, "{:?}", found);
     }
 
@@ -62,8 +62,8 @@ proptest! {
         let at = at.index(entries.len());
         let entry = &mut entries[at];
         match how {
-            0 => entry.hash = Digest::from_bytes([7; 32]),
-            1 => entry.prev = Digest::from_bytes([7; 32]),
+            0 => entry.hash = ChainDigest::from_bytes([7; 32]),
+            1 => entry.prev = ChainDigest::from_bytes([7; 32]),
             2 => entry.facets.agent = None,
             3 => entry.facets.millis += 1,
             4 => entry.facets.trace += 1,
@@ -122,7 +122,7 @@ proptest! {
         change(&mut forged, 0);
         if relink {
             // Links that fit are easy to make without a key, up to the event behind.
-            let before = Head::new(forged.seq - 1, forged.prev);
+            let before = LogHead::new(forged.seq - 1, forged.prev);
             forged.hash = Chain::default().link(&before, forged.event.as_bytes()).hash;
         }
         entries.insert(at, forged);
@@ -139,9 +139,9 @@ proptest! {
         let mut entries = entries(&chain, count);
         let at = at.index(entries.len());
         change(&mut entries[at], 1);
-        let mut head = Head::new(entries[at].seq - 1, entries[at].prev);
+        let mut head = LogHead::new(entries[at].seq - 1, entries[at].prev);
         for entry in &mut entries[at..] {
-            *entry = Entry::behind(&mut head, &Chain::default(), entry.event.clone(), entry.facets.clone());
+            *entry = LogEntry::behind(&mut head, &Chain::default(), entry.event.clone(), entry.facets.clone());
         }
         prop_assert!(LogReader::of_store(holding(&entries), Some(key)).verify(&[]).is_err());
     }
@@ -152,19 +152,19 @@ proptest! {
         let kept = entries[entries.len() - 1].head();
         let at = at.index(entries.len());
         change(&mut entries[at], 1);
-        let mut head = Head::new(entries[at].seq - 1, entries[at].prev);
+        let mut head = LogHead::new(entries[at].seq - 1, entries[at].prev);
         for entry in &mut entries[at..] {
-            *entry = Entry::behind(&mut head, &Chain::default(), entry.event.clone(), entry.facets.clone());
+            *entry = LogEntry::behind(&mut head, &Chain::default(), entry.event.clone(), entry.facets.clone());
         }
         let found = verdict(holding(&entries), &[kept]);
-        let is_found = matches!(found, Err(VerifyError::Changed { flaw: Flaw::End, .. }));
+        let is_found = matches!(found, Err(VerifyError::Changed { flaw: LogFlaw::End, .. }));
         prop_assert!(is_found, "{:?}", found);
     }
 }
 
 #[tokio::test]
 async fn a_log_goes_on_where_it_ended_and_only_with_its_key() {
-    let store = Shared(Arc::new(MemoryStore::new(100)));
+    let store = Shared(Arc::new(MemoryLogStore::new(100)));
     let key = ChainKey::new([1; 32]);
     let log = AuditLog::builder(store.clone()).key(key.clone()).open().unwrap();
     record(&log, 1..4).await;
@@ -183,7 +183,7 @@ async fn a_log_whose_end_was_cut_off_is_not_continued() {
     let store = Shared(Arc::new(holding(&entries)));
     entries.pop();
     assert!(AuditLog::open(store).is_ok());
-    let (store, cut) = (MemoryStore::new(10), Head::new(5, Digest::from_bytes([1; 32])));
+    let (store, cut) = (MemoryLogStore::new(10), LogHead::new(5, ChainDigest::from_bytes([1; 32])));
     store.append(&entries).unwrap();
     let tail = Tail { head: Some(cut), ..store.tail().unwrap() };
     assert!(verify::end(&Chain::default(), &tail).is_err());

@@ -15,13 +15,13 @@ use super::*;
 use crate::audit::sample;
 
 /// Entries of so many events, linked.
-fn entries(chain: &Chain, count: u32) -> Vec<Entry> {
+fn entries(chain: &Chain, count: u32) -> Vec<LogEntry> {
     let mut head = chain.start();
     (1..=count)
         .map(|number| {
             let event = sample::event(number);
             let json = RawJson::from_value(&event).unwrap();
-            Entry::behind(&mut head, chain, json, Facets::of(&event))
+            LogEntry::behind(&mut head, chain, json, EventFacets::of(&event))
         })
         .collect()
 }
@@ -35,9 +35,9 @@ async fn record(log: &AuditLog, numbers: impl IntoIterator<Item = u32>) {
 /// A log in each kind of store.
 fn logs() -> Vec<AuditLog> {
     vec![
-        AuditLog::open(MemoryStore::new(1_000_000)).unwrap(),
+        AuditLog::open(MemoryLogStore::new(1_000_000)).unwrap(),
         #[cfg(feature = "sqlite")]
-        AuditLog::open(SqliteStore::new(crate::sqlite::Database::in_memory().unwrap()).unwrap()).unwrap(),
+        AuditLog::open(SqliteLogStore::new(crate::sqlite::Database::in_memory().unwrap()).unwrap()).unwrap(),
     ]
 }
 
@@ -47,25 +47,25 @@ fn numbers(log: &AuditLog, query: &Query) -> Vec<u64> {
 
 /// A store to hand out twice, as if a log were opened again.
 #[derive(Debug, Clone)]
-struct Shared(Arc<MemoryStore>);
+struct Shared(Arc<MemoryLogStore>);
 
 impl LogStore for Shared {
     fn tail(&self) -> Result<Tail, StoreError> {
         self.0.tail()
     }
-    fn append(&self, entries: &[Entry]) -> Result<(), StoreError> {
+    fn append(&self, entries: &[LogEntry]) -> Result<(), StoreError> {
         self.0.append(entries)
     }
-    fn read(&self, query: &Query) -> Result<Vec<Entry>, StoreError> {
+    fn read(&self, query: &Query) -> Result<Vec<LogEntry>, StoreError> {
         self.0.read(query)
     }
     fn count(&self, filter: &Filter, by: GroupBy) -> Result<Counts, StoreError> {
         self.0.count(filter, by)
     }
-    fn beyond(&self, bound: Bound, at_most: u64) -> Result<Option<(Head, u64)>, StoreError> {
+    fn beyond(&self, bound: RemovalBound, at_most: u64) -> Result<Option<(LogHead, u64)>, StoreError> {
         self.0.beyond(bound, at_most)
     }
-    fn forget(&self, checkpoint: &Checkpoint, note: &Entry) -> Result<(), StoreError> {
+    fn forget(&self, checkpoint: &Checkpoint, note: &LogEntry) -> Result<(), StoreError> {
         self.0.forget(checkpoint, note)
     }
 }

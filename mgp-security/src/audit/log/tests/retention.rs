@@ -9,11 +9,11 @@ fn at(number: u32) -> Clock {
 
 fn stores() -> Vec<Box<dyn Fn() -> AuditLogBuilder>> {
     vec![
-        Box::new(|| AuditLog::builder(MemoryStore::new(1_000_000))),
+        Box::new(|| AuditLog::builder(MemoryLogStore::new(1_000_000))),
         #[cfg(feature = "sqlite")]
         Box::new(|| {
             let database = crate::sqlite::Database::in_memory().unwrap();
-            AuditLog::builder(SqliteStore::new(database).unwrap())
+            AuditLog::builder(SqliteLogStore::new(database).unwrap())
         }),
     ]
 }
@@ -95,16 +95,17 @@ async fn many_events_are_removed_in_steps() {
 async fn a_beginning_that_no_event_tells_of_is_found() {
     let all = entries(&Chain::default(), 10);
     let (gone, left) = all.split_at(4);
-    let store = MemoryStore::new(100);
+    let store = MemoryLogStore::new(100);
     store.append(left).unwrap();
-    let verify = |store: MemoryStore| LogReader::of_store(store, None).verify(&[]);
+    let verify = |store: MemoryLogStore| LogReader::of_store(store, None).verify(&[]);
     let missing = verify(store).unwrap_err();
-    assert!(matches!(missing, VerifyError::Changed { seq: 5, flaw: Flaw::Missing }), "{missing}");
+    assert!(matches!(missing, VerifyError::Changed { seq: 5, flaw: LogFlaw::Missing }), "{missing}");
     // A checkpoint alone proves nothing: its event is an ordinary one here.
-    let store = MemoryStore::new(100);
+    let store = MemoryLogStore::new(100);
     store.append(&all[..9]).unwrap();
-    let checkpoint = Checkpoint { end: gone[3].head(), removed: 4, reason: Reason::TimeBased, told_by: 10 };
+    let checkpoint =
+        Checkpoint { end: gone[3].head(), removed: 4, reason: RemovalReason::TimeBased, told_by: 10 };
     store.forget(&checkpoint, &all[9]).unwrap();
     let untold = verify(store).unwrap_err();
-    assert!(matches!(untold, VerifyError::Changed { seq: 5, flaw: Flaw::Checkpoint }), "{untold}");
+    assert!(matches!(untold, VerifyError::Changed { seq: 5, flaw: LogFlaw::Checkpoint }), "{untold}");
 }

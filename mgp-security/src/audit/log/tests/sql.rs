@@ -4,9 +4,9 @@ use rusqlite::params;
 use super::*;
 use crate::sqlite::Database;
 
-fn store(count: u32) -> (Database, SqliteStore, Vec<Entry>) {
+fn store(count: u32) -> (Database, SqliteLogStore, Vec<LogEntry>) {
     let database = Database::in_memory().unwrap();
-    let store = SqliteStore::new(database.clone()).unwrap();
+    let store = SqliteLogStore::new(database.clone()).unwrap();
     let entries = entries(&Chain::default(), count);
     store.append(&entries).unwrap();
     (database, store, entries)
@@ -54,7 +54,7 @@ fn an_event_is_neither_changed_nor_removed_nor_replaced() {
 fn what_is_forbidden_holds_for_everybody_who_opens_the_file() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("audit.db");
-    let store = SqliteStore::open(&path).unwrap();
+    let store = SqliteLogStore::open(&path).unwrap();
     let (first, rest) = (entries(&Chain::default(), 5), entries(&Chain::default(), 7));
     store.append(&first).unwrap();
     let other = rusqlite::Connection::open(&path).unwrap();

@@ -8,7 +8,7 @@ use super::*;
 /// A store that counts its transactions, and waits in each for as long as the gate is held.
 #[derive(Debug)]
 struct Gated {
-    store: MemoryStore,
+    store: MemoryLogStore,
     gate: Arc<Mutex<()>>,
     commits: Arc<AtomicUsize>,
 }
@@ -17,21 +17,21 @@ impl LogStore for Gated {
     fn tail(&self) -> Result<Tail, StoreError> {
         self.store.tail()
     }
-    fn append(&self, entries: &[Entry]) -> Result<(), StoreError> {
+    fn append(&self, entries: &[LogEntry]) -> Result<(), StoreError> {
         let _open = self.gate.blocking_lock();
         self.commits.fetch_add(1, Ordering::Relaxed);
         self.store.append(entries)
     }
-    fn read(&self, query: &Query) -> Result<Vec<Entry>, StoreError> {
+    fn read(&self, query: &Query) -> Result<Vec<LogEntry>, StoreError> {
         self.store.read(query)
     }
     fn count(&self, filter: &Filter, by: GroupBy) -> Result<Counts, StoreError> {
         self.store.count(filter, by)
     }
-    fn beyond(&self, bound: Bound, at_most: u64) -> Result<Option<(Head, u64)>, StoreError> {
+    fn beyond(&self, bound: RemovalBound, at_most: u64) -> Result<Option<(LogHead, u64)>, StoreError> {
         self.store.beyond(bound, at_most)
     }
-    fn forget(&self, checkpoint: &Checkpoint, note: &Entry) -> Result<(), StoreError> {
+    fn forget(&self, checkpoint: &Checkpoint, note: &LogEntry) -> Result<(), StoreError> {
         self.store.forget(checkpoint, note)
     }
 }
@@ -39,7 +39,7 @@ impl LogStore for Gated {
 fn gated(capacity: usize) -> (AuditLog, Arc<Mutex<()>>, Arc<AtomicUsize>) {
     let (gate, commits) = (Arc::<Mutex<()>>::default(), Arc::<AtomicUsize>::default());
     let store =
-        Gated { store: MemoryStore::new(10_000), gate: Arc::clone(&gate), commits: Arc::clone(&commits) };
+        Gated { store: MemoryLogStore::new(10_000), gate: Arc::clone(&gate), commits: Arc::clone(&commits) };
     (AuditLog::builder(store).capacity(capacity).open().unwrap(), gate, commits)
 }
 
@@ -151,7 +151,7 @@ async fn what_cannot_wait_is_bounded_too_and_what_is_lost_is_counted() {
 
 #[tokio::test]
 async fn closing_the_log_writes_what_waits() {
-    let store = Shared(Arc::new(MemoryStore::new(1_000)));
+    let store = Shared(Arc::new(MemoryLogStore::new(1_000)));
     let log = AuditLog::open(store.clone()).unwrap().with_durability(Durability::Async);
     record(&log, 1..=200).await;
     drop(log);
@@ -166,19 +166,19 @@ async fn a_writer_that_dies_leaves_nobody_waiting() {
         fn tail(&self) -> Result<Tail, StoreError> {
             Ok(Tail::default())
         }
-        fn append(&self, _: &[Entry]) -> Result<(), StoreError> {
+        fn append(&self, _: &[LogEntry]) -> Result<(), StoreError> {
             panic!("a fault of the store")
         }
-        fn read(&self, _: &Query) -> Result<Vec<Entry>, StoreError> {
+        fn read(&self, _: &Query) -> Result<Vec<LogEntry>, StoreError> {
             Ok(Vec::new())
         }
         fn count(&self, _: &Filter, _: GroupBy) -> Result<Counts, StoreError> {
             Ok(Counts::default())
         }
-        fn beyond(&self, _: Bound, _: u64) -> Result<Option<(Head, u64)>, StoreError> {
+        fn beyond(&self, _: RemovalBound, _: u64) -> Result<Option<(LogHead, u64)>, StoreError> {
             Ok(None)
         }
-        fn forget(&self, _: &Checkpoint, _: &Entry) -> Result<(), StoreError> {
+        fn forget(&self, _: &Checkpoint, _: &LogEntry) -> Result<(), StoreError> {
             Ok(())
         }
     }

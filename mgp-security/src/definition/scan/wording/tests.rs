@@ -10,7 +10,7 @@ fn is_found(text: &str, name: &str) -> bool {
     });
     let (vocabulary, wordings) = &*READ;
     let mut hits = Vec::new();
-    wordings.find(&Folded::new(text), &mut hits);
+    wordings.find(&FoldedText::new(text), &mut hits);
     let mut found = Atoms::default();
     for hit in hits {
         found.insert(hit.atom);

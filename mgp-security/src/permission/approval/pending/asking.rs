@@ -8,7 +8,7 @@ use mgp_types::Error;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use super::super::row::Row;
+use super::super::row::ApprovalRow;
 use super::super::stored;
 use super::super::waiting::keep_telling;
 use super::super::{ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalReply};
@@ -19,7 +19,7 @@ impl PendingApprovals {
     fn open(
         &self,
         question: &ApprovalQuestion,
-    ) -> Result<(oneshot::Receiver<ApprovalAnswer>, Waiting), Error> {
+    ) -> Result<(oneshot::Receiver<ApprovalAnswer>, QuestionWaiter), Error> {
         let (sender, receiver) = oneshot::channel();
         let now = self.0.clock.now();
         let ends_at = now.saturating_add(self.0.open_for);
@@ -32,7 +32,7 @@ impl PendingApprovals {
             None if !open.make_room(question) => return Err(full()),
             None => {
                 let id = question.id.clone().map_or_else(ApprovalId::random, Ok)?;
-                open.rows.insert(ticket, Row::new(id, question, now, ends_at));
+                open.rows.insert(ticket, ApprovalRow::new(id, question, now, ends_at));
                 ticket
             }
         };
@@ -44,7 +44,7 @@ impl PendingApprovals {
         row.waiting.push((ticket, sender));
         self.tell_count(&open);
         drop(open);
-        Ok((receiver, Waiting { questions: self.clone(), place, ticket }))
+        Ok((receiver, QuestionWaiter { questions: self.clone(), place, ticket }))
     }
 
     pub(super) async fn ask_operators(&self, question: ApprovalQuestion) -> Result<ApprovalReply, Error> {
@@ -114,20 +114,20 @@ impl PendingApprovals {
 }
 
 /// Somebody's place before a question; given up when dropped.
-struct Waiting {
+struct QuestionWaiter {
     questions: PendingApprovals,
     place: u64,
     ticket: u64,
 }
 
-impl Waiting {
+impl QuestionWaiter {
     /// The id of the question, which is another one after one of those who waited for it was answered.
     fn id(&self) -> Option<ApprovalId> {
         self.questions.0.open.lock().rows.get(&self.place).map(|row| row.id.clone())
     }
 }
 
-impl Drop for Waiting {
+impl Drop for QuestionWaiter {
     fn drop(&mut self) {
         let mut open = self.questions.0.open.lock();
         if let Some(row) = open.rows.get_mut(&self.place) {

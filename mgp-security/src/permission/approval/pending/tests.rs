@@ -2,20 +2,20 @@ use mgp_types::Context;
 use mgp_types::mgp::Permission;
 
 use super::*;
-use crate::permission::testing::{Hands, book, moment};
-use crate::permission::{MemoryQuestions, ShownArguments, Terms};
+use crate::permission::testing::{ManualClock, book, moment};
+use crate::permission::{GrantTerms, MemoryQuestions, ShownArguments};
 
 fn question(permission: Permission) -> ApprovalQuestion {
     let risk = permission.risk();
     ApprovalQuestion::new(
         "s".into(),
-        Subject::Permission { permission, risk, tool: None, arguments: None },
+        ApprovalSubject::Permission { permission, risk, tool: None, arguments: None },
         Context::default(),
     )
 }
 
 fn yes(operator: &Principal) -> ApprovalAnswer {
-    ApprovalAnswer::new(operator.clone(), Decision::Approved).with_terms(Terms::default())
+    ApprovalAnswer::new(operator.clone(), Decision::Approved).with_terms(GrantTerms::default())
 }
 
 #[tokio::test]
@@ -72,7 +72,7 @@ fn decision(reply: ApprovalReply) -> Option<Decision> {
 
 /// The question of a call of this agent, which waits for nobody.
 fn call(agent: &str, binding: &str) -> ApprovalQuestion {
-    let subject = Subject::Call {
+    let subject = ApprovalSubject::Call {
         tool: "t".into(),
         risk: mgp_types::mgp::RiskLevel::Dangerous,
         arguments: ShownArguments::of(None).unwrap(),
@@ -111,7 +111,7 @@ async fn a_yes_that_nobody_waited_for_lets_one_call_through_that_is_made_again()
 
 #[tokio::test]
 async fn a_no_to_a_call_stays_until_its_end_or_until_it_is_forgotten() {
-    let hands = Hands::at(1000);
+    let hands = ManualClock::at(1000);
     let pending = PendingApprovals::new(hands.clock()).with_denied_for(Duration::from_secs(2));
     let ada = Principal::operator("ada");
     let no = ApprovalAnswer::new(ada.clone(), Decision::Denied);
@@ -132,7 +132,7 @@ async fn a_no_to_a_call_stays_until_its_end_or_until_it_is_forgotten() {
 
 #[tokio::test]
 async fn a_question_that_nobody_answers_comes_to_its_end() {
-    let hands = Hands::at(1000);
+    let hands = ManualClock::at(1000);
     let pending = PendingApprovals::new(hands.clock()).with_open_for(Duration::from_mins(1));
     let ada = Principal::operator("ada");
     let first = id(pending.ask(call("a", "1")).await.unwrap());
@@ -184,7 +184,7 @@ async fn a_lasting_yes_is_entered_into_the_book_though_nobody_waits_for_it() {
     assert!(book.is_granted(&"s".into(), &Permission::Camera));
     // What was decided elsewhere is asked no more.
     id(pending.ask(question(Permission::ShellExecute).with_patience(Duration::ZERO)).await.unwrap());
-    book.grant(&ada, &"s".into(), &Permission::ShellExecute, Terms::default()).await.unwrap();
+    book.grant(&ada, &"s".into(), &Permission::ShellExecute, GrantTerms::default()).await.unwrap();
     assert!(pending.list().is_empty());
 }
 
@@ -205,7 +205,7 @@ async fn more_questions_than_anybody_reads_are_refused() {
 
 fn from(agent: Option<&str>, server: &str, number: usize) -> ApprovalQuestion {
     let permission = Permission::read(&format!("com.example.{server}.p{number}"));
-    let subject = Subject::Permission {
+    let subject = ApprovalSubject::Permission {
         permission,
         risk: mgp_types::mgp::RiskLevel::Safe,
         tool: None,

@@ -23,7 +23,8 @@ fn negotiated() -> Arc<Session> {
 }
 
 async fn answer(gate: &PermissionGate, request: Request) -> String {
-    let answer = AnswersPermissionsGate::new(gate.clone()).layer(Server::new()).call(request).await.unwrap();
+    let answer =
+        PermissionAnswerGate::new(gate.clone()).layer(TestServer::new()).call(request).await.unwrap();
     Object::from_raw(&answer.to_raw()).unwrap().text("action").unwrap_or_default().into_owned()
 }
 
@@ -31,8 +32,8 @@ async fn answer(gate: &PermissionGate, request: Request) -> String {
 async fn the_answer_is_what_is_decided() {
     let book = book(&Arc::default()).await;
     let scope: Scope = serde_json::from_str(r#"{"paths":["/data/**"]}"#).unwrap();
-    book.grant(&ada(), &"s".into(), &SHELL, Terms::default()).await.unwrap();
-    book.grant(&ada(), &"s".into(), &READ, Terms::default().within(scope)).await.unwrap();
+    book.grant(&ada(), &"s".into(), &SHELL, GrantTerms::default()).await.unwrap();
+    book.grant(&ada(), &"s".into(), &READ, GrantTerms::default().within(scope)).await.unwrap();
     book.deny(&ada(), &"s".into(), &Permission::Camera).await.unwrap();
     let gate = connected(policy(ApprovalPolicy::Interactive), &book, &[]).await;
     for (asked, action) in [
@@ -66,22 +67,22 @@ async fn other_questions_go_on_to_those_who_answer_them() {
     let mut unmarked = question(&negotiated(), &["shell"]);
     unmarked.params.remove("_meta");
     for request in [question(&plain, &["shell"]), unmarked] {
-        let human = Server::new();
-        AnswersPermissionsGate::new(gate.clone()).layer(human.clone()).call(request).await.unwrap();
+        let human = TestServer::new();
+        PermissionAnswerGate::new(gate.clone()).layer(human.clone()).call(request).await.unwrap();
         assert_eq!(human.methods(), ["elicitation/create"]);
     }
 }
 
 #[tokio::test]
 async fn a_server_that_asks_for_ever_new_names_fills_neither_the_memory_nor_the_trail() {
-    let audit = Arc::<Recorded>::default();
+    let audit = Arc::<RecordingAuditPort>::default();
     let book = book(&audit).await;
     let gate = connected(policy(ApprovalPolicy::DenyAll), &book, &[]).await;
     for round in 0..64 {
         let names: Vec<String> = (0..64).map(|number| format!("com.example.p{round}.{number}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let layer = AnswersPermissionsGate::new(gate.clone());
-        let outcome = layer.layer(Server::new()).call(question(&negotiated(), &names)).await;
+        let layer = PermissionAnswerGate::new(gate.clone());
+        let outcome = layer.layer(TestServer::new()).call(question(&negotiated(), &names)).await;
         assert_eq!(outcome.is_ok(), round < 8, "what is not kept count of is not answered either");
     }
     assert_eq!(audit.lines().len(), 512);

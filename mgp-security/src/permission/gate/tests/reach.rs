@@ -1,6 +1,6 @@
 //! What reaches a server without being the call of a tool.
 
-use mgp_types::{Kind, Object};
+use mgp_types::{Object, RequestKind};
 
 use super::*;
 
@@ -22,7 +22,7 @@ async fn what_nobody_knows_may_use_all_that_the_server_needs_so_it_has_to_be_gra
     }
     let mut disguised = Request::notify("notifications/progress", Params::new());
     call(&gate, disguised.clone()).await.unwrap();
-    disguised.kind = Kind::Call;
+    disguised.kind = RequestKind::Call;
     assert_eq!(refused(&gate, disguised).await, "denied", "a call by the name of a notification");
     for name in ["tasks/get", "mgp/health/ping", "resources/list"] {
         call(&gate, Request::call(name, Params::new())).await.unwrap();
@@ -46,7 +46,8 @@ async fn what_is_judged_like_a_call_needs_its_own_permissions() {
 async fn what_nobody_knows_is_held_to_the_scope_with_all_its_parameters() {
     let book = book(&Arc::default()).await;
     let scope: Scope = serde_json::from_str(r#"{"paths":["/data/**"]}"#).unwrap();
-    let settings = policy(ApprovalPolicy::DenyAll).with_grant(READ, Terms::default().within(scope)).unwrap();
+    let settings =
+        policy(ApprovalPolicy::DenyAll).with_grant(READ, GrantTerms::default().within(scope)).unwrap();
     let gate = connected(settings, &book, &["filesystem.read"]).await;
     let read = |path: &str| {
         let params = Object::parse(format!(r#"{{"path":"{path}"}}"#)).unwrap();

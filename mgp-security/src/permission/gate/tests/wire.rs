@@ -14,7 +14,7 @@ fn stateful(version: MgpVersion, required: &[&str]) -> Arc<Session> {
 async fn gate(settings: PermissionSettings, decision: Option<Decision>) -> PermissionGate {
     let gate = PermissionGate::new("s".into(), settings, book(&Arc::default()).await);
     match decision {
-        Some(decision) => gate.with_approver(Answering::with(ApprovalAnswer::new(ada(), decision))),
+        Some(decision) => gate.with_approver(AnsweringApprover::with(ApprovalAnswer::new(ada(), decision))),
         None => gate,
     }
 }
@@ -27,7 +27,7 @@ fn grants(request: &Request) -> PermissionResponse {
 #[tokio::test]
 async fn the_server_is_asked_to_wait_and_told_the_decision_in_its_own_words() {
     let gate = gate(PermissionSettings::default(), Some(Decision::Approved)).await;
-    let mut server = Server::new();
+    let mut server = TestServer::new();
     let settlement = gate
         .negotiate(&mut server, &stateful(MgpVersion::OURS, &["shell", "filesystem.read"]))
         .await
@@ -50,7 +50,7 @@ async fn the_server_is_asked_to_wait_and_told_the_decision_in_its_own_words() {
 #[tokio::test]
 async fn later_servers_are_spoken_to_in_the_later_words() {
     let gate = gate(PermissionSettings::default(), Some(Decision::Approved)).await;
-    let mut server = Server::new();
+    let mut server = TestServer::new();
     gate.negotiate(&mut server, &stateful(LATER, &["shell"])).await.unwrap();
     assert_eq!(server.methods(), ["mgp/permission/await", "mgp/permission/grant"]);
 }
@@ -60,11 +60,11 @@ async fn later_servers_are_spoken_to_in_the_later_words() {
 async fn a_server_is_told_what_it_may_not_and_until_when_it_may() {
     let end: Timestamp = "2126-03-01T00:00:00Z".parse().unwrap();
     let settings = policy(ApprovalPolicy::ConfigOnly)
-        .with_grant(READ, Terms::default().until(end))
+        .with_grant(READ, GrantTerms::default().until(end))
         .unwrap()
         .with_on_refusal(OnRefusal::Degrade);
     let gate = gate(settings, None).await;
-    let mut server = Server::new();
+    let mut server = TestServer::new();
     gate.negotiate(&mut server, &stateful(MgpVersion::OURS, &["shell", "filesystem.read"])).await.unwrap();
     // Nobody has to decide, so the server need not wait.
     assert_eq!(server.methods(), ["mgp/permission/response"]);
@@ -77,7 +77,7 @@ async fn a_server_is_told_what_it_may_not_and_until_when_it_may() {
 #[tokio::test]
 async fn a_server_that_grants_for_itself_is_not_believed() {
     let gate = gate(policy(ApprovalPolicy::Interactive), None).await;
-    let mut server = Server::answering(|request| {
+    let mut server = TestServer::answering(|request| {
         let id = request.params.text("request_id").unwrap();
         let body = serde_json::json!({ "request_id": id, "grants": { "shell": "approved" }, "approved_by": "admin" });
         Response::with_body(&body)
@@ -91,8 +91,9 @@ async fn a_server_that_grants_for_itself_is_not_believed() {
 async fn a_server_that_lacks_the_methods_is_spared_them() {
     for unknown in [code::METHOD_NOT_FOUND, code::INVALID_PARAMS] {
         let gate = gate(PermissionSettings::default(), Some(Decision::Approved)).await;
-        let mut server =
-            Server::answering(move |_| Err(Error::from_origin(mgp_types::Origin::Peer, unknown, "unknown")));
+        let mut server = TestServer::answering(move |_| {
+            Err(Error::from_origin(mgp_types::Origin::Peer, unknown, "unknown"))
+        });
         let settlement = gate.negotiate(&mut server, &stateful(MgpVersion::OURS, &["shell"])).await.unwrap();
         assert_eq!(settlement.approved, [SHELL]);
         assert_eq!(server.methods(), ["mgp/permission/request"]);
@@ -103,7 +104,7 @@ async fn a_server_that_lacks_the_methods_is_spared_them() {
 #[tokio::test]
 async fn a_server_that_speaks_plain_mcp_hears_nothing_of_permissions() {
     let gate = gate(policy(ApprovalPolicy::AutoApprove), None).await;
-    let mut server = Server::new();
+    let mut server = TestServer::new();
     gate.negotiate(&mut server, &Arc::new(Session::new(Revision::LATEST))).await.unwrap();
     assert!(server.methods().is_empty());
     let mut gated = gate.layer(server.clone());
@@ -114,7 +115,7 @@ async fn a_server_that_speaks_plain_mcp_hears_nothing_of_permissions() {
 #[tokio::test]
 async fn a_connection_that_is_lost_is_told() {
     let gate = gate(policy(ApprovalPolicy::AutoApprove), None).await;
-    let mut server = Server::answering(|_| Err(Error::disconnected("gone")));
+    let mut server = TestServer::answering(|_| Err(Error::disconnected("gone")));
     let outcome = gate.negotiate(&mut server, &stateful(MgpVersion::OURS, &["shell"])).await;
     assert_eq!(outcome.unwrap_err().origin(), mgp_types::Origin::Connection);
 }
@@ -124,15 +125,15 @@ async fn a_server_that_needs_more_than_anybody_reads_is_refused() {
     let gate = gate(policy(ApprovalPolicy::AutoApprove), None).await;
     let names: Vec<String> = (0..65).map(|number| format!("com.example.p{number}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    assert!(gate.negotiate(&mut Server::new(), &stateful(MgpVersion::OURS, &names)).await.is_err());
+    assert!(gate.negotiate(&mut TestServer::new(), &stateful(MgpVersion::OURS, &names)).await.is_err());
     let long = "x".repeat(300);
-    assert!(gate.negotiate(&mut Server::new(), &stateful(MgpVersion::OURS, &[&long])).await.is_err());
+    assert!(gate.negotiate(&mut TestServer::new(), &stateful(MgpVersion::OURS, &[&long])).await.is_err());
 }
 
 #[tokio::test]
 async fn what_is_decided_later_is_told_later() {
     let gate = gate(policy(ApprovalPolicy::Interactive), None).await;
-    let mut server = Server::new();
+    let mut server = TestServer::new();
     gate.negotiate(&mut server, &stateful(MgpVersion::OURS, &["shell"])).await.unwrap();
     assert_eq!(grants(&server.last()).grants["shell"].decision, Decision::Deferred);
     let following = tokio::spawn({
@@ -142,7 +143,7 @@ async fn what_is_decided_later_is_told_later() {
     let book = &gate.0.book;
     for (decision, told) in [(true, Decision::Approved), (false, Decision::Denied)] {
         if decision {
-            book.grant(&ada(), gate.server(), &SHELL, Terms::default()).await.unwrap();
+            book.grant(&ada(), gate.server(), &SHELL, GrantTerms::default()).await.unwrap();
         } else {
             book.revoke(&ada(), gate.server(), &SHELL).await.unwrap();
         }
@@ -156,11 +157,11 @@ async fn what_is_decided_later_is_told_later() {
 #[tokio::test]
 async fn without_sessions_grants_travel_with_each_call_2026() {
     let gate = gate(policy(ApprovalPolicy::AutoApprove), None).await;
-    let mut server = Server::new();
+    let mut server = TestServer::new();
     gate.negotiate(&mut server, &session(Revision::V2026_07_28, MgpVersion::OURS, &["shell"])).await.unwrap();
     assert_eq!(server.methods(), ["mgp/permission/response"]);
     let mut gated = gate.layer(server.clone());
-    let attached = |server: &Server| server.last().meta(method::GRANTS_META).unwrap();
+    let attached = |server: &TestServer| server.last().meta(method::GRANTS_META).unwrap();
     let mut request = needing(&READ);
     request.params.set("_meta", RawJson::parse(r#"{"progressToken":7}"#).unwrap());
     gated.call(request).await.unwrap();
@@ -178,7 +179,7 @@ async fn without_sessions_grants_travel_with_each_call_2026() {
 #[tokio::test]
 async fn a_handle_is_sent_until_grants_change_or_the_server_refuses_it_2026() {
     let gate = gate(policy(ApprovalPolicy::AutoApprove), None).await;
-    let mut server = Server::answering(|request| match request.meta(method::GRANTS_META) {
+    let mut server = TestServer::answering(|request| match request.meta(method::GRANTS_META) {
         None => Response::with_body(&serde_json::json!({ "handle": "sealed" })),
         Some(grants)
             if grants.to_text().is_some() && request.params.text("name").as_deref() == Some("no") =>
@@ -192,7 +193,7 @@ async fn a_handle_is_sent_until_grants_change_or_the_server_refuses_it_2026() {
     let mut gated = gate.layer(server.clone());
     let plain = || tool_call(RiskLevel::Safe, &[], "{}");
     let carries_handle =
-        |server: &Server| server.last().meta(method::GRANTS_META).unwrap().to_text().is_some();
+        |server: &TestServer| server.last().meta(method::GRANTS_META).unwrap().to_text().is_some();
     gated.call(plain()).await.unwrap();
     assert!(carries_handle(&server));
     let mut refused = plain();
@@ -204,7 +205,7 @@ async fn a_handle_is_sent_until_grants_change_or_the_server_refuses_it_2026() {
     gate.negotiate(&mut server, &stateless).await.unwrap();
     gated.call(plain()).await.unwrap();
     assert!(carries_handle(&server));
-    gate.0.book.grant(&ada(), gate.server(), &READ, Terms::default()).await.unwrap();
+    gate.0.book.grant(&ada(), gate.server(), &READ, GrantTerms::default()).await.unwrap();
     gated.call(plain()).await.unwrap();
     assert!(!carries_handle(&server));
 }

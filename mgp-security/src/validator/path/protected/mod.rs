@@ -1,6 +1,6 @@
 //! Files that no call may touch, wherever the roots are.
 //!
-//! [`Protected::check`] understands a path in every way that some program may, and holds each against `table`, against the
+//! [`ProtectedPaths::check`] understands a path in every way that some program may, and holds each against `table`, against the
 //! kernel's own files, and against what the operator let through. Where the paths are of this machine, it asks the system
 //! where they really end.
 
@@ -14,8 +14,8 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use self::pattern::{Meets, Pattern};
-use self::spelling::{Anchor, Reading};
+use self::pattern::{PathPattern, PatternRelation};
+use self::spelling::{PathAnchor, PathReading};
 use crate::Finding;
 
 /// What a call does with a file.
@@ -31,7 +31,7 @@ pub enum PathAccess {
 
 /// What a protected file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Kind {
+pub(crate) enum ProtectedKind {
     /// A file of the kernel itself: its state, sockets and configuration.
     Kernel,
     /// A private key.
@@ -64,9 +64,9 @@ pub(crate) enum Kind {
 
 /// Why a path is protected.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Reason {
+pub(crate) struct ProtectedReason {
     /// What the file is.
-    pub(crate) kind: Kind,
+    pub(crate) kind: ProtectedKind,
     /// Whether it may be read.
     pub(crate) readable: bool,
     /// The entry that it falls under, in the words that `allow_paths` takes; nothing releases the kernel's own files.
@@ -75,7 +75,7 @@ pub(crate) struct Reason {
 
 /// What a group forbids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Forbids {
+enum ForbiddenUse {
     Nothing,
     Writing,
     Everything,
@@ -84,9 +84,9 @@ enum Forbids {
 /// The files that no call may touch.
 ///
 /// ```
-/// use mgp_security::validator::path::{PathAccess, Protected};
+/// use mgp_security::validator::path::{PathAccess, ProtectedPaths};
 ///
-/// let protected = Protected::default();
+/// let protected = ProtectedPaths::default();
 /// assert!(protected.check("~/.ssh/id_ed25519", PathAccess::Read).is_err());
 /// assert!(protected.check(".bashrc", PathAccess::Write).is_err());
 /// assert!(protected.check(".bashrc", PathAccess::Read).is_ok());
@@ -94,10 +94,10 @@ enum Forbids {
 /// ```
 #[derive(Debug, Clone, Default)]
 #[must_use]
-pub struct Protected {
+pub struct ProtectedPaths {
     /// Files and directories of the kernel: each as it is written and where it ends.
     own: Vec<Own>,
-    released: Vec<Pattern>,
+    released: Vec<PathPattern>,
     homes: Vec<Vec<String>>,
     /// Where relative paths begin, if the paths are of this machine.
     base: Option<PathBuf>,
@@ -109,7 +109,7 @@ struct Own {
     written: Cow<'static, str>,
 }
 
-impl Protected {
+impl ProtectedPaths {
     /// Protects a file of the kernel, or a directory with all that is below it. It need not exist yet.
     pub fn with_own(mut self, path: impl AsRef<Path>) -> Self {
         let path = path.as_ref();
@@ -127,7 +127,7 @@ impl Protected {
 
     /// Lets through what fits `pattern`, which is written as in the table: `~/.npmrc`, `**/.env`, `/etc/hosts`.
     pub fn releasing(mut self, pattern: &str) -> Self {
-        self.released.push(Pattern::new(pattern));
+        self.released.push(PathPattern::new(pattern));
         self
     }
 
@@ -146,7 +146,7 @@ impl Protected {
     /// Returns why `path` is protected against `access`; `None` if it is not.
     ///
     /// `path` may be a pattern of a shell or a `file:` address, too.
-    pub(crate) fn judge(&self, path: &str, access: PathAccess) -> Option<Reason> {
+    pub(crate) fn judge(&self, path: &str, access: PathAccess) -> Option<ProtectedReason> {
         if path.len() > MAX_BYTES || path.contains('\n') {
             return None;
         }
@@ -166,22 +166,23 @@ impl Protected {
     }
 
     /// Judges one place by all that it is called.
-    fn judge_place(&self, same: &[Reading], access: PathAccess) -> Option<Reason> {
+    fn judge_place(&self, same: &[PathReading], access: PathAccess) -> Option<ProtectedReason> {
         let own = same.iter().find_map(|reading| self.judge_own(reading, access));
-        let released =
-            |reading: &Reading| self.released.iter().any(|pattern| pattern.meets(reading) == Meets::Inside);
+        let released = |reading: &PathReading| {
+            self.released.iter().any(|pattern| pattern.meets(reading) == PatternRelation::Inside)
+        };
         own.or_else(|| {
             let judged = || same.iter().find_map(|reading| judge_known(reading, access));
             if same.iter().any(released) { None } else { judged() }
         })
     }
 
-    fn judge_own(&self, reading: &Reading, access: PathAccess) -> Option<Reason> {
-        let homes = (reading.anchor == Anchor::Home).then_some(&self.homes).into_iter().flatten();
+    fn judge_own(&self, reading: &PathReading, access: PathAccess) -> Option<ProtectedReason> {
+        let homes = (reading.anchor == PathAnchor::Home).then_some(&self.homes).into_iter().flatten();
         let full: Vec<Vec<&String>> = match reading.anchor {
-            Anchor::Root | Anchor::Climbing => vec![reading.names.iter().collect()],
-            Anchor::Home => homes.map(|home| home.iter().chain(&reading.names).collect()).collect(),
-            Anchor::Relative => Vec::new(),
+            PathAnchor::Root | PathAnchor::Climbing => vec![reading.names.iter().collect()],
+            PathAnchor::Home => homes.map(|home| home.iter().chain(&reading.names).collect()).collect(),
+            PathAnchor::Relative => Vec::new(),
         };
         let meets = |names: &[&String], own: &[String]| {
             names.iter().zip(own).all(|(name, own)| pattern::name_meets(own, name, reading.is_pattern))
@@ -192,7 +193,7 @@ impl Protected {
                 (inside || access == PathAccess::Remove) && meets(names, &own.names)
             })
         })?;
-        Some(Reason { kind: Kind::Kernel, readable: false, pattern: found.written.clone() })
+        Some(ProtectedReason { kind: ProtectedKind::Kernel, readable: false, pattern: found.written.clone() })
     }
 
     /// Where the path ends on this machine, if that is known.
@@ -202,32 +203,32 @@ impl Protected {
     }
 }
 
-impl Reason {
+impl ProtectedReason {
     /// What the file is, in words for people.
     pub(crate) fn what(&self) -> &'static str {
         match self.kind {
-            Kind::Kernel => "belongs to the kernel itself",
-            Kind::Key => "holds a private key",
-            Kind::Secret => "holds passwords or tokens",
-            Kind::History => "records what a user typed",
-            Kind::Browser => "holds the cookies and passwords of a browser or messenger",
-            Kind::Startup => "decides what a shell, a session or the system starts",
-            Kind::Git => "decides what git starts and where it pushes to",
-            Kind::Client => "decides what a client or an editor starts",
-            Kind::Accounts => "holds the passwords and rights of accounts",
-            Kind::AccountList => "lists the accounts of the system",
-            Kind::Stream => "is a stream or terminal of a process",
-            Kind::Device => "is a device",
-            Kind::Socket => "is a socket that commands another program",
-            Kind::System => "belongs to the system",
+            ProtectedKind::Kernel => "belongs to the kernel itself",
+            ProtectedKind::Key => "holds a private key",
+            ProtectedKind::Secret => "holds passwords or tokens",
+            ProtectedKind::History => "records what a user typed",
+            ProtectedKind::Browser => "holds the cookies and passwords of a browser or messenger",
+            ProtectedKind::Startup => "decides what a shell, a session or the system starts",
+            ProtectedKind::Git => "decides what git starts and where it pushes to",
+            ProtectedKind::Client => "decides what a client or an editor starts",
+            ProtectedKind::Accounts => "holds the passwords and rights of accounts",
+            ProtectedKind::AccountList => "lists the accounts of the system",
+            ProtectedKind::Stream => "is a stream or terminal of a process",
+            ProtectedKind::Device => "is a device",
+            ProtectedKind::Socket => "is a socket that commands another program",
+            ProtectedKind::System => "belongs to the system",
         }
     }
 }
 
-impl From<Reason> for Finding {
-    fn from(reason: Reason) -> Self {
+impl From<ProtectedReason> for Finding {
+    fn from(reason: ProtectedReason) -> Self {
         let (what, pattern) = (reason.what(), &reason.pattern);
-        if reason.kind == Kind::Kernel && !pattern.starts_with("**/") {
+        if reason.kind == ProtectedKind::Kernel && !pattern.starts_with("**/") {
             return Self::new("protected-path", format!("the path {what}: no call may touch it"));
         }
         let forbidden = if reason.readable { "may change it" } else { "may touch it" };
@@ -241,24 +242,28 @@ impl From<Reason> for Finding {
 }
 
 /// Holds a reading against the table.
-fn judge_known(reading: &Reading, access: PathAccess) -> Option<Reason> {
+fn judge_known(reading: &PathReading, access: PathAccess) -> Option<ProtectedReason> {
     for group in &*COMPILED {
         // What lies in the way of a pattern is not let through for one of the files that it fits.
-        if reading.is_pattern && group.forbids == Forbids::Nothing {
+        if reading.is_pattern && group.forbids == ForbiddenUse::Nothing {
             continue;
         }
         for (pattern, written) in &group.patterns {
             let meets = pattern.meets(reading);
             let refused = match (meets, group.forbids) {
-                (Meets::No, _) => continue,
-                (Meets::Inside, Forbids::Nothing) => return None,
-                (Meets::Inside, Forbids::Writing) if access == PathAccess::Read => return None,
-                (Meets::Inside, _) => true,
-                (Meets::Above, forbids) => access == PathAccess::Remove && forbids != Forbids::Nothing,
+                (PatternRelation::No, _) => continue,
+                (PatternRelation::Inside, ForbiddenUse::Nothing) => return None,
+                (PatternRelation::Inside, ForbiddenUse::Writing) if access == PathAccess::Read => {
+                    return None;
+                }
+                (PatternRelation::Inside, _) => true,
+                (PatternRelation::Above, forbids) => {
+                    access == PathAccess::Remove && forbids != ForbiddenUse::Nothing
+                }
             };
             if refused {
-                let readable = group.forbids == Forbids::Writing;
-                return Some(Reason { kind: group.kind, readable, pattern: Cow::Borrowed(written) });
+                let readable = group.forbids == ForbiddenUse::Writing;
+                return Some(ProtectedReason { kind: group.kind, readable, pattern: Cow::Borrowed(written) });
             }
         }
     }
@@ -266,9 +271,9 @@ fn judge_known(reading: &Reading, access: PathAccess) -> Option<Reason> {
 }
 
 struct Compiled {
-    kind: Kind,
-    forbids: Forbids,
-    patterns: Vec<(Pattern, &'static str)>,
+    kind: ProtectedKind,
+    forbids: ForbiddenUse,
+    patterns: Vec<(PathPattern, &'static str)>,
 }
 
 static COMPILED: LazyLock<Vec<Compiled>> = LazyLock::new(|| {
@@ -277,7 +282,7 @@ static COMPILED: LazyLock<Vec<Compiled>> = LazyLock::new(|| {
         .map(|group| Compiled {
             kind: group.kind,
             forbids: group.forbids,
-            patterns: group.patterns.split(", ").map(|text| (Pattern::new(text), text)).collect(),
+            patterns: group.patterns.split(", ").map(|text| (PathPattern::new(text), text)).collect(),
         })
         .collect()
 });

@@ -1,16 +1,16 @@
-use super::spelling::{Anchor, Reading};
+use super::spelling::{PathAnchor, PathReading};
 
 /// A pattern of the table or of an operator, taken apart.
 #[derive(Debug, Clone)]
-pub(super) struct Pattern {
-    anchor: Anchor,
+pub(super) struct PathPattern {
+    anchor: PathAnchor,
     /// Its names, in small letters; `**` is one of them.
     names: Vec<Box<str>>,
 }
 
 /// How a path meets a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Meets {
+pub(super) enum PatternRelation {
     No,
     /// It is what the pattern describes.
     Inside,
@@ -18,45 +18,45 @@ pub(super) enum Meets {
     Above,
 }
 
-impl Pattern {
+impl PathPattern {
     pub(super) fn new(text: &str) -> Self {
         let lower = text.to_lowercase();
         let (anchor, rest) = match lower.as_bytes() {
-            [b'/', ..] => (Anchor::Root, lower.trim_start_matches('/')),
-            [b'~', b'/', ..] | [b'~'] => (Anchor::Home, lower[1..].trim_start_matches('/')),
-            _ => (Anchor::Relative, lower.strip_prefix("**/").unwrap_or(&lower)),
+            [b'/', ..] => (PathAnchor::Root, lower.trim_start_matches('/')),
+            [b'~', b'/', ..] | [b'~'] => (PathAnchor::Home, lower[1..].trim_start_matches('/')),
+            _ => (PathAnchor::Relative, lower.strip_prefix("**/").unwrap_or(&lower)),
         };
         let names = rest.split('/').filter(|name| !name.is_empty()).map(Into::into).collect();
         Self { anchor, names }
     }
 
     /// Says how a path that is read so meets this pattern.
-    pub(super) fn meets(&self, reading: &Reading) -> Meets {
+    pub(super) fn meets(&self, reading: &PathReading) -> PatternRelation {
         let names: Vec<&str> = reading.names.iter().map(String::as_str).collect();
-        if self.anchor == Anchor::Relative {
+        if self.anchor == PathAnchor::Relative {
             let inside = (0..names.len()).any(|start| {
                 // What fits nearly every name says nothing of this one.
                 self.matches(&names[start..], reading.is_pattern)
                     && self.is_named_by(&names[start..], reading)
             });
-            return if inside { Meets::Inside } else { Meets::No };
+            return if inside { PatternRelation::Inside } else { PatternRelation::No };
         }
         let here = reading.anchor == self.anchor
-            || (self.anchor == Anchor::Root && reading.anchor == Anchor::Climbing)
-            || (self.anchor == Anchor::Home && reading.anchor == Anchor::Climbing);
+            || (self.anchor == PathAnchor::Root && reading.anchor == PathAnchor::Climbing)
+            || (self.anchor == PathAnchor::Home && reading.anchor == PathAnchor::Climbing);
         if !here {
-            return Meets::No;
+            return PatternRelation::No;
         }
         let told = !reading.is_pattern || names.iter().any(|name| !has_wildcard(name));
         if told && self.matches(&names, reading.is_pattern) {
-            return Meets::Inside;
+            return PatternRelation::Inside;
         }
         let fixed = self.names.iter().take_while(|name| !has_wildcard(name)).count();
         let is_above = reading.anchor == self.anchor
             && !reading.is_pattern
             && names.len() < fixed
             && names.iter().zip(&self.names).all(|(name, own)| *name == &**own);
-        if is_above { Meets::Above } else { Meets::No }
+        if is_above { PatternRelation::Above } else { PatternRelation::No }
     }
 
     fn matches(&self, names: &[&str], is_pattern: bool) -> bool {
@@ -65,7 +65,7 @@ impl Pattern {
     }
 
     /// Whether a path with wildcards says enough of the first name of the pattern that is no wildcard alone.
-    fn is_named_by(&self, names: &[&str], reading: &Reading) -> bool {
+    fn is_named_by(&self, names: &[&str], reading: &PathReading) -> bool {
         if !reading.is_pattern {
             return true;
         }
@@ -109,52 +109,52 @@ pub(super) fn name_meets(own: &str, name: &str, is_pattern: bool) -> bool {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Token {
+enum PatternToken {
     Letter(char),
     One,
     Any,
 }
 
-fn tokens(text: &str, plain: bool) -> Vec<Token> {
+fn tokens(text: &str, plain: bool) -> Vec<PatternToken> {
     let mut tokens = Vec::with_capacity(text.len());
     let mut characters = text.chars().peekable();
     while let Some(character) = characters.next() {
         tokens.push(match character {
-            other if plain => Token::Letter(other),
-            '*' => Token::Any,
-            '?' => Token::One,
+            other if plain => PatternToken::Letter(other),
+            '*' => PatternToken::Any,
+            '?' => PatternToken::One,
             '[' if characters.clone().any(|next| next == ']') => {
                 while characters.next().is_some_and(|next| next != ']') {}
-                Token::One
+                PatternToken::One
             }
-            other => Token::Letter(other),
+            other => PatternToken::Letter(other),
         });
     }
     tokens
 }
 
 /// Whether there is a text that both describe.
-fn meet(a: &[Token], b: &[Token]) -> bool {
+fn meet(a: &[PatternToken], b: &[PatternToken]) -> bool {
     // reached[j]: some text fits the first tokens of `a` and the first `j` of `b`.
     let mut reached = vec![false; b.len() + 1];
     reached[0] = true;
     for (j, token) in b.iter().enumerate() {
-        reached[j + 1] = reached[j] && *token == Token::Any;
+        reached[j + 1] = reached[j] && *token == PatternToken::Any;
     }
     for token in a {
         let mut next = vec![false; b.len() + 1];
-        next[0] = reached[0] && *token == Token::Any;
+        next[0] = reached[0] && *token == PatternToken::Any;
         for (j, other) in b.iter().enumerate() {
             next[j + 1] = match (token, other) {
-                (Token::Any, _) => reached[j + 1] || next[j],
-                (_, Token::Any) => reached[j + 1] || next[j] || reached[j],
-                (Token::One, _) | (_, Token::One) => reached[j],
-                (Token::Letter(one), Token::Letter(two)) => reached[j] && one == two,
+                (PatternToken::Any, _) => reached[j + 1] || next[j],
+                (_, PatternToken::Any) => reached[j + 1] || next[j] || reached[j],
+                (PatternToken::One, _) | (_, PatternToken::One) => reached[j],
+                (PatternToken::Letter(one), PatternToken::Letter(two)) => reached[j] && one == two,
             };
         }
         // A star of `b` may also stand for nothing.
         for (j, other) in b.iter().enumerate() {
-            next[j + 1] |= *other == Token::Any && next[j];
+            next[j + 1] |= *other == PatternToken::Any && next[j];
         }
         reached = next;
     }
@@ -199,13 +199,13 @@ fn says_enough(name: &str, own: &str) -> bool {
         return letters(name) * 2 >= letters(own);
     }
     let (name, own) = (tokens(name, false), tokens(own, false));
-    let fixed = |(a, b): &(&Token, &Token)| a == b && matches!(a, Token::Letter(_));
+    let fixed = |(a, b): &(&PatternToken, &PatternToken)| a == b && matches!(a, PatternToken::Letter(_));
     let head = name.iter().zip(&own).take_while(fixed).count();
     let tail = name.iter().rev().zip(own.iter().rev()).take_while(fixed).count();
-    (head + tail) * 2 >= own.iter().filter(|token| matches!(token, Token::Letter(_))).count()
+    (head + tail) * 2 >= own.iter().filter(|token| matches!(token, PatternToken::Letter(_))).count()
 }
 
 /// How many letters of a name are no wildcards.
 fn letters(name: &str) -> usize {
-    tokens(name, false).iter().filter(|token| matches!(token, Token::Letter(_))).count()
+    tokens(name, false).iter().filter(|token| matches!(token, PatternToken::Letter(_))).count()
 }

@@ -8,7 +8,7 @@ use crate::validator::text;
 
 /// Where a path begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Anchor {
+pub(super) enum PathAnchor {
     /// At the root, or at that of a drive.
     Root,
     /// In the home of some user.
@@ -21,8 +21,8 @@ pub(super) enum Anchor {
 
 /// One way to understand a path: where it begins, and its names in small letters, without what systems leave out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Reading {
-    pub(super) anchor: Anchor,
+pub(super) struct PathReading {
+    pub(super) anchor: PathAnchor,
     pub(super) names: Vec<String>,
     /// Whether there are wildcards among the names.
     pub(super) is_pattern: bool,
@@ -30,9 +30,9 @@ pub(super) struct Reading {
 
 /// Returns every way in which some program understands `path`, and for each all that the place is called then. `homes` are
 /// directories that are the home of a user beside those that every system has.
-pub(super) fn readings(path: &str, homes: &[Vec<String>]) -> Vec<Vec<Reading>> {
-    let mut places: Vec<Vec<Reading>> = Vec::new();
-    let mut note = |reading: Reading| {
+pub(super) fn readings(path: &str, homes: &[Vec<String>]) -> Vec<Vec<PathReading>> {
+    let mut places: Vec<Vec<PathReading>> = Vec::new();
+    let mut note = |reading: PathReading| {
         if !places.iter().any(|place| place.contains(&reading)) {
             let mut place = Vec::new();
             add(&mut place, reading, homes);
@@ -63,17 +63,17 @@ pub(super) fn names_of(path: &Path) -> Vec<String> {
 }
 
 /// Adds a reading, and those that follow from the places that it begins at.
-fn add(readings: &mut Vec<Reading>, reading: Reading, homes: &[Vec<String>]) {
+fn add(readings: &mut Vec<PathReading>, reading: PathReading, homes: &[Vec<String>]) {
     if readings.len() >= MAX_READINGS || readings.contains(&reading) {
         return;
     }
-    if matches!(reading.anchor, Anchor::Root | Anchor::Climbing) {
+    if matches!(reading.anchor, PathAnchor::Root | PathAnchor::Climbing) {
         let below = |prefix: &[&str]| {
             let fits = reading.names.len() >= prefix.len()
                 && prefix.iter().zip(&reading.names).all(|(own, name)| name_meets(own, name, false));
             fits.then(|| reading.names[prefix.len()..].to_vec())
         };
-        let with = |anchor, names: Vec<String>| Reading {
+        let with = |anchor, names: Vec<String>| PathReading {
             anchor,
             is_pattern: names.iter().any(|name| has_wildcard(name)),
             names,
@@ -85,10 +85,10 @@ fn add(readings: &mut Vec<Reading>, reading: Reading, homes: &[Vec<String>]) {
         let at_home: Vec<_> = known.chain(own).collect();
         readings.push(reading);
         for names in mounts.into_iter().filter(|names| !names.is_empty()) {
-            add(readings, with(Anchor::Root, names), homes);
+            add(readings, with(PathAnchor::Root, names), homes);
         }
         for names in at_home {
-            add(readings, with(Anchor::Home, names), homes);
+            add(readings, with(PathAnchor::Home, names), homes);
         }
     } else {
         readings.push(reading);
@@ -129,7 +129,7 @@ fn expand_braces(text: &str, forms: &mut Vec<String>) {
     }
 }
 
-fn read(form: &str) -> Reading {
+fn read(form: &str) -> PathReading {
     let mut rest = form.trim().trim_matches(['"', '\'', '`']).trim();
     // `file:///etc/x`, `file:/etc/x`, `view-source:file:///etc/x`, `jar:file:/etc/x!/y`.
     let mut anchored = false;
@@ -152,7 +152,7 @@ fn read(form: &str) -> Reading {
             anchored = true;
         }
     }
-    let mut anchor = if anchored || rest.starts_with('/') { Anchor::Root } else { Anchor::Relative };
+    let mut anchor = if anchored || rest.starts_with('/') { PathAnchor::Root } else { PathAnchor::Relative };
     let trimmed = rest.trim_start_matches('/');
     if let [letter, b':', ..] = trimmed.as_bytes()
         && letter.is_ascii_alphabetic()
@@ -160,7 +160,7 @@ fn read(form: &str) -> Reading {
     {
         // `c:x` begins in the directory where that drive is, which nobody knows.
         let is_full = trimmed.as_bytes().get(2).is_none_or(|byte| *byte == b'/');
-        anchor = if is_full { Anchor::Root } else { Anchor::Climbing };
+        anchor = if is_full { PathAnchor::Root } else { PathAnchor::Climbing };
         rest = &trimmed[2..];
     }
     let mut names: Vec<String> = Vec::new();
@@ -175,44 +175,44 @@ fn read(form: &str) -> Reading {
         match raw.trim() {
             "" | "." => {}
             ".." => {
-                if names.pop().is_none() && anchor != Anchor::Root {
-                    anchor = Anchor::Climbing;
+                if names.pop().is_none() && anchor != PathAnchor::Root {
+                    anchor = PathAnchor::Climbing;
                 }
             }
             other => names.extend(plain(other)),
         }
     }
     let is_pattern = names.iter().any(|name| has_wildcard(name));
-    Reading { anchor, names, is_pattern }
+    PathReading { anchor, names, is_pattern }
 }
 
 /// Returns where a path begins whose first part is `~`, `~user` or a variable.
-fn begins_at(first: &str) -> Option<Reading> {
+fn begins_at(first: &str) -> Option<PathReading> {
     let at = |text: &str| {
         let pattern = text.to_lowercase();
         let (anchor, rest) = match pattern.strip_prefix('~') {
-            Some(rest) => (Anchor::Home, rest),
-            None => (Anchor::Root, pattern.as_str()),
+            Some(rest) => (PathAnchor::Home, rest),
+            None => (PathAnchor::Root, pattern.as_str()),
         };
         let names = rest.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect();
-        Reading { anchor, names, is_pattern: false }
+        PathReading { anchor, names, is_pattern: false }
     };
     if let Some(user) = first.strip_prefix('~') {
         let is_user = user.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'));
         return match user {
-            "+" | "-" => Some(Reading { anchor: Anchor::Relative, names: Vec::new(), is_pattern: false }),
+            "+" | "-" => {
+                Some(PathReading { anchor: PathAnchor::Relative, names: Vec::new(), is_pattern: false })
+            }
             _ if is_user => Some(at("~")),
             _ => None,
         };
     }
     let name = variable(first)?;
     let known = VARIABLES.iter().find(|(own, _)| *own == name);
-    Some(
-        known.map_or(
-            Reading { anchor: Anchor::Climbing, names: Vec::new(), is_pattern: false },
-            |(_, at_)| at(at_),
-        ),
-    )
+    Some(known.map_or(
+        PathReading { anchor: PathAnchor::Climbing, names: Vec::new(), is_pattern: false },
+        |(_, at_)| at(at_),
+    ))
 }
 
 /// Returns the name of the last variable in `$HOME`, `${HOME}`, `$env:HOME`, `%HOMEDRIVE%%HOMEPATH%`, in small letters.

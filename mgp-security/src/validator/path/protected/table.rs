@@ -5,26 +5,26 @@
 //! below a directory is written `directory/**`, which is the directory as well. The first group that fits decides, so
 //! what is let through of a larger group stands before it.
 
-use super::{Forbids, Kind};
+use super::{ForbiddenUse, ProtectedKind};
 
 /// Patterns that share what they forbid, and why.
 #[derive(Debug)]
 pub(super) struct Group {
-    pub(super) kind: Kind,
-    pub(super) forbids: Forbids,
+    pub(super) kind: ProtectedKind,
+    pub(super) forbids: ForbiddenUse,
     /// They are parted by commas.
     pub(super) patterns: &'static str,
 }
 
-const fn group(kind: Kind, forbids: Forbids, patterns: &'static str) -> Group {
+const fn group(kind: ProtectedKind, forbids: ForbiddenUse, patterns: &'static str) -> Group {
     Group { kind, forbids, patterns }
 }
 
 pub(super) const GROUPS: &[Group] = &[
     // Let through: samples, public halves of keys, what every program of a system reads.
     group(
-        Kind::Secret,
-        Forbids::Nothing,
+        ProtectedKind::Secret,
+        ForbiddenUse::Nothing,
         "\
             **/.env.example, **/.env.*.example, **/.env.sample, **/.env.*.sample, **/.env.template, \
             **/.env.*.template, **/.env.dist, **/.env.defaults, **/.env.schema, **/.env.d.ts, **/.env-example, \
@@ -34,32 +34,36 @@ pub(super) const GROUPS: &[Group] = &[
             **/id_*.md, **/id_*.txt, **/id_*.html, **/id_*.rst, **/*-ca.pem, **/dhparam*.pem, **/*dummy*.key, **/*example*.key, **/*public*.key, **/*pub.key",
     ),
     group(
-        Kind::System,
-        Forbids::Writing,
+        ProtectedKind::System,
+        ForbiddenUse::Writing,
         "\
             /proc/cpuinfo, /proc/meminfo, /proc/version, /proc/loadavg, /proc/uptime, /proc/stat, \
             /proc/filesystems, /proc/sys/kernel/osrelease, /sys/class/thermal/**/temp, \
             /sys/class/power_supply/**/capacity",
     ),
     group(
-        Kind::Stream,
-        Forbids::Nothing,
+        ProtectedKind::Stream,
+        ForbiddenUse::Nothing,
         "/dev/null, /dev/zero, /dev/full, /dev/shm/**, /dev/random, /dev/urandom",
     ),
-    group(Kind::Startup, Forbids::Writing, "**/id_*.pub, **/.ssh/*.pub, **/.ssh/config, **/.ssh/known_hosts"),
+    group(
+        ProtectedKind::Startup,
+        ForbiddenUse::Writing,
+        "**/id_*.pub, **/.ssh/*.pub, **/.ssh/config, **/.ssh/known_hosts",
+    ),
     // The kernel's own, by the names that it gives them; where it really keeps them it adds itself.
     group(
-        Kind::Kernel,
-        Forbids::Everything,
+        ProtectedKind::Kernel,
+        ForbiddenUse::Everything,
         "\
             **/.config/mgp/**, **/.local/state/mgp/**, **/Library/Application Support/mgp/**, \
             **/AppData/*/mgp/**, **/mgp.db, **/mgp.db-*, **/mgp.sock, /run/user/*/mgp/**, /run/mgp/**, \
             /var/lib/mgp/**, /etc/mgp/**",
     ),
-    group(Kind::Kernel, Forbids::Writing, "**/mgp.toml, **/servers.toml"),
+    group(ProtectedKind::Kernel, ForbiddenUse::Writing, "**/mgp.toml, **/servers.toml"),
     group(
-        Kind::Key,
-        Forbids::Everything,
+        ProtectedKind::Key,
+        ForbiddenUse::Everything,
         "\
             **/.ssh/**, **/.gnupg/**, **/gnupg/private-keys*/**, **/id_rsa*, **/*_id_rsa, **/id_dsa, \
             **/id_ecdsa*, **/id_ed25519*, **/*_id_ed25519, **/id_xmss, **/identity.asc, **/secring.gpg, \
@@ -72,8 +76,8 @@ pub(super) const GROUPS: &[Group] = &[
             **/.ethereum/**/keystore/**, **/.bitcoin/**, **/.electrum/**, **/.config/solana/**, **/wallet.dat",
     ),
     group(
-        Kind::Secret,
-        Forbids::Everything,
+        ProtectedKind::Secret,
+        ForbiddenUse::Everything,
         "\
             **/.env, **/.env.*, **/*.env, **/.env-*, **/.flaskenv, **/.envrc, **/.direnv/**, **/.netrc, **/_netrc, \
             **/.authinfo, **/.authinfo.gpg, **/.pgpass, **/pgpass.conf, **/.pg_service.conf, **/.my.cnf, \
@@ -123,8 +127,8 @@ pub(super) const GROUPS: &[Group] = &[
             /var/lib/systemd/credential*, /etc/credstore*/**, **/cookies.txt, **/.cookies, **/cookies.sqlite",
     ),
     group(
-        Kind::History,
-        Forbids::Everything,
+        ProtectedKind::History,
+        ForbiddenUse::Everything,
         "\
             **/.bash_history, **/.zsh_history, **/.zhistory, **/.histfile, **/.sh_history, **/.ksh_history, \
             **/.history, **/.local/share/fish/fish_history, **/.python_history, **/.node_repl_history, \
@@ -133,8 +137,8 @@ pub(super) const GROUPS: &[Group] = &[
             **/PSReadLine/ConsoleHost_history.txt",
     ),
     group(
-        Kind::Browser,
-        Forbids::Everything,
+        ProtectedKind::Browser,
+        ForbiddenUse::Everything,
         "\
             **/.mozilla/**, **/.thunderbird/**, **/Mozilla/Firefox/**, **/Firefox/Profiles/**, \
             **/Thunderbird/Profiles/**, **/.librewolf/**, **/.waterfox/**, **/.config/google-chrome*/**, \
@@ -152,8 +156,8 @@ pub(super) const GROUPS: &[Group] = &[
             **/.local/share/TelegramDesktop/**, **/Telegram Desktop/tdata/**",
     ),
     group(
-        Kind::Startup,
-        Forbids::Writing,
+        ProtectedKind::Startup,
+        ForbiddenUse::Writing,
         "\
             **/.bashrc, **/.bash_profile, **/.bash_login, **/.bash_logout, **/.bash_aliases, **/.bashrc.d/**, \
             **/.profile, **/.zshrc, **/.zshenv, **/.zprofile, **/.zlogin, **/.zlogout, **/.zsh/**, \
@@ -193,10 +197,14 @@ pub(super) const GROUPS: &[Group] = &[
             /etc/emond.d/**, /etc/periodic/**, /Windows/System32/Tasks/**, /Windows/Tasks/**, \
             /Windows/System32/GroupPolicy/**, /autoexec.bat, /config.sys",
     ),
-    group(Kind::Git, Forbids::Everything, "**/.git/config, **/.git/config.worktree, **/.git/credentials"),
     group(
-        Kind::Git,
-        Forbids::Writing,
+        ProtectedKind::Git,
+        ForbiddenUse::Everything,
+        "**/.git/config, **/.git/config.worktree, **/.git/credentials",
+    ),
+    group(
+        ProtectedKind::Git,
+        ForbiddenUse::Writing,
         "\
             **/.gitconfig, **/.git/hooks/**, **/.git/modules/**/hooks/**, **/.git/modules/**/config, \
             **/.git/worktrees/**/config*, **/.git/info/attributes, **/.githooks/**, **/.husky/**, \
@@ -204,8 +212,8 @@ pub(super) const GROUPS: &[Group] = &[
             **/.hg/hgrc, **/.hgrc, **/.svn/**, **/.jj/repo/config.toml, **/.jjconfig.toml",
     ),
     group(
-        Kind::Client,
-        Forbids::Writing,
+        ProtectedKind::Client,
+        ForbiddenUse::Writing,
         "\
             **/.mcp.json, **/.mcp/**, **/mcp.json, **/mcp_config.json, **/mcp_settings.json, \
             **/mcp-config.json, **/mcp_servers.json, **/mcp-servers.json, **/cline_mcp_settings.json, \
@@ -229,8 +237,8 @@ pub(super) const GROUPS: &[Group] = &[
             **/.autoenv, **/.autoenv.zsh, **/.terraform/plugins/**",
     ),
     group(
-        Kind::Accounts,
-        Forbids::Everything,
+        ProtectedKind::Accounts,
+        ForbiddenUse::Everything,
         "\
             /etc/shadow*, /etc/gshadow*, /etc/.pwd.lock, /etc/master.passwd, /etc/spwd.db, /etc/sudoers, \
             /etc/sudoers.d/**, /etc/doas.conf, /etc/polkit-1/**, /etc/security/**, /etc/pam.d/**, \
@@ -239,30 +247,34 @@ pub(super) const GROUPS: &[Group] = &[
             /Windows/System32/config/**, /Windows/repair/**, /Windows/NTDS/**, **/ntds.dit, \
             /Windows/Panther/*nattend*, **/unattend.xml, **/sysprep.xml, **/sysprep.inf",
     ),
-    group(Kind::AccountList, Forbids::Everything, "/etc/passwd*, /etc/group*"),
+    group(ProtectedKind::AccountList, ForbiddenUse::Everything, "/etc/passwd*, /etc/group*"),
     group(
-        Kind::Stream,
-        Forbids::Everything,
+        ProtectedKind::Stream,
+        ForbiddenUse::Everything,
         "/dev/stdin, /dev/stdout, /dev/stderr, /dev/tty, /dev/fd/**, /dev/pts/**, /dev/console",
     ),
     group(
-        Kind::Device,
-        Forbids::Everything,
+        ProtectedKind::Device,
+        ForbiddenUse::Everything,
         "/dev/**, /PhysicalDrive*, /HarddiskVolume*/**, /pipe/**, /devices/**",
     ),
     group(
-        Kind::Socket,
-        Forbids::Everything,
+        ProtectedKind::Socket,
+        ForbiddenUse::Everything,
         "\
             **/docker.sock, **/podman.sock, **/containerd.sock, **/crio.sock, **/*agent*.sock, /run/dbus/**, \
             /var/run/dbus/**, /run/user/*/bus, /run/user/*/keyring/**, /run/user/*/gnupg/**, \
             /run/user/*/systemd/**, /tmp/ssh-*/**, /tmp/.X11-unix/**, /run/docker*/**, /run/containerd/**, \
             /run/podman/**, /run/snapd*, /var/run/snapd*",
     ),
-    group(Kind::System, Forbids::Everything, "/proc/**, /sys/**, /boot/**, /efi/**, /selinux/**"),
     group(
-        Kind::System,
-        Forbids::Writing,
+        ProtectedKind::System,
+        ForbiddenUse::Everything,
+        "/proc/**, /sys/**, /boot/**, /efi/**, /selinux/**",
+    ),
+    group(
+        ProtectedKind::System,
+        ForbiddenUse::Writing,
         "\
             /bin/**, /sbin/**, /lib*/**, /usr/bin/**, /usr/sbin/**, /usr/lib*/**, /usr/libexec/**, \
             /usr/local/**, /usr/share/**, /opt/homebrew/**, /etc/**, /var/lib/dpkg/**, /var/lib/rpm/**, \

@@ -2,7 +2,7 @@ use super::PathAccess::{Read, Remove, Write};
 use super::*;
 
 fn refused(path: &str, access: PathAccess) -> bool {
-    Protected::default().judge(path, access).is_some()
+    ProtectedPaths::default().judge(path, access).is_some()
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn daily_work_is_not_protected() {
         "data.csv",
         ".vscode/extensions.json",
     ] {
-        assert!(!refused(path, Write), "{path}: {:?}", Protected::default().judge(path, Write));
+        assert!(!refused(path, Write), "{path}: {:?}", ProtectedPaths::default().judge(path, Write));
         assert!(!refused(path, Read), "{path}");
     }
 }
@@ -204,8 +204,11 @@ fn own_files_are_protected_wherever_they_are_and_are_never_released() {
     let directory = tempfile::tempdir().unwrap();
     let state = directory.path().join("state");
     std::fs::create_dir(&state).unwrap();
-    let protected =
-        Protected::default().with_own(&state).with_home(directory.path()).releasing("**/*").releasing("/**");
+    let protected = ProtectedPaths::default()
+        .with_own(&state)
+        .with_home(directory.path())
+        .releasing("**/*")
+        .releasing("/**");
     let written = |path: &Path| path.to_str().unwrap().to_owned();
     for path in [
         written(&state),
@@ -226,7 +229,7 @@ fn own_files_are_protected_wherever_they_are_and_are_never_released() {
 
 #[test]
 fn an_operator_releases_single_entries() {
-    let protected = Protected::default().releasing("**/.env").releasing("~/.npmrc");
+    let protected = ProtectedPaths::default().releasing("**/.env").releasing("~/.npmrc");
     assert!(protected.judge("app/.env", Read).is_none());
     assert!(protected.judge("app/.env.local", Read).is_some());
     assert!(protected.judge("/home/ada/.npmrc", Write).is_none());
@@ -243,7 +246,7 @@ fn links_are_followed_where_paths_are_of_this_machine() {
     std::fs::write(base.join(".ssh/id_rsa"), "x").unwrap();
     std::os::unix::fs::symlink(base.join(".ssh"), base.join("docs")).unwrap();
     std::os::unix::fs::symlink(base.join("state"), base.join("notes")).unwrap();
-    let protected = Protected::default().with_own(base.join("state")).on_this_machine(base);
+    let protected = ProtectedPaths::default().with_own(base.join("state")).on_this_machine(base);
     for path in ["docs/x", "notes/mine", "notes"] {
         assert!(protected.judge(path, Read).is_some(), "{path}");
     }

@@ -1,7 +1,7 @@
 //! The files that no command may touch, as the validators of paths know them.
 
 use crate::Finding;
-use crate::validator::path::{Kind, PathAccess, Protected};
+use crate::validator::path::{PathAccess, ProtectedKind, ProtectedPaths};
 
 use super::super::finding::{
     REFUSE_DECISION, REFUSE_PRIVILEGE, REFUSE_RUNS_LATER, REFUSE_SECRET, REFUSE_SYSTEM_PATH, refuse,
@@ -11,7 +11,7 @@ use super::super::place::Place;
 /// The protected files, seen from a directory.
 #[derive(Clone, Copy)]
 pub(in super::super) struct Files<'a> {
-    pub(in super::super) protected: &'a Protected,
+    pub(in super::super) protected: &'a ProtectedPaths,
     pub(in super::super) directory: &'a str,
 }
 
@@ -19,27 +19,36 @@ impl Files<'_> {
     /// Whether `path` is a file whose contents nobody should see. Devices, processes and lists of accounts have rules of
     /// their own, which know what programs do with them.
     pub(super) fn hides(&self, path: &str) -> bool {
-        let secret = [Kind::Kernel, Kind::Key, Kind::Secret, Kind::Browser, Kind::History, Kind::Accounts];
+        let secret = [
+            ProtectedKind::Kernel,
+            ProtectedKind::Key,
+            ProtectedKind::Secret,
+            ProtectedKind::Browser,
+            ProtectedKind::History,
+            ProtectedKind::Accounts,
+        ];
         self.judge(path, PathAccess::Read).is_some_and(|kind| secret.contains(&kind))
     }
 
     /// Judges writing `path`.
     pub(super) fn check_write(&self, path: &str) -> Result<(), Finding> {
         let danger = match self.judge(path, PathAccess::Write) {
-            Some(Kind::Kernel) => REFUSE_DECISION,
+            Some(ProtectedKind::Kernel) => REFUSE_DECISION,
             // New keys are made every day; who may log in here is something else.
-            Some(Kind::Key) if !path.contains(".ssh") && !path.contains(".gnupg") => return Ok(()),
-            Some(Kind::Key | Kind::Startup | Kind::Git | Kind::Client) => REFUSE_RUNS_LATER,
-            Some(Kind::Accounts) => REFUSE_SYSTEM_PATH,
-            Some(Kind::Socket) => REFUSE_PRIVILEGE,
+            Some(ProtectedKind::Key) if !path.contains(".ssh") && !path.contains(".gnupg") => return Ok(()),
+            Some(
+                ProtectedKind::Key | ProtectedKind::Startup | ProtectedKind::Git | ProtectedKind::Client,
+            ) => REFUSE_RUNS_LATER,
+            Some(ProtectedKind::Accounts) => REFUSE_SYSTEM_PATH,
+            Some(ProtectedKind::Socket) => REFUSE_PRIVILEGE,
             // A sample that is copied to `.env` becomes one, and is not read.
-            Some(Kind::Secret | Kind::Browser) if !is_dotenv(path) => REFUSE_SECRET,
+            Some(ProtectedKind::Secret | ProtectedKind::Browser) if !is_dotenv(path) => REFUSE_SECRET,
             _ => return Ok(()),
         };
         Err(refuse(danger))
     }
 
-    fn judge(&self, path: &str, access: PathAccess) -> Option<Kind> {
+    fn judge(&self, path: &str, access: PathAccess) -> Option<ProtectedKind> {
         // Neither an option nor a text is a path.
         if path.is_empty()
             || path.starts_with('-')

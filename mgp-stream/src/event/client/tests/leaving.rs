@@ -8,10 +8,10 @@ use mgp_types::{Method, Object, Request, Revision, Session};
 
 use super::super::{Events, Subscriber};
 use super::{OURS, Script, event, now, numbered, subscribed};
-use crate::doubles::{Port, session, settle, text};
+use crate::doubles::{TestPort, session, settle, text};
 
 /// Returns a session whose outbox is `port`.
-fn through(port: &Arc<Port>) -> Arc<Session> {
+fn through(port: &Arc<TestPort>) -> Arc<Session> {
     let mut session = session(Revision::V2025_11_25, &["events"]);
     session.outbox = port.outbox();
     Arc::new(session)
@@ -23,7 +23,7 @@ fn notified(session: &Arc<Session>, event: &Event) -> Request {
     request
 }
 
-fn ended(port: &Port) -> Vec<String> {
+fn ended(port: &TestPort) -> Vec<String> {
     let line = |request: &Request| {
         assert_eq!(request.method, *method::EVENTS_UNSUBSCRIBE);
         text(&request.params.to_raw())
@@ -34,7 +34,7 @@ fn ended(port: &Port) -> Vec<String> {
 // covers: MGP-13.2-07
 #[tokio::test(start_paused = true)]
 async fn a_server_that_sends_to_nobody_is_told_once_to_stop() {
-    let (script, port) = (Script::answering([Ok(OURS)]), Port::answering(r#"{"unsubscribed":true}"#));
+    let (script, port) = (Script::answering([Ok(OURS)]), TestPort::answering(r#"{"unsubscribed":true}"#));
     let (events, session) = (subscribed(&script).await, through(&port));
     script.to.receive(&notified(&session, &numbered(1)));
     script.to.receive(&notified(&session, &event("other", 1)));
@@ -51,7 +51,7 @@ async fn a_server_that_sends_to_nobody_is_told_once_to_stop() {
 
 #[tokio::test(start_paused = true)]
 async fn a_subscription_that_is_read_again_or_was_ended_is_not_ended() {
-    let port = Port::answering("{}");
+    let port = TestPort::answering("{}");
     let session = through(&port);
     let script = Script::answering([Ok(OURS), Ok(OURS), Ok("{}")]);
     drop(subscribed(&script).await);
@@ -65,7 +65,7 @@ async fn a_subscription_that_is_read_again_or_was_ended_is_not_ended() {
 
 #[tokio::test(start_paused = true)]
 async fn the_end_of_the_subscriber_ends_what_it_does_and_a_deaf_server_is_not_waited_for() {
-    let port = Port::new();
+    let port = TestPort::new();
     let session = through(&port);
     for is_dropped in [true, false] {
         let subscriber = Subscriber::new();

@@ -11,7 +11,7 @@ use super::stateless::listen;
 use super::{
     Client, Publisher, arranged, publish, replay, resume, seqs, settle, subscribe, to_all, unsubscribe, usual,
 };
-use crate::doubles::Port;
+use crate::doubles::TestPort;
 use crate::event::EventQuotas;
 
 #[tokio::test(start_paused = true)]
@@ -120,7 +120,7 @@ async fn resuming_is_no_way_around_the_quota() {
 #[tokio::test(start_paused = true)]
 async fn a_client_that_never_reads_holds_up_nobody_and_no_more_than_its_buffer() {
     let (publisher, service) = arranged(EventQuotas::new().with_buffered_events(10));
-    let mut deaf = Client::with(&service, &["events"], Port::with_room(0));
+    let mut deaf = Client::with(&service, &["events"], TestPort::with_room(0));
     let id = to_all(&mut deaf).await;
     let mut other = Client::new(&service);
     to_all(&mut other).await;

@@ -14,7 +14,7 @@ use crate::event::peer::bare;
 type Allowed = Arc<Mutex<HashSet<&'static str>>>;
 
 /// Returns a gate where `allowed` see the channel `security.denied` and all see the other channels.
-fn guarded(publisher: &Publisher, allowed: &Allowed) -> Gated<EventsGate, crate::doubles::Server> {
+fn guarded(publisher: &Publisher, allowed: &Allowed) -> Gated<EventsGate, crate::doubles::TestServer> {
     let allowed = Arc::clone(allowed);
     let audience = move |who: Option<&Principal>, channel: &str| {
         channel != "security.denied" || who.is_some_and(|who| allowed.lock().contains(who.as_str()))

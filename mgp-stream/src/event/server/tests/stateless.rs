@@ -8,7 +8,7 @@ use tower_service::Service;
 
 use super::super::EventQuotas;
 use super::{Client, arranged, publish, replay, seqs, to_all, unsubscribe, usual};
-use crate::doubles::{Port, settle};
+use crate::doubles::{TestPort, settle};
 
 pub(super) fn listen(wish: &EventSubscribe) -> Request {
     let mut filter = Object::parse(r#"{"toolsListChanged":true}"#).unwrap();
@@ -80,7 +80,7 @@ async fn what_is_not_acknowledged_is_not_kept() {
 async fn an_acknowledgement_that_outlives_its_request_begins_nothing() {
     let (publisher, service) = usual();
     let mut client = Client::stateless(&service);
-    client.port = Port::with_room(0);
+    client.port = TestPort::with_room(0);
     let mut request = listen(&EventSubscribe::new(["*"]));
     request.params.set("late", RawJson::null());
     let listening = tokio::spawn(client.call(request));

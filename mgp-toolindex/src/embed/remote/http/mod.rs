@@ -14,7 +14,7 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use mgp_types::BoxFuture;
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, MOST_NAME, PROBE, dimension, in_parts, in_time, same_model};
+use super::{EmbeddingAnswer, MOST_NAME, PROBE, dimension, in_parts, in_time, same_model};
 use crate::embed::{EmbedError, Embedder, Purpose, checked};
 
 /// A service that embeds text as OpenAI's does: `POST /v1/embeddings` with `{"model": …, "input": [...]}`.
@@ -84,13 +84,13 @@ impl Embedder for HttpEmbedder {
 }
 
 #[derive(Serialize)]
-struct Asked<'a> {
+struct EmbeddingsRequest<'a> {
     model: &'a str,
     input: &'a [String],
 }
 
 #[derive(Deserialize)]
-struct Embedded {
+struct EmbeddingsResponse {
     data: Vec<One>,
     #[serde(default)]
     model: String,
@@ -106,8 +106,8 @@ struct One {
 const MOST_BYTES: usize = 16 << 20;
 
 impl Endpoint {
-    async fn ask(&self, texts: Vec<String>) -> Result<Answer, EmbedError> {
-        let asked = serde_json::to_vec(&Asked { model: &self.model, input: &texts })
+    async fn ask(&self, texts: Vec<String>) -> Result<EmbeddingAnswer, EmbedError> {
+        let asked = serde_json::to_vec(&EmbeddingsRequest { model: &self.model, input: &texts })
             .map_err(|_| EmbedError::new("the texts cannot be written as JSON"))?;
         let mut request = Request::new(Full::new(Bytes::from(asked)));
         *request.method_mut() = Method::POST;
@@ -129,15 +129,15 @@ impl Endpoint {
                 "the answer of the embedding service breaks off, or is over {MOST_BYTES} bytes"
             ))
         })?;
-        let embedded: Embedded = serde_json::from_slice(&body.to_bytes())
+        let embedded: EmbeddingsResponse = serde_json::from_slice(&body.to_bytes())
             .map_err(|error| EmbedError::new(format!("the answer of the embedding service: {error}")))?;
-        let Embedded { mut data, model } = embedded;
+        let EmbeddingsResponse { mut data, model } = embedded;
         data.sort_by_key(|one| one.index);
         if data.iter().enumerate().any(|(place, one)| one.index != place) {
             return Err(EmbedError::new("the embedding service numbers its vectors wrongly"));
         }
         let model = model.chars().take(MOST_NAME).collect();
-        Ok(Answer { vectors: data.into_iter().map(|one| one.embedding).collect(), model })
+        Ok(EmbeddingAnswer { vectors: data.into_iter().map(|one| one.embedding).collect(), model })
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use mgp_types::mcp::Implementation;
-use mgp_types::{BoxFuture, Error, Kind, Method, Object, Origin, RawJson, Request, Response};
+use mgp_types::{BoxFuture, Error, Method, Object, Origin, RawJson, Request, RequestKind, Response};
 use parking_lot::Mutex;
 use tower_service::Service;
 
@@ -66,7 +66,7 @@ impl Service<Request> for Script {
 
     fn call(&mut self, request: Request) -> Self::Future {
         let reply = (self.0.answer.lock())(&request);
-        let notify = request.kind == Kind::Notify;
+        let notify = request.kind == RequestKind::Notify;
         self.0.seen.lock().push(request);
         Box::pin(async move {
             match reply {

@@ -1,0 +1,152 @@
+//! The last end of the record that was seen, kept beside it: a record that was cut or emptied ends before it.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use mgp_discovery::{AtomicFile, Config, FileReaders};
+use mgp_security::audit::{AuditLog, ChainDigest, Filter, LogHead, LogReader, Query};
+use mgp_types::Error;
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+
+/// The end of the record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct LogEnd {
+    pub(crate) seq: u64,
+    pub(crate) hash: String,
+}
+
+impl LogEnd {
+    pub(crate) fn of(head: LogHead) -> Self {
+        Self { seq: head.seq, hash: head.hash.to_string() }
+    }
+
+    pub(crate) fn read(&self) -> Result<LogHead, Error> {
+        let mut bytes = [0; 32];
+        let digits = self.hash.as_bytes();
+        let wrong = || Error::invalid_params("a hash has 64 hexadecimal digits, as `audit verify` prints it");
+        if digits.len() != 64 {
+            return Err(wrong());
+        }
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks(2)) {
+            let pair = std::str::from_utf8(pair).map_err(|_| wrong())?;
+            *byte = u8::from_str_radix(pair, 16).map_err(|_| wrong())?;
+        }
+        Ok(LogHead::new(self.seq, ChainDigest::from_bytes(bytes)))
+    }
+}
+
+/// Where ends of the record are kept. Clones are the same place.
+#[derive(Debug, Clone)]
+pub(crate) struct AuditLogEnds {
+    /// The last one, beside the record.
+    beside: PathBuf,
+    /// All of them, in a file that is only added to.
+    added_to: Option<PathBuf>,
+    /// Whether the record held the last one when it was opened. Else that is evidence, and nothing takes its place.
+    are_held: bool,
+}
+
+impl AuditLogEnds {
+    /// Opens the ends that are kept of `log`, and says so where the record does not hold them.
+    pub(crate) fn open(config: &Config, state: &Path, log: &AuditLog) -> Self {
+        let beside = config
+            .audit
+            .path
+            .as_ref()
+            .map_or_else(|| state.join("audit.end"), |path| format!("{path}.end").into());
+        let added_to = config.audit.ends.as_ref().map(PathBuf::from);
+        let mut ends = Self { beside, added_to, are_held: true };
+        let reader = log.reader();
+        let lost = ends.known().into_iter().find(|known| !holds(&reader, log.head(), known));
+        if let Some(lost) = lost {
+            ends.are_held = false;
+            let (known, now) = (lost.seq, log.head().seq);
+            tracing::error!(
+                known,
+                now,
+                kept = %ends.beside.display(),
+                "the record was cut or replaced: its last known event is not in it; `mgp audit verify` says more"
+            );
+        }
+        ends
+    }
+
+    /// The ends that the record had.
+    pub(crate) fn known(&self) -> Vec<LogHead> {
+        let files = [Some(&self.beside), self.added_to.as_ref()];
+        let mut known: Vec<LogHead> = files.into_iter().flatten().filter_map(|file| last_end(file)).collect();
+        known.dedup();
+        known
+    }
+
+    /// Keeps each end of the record, at most one a second, for as long as it is polled.
+    pub(crate) async fn keep(self, mut heads: watch::Receiver<LogHead>) {
+        while heads.changed().await.is_ok() {
+            let head = *heads.borrow_and_update();
+            let ends = self.clone();
+            // It is written to the end whatever becomes of this future.
+            let _ = tokio::task::spawn_blocking(move || ends.note(head)).await;
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Keeps this end.
+    pub(crate) fn note(&self, head: LogHead) {
+        if !self.are_held || head.seq == 0 {
+            return;
+        }
+        let LogEnd { seq, hash } = LogEnd::of(head);
+        let line = format!("{seq} {hash}\n");
+        let kept = AtomicFile::put(&self.beside, &line, FileReaders::Owner);
+        let added = self.added_to.as_ref().map_or(Ok(()), |file| add(file, &line));
+        for error in [kept, added].into_iter().filter_map(Result::err) {
+            tracing::error!(%error, "the end of the record cannot be kept");
+        }
+    }
+}
+
+/// Whether the record still holds this end. One that retention has removed since proves nothing.
+fn holds(reader: &LogReader, now: LogHead, known: &LogHead) -> bool {
+    if known.seq > now.seq {
+        return false;
+    }
+    let found = reader.query(&Query::after(Filter::default(), known.seq.saturating_sub(1), 1));
+    // What cannot be read is told by who reads it.
+    found
+        .is_ok_and(|found| found.first().is_none_or(|entry| entry.seq != known.seq || entry.head() == *known))
+}
+
+/// The last whole line of a file.
+fn last_end(file: &Path) -> Option<LogHead> {
+    let text = fs::read_to_string(file).ok()?;
+    text.lines().rev().find_map(|line| {
+        let (seq, hash) = line.split_once(' ')?;
+        LogEnd { seq: seq.parse().ok()?, hash: hash.to_owned() }.read().ok()
+    })
+}
+
+fn add(file: &Path, line: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().append(true).create(true).open(file)?;
+    file.write_all(line.as_bytes())?;
+    file.sync_data()
+}
+
+const PAUSE: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_log_is_read_as_it_is_written() {
+        let head = LogHead::new(7, ChainDigest::from_bytes([0xab; 32]));
+        let end = LogEnd::of(head);
+        assert_eq!(end.read().unwrap(), head);
+        for hash in ["", "ab", &"zz".repeat(32), &"é".repeat(32)] {
+            assert!(LogEnd { seq: 7, hash: hash.to_owned() }.read().is_err(), "{hash}");
+        }
+    }
+}

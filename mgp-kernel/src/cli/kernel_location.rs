@@ -1,0 +1,234 @@
+use std::collections::BTreeMap;
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use mgp_discovery::Config;
+use mgp_discovery::config::{
+    ConfigFile, FolderFile, FolderTrust, LoadedConfig, Locations, ProcessEnvironment, ServerFault,
+};
+
+use super::exit::Failure;
+use super::global::Global;
+use super::log::Verbosity;
+use super::output::Output;
+use crate::listen::socket;
+
+/// Where the configuration, the state and the socket of the kernel are that a command is about.
+#[derive(Debug, Clone)]
+pub(super) struct KernelLocation {
+    global: Global,
+}
+
+/// Whose configuration is changed.
+#[derive(Debug, Clone, Copy, Args)]
+pub(super) struct ConfigScope {
+    /// Write to mgp.toml in this folder
+    #[arg(long, conflicts_with = "user")]
+    project: bool,
+    /// Write to the user's configuration
+    #[arg(long)]
+    user: bool,
+}
+
+/// A configuration, and what follows from it.
+#[derive(Debug)]
+pub(super) struct EffectiveConfig {
+    pub(super) config: Config,
+    /// The files it was read from; none if there is none, which is a configuration without servers.
+    pub(super) files: Vec<PathBuf>,
+    /// What is probably not meant.
+    pub(super) warnings: Vec<String>,
+    /// Servers that cannot be started, by id, and why. The others can.
+    pub(super) faulty: BTreeMap<String, ServerFault>,
+    /// That a folder's file is there and does not count.
+    pub(super) untrusted: Option<String>,
+    pub(super) state: PathBuf,
+    pub(super) socket: PathBuf,
+}
+
+impl EffectiveConfig {
+    /// The files of the kernel's own that lie outside of its state.
+    pub(super) fn own_files(&self) -> Vec<PathBuf> {
+        self.files.iter().chain([&self.socket]).cloned().collect()
+    }
+}
+
+impl KernelLocation {
+    pub(super) fn new(global: &Global) -> Self {
+        Self { global: global.clone() }
+    }
+
+    /// Reads the configuration.
+    pub(super) fn read(&self) -> Result<EffectiveConfig, Failure> {
+        let loaded = Config::load(&self.locations(), &ProcessEnvironment);
+        let LoadedConfig { config, warnings, files, faulty, untrusted, .. } = loaded.map_err(|error| {
+            Failure::configuration(&error)
+                .hint("`mgp config reference` lists all keys, `--config` names another file")
+        })?;
+        let own = self.global.state.clone().or_else(|| config.kernel.state.as_deref().map(expanded));
+        let state = match own {
+            Some(state) => state,
+            None => home("XDG_STATE_HOME", ".local/state")?.join("mgp"),
+        };
+        let socket = self.global.socket.clone().or_else(|| config.kernel.socket.as_deref().map(expanded));
+        // A state of one's own has a socket of its own, or two kernels would take each other's.
+        let socket = socket.unwrap_or_else(|| socket::default_path(&state));
+        let warnings = warnings.iter().map(ToString::to_string).collect();
+        let untrusted = untrusted.map(|file| file.to_string());
+        Ok(EffectiveConfig { config, files, warnings, faulty, untrusted, state, socket })
+    }
+
+    /// The configuration that commands change: that of this folder if it is there and counts, or else the user's.
+    pub(super) fn to_change(&self) -> Result<PathBuf, Failure> {
+        let locations = self.locations();
+        let folder = locations.folder_file().filter(|file| is_trusted(&locations, file));
+        let found = folder.or_else(|| locations.own_file());
+        found.map(Path::to_path_buf).ok_or_else(|| {
+            Failure::usage("there is no home directory for a configuration")
+                .hint("name the file with `--config FILE`")
+        })
+    }
+
+    /// The configuration that is changed if somebody says whose; else as [usual](Self::to_change).
+    pub(super) fn to_change_in(&self, scope: ConfigScope) -> Result<PathBuf, Failure> {
+        if !scope.project && !scope.user {
+            return self.to_change();
+        }
+        let locations = self.locations();
+        if locations.required() {
+            let named = locations.files().first().map(|file| file.display().to_string()).unwrap_or_default();
+            return Err(Failure::usage(format!(
+                "`--project` and `--user` do not apply: the configuration is {named}"
+            ))
+            .hint("leave `--project` and `--user` out, or `--config` and MGP_CONFIG_PATH"));
+        }
+        let file = if scope.project { locations.folder_file() } else { locations.own_file() };
+        match file {
+            Some(file) => Ok(file.to_path_buf()),
+            None => Err(Failure::usage("there is no home directory for a configuration")
+                .hint("name the file with `--config FILE`")),
+        }
+    }
+
+    /// The configuration that is made: the one that is named, or else the project's or the user's.
+    pub(super) fn to_make(&self, project: bool) -> Result<PathBuf, Failure> {
+        if !project && self.locations().required() {
+            return self.to_change();
+        }
+        self.to_change_in(ConfigScope { project, user: !project })
+    }
+
+    /// Trusts a folder's file that was changed by a command, if it was trusted before, or said nothing. Other files need no
+    /// trust.
+    pub(super) fn keep_trust(&self, file: &ConfigFile) -> Result<(), Failure> {
+        self.keep_trust_of(file.path(), file.text_before(), &file.text())
+    }
+
+    /// As [`keep_trust`](Self::keep_trust), of a file that said `before` and says `after` now.
+    pub(super) fn keep_trust_of(&self, path: &Path, before: &str, after: &str) -> Result<(), Failure> {
+        let locations = self.locations();
+        let Some(trusted) = locations.trusted().filter(|_| locations.folder_file() == Some(path)) else {
+            return Ok(());
+        };
+        let noted = FolderFile::written(path, before).and_then(|file| {
+            if !before.trim().is_empty() && trusted.trust_of(&file) != FolderTrust::Trusted {
+                return Ok(());
+            }
+            trusted.trust(&FolderFile::written(path, after)?)
+        });
+        noted.map_err(|error| {
+            Failure::usage(format!("{} was written, and could not be trusted: {error}", path.display()))
+                .hint("`mgp trust` trusts the file")
+        })
+    }
+
+    /// Says that the file of this folder does not count, if it is there and does not.
+    pub(super) fn tell_untrusted(&self, output: &Output) {
+        if let Some(untrusted) = self.locations().untrusted() {
+            output.warning(&untrusted.to_string());
+        }
+    }
+
+    /// The options that lead a kernel elsewhere to the same place, as far as anybody named it.
+    pub(super) fn named(&self) -> Vec<(&'static str, PathBuf)> {
+        let locations = self.locations();
+        let config = locations.files().first().filter(|_| locations.required()).cloned();
+        let (state, socket) = (self.global.state.clone(), self.global.socket.clone());
+        let options = [("--config", config), ("--state", state), ("--socket", socket)];
+        options.into_iter().filter_map(|(option, path)| Some((option, path?))).collect()
+    }
+
+    /// The options by which a process that starts in the same folder has the same place, and tells as much.
+    pub(super) fn options(&self) -> Vec<OsString> {
+        let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
+        let named = self.named().into_iter();
+        let mut options: Vec<OsString> =
+            named.flat_map(|(option, path)| [option.into(), absolute(path).into_os_string()]).collect();
+        options.extend((0..self.global.verbose).map(|_| "-v".into()));
+        if self.global.quiet {
+            options.push("-q".into());
+        }
+        options
+    }
+
+    /// Whether a kernel that starts elsewhere has the same configuration.
+    pub(super) fn is_found_anywhere(&self) -> bool {
+        let locations = self.locations();
+        !locations.folder_file().is_some_and(|file| is_trusted(&locations, file))
+    }
+
+    pub(super) fn output(&self) -> Output {
+        Output::new(&self.global)
+    }
+
+    pub(super) fn verbosity(&self) -> Verbosity {
+        match (self.global.quiet, self.global.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (false, 0) => Verbosity::Usual,
+            (false, 1) => Verbosity::More,
+            (false, _) => Verbosity::All,
+        }
+    }
+
+    /// The files from which it follows what the configuration is, also those that may come.
+    pub(super) fn watched(&self) -> Vec<PathBuf> {
+        let locations = self.locations();
+        let folder = locations.folder_file().and_then(|file| FolderFile::written(file, "").ok());
+        let note = folder.and_then(|file| Some(locations.trusted()?.note_of(file.path())));
+        locations.files().iter().cloned().chain(note).collect()
+    }
+
+    /// Where configuration may lie.
+    pub(super) fn locations(&self) -> Locations {
+        if let Some(file) = &self.global.config {
+            return Locations::only(file);
+        }
+        let here = env::current_dir().unwrap_or_else(|_| Path::new(".").to_owned());
+        Locations::from_env(&ProcessEnvironment, &here)
+    }
+}
+
+/// Whether a folder's file is there and counts.
+fn is_trusted(locations: &Locations, file: &Path) -> bool {
+    let file = FolderFile::read(file).ok().flatten();
+    file.is_some_and(|file| locations.trust_of(&file) == FolderTrust::Trusted)
+}
+
+fn home(variable: &str, otherwise: &str) -> Result<PathBuf, Failure> {
+    let of = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    of(variable)
+        .or_else(|| of("HOME").or_else(|| of("USERPROFILE")).map(|home| home.join(otherwise)))
+        .ok_or_else(|| {
+            Failure::usage("there is no home directory").hint("name the folder with `--state DIR`")
+        })
+}
+
+/// A path of the configuration, where `~` is the home directory.
+fn expanded(path: &str) -> PathBuf {
+    match (path.strip_prefix("~/"), env::var_os("HOME")) {
+        (Some(rest), Some(home)) => PathBuf::from(home).join(rest),
+        _ => PathBuf::from(path),
+    }
+}

@@ -1,0 +1,197 @@
+//! What is told of the steps.
+
+use std::future::Future;
+use std::io::Write;
+
+use anstyle::{AnsiColor, Style};
+use anyhow::Context as _;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+
+use super::Options;
+
+/// Who says or does something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum DemoActor {
+    Agent,
+    Kernel,
+    Operator,
+}
+
+/// What is told of one step: who said what, and the figures.
+#[derive(Debug, Default)]
+pub(super) struct StepNarration {
+    lines: Vec<(DemoActor, String)>,
+    facts: Map<String, Value>,
+}
+
+impl StepNarration {
+    pub(super) fn agent(&mut self, text: impl Into<String>) {
+        self.lines.push((DemoActor::Agent, text.into()));
+    }
+
+    pub(super) fn kernel(&mut self, text: impl Into<String>) {
+        self.lines.push((DemoActor::Kernel, text.into()));
+    }
+
+    pub(super) fn operator(&mut self, text: impl Into<String>) {
+        self.lines.push((DemoActor::Operator, text.into()));
+    }
+
+    /// For programs, beside what people read.
+    pub(super) fn fact(&mut self, name: &str, value: impl Into<Value>) {
+        self.facts.insert(name.to_owned(), value.into());
+    }
+}
+
+/// Writes down the steps as they are taken.
+#[derive(Debug)]
+pub(super) struct DemoNarrator<W> {
+    options: Options,
+    out: W,
+    steps: u32,
+    began: Instant,
+}
+
+impl<W: Write> DemoNarrator<W> {
+    pub(super) fn new(options: Options, out: W) -> Self {
+        Self { options, out, steps: 0, began: Instant::now() }
+    }
+
+    pub(super) fn begin(&mut self) -> anyhow::Result<()> {
+        if !self.options.json {
+            let bold = self.style(Style::new().bold());
+            writeln!(self.out, "{bold}mgp demo{bold:#}: one kernel, its servers, an agent and an operator.")?;
+            writeln!(self.out, "Nothing is read from this machine's configuration, and nothing leaves it.")?;
+        }
+        Ok(())
+    }
+
+    /// Takes a step and tells it, whether it came out well or not.
+    pub(super) async fn step<T>(
+        &mut self,
+        title: &str,
+        step: impl Future<Output = anyhow::Result<(T, StepNarration)>>,
+    ) -> anyhow::Result<T> {
+        self.steps += 1;
+        let began = Instant::now();
+        let outcome = step.await;
+        let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        match outcome {
+            Ok((value, told)) => {
+                self.write(title, ms, &told, None)?;
+                Ok(value)
+            }
+            Err(error) => {
+                self.write(title, ms, &StepNarration::default(), Some(&error))?;
+                Err(error).with_context(|| format!("step {}, {title}", self.steps))
+            }
+        }
+    }
+
+    pub(super) fn end(mut self) -> anyhow::Result<()> {
+        let ms = self.began.elapsed().as_millis();
+        if !self.options.json {
+            let green = self.style(AnsiColor::Green.on_default().bold());
+            writeln!(self.out, "\n{green}All {} steps came out as told{green:#}, in {ms} ms.", self.steps)?;
+            writeln!(
+                self.out,
+                "Next: `mgp import` takes over the servers of a client, `mgp serve` is what it starts."
+            )?;
+        }
+        Ok(self.out.flush()?)
+    }
+
+    fn write(
+        &mut self,
+        title: &str,
+        ms: u64,
+        told: &StepNarration,
+        error: Option<&anyhow::Error>,
+    ) -> anyhow::Result<()> {
+        if self.options.json {
+            let said = told.lines.iter().map(|(who, text)| json!({ "who": who, "text": text }));
+            let mut step = json!({
+                "step": self.steps,
+                "title": title,
+                "ok": error.is_none(),
+                "ms": ms,
+                "said": said.collect::<Vec<_>>(),
+                "facts": told.facts,
+            });
+            if let Some(error) = error {
+                step["error"] = format!("{error:#}").into();
+            }
+            writeln!(self.out, "{step}")?;
+        } else {
+            let bold = self.style(Style::new().bold());
+            let faint = self.style(Style::new().dimmed());
+            writeln!(self.out, "\n{bold}{}. {title}{bold:#} {faint}({ms} ms){faint:#}", self.steps)?;
+            for (who, text) in &told.lines {
+                let (name, style) = match who {
+                    DemoActor::Agent => ("agent", AnsiColor::Cyan.on_default()),
+                    DemoActor::Kernel => ("kernel", AnsiColor::Green.on_default()),
+                    DemoActor::Operator => ("operator", AnsiColor::Yellow.on_default()),
+                };
+                let style = self.style(style);
+                for (number, line) in text.trim_end().lines().enumerate() {
+                    let name = if number == 0 { name } else { "" };
+                    writeln!(self.out, "   {style}{name:8}{style:#}  {line}")?;
+                }
+            }
+            if let Some(error) = error {
+                let red = self.style(AnsiColor::Red.on_default().bold());
+                writeln!(self.out, "   {red}failed{red:#}    {error:#}")?;
+            }
+        }
+        Ok(self.out.flush()?)
+    }
+
+    const fn style(&self, style: Style) -> Style {
+        if self.options.color { style } else { Style::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn two_steps(options: Options) -> (String, anyhow::Result<()>) {
+        let mut out = Vec::new();
+        let mut account = DemoNarrator::new(options, &mut out);
+        let mut told = StepNarration::default();
+        told.agent("asks");
+        told.kernel("answers\nat length");
+        told.fact("calls", 1);
+        let first = account.step("First", async { Ok(((), told)) }).await;
+        assert!(first.is_ok());
+        let second = account.step::<()>("Second", async { anyhow::bail!("it rained") }).await;
+        (String::from_utf8(out).unwrap(), second)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn people_read_who_said_what() {
+        let (text, outcome) = two_steps(Options::new()).await;
+        let expected = "\n1. First (0 ms)\n   agent     asks\n   kernel    answers\n             at length\n\
+                        \n2. Second (0 ms)\n   failed    it rained\n";
+        assert_eq!(text, expected);
+        assert_eq!(format!("{:#}", outcome.unwrap_err()), "step 2, Second: it rained");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn programs_read_an_object_for_each_step() {
+        let (text, _) = two_steps(Options::new().json(true)).await;
+        let steps: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!((&steps[0]["ok"], &steps[0]["facts"]["calls"]), (&json!(true), &json!(1)));
+        assert_eq!(steps[0]["said"][1]["who"], "kernel");
+        assert_eq!((&steps[1]["ok"], &steps[1]["error"]), (&json!(false), &json!("it rained")));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn colours_are_used_only_if_they_are_wanted() {
+        assert!(two_steps(Options::new().color(true)).await.0.contains('\u{1b}'));
+        assert!(!two_steps(Options::new()).await.0.contains('\u{1b}'));
+    }
+}

@@ -1,0 +1,160 @@
+//! Where the demo takes place: a folder, a kernel, and the two who talk to it.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, bail, ensure};
+use mgp_client_sdk::{Client, PlainStack};
+use mgp_transport::Wire;
+use mgp_types::Principal;
+use mgp_types::mcp::CallToolResult;
+use mgp_types::mgp::{DiscoverTools, ExtensionSet, Offer, ServerState, ShutdownReason};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::time::{Instant, sleep};
+
+use super::narrator::StepNarration;
+use super::{config, servers};
+use crate::listen::socket;
+use crate::operator::{method, permissions};
+use crate::{Kernel, ServerView};
+
+/// What takes part.
+pub(super) struct DemoSetup {
+    pub(super) kernel: Kernel,
+    /// A plain MCP client, which has never heard of MGP.
+    pub(super) agent: Client<PlainStack<Wire>>,
+    operator: Client<PlainStack<Wire>>,
+    /// Its folder `files` is what the servers may touch. It goes with the stage, and the kernel's state with it.
+    folder: TempDir,
+}
+
+/// Starts everything, and waits for the servers.
+pub(super) async fn open() -> anyhow::Result<(DemoSetup, StepNarration)> {
+    let folder =
+        tempfile::Builder::new().prefix("mgp-demo-").tempdir().context("there is no temporary folder")?;
+    let files = folder.path().join("files");
+    std::fs::create_dir(&files)?;
+    std::fs::write(files.join("plan.txt"), "Monday: write the report\nFriday: release\n")?;
+    let program = std::env::current_exe().context("this program cannot be found")?;
+    let config = config::config(&program, &files)?;
+    let kernel = Kernel::start(config, folder.path().join("state")).await?;
+    let agent = Client::builder("demo-agent", env!("CARGO_PKG_VERSION")).mgp(None).caching(false);
+    let agent = agent.in_process(kernel.accept(Principal::new(AGENT))).await?;
+    let operator = Client::builder("demo-operator", env!("CARGO_PKG_VERSION"));
+    let operator = operator.mgp(Offer::new(ExtensionSet::standard())).caching(false);
+    let operator = operator.in_process(kernel.accept(socket::oneself())).await?;
+    let stage = DemoSetup { kernel, agent, operator, folder };
+    let views = until("all servers to be connected", async || {
+        let views = stage.kernel.servers();
+        let here = views.iter().filter(|view| view.state == ServerState::Connected && view.tools > 0);
+        (here.count() == servers::ALL.len()).then_some(views)
+    })
+    .await?;
+    let tools: usize = views.iter().map(|view| view.tools).sum();
+    // What was listed is found a moment later.
+    until("all tools to be indexed", async || {
+        let found = stage.operator.discover_tools(&DiscoverTools::new("any")).await.ok()?;
+        (found.total_available == tools as u64).then_some(())
+    })
+    .await?;
+    let mut told = StepNarration::default();
+    for view in &views {
+        let pid = view.pid.with_context(|| format!("`{}` is no process of its own", view.id))?;
+        let protocol = if view.mgp.is_some() { "MGP" } else { "MCP" };
+        told.kernel(format!("{:9} {:2} tools, {protocol}, process {pid}", view.id.as_str(), view.tools));
+    }
+    told.fact("servers", views.len());
+    told.fact("tools", tools);
+    Ok((stage, told))
+}
+
+impl DemoSetup {
+    /// Calls a tool as the agent, and returns the text of its answer.
+    pub(super) async fn call(&self, tool: &str, arguments: Value) -> anyhow::Result<ToolAnswer> {
+        let result: CallToolResult = self.agent.call_tool(tool, arguments).await?;
+        let failed = result.is_error();
+        let text: Vec<_> = result.content.iter().filter_map(|block| block.as_text()).collect();
+        Ok(ToolAnswer { text: text.join("\n"), failed })
+    }
+
+    /// Asks the kernel as the operator does.
+    pub(super) async fn operate<R: DeserializeOwned>(
+        &self,
+        method: &'static str,
+        params: &impl Serialize,
+    ) -> anyhow::Result<R> {
+        let result = self.operator.request(method, params).await.with_context(|| method.to_owned())?;
+        result.to().with_context(|| format!("the answer to {method}"))
+    }
+
+    /// Waits for a question to the operator about a server.
+    pub(super) async fn question(&self, server: &str) -> anyhow::Result<permissions::OpenQuestion> {
+        until("a question to the operator", async || {
+            let pending: permissions::PendingDecisions =
+                self.operate(method::PERMISSIONS_PENDING, &()).await.ok()?;
+            pending.questions.into_iter().find(|question| question.server_id.as_str() == server)
+        })
+        .await
+    }
+
+    /// The path of a file that servers may touch, or, with `..` in front, of one that they may not.
+    pub(super) fn file(&self, name: &str) -> String {
+        self.folder.path().join("files").join(name).to_string_lossy().into_owned()
+    }
+
+    pub(super) fn server(&self, id: &str) -> anyhow::Result<ServerView> {
+        let view = self.kernel.servers().into_iter().find(|view| view.id.as_str() == id);
+        view.with_context(|| format!("there is no server `{id}`"))
+    }
+
+    /// Ends it all. Processes that do not end by themselves are ended.
+    pub(super) async fn close(self) {
+        // The demo has seen what it wanted to see; how its connections end changes nothing.
+        let _ = self.agent.close().await;
+        let _ = self.operator.close().await;
+        self.kernel.shutdown(ShutdownReason::KernelShutdown, GRACE).await;
+    }
+}
+
+/// What a tool answered, or what was answered in its place.
+#[derive(Debug)]
+pub(super) struct ToolAnswer {
+    pub(super) text: String,
+    failed: bool,
+}
+
+impl ToolAnswer {
+    /// The text, of a call that went well.
+    pub(super) fn done(self) -> anyhow::Result<String> {
+        ensure!(!self.failed, "the call failed: {}", self.text);
+        Ok(self.text)
+    }
+
+    /// The text, of a call that was refused.
+    pub(super) fn refused(self) -> anyhow::Result<String> {
+        ensure!(self.failed, "the call went through: {}", self.text);
+        Ok(self.text)
+    }
+}
+
+/// Looks until there is something, but not for ever.
+pub(super) async fn until<T>(what: &str, look: impl AsyncFn() -> Option<T>) -> anyhow::Result<T> {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = look().await {
+            return Ok(found);
+        }
+        if Instant::now() >= end {
+            bail!("waited {} s in vain for {what}", PATIENCE.as_secs());
+        }
+        sleep(LOOK_EVERY).await;
+    }
+}
+
+/// Who the agent is, in the record.
+pub(super) const AGENT: &str = "agent.demo";
+const PATIENCE: Duration = Duration::from_secs(30);
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+const GRACE: Duration = Duration::from_secs(2);

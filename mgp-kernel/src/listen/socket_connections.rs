@@ -1,0 +1,162 @@
+//! Who is connected to a kernel that runs: agents' clients and commands of operators. A kernel in the background ends some
+//! time after the last of them has left.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use mgp_types::Principal;
+use parking_lot::Mutex;
+use tokio::sync::{Notify, watch};
+use tokio::time::{Instant, sleep};
+
+/// The connections at the sockets of a kernel. Clones are the same.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SocketConnections(Arc<ConnectionTable>);
+
+#[derive(Debug, Default)]
+struct ConnectionTable {
+    number: watch::Sender<usize>,
+    clients: Mutex<BTreeMap<u64, SocketClient>>,
+    next: AtomicU64,
+    is_outdated: AtomicBool,
+    outdated: Notify,
+}
+
+/// A client that is connected.
+#[derive(Debug, Clone)]
+pub(crate) struct SocketClient {
+    pub(crate) agent: Principal,
+    /// The process at the other end and the name of its program, where the system tells them.
+    pub(crate) process: Option<(u32, Box<str>)>,
+    pub(crate) since: Instant,
+}
+
+/// A connection that is counted until this is dropped.
+#[derive(Debug)]
+pub(crate) struct ConnectionGuard {
+    visitors: SocketConnections,
+    client: Option<u64>,
+}
+
+impl SocketConnections {
+    /// Counts a client of `agent`.
+    pub(crate) fn client(&self, agent: Principal, process: Option<(u32, Box<str>)>) -> ConnectionGuard {
+        let number = self.0.next.fetch_add(1, Ordering::Relaxed);
+        self.0.clients.lock().insert(number, SocketClient { agent, process, since: Instant::now() });
+        self.0.number.send_modify(|number| *number += 1);
+        ConnectionGuard { visitors: self.clone(), client: Some(number) }
+    }
+
+    /// Counts a command.
+    pub(crate) fn command(&self) -> ConnectionGuard {
+        self.0.number.send_modify(|number| *number += 1);
+        ConnectionGuard { visitors: self.clone(), client: None }
+    }
+
+    /// Returns the clients that are connected, in the order in which they came.
+    pub(crate) fn clients(&self) -> Vec<SocketClient> {
+        self.0.clients.lock().values().cloned().collect()
+    }
+
+    /// Has the kernel end as soon as nobody is connected: the next one takes a configuration that this one cannot.
+    pub(crate) fn set_outdated(&self) {
+        self.0.is_outdated.store(true, Ordering::Release);
+        self.0.outdated.notify_one();
+    }
+
+    /// Waits until nobody has been connected for `linger`, and the kernel is not in use otherwise either. Whoever has it
+    /// started has a while to come.
+    pub(crate) async fn gone_for(&self, linger: Duration, is_in_use: impl Fn() -> bool) {
+        let mut number = self.0.number.subscribe();
+        let mut patience = linger.max(FIRST_VISIT);
+        loop {
+            if *number.borrow_and_update() > 0 {
+                patience = linger;
+                // It fails only if the sender is gone, which is in our hands.
+                let _ = number.wait_for(|number| *number == 0).await;
+            }
+            let is_outdated = self.0.is_outdated.load(Ordering::Acquire);
+            let pause = if is_outdated { Duration::ZERO } else { patience };
+            tokio::select! {
+                _ = number.changed() => patience = linger,
+                () = self.0.outdated.notified() => {}
+                () = sleep(pause) => {
+                    if *number.borrow() == 0 && !is_in_use() {
+                        return;
+                    }
+                    sleep(LOOK_AGAIN).await;
+                }
+            }
+        }
+    }
+}
+
+impl Drop for ConnectionGuard {
+    fn drop(&mut self) {
+        let visitors = &self.visitors.0;
+        if let Some(client) = self.client {
+            visitors.clients.lock().remove(&client);
+        }
+        visitors.number.send_modify(|number| *number = number.saturating_sub(1));
+    }
+}
+
+/// So long a kernel that was started for a client waits for it, whatever `linger` says.
+const FIRST_VISIT: Duration = Duration::from_secs(30);
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn ended_after(visitors: &SocketConnections, linger: Duration) -> Duration {
+        let began = Instant::now();
+        visitors.gone_for(linger, || false).await;
+        began.elapsed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_time_counts_from_the_last_visit_and_a_short_one_counts_as_well() {
+        let visitors = SocketConnections::default();
+        let linger = Duration::from_mins(5);
+        let visit = visitors.client(Principal::new("local"), None);
+        let visits = async {
+            sleep(Duration::from_mins(10)).await;
+            drop(visit);
+            sleep(Duration::from_mins(4)).await;
+            drop(visitors.command());
+        };
+        let (ended, ()) = tokio::join!(ended_after(&visitors, linger), visits);
+        assert_eq!(ended.as_secs(), 19 * 60);
+        assert!(visitors.clients().is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn without_a_linger_the_last_client_ends_it_and_nobody_before_the_first() {
+        let visitors = SocketConnections::default();
+        let visits = async {
+            sleep(Duration::from_secs(5)).await;
+            let visit = visitors.client(Principal::new("local"), None);
+            sleep(Duration::from_secs(100)).await;
+            drop(visit);
+        };
+        let (ended, ()) = tokio::join!(ended_after(&visitors, Duration::ZERO), visits);
+        assert_eq!(ended.as_secs(), 105);
+        assert_eq!(ended_after(&SocketConnections::default(), Duration::ZERO).await, FIRST_VISIT);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_that_is_outdated_ends_with_the_last_client() {
+        let visitors = SocketConnections::default();
+        let visit = visitors.client(Principal::new("local"), None);
+        let visits = async {
+            visitors.set_outdated();
+            sleep(Duration::from_secs(7)).await;
+            drop(visit);
+        };
+        let (ended, ()) = tokio::join!(ended_after(&visitors, Duration::from_mins(5)), visits);
+        assert_eq!(ended.as_secs(), 7);
+    }
+}

@@ -1,0 +1,257 @@
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use mgp_types::{Method, Object, RawJson, Request};
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use crate::servers::upstream::ListKind;
+
+/// What one listener has still to be told.
+///
+/// A change that waits already is not added again, and of what cannot be put together the oldest makes room, so a listener
+/// that reads slowly costs so much and no more, and nobody but itself.
+#[derive(Debug)]
+pub(super) struct PendingChanges {
+    state: Mutex<PendingChangesState>,
+    wake: Notify,
+}
+
+/// What a listener is told.
+#[derive(Debug)]
+pub(super) enum ChangeMessage {
+    Tools,
+    Prompts,
+    Resources,
+    /// The resource with this URI.
+    Updated(Arc<str>),
+    /// Something that is passed on as it is.
+    Message(Box<Request>),
+}
+
+impl ChangeMessage {
+    /// The news that this list changed.
+    pub(super) const fn of_list(what: ListKind) -> Self {
+        match what {
+            ListKind::Tools => Self::Tools,
+            ListKind::Prompts => Self::Prompts,
+            ListKind::Resources => Self::Resources,
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct PendingChangesState {
+    tools: bool,
+    prompts: bool,
+    resources: bool,
+    updated: BTreeSet<Arc<str>>,
+    messages: VecDeque<Request>,
+    lost: u64,
+    delivery: Delivery,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Delivery {
+    /// Nothing is to be taken out yet.
+    #[default]
+    Held,
+    /// Whoever adds something has to have it delivered.
+    Idle,
+    /// Somebody takes out what waits.
+    Running,
+    /// Nothing is added any more.
+    Closed,
+}
+
+impl PendingChanges {
+    /// A mailbox out of which nothing is taken before [`release`](Self::release).
+    pub(super) fn held() -> Self {
+        Self { state: Mutex::default(), wake: Notify::new() }
+    }
+
+    /// Adds what is to be told. Whether somebody has to start delivering.
+    pub(super) fn offer(&self, news: ChangeMessage) -> bool {
+        let mut state = self.state.lock();
+        if state.delivery == Delivery::Closed {
+            return false;
+        }
+        match news {
+            ChangeMessage::Tools => state.tools = true,
+            ChangeMessage::Prompts => state.prompts = true,
+            ChangeMessage::Resources => state.resources = true,
+            ChangeMessage::Updated(uri) => state.updated(uri),
+            ChangeMessage::Message(message) => state.message(*message),
+        }
+        let idle = state.delivery == Delivery::Idle;
+        if idle {
+            state.delivery = Delivery::Running;
+        }
+        drop(state);
+        self.wake.notify_one();
+        idle
+    }
+
+    /// Whether nothing is taken out yet.
+    pub(super) fn is_held(&self) -> bool {
+        self.state.lock().delivery == Delivery::Held
+    }
+
+    /// Lets what waits go. Whether somebody has to start delivering.
+    pub(super) fn release(&self) -> bool {
+        let mut state = self.state.lock();
+        if state.delivery != Delivery::Held {
+            return false;
+        }
+        let is_waiting = state.is_waiting();
+        state.delivery = if is_waiting { Delivery::Running } else { Delivery::Idle };
+        is_waiting
+    }
+
+    /// What is told next, or `None` when nothing waits: then delivering is over.
+    pub(super) fn take(&self) -> Option<Request> {
+        let mut state = self.state.lock();
+        let next = state.next();
+        if state.delivery != Delivery::Closed {
+            state.delivery = if next.is_some() { Delivery::Running } else { Delivery::Idle };
+        }
+        next
+    }
+
+    /// Waits for what is told next; `None` once nothing waits and nothing will.
+    ///
+    /// # Cancel safety
+    /// Dropping the future takes nothing out.
+    pub(super) async fn next(&self) -> Option<Request> {
+        loop {
+            let wake = self.wake.notified();
+            if let Some(next) = self.take() {
+                return Some(next);
+            }
+            if self.state.lock().delivery == Delivery::Closed {
+                return None;
+            }
+            wake.await;
+        }
+    }
+
+    /// Nothing more is told than what waits.
+    pub(super) fn close(&self) {
+        self.state.lock().delivery = Delivery::Closed;
+        self.wake.notify_one();
+    }
+}
+
+impl PendingChangesState {
+    fn updated(&mut self, uri: Arc<str>) {
+        if self.updated.len() < MOST_UPDATED || self.updated.contains(&uri) {
+            self.updated.insert(uri);
+        } else {
+            // Somebody who has to look at so much may as well look at everything.
+            self.resources = true;
+        }
+    }
+
+    fn message(&mut self, message: Request) {
+        if self.messages.len() >= MOST_MESSAGES {
+            self.messages.pop_front();
+            self.lost += 1;
+        }
+        self.messages.push_back(message);
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.tools
+            || self.prompts
+            || self.resources
+            || self.lost > 0
+            || !self.updated.is_empty()
+            || !self.messages.is_empty()
+    }
+
+    fn next(&mut self) -> Option<Request> {
+        let is_set = std::mem::take::<bool>;
+        for (waits, method) in [
+            (&mut self.tools, Method::TOOLS_CHANGED),
+            (&mut self.prompts, Method::PROMPTS_CHANGED),
+            (&mut self.resources, Method::RESOURCES_CHANGED),
+        ] {
+            if is_set(waits) {
+                return Some(Request::notify(method, Object::new()));
+            }
+        }
+        if let Some(uri) = self.updated.pop_first() {
+            let mut params = Object::new();
+            params.set("uri", text(&uri));
+            return Some(Request::notify(Method::RESOURCE_UPDATED, params));
+        }
+        let lost = std::mem::take(&mut self.lost);
+        if lost > 0 {
+            tracing::debug!(lost, "messages to a listener that reads too slowly were dropped");
+        }
+        self.messages.pop_front()
+    }
+}
+
+fn text(text: &str) -> RawJson {
+    RawJson::from_value(text).unwrap_or_else(|_| RawJson::null())
+}
+
+const MOST_UPDATED: usize = 1024;
+const MOST_MESSAGES: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open() -> PendingChanges {
+        let mailbox = PendingChanges::held();
+        assert!(!mailbox.release());
+        mailbox
+    }
+
+    fn message(number: usize) -> Request {
+        Request::notify("notifications/vendor", Object::parse(format!(r#"{{"n":{number}}}"#)).unwrap())
+    }
+
+    #[test]
+    fn a_change_waits_once_however_often_it_happens() {
+        let mailbox = open();
+        assert!(mailbox.offer(ChangeMessage::Tools));
+        assert!(!mailbox.offer(ChangeMessage::Tools), "somebody delivers already");
+        assert!(!mailbox.offer(ChangeMessage::Updated("a".into())));
+        assert_eq!(mailbox.take().unwrap().method, Method::TOOLS_CHANGED);
+        let updated = mailbox.take().unwrap();
+        assert_eq!(updated.params.text("uri").as_deref(), Some("a"));
+        assert!(mailbox.take().is_none());
+        assert!(mailbox.offer(ChangeMessage::Tools), "delivering has to start again");
+    }
+
+    #[test]
+    fn nothing_is_delivered_before_it_is_released() {
+        let mailbox = PendingChanges::held();
+        assert!(!mailbox.offer(ChangeMessage::Prompts));
+        assert!(mailbox.release());
+        assert_eq!(mailbox.take().unwrap().method, Method::PROMPTS_CHANGED);
+    }
+
+    #[test]
+    fn the_oldest_messages_make_room() {
+        let mailbox = open();
+        for number in 0..MOST_MESSAGES + 3 {
+            mailbox.offer(ChangeMessage::Message(Box::new(message(number))));
+        }
+        assert_eq!(mailbox.take().unwrap().params.bytes("n"), Some(&b"3"[..]));
+        assert_eq!(std::iter::from_fn(|| mailbox.take()).count(), MOST_MESSAGES - 1);
+    }
+
+    #[test]
+    fn too_many_updates_become_a_change_of_the_list() {
+        let mailbox = open();
+        for number in 0..=MOST_UPDATED {
+            mailbox.offer(ChangeMessage::Updated(number.to_string().into()));
+        }
+        assert_eq!(mailbox.take().unwrap().method, Method::RESOURCES_CHANGED);
+        assert_eq!(std::iter::from_fn(|| mailbox.take()).count(), MOST_UPDATED);
+    }
+}

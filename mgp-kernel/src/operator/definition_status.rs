@@ -1,0 +1,151 @@
+//! Definitions that are held or flagged, in the words that all commands show.
+
+use mgp_security::definition::{
+    DefinitionFindings, DefinitionGuard, DefinitionKind, DefinitionName, DefinitionStatus, HoldReason,
+    pinned_for, server_of,
+};
+use mgp_types::mgp::{NameStyle, ServerId, ToolName};
+use serde::{Deserialize, Serialize};
+
+/// How a definition stands that is held or flagged.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct ShownDefinitionStatus {
+    /// `held` or `flagged`.
+    pub(crate) is: String,
+    /// The rules that found something, by their names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) rules: Vec<String>,
+    /// Why it is, with what was found.
+    pub(crate) reason: String,
+    /// The command that changes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) command: Option<String>,
+    /// What shows it, and all that changes it.
+    pub(crate) way: String,
+    /// Whether it changed with the configuration of its server.
+    #[serde(default)]
+    pub(crate) since_config: bool,
+    /// Whether an operator can approve it; else its server has to mend it.
+    #[serde(default)]
+    pub(crate) is_approvable: bool,
+}
+
+/// A tool that is not offered because its definition is held.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct HeldTool {
+    /// The name that clients would call it by.
+    pub(crate) name: String,
+    /// The server; with an agent, that agent's own connection to it.
+    pub(crate) server_id: ServerId,
+    pub(crate) tool_name: ToolName,
+    pub(crate) standing: ShownDefinitionStatus,
+}
+
+impl ShownDefinitionStatus {
+    /// How the definition called `name` stands; `None` if it is simply used, or not known.
+    pub(super) fn of(
+        definitions: &DefinitionGuard,
+        holder: &ServerId,
+        name: &DefinitionName,
+    ) -> Option<Self> {
+        let found = definitions.found_in(holder, name);
+        let standing = match definitions.hold(holder, name) {
+            Some(HoldReason::Unlisted) => return None,
+            Some(hold) => DefinitionStatus::Held(hold),
+            None => DefinitionStatus::Flagged(found.as_ref()?.rule()),
+        };
+        Some(Self {
+            is: standing.word().to_owned(),
+            rules: found.iter().flat_map(DefinitionFindings::rules).map(str::to_owned).collect(),
+            reason: standing.reason(holder, found.as_ref()),
+            command: standing.command(holder, name),
+            way: standing.way(holder, name),
+            since_config: standing == DefinitionStatus::Held(HoldReason::Reconfigured),
+            is_approvable: !matches!(standing, DefinitionStatus::Held(HoldReason::Refused(_))),
+        })
+    }
+
+    pub(crate) fn is_held(&self) -> bool {
+        self.is == DefinitionStatus::Held(HoldReason::New).word()
+    }
+
+    /// Whether something was found in the definition, so that whoever approves it has to be shown that.
+    pub(crate) fn is_held_for_content(&self) -> bool {
+        self.is_held() && !self.rules.is_empty()
+    }
+
+    /// The sentence about the definition called `name`.
+    pub(crate) fn sentence(&self, holder: &ServerId, name: &DefinitionName) -> String {
+        format!("the {} `{}` of `{holder}` {}", name.kind(), name.as_str(), self.reason)
+    }
+}
+
+/// The tools that are held: all, those of a server, or those that are meant by a name.
+pub(super) fn held_tools(
+    definitions: &DefinitionGuard,
+    server: Option<&ServerId>,
+    meant: Option<&str>,
+) -> Vec<HeldTool> {
+    let held = definitions.held(DefinitionKind::Tool).into_iter();
+    let held = held.filter(|(holder, name)| {
+        let (of, own) = (server_of(holder), name.as_str());
+        server.is_none_or(|server| server.as_str() == of)
+            && meant.is_none_or(|meant| meant == own || NameStyle::any_is(meant, of, own))
+    });
+    held.filter_map(|(holder, name)| {
+        Some(HeldTool {
+            name: NameStyle::DOTS.write(server_of(&holder), name.as_str()),
+            tool_name: name.as_str().into(),
+            standing: ShownDefinitionStatus::of(definitions, &holder, &name)?,
+            server_id: holder,
+        })
+    })
+    .collect()
+}
+
+/// The definitions that are held and flagged, to be counted by server.
+pub(super) struct HeldCounts {
+    held: Vec<ServerId>,
+    flagged: Vec<ServerId>,
+}
+
+impl HeldCounts {
+    pub(super) fn of(definitions: &DefinitionGuard) -> Self {
+        let held = DefinitionKind::ALL.into_iter().flat_map(|kind| definitions.held(kind));
+        let flagged = definitions
+            .found()
+            .into_iter()
+            .filter(|found| !found.finding.is_held && definitions.hold(&found.server, &found.name).is_none());
+        Self {
+            held: held.map(|(holder, _)| holder).collect(),
+            flagged: flagged.map(|found| found.server).collect(),
+        }
+    }
+
+    /// How many of a server are held, and how many are flagged; of the connection of `agent`, if there is one.
+    pub(super) fn of_server(&self, server: &ServerId, agent: Option<&str>) -> (u64, u64) {
+        let own = agent.map(|agent| pinned_for(server, agent));
+        let is_of = |holder: &&ServerId| match &own {
+            Some(own) => *holder == own,
+            None => server_of(holder) == server.as_str(),
+        };
+        (self.held.iter().filter(is_of).count() as u64, self.flagged.iter().filter(is_of).count() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mgp_security::definition::RULES;
+    use serde_json::Value;
+
+    #[test]
+    fn the_configuration_ends_the_rules_that_there_are() {
+        let schema: Value = serde_json::from_str(&mgp_discovery::config::schema()).unwrap();
+        let rules = &schema["$defs"]["AllowedRule"]["properties"]["rule"]["enum"];
+        let mut rules: Vec<_> = rules.as_array().unwrap().iter().map(|rule| rule.as_str().unwrap()).collect();
+        let mut known = RULES.to_vec();
+        rules.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(rules, known);
+    }
+}

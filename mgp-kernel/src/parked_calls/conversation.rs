@@ -1,0 +1,379 @@
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::Duration;
+
+use mgp_types::mgp::CallRecord;
+use mgp_types::{
+    Context, Error, Method, Object, Outbox, Principal, RawJson, Request, Response, Session, StreamId, code,
+};
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::port::ParkedCallPort;
+use super::quota::{Quota, QuotaSlot};
+use super::result::ClientQuestion;
+use super::round::Round;
+use super::table::ParkedCallShared;
+use super::unattended::UnattendedCall;
+
+/// What one call and its client say to each other, over the rounds of the client.
+///
+/// The call asks and tells, the client's rounds bring answers and take questions and the outcome. Neither waits for the
+/// other here: each is woken when there is something for it.
+pub(super) struct CallConversation {
+    state: Mutex<CallConversationState>,
+    /// The stream of the call, as all behind know it.
+    stream: StreamId,
+    /// Under which the call tells of its progress.
+    progress: Option<RawJson>,
+    principal: Option<Principal>,
+    trail: Option<Arc<CallRecord>>,
+    quota: Arc<Quota>,
+    max_questions: usize,
+}
+
+struct CallConversationState {
+    phase: CallPhase,
+    /// How often the client was asked.
+    round: u64,
+    questions: Vec<QuestionSlot>,
+    /// How many questions there ever were.
+    asked: u64,
+    /// Whether the call is being gone on with, and may ask more.
+    in_poll: bool,
+    /// Taken with the first question.
+    place: Option<QuotaSlot>,
+    driver: Option<Waker>,
+    /// Who records what becomes of it if the client does not come back.
+    unattended: Option<UnattendedCall>,
+}
+
+enum CallPhase {
+    /// The client waits.
+    Round(Round),
+    /// The call waits for the client, or the client has the questions and the call is over.
+    Parked {
+        session: Arc<Session>,
+        until: Instant,
+        outcome: Option<Result<Response, Error>>,
+    },
+    /// The client waits, and this is what for.
+    Finished(Result<Response, Error>, Option<Waker>),
+    Over,
+}
+
+struct QuestionSlot {
+    asked: ClientQuestion,
+    answer: oneshot::Sender<RawJson>,
+}
+
+/// What a round ends with.
+pub(super) struct RoundQuestions {
+    /// The number of the round.
+    pub(super) round: u64,
+    pub(super) questions: Vec<ClientQuestion>,
+}
+
+/// What a parked call waits for.
+pub(super) enum ParkedStatus {
+    /// A round of the client is open.
+    Awaited,
+    /// The client has until then.
+    Parked(Instant),
+    Over,
+}
+
+/// A question that was noted. Dropping it takes the question back.
+pub(super) struct PendingQuestion {
+    conversation: Arc<CallConversation>,
+    key: Box<str>,
+    answer: oneshot::Receiver<RawJson>,
+}
+
+impl CallConversation {
+    /// The conversation of the call that `request` begins.
+    pub(super) fn begin(request: &Request, session: &Arc<Session>, desk: &ParkedCallShared) -> Arc<Self> {
+        let Context { principal, trail, outbox, .. } = &request.context;
+        let round = Round::of(request, session);
+        let stream = match outbox.stream() {
+            // No way back, and so no stream; but the call has to be told from others.
+            StreamId::STANDALONE => StreamId::fresh(),
+            stream => stream,
+        };
+        Arc::new(Self {
+            stream,
+            progress: round.progress.clone(),
+            principal: principal.clone(),
+            trail: trail.clone(),
+            quota: Arc::clone(&desk.quota),
+            max_questions: desk.limits.max_questions,
+            state: Mutex::new(CallConversationState {
+                phase: CallPhase::Round(round),
+                round: 0,
+                questions: Vec::new(),
+                asked: 0,
+                in_poll: false,
+                place: None,
+                driver: None,
+                unattended: None,
+            }),
+        })
+    }
+
+    /// The way back to the client for all behind.
+    pub(super) fn outbox(self: &Arc<Self>) -> Outbox {
+        Outbox::new(Arc::new(ParkedCallPort::new(Arc::clone(self))), self.stream)
+    }
+
+    pub(super) fn trail(&self) -> Option<&CallRecord> {
+        self.trail.as_deref()
+    }
+
+    /// The session of the round that is open, or was last.
+    pub(super) fn session(&self) -> Option<Arc<Session>> {
+        match &self.state.lock().phase {
+            CallPhase::Round(Round { session, .. }) | CallPhase::Parked { session, .. } => {
+                Some(Arc::clone(session))
+            }
+            CallPhase::Finished(..) | CallPhase::Over => None,
+        }
+    }
+
+    /// Where what the call says goes now, and under which name it tells of progress; `None` between rounds.
+    pub(super) fn way_back(&self) -> Option<(Outbox, Option<RawJson>)> {
+        match &self.state.lock().phase {
+            CallPhase::Round(round) => Some((round.outbox.clone(), round.progress.clone())),
+            _ => None,
+        }
+    }
+
+    pub(super) fn stream(&self) -> StreamId {
+        self.stream
+    }
+
+    /// Under which name the call tells of its progress.
+    pub(super) fn progress(&self) -> Option<&RawJson> {
+        self.progress.as_ref()
+    }
+
+    /// Notes a question for the client.
+    ///
+    /// # Errors
+    /// 3001 if there is no place for it; 2001 if there are none any more; the call is over.
+    pub(super) fn ask(self: &Arc<Self>, method: Method, params: Object) -> Result<PendingQuestion, Error> {
+        let mut state = self.state.lock();
+        if !matches!(state.phase, CallPhase::Round(_) | CallPhase::Parked { outcome: None, .. }) {
+            return Err(Error::cancelled());
+        }
+        if state.questions.len() >= self.max_questions {
+            let message = "the client cannot be asked: the call has too many questions that wait for answers";
+            return Err(Error::new(code::RESOURCE_EXHAUSTED, message));
+        }
+        match &state.place {
+            Some(_) => self.quota.check()?,
+            None => state.place = Some(self.quota.take(self.principal.as_ref())?),
+        }
+        state.asked += 1;
+        let key: Box<str> = format!("question-{}", state.asked).into();
+        let (sender, answer) = oneshot::channel();
+        state.questions.push(QuestionSlot {
+            asked: ClientQuestion { key: key.clone(), method, params },
+            answer: sender,
+        });
+        let waker = if state.in_poll { None } else { state.waker() };
+        drop(state);
+        wake(waker);
+        Ok(PendingQuestion { conversation: Arc::clone(self), key, answer })
+    }
+
+    /// Whoever waits for the round is woken by `waker` from now on.
+    pub(super) fn awaited_by(&self, waker: &Waker) {
+        let mut state = self.state.lock();
+        if let CallPhase::Round(Round { waker: place, .. }) | CallPhase::Finished(_, place) = &mut state.phase
+            && !place.as_ref().is_some_and(|old| old.will_wake(waker))
+        {
+            *place = Some(waker.clone());
+        }
+    }
+
+    /// What the round comes to, in a call that has been parked.
+    pub(super) fn take_outcome(&self) -> Option<Result<Response, Error>> {
+        let mut state = self.state.lock();
+        let outcome = match std::mem::replace(&mut state.phase, CallPhase::Over) {
+            CallPhase::Finished(outcome, _) => outcome,
+            CallPhase::Over => Err(Error::internal("the call ended without an answer; make it again")),
+            waiting => {
+                state.phase = waiting;
+                return None;
+            }
+        };
+        Some(outcome)
+    }
+
+    /// Ends the round with the questions there are; the client has `ttl` for its answers. `None` if there are no
+    /// questions, or may be more in a moment.
+    pub(super) fn park(&self, ttl: Duration) -> Option<RoundQuestions> {
+        let mut state = self.state.lock();
+        if state.in_poll || state.questions.is_empty() {
+            return None;
+        }
+        let CallPhase::Round(round) = &state.phase else { return None };
+        let session = Arc::clone(&round.session);
+        state.phase = CallPhase::Parked { session, until: Instant::now() + ttl, outcome: None };
+        state.round += 1;
+        let questions = state.questions.iter().map(|question| question.asked.clone()).collect();
+        let (round, driver) = (state.round, state.driver.take());
+        drop(state);
+        wake(driver);
+        Some(RoundQuestions { round, questions })
+    }
+
+    /// Has what becomes of it recorded, if the client does not come back.
+    pub(super) fn record_with(&self, unattended: UnattendedCall) {
+        self.state.lock().unattended = Some(unattended);
+    }
+
+    /// Opens the round that `request` brings, as the answer to round `number`.
+    ///
+    /// # Errors
+    /// That round was answered already, or the call is over.
+    pub(super) fn resume(&self, number: u64, request: &Request, answers: &Object) -> Result<(), Error> {
+        let session = request.context.session()?;
+        let mut state = self.state.lock();
+        if state.round != number {
+            return Err(super::ticket::unknown());
+        }
+        let CallPhase::Parked { outcome, .. } = &mut state.phase else {
+            return Err(super::ticket::unknown());
+        };
+        state.phase = match outcome.take() {
+            Some(outcome) => CallPhase::Finished(outcome, None),
+            None => CallPhase::Round(Round::of(request, session)),
+        };
+        let (answered, open): (Vec<_>, Vec<_>) = std::mem::take(&mut state.questions)
+            .into_iter()
+            .map(|question| (answers.get(&question.asked.key).filter(RawJson::is_object), question))
+            .partition(|(answer, _)| answer.is_some());
+        state.questions = open.into_iter().map(|(_, question)| question).collect();
+        drop(state);
+        for (answer, question) in answered {
+            if let Some(answer) = answer {
+                // Whoever asked may have given up by now.
+                let _ = question.answer.send(answer);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whoever goes on with the call does so now, and is woken by `waker` when it is parked or over.
+    pub(super) fn driven_by(&self, waker: &Waker, is_running: bool) {
+        let mut state = self.state.lock();
+        state.driver = Some(waker.clone());
+        state.in_poll = is_running;
+    }
+
+    /// The call waits.
+    pub(super) fn waits(&self) {
+        let mut state = self.state.lock();
+        state.in_poll = false;
+        let waker = if state.questions.is_empty() { None } else { state.waker() };
+        drop(state);
+        wake(waker);
+    }
+
+    /// The call has ended; its outcome is kept for the client.
+    pub(super) fn finish(&self, outcome: Result<Response, Error>) {
+        let mut state = self.state.lock();
+        state.in_poll = false;
+        let questions = std::mem::take(&mut state.questions);
+        let mut waker = None;
+        match &mut state.phase {
+            CallPhase::Round(round) => {
+                waker = round.waker.take();
+                state.phase = CallPhase::Finished(outcome, None);
+            }
+            CallPhase::Parked { outcome: place, .. } => *place = Some(outcome),
+            CallPhase::Finished(..) | CallPhase::Over => {}
+        }
+        drop(state);
+        drop(questions);
+        wake(waker);
+    }
+
+    pub(super) fn standing(&self) -> ParkedStatus {
+        match &self.state.lock().phase {
+            CallPhase::Round(_) | CallPhase::Finished(..) => ParkedStatus::Awaited,
+            CallPhase::Parked { until, .. } => ParkedStatus::Parked(*until),
+            CallPhase::Over => ParkedStatus::Over,
+        }
+    }
+
+    /// Ends the call if the client still has only until `until`.
+    pub(super) fn expire(&self, until: Instant) {
+        let is_late =
+            matches!(&self.state.lock().phase, CallPhase::Parked { until: own, .. } if *own == until);
+        if is_late {
+            tracing::debug!("a call is dropped: its client did not come back with answers in time");
+            self.end();
+        }
+    }
+
+    /// Ends the call: nobody is asked any more, and its place is free.
+    pub(super) fn end(&self) {
+        let mut state = self.state.lock();
+        let questions = std::mem::take(&mut state.questions);
+        let (place, driver) = (state.place.take(), state.driver.take());
+        let (phase, unattended) =
+            (std::mem::replace(&mut state.phase, CallPhase::Over), state.unattended.take());
+        drop(state);
+        drop((questions, place));
+        match phase {
+            CallPhase::Round(Round { waker, .. }) | CallPhase::Finished(_, waker) => wake(waker),
+            CallPhase::Parked { outcome, .. } => {
+                if let Some(unattended) = unattended {
+                    unattended.record(self.trail.clone(), outcome);
+                }
+            }
+            CallPhase::Over => {}
+        }
+        wake(driver);
+    }
+
+    fn take_back(&self, key: &str) {
+        let mut state = self.state.lock();
+        let at = state.questions.iter().position(|question| *question.asked.key == *key);
+        let question = at.map(|at| state.questions.remove(at));
+        drop(state);
+        drop(question);
+    }
+}
+
+impl CallConversationState {
+    /// Who waits for the round.
+    fn waker(&mut self) -> Option<Waker> {
+        match &mut self.phase {
+            CallPhase::Round(round) => round.waker.take(),
+            _ => None,
+        }
+    }
+}
+
+impl PendingQuestion {
+    /// The client's answer.
+    pub(super) async fn answer(mut self) -> Result<Response, Error> {
+        (&mut self.answer).await.map(Response::new).map_err(|_| Error::cancelled())
+    }
+}
+
+impl Drop for PendingQuestion {
+    fn drop(&mut self) {
+        self.conversation.take_back(&self.key);
+    }
+}
+
+fn wake(waker: Option<Waker>) {
+    if let Some(waker) = waker {
+        waker.wake();
+    }
+}

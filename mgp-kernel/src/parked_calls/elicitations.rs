@@ -1,0 +1,90 @@
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Weak};
+
+use foldhash::fast::RandomState;
+use mgp_types::{Method, Request, Session};
+use parking_lot::Mutex;
+
+/// Whom one server sent to a page, by the ids of its elicitations: nobody else is told that such a one is complete. The
+/// oldest are forgotten when there are too many. Clones are the same.
+#[derive(Clone, Default)]
+pub(crate) struct ElicitationSessions(Arc<Mutex<KnownElicitations>>);
+
+#[derive(Default)]
+struct KnownElicitations {
+    sessions: HashMap<Arc<str>, Weak<Session>, RandomState>,
+    begun: VecDeque<Arc<str>>,
+}
+
+impl ElicitationSessions {
+    /// Notes that `session` is asked this.
+    pub(crate) fn note(&self, question: &Request, session: &Arc<Session>) {
+        if question.method != Method::ELICIT || !session.outbox.is_open() {
+            return;
+        }
+        let Some(id) = question.params.text("elicitationId").filter(|id| id.len() <= LONGEST_ID) else {
+            return;
+        };
+        let id: Arc<str> = id.as_ref().into();
+        let mut known = self.0.lock();
+        if known.sessions.insert(Arc::clone(&id), Arc::downgrade(session)).is_none() {
+            known.begun.push_back(id);
+        }
+        if known.begun.len() > MOST
+            && let Some(oldest) = known.begun.pop_front()
+        {
+            known.sessions.remove(&oldest);
+        }
+    }
+
+    /// The session that was asked under this id, if it still is.
+    pub(crate) fn session(&self, id: &str) -> Option<Arc<Session>> {
+        self.0.lock().sessions.get(id).and_then(Weak::upgrade)
+    }
+}
+
+const MOST: usize = 1024;
+const LONGEST_ID: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::{Object, Outbox, OutboxPort, Response, Revision, StreamId};
+
+    use super::*;
+
+    struct Deaf;
+
+    impl OutboxPort for Deaf {
+        fn notify(&self, _: StreamId, _: Request) -> mgp_types::BoxFuture<'_, Result<(), mgp_types::Error>> {
+            Box::pin(std::future::ready(Ok(())))
+        }
+
+        fn call(
+            &self,
+            _: StreamId,
+            _: Request,
+        ) -> mgp_types::BoxFuture<'_, Result<Response, mgp_types::Error>> {
+            Box::pin(std::future::ready(Ok(Response::empty())))
+        }
+    }
+
+    fn page(id: &str) -> Request {
+        let params = format!(r#"{{"mode":"url","elicitationId":"{id}"}}"#);
+        Request::call(Method::ELICIT, Object::parse(params).unwrap())
+    }
+
+    #[test]
+    fn the_oldest_are_forgotten_and_no_session_is_kept() {
+        let mut session = Session::new(Revision::V2025_11_25);
+        session.outbox = Outbox::new(Arc::new(Deaf), StreamId::STANDALONE);
+        let (session, elicitations) = (Arc::new(session), ElicitationSessions::default());
+        for number in 0..=MOST {
+            elicitations.note(&page(&number.to_string()), &session);
+        }
+        elicitations.note(&page(&"x".repeat(LONGEST_ID + 1)), &session);
+        assert!(elicitations.session("0").is_none() && elicitations.session("1").is_some());
+        assert_eq!(elicitations.0.lock().sessions.len(), MOST);
+        drop(session);
+        assert!(elicitations.session("1").is_none());
+    }
+}

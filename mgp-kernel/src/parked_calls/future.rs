@@ -1,0 +1,153 @@
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use mgp_transport::mrtr::binding;
+use mgp_types::mgp::CallRecord;
+use mgp_types::{Error, Outbox, Request, Response};
+use pin_project_lite::pin_project;
+
+use super::conversation::CallConversation;
+use super::driver::AskableCall;
+use super::table::{ParkedCallShared, park};
+use super::ticket::Ticket;
+use super::unattended::{UnattendedCall, follow};
+
+pin_project! {
+    /// The answer of [`ParkedCallService`](super::ParkedCallService).
+    #[project = Projected]
+    pub(crate) enum ParkedCallFuture<F> {
+        /// The call cannot ask.
+        Passed { #[pin] future: F },
+        /// No call waits for what the request brings.
+        Refused { error: Option<Error> },
+        /// The first round of a call.
+        Started { started: FirstRound<F> },
+        /// A later one.
+        Resumed { resumed: ResumedRound },
+    }
+}
+
+impl<F> Future for ParkedCallFuture<F>
+where
+    F: Future<Output = Result<Response, Error>> + Send + 'static,
+{
+    type Output = Result<Response, Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.project() {
+            Projected::Passed { future } => future.poll(cx),
+            Projected::Refused { error } => {
+                Poll::Ready(Err(error.take().expect("a future is not polled again after it was ready")))
+            }
+            Projected::Started { started } => started.poll(cx),
+            Projected::Resumed { resumed } => resumed.poll(cx),
+        }
+    }
+}
+
+impl<F> fmt::Debug for ParkedCallFuture<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Passed { .. } => "Passed",
+            Self::Refused { .. } => "Refused",
+            Self::Started { .. } => "Started",
+            Self::Resumed { .. } => "Resumed",
+        })
+    }
+}
+
+/// A call that has not asked yet, gone on with by its client's first round.
+pub(crate) struct FirstRound<F> {
+    call: Option<AskableCall<F>>,
+    subject: CallSubject,
+    desk: Arc<ParkedCallShared>,
+}
+
+/// Who asks what.
+pub(super) struct CallSubject(Request);
+
+impl CallSubject {
+    pub(super) fn of(request: &Request) -> Self {
+        let mut request = request.clone();
+        // The way back ends with the round.
+        request.context.outbox = Outbox::CLOSED;
+        Self(request)
+    }
+
+    fn binding(&self) -> [u8; 32] {
+        binding(self.0.context.principal.as_ref(), &self.0.method, &self.0.params)
+    }
+}
+
+impl<F: Future<Output = Result<Response, Error>> + Send + 'static> FirstRound<F> {
+    pub(super) fn new(call: AskableCall<F>, subject: CallSubject, desk: Arc<ParkedCallShared>) -> Self {
+        Self { call: Some(call), subject, desk }
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Response, Error>> {
+        let Some(call) = &mut self.call else { return Poll::Pending };
+        let conversation = Arc::clone(call.conversation());
+        conversation.awaited_by(cx.waker());
+        if let Poll::Ready(outcome) = call.poll(cx) {
+            self.call = None;
+            return Poll::Ready(outcome);
+        }
+        let Some(asked) = conversation.park(self.desk.limits.ttl) else { return Poll::Pending };
+        let Some(call) = self.call.take() else { return Poll::Pending };
+        if let Some(audit) = &self.desk.audit {
+            conversation.record_with(UnattendedCall::new(audit.clone(), self.subject.0.clone()));
+        }
+        let (call, binding) = (park(&self.desk, call), self.subject.binding());
+        Poll::Ready(self.desk.ask(Ticket { call, round: asked.round, binding }, &asked))
+    }
+}
+
+/// A round that goes on with a parked call. Dropping it before it is answered ends the call: the client took it back.
+pub(crate) struct ResumedRound {
+    ticket: Ticket,
+    conversation: Arc<CallConversation>,
+    desk: Arc<ParkedCallShared>,
+    trail: Option<Arc<CallRecord>>,
+    is_answered: bool,
+}
+
+impl ResumedRound {
+    pub(super) fn new(
+        ticket: Ticket,
+        conversation: Arc<CallConversation>,
+        desk: Arc<ParkedCallShared>,
+        trail: Option<Arc<CallRecord>>,
+    ) -> Self {
+        Self { ticket, conversation, desk, trail, is_answered: false }
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Response, Error>> {
+        self.conversation.awaited_by(cx.waker());
+        let outcome = if let Some(outcome) = self.conversation.take_outcome() {
+            // The place is free before the client knows, and may call again.
+            self.conversation.end();
+            self.desk.table.end(self.ticket.call);
+            outcome
+        } else if let Some(asked) = self.conversation.park(self.desk.limits.ttl) {
+            self.desk.ask(Ticket { round: asked.round, ..self.ticket }, &asked)
+        } else {
+            return Poll::Pending;
+        };
+        self.is_answered = true;
+        if let (Some(known), Some(own)) = (self.conversation.trail(), &self.trail) {
+            follow(known, own);
+        }
+        Poll::Ready(outcome)
+    }
+}
+
+impl Drop for ResumedRound {
+    fn drop(&mut self) {
+        if !self.is_answered {
+            self.desk.table.end(self.ticket.call);
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! How questions of servers, and of the kernel's own gates, reach the client whose call they are about.
+//!
+//! A question is a request where there are sessions, and a result where there are none. Between the two stands the
+//! outbox of the call: whoever has a question asks there, whatever the client is.
+//!
+//! | client | server | what happens |
+//! |---|---|---|
+//! | session | session | [`RelayQuestionsLayer`] finds the call, and its outbox sends the request |
+//! | stateless | stateless | the server's questions and its state pass through as they are |
+//! | session | stateless | the way to the server goes through the rounds, and [`RelayQuestionsLayer`] asks for each question |
+//! | stateless | session | [`RelayQuestionsLayer`] finds the call, and [`ParkedCallService`] parks it: the question is the result |
+
+mod active_callers;
+mod calls_in_work;
+mod conversation;
+pub(crate) mod declared;
+mod driver;
+mod elicitations;
+mod future;
+mod limits;
+mod port;
+mod quota;
+mod relay_questions;
+mod result;
+mod round;
+mod table;
+#[cfg(test)]
+mod tests;
+mod ticket;
+mod unattended;
+
+use std::fmt;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use mgp_security::audit::AuditLayer;
+use mgp_types::{Error, Method, Object, Request, RequestKind, Response, RpcService, Session};
+use tower_layer::Layer;
+use tower_service::Service;
+
+pub(crate) use self::active_callers::{ActiveCallers, CallReference};
+pub(crate) use self::calls_in_work::{CallsInWork, CallsInWorkService};
+use self::conversation::CallConversation;
+use self::driver::AskableCall;
+pub(crate) use self::elicitations::ElicitationSessions;
+use self::future::{CallSubject, FirstRound, ParkedCallFuture, ResumedRound};
+pub(crate) use self::limits::ParkedCallLimits;
+use self::quota::Quota;
+#[cfg(test)]
+pub(crate) use self::relay_questions::RelayQuestions;
+pub(crate) use self::relay_questions::RelayQuestionsLayer;
+use self::table::{ParkedCallShared, ParkedCallTable};
+use self::ticket::Tickets;
+
+/// Makes [`ParkedCallService`] services that share the calls they have parked.
+#[derive(Clone)]
+pub(crate) struct ParkedCallLayer(Arc<ParkedCallShared>);
+
+impl ParkedCallLayer {
+    /// Parks no more calls than `limits` allows. What became of those whose clients do not come back is recorded by `audit`,
+    /// as each round is by whatever lies in front.
+    pub(crate) fn new(limits: ParkedCallLimits, audit: Option<AuditLayer>) -> Self {
+        let quota = Arc::new(Quota::new(&limits));
+        Self(Arc::new(ParkedCallShared {
+            limits,
+            quota,
+            tickets: Tickets::new(),
+            table: ParkedCallTable::default(),
+            audit,
+        }))
+    }
+
+    /// Parks no more calls, and ends those that wait for clients which are away: nobody will be there for their answers.
+    pub(crate) fn close(&self) {
+        self.0.quota.close();
+        self.0.table.end_unattended();
+    }
+}
+
+impl<S> Layer<S> for ParkedCallLayer {
+    type Service = ParkedCallService<S>;
+
+    fn layer(&self, inner: S) -> ParkedCallService<S> {
+        ParkedCallService { inner, desk: Arc::clone(&self.0) }
+    }
+}
+
+/// Lets whatever is behind it ask a client that cannot be asked directly, in the middle of a call.
+///
+/// Sits behind authentication, audit and limits, which see every round, and in front of all that decides about a call:
+/// a round that brings answers goes on with the call that waits for them, and passes no gate again. Reads
+/// `context.session`, `context.principal` and `context.trail`, and puts a port of its own in front of
+/// `context.outbox`. Questions that are asked there until the call waits become the result of the round, and the call
+/// is parked: it goes on by itself, but what it tells about itself meanwhile (progress, logs, parts of its result) is
+/// dropped, because there is no stream on which it could be sent.
+///
+/// The state that the client keeps is sealed and bound to the principal and the request. One that was tampered with,
+/// was used, is of somebody else or too old is refused with -32602; one that is not of this process is passed on. A
+/// question for which there is no place is refused, and who asked sees an error. Dropping a round cancels its call.
+///
+/// Costs a box and an uncontended lock for a call of a stateless client that can be asked; others pass through.
+pub(crate) struct ParkedCallService<S> {
+    inner: S,
+    desk: Arc<ParkedCallShared>,
+}
+
+impl<S: RpcService<Future: 'static>> ParkedCallService<S> {
+    /// Begins a call that may ask.
+    fn start(&mut self, mut request: Request, session: &Arc<Session>) -> ParkedCallFuture<S::Future> {
+        let subject = CallSubject::of(&request);
+        let conversation = CallConversation::begin(&request, session, &self.desk);
+        request.context.outbox = conversation.outbox();
+        let call = AskableCall::new(Box::pin(self.inner.call(request)), conversation);
+        ParkedCallFuture::Started { started: FirstRound::new(call, subject, Arc::clone(&self.desk)) }
+    }
+
+    /// Goes on with a parked call.
+    ///
+    /// # Errors
+    /// -32602 if no call waits for what the request brings.
+    fn resume(&self, sealed: &str, request: &Request) -> Result<ResumedRound, Error> {
+        let ticket = self.desk.tickets.open(sealed, request)?;
+        let answers = match request.params.get("inputResponses") {
+            Some(answers) => Object::from_raw(&answers)
+                .map_err(|_| Error::invalid_params("`inputResponses` must be an object"))?,
+            None => Object::new(),
+        };
+        let conversation = self.desk.table.get(ticket.call).ok_or_else(ticket::unknown)?;
+        conversation.resume(ticket.round, request, &answers)?;
+        Ok(ResumedRound::new(ticket, conversation, Arc::clone(&self.desk), request.context.trail.clone()))
+    }
+}
+
+impl<S: RpcService<Future: 'static>> Service<Request> for ParkedCallService<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = ParkedCallFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let is_stateless = |session: &Arc<Session>| session.revision.is_stateless();
+        let session = request.context.session.clone().filter(is_stateless);
+        let Some(session) = session.filter(|_| request.kind == RequestKind::Call && may_ask(&request.method))
+        else {
+            return ParkedCallFuture::Passed { future: self.inner.call(request) };
+        };
+        if let Some(state) = request.params.text("requestState")
+            && let Some(sealed) = self.desk.tickets.sealed(&state)
+        {
+            return match self.resume(sealed, &request) {
+                Ok(resumed) => ParkedCallFuture::Resumed { resumed },
+                Err(error) => ParkedCallFuture::Refused { error: Some(error) },
+            };
+        }
+        if declared::anything(&session) {
+            return self.start(request, &session);
+        }
+        ParkedCallFuture::Passed { future: self.inner.call(request) }
+    }
+}
+
+impl<S: Clone> Clone for ParkedCallService<S> {
+    fn clone(&self) -> Self {
+        Self { inner: self.inner.clone(), desk: Arc::clone(&self.desk) }
+    }
+}
+
+impl<S> fmt::Debug for ParkedCallService<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ParkedCallService").field("parked", &self.desk.table.len()).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for ParkedCallLayer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ParkedCallLayer").field("parked", &self.0.table.len()).finish_non_exhaustive()
+    }
+}
+
+fn may_ask(method: &Method) -> bool {
+    *method == Method::TOOLS_CALL || *method == Method::PROMPTS_GET || *method == Method::RESOURCES_READ
+}

@@ -1,0 +1,110 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use mgp_types::{Error, Principal, code};
+use parking_lot::Mutex;
+
+use super::ParkedCallLimits;
+
+/// Counts the calls that have asked their clients and are not over.
+pub(super) struct Quota {
+    max: usize,
+    max_per_principal: usize,
+    taken: Mutex<QuotaUsage>,
+}
+
+#[derive(Default)]
+struct QuotaUsage {
+    all: usize,
+    is_closed: bool,
+    by: HashMap<Option<Principal>, usize>,
+}
+
+/// The place of one call, given back when it is dropped.
+pub(super) struct QuotaSlot {
+    quota: Arc<Quota>,
+    principal: Option<Principal>,
+}
+
+impl Quota {
+    pub(super) fn new(limits: &ParkedCallLimits) -> Self {
+        let taken = Mutex::default();
+        Self { max: limits.max_parked, max_per_principal: limits.max_parked_per_principal, taken }
+    }
+
+    /// From now on there are no places: nobody will be there to hear the answers.
+    pub(super) fn close(&self) {
+        self.taken.lock().is_closed = true;
+    }
+
+    /// # Errors
+    /// 2001 if there are no places any more.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        self.taken.lock().check()
+    }
+
+    /// A place for a call of `principal`.
+    ///
+    /// # Errors
+    /// 3001 if all are taken, or all that one principal can have; 2001 if there are no places any more.
+    pub(super) fn take(self: &Arc<Self>, principal: Option<&Principal>) -> Result<QuotaSlot, Error> {
+        let mut taken = self.taken.lock();
+        taken.check()?;
+        let principal = principal.cloned();
+        let own = taken.by.get(&principal).copied().unwrap_or_default();
+        if taken.all >= self.max || own >= self.max_per_principal {
+            return Err(Error::new(
+                code::RESOURCE_EXHAUSTED,
+                "the client cannot be asked: too many calls wait for answers already; answer those, or ask later",
+            ));
+        }
+        taken.all += 1;
+        taken.by.insert(principal.clone(), own + 1);
+        drop(taken);
+        Ok(QuotaSlot { quota: Arc::clone(self), principal })
+    }
+}
+
+impl QuotaUsage {
+    fn check(&self) -> Result<(), Error> {
+        if self.is_closed {
+            let message = "the client cannot be asked: the gateway is shutting down; make the call again when it is back";
+            return Err(Error::new(code::SERVER_DRAINING, message));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for QuotaSlot {
+    fn drop(&mut self) {
+        let mut taken = self.quota.taken.lock();
+        taken.all = taken.all.saturating_sub(1);
+        if let Some(own) = taken.by.get_mut(&self.principal) {
+            *own = own.saturating_sub(1);
+            if *own == 0 {
+                taken.by.remove(&self.principal);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_few_in_all_and_for_each_and_come_back() {
+        let limits =
+            ParkedCallLimits { max_parked: 3, max_parked_per_principal: 2, ..ParkedCallLimits::default() };
+        let quota = Arc::new(Quota::new(&limits));
+        let (a, b) = (Principal::new("a"), Principal::new("b"));
+        let first = quota.take(Some(&a)).unwrap();
+        let _second = quota.take(Some(&a)).unwrap();
+        assert_eq!(quota.take(Some(&a)).err().unwrap().code(), code::RESOURCE_EXHAUSTED);
+        let _third = quota.take(Some(&b)).unwrap();
+        assert!(quota.take(Some(&b)).is_err() && quota.take(None).is_err());
+        drop(first);
+        let _fourth = quota.take(None).unwrap();
+        assert_eq!(quota.taken.lock().all, 3);
+    }
+}

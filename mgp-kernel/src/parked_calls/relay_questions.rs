@@ -1,0 +1,124 @@
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use mgp_types::{BoxFuture, Context as CallContext, Error, Request, RequestKind, Response, RpcService};
+use pin_project_lite::pin_project;
+use tower_layer::Layer;
+use tower_service::Service;
+
+use super::active_callers::{ActiveCallers, CallReference};
+use super::{CallsInWork, ElicitationSessions, declared};
+
+/// Makes [`RelayQuestions`] services.
+#[derive(Clone)]
+pub(crate) struct RelayQuestionsLayer {
+    calls: CallsInWork,
+    elicitations: ElicitationSessions,
+}
+
+impl RelayQuestionsLayer {
+    /// Passes the questions of the server that has these calls in work. Who is asked is noted in `elicitations`.
+    pub(crate) fn new(calls: CallsInWork, elicitations: ElicitationSessions) -> Self {
+        Self { calls, elicitations }
+    }
+}
+
+impl<S> Layer<S> for RelayQuestionsLayer {
+    type Service = RelayQuestions<S>;
+
+    fn layer(&self, inner: S) -> RelayQuestions<S> {
+        RelayQuestions { inner, passing: self.clone() }
+    }
+}
+
+/// Passes what a server asks to the client whose call it asks about.
+///
+/// Sits among what answers the server. The call is the one on whose stream the question came. Over a byte stream
+/// sessions do not say which that is; then it is the latest call whose client can be asked this, unless calls are in work
+/// for different clients, whatever each of them can be asked: a question never goes to somebody whose call it may not be
+/// about, and is refused with advice instead. A client is asked what it declared, and nothing else. Boxes questions; all
+/// else passes.
+#[derive(Clone)]
+pub(crate) struct RelayQuestions<S> {
+    inner: S,
+    passing: RelayQuestionsLayer,
+}
+
+impl<S: RpcService> Service<Request> for RelayQuestions<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = RelayQuestionsFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        if request.kind == RequestKind::Call && declared::is_question(&request.method) {
+            return RelayQuestionsFuture::Asked { answer: Box::pin(self.passing.clone().ask(request)) };
+        }
+        RelayQuestionsFuture::Passed { future: self.inner.call(request) }
+    }
+}
+
+impl RelayQuestionsLayer {
+    async fn ask(self, question: Request) -> Result<Response, Error> {
+        let call = about(&self.calls, &question).await?;
+        self.elicitations.note(&question, call.session()?);
+        call.outbox.call(Request::call(question.method, question.params)).await
+    }
+}
+
+/// The call that the question is about.
+async fn about(calls: &CallsInWork, question: &Request) -> Result<CallContext, Error> {
+    let calls = match calls.about(question) {
+        CallReference::This(call) => {
+            declared::this(call.session()?, question).await?;
+            return Ok(*call);
+        }
+        CallReference::Another => {
+            return Err(Error::invalid_request("the call that the question is about is over"));
+        }
+        CallReference::Unsaid => calls.callers(),
+    };
+    let mut refusal = Error::invalid_request("no call is in work whose client could be asked");
+    match calls {
+        ActiveCallers::Nobody => {}
+        ActiveCallers::One(calls) => {
+            for call in calls {
+                match declared::this(call.session()?, question).await {
+                    Ok(()) => return Ok(call),
+                    Err(error) => refusal = error,
+                }
+            }
+        }
+        ActiveCallers::Several => {
+            return Err(Error::invalid_request(
+                "calls of several clients are in work, and nothing says which of them the question is about; ask when \
+                 there is one, or serve each client by a session of its own",
+            ));
+        }
+    }
+    Err(refusal)
+}
+
+pin_project! {
+    /// The answer of [`RelayQuestions`].
+    #[project = Projected]
+    pub(crate) enum RelayQuestionsFuture<F> {
+        Passed { #[pin] future: F },
+        Asked { answer: BoxFuture<'static, Result<Response, Error>> },
+    }
+}
+
+impl<F: Future<Output = Result<Response, Error>>> Future for RelayQuestionsFuture<F> {
+    type Output = Result<Response, Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.project() {
+            Projected::Passed { future } => future.poll(cx),
+            Projected::Asked { answer } => answer.as_mut().poll(cx),
+        }
+    }
+}

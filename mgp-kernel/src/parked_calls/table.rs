@@ -1,0 +1,97 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use mgp_security::audit::AuditLayer;
+use mgp_types::{Error, Response};
+use parking_lot::Mutex;
+use tokio::task::AbortHandle;
+
+use super::conversation::{CallConversation, ParkedStatus, RoundQuestions};
+use super::driver::{AskableCall, ParkedCallDriver};
+use super::limits::ParkedCallLimits;
+use super::quota::Quota;
+use super::result::input_required;
+use super::ticket::{Ticket, Tickets};
+
+/// The limits, tickets and parked calls that the services of one layer share. With the last of them all parked calls end.
+pub(crate) struct ParkedCallShared {
+    pub(super) limits: ParkedCallLimits,
+    pub(super) quota: Arc<Quota>,
+    pub(super) tickets: Tickets,
+    pub(super) table: ParkedCallTable,
+    /// Records what became of calls whose clients did not come back.
+    pub(super) audit: Option<AuditLayer>,
+}
+
+impl ParkedCallShared {
+    /// The result that asks the client, who can come back with `ticket`.
+    pub(super) fn ask(&self, ticket: Ticket, asked: &RoundQuestions) -> Result<Response, Error> {
+        let state = self.tickets.seal(ticket, self.limits.ttl);
+        // A question that cannot be written will never be answered.
+        input_required(&asked.questions, &state).inspect_err(|_| self.table.end(ticket.call))
+    }
+}
+
+/// The parked calls. It owns their tasks: a call that is taken out, or dropped with the table, ends.
+#[derive(Default)]
+pub(super) struct ParkedCallTable(Mutex<ParkedCalls>);
+
+#[derive(Default)]
+struct ParkedCalls {
+    calls: HashMap<u64, ParkedCall>,
+    /// How many there ever were.
+    count: u64,
+}
+
+struct ParkedCall {
+    conversation: Arc<CallConversation>,
+    task: AbortHandle,
+}
+
+impl Drop for ParkedCall {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl ParkedCallTable {
+    pub(super) fn get(&self, call: u64) -> Option<Arc<CallConversation>> {
+        self.0.lock().calls.get(&call).map(|entry| Arc::clone(&entry.conversation))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.lock().calls.len()
+    }
+
+    /// Ends a call.
+    pub(super) fn end(&self, call: u64) {
+        let ended = self.0.lock().calls.remove(&call);
+        // Not under the lock: what ends looks for itself here.
+        drop(ended);
+    }
+
+    /// Ends the calls whose clients are away.
+    pub(super) fn end_unattended(&self) {
+        let is_unattended =
+            |entry: &mut ParkedCall| !matches!(entry.conversation.standing(), ParkedStatus::Awaited);
+        let ended: Vec<_> =
+            self.0.lock().calls.extract_if(|_, entry| is_unattended(entry)).map(|(_, entry)| entry).collect();
+        // Not under the lock: what ends looks for itself here.
+        drop(ended);
+    }
+}
+
+/// Keeps a call that has asked, and goes on with it. Returns its number.
+pub(super) fn park<F>(desk: &Arc<ParkedCallShared>, call: AskableCall<F>) -> u64
+where
+    F: Future<Output = Result<Response, Error>> + Send + 'static,
+{
+    let conversation = Arc::clone(call.conversation());
+    let mut parked = desk.table.0.lock();
+    parked.count += 1;
+    let number = parked.count;
+    // Entered under the lock, so that what the task does at its end always comes later.
+    let task = tokio::spawn(ParkedCallDriver::new(call, number, Arc::downgrade(desk))).abort_handle();
+    parked.calls.insert(number, ParkedCall { conversation, task });
+    number
+}

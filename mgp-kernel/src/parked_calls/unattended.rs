@@ -1,0 +1,88 @@
+use std::future::{Future, pending, ready};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use mgp_security::audit::AuditLayer;
+use mgp_types::mgp::CallRecord;
+use mgp_types::{BoxFuture, Error, Request, Response};
+use tokio::runtime::Handle;
+use tower_layer::Layer;
+use tower_service::Service;
+
+/// Records what became of a parked call whose client did not come back: no round of it does.
+pub(super) struct UnattendedCall {
+    audit: AuditLayer,
+    /// What the client asked for first.
+    request: Request,
+}
+
+impl UnattendedCall {
+    pub(super) fn new(audit: AuditLayer, request: Request) -> Self {
+        Self { audit, request }
+    }
+
+    /// The call has come to this, or was given up. What was found out about it stands on `trail`.
+    pub(super) fn record(self, trail: Option<Arc<CallRecord>>, outcome: Option<Result<Response, Error>>) {
+        let is_given_up = outcome.is_none();
+        let mut recorded = self.audit.layer(EndedCall { trail, outcome });
+        let mut record = Box::pin(recorded.call(self.request));
+        // What is dropped is recorded as cancelled.
+        let is_kept =
+            !is_given_up && record.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending();
+        if is_kept && let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(record);
+        }
+    }
+}
+
+/// A call that is over.
+struct EndedCall {
+    trail: Option<Arc<CallRecord>>,
+    outcome: Option<Result<Response, Error>>,
+}
+
+impl Clone for EndedCall {
+    /// Only one has the outcome.
+    fn clone(&self) -> Self {
+        Self { trail: self.trail.clone(), outcome: None }
+    }
+}
+
+impl Service<Request> for EndedCall {
+    type Response = Response;
+    type Error = Error;
+    type Future = BoxFuture<'static, Result<Response, Error>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        if let (Some(known), Some(own)) = (&self.trail, &request.context.trail) {
+            follow(known, own);
+        }
+        match self.outcome.take() {
+            Some(outcome) => Box::pin(ready(outcome)),
+            None => Box::pin(pending()),
+        }
+    }
+}
+
+/// Notes on the trail of a round what was found out about its call, so that the record of each round has it.
+pub(super) fn follow(known: &CallRecord, own: &CallRecord) {
+    if let Some((server, tool)) = known.target() {
+        own.note_target(server, tool);
+    }
+    if let Some(risk) = known.risk() {
+        own.note_risk(risk);
+    }
+    if !known.validators().is_empty() {
+        own.note_validators(known.validators());
+    }
+    if let Some(refusal) = known.refusal() {
+        own.note_refusal(refusal.clone());
+    }
+    if let Some(approver) = known.approved_by() {
+        own.note_approved_by(approver);
+    }
+}

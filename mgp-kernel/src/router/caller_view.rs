@@ -1,0 +1,229 @@
+use std::sync::Arc;
+
+use mgp_discovery::catalog::{
+    Catalog, CatalogPrompt, CatalogResource, CatalogSnapshot, CatalogTemplate, CatalogTool, ResourceOwner,
+};
+use mgp_security::access::AccessPolicy;
+use mgp_security::definition::{DefinitionGuard, DefinitionKind, DefinitionName, server_of};
+use mgp_types::mgp::{ServerId, ToolName};
+use mgp_types::{Context, Error, Principal};
+
+use crate::servers::fleet::Fleet;
+use crate::servers::upstream::{AgentLists, Upstream};
+
+/// The tools, prompts and resources of all servers, and the policies by which callers see them.
+pub(crate) struct Visibility {
+    pub(crate) catalog: Catalog,
+    pub(crate) access: AccessPolicy,
+    pub(crate) definitions: Arc<DefinitionGuard>,
+    pub(crate) fleet: Arc<Fleet>,
+}
+
+/// What a caller may see: what it may use, by the policy that its calls are held to; and of a server to which agents have
+/// connections of their own, what the caller's lists.
+pub(crate) struct CallerView<'a> {
+    visibility: &'a Visibility,
+    principal: Principal,
+}
+
+/// What is seen of a list.
+pub(super) struct VisibleItems<T> {
+    pub(super) items: Vec<Arc<T>>,
+    /// Whether that is all of it, for everybody.
+    pub(super) is_whole: bool,
+}
+
+impl<'a> CallerView<'a> {
+    /// What whoever sent a request may see.
+    ///
+    /// # Errors
+    /// Nobody is known to have sent it.
+    pub(crate) fn of(visibility: &'a Visibility, context: &Context) -> Result<Self, Error> {
+        let principal = context.principal.as_ref().ok_or_else(|| Error::internal("nobody calls"))?;
+        Ok(Self::of_agent(visibility, principal))
+    }
+
+    /// What this agent may see.
+    pub(crate) fn of_agent(visibility: &'a Visibility, agent: &Principal) -> Self {
+        Self { visibility, principal: agent.clone() }
+    }
+
+    pub(crate) fn principal(&self) -> &Principal {
+        &self.principal
+    }
+
+    pub(crate) fn catalog(&self) -> &Catalog {
+        &self.visibility.catalog
+    }
+
+    pub(crate) fn tool(&self, server: &ServerId, name: &ToolName) -> bool {
+        self.may_call(server, name)
+            && match self.share(server) {
+                AgentLists::Everything => true,
+                AgentLists::Own(own) => own.tool(server.as_str(), name.as_str()).is_some(),
+                AgentLists::Coming | AgentLists::Nothing => false,
+            }
+    }
+
+    /// Whether there is no tool that the caller may call.
+    pub(crate) fn has_no_tool(&self) -> bool {
+        let snapshot = self.visibility.catalog.snapshot();
+        let mut tools = snapshot.tools().iter().map(|tool| &tool.resolved);
+        !tools.any(|tool| self.tool(&tool.server, &tool.name))
+    }
+
+    /// The names of the tools of `server` that the caller may call.
+    pub(crate) fn names_of_tools(&self, server: &ServerId) -> Vec<ToolName> {
+        let lists = match self.share(server) {
+            AgentLists::Everything => self.visibility.catalog.snapshot(),
+            AgentLists::Own(own) => own,
+            AgentLists::Coming | AgentLists::Nothing => return Vec::new(),
+        };
+        let names = lists.of_server(server.as_str()).iter().map(|tool| &tool.resolved.name);
+        names.filter(|name| self.may_call(server, name)).cloned().collect()
+    }
+
+    pub(super) fn tools(&self, snapshot: &CatalogSnapshot) -> VisibleItems<CatalogTool> {
+        let sees = |tool: &CatalogTool| self.may_call(&tool.resolved.server, &tool.resolved.name);
+        let own = |own: &CatalogSnapshot| own.tools().to_vec();
+        self.seen(snapshot.tools().iter(), |tool| &tool.resolved.server, sees, own)
+    }
+
+    pub(super) fn prompts(&self, snapshot: &CatalogSnapshot) -> VisibleItems<CatalogPrompt> {
+        let sees = |prompt: &CatalogPrompt| self.may_use(&prompt.server);
+        let own = |own: &CatalogSnapshot| own.prompts().to_vec();
+        self.seen(snapshot.prompts().iter(), |prompt| &prompt.server, sees, own)
+    }
+
+    pub(super) fn resources(&self, snapshot: &CatalogSnapshot) -> VisibleItems<CatalogResource> {
+        let sees = |resource: &CatalogResource| self.may_use(&resource.server);
+        let own = |own: &CatalogSnapshot| own.resources().cloned().collect();
+        self.seen(snapshot.resources(), |resource| &resource.server, sees, own)
+    }
+
+    pub(super) fn templates(&self, snapshot: &CatalogSnapshot) -> VisibleItems<CatalogTemplate> {
+        let sees = |template: &CatalogTemplate| self.may_use(&template.server);
+        let own = |own: &CatalogSnapshot| own.templates().cloned().collect();
+        self.seen(snapshot.templates(), |template| &template.server, sees, own)
+    }
+
+    /// The prompt that the caller means by `name`.
+    pub(crate) fn prompt(&self, snapshot: &CatalogSnapshot, name: &str) -> Option<Arc<CatalogPrompt>> {
+        let prompt = snapshot.prompt(name).filter(|prompt| self.may_use(&prompt.server))?;
+        match self.share(&prompt.server) {
+            AgentLists::Everything => Some(Arc::clone(prompt)),
+            AgentLists::Own(own) => own.prompt(&prompt.shown).cloned(),
+            AgentLists::Coming | AgentLists::Nothing => None,
+        }
+    }
+
+    /// Which server has the resource that the caller means by `uri`, and what it calls it.
+    pub(crate) fn resource_owner<'s>(
+        &self,
+        snapshot: &'s CatalogSnapshot,
+        uri: &'s str,
+    ) -> Option<ResourceOwner<'s>> {
+        let is_own = |own: &CatalogSnapshot| own.resource_owner(uri, |_| true).is_some();
+        snapshot.resource_owner(uri, |server| self.owns(server, is_own))
+    }
+
+    /// Which server has the template that the caller means, and what it is there.
+    pub(crate) fn template_owner<'s>(
+        &self,
+        snapshot: &'s CatalogSnapshot,
+        template: &'s str,
+    ) -> Option<ResourceOwner<'s>> {
+        let is_own = |own: &CatalogSnapshot| own.template_owner(template, |_| true).is_some();
+        snapshot.template_owner(template, |server| self.owns(server, is_own))
+    }
+
+    /// The servers of which the caller may use anything.
+    pub(super) fn servers(&self) -> impl Iterator<Item = Arc<Upstream>> {
+        let reaches = |upstream: &Arc<Upstream>| {
+            self.visibility.access.reaches(&self.principal.access_id(), upstream.id().as_str())
+                && upstream.admits(&self.principal)
+        };
+        self.visibility.fleet.all().into_iter().filter(reaches)
+    }
+
+    fn owns(&self, server: &ServerId, is_own: impl FnOnce(&CatalogSnapshot) -> bool) -> bool {
+        self.may_use(server)
+            && match self.share(server) {
+                AgentLists::Everything => true,
+                AgentLists::Own(own) => is_own(&own),
+                AgentLists::Coming | AgentLists::Nothing => false,
+            }
+    }
+
+    fn share(&self, server: &ServerId) -> AgentLists {
+        self.visibility.fleet.share(server.as_str(), &self.principal)
+    }
+
+    fn may_call(&self, server: &ServerId, name: &ToolName) -> bool {
+        self.visibility
+            .access
+            .decide(&self.principal.access_id(), server.as_str(), Some(name.as_str()))
+            .allows()
+            && self.is_admitted(server, name)
+    }
+
+    /// Whether the definition of the tool is approved on the connection that the caller uses.
+    fn is_admitted(&self, server: &ServerId, name: &ToolName) -> bool {
+        let (definitions, kind) = (&self.visibility.definitions, DefinitionKind::Tool);
+        match self.visibility.fleet.holder(server.as_str(), &self.principal) {
+            Some(holder) => definitions.is_admitted(&holder, kind, name.as_str()),
+            None => definitions.is_admitted(server, kind, name.as_str()),
+        }
+    }
+
+    /// Whether the definition is one of a connection that the caller uses, and of something that it may use.
+    pub(super) fn concerns(&self, holder: &ServerId, name: &DefinitionName) -> bool {
+        let server = server_of(holder);
+        let tool = (name.kind() == DefinitionKind::Tool).then(|| name.as_str());
+        self.visibility.access.decide(&self.principal.access_id(), server, tool).allows()
+            && self.holder(server) == *holder
+    }
+
+    /// Under which id the definitions are pinned that `server` lists for the caller.
+    pub(super) fn holder(&self, server: &str) -> ServerId {
+        self.visibility.fleet.holder(server, &self.principal).unwrap_or_else(|| server.into())
+    }
+
+    /// Whether the caller may use the server as a whole, its prompts and resources included.
+    fn may_use(&self, server: &ServerId) -> bool {
+        self.visibility.access.decide(&self.principal.access_id(), server.as_str(), None).allows()
+    }
+
+    /// What of `all`, which comes server by server, the caller sees; where it has a connection of its own, what `own`
+    /// finds in what that one lists.
+    fn seen<'s, T: 's>(
+        &self,
+        all: impl Iterator<Item = &'s Arc<T>>,
+        server: impl Fn(&'s T) -> &'s ServerId,
+        may_see: impl Fn(&T) -> bool,
+        own: impl Fn(&CatalogSnapshot) -> Vec<Arc<T>>,
+    ) -> VisibleItems<T> {
+        let mut seen = VisibleItems { items: Vec::new(), is_whole: true };
+        let mut of: Option<(&ServerId, AgentLists)> = None;
+        for item in all {
+            let server = server(item);
+            let share = match of.take() {
+                Some((last, share)) if last == server => share,
+                _ => {
+                    let share = self.share(server);
+                    if let AgentLists::Own(lists) = &share {
+                        seen.items.extend(own(lists).into_iter().filter(|item| may_see(item)));
+                    }
+                    share
+                }
+            };
+            if matches!(share, AgentLists::Everything) && may_see(item) {
+                seen.items.push(Arc::clone(item));
+            } else {
+                seen.is_whole = false;
+            }
+            of = Some((server, share));
+        }
+        seen
+    }
+}

@@ -1,0 +1,139 @@
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+use mgp_discovery::catalog::{CatalogPrompt, CatalogSnapshot, CatalogTool};
+use mgp_types::mgp::NameStyle;
+use mgp_types::{CacheHint, CacheScope, Error, Principal, RawJson, Request, Response};
+use parking_lot::Mutex;
+
+use super::caller_view::VisibleItems;
+use super::{CallerView, Visibility};
+use crate::notify::changes::ChangeListeners;
+use crate::running::RunningConfig;
+
+/// The lists that callers were given last: as bytes, until something else is to be seen.
+#[derive(Default)]
+pub(super) struct ListCache(Mutex<HashMap<(Principal, CatalogKind, NameStyle), CachedList, RandomState>>);
+
+/// What is listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum CatalogKind {
+    Tools,
+    Prompts,
+    Resources,
+    Templates,
+}
+
+struct CachedList {
+    of: ListVersion,
+    list: RawJson,
+}
+
+/// What a list depends on beside the caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct ListVersion {
+    catalog: u64,
+    access: u64,
+    changes: u64,
+    fleet: u64,
+}
+
+impl ListCache {
+    /// All that the caller may use, on one page.
+    pub(super) fn answer(
+        &self,
+        visibility: &Visibility,
+        config: &RunningConfig,
+        changes: &ChangeListeners,
+        list: CatalogKind,
+        request: &Request,
+    ) -> Result<Response, Error> {
+        if request.params.bytes("cursor").is_some_and(|cursor| cursor != b"null") {
+            return Err(Error::invalid_params(
+                "`cursor` is none of ours: all there is stands on the first page",
+            ));
+        }
+        let sight = CallerView::of(visibility, &request.context)?;
+        changes.ready(&request.context);
+        if list == CatalogKind::Tools {
+            changes.lists_tools(&request.context);
+        }
+        // Read before the catalog: a change in between is seen by whoever asks next.
+        let (access, changes) = (visibility.access.revision(), changes.revision());
+        let fleet = visibility.fleet.revision();
+        let snapshot = visibility.catalog.snapshot();
+        let of = ListVersion { catalog: snapshot.generation(), access, changes, fleet };
+        let names = config.names(&request.context);
+        let mut response = Response::plain(self.list(&snapshot, of, list, &sight, names));
+        // Another caller may see something else.
+        response.context.cache = Some(CacheHint { ttl_ms: FRESH_MS, scope: CacheScope::Private });
+        Ok(response)
+    }
+
+    fn list(
+        &self,
+        snapshot: &CatalogSnapshot,
+        of: ListVersion,
+        list: CatalogKind,
+        sight: &CallerView<'_>,
+        names: NameStyle,
+    ) -> RawJson {
+        let key = (sight.principal().clone(), list, names);
+        if let Some(given) = self.0.lock().get(&key).filter(|given| given.of == of) {
+            return given.list.clone();
+        }
+        let written = write(snapshot, list, sight, names);
+        let mut lists = self.0.lock();
+        if lists.len() >= MOST_LISTS {
+            lists.clear();
+        }
+        lists.insert(key, CachedList { of, list: written.clone() });
+        written
+    }
+}
+
+fn write(snapshot: &CatalogSnapshot, list: CatalogKind, sight: &CallerView<'_>, names: NameStyle) -> RawJson {
+    match list {
+        CatalogKind::Tools => {
+            let definition = |tool: &CatalogTool| tool.definition(names);
+            written("tools", &sight.tools(snapshot), definition, || snapshot.tool_list(names))
+        }
+        CatalogKind::Prompts => {
+            let definition = |prompt: &CatalogPrompt| prompt.definition(names);
+            written("prompts", &sight.prompts(snapshot), definition, || snapshot.prompt_list(names))
+        }
+        CatalogKind::Resources => {
+            let listed = |resource: &_| snapshot.listed_resource(resource);
+            written("resources", &sight.resources(snapshot), listed, || snapshot.resource_list())
+        }
+        CatalogKind::Templates => {
+            let listed = |template: &_| snapshot.listed_template(template);
+            written("resourceTemplates", &sight.templates(snapshot), listed, || snapshot.template_list())
+        }
+    }
+}
+
+/// The list of what is seen; if that is everything, the one that everybody shares.
+fn written<T>(
+    member: &str,
+    seen: &VisibleItems<T>,
+    listed: impl Fn(&T) -> RawJson,
+    whole: impl FnOnce() -> RawJson,
+) -> RawJson {
+    if seen.is_whole {
+        return whole();
+    }
+    let mut out = format!(r#"{{"{member}":["#).into_bytes();
+    for (place, item) in seen.items.iter().enumerate() {
+        if place > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(listed(item).as_bytes());
+    }
+    out.extend_from_slice(b"]}");
+    RawJson::from_written(out)
+}
+
+/// Servers come and go, and a policy may change at any time.
+const FRESH_MS: u64 = 1_000;
+const MOST_LISTS: usize = 4096;

@@ -1,0 +1,336 @@
+//! Whether what a rule names is there. A rule that stands for nothing protects from nothing, so it is refused or told.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use mgp_discovery::config::nearest;
+use mgp_security::access::{KnownTargets, UnmatchedTarget};
+use mgp_security::auth::{ApiPermission, KeyRing};
+use mgp_security::definition::{DefinitionKind, server_of};
+use mgp_security::permission::GrantBook;
+use mgp_types::mgp::{
+    AccessPermission, Glob, Permission, ServerId, ServerState, Timestamp, ToolName, ToolPattern, method,
+};
+use mgp_types::{Error, RawJson};
+use serde::{Deserialize, Serialize};
+
+use crate::router::Visibility;
+use crate::rules::CONFIGURATION;
+use crate::running::RunningConfig;
+
+/// The servers there are, and the tools that they are known to have. A server whose tools nobody has seen may have any.
+#[derive(Debug, Default)]
+pub(crate) struct ServerInventory {
+    servers: BTreeMap<String, ToolInventory>,
+}
+
+#[derive(Debug, Default)]
+struct ToolInventory {
+    names: BTreeSet<String>,
+    /// Whether the server has listed its tools, now or before.
+    are_known: bool,
+}
+
+/// A rule that holds and stands for nothing, for operators to read.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct UnmatchedRule {
+    pub(crate) rule: String,
+    pub(crate) told: String,
+    /// Whether it stands in `mgp.toml`; else an operator insisted on it, or what it is about is gone.
+    pub(crate) is_configured: bool,
+}
+
+/// All rules of access, permissions and keys that stand for nothing.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct UnmatchedRules {
+    pub(crate) rules: Vec<UnmatchedRule>,
+}
+
+/// Looks at every rule that holds.
+pub(crate) fn unmatched_rules(of: &AccessTargets, keys: &KeyRing, now: Timestamp) -> UnmatchedRules {
+    let targets = of.known();
+    let mut rules = Vec::new();
+    let mut look = |rule: String, outcome: Result<(), UnmatchedTarget>, is_configured: bool| {
+        if let Err(unmatched) = outcome {
+            rules.push(UnmatchedRule { rule, told: unmatched.to_string(), is_configured });
+        }
+    };
+    for stored in of.visibility.access.entries() {
+        let entry = &stored.entry;
+        if entry.expires_at.is_some_and(|end| end <= now) {
+            continue;
+        }
+        let (server, tool) = (entry.server_id.as_str(), entry.tool_name.as_ref().map(ToolName::as_str));
+        let verb = if entry.permission == AccessPermission::Deny { "deny" } else { "grant" };
+        let what = tool.map_or_else(|| server.to_owned(), |tool| format!("{server} {tool}"));
+        let rule = format!("access: {verb} {} {what}", entry.agent_id);
+        look(rule, targets.check_entry(server, tool), entry.granted_by == CONFIGURATION);
+    }
+    for grant in &of.config.load().permissions.grants {
+        if let Some(server) = &grant.server {
+            let rule = format!("permissions.grants: {} for {server}", grant.permission);
+            look(rule, targets.check_server(server), true);
+        }
+    }
+    for key in keys.keys() {
+        let is_over = key.expires_at.is_some_and(|end| end <= now);
+        for permission in key.permissions.iter().filter(|_| !is_over) {
+            if let ApiPermission::ToolInvoke(tools) | ApiPermission::ToolRead(tools) = permission {
+                let rule = format!("key {} of {}: {tools}", key.id, key.owner.as_str());
+                look(rule, targets.check_pattern(tools), false);
+            }
+        }
+    }
+    UnmatchedRules { rules }
+}
+
+/// Logs the rules of the configuration that stand for nothing.
+pub(crate) fn warn_of_unmatched(of: &AccessTargets, keys: &KeyRing, now: Timestamp) {
+    let rules = unmatched_rules(of, keys, now).rules.into_iter();
+    for UnmatchedRule { rule, told, .. } in rules.filter(|rule| rule.is_configured) {
+        tracing::warn!(rule, told, "a rule of the configuration stands for nothing");
+    }
+}
+
+/// Asks the kernel what there is, whenever an entry of access is to be made.
+#[derive(Clone)]
+pub(crate) struct AccessTargets {
+    pub(crate) config: Arc<RunningConfig>,
+    pub(crate) visibility: Arc<Visibility>,
+}
+
+impl AccessTargets {
+    /// Returns what is configured, registered, listed or pinned.
+    pub(crate) fn known(&self) -> ServerInventory {
+        let Visibility { fleet, catalog, definitions, .. } = &*self.visibility;
+        let mut targets = ServerInventory::default();
+        for server in &self.config.load().servers {
+            let tools = targets.servers.entry(server.id.clone()).or_default();
+            // A tool that is switched off is listed nowhere, and a rule may name it.
+            let off = server.tools.iter().filter(|(name, rule)| !rule.enabled && !name.contains('*'));
+            tools.names.extend(off.map(|(name, _)| name.clone()));
+        }
+        for view in fleet.views() {
+            targets.servers.entry(view.id.to_string()).or_default();
+        }
+        for tool in catalog.snapshot().tools() {
+            targets.listed(tool.resolved.server.as_str(), tool.resolved.name.as_str());
+        }
+        for pinned in definitions.pins().all() {
+            // Of a server that is no more, what it once listed is no reason to take a rule for one that stands for something.
+            let (server, name) = (server_of(&pinned.server), pinned.name());
+            if name.kind() == DefinitionKind::Tool && targets.servers.contains_key(server) {
+                targets.listed(server, name.as_str());
+            }
+        }
+        targets
+    }
+
+    /// Looks whether a permission is a standard one, or one that some server is known to need.
+    ///
+    /// A server that is not connected may need more than it is known to; then only what reads like a known name is taken for a
+    /// misspelling of that.
+    pub(crate) fn check_permission(
+        &self,
+        grants: &GrantBook,
+        server: &ServerId,
+        permission: &Permission,
+    ) -> Result<(), Error> {
+        let config = self.config.load();
+        let mut known: BTreeSet<String> =
+            Permission::STANDARD.iter().map(|one| one.as_str().to_owned()).collect();
+        for server in &config.servers {
+            known.extend(server.security.permissions.iter().map(|one| one.as_str().to_owned()));
+            known.extend(server.mgp.iter().flat_map(|mgp| &mgp.permissions_required).cloned());
+        }
+        known.extend(config.permissions.grants.iter().map(|grant| grant.permission.as_str().to_owned()));
+        known.extend(grants.waiting().into_iter().map(|(_, one)| one.as_str().to_owned()));
+        known.extend(grants.all_records().into_iter().map(|record| record.permission.as_str().to_owned()));
+        let named = permission.as_str();
+        if known.contains(named) {
+            return Ok(());
+        }
+        let meant = nearest(named, known.iter().map(String::as_str));
+        let is_connected = || {
+            let view = self.visibility.fleet.views().into_iter().find(|view| view.id == *server);
+            view.is_some_and(|view| view.state == ServerState::Connected)
+        };
+        if meant.is_none() && !is_connected() {
+            return Ok(());
+        }
+        let reason = format!("no server needs a permission `{named}`, so this would stand for nothing");
+        let data = serde_json::json!({
+            "reason": reason,
+            "did_you_mean": meant.map(|permission| serde_json::json!({"permission": permission})),
+            "known": known,
+        });
+        let advice = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
+        let error = Error::invalid_params(format!("{reason}{advice} (`force` makes it all the same)"));
+        Err(match RawJson::from_value(&data) {
+            Ok(data) => error.with_data(data),
+            Err(_) => error,
+        })
+    }
+}
+
+impl KnownTargets for AccessTargets {
+    fn check(&self, server: &str, tool: Option<&str>) -> Result<(), UnmatchedTarget> {
+        self.known().check_entry(server, tool)
+    }
+}
+
+impl ServerInventory {
+    fn listed(&mut self, server: &str, tool: &str) {
+        let tools = self.servers.entry(server.to_owned()).or_default();
+        tools.are_known = true;
+        tools.names.insert(tool.to_owned());
+    }
+
+    /// Looks whether there is such a server and, of servers whose tools are known, such a tool.
+    pub(crate) fn check_entry(&self, server: &str, tool: Option<&str>) -> Result<(), UnmatchedTarget> {
+        let found = self.matching(server);
+        if found.is_empty() {
+            return Err(self.no_server(server, tool));
+        }
+        let Some(wanted) = tool else { return Ok(()) };
+        let glob = Glob::new(wanted);
+        let may_match =
+            |tools: &&ToolInventory| !tools.are_known || tools.names.iter().any(|name| glob.matches(name));
+        if found.iter().any(may_match) {
+            return Ok(());
+        }
+        let unmatched = UnmatchedTarget::new(format!("no tool of `{server}` is called `{wanted}`"));
+        let names = found.iter().flat_map(|tools| &tools.names).map(String::as_str);
+        Err(match near(wanted, names) {
+            Some(meant) => unmatched.meant(server, Some(meant)),
+            None => unmatched,
+        })
+    }
+
+    /// As [`check_entry`](Self::check_entry), of the tools that a key is for. The kernel's own are no server's.
+    pub(crate) fn check_pattern(&self, pattern: &ToolPattern) -> Result<(), UnmatchedTarget> {
+        let (server, tool) = (pattern.server().as_str(), pattern.tool().as_str());
+        let own_name = format!("{server}/{tool}").replace('.', "/");
+        let is_own = method::of_tool(&own_name).is_some() || method::of_tool(tool).is_some();
+        if is_own || server == "mgp" || server.starts_with("mgp.") {
+            return Ok(());
+        }
+        if server == "*" && self.servers.is_empty() {
+            return Ok(()); // All that will be there, which nobody mistypes.
+        }
+        self.check_entry(server, Some(tool).filter(|tool| *tool != "*")).map_err(UnmatchedTarget::of_tools)
+    }
+
+    /// Looks whether there is this one server, for what is never said of several.
+    pub(crate) fn check_server(&self, server: &str) -> Result<(), UnmatchedTarget> {
+        if self.servers.contains_key(server) {
+            return Ok(());
+        }
+        Err(self.no_server(server, None))
+    }
+
+    /// The tools that are known of a server.
+    fn matching(&self, server: &str) -> Vec<&ToolInventory> {
+        let glob = Glob::new(server);
+        self.servers.iter().filter(|(id, _)| glob.matches(id)).map(|(_, tools)| tools).collect()
+    }
+
+    fn no_server(&self, server: &str, tool: Option<&str>) -> UnmatchedTarget {
+        let unmatched = UnmatchedTarget::new(format!("no server is called `{server}`"));
+        if tool.is_none() {
+            // Tools may have been written where a server belongs.
+            let pattern = server.parse().ok().or_else(|| ToolPattern::new("*", server).ok());
+            let is_there = |pattern: &ToolPattern| {
+                self.matching(pattern.server().as_str())
+                    .iter()
+                    .any(|tools| tools.names.iter().any(|name| pattern.tool().matches(name)))
+            };
+            if let Some(pattern) = pattern.filter(is_there) {
+                return unmatched.meant(pattern.server().as_str(), Some(pattern.tool().as_str()));
+            }
+        }
+        match near(server, self.servers.keys().map(String::as_str)) {
+            Some(meant) => unmatched.meant(meant, tool),
+            None if tool.is_none() && server.contains('*') => unmatched.meant("*", Some(server)),
+            None => unmatched,
+        }
+    }
+}
+
+/// The name that is most likely meant, by its letters; stars are no letters.
+fn near<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    nearest(&written.replace('*', ""), known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn targets() -> ServerInventory {
+        let mut targets = ServerInventory::default();
+        for (server, tools) in
+            [("files", &["read", "delete_all"][..]), ("one", &["admin"]), ("one.admin", &["x"]), ("off", &[])]
+        {
+            targets.servers.entry(server.to_owned()).or_default();
+            for tool in tools {
+                targets.listed(server, tool);
+            }
+        }
+        targets
+    }
+
+    #[test]
+    fn what_stands_for_something_or_may_is_let_through() {
+        for (server, tool) in [
+            ("files", None),
+            ("files", Some("read")),
+            ("files", Some("delete_*")),
+            ("*", Some("delete_*")),
+            ("f*", None),
+            ("*", None),
+            ("off", Some("whatever")),
+            ("o*", Some("whatever")),
+        ] {
+            assert_eq!(targets().check_entry(server, tool), Ok(()), "{server} {tool:?}");
+        }
+    }
+
+    #[test]
+    fn what_stands_for_nothing_is_told_with_what_is_probably_meant() {
+        for (server, tool, meant) in [
+            ("fiels", None, Some("files")),
+            ("Files", Some("read"), Some("files.read")),
+            ("fiels*", None, Some("files")),
+            ("delete_*", None, Some("*.delete_*")),
+            ("delete_all", None, Some("*.delete_all")),
+            ("remove_*", None, Some("*.remove_*")),
+            ("files.delete_*", None, Some("files.delete_*")),
+            ("files/read", None, Some("files.read")),
+            ("files", Some("raed"), Some("files.read")),
+            ("files", Some("delete_al"), Some("files.delete_all")),
+            ("files", Some("remove_*"), None),
+            ("git", None, None),
+            ("one*", Some("read"), None),
+        ] {
+            let unmatched = targets().check_entry(server, tool).unwrap_err();
+            assert_eq!(unmatched.suggestion().as_deref(), meant, "{server} {tool:?}: {unmatched}");
+        }
+    }
+
+    #[test]
+    fn a_key_is_for_tools_of_servers_or_of_the_kernel() {
+        for text in ["*", "files.*", "*.read", "off.x", "mgp.access.query", "*.mgp_access_query", "mgp.*"] {
+            assert_eq!(targets().check_pattern(&text.parse().unwrap()), Ok(()), "{text}");
+        }
+        for text in ["fiels.*", "one.read", "git*.x"] {
+            assert!(targets().check_pattern(&text.parse().unwrap()).is_err(), "{text}");
+        }
+        assert_eq!(ServerInventory::default().check_pattern(&ToolPattern::every()), Ok(()));
+    }
+
+    #[test]
+    fn what_is_said_of_one_server_is_said_of_no_pattern() {
+        assert_eq!(targets().check_server("off"), Ok(()));
+        assert!(targets().check_server("*").is_err() && targets().check_server("of*").is_err());
+    }
+}

@@ -1,0 +1,320 @@
+use std::path::{Path, PathBuf};
+
+use mgp_discovery::config::model::ServerConfig;
+use mgp_security::permission::GrantTerms;
+use mgp_types::mgp::Permission;
+
+use super::folders::{DEVICES, NAME_SERVICE, NAMES_OF_HOSTS, OF_INTERPRETERS, SETTINGS, SYSTEM};
+use super::program::ProgramSearch;
+use super::spec::{Confinement, PathAccess, Ports};
+
+/// A program that is to be confined, and what is known of it.
+#[derive(Debug)]
+pub(crate) struct Confined<'a> {
+    pub(crate) config: &'a ServerConfig,
+    pub(crate) command: &'a str,
+    pub(crate) args: &'a [&'a str],
+    /// Where it begins.
+    pub(crate) folder: &'a Path,
+    /// The folders in which programs are looked for, as in `PATH`.
+    pub(crate) path: &'a str,
+    /// What the server is permitted now.
+    pub(crate) granted: &'a [(Permission, GrantTerms)],
+    /// The folder that is its own to write to.
+    pub(crate) scratch: &'a Path,
+    /// The folder that holds its code, if the kernel keeps a copy of that.
+    pub(crate) code: Option<&'a Path>,
+    /// Where the kernel keeps what is nobody else's.
+    pub(crate) state: &'a Path,
+    pub(crate) home: Option<&'a Path>,
+}
+
+/// Returns the file of a program and what it may reach.
+///
+/// # Errors
+/// There is no such program, or it would be given what is the kernel's own.
+pub(crate) fn opened(confined: &Confined<'_>) -> Result<(PathBuf, Confinement), String> {
+    let home = confined.home.map(real);
+    let search = ProgramSearch { path: confined.path, folder: confined.folder, home: home.as_deref() };
+    let program = search
+        .program(confined.command)
+        .ok_or_else(|| format!("there is no program `{}`", confined.command))?;
+    let mut to = ConfinementBuilder { to: Confinement::default(), state: real(confined.state) };
+    let system = SYSTEM.iter().map(PathBuf::from).chain(of_interpreters());
+    for path in system.chain(search.parts(&program)) {
+        to.open(&path, PathAccess::Read, &[])?;
+    }
+    for device in DEVICES {
+        to.to.open(device, PathAccess::Device);
+    }
+    match confined.code {
+        Some(folder) => to.to.open(folder, PathAccess::Read),
+        None => {
+            if let Some(script) = search.script(confined.args) {
+                to.open(&script, PathAccess::Read, &[])?;
+            }
+        }
+    }
+    // What the operator says is a folder of the server's begins there and is its own to read.
+    if let Some(folder) = confined.config.cwd.as_ref().map(|_| real(confined.folder))
+        && !search.is_shared(&folder)
+    {
+        to.open(&folder, PathAccess::Read, &[])?;
+    }
+    to.to.open(confined.scratch, PathAccess::Write);
+    for (permission, terms) in confined.granted {
+        to.grant(permission, terms, home.as_deref())?;
+    }
+    to.configured(confined.config, home.as_deref())?;
+    if to.to.has_network() {
+        for path in NAMES_OF_HOSTS {
+            to.to.open(path, PathAccess::Read);
+        }
+        if matches!(to.to.connect, Ports::Only(_)) {
+            to.to.connect.add(&[NAME_SERVICE]);
+        }
+    }
+    Ok((program, to.to))
+}
+
+/// The settings of interpreters, to which links of their libraries lead.
+fn of_interpreters() -> impl Iterator<Item = PathBuf> {
+    let entries = Path::new(SETTINGS).read_dir().into_iter().flatten().flatten();
+    let is_known = |name: &str| OF_INTERPRETERS.iter().any(|begin| name.starts_with(begin));
+    entries.filter(move |entry| entry.file_name().to_str().is_some_and(is_known)).map(|entry| entry.path())
+}
+
+struct ConfinementBuilder {
+    to: Confinement,
+    state: PathBuf,
+}
+
+impl ConfinementBuilder {
+    /// Opens what a permission is for, as far as its scope can be held: whole trees, and ports.
+    fn grant(
+        &mut self,
+        permission: &Permission,
+        terms: &GrantTerms,
+        home: Option<&Path>,
+    ) -> Result<(), String> {
+        let scope = terms.scope.as_deref();
+        let access = match permission {
+            Permission::FilesystemRead => PathAccess::Read,
+            Permission::FilesystemWrite => PathAccess::Write,
+            Permission::NetworkOutbound | Permission::NetworkListen => {
+                let side = if *permission == Permission::NetworkOutbound {
+                    &mut self.to.connect
+                } else {
+                    &mut self.to.listen
+                };
+                match scope.map(|scope| &scope.ports).filter(|ports| !ports.is_empty()) {
+                    Some(ports) => side.add(ports),
+                    None => *side = Ports::All,
+                }
+                return Ok(());
+            }
+            _ => return Ok(()),
+        };
+        let denied = scope.map(|scope| scope.deny_paths.as_slice()).unwrap_or_default();
+        let mut closed = Vec::new();
+        for pattern in denied {
+            let Some(path) = tree(pattern, home) else {
+                tracing::warn!(%permission, pattern, "a confined server is given no files: no folder is denied by this pattern");
+                return Ok(());
+            };
+            closed.push(real(&path));
+        }
+        let Some(patterns) = scope.map(|scope| &scope.paths).filter(|paths| !paths.is_empty()) else {
+            self.to.change_modes |= access == PathAccess::Write && closed.is_empty();
+            return self.open(Path::new("/"), access, &closed);
+        };
+        for pattern in patterns {
+            if let Some(path) = tree(pattern, home) {
+                self.open(&path, access, &closed)?;
+            } else {
+                tracing::warn!(%permission, pattern, "nothing is opened to a confined server: no folder is meant by this pattern");
+            }
+        }
+        Ok(())
+    }
+
+    fn configured(&mut self, config: &ServerConfig, home: Option<&Path>) -> Result<(), String> {
+        let Some(extra) = &config.confinement else { return Ok(()) };
+        for (paths, access) in [(&extra.read, PathAccess::Read), (&extra.write, PathAccess::Write)] {
+            for path in paths {
+                self.open(&expanded(path, home), access, &[])?;
+            }
+        }
+        self.to.change_modes |= extra.change_modes;
+        self.to.unix_sockets |= extra.unix_sockets;
+        self.to.connect.add(&extra.connect);
+        self.to.listen.add(&extra.listen);
+        Ok(())
+    }
+
+    /// Opens a path, apart from what is `closed` below it and what is the kernel's own.
+    ///
+    /// The system can open a folder with all that is below it and cannot close a part of it again; so of a folder that
+    /// holds something closed its other entries are opened, one by one, as they are now.
+    fn open(&mut self, path: &Path, access: PathAccess, closed: &[PathBuf]) -> Result<(), String> {
+        let path = real(path);
+        if path.starts_with(&self.state) {
+            return Err(format!("{} is the kernel's own and opened to no server", path.display()));
+        }
+        if closed.iter().any(|closed| path.starts_with(closed)) {
+            return Ok(());
+        }
+        let holds = |inner: &PathBuf| inner.starts_with(&path);
+        if !holds(&self.state) && !closed.iter().any(holds) {
+            self.to.open(path, access);
+            return Ok(());
+        }
+        self.to.open(&path, PathAccess::List);
+        let Ok(entries) = path.read_dir() else { return Ok(()) };
+        for entry in entries.flatten() {
+            let inner = entry.path();
+            // A link leads to what is opened under its own name, or not at all.
+            let is_closed =
+                inner.starts_with(&self.state) || closed.iter().any(|closed| inner.starts_with(closed));
+            if !is_closed && !inner.is_symlink() {
+                self.open(&inner, access, closed)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The folder or file that a pattern of a scope is about, if it is one with all that is below it.
+fn tree(pattern: &str, home: Option<&Path>) -> Option<PathBuf> {
+    let pattern = pattern.strip_suffix("/**").or_else(|| pattern.strip_suffix("/*")).unwrap_or(pattern);
+    let path = expanded(if pattern.is_empty() { "/" } else { pattern }, home);
+    (path.is_absolute() && !pattern.contains(['*', '?', '[', '\\'])).then_some(path)
+}
+
+fn expanded(path: &str, home: Option<&Path>) -> PathBuf {
+    match (path.strip_prefix('~'), home) {
+        (Some(""), Some(home)) => home.to_owned(),
+        (Some(rest), Some(home)) if rest.starts_with('/') => home.join(rest.trim_start_matches('/')),
+        _ => PathBuf::from(path),
+    }
+}
+
+/// The path without links, as far as it is there.
+fn real(path: &Path) -> PathBuf {
+    if let Ok(real) = path.canonicalize() {
+        return real;
+    }
+    match (path.parent(), path.file_name()) {
+        (Some(folder), Some(name)) => real(folder).join(name),
+        _ => path.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::mgp::Scope;
+
+    use super::*;
+
+    struct Home(tempfile::TempDir);
+
+    impl Home {
+        fn new() -> Self {
+            let home = Self(tempfile::tempdir().unwrap());
+            for folder in ["state/scratch", "data/secret", "data/open", "server"] {
+                std::fs::create_dir_all(home.path(folder)).unwrap();
+            }
+            std::fs::write(home.path("server/serve.py"), "").unwrap();
+            home
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.0.path().canonicalize().unwrap().join(name)
+        }
+
+        fn opened(&self, granted: &[(Permission, GrantTerms)], config: &str) -> Result<Confinement, String> {
+            let confined = Confined {
+                config: &serde_json::from_str(config).unwrap(),
+                command: "sh",
+                args: &["server/serve.py"],
+                folder: &self.path(""),
+                path: "/bin:/usr/bin",
+                granted,
+                scratch: &self.path("state/scratch"),
+                code: None,
+                state: &self.path("state"),
+                home: Some(&self.path("")),
+            };
+            opened(&confined).map(|(_, confinement)| confinement)
+        }
+
+        fn access(&self, to: &Confinement, name: &str) -> Option<PathAccess> {
+            let path = self.path(name);
+            to.paths
+                .iter()
+                .filter(|opened| path.starts_with(&opened.path) && opened.access != PathAccess::List)
+                .map(|opened| opened.access)
+                .max()
+        }
+    }
+
+    fn terms(scope: &str) -> GrantTerms {
+        GrantTerms::default().within(serde_json::from_str::<Scope>(scope).unwrap())
+    }
+
+    #[test]
+    fn without_a_grant_only_its_own_folders_are_open() {
+        let home = Home::new();
+        let to = home.opened(&[], "{}").unwrap();
+        assert_eq!(home.access(&to, "server/serve.py"), Some(PathAccess::Read));
+        assert_eq!(home.access(&to, "state/scratch/x"), Some(PathAccess::Write));
+        assert_eq!((home.access(&to, "data/open"), home.access(&to, "state/mgp.db")), (None, None));
+        assert!(!to.has_network() && !to.unix_sockets && !to.change_modes);
+    }
+
+    #[test]
+    fn a_grant_opens_what_its_scope_says_and_nothing_else() {
+        let home = Home::new();
+        let (open, secret) = (home.path("data"), home.path("data/secret"));
+        let scope = format!(r#"{{"paths":["{}/**"],"deny_paths":["{}"]}}"#, open.display(), secret.display());
+        let granted = [
+            (Permission::FilesystemRead, terms(&scope)),
+            (Permission::NetworkOutbound, terms(r#"{"ports":[443]}"#)),
+        ];
+        let to = home.opened(&granted, "{}").unwrap();
+        assert_eq!(home.access(&to, "data/open/x"), Some(PathAccess::Read));
+        assert_eq!(home.access(&to, "data/secret/x"), None);
+        assert_eq!(to.connect, Ports::Only(vec![NAME_SERVICE, 443]));
+        assert!(!to.has_datagrams());
+    }
+
+    #[test]
+    fn a_pattern_that_no_folder_is_opens_nothing() {
+        let home = Home::new();
+        let scope = format!(r#"{{"paths":["{}/*.csv"]}}"#, home.path("data").display());
+        let to = home.opened(&[(Permission::FilesystemRead, terms(&scope))], "{}").unwrap();
+        assert_eq!(home.access(&to, "data/x.csv"), None);
+        let scope = r#"{"deny_paths":["**/.env"]}"#;
+        let to = home.opened(&[(Permission::FilesystemRead, terms(scope))], "{}").unwrap();
+        assert_eq!(home.access(&to, "data/x.csv"), None);
+    }
+
+    #[test]
+    fn the_state_of_the_kernel_stays_closed_whatever_is_granted() {
+        let home = Home::new();
+        let to = home.opened(&[(Permission::FilesystemWrite, GrantTerms::default())], "{}").unwrap();
+        assert_eq!(home.access(&to, "data/open/x"), Some(PathAccess::Write));
+        assert_eq!(home.access(&to, "state/mgp.db"), None);
+        let config = format!(r#"{{"confinement":{{"read":["{}"]}}}}"#, home.path("state/mgp.db").display());
+        assert!(home.opened(&[], &config).unwrap_err().contains("kernel's own"));
+    }
+
+    #[test]
+    fn the_configuration_opens_more() {
+        let home = Home::new();
+        let config = r#"{"confinement":{"read":["~/data/open"],"connect":[5432],"unix_sockets":true}}"#;
+        let to = home.opened(&[], config).unwrap();
+        assert_eq!(home.access(&to, "data/open/x"), Some(PathAccess::Read));
+        assert!(to.unix_sockets && to.connect == Ports::Only(vec![NAME_SERVICE, 5432]));
+    }
+}

@@ -1,0 +1,37 @@
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use mgp_discovery::config::model::ServerConfig;
+use mgp_types::{Object, Session};
+
+use super::server_shared::ServerShared;
+use super::{ServerSupport, Upstream, UpstreamConnections};
+use crate::call::erased::ErasedService;
+
+/// A server that is connected and lies within the test.
+pub(crate) struct FakeServer {
+    pub(crate) service: ErasedService,
+    pub(crate) session: Arc<Session>,
+    pub(crate) capabilities: Object,
+    pub(crate) instructions: Option<Arc<str>>,
+}
+
+impl Upstream {
+    /// The server `id`, with nothing in front of it.
+    pub(crate) fn fake(support: &ServerSupport, id: &str, fake: FakeServer) -> Self {
+        let loaded = support.config.load();
+        let mut config = ServerConfig::default();
+        config.id = id.into();
+        // A test says in its configuration what is different.
+        let config = loaded.servers.iter().find(|server| server.id == id).cloned().unwrap_or(config);
+        let config = Arc::new(config);
+        Self {
+            id: id.into(),
+            config,
+            catalog: support.tools.catalog.clone(),
+            of_server: ServerShared::default(),
+            is_over: AtomicBool::new(false),
+            connections: UpstreamConnections::Fake(fake),
+        }
+    }
+}

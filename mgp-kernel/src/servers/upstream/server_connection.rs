@@ -1,0 +1,410 @@
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use mgp_client_sdk::{Client, RestartPolicy, RestartSettings, Supervised};
+use mgp_discovery::config::model::{RestartPolicy as Configured, ServerConfig};
+use mgp_lifecycle::LifecycleChanges;
+use mgp_lifecycle::supervise::TimeLimits;
+use mgp_types::mcp::SubscriptionFilter;
+use mgp_types::mgp::{EventSeverity, LifecycleChange, ServerState, ShutdownReason};
+use mgp_types::{Error, Object, RpcService, Session, code};
+use parking_lot::Mutex;
+use tokio::sync::{Notify, oneshot, watch};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use tower_layer::Layer;
+
+use super::back::{CurrentClient, ServerClient};
+use super::connect::{connect, startup_timeout};
+use super::connection_key::ConnectionKey;
+use super::connection_shared::{ConnectionShared, StateByAll};
+use super::first_start::{FirstStart, WaitForStart};
+use super::forward::ForwardToServer;
+use super::reports::CallReports;
+use super::server_shared::ServerShared;
+use super::stale_lists::{ListsToRefresh, StaleLists};
+use super::support::ServerSupport;
+use super::{approver, audit};
+use crate::StartError;
+use crate::parked_calls::{CallsInWork, ElicitationSessions};
+
+/// One connection to a server, kept alive. Dropping it ends the connection, and the process behind it, at once.
+pub(super) struct ServerConnection {
+    pub(super) shared: Arc<ConnectionShared>,
+    pub(super) supervised: Supervised<ServerClient>,
+    service: WaitForStart,
+    _tasks: JoinSet<()>,
+}
+
+impl ServerConnection {
+    /// A connection that waits to be started.
+    ///
+    /// # Errors
+    /// The configuration asks for something that there is not.
+    pub(super) fn new(
+        support: &Arc<ServerSupport>,
+        config: &Arc<ServerConfig>,
+        line: ConnectionKey,
+        of_server: &ServerShared,
+        by_all: Option<StateByAll>,
+    ) -> Result<Self, StartError> {
+        let current = CurrentClient::default();
+        let start_of = line.server.clone();
+        let shared = Arc::new(ConnectionShared {
+            server: line.server.clone(),
+            line,
+            config: Arc::clone(config),
+            support: Arc::clone(support),
+            calls: CallsInWork::default(),
+            elicitations: ElicitationSessions::default(),
+            reports: CallReports::default(),
+            changed: StaleLists::default(),
+            lists: Arc::default(),
+            is_over: AtomicBool::new(false),
+            of_server: of_server.clone(),
+            by_all,
+            start: FirstStart::new(start_of, startup_timeout(config)),
+            current: Arc::clone(&current),
+            back: OnceLock::new(),
+            publishing: tokio::sync::Mutex::default(),
+            beside: Mutex::default(),
+            audited: audit::AuditForwarding::default(),
+            rejected: Notify::new(),
+            asked: watch::Sender::new(0),
+            last_error: Mutex::default(),
+            connected_at: Mutex::default(),
+            connects: AtomicU64::new(0),
+            about: Mutex::default(),
+            missed: Arc::default(),
+            started: Mutex::default(),
+            pid: Arc::default(),
+        });
+        let supervised = supervised(&shared);
+        let way = ForwardToServer::new(supervised.gate(), shared.reports.clone(), Arc::clone(&support.books));
+        let way = shared.calls.layer().layer(way);
+        let approver = approver::of(support, &shared.asked);
+        let back = (support.stack)(support, config, &shared.line, approver, current, way, &of_server.meter)?;
+        let service = WaitForStart::new(back.service.clone(), shared.start.clone());
+        // It is set here only.
+        let _ = shared.back.set(back);
+        let mut tasks = JoinSet::new();
+        // From now on, so that none is missed of what happens before the task has its first turn.
+        let changes = supervised.changes();
+        tasks.spawn(follow(Arc::clone(&shared), supervised.clone(), changes));
+        tasks.spawn(republish(Arc::clone(&shared)));
+        Ok(Self { shared, supervised, service, _tasks: tasks })
+    }
+
+    pub(super) fn service(&self) -> WaitForStart {
+        self.service.clone()
+    }
+
+    pub(super) fn session(&self) -> Option<Arc<Session>> {
+        self.client()?.session()
+    }
+
+    pub(super) fn capabilities(&self) -> Object {
+        self.client().map(|client| client.capabilities()).unwrap_or_default()
+    }
+
+    /// The client of the server as it is connected now.
+    pub(super) fn client(&self) -> Option<Arc<ServerClient>> {
+        self.shared.current.load_full()
+    }
+
+    /// Whether a task that was begun on it goes on, as far as was heard.
+    pub(super) fn has_unfinished_tasks(&self) -> bool {
+        self.shared.back.get().is_some_and(|back| back.tasks.has_unfinished())
+    }
+
+    /// Ends the connection for good: what it listed goes with it.
+    pub(super) async fn end(&self, reason: ShutdownReason, timeout: Duration) {
+        self.shared.withdraw().await;
+        self.stop(reason, timeout).await;
+    }
+
+    pub(super) async fn stop(&self, reason: ShutdownReason, timeout: Duration) {
+        self.shared.start.end();
+        self.supervised.stop(reason, timeout).await;
+    }
+}
+
+impl Drop for ServerConnection {
+    /// What is done beside the connection knows what the connection shares, and would keep all of it.
+    fn drop(&mut self) {
+        self.shared.beside.lock().abort_all();
+    }
+}
+
+fn supervised(shared: &Arc<ConnectionShared>) -> Supervised<ServerClient> {
+    let config = &shared.config;
+    let connecting = Arc::clone(shared);
+    let restoring = Arc::clone(shared);
+    let mut limits = TimeLimits::default();
+    // Some servers are asked what they are before they are offered a session, and take their time for both.
+    limits.connect = startup_timeout(config) * 2;
+    let supervisor = Client::supervise(shared.server.clone(), move || {
+        let shared = Arc::clone(&connecting);
+        async move {
+            shared.let_go();
+            let connected = connect(Arc::clone(&shared)).await;
+            if let Err(error) = &connected {
+                shared.note_error(error);
+            }
+            connected
+        }
+    });
+    let supervisor = supervisor
+        .with_restarts(restarts(config))
+        .with_limits(limits)
+        .with_audit(shared.support.audit.port())
+        .with_restore(move |client| {
+            let shared = Arc::clone(&restoring);
+            async move {
+                let restored = shared.restore(client).await;
+                if let Err(error) = &restored {
+                    shared.note_error(error);
+                }
+                restored
+            }
+        });
+    supervisor.spawn()
+}
+
+fn restarts(config: &ServerConfig) -> RestartSettings {
+    let said = config.restart();
+    let mut settings = RestartSettings::default();
+    settings.restart_policy = match said.policy {
+        Configured::Never => RestartPolicy::Never,
+        Configured::OnFailure => RestartPolicy::OnFailure,
+        Configured::Always => RestartPolicy::Always,
+    };
+    settings.max_restarts = said.max_restarts.unwrap_or(settings.max_restarts);
+    settings.restart_window_secs = said.window_secs.unwrap_or(settings.restart_window_secs);
+    settings.backoff_base_ms = said.backoff_base_ms.unwrap_or(settings.backoff_base_ms);
+    settings.backoff_max_ms = said.backoff_max_ms.unwrap_or(settings.backoff_max_ms);
+    settings
+}
+
+impl ConnectionShared {
+    /// Makes a server that was connected to ready: settles its permissions, and lists what it offers.
+    async fn restore(self: &Arc<Self>, client: ServerClient) -> Result<(), Error> {
+        let Some(session) = client.session() else { return Err(Error::internal("nothing was agreed")) };
+        self.current.store(Some(Arc::new(client.clone())));
+        let mut asked = self.asked.subscribe();
+        let (settle, settled) = oneshot::channel();
+        let is_listening = {
+            let mut beside = JoinSet::new();
+            beside.spawn(Arc::clone(self).settle(client.clone(), Arc::clone(&session), settle));
+            beside.spawn(audit::forward(Arc::clone(self), Arc::clone(&session)));
+            let is_listening = session.revision.is_stateless().then(|| {
+                let (first, is_listening) = oneshot::channel();
+                beside.spawn(listen(client.clone(), self.changed.clone(), first));
+                is_listening
+            });
+            *self.beside.lock() = beside;
+            is_listening
+        };
+        // From the moment on that a human is asked, the decision is waited for elsewhere: people take their time, and
+        // until then calls are refused.
+        tokio::select! {
+            outcome = settled => outcome.unwrap_or_else(|_| Err(Error::internal("permissions were not settled")))?,
+            _ = asked.changed() => {}
+        }
+        // What changes from then on is told.
+        if let Some(is_listening) = is_listening {
+            let _ = tokio::time::timeout(ACKNOWLEDGE_TIMEOUT, is_listening).await;
+        }
+        self.read_about(&client).await?;
+        let missed = self.publish(&client, ListsToRefresh::ALL).await?;
+        self.list_later(missed);
+        Ok(())
+    }
+
+    /// Has lists that could not be had asked for again, all at once, in a while that is longer each time.
+    fn list_later(&self, lists: ListsToRefresh) {
+        let pause = {
+            let mut missed = self.missed.lock();
+            let is_waiting = missed.lists != ListsToRefresh::NONE;
+            missed.lists = missed.lists.and(lists);
+            if is_waiting {
+                return;
+            }
+            if lists == ListsToRefresh::NONE {
+                missed.times = 0;
+                return;
+            }
+            missed.times += 1;
+            pause(missed.times)
+        };
+        let (changed, missed) = (self.changed.clone(), Arc::clone(&self.missed));
+        let mut beside = self.beside.lock();
+        while beside.try_join_next().is_some() {}
+        beside.spawn(async move {
+            tokio::time::sleep(pause).await;
+            let lists = std::mem::take(&mut missed.lock().lists);
+            changed.mark_all(lists);
+        });
+    }
+
+    async fn settle(
+        self: Arc<Self>,
+        client: ServerClient,
+        session: Arc<Session>,
+        settled: oneshot::Sender<Result<(), Error>>,
+    ) {
+        let Some(back) = self.back.get() else { return };
+        let outcome = back.permissions.negotiate(&mut client.clone(), &session).await.map(drop);
+        let is_rejected = outcome.is_err();
+        if let Err(Err(error)) = settled.send(outcome) {
+            // Nobody waited for it any more.
+            self.note_error(&error);
+            self.rejected.notify_one();
+        }
+        if is_rejected {
+            return;
+        }
+        if let Err(error) = back.permissions.follow(client).await {
+            tracing::debug!(server = %self.server, %error, "the server hears of no more decisions");
+        }
+    }
+
+    /// Has the tools found only while the server can be called: as this connection now does, or of several the best.
+    pub(super) async fn tell_state(&self, state: ServerState) {
+        let _turn = self.of_server.indexed.lock().await;
+        let state = match &self.by_all {
+            None => state,
+            Some(_) if !self.support.books.is_current(&self.server, &self.of_server) => return,
+            Some(by_all) => {
+                let Some(state) = by_all() else { return };
+                state
+            }
+        };
+        self.support.tools.index.set_state(self.server.clone(), state).await;
+    }
+
+    /// Tells everybody how the server does now. `is_so_still` unless it does otherwise by now.
+    async fn note(&self, change: LifecycleChange, is_so_still: bool) {
+        let state = change.new_state;
+        match state {
+            ServerState::Connected => {
+                let is_new = self.connects.fetch_add(1, Ordering::Relaxed) == 0;
+                *self.connected_at.lock() = Some(Instant::now());
+                *self.last_error.lock() = None;
+                self.support.told.connected(&self.line, is_new);
+            }
+            ServerState::Error | ServerState::Disconnected | ServerState::Restarting => {
+                *self.connected_at.lock() = None;
+                if is_so_still && state != ServerState::Restarting {
+                    self.let_go();
+                }
+                if let (ServerState::Error, Some(reason)) = (state, &change.reason) {
+                    self.last_error.lock().get_or_insert_with(|| reason.clone());
+                }
+            }
+            _ => {}
+        }
+        if !matches!(state, ServerState::Registered | ServerState::Connecting) {
+            self.start.end();
+        }
+        self.tell_state(state).await;
+        let severity = if state == ServerState::Error { EventSeverity::Error } else { EventSeverity::Info };
+        self.support.events.tell_lifecycle(&self.line, severity, &change);
+    }
+}
+
+/// Follows the server through its life.
+async fn follow(
+    shared: Arc<ConnectionShared>,
+    supervised: Supervised<ServerClient>,
+    mut changes: LifecycleChanges,
+) {
+    loop {
+        tokio::select! {
+            change = changes.next() => match change {
+                Some(change) => {
+                    let is_so_still = supervised.state() == change.new_state;
+                    shared.note(change, is_so_still).await;
+                }
+                None => return,
+            },
+            () = shared.rejected.notified() => {
+                supervised.stop(ShutdownReason::OperatorRequest, STOP_TIMEOUT).await;
+            }
+        }
+    }
+}
+
+/// Lists again what changed: once for all that changes in a short while.
+async fn republish(shared: Arc<ConnectionShared>) {
+    loop {
+        shared.changed.marked().await;
+        tokio::time::sleep(DEBOUNCE).await;
+        let lists = shared.changed.take();
+        // One that is connected to again is listed anyway.
+        let Some(client) = shared.current.load_full() else { continue };
+        let missed = match tokio::time::timeout(LIST_TIMEOUT, shared.publish(&client, lists)).await {
+            Ok(Ok(missed)) => missed,
+            Ok(Err(error)) => {
+                tracing::warn!(server = %shared.server, %error, "what changed cannot be listed");
+                lists
+            }
+            Err(_) => {
+                tracing::warn!(server = %shared.server, "what changed was not listed in time");
+                lists
+            }
+        };
+        shared.list_later(missed);
+    }
+}
+
+/// Has a server without sessions tell what changes, and says when it does for the first time. What it tells comes to the
+/// inbound layer; what it may have told meanwhile is listed again.
+async fn listen<S: RpcService + Sync>(client: Client<S>, changed: StaleLists, first: oneshot::Sender<()>) {
+    let mut first = Some(first);
+    let mut brief = 0;
+    loop {
+        let began = Instant::now();
+        let filter = SubscriptionFilter::new()
+            .with_tools_list_changed(true)
+            .with_prompts_list_changed(true)
+            .with_resources_list_changed(true);
+        match client.subscribe(filter).await {
+            Ok(mut listening) => {
+                let is_before_all_is_listed = first.take().is_some_and(|first| first.send(()).is_ok());
+                if !is_before_all_is_listed {
+                    changed.mark_all(ListsToRefresh::ALL);
+                }
+                while listening.next().await.is_some() {}
+            }
+            Err(error) => {
+                tracing::debug!(%error, "the server does not tell what changes");
+                // Nobody waits for it longer.
+                first = None;
+                if error.code() == code::METHOD_NOT_FOUND {
+                    return;
+                }
+            }
+        }
+        brief = if began.elapsed() < LASTING { brief + 1 } else { 1 };
+        tokio::time::sleep(pause(brief)).await;
+    }
+}
+
+/// How long is waited after something went wrong for this time in a row.
+fn pause(times: u32) -> Duration {
+    PAUSE * 2_u32.pow(times.saturating_sub(1).min(MOST_DOUBLED))
+}
+
+const DEBOUNCE: Duration = Duration::from_millis(100);
+const LIST_TIMEOUT: Duration = Duration::from_mins(1);
+/// Before a server is asked again for what could not be had.
+const PAUSE: Duration = Duration::from_secs(5);
+/// Who listens so long was not refused; that it ended may be the way of what lies between.
+const LASTING: Duration = Duration::from_secs(30);
+/// How often that pause is doubled at the most.
+const MOST_DOUBLED: u32 = 6;
+/// So long is waited for a server to tell what changes before it is listed.
+const ACKNOWLEDGE_TIMEOUT: Duration = Duration::from_secs(1);
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);

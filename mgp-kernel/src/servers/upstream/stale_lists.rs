@@ -1,0 +1,95 @@
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use mgp_stream::event::Publisher;
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use super::server_notifications::ListKind;
+
+/// Which lists of one server changed since they were last asked for. However often a server says so, it is noted once.
+/// Clones are the same.
+#[derive(Clone, Default)]
+pub(super) struct StaleLists(Arc<StaleListsInner>);
+
+#[derive(Default)]
+struct StaleListsInner {
+    lists: Mutex<ListsToRefresh>,
+    news: Notify,
+    /// The channels that the server has published on.
+    channels: Mutex<HashSet<Box<str>, RandomState>>,
+}
+
+/// What is to be listed again.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct ListsToRefresh {
+    pub(super) tools: bool,
+    pub(super) prompts: bool,
+    pub(super) resources: bool,
+}
+
+impl ListsToRefresh {
+    pub(super) const ALL: Self = Self { tools: true, prompts: true, resources: true };
+    pub(super) const NONE: Self = Self { tools: false, prompts: false, resources: false };
+
+    pub(super) const fn and(self, more: Self) -> Self {
+        Self {
+            tools: self.tools || more.tools,
+            prompts: self.prompts || more.prompts,
+            resources: self.resources || more.resources,
+        }
+    }
+}
+
+impl StaleLists {
+    pub(super) fn mark(&self, what: ListKind) {
+        let mut lists = self.0.lists.lock();
+        match what {
+            ListKind::Tools => lists.tools = true,
+            ListKind::Prompts => lists.prompts = true,
+            ListKind::Resources => lists.resources = true,
+        }
+        drop(lists);
+        self.0.news.notify_one();
+    }
+
+    /// The same for all of these.
+    pub(super) fn mark_all(&self, lists: ListsToRefresh) {
+        for (is_marked, what) in [
+            (lists.tools, ListKind::Tools),
+            (lists.prompts, ListKind::Prompts),
+            (lists.resources, ListKind::Resources),
+        ] {
+            if is_marked {
+                self.mark(what);
+            }
+        }
+    }
+
+    /// Waits until something is marked.
+    pub(super) async fn marked(&self) {
+        self.0.news.notified().await;
+    }
+
+    /// What is marked, which then is no more.
+    pub(super) fn take(&self) -> ListsToRefresh {
+        std::mem::take(&mut *self.0.lists.lock())
+    }
+
+    /// Declares a channel of the server's, of which it may have so many.
+    pub(super) fn declare(&self, publisher: &Publisher, channel: &str) -> Result<(), String> {
+        let mut channels = self.0.channels.lock();
+        if channels.contains(channel) {
+            return Ok(());
+        }
+        if channels.len() >= MAX_CHANNELS {
+            return Err(format!("the server publishes on more than {MAX_CHANNELS} channels"));
+        }
+        publisher.declare(channel).map_err(|error| error.to_string())?;
+        channels.insert(channel.into());
+        Ok(())
+    }
+}
+
+const MAX_CHANNELS: usize = 64;

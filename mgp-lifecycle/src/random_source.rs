@@ -1,0 +1,67 @@
+//! Random numbers for waiting times and trace ids.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mgp_types::mgp::TraceId;
+
+/// A source of random numbers. The numbers are not used for secrets.
+#[derive(Clone)]
+pub(crate) struct RandomSource(Arc<dyn Fn() -> u32 + Send + Sync>);
+
+impl RandomSource {
+    /// Creates the source of the system's random numbers.
+    pub(crate) fn system() -> Self {
+        Self::new(draw)
+    }
+
+    pub(crate) fn new(draw: impl Fn() -> u32 + Send + Sync + 'static) -> Self {
+        Self(Arc::new(draw))
+    }
+
+    pub(crate) fn draw(&self) -> u32 {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for RandomSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Chance")
+    }
+}
+
+/// Returns a random number of the system. A system without any gives a fixed number, which is better than no wait.
+pub(crate) fn draw() -> u32 {
+    getrandom::u32().unwrap_or(u32::MAX / 2)
+}
+
+const SECOND_NANOS: u128 = 1_000_000_000;
+
+/// Returns the part of `all` that `chance` gives, from nothing to all of it.
+pub(crate) fn share(all: Duration, chance: u32) -> Duration {
+    // The product has 126 bits at most, and the share is no more than `all`.
+    let nanos = all.as_nanos() * u128::from(chance) / u128::from(u32::MAX);
+    let (seconds, rest) = (nanos / SECOND_NANOS, nanos % SECOND_NANOS);
+    Duration::new(u64::try_from(seconds).unwrap_or(u64::MAX), u32::try_from(rest).unwrap_or_default())
+}
+
+/// Returns the trace id of a new chain of requests. An id that repeats is better than no record.
+pub(crate) fn trace() -> TraceId {
+    let mut bytes = [0; 16];
+    let _ = getrandom::fill(&mut bytes);
+    TraceId::from_random(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_lies_between_nothing_and_all() {
+        for all in [Duration::ZERO, Duration::from_nanos(1), Duration::from_secs(30), Duration::MAX] {
+            assert_eq!((share(all, 0), share(all, u32::MAX)), (Duration::ZERO, all));
+            assert!(share(all, u32::MAX / 2) <= all / 2);
+        }
+    }
+}

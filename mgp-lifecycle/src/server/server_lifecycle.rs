@@ -1,0 +1,244 @@
+//! The life of one server, as the application holds it.
+
+use std::fmt;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use mgp_types::Session;
+use mgp_types::mgp::{HealthReport, HealthStatus, ServerId, ServerState, ShutdownReason};
+use parking_lot::Mutex;
+use serde::Serialize;
+use tokio::task::JoinSet;
+
+use super::answer::report;
+use super::change_listeners::NotifierPresence;
+use super::examination::{Findings, HealthExamination};
+use super::run::{DrainStart, ServerRun};
+use super::{DrainOutcome, ShutdownPolicy};
+use crate::{InvalidTransition, LifecycleChanges};
+
+/// The life of one server, from its start to its end: its state, its health, its calls. Clones are the same life.
+///
+/// A server that has stopped is over; another run of it is another life. Methods that need a task have to be called
+/// inside of a tokio runtime; the tasks end when the last clone is dropped. So closures that are given to a life should
+/// not hold it: they would keep it for good.
+#[derive(Clone)]
+pub struct ServerLifecycle(Arc<LifecycleOwner>);
+
+/// The run with its tasks. Calls and tasks share the run; the tasks belong to the clones of the life, so that none
+/// keeps itself alive.
+struct LifecycleOwner {
+    run: Arc<ServerRun>,
+    examination: Arc<HealthExamination>,
+    declared: Mutex<HealthStatus>,
+    tools: Mutex<Option<Tools>>,
+    tasks: Tasks,
+}
+
+type Tools = Arc<dyn Fn() -> (u64, u64) + Send + Sync>;
+
+impl ServerLifecycle {
+    /// Creates the life of a server that is configured and was not started. The server takes no calls before it is
+    /// [ready](Self::ready).
+    pub fn new(server: ServerId) -> Self {
+        Self(Arc::new(LifecycleOwner {
+            run: Arc::new(ServerRun::new(server)),
+            examination: Arc::default(),
+            declared: Mutex::new(HealthStatus::Healthy),
+            tools: Mutex::default(),
+            tasks: Tasks::default(),
+        }))
+    }
+
+    /// Returns the id of the server.
+    pub fn server_id(&self) -> &ServerId {
+        &self.0.run.server
+    }
+
+    /// Returns the state of the server.
+    pub fn state(&self) -> ServerState {
+        self.0.run.gate.inside().state()
+    }
+
+    /// Returns the time since the life was created.
+    pub fn uptime(&self) -> Duration {
+        self.0.run.since.elapsed()
+    }
+
+    /// Returns the number of calls in progress.
+    pub fn pending(&self) -> u64 {
+        self.0.run.gate.inside().calls()
+    }
+
+    /// Notes that the transport is coming up.
+    ///
+    /// # Errors
+    /// The server was started already.
+    pub fn starting(&self) -> Result<(), InvalidTransition> {
+        self.0.run.change(ServerState::Connecting, None)
+    }
+
+    /// Notes that the server takes calls from now on: it was started, or is restarted.
+    ///
+    /// # Errors
+    /// The server takes calls already, is broken, or stops.
+    pub fn ready(&self) -> Result<(), InvalidTransition> {
+        self.0.run.ready()
+    }
+
+    /// Notes that the server broke. New calls are refused until it is [restarted](Self::restarting).
+    ///
+    /// # Errors
+    /// The server was not started, is broken already, or stops.
+    pub fn failed(&self, reason: &str) -> Result<(), InvalidTransition> {
+        self.0.run.change(ServerState::Error, Some(reason))
+    }
+
+    /// Notes that a broken server repairs itself; it is [ready](Self::ready) or has [failed](Self::failed) next.
+    ///
+    /// # Errors
+    /// The server is not broken, or stops.
+    pub fn restarting(&self, reason: &str) -> Result<(), InvalidTransition> {
+        self.0.run.change(ServerState::Restarting, Some(reason))
+    }
+
+    /// Sets the best health that the server reports, whatever its checks find.
+    pub fn set_status(&self, status: HealthStatus) {
+        *self.0.declared.lock() = status;
+    }
+
+    /// Adds a check to the report of `mgp/health/status`, in place of one of the same name.
+    ///
+    /// Checks run at the same time, at most once a second, and each in a task. A check that panics, or is not done
+    /// within two seconds, has failed. A check must not block its thread.
+    ///
+    /// ```
+    /// # use mgp_lifecycle::server::ServerLifecycle;
+    /// # let life = ServerLifecycle::new("example".into());
+    /// life.check("database_connected", async || true);
+    /// ```
+    pub fn check<F, T>(&self, name: &str, check: F)
+    where
+        F: Fn() -> T + Send + Sync + 'static,
+        T: Future<Output = bool> + Send + 'static,
+    {
+        self.0.examination.check(name.into(), check);
+    }
+
+    /// Adds a resource to the report of `mgp/health/status`, in place of one of the same name; `memory_bytes` is there
+    /// where the system provides it. Resources are read at most once a second.
+    pub fn resource<F, T>(&self, name: &str, resource: F)
+    where
+        F: Fn() -> T + Send + Sync + 'static,
+        T: Serialize,
+    {
+        self.0.examination.resource(name.into(), resource);
+    }
+
+    /// Sets the source of the numbers of tools: how many can be called, and how many there are.
+    pub fn tools(&self, counts: impl Fn() -> (u64, u64) + Send + Sync + 'static) {
+        *self.0.tools.lock() = Some(Arc::new(counts));
+    }
+
+    /// Sets the policy of who may ask the server to stop.
+    pub fn set_shutdown_policy(&self, policy: ShutdownPolicy) {
+        self.0.run.set_policy(policy);
+    }
+
+    /// Returns the health of the server: the report of `mgp/health/status`.
+    pub async fn report(&self) -> HealthReport {
+        report(self).await
+    }
+
+    /// Returns the changes of state from now on. A slow listener misses the oldest, and holds up no other.
+    pub fn changes(&self) -> LifecycleChanges {
+        LifecycleChanges::new(self.0.run.changes.subscribe())
+    }
+
+    /// Stops the server: new calls are refused, and those in progress have `timeout` to finish; then they are answered
+    /// with 2001, and must not be repeated. The future resolves when the server is over and all sessions were told; the
+    /// transport can be closed then.
+    ///
+    /// A server that stops already does so by the earlier of both times. A server that was never ready, or is broken,
+    /// takes no calls anyway, and stays in that state.
+    ///
+    /// # Cancel safety
+    /// The server stops even if the future is dropped, once it was polled.
+    pub async fn shutdown(&self, reason: ShutdownReason, timeout: Duration) -> DrainOutcome {
+        self.begin_shutdown(reason, timeout);
+        self.drained().await
+    }
+
+    /// Resolves when the server was stopped, with the way it ended: all calls are answered, all sessions were told, and
+    /// the transport can be closed.
+    ///
+    /// The latest time is a second after the time for calls is over, even if a peer reads nothing.
+    pub async fn drained(&self) -> DrainOutcome {
+        self.0.run.drained().await
+    }
+
+    pub(super) fn begin_shutdown(&self, reason: ShutdownReason, timeout: Duration) {
+        if self.0.run.stop(reason, timeout) == DrainStart::Begins {
+            self.0.tasks.spawn(Arc::clone(&self.0.run).drain());
+        }
+    }
+
+    /// Adds a session that is told of changes from now on.
+    pub(super) fn note(&self, session: &Arc<Session>) {
+        if self.0.run.audience.note(session) == NotifierPresence::Missing {
+            let (run, changes) = (Arc::clone(&self.0.run), self.0.run.changes.subscribe());
+            self.0.tasks.spawn(async move { run.audience.tell_all(changes).await });
+        }
+    }
+
+    pub(super) fn run(&self) -> &Arc<ServerRun> {
+        &self.0.run
+    }
+
+    pub(super) fn declared_status(&self) -> HealthStatus {
+        *self.0.declared.lock()
+    }
+
+    pub(super) fn last_status(&self) -> HealthStatus {
+        self.0.examination.last(&self.0.tasks)
+    }
+
+    pub(super) async fn examine(&self) -> Arc<Findings> {
+        self.0.examination.fresh(&self.0.tasks).await
+    }
+
+    pub(super) fn tool_counts(&self) -> (u64, u64) {
+        let counts = self.0.tools.lock().clone();
+        counts.map_or((0, 0), |counts| {
+            catch_unwind(AssertUnwindSafe(|| counts())).unwrap_or_else(|_| {
+                tracing::warn!("the numbers of tools cannot be reported");
+                (0, 0)
+            })
+        })
+    }
+}
+
+impl fmt::Debug for ServerLifecycle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerLifecycle")
+            .field("server", self.server_id())
+            .field("state", &self.state())
+            .field("pending", &self.pending())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The tasks of one server's life. The tasks end with it.
+#[derive(Debug, Default)]
+pub(super) struct Tasks(Mutex<JoinSet<()>>);
+
+impl Tasks {
+    /// Starts a task. The number of tasks is small: callers start one of a kind at a time.
+    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let mut tasks = self.0.lock();
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(task);
+    }
+}

@@ -1,0 +1,174 @@
+//! The schedule of probes, and the judgement of their answers.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use mgp_types::mgp::HealthStatus;
+
+use crate::random_source::share;
+use crate::span::LONGEST;
+
+/// The settings of probes: when they are sent, and when a server counts as down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ProbeSettings {
+    /// The time between probes.
+    pub interval: Duration,
+    /// The time for an answer; the specification gives servers 5 seconds (§11.3).
+    pub answer_within: Duration,
+    /// The number of missing answers in a row after which a server is down.
+    pub misses: NonZeroU32,
+}
+
+impl Default for ProbeSettings {
+    /// Returns a probe every 30 seconds, with three missing answers.
+    fn default() -> Self {
+        Self {
+            interval: Duration::from_secs(30),
+            answer_within: Duration::from_secs(5),
+            misses: const { NonZeroU32::new(3).expect("is not zero") },
+        }
+    }
+}
+
+/// The time of the next probe, as a value without a clock.
+///
+/// Servers that are connected to together are not probed together: the first probe comes at any time of the first
+/// interval, and each further one up to a fifth of the interval early or late.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ProbeSchedule {
+    interval: Duration,
+}
+
+/// The shortest wait: an interval of zero must not become a busy loop.
+const SHORTEST_WAIT: Duration = Duration::from_millis(10);
+
+impl ProbeSchedule {
+    /// Creates a schedule with a probe each `interval`, varied by chance.
+    pub(super) fn new(interval: Duration) -> Self {
+        Self { interval: interval.min(LONGEST) }
+    }
+
+    /// Returns the wait before the first probe; `chance` is a random number.
+    pub(super) fn first(self, chance: u32) -> Duration {
+        share(self.interval, chance).max(SHORTEST_WAIT)
+    }
+
+    /// Returns the wait after a probe; `chance` is a random number.
+    pub(super) fn next(self, chance: u32) -> Duration {
+        (self.interval / 5 * 4 + share(self.interval / 5 * 2, chance)).max(SHORTEST_WAIT)
+    }
+}
+
+/// The result of a probe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "an answer came, or did not, or nobody was asked")]
+pub enum ProbeResult {
+    /// The server answered with this health.
+    Answered(HealthStatus),
+    /// No answer came in time.
+    Missed,
+    /// The server was not asked, so that its health is unknown.
+    NotAsked,
+}
+
+/// The health of a server, as far as is known here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(clippy::exhaustive_enums, reason = "what a server can say of itself, and what it cannot")]
+pub enum ServerHealth {
+    /// The server was not asked yet, or is not connected.
+    #[default]
+    Unknown,
+    /// The server reported this health. An answer that came too late, or not at all, makes it at least degraded.
+    Known(HealthStatus),
+    /// The server has not answered for too long, and was ended; the state stays until there is another incarnation.
+    Down,
+}
+
+/// The judgement of a server by its answers, as a value without a clock.
+///
+/// Only silence makes a server down. A server that reports itself unhealthy still answers: the kernel reports that, and
+/// does not restart the server, because it knows best whether that would help, and may be working for others.
+#[derive(Debug, Clone)]
+pub(super) struct HealthTracker {
+    limit: NonZeroU32,
+    missed: u32,
+    health: ServerHealth,
+}
+
+impl HealthTracker {
+    /// Creates a judgement without answers; `misses` missing answers in a row are too many.
+    pub(super) const fn new(misses: NonZeroU32) -> Self {
+        Self { limit: misses, missed: 0, health: ServerHealth::Unknown }
+    }
+
+    /// Returns the health of the server after this probe.
+    pub(super) fn judge(&mut self, beat: ProbeResult) -> ServerHealth {
+        match beat {
+            ProbeResult::Answered(status) => {
+                self.missed = 0;
+                self.health = ServerHealth::Known(status);
+            }
+            ProbeResult::Missed => {
+                self.missed = self.missed.saturating_add(1);
+                self.health = if self.missed >= self.limit.get() {
+                    ServerHealth::Down
+                } else if self.health == ServerHealth::Known(HealthStatus::Unhealthy) {
+                    self.health
+                } else {
+                    ServerHealth::Known(HealthStatus::Degraded)
+                };
+            }
+            ProbeResult::NotAsked => {}
+        }
+        self.health
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use HealthStatus::{Degraded, Healthy, Unhealthy};
+
+    use super::*;
+
+    fn health_after(beats: &[ProbeResult]) -> ServerHealth {
+        let mut pulse = HealthTracker::new(NonZeroU32::new(3).unwrap());
+        beats.iter().map(|beat| pulse.judge(*beat)).last().unwrap_or_default()
+    }
+
+    // covers: MGP-11.3-02, MGP-11.3-08..10
+    #[test]
+    fn silence_degrades_at_once_and_is_death_only_in_a_row() {
+        use ProbeResult::{Answered, Missed, NotAsked};
+        for (beats, expected) in [
+            (vec![], ServerHealth::Unknown),
+            (vec![NotAsked], ServerHealth::Unknown),
+            (vec![Answered(Healthy)], ServerHealth::Known(Healthy)),
+            (vec![Answered(Healthy), Missed], ServerHealth::Known(Degraded)),
+            (vec![Answered(Unhealthy), Missed], ServerHealth::Known(Unhealthy)),
+            (vec![Missed, Missed], ServerHealth::Known(Degraded)),
+            (vec![Missed, Missed, Answered(Healthy), Missed, Missed], ServerHealth::Known(Degraded)),
+            (vec![Missed, NotAsked, Missed, Missed], ServerHealth::Down),
+            (vec![Answered(Unhealthy); 9], ServerHealth::Known(Unhealthy)),
+        ] {
+            assert_eq!(health_after(&beats), expected, "{beats:?}");
+        }
+    }
+
+    #[test]
+    fn probes_of_many_servers_are_spread() {
+        let schedule = ProbeSchedule::new(Duration::from_secs(30));
+        assert_eq!(schedule.first(u32::MAX), Duration::from_secs(30));
+        assert_eq!(
+            (schedule.next(0), schedule.next(u32::MAX)),
+            (Duration::from_secs(24), Duration::from_secs(36))
+        );
+        let mut seconds = [0; 31];
+        for chance in (0..50).map(|server| server * (u32::MAX / 50)) {
+            seconds[usize::try_from(schedule.first(chance).as_secs()).unwrap()] += 1;
+        }
+        assert!(seconds.iter().all(|servers| *servers <= 2), "{seconds:?}");
+        assert_eq!(ProbeSchedule::new(Duration::ZERO).next(0), SHORTEST_WAIT);
+        assert!(ProbeSchedule::new(Duration::MAX).next(u32::MAX) > LONGEST);
+    }
+}

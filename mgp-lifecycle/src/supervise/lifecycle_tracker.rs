@@ -1,0 +1,125 @@
+//! The state of a supervised server, told to all listeners.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use mgp_types::mgp::{
+    Actor, AuditEvent, AuditPort, AuditTarget, EventType, LifecycleChange, Outcome, ServerState, Timestamp,
+};
+use tokio::sync::broadcast;
+
+use super::health_tracker::ServerHealth;
+use super::supervisor_shared::{ReturnOutlook, SupervisorShared};
+use crate::changes::tell;
+use crate::random_source;
+use crate::state::LifecycleState;
+
+/// The state of one server: takes it from one to the next, and tells all listeners.
+///
+/// When the supervisor ends, this value is dropped, and takes the server to its end by the shortest way.
+pub(super) struct LifecycleTracker<T> {
+    life: LifecycleState,
+    shared: Arc<SupervisorShared<T>>,
+    changes: broadcast::Sender<LifecycleChange>,
+    audit: Option<Arc<dyn AuditPort>>,
+}
+
+impl<T> LifecycleTracker<T> {
+    pub(super) fn new(
+        shared: Arc<SupervisorShared<T>>,
+        changes: broadcast::Sender<LifecycleChange>,
+        audit: Option<Arc<dyn AuditPort>>,
+    ) -> Self {
+        Self { life: LifecycleState::default(), shared, changes, audit }
+    }
+
+    pub(super) const fn state(&self) -> ServerState {
+        self.life.state()
+    }
+
+    /// Goes to the state `to`. The method never waits for a listener.
+    pub(super) fn go(&mut self, to: ServerState, outlook: ReturnOutlook, reason: Option<&str>) {
+        let from = match self.life.go(to) {
+            Ok(from) => from,
+            Err(error) => {
+                debug_assert!(false, "{error}");
+                tracing::error!(server = self.shared.server.as_str(), %error, "the state machine has no such transition");
+                return;
+            }
+        };
+        self.shared.position.send_modify(|position| (position.state, position.outlook) = (to, outlook));
+        // A server that is down stays visible as down until there is another incarnation.
+        if to == ServerState::Connected
+            || from == ServerState::Connected && self.health() != ServerHealth::Down
+        {
+            self.shared.health.send_if_modified(|health| std::mem::take(health) != ServerHealth::Unknown);
+        }
+        tell(&self.changes, &self.shared.server, from, to, reason);
+    }
+
+    fn health(&self) -> ServerHealth {
+        *self.shared.health.borrow()
+    }
+
+    /// Notes that all orders up to this number are carried out.
+    pub(super) fn served(&self, number: u64) {
+        self.shared.position.send_modify(|position| position.served = position.served.max(number));
+    }
+
+    /// Sets the outlook without a change of state.
+    pub(super) fn expect(&self, outlook: ReturnOutlook) {
+        self.shared.position.send_modify(|position| position.outlook = outlook);
+    }
+
+    pub(super) fn record_connected(&self) {
+        self.record(EventType::ServerConnected, Outcome::Success, None);
+    }
+
+    pub(super) fn record_disconnected(&self, outcome: Outcome, reason: &str) {
+        self.record(EventType::ServerDisconnected, outcome, Some(reason));
+    }
+
+    /// Records an event, without waiting: the log decides about an event for which it has no room.
+    fn record(&self, event: EventType, outcome: Outcome, reason: Option<&str>) {
+        let Some(audit) = &self.audit else { return };
+        let target = AuditTarget::new(Some(self.shared.server.clone()), None);
+        let trace = random_source::trace();
+        let mut event = AuditEvent::new(Timestamp::now(), trace, event, Actor::kernel(), target, outcome);
+        if let Some(reason) = reason {
+            event = event.with_detail("reason", reason);
+        }
+        // A second panic during the drop would end the process.
+        if catch_unwind(AssertUnwindSafe(|| audit.record_now(vec![event]))).is_err() {
+            tracing::error!(
+                server = self.shared.server.as_str(),
+                "an event was not recorded: the log panicked"
+            );
+        }
+    }
+}
+
+const ENDED: &str = "the supervisor ended";
+
+impl<T> Drop for LifecycleTracker<T> {
+    fn drop(&mut self) {
+        let was_there = matches!(self.state(), ServerState::Connected | ServerState::Draining);
+        while let Some(to) = to_the_end(self.state()) {
+            self.go(to, ReturnOutlook::Ended, Some(ENDED));
+        }
+        if was_there {
+            self.record_disconnected(Outcome::Success, ENDED);
+        }
+        self.expect(ReturnOutlook::Ended);
+        self.shared.let_go();
+    }
+}
+
+/// Returns the next state on the shortest way to one in which a server can stay.
+const fn to_the_end(from: ServerState) -> Option<ServerState> {
+    match from {
+        ServerState::Registered | ServerState::Disconnected | ServerState::Error => None,
+        ServerState::Connecting | ServerState::Restarting => Some(ServerState::Error),
+        ServerState::Connected => Some(ServerState::Draining),
+        ServerState::Draining => Some(ServerState::Disconnected),
+    }
+}

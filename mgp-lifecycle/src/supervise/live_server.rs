@@ -1,0 +1,143 @@
+//! One incarnation of a server, with its calls.
+
+use std::sync::Arc;
+
+use mgp_types::mgp::ServerState;
+use mgp_types::{Request, RequestKind};
+use tokio::sync::Notify;
+use tokio::sync::futures::OwnedNotified;
+
+use crate::admission::{AdmissionCounter, AdmissionKind, AdmissionPolicy, AdmissionResult};
+use crate::methods::helps_to_finish;
+
+/// One incarnation of a server, and its calls in progress. A restarted server is another one.
+pub(super) struct LiveServer<T> {
+    service: T,
+    turnstile: AdmissionCounter,
+    /// Notified when the last call leaves.
+    idle: Notify,
+    /// Notified when no answer can come any more.
+    over: Arc<Notify>,
+}
+
+impl<T> LiveServer<T> {
+    pub(super) fn new(service: T) -> Self {
+        let turnstile = AdmissionCounter::new(ServerState::Connected);
+        Self { service, turnstile, idle: Notify::new(), over: Arc::default() }
+    }
+
+    pub(super) const fn service(&self) -> &T {
+        &self.service
+    }
+
+    /// Counts a request; `None` if the server does not take it.
+    pub(super) fn enter(self: &Arc<Self>, request: &Request) -> Option<EnteredCall<T>> {
+        // The wait begins before the check, so that no call that is let in misses the end.
+        let over = Arc::clone(&self.over).notified_owned();
+        let seat = AdmissionKind::of(&request.method);
+        let helps = request.kind == RequestKind::Notify || helps_to_finish(&request.method);
+        match self
+            .turnstile
+            .enter(seat, if helps { AdmissionPolicy::Finishing } else { AdmissionPolicy::New })
+        {
+            AdmissionResult::Refused(_) => None,
+            AdmissionResult::TurnsAround(_) => {
+                self.leave(seat);
+                None
+            }
+            AdmissionResult::Entered => {
+                Some(EnteredCall { call: InFlightCall { live: Arc::clone(self), seat }, over })
+            }
+        }
+    }
+
+    /// Refuses all further calls but those that help others to finish.
+    pub(super) fn shut(&self) {
+        self.turnstile.set_state(ServerState::Draining);
+    }
+
+    pub(super) fn is_shut(&self) -> bool {
+        self.turnstile.inside().state() != ServerState::Connected
+    }
+
+    /// Returns the number of calls, without subscriptions.
+    pub(super) fn in_flight(&self) -> u64 {
+        self.turnstile.inside().calls()
+    }
+
+    /// Waits until a server that is shut has no calls. Only one task can wait.
+    pub(super) async fn idle(&self) {
+        while self.in_flight() > 0 {
+            self.idle.notified().await;
+        }
+    }
+
+    /// Refuses all further requests, and ends the calls that are still there.
+    pub(super) fn end(&self) {
+        self.shut();
+        self.turnstile.end();
+        self.over.notify_waiters();
+    }
+
+    fn leave(&self, seat: AdmissionKind) {
+        let left = self.turnstile.leave(seat);
+        if left.calls() == 0 && left.state() != ServerState::Connected {
+            self.idle.notify_one();
+        }
+    }
+}
+
+/// A call that was let in.
+pub(super) struct EnteredCall<T> {
+    pub(super) call: InFlightCall<T>,
+    /// Resolves when no answer can come any more.
+    pub(super) over: OwnedNotified,
+}
+
+/// A call in progress, counted until it is dropped.
+pub(super) struct InFlightCall<T> {
+    live: Arc<LiveServer<T>>,
+    seat: AdmissionKind,
+}
+
+impl<T> InFlightCall<T> {
+    pub(super) fn service(&self) -> &T {
+        &self.live.service
+    }
+}
+
+impl<T> Drop for InFlightCall<T> {
+    fn drop(&mut self) {
+        self.live.leave(self.seat);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::Object;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn it_is_idle_when_the_last_call_left_and_lets_nobody_in_once_shut() {
+        let live = Arc::new(LiveServer::new(()));
+        let enter = |method: &str| live.enter(&Request::call(method, Object::new()));
+        let (one, two) = (enter("tools/call").unwrap(), enter("tools/call").unwrap());
+        let _listens = enter("subscriptions/listen").unwrap();
+        live.shut();
+        assert!(enter("tools/call").is_none() && live.is_shut());
+        assert_eq!(live.in_flight(), 2);
+        let waiting = tokio::spawn({
+            let live = Arc::clone(&live);
+            async move { live.idle().await }
+        });
+        drop(one);
+        tokio::task::yield_now().await;
+        assert!(!waiting.is_finished());
+        drop(two);
+        waiting.await.unwrap();
+        assert!(enter("mgp/callback/respond").is_some());
+        live.end();
+        assert!(enter("mgp/callback/respond").is_none());
+    }
+}

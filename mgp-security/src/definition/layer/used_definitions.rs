@@ -1,0 +1,117 @@
+//! Which definitions of a server a request uses.
+
+use mgp_types::{Error, GateKind, Method, MethodRule, Object, RawJson, Request, RequestConcern};
+
+use crate::definition::DefinitionKind;
+
+/// What of a server's definitions a request uses, as the server calls it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum UsedDefinitions {
+    /// The tool that is called, which stands in the request.
+    Tool,
+    /// A prompt.
+    Prompt(Box<str>),
+    /// A template, or a resource in place of one.
+    Template(Box<str>),
+    /// Resources, which may be some of a template.
+    Resources(Vec<Box<str>>),
+}
+
+impl UsedDefinitions {
+    /// What `request` uses by the table of methods; `None` if it uses nothing, which a list does not either.
+    ///
+    /// # Errors
+    /// The request does not name what it uses.
+    pub(super) fn by(request: &Request) -> Result<Option<Self>, Error> {
+        if request.method == Method::TOOLS_CALL {
+            return Ok(Some(Self::Tool));
+        }
+        let Some(rule) = MethodRule::of(request).filter(|rule| rule.gates.has(GateKind::Definitions)) else {
+            return Ok(None);
+        };
+        Ok(match rule.concern {
+            RequestConcern::Prompt => Some(Self::Prompt(text(&request.params, "name")?)),
+            RequestConcern::Completion => Some(Self::completed(request)?),
+            RequestConcern::Resource => Some(Self::Resources(vec![text(&request.params, "uri")?])),
+            RequestConcern::Running => {
+                let filter = request.params.get("notifications").and_then(|it| Object::from_raw(&it).ok());
+                let uris = filter.and_then(|filter| filter.get("resourceSubscriptions"));
+                let uris: Vec<RawJson> = uris.and_then(|uris| uris.to().ok()).unwrap_or_default();
+                let uris: Vec<_> = uris.iter().filter_map(RawJson::to_text).map(Into::into).collect();
+                (!uris.is_empty()).then_some(Self::Resources(uris))
+            }
+            _ => None,
+        })
+    }
+
+    /// The kind of definitions that has to be known before the request is decided about.
+    pub(super) const fn kind(&self) -> DefinitionKind {
+        match self {
+            Self::Tool => DefinitionKind::Tool,
+            Self::Prompt(_) => DefinitionKind::Prompt,
+            Self::Template(_) | Self::Resources(_) => DefinitionKind::Template,
+        }
+    }
+
+    fn completed(request: &Request) -> Result<Self, Error> {
+        let reference = request.params.get("ref").and_then(|reference| Object::from_raw(&reference).ok());
+        let reference = reference.ok_or_else(|| missing("ref"))?;
+        match reference.text("type").as_deref() {
+            Some("ref/prompt") => Ok(Self::Prompt(text(&reference, "name")?)),
+            _ => Ok(Self::Template(text(&reference, "uri")?)),
+        }
+    }
+}
+
+fn text(object: &Object, member: &str) -> Result<Box<str>, Error> {
+    object.text(member).map(|text| Box::from(&*text)).ok_or_else(|| missing(member))
+}
+
+fn missing(member: &str) -> Error {
+    Error::invalid_params(format!("`{member}` is missing"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn used(method: &'static str, params: &str) -> Result<Option<UsedDefinitions>, Error> {
+        UsedDefinitions::by(&Request::call(method, Object::parse(params.to_owned()).unwrap()))
+    }
+
+    #[test]
+    fn what_a_request_uses_stands_in_its_body() {
+        let resources =
+            |uris: &[&str]| UsedDefinitions::Resources(uris.iter().map(|&uri| uri.into()).collect());
+        for (method, params, expected) in [
+            ("tools/call", r#"{"name":"read"}"#, Some(UsedDefinitions::Tool)),
+            ("prompts/get", r#"{"name":"greet"}"#, Some(UsedDefinitions::Prompt("greet".into()))),
+            ("resources/read", r#"{"uri":"a://1"}"#, Some(resources(&["a://1"]))),
+            ("resources/subscribe", r#"{"uri":"a://1"}"#, Some(resources(&["a://1"]))),
+            ("resources/unsubscribe", r#"{"uri":"a://1"}"#, None),
+            (
+                "subscriptions/listen",
+                r#"{"notifications":{"resourceSubscriptions":["a://1","a://2"]}}"#,
+                Some(resources(&["a://1", "a://2"])),
+            ),
+            ("subscriptions/listen", r#"{"notifications":{"toolsListChanged":true}}"#, None),
+            (
+                "completion/complete",
+                r#"{"ref":{"type":"ref/prompt","name":"greet"}}"#,
+                Some(UsedDefinitions::Prompt("greet".into())),
+            ),
+            (
+                "completion/complete",
+                r#"{"ref":{"type":"ref/resource","uri":"a://{x}"}}"#,
+                Some(UsedDefinitions::Template("a://{x}".into())),
+            ),
+            ("prompts/list", "{}", None),
+            ("ping", "{}", None),
+        ] {
+            assert_eq!(used(method, params).unwrap(), expected, "{method} {params}");
+        }
+        for method in ["prompts/get", "resources/read", "completion/complete"] {
+            assert_eq!(used(method, "{}").unwrap_err().code(), -32602, "{method}");
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Remarks on pinned definitions, and the configuration that they came with.
+
+use std::sync::Arc;
+
+use super::{PinVerdict, PinWrite, PinnedDefinitions, Snapshot};
+use crate::StoreError;
+use crate::canonical::Digest;
+use crate::definition::{
+    Definition, DefinitionKind, DefinitionName, PinAnnotations, PinState, Remark, RemarkKind, ServerId,
+};
+
+impl PinnedDefinitions {
+    /// Approves `definition` as it is, despite of what `rules` find in it.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub(in crate::definition) fn accept(
+        &self,
+        server: &ServerId,
+        definition: &Definition,
+        rules: impl Iterator<Item = &'static str>,
+    ) -> Result<(), StoreError> {
+        let _turn = self.turn.lock();
+        let (name, digest) = (definition.name(), definition.digest());
+        let is_kept = |remark: &Remark| remark.digest == digest && remark.what != RemarkKind::Reconfigured;
+        let accepted = rules.map(|rule| Remark::new(digest, RemarkKind::Accepted(rule.into())));
+        self.remark(server, name, is_kept, accepted)?;
+        if name.kind().is_pinned() {
+            let known = self.known(server, name.kind());
+            let mut writing = PinWrite { pins: self, server, kind: name.kind(), states: None };
+            writing.save(&known, PinState::Approved(definition.clone()))?;
+            writing.publish();
+        }
+        Ok(())
+    }
+
+    /// Returns whether an operator accepted what `rule` finds in the definition that has `digest`.
+    pub(in crate::definition) fn is_accepted(
+        &self,
+        server: &ServerId,
+        name: &DefinitionName,
+        digest: Digest,
+        rule: &str,
+    ) -> bool {
+        let snapshot = self.snapshot.load();
+        snapshot.beside.on(server, name).iter().any(|remark| {
+            remark.digest == digest
+                && matches!(&remark.what, RemarkKind::Accepted(accepted) if **accepted == *rule)
+        })
+    }
+
+    /// Returns whether the definition that waits under this name came with a change of its server's configuration.
+    pub(crate) fn is_reconfigured(&self, server: &ServerId, name: &DefinitionName) -> bool {
+        let snapshot = self.snapshot.load();
+        let state = snapshot.of(server, name.kind()).and_then(|known| known.get(name.as_str()));
+        state.and_then(PinState::pending).is_some_and(|pending| {
+            let is_of_it = |remark: &Remark| {
+                remark.digest == pending.digest() && remark.what == RemarkKind::Reconfigured
+            };
+            snapshot.beside.on(server, name).iter().any(is_of_it)
+        })
+    }
+
+    /// Notes with which configuration a list came. If it is another than that of the list before, what waits in this one is
+    /// remarked, and remarks of earlier changes hold no more.
+    pub(super) fn note_entry<'a>(
+        &self,
+        server: &ServerId,
+        kind: DefinitionKind,
+        entry: Digest,
+        judged: impl Iterator<Item = (&'a Definition, &'a (DefinitionName, PinVerdict))>,
+    ) -> Result<(), StoreError> {
+        let before = self.snapshot.load().beside.entries.get(&(server.clone(), kind)).copied();
+        if before == Some(entry) {
+            return Ok(());
+        }
+        let is_older = |remark: &Remark| remark.what != RemarkKind::Reconfigured;
+        for name in self.snapshot.load().beside.reconfigured(server, kind) {
+            self.remark(server, &name, is_older, [])?;
+        }
+        if before.is_some() {
+            for (definition, (name, verdict)) in judged {
+                if matches!(verdict, PinVerdict::Changed { .. } | PinVerdict::FirstSeen { approved: false }) {
+                    let remark = Remark::new(definition.digest(), RemarkKind::Reconfigured);
+                    self.remark(server, name, is_older, [remark])?;
+                }
+            }
+        }
+        // Last, so that a list that was only half noted is noted again.
+        self.store.save_entry(server, kind, entry)?;
+        self.change_beside(|beside| {
+            beside.entries.insert((server.clone(), kind), entry);
+        });
+        Ok(())
+    }
+
+    /// Leaves of the remarks on a definition those that are `kept`, and adds others.
+    pub(super) fn remark(
+        &self,
+        server: &ServerId,
+        name: &DefinitionName,
+        kept: impl Fn(&Remark) -> bool,
+        added: impl IntoIterator<Item = Remark>,
+    ) -> Result<(), StoreError> {
+        let before = self.snapshot.load().beside.on(server, name).to_vec();
+        let mut remarks: Vec<_> = before.iter().filter(|remark| kept(remark)).cloned().collect();
+        for remark in added {
+            if !remarks.contains(&remark) {
+                remarks.push(remark);
+            }
+        }
+        if remarks == before {
+            return Ok(());
+        }
+        self.store.remark(server, name, &remarks)?;
+        self.change_beside(|beside| beside.remark(server, name, remarks));
+        Ok(())
+    }
+
+    fn change_beside(&self, change: impl FnOnce(&mut PinAnnotations)) {
+        let mut snapshot = Snapshot::clone(&self.snapshot.load());
+        change(Arc::make_mut(&mut snapshot.beside));
+        self.snapshot.store(Arc::new(snapshot));
+    }
+}

@@ -1,0 +1,44 @@
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use mgp_types::mgp::Timestamp;
+
+/// The latest time that a clock ever told: what ended by it stays ended when the clock is set back.
+#[derive(Debug)]
+pub(crate) struct LatestTime(AtomicI64);
+
+impl LatestTime {
+    /// The latest time, now that the clock says `now`.
+    pub(crate) fn after(&self, now: Timestamp) -> Timestamp {
+        let millis = now.as_millis();
+        let known = self.0.load(Ordering::Relaxed);
+        if millis >= known {
+            // Written once a millisecond at most; all else only reads.
+            if millis > known {
+                self.0.fetch_max(millis, Ordering::Relaxed);
+            }
+            return now;
+        }
+        Timestamp::from_millis(known).unwrap_or(now)
+    }
+}
+
+impl Default for LatestTime {
+    fn default() -> Self {
+        Self(AtomicI64::new(i64::MIN))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_goes_on_and_never_back() {
+        let latest = LatestTime::default();
+        let at = |millis| Timestamp::from_millis(millis).unwrap();
+        assert_eq!(latest.after(at(-5)), at(-5));
+        assert_eq!(latest.after(at(7)), at(7));
+        assert_eq!(latest.after(at(3)), at(7));
+        assert_eq!(latest.after(at(8)), at(8));
+    }
+}

@@ -1,0 +1,113 @@
+use std::fmt;
+use std::pin::pin;
+
+use futures_util::future::{Either, select};
+use mgp_types::mgp::{Decision, ServerId};
+use mgp_types::{BoxFuture, Error, Origin, Principal};
+use tokio::time::{Instant, timeout_at};
+
+use super::elicit::{ElicitationApprover, OperatorInFront};
+use super::{
+    ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalReply, ApprovalSubject, Approver, PendingApprovals,
+    ShownArguments,
+};
+use crate::Clock;
+
+/// The ways by which a person is asked, in their order: the client that calls, by elicitation, if a person sits in front of
+/// it; then operators, who see the question in the queue, whether they watch it or look later.
+///
+/// A client answers for its human, and a model could answer for itself; so only those clients are asked that the
+/// configuration names, and each of them with the operator that answers there. A client that cannot be asked after all, or
+/// whose answer is none (dismissed, malformed, too late), decides nothing: the question goes to the queue. An answer that was
+/// given while nobody waited for it comes before all of them.
+#[derive(Clone)]
+pub struct ApproverChain {
+    operator: OperatorInFront,
+    client: ElicitationApprover,
+    queue: PendingApprovals,
+}
+
+impl ApproverChain {
+    /// Asks those clients for which `operator` names one, and else puts the question into `queue`.
+    pub fn new(operator: OperatorInFront, queue: PendingApprovals, clock: Clock) -> Self {
+        Self { operator, client: ElicitationApprover::new(clock), queue }
+    }
+
+    async fn ask_in_order(&self, mut question: ApprovalQuestion) -> Result<ApprovalReply, Error> {
+        if let Some(answer) = self.queue.take_answer(&question).await? {
+            return Ok(ApprovalReply::Answer(answer));
+        }
+        let asker = question.asker().cloned();
+        let person = asker.and_then(|asker| Some(((self.operator)(&question.context)?, asker)));
+        if let Some((operator, asker)) = person.filter(|_| !question.patience.is_zero()) {
+            let end = Instant::now() + question.patience;
+            if let Some(answer) = self.ask_client(&mut question, operator, asker, end).await? {
+                return Ok(ApprovalReply::Answer(answer));
+            }
+            question.patience = end.saturating_duration_since(Instant::now());
+        }
+        self.queue.ask(question).await
+    }
+
+    /// Returns what was decided in front of the client until `end`; nothing if nobody decided there.
+    ///
+    /// Where the question has no room for the whole call, operators find it in the queue beside that, and the first answer
+    /// counts.
+    async fn ask_client(
+        &self,
+        question: &mut ApprovalQuestion,
+        operator: Principal,
+        asker: Principal,
+        end: Instant,
+    ) -> Result<Option<ApprovalAnswer>, Error> {
+        let is_abridged = question.arguments().is_some_and(ShownArguments::is_abridged);
+        if is_abridged {
+            question.id = Some(self.queue.id_for(question)?);
+        }
+        let shown = question.clone();
+        let client = pin!(timeout_at(end, self.client.ask(&shown, operator, asker)));
+        let told = if is_abridged {
+            match select(client, self.queue.ask(question.clone())).await {
+                Either::Left((told, _)) => told,
+                Either::Right((Ok(ApprovalReply::Answer(answer)), _)) => return Ok(Some(answer)),
+                // Operators are no more waited for than the client, or there is no room in the queue.
+                Either::Right((_, client)) => client.await,
+            }
+        } else {
+            client.await
+        };
+        match told {
+            Ok(Ok(answer)) if answer.decision != Decision::Deferred => {
+                self.queue.take_back(question).await;
+                // A no to a call is for this call; a no to a permission stays for a while.
+                let stays = matches!(question.subject, ApprovalSubject::Permission { .. });
+                return Ok(Some(if stays { self.queue.with_end(answer) } else { answer }));
+            }
+            Ok(Ok(_)) => tracing::debug!("a client's answer decides nothing; operators are asked"),
+            Ok(Err(error)) if error.origin() == Origin::InputRequired => return Err(error),
+            Ok(Err(error)) => tracing::debug!(%error, "a client cannot be asked; operators are"),
+            Err(_) => tracing::debug!("a client did not answer in time; operators are asked"),
+        }
+        Ok(None)
+    }
+}
+
+impl Approver for ApproverChain {
+    fn ask(&self, question: ApprovalQuestion) -> BoxFuture<'_, Result<ApprovalReply, Error>> {
+        Box::pin(self.ask_in_order(question))
+    }
+
+    fn take_back<'a>(&'a self, question: &'a ApprovalQuestion) -> BoxFuture<'a, ()> {
+        self.queue.take_back(question)
+    }
+
+    fn open_for(&self, server: &ServerId) -> Option<ApprovalId> {
+        self.queue.open_for(server)
+    }
+}
+
+impl fmt::Debug for ApproverChain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ApproverChain").field("queue", &self.queue).finish_non_exhaustive()
+    }
+}

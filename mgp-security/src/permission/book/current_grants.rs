@@ -1,0 +1,167 @@
+//! What is decided about permissions, as it stands at one moment, and which of it a use of a permission is held to.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Weak};
+
+use arc_swap::Guard;
+use foldhash::fast::RandomState;
+use mgp_types::mgp::{AgentId, Permission, ServerId, Timestamp};
+use mgp_types::{Context, Session};
+
+use crate::permission::{GrantRecord, GrantVerdict, ScopeCheck, ScopeError};
+
+pub(super) type GrantsByServer = HashMap<ServerId, Arc<ServerGrants>, RandomState>;
+
+/// What is decided about one server.
+pub(super) type ServerGrants = HashMap<Permission, PermissionDecisions, RandomState>;
+
+/// What is decided about one permission of a server.
+#[derive(Debug, Clone, Default)]
+pub(super) struct PermissionDecisions {
+    /// What holds for all agents of which nothing else is decided.
+    pub(super) for_all: Option<Arc<GrantEntry>>,
+    pub(super) by_agent: BTreeMap<Box<str>, Arc<GrantEntry>>,
+    /// How many calls run now for each of which it was granted once.
+    pub(super) running_once: usize,
+}
+
+/// Who uses a permission.
+#[derive(Clone, Copy)]
+pub(in crate::permission) enum GrantUse<'a> {
+    /// The server, which has what it was granted for anybody: the gate holds single calls to what is theirs.
+    Server,
+    /// A call.
+    Call(&'a Context),
+}
+
+/// A decision, ready to be held against a call.
+#[derive(Debug)]
+pub(in crate::permission) struct GrantEntry {
+    pub(in crate::permission) record: GrantRecord,
+    pub(in crate::permission) scope: Option<ScopeCheck>,
+    /// The sessions for which it holds; for all if there are none.
+    pub(super) sessions: Vec<Weak<Session>>,
+    /// Whether it is in the trail and in the store; what is closed is so before that.
+    pub(super) kept: bool,
+}
+
+/// The decisions as they stand at one moment.
+pub(in crate::permission) struct CurrentGrants(pub(super) Guard<Arc<GrantsByServer>>);
+
+impl PermissionDecisions {
+    pub(super) fn put(&mut self, entry: Arc<GrantEntry>) {
+        if let Some(agent) = &entry.record.agent {
+            self.by_agent.insert(agent.as_str().into(), entry);
+        } else {
+            // What is said of all is said of each of them.
+            self.by_agent.clear();
+            self.for_all = Some(entry);
+        }
+    }
+
+    /// What was decided for this agent, or for all.
+    pub(super) fn of(&self, agent: Option<&AgentId>) -> Option<&Arc<GrantEntry>> {
+        match agent {
+            Some(agent) => self.by_agent.get(agent.as_str()),
+            None => self.for_all.as_ref(),
+        }
+    }
+
+    /// Forgets what was decided for this agent; without one, for all and for each.
+    pub(super) fn remove(&mut self, agent: Option<&AgentId>) {
+        if let Some(agent) = agent {
+            self.by_agent.remove(agent.as_str());
+        } else {
+            self.by_agent.clear();
+            self.for_all = None;
+        }
+    }
+
+    pub(super) fn entries(&self) -> impl Iterator<Item = &Arc<GrantEntry>> {
+        self.for_all.iter().chain(self.by_agent.values())
+    }
+}
+
+impl CurrentGrants {
+    /// What decides about a use of a permission: what was decided for the agent and its session, else for all.
+    pub(in crate::permission) fn entry(
+        &self,
+        server: &ServerId,
+        permission: &Permission,
+        by: GrantUse<'_>,
+        now: Timestamp,
+    ) -> Option<&GrantEntry> {
+        let decisions = self.decisions(server, permission)?;
+        let for_all = decisions.for_all.as_deref();
+        match by {
+            GrantUse::Call(context) => {
+                let own =
+                    context.principal.as_ref().and_then(|agent| decisions.by_agent.get(&*agent.access_id()));
+                let own = own.filter(|entry| entry.is_for(context.session.as_ref())).map(|entry| &**entry);
+                match own {
+                    // What has come to its end gives way to what holds for all.
+                    Some(own) if own.denies_at(now) || own.grants_at(now) || for_all.is_none() => Some(own),
+                    _ => for_all,
+                }
+            }
+            GrantUse::Server => {
+                let holds = |entry: &&GrantEntry| entry.grants_at(now);
+                let of_agents = || decisions.by_agent.values().map(|entry| &**entry).find(holds);
+                for_all.filter(holds).or_else(of_agents).or(for_all)
+            }
+        }
+    }
+
+    /// Whether a call runs now for which the permission was granted once.
+    pub(in crate::permission) fn is_used_once(&self, server: &ServerId, permission: &Permission) -> bool {
+        self.decisions(server, permission).is_some_and(|decisions| decisions.running_once > 0)
+    }
+
+    pub(super) fn decisions(
+        &self,
+        server: &ServerId,
+        permission: &Permission,
+    ) -> Option<&PermissionDecisions> {
+        self.0.get(server)?.get(permission)
+    }
+
+    pub(in crate::permission) fn permissions(&self, server: &ServerId) -> impl Iterator<Item = &Permission> {
+        self.0.get(server).into_iter().flat_map(|page| page.keys())
+    }
+}
+
+impl GrantEntry {
+    pub(super) fn new(record: GrantRecord) -> Result<Self, ScopeError> {
+        let scope = match &record.verdict {
+            GrantVerdict::Approved(terms) => terms.scope.as_deref().map(ScopeCheck::new).transpose()?,
+            GrantVerdict::Denied { .. } => None,
+        };
+        Ok(Self { record, scope, sessions: Vec::new(), kept: false })
+    }
+
+    /// Whether it is a denial that holds at `now`.
+    pub(super) fn denies_at(&self, now: Timestamp) -> bool {
+        let verdict = &self.record.verdict;
+        matches!(verdict, GrantVerdict::Denied { .. }) && verdict.holds_at(self.record.decided_at, now)
+    }
+
+    /// Whether it is a grant that holds at `now`, for some session at least.
+    pub(super) fn grants_at(&self, now: Timestamp) -> bool {
+        let is_live =
+            self.sessions.is_empty() || self.sessions.iter().any(|session| session.strong_count() > 0);
+        match &self.record.verdict {
+            GrantVerdict::Approved(terms) => is_live && terms.hold_at(self.record.decided_at, now),
+            GrantVerdict::Denied { .. } => false,
+        }
+    }
+
+    /// Whether it holds for calls of this session.
+    pub(super) fn is_for(&self, session: Option<&Arc<Session>>) -> bool {
+        let is_it = |own: &Weak<Session>| session.is_some_and(|session| own.as_ptr() == Arc::as_ptr(session));
+        self.sessions.is_empty() || self.sessions.iter().any(is_it)
+    }
+
+    pub(super) fn is_of_session(&self, session: &Weak<Session>) -> bool {
+        self.sessions.is_empty() || self.sessions.iter().any(|own| own.ptr_eq(session))
+    }
+}

@@ -1,0 +1,185 @@
+//! The state that all connections of a server share.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use mgp_stream::callback::Callbacks;
+use mgp_types::mcp::task_extension;
+use mgp_types::mcp::{
+    ForRevision, ListCapability, Map, Marker, ResourcesCapability, ServerCapabilities, ServerTaskRequests,
+    ServerTasksCapability, ToolTaskRequests,
+};
+use mgp_types::{CacheHint, Error, Extensions, RawJson, Response, Revision};
+use parking_lot::Mutex;
+use serde::Serialize;
+
+use crate::catalog::Catalog;
+use crate::change::{Change, Listeners};
+use crate::task::TaskStore;
+use crate::tool::TaskMode;
+
+/// The state that all connections of a server share.
+pub(crate) struct ServerShared {
+    /// The catalog, read without a lock; a change replaces it.
+    catalog: ArcSwap<Catalog>,
+    /// The lock of changes, so that no change is lost.
+    changing: Mutex<()>,
+    pub(crate) about: ServerDescription,
+    pub(crate) listeners: Arc<Listeners>,
+    pub(crate) tasks: Arc<TaskStore>,
+}
+
+/// The description of a server beside its catalog.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ServerDescription {
+    pub(crate) instructions: Option<String>,
+    pub(crate) extensions: Map<RawJson>,
+    pub(crate) experimental: Map<RawJson>,
+    pub(crate) cache: Option<CacheHint>,
+    /// The values that handlers share, one per type.
+    pub(crate) state: Extensions,
+    /// Whether a layer numbers the parts that handlers stream.
+    pub(crate) streams: bool,
+    /// The open questions of handlers.
+    pub(crate) callbacks: Callbacks,
+    /// The sections that are offered even while they are empty, because entries may come.
+    pub(crate) dynamic: OfferedFeatures,
+}
+
+/// The sections of MCP that a server offers.
+#[derive(Debug, Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each part is offered or not")]
+pub(crate) struct OfferedFeatures {
+    pub(crate) tools: bool,
+    pub(crate) prompts: bool,
+    pub(crate) resources: bool,
+    pub(crate) completions: bool,
+    pub(crate) tasks: bool,
+    pub(crate) logging: bool,
+}
+
+impl ServerShared {
+    pub(crate) fn new(catalog: Catalog, about: ServerDescription, tasks: TaskStore) -> Self {
+        let mut about = about;
+        let now = offers(&catalog);
+        // A section that had entries once stays offered: a capability cannot be taken back from a session.
+        about.dynamic.tools |= now.tools;
+        about.dynamic.prompts |= now.prompts;
+        about.dynamic.resources |= now.resources;
+        about.dynamic.tasks |= now.tasks;
+        Self {
+            catalog: ArcSwap::from_pointee(catalog),
+            changing: Mutex::new(()),
+            about,
+            listeners: tasks.listeners().clone(),
+            tasks: Arc::new(tasks),
+        }
+    }
+
+    pub(crate) fn catalog(&self) -> arc_swap::Guard<Arc<Catalog>> {
+        self.catalog.load()
+    }
+
+    /// Replaces the present catalog by a changed one.
+    pub(crate) fn change<R>(&self, change: impl FnOnce(&mut Catalog) -> R) -> R {
+        let _changing = self.changing.lock();
+        let mut catalog = Catalog::clone(&self.catalog.load());
+        let outcome = change(&mut catalog);
+        self.catalog.store(Arc::new(catalog));
+        outcome
+    }
+
+    pub(crate) fn announce(&self, change: &Change) {
+        self.listeners.announce(change, &self.tasks);
+    }
+
+    pub(crate) fn offered(&self) -> OfferedFeatures {
+        let catalog = self.catalog();
+        let now = offers(&catalog);
+        let dynamic = &self.about.dynamic;
+        OfferedFeatures {
+            tools: now.tools || dynamic.tools,
+            prompts: now.prompts || dynamic.prompts,
+            resources: now.resources || dynamic.resources,
+            completions: now.completions,
+            tasks: now.tasks || dynamic.tasks,
+            logging: dynamic.logging,
+        }
+    }
+
+    /// Returns the answer to `server/discover`, from which the era layer makes that of `initialize`, too.
+    pub(crate) fn describe(&self, revision: Revision) -> Result<Response, Error> {
+        let described = DescribedServer {
+            capabilities: self.capabilities(revision),
+            instructions: self.about.instructions.as_deref(),
+        };
+        let mut response = RawJson::from_value(&described)
+            .map(Response::plain)
+            .map_err(|error| Error::internal("the capabilities are not JSON").with_source(error))?;
+        response.context.cache.clone_from(&self.about.cache);
+        Ok(response)
+    }
+
+    fn capabilities(&self, revision: Revision) -> ServerCapabilities {
+        let offered = self.offered();
+        let mut capabilities = ServerCapabilities::new();
+        capabilities.tools = offered.tools.then(list);
+        capabilities.prompts = offered.prompts.then(list);
+        capabilities.resources = offered.resources.then(resources);
+        capabilities.completions = offered.completions.then(Marker::new);
+        capabilities.logging = offered.logging.then(Marker::new);
+        capabilities.tasks = offered.tasks.then(session_tasks);
+        let mut extensions = self.about.extensions.clone();
+        if offered.tasks && revision.is_stateless() {
+            extensions.insert(task_extension::EXTENSION_ID, RawJson::empty_object());
+        }
+        capabilities.extensions = Some(extensions).filter(|extensions| !extensions.is_empty());
+        capabilities.experimental =
+            Some(self.about.experimental.clone()).filter(|members| !members.is_empty());
+        capabilities.for_revision(revision)
+    }
+}
+
+fn offers(catalog: &Catalog) -> OfferedFeatures {
+    OfferedFeatures {
+        tools: !catalog.tools.is_empty(),
+        prompts: !catalog.prompts.is_empty(),
+        resources: !(catalog.resources.is_empty() && catalog.templates.is_empty()),
+        completions: !catalog.completers.is_empty(),
+        tasks: catalog.tools.iter().any(|tool| tool.mode != TaskMode::Never),
+        logging: false,
+    }
+}
+
+/// Returns the tasks capability of 2025-11-25.
+fn session_tasks() -> ServerTasksCapability {
+    let mut tools = ToolTaskRequests::new();
+    tools.call = Some(Marker::new());
+    let mut requests = ServerTaskRequests::new();
+    requests.tools = Some(tools);
+    let mut tasks = ServerTasksCapability::new();
+    tasks.list = Some(Marker::new());
+    tasks.cancel = Some(Marker::new());
+    tasks.requests = Some(requests);
+    tasks
+}
+
+fn list() -> ListCapability {
+    let mut list = ListCapability::new();
+    list.list_changed = Some(true);
+    list
+}
+
+fn resources() -> ResourcesCapability {
+    let mut resources = ResourcesCapability::new();
+    resources.subscribe = Some(true);
+    resources.list_changed = Some(true);
+    resources
+}
+
+#[derive(Serialize)]
+struct DescribedServer<'a> {
+    capabilities: ServerCapabilities,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instructions: Option<&'a str>,
+}

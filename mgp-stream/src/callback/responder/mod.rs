@@ -1,0 +1,188 @@
+//! The client's desk for callbacks: a handler answers the questions of servers, each once.
+
+use std::fmt;
+use std::future::Future;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use foldhash::quality::RandomState;
+use mgp_types::mgp::{CallbackRequest, CallbackRespond, ServerId, method};
+use mgp_types::{BoxFuture, Context, Error, Method, RawJson, Request, Session};
+use parking_lot::Mutex;
+use tokio::runtime::Handle;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use self::history::{CallbackHistory, CallbackState, Occurrence};
+use super::wait;
+use crate::abort_on_drop::AbortOnDrop;
+
+mod history;
+mod inbound;
+
+pub use self::inbound::{CallbackInbound, CallbackInboundFuture, CallbackInboundLayer};
+
+/// Answers the questions that servers ask in the middle of calls. Clones share all records.
+///
+/// A server sends a question again while it has no answer. The desk handles each question once: while its handler
+/// works, a repeated question does nothing, and afterwards a repeated question brings the recorded answer once more. A
+/// question counts as repeated only if it comes from the same server, in the same session, about the same call and in
+/// the same words; an answer for one server or call is never given to another, whatever ids they use.
+///
+/// Handlers run in tasks of the desk, so that no connection waits for them. Handlers end when the server stops waiting,
+/// or with the last clone of the desk. An answer that cannot be delivered is not sent again by itself: the server asks
+/// again, and gets the recorded answer.
+#[derive(Clone)]
+pub struct CallbackResponder(Arc<CallbackResponderInner>);
+
+struct CallbackResponderInner {
+    handler: Arc<dyn CallbackHandler>,
+    book: Mutex<CallbackHistory>,
+    /// The hasher of questions, with a secret of this process.
+    hasher: RandomState,
+}
+
+/// The desk for the questions of one server.
+#[derive(Debug, Clone)]
+pub struct ServerResponder {
+    desk: CallbackResponder,
+    server: ServerId,
+}
+
+impl CallbackResponder {
+    /// Creates a desk whose questions `handler` answers.
+    pub fn new(handler: impl CallbackHandler) -> Self {
+        let handler = Arc::new(handler);
+        Self(Arc::new(CallbackResponderInner {
+            handler,
+            book: Mutex::default(),
+            hasher: RandomState::default(),
+        }))
+    }
+
+    /// Returns the desk for the questions of `server`.
+    pub fn of_server(&self, server: ServerId) -> ServerResponder {
+        ServerResponder { desk: self.clone(), server }
+    }
+}
+
+impl ServerResponder {
+    /// Takes a question that came in `session` with `context`.
+    fn take(&self, session: &Arc<Session>, request: &Request, context: Context) {
+        let Some(asked) = CallbackRequest::read(&request.params) else {
+            tracing::warn!(server = %self.server, "a callback was dropped: its id is empty or too long");
+            return;
+        };
+        let Ok(runtime) = Handle::try_current() else {
+            tracing::error!(server = %self.server, "a callback was dropped: no async runtime is there to answer it");
+            return;
+        };
+        let now = Instant::now();
+        let end = now + wait::of(&asked);
+        let desk = &*self.desk.0;
+        let occurrence = Occurrence::new(&asked, session, context.outbox.stream(), &desk.hasher, end);
+        let mut book = desk.book.lock();
+        let state = book.note(&self.server, &asked.callback_id, occurrence, now);
+        let (server, session) = (self.server.clone(), Arc::clone(session));
+        match state {
+            CallbackState::New(entry) => {
+                let desk = Arc::downgrade(&self.desk.0);
+                let question = CallbackInProgress { desk, server, number: entry.number(), asked };
+                let work = question.answer(Arc::clone(&self.desk.0.handler), session, context, end);
+                entry.runs(AbortOnDrop::spawn(&runtime, work));
+            }
+            CallbackState::Answered(entry, answer) => {
+                entry.runs(AbortOnDrop::spawn(&runtime, respond(server, asked.callback_id, session, answer)));
+            }
+            CallbackState::Busy => {}
+            CallbackState::Full => {
+                tracing::warn!(server = %self.server, "a callback was dropped: too many callbacks of the server are open");
+            }
+        }
+    }
+}
+
+/// A question that is being answered.
+struct CallbackInProgress {
+    /// The desk, which this task must not keep alive.
+    desk: Weak<CallbackResponderInner>,
+    server: ServerId,
+    /// The number of the entry in the book: another question may have taken the id.
+    number: u64,
+    asked: CallbackRequest,
+}
+
+impl CallbackInProgress {
+    /// Has the question answered until `end`, and sends the answer.
+    async fn answer(
+        self,
+        handler: Arc<dyn CallbackHandler>,
+        session: Arc<Session>,
+        context: Context,
+        end: Instant,
+    ) {
+        let wants_answer = self.asked.callback_type.wants_answer();
+        let Ok(answer) = timeout_at(end, handler.handle(self.asked.clone(), context)).await else {
+            tracing::debug!(server = %self.server, "a callback got no answer in time");
+            return;
+        };
+        let Some(answer) = answer.filter(|_| wants_answer) else {
+            if wants_answer {
+                tracing::debug!(server = %self.server, "a callback got no answer: its handler gave none");
+            }
+            return;
+        };
+        let answer = answer.detached();
+        let Some(desk) = self.desk.upgrade() else { return };
+        let id = self.asked.callback_id;
+        let is_asked = desk.book.lock().answered(&self.server, &id, self.number, &answer);
+        drop(desk);
+        if is_asked {
+            respond(self.server, id, session, answer).await;
+        }
+    }
+}
+
+/// The time to wait for the acknowledgement of an answer.
+const DELIVERY: Duration = Duration::from_secs(30);
+
+/// Sends the answer, once.
+async fn respond(server: ServerId, id: Box<str>, session: Arc<Session>, answer: RawJson) {
+    let body = CallbackRespond::new(id, answer);
+    let sent = match Request::with_body(Method::from_static(method::CALLBACK_RESPOND), &body) {
+        Ok(request) => timeout(DELIVERY, session.outbox.call(request)).await,
+        Err(error) => Ok(Err(error)),
+    };
+    let error = match sent {
+        Ok(Ok(_)) => return,
+        Ok(Err(error)) => error,
+        Err(_) => Error::timeout("the server did not acknowledge the answer"),
+    };
+    tracing::debug!(%server, code = error.code(), "the answer to a callback did not reach the server");
+}
+
+impl fmt::Debug for CallbackResponder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallbackResponder").field("known", &self.0.book.lock().len()).finish_non_exhaustive()
+    }
+}
+
+/// Answers callbacks: shows them to a user, or decides by a policy. Every function of this shape is a handler.
+///
+/// The handler gets the question of the server, and the context in which the question came. The answer is any JSON: for
+/// a confirmation or a selection one of the options as a text, `null` for a user who closed the question. Without an
+/// answer nothing is sent, and the server waits until its time is over; the same holds for unknown types, unless the
+/// handler knows them. The answer to a notification is not sent. The future is dropped when the server stops waiting.
+pub trait CallbackHandler: Send + Sync + 'static {
+    /// Answers one callback.
+    fn handle(&self, request: CallbackRequest, context: Context) -> BoxFuture<'static, Option<RawJson>>;
+}
+
+impl<F, Answering> CallbackHandler for F
+where
+    F: Fn(CallbackRequest, Context) -> Answering + Send + Sync + 'static,
+    Answering: Future<Output = Option<RawJson>> + Send + 'static,
+{
+    fn handle(&self, request: CallbackRequest, context: Context) -> BoxFuture<'static, Option<RawJson>> {
+        Box::pin(self(request, context))
+    }
+}

@@ -1,0 +1,245 @@
+//! Notifications of changed lists of tools.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use foldhash::fast::RandomState;
+use mgp_types::{Context, Method, Object, Outbox, Principal, Request, Session};
+use parking_lot::Mutex;
+use tokio::runtime::Handle;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use super::shared::DiscoveryShared;
+use crate::session::SessionKey;
+
+/// Tells peers that their list of tools has changed.
+///
+/// A change waits a moment for others, so that a burst is told once, and is told only if the list then really differs,
+/// in a way that is worth the cost of a new list to the peer.
+#[derive(Debug, Default)]
+pub(super) struct ListChangeNotifier {
+    peers: Mutex<HashMap<SessionKey, NotifiedPeer, RandomState>>,
+    tasks: Mutex<JoinSet<()>>,
+}
+
+#[derive(Debug, Default)]
+struct NotifiedPeer {
+    session: Weak<Session>,
+    principal: Option<Principal>,
+    listening: Vec<ListenStream>,
+    /// Set while a notification is about to be sent.
+    is_waiting: bool,
+    awaited: AwaitedChanges,
+    /// Set once the peer was told and has not asked for its list since: the peer knows that its list is old.
+    was_told: bool,
+}
+
+/// The changes of which a peer is told since it asked for its list.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum AwaitedChanges {
+    /// Changes that make its list outdated.
+    #[default]
+    Outdating,
+    /// All changes of its list, because tools were loaded for it.
+    Loaded,
+    /// All changes, because the peer got its list before there were tools.
+    Tools,
+}
+
+/// A request that listens.
+#[derive(Debug)]
+pub(super) struct ListenStream {
+    pub(super) outbox: Outbox,
+    pub(super) session: Arc<Session>,
+    /// A pointer that is dead once the request is over.
+    pub(super) request: Weak<()>,
+}
+
+const MOST_LISTENING: usize = 16;
+const MOST_PEERS: usize = 4096;
+
+impl ListChangeNotifier {
+    /// Notes that the peer was given its list, and can be told of changes.
+    pub(super) fn listed(&self, key: &SessionKey, context: &Context) {
+        let Some(session) = &context.session else { return };
+        if let Some(peer) = self.peers.lock().get_mut(key) {
+            (peer.was_told, peer.awaited) = (false, AwaitedChanges::Outdating);
+        }
+        // A peer that describes itself with each request is told on requests that listen, and nowhere else.
+        if session.revision.is_stateless() || !session.outbox.is_open() {
+            return;
+        }
+        self.with_peer(key, |peer| {
+            peer.session = Arc::downgrade(session);
+            peer.principal.clone_from(&context.principal);
+        });
+    }
+
+    /// Notes that the peer was given a list without tools, because there were none yet.
+    pub(super) fn listed_too_early(&self, key: &SessionKey, context: &Context) {
+        // A peer that describes itself with each request may listen later.
+        if context.session.is_some() {
+            self.with_peer(key, |peer| peer.awaited = AwaitedChanges::Tools);
+        }
+    }
+
+    /// Notes that the peer was given a list by an inner service, which tells of its changes from now on.
+    pub(super) fn listed_elsewhere(&self, key: &SessionKey) {
+        if let Some(peer) =
+            self.peers.lock().get_mut(key).filter(|peer| peer.awaited == AwaitedChanges::Tools)
+        {
+            peer.awaited = AwaitedChanges::Outdating;
+        }
+    }
+
+    /// Notes that a request listens for changes.
+    pub(super) fn listens(&self, key: &SessionKey, principal: Option<&Principal>, listener: ListenStream) {
+        self.with_peer(key, |peer| {
+            peer.principal = principal.cloned();
+            // The new listener was not told yet, even if others were.
+            peer.was_told = false;
+            peer.listening.retain(ListenStream::is_there);
+            if peer.listening.len() < MOST_LISTENING {
+                peer.listening.push(listener);
+            }
+        });
+    }
+
+    /// Notes that a request does not listen any more.
+    pub(super) fn left(&self, key: &SessionKey) {
+        let mut peers = self.peers.lock();
+        if let Some(peer) = peers.get_mut(key) {
+            peer.listening.retain(ListenStream::is_there);
+            if !peer.is_there() {
+                peers.remove(key);
+            }
+        }
+    }
+
+    /// Notes that the list of a session may have changed.
+    pub(super) fn changed(&self, shared: &Arc<DiscoveryShared>, key: &SessionKey) {
+        let Ok(runtime) = Handle::try_current() else { return };
+        let mut peers = self.peers.lock();
+        let Some(peer) = peers.get_mut(key).filter(|peer| peer.is_to_be_told()) else { return };
+        peer.is_waiting = true;
+        drop(peers);
+        let mut tasks = self.tasks.lock();
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn_on(tell(Arc::downgrade(shared), key.clone()), &runtime);
+    }
+
+    /// Notes that tools which a session asked for are in its list now. The session is told of these in any case.
+    pub(super) fn loaded(&self, shared: &Arc<DiscoveryShared>, key: &SessionKey) {
+        if let Some(peer) =
+            self.peers.lock().get_mut(key).filter(|peer| peer.awaited != AwaitedChanges::Tools)
+        {
+            peer.awaited = AwaitedChanges::Loaded;
+        }
+        self.changed(shared, key);
+    }
+
+    /// Notes that the lists of all sessions may have changed.
+    pub(super) fn all_changed(&self, shared: &Arc<DiscoveryShared>) {
+        let keys: Vec<_> = self.peers.lock().keys().cloned().collect();
+        for key in keys {
+            self.changed(shared, &key);
+        }
+    }
+
+    fn with_peer(&self, key: &SessionKey, act: impl FnOnce(&mut NotifiedPeer)) {
+        let mut peers = self.peers.lock();
+        if !peers.contains_key(key) && peers.len() >= MOST_PEERS {
+            peers.retain(|_, peer| peer.is_there());
+            if peers.len() >= MOST_PEERS {
+                tracing::warn!("a session is not told of changed tools: there are too many sessions");
+                return;
+            }
+        }
+        act(peers.entry(key.clone()).or_default());
+    }
+
+    fn told(&self, key: &SessionKey, was_told: bool) {
+        if let Some(peer) = self.peers.lock().get_mut(key) {
+            peer.was_told = was_told;
+        }
+    }
+
+    /// Returns the ways to a peer, and its state.
+    fn ways(&self, key: &SessionKey) -> Option<NotifyRoutes> {
+        let mut peers = self.peers.lock();
+        let peer = peers.get_mut(key)?;
+        peer.is_waiting = false;
+        let session = peer.session.upgrade();
+        peer.listening.retain(ListenStream::is_there);
+        let mut outboxes: Vec<_> = peer.listening.iter().map(|listener| listener.outbox.clone()).collect();
+        outboxes.extend(session.iter().map(|session| session.outbox.clone()));
+        let mut context = Context::default();
+        context.session = session.or_else(|| Some(Arc::clone(&peer.listening.first()?.session)));
+        context.principal.clone_from(&peer.principal);
+        let awaited = peer.awaited;
+        if !peer.is_there() {
+            peers.remove(key);
+        }
+        Some(NotifyRoutes { outboxes, context, awaited })
+    }
+}
+
+/// The ways to a peer, and its state.
+struct NotifyRoutes {
+    outboxes: Vec<Outbox>,
+    context: Context,
+    awaited: AwaitedChanges,
+}
+
+impl NotifiedPeer {
+    fn is_there(&self) -> bool {
+        self.session.strong_count() > 0 || self.listening.iter().any(ListenStream::is_there)
+    }
+
+    fn is_to_be_told(&self) -> bool {
+        !self.is_waiting && !self.was_told && self.is_there()
+    }
+}
+
+impl ListenStream {
+    fn is_there(&self) -> bool {
+        self.request.strong_count() > 0
+    }
+}
+
+/// The time that telling one peer may take, so that a peer which does not read holds up no other.
+const LONGEST_TELLING: Duration = Duration::from_secs(5);
+
+/// The time that a change waits for others.
+const PAUSE: Duration = Duration::from_millis(50);
+
+async fn tell(shared: Weak<DiscoveryShared>, key: SessionKey) {
+    sleep(PAUSE).await;
+    let Some(ways) = shared.upgrade().and_then(|shared| shared.ways_to_tell(&key)) else { return };
+    for outbox in ways {
+        let notification = Request::notify(Method::TOOLS_CHANGED, Object::new());
+        if !matches!(timeout(LONGEST_TELLING, outbox.notify(notification)).await, Ok(Ok(()))) {
+            tracing::debug!("a peer was not told that its tools changed");
+            shared.upgrade().inspect(|shared| shared.tellings.told(&key, false));
+        }
+    }
+}
+
+impl DiscoveryShared {
+    /// Returns the ways to tell the peer that its list changed; `None` if the list did not.
+    fn ways_to_tell(&self, key: &SessionKey) -> Option<Vec<Outbox>> {
+        let NotifyRoutes { outboxes, context, awaited } = self.tellings.ways(key)?;
+        let any = self.settings.tell_uses || awaited == AwaitedChanges::Loaded;
+        let changed = awaited == AwaitedChanges::Tools
+            || self.with_view(&context, |view| {
+                if any { self.sessions.changed(key, view) } else { self.sessions.is_outdated(key, view) }
+            });
+        changed.then(|| {
+            // The note comes first: a list that is asked for in between is a new one.
+            self.tellings.told(key, true);
+            outboxes
+        })
+    }
+}

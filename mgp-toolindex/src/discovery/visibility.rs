@@ -1,0 +1,115 @@
+//! The tools that each caller may see.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use mgp_types::Context;
+use mgp_types::mgp::Permission;
+use parking_lot::Mutex;
+
+use crate::session::SessionKey;
+use crate::{Snapshot, Tool, VisibleTools};
+
+/// The access policy of a gateway, as discovery needs it.
+///
+/// Access is decided again when a tool is called: this trait only decides which tools are found and listed.
+pub trait ToolVisibility: Send + Sync + 'static {
+    /// Returns whether the caller may know of the tool. The gate asks for each tool in turn, and keeps the answers
+    /// until the tool or the [`revision`](Self::revision) changes.
+    fn sees(&self, context: &Context, tool: &Tool) -> bool;
+
+    /// Returns a number that changes whenever answers of [`sees`](Self::sees) may.
+    fn revision(&self) -> u64 {
+        0
+    }
+
+    /// Returns the permissions that the caller lacks for calling the tool; empty if none is missing.
+    fn missing_permissions(&self, _context: &Context, _tool: &Tool) -> Vec<Permission> {
+        Vec::new()
+    }
+}
+
+/// The tools that callers see, computed once for each state of the index and the policy.
+pub(super) struct VisibilityCache {
+    eyes: Option<Arc<dyn ToolVisibility>>,
+    known: Mutex<CachedVisibilities>,
+}
+
+#[derive(Default)]
+struct CachedVisibilities {
+    sights: HashMap<SessionKey, CachedVisibility, RandomState>,
+    /// The count of look-ups, to find the entries that were not used for long.
+    clock: u64,
+}
+
+#[derive(Clone)]
+struct CachedVisibility {
+    sight: Arc<VisibleTools>,
+    revision: u64,
+    asked_at: u64,
+}
+
+impl VisibilityCache {
+    pub(super) fn new(eyes: Option<Arc<dyn ToolVisibility>>) -> Self {
+        Self { eyes, known: Mutex::default() }
+    }
+
+    /// Returns the tools of a snapshot that the caller sees; `None` if all callers see all tools.
+    pub(super) fn of(
+        &self,
+        key: &SessionKey,
+        context: &Context,
+        snapshot: &Snapshot,
+    ) -> Option<Arc<VisibleTools>> {
+        let eyes = self.eyes.as_ref()?;
+        // The revision is read before the tools are looked at: a change in between leads to another look the next time.
+        let revision = eyes.revision();
+        let known = self.known.lock().get(key).filter(|known| known.revision == revision);
+        let sees = |tool: &Tool| eyes.sees(context, tool);
+        let sight = match known {
+            Some(known) if known.sight.is_of(snapshot) => return Some(known.sight),
+            Some(known) => Arc::new(known.sight.follow(snapshot, sees)),
+            None => Arc::new(VisibleTools::of(snapshot, sees)),
+        };
+        self.known.lock().put(key, Arc::clone(&sight), revision);
+        Some(sight)
+    }
+
+    pub(super) fn missing(&self, context: &Context, tool: &Tool) -> Vec<Permission> {
+        self.eyes.as_ref().map_or_else(Vec::new, |eyes| eyes.missing_permissions(context, tool))
+    }
+
+    pub(super) fn sees(&self, context: &Context, tool: &Tool) -> bool {
+        self.eyes.as_ref().is_none_or(|eyes| eyes.sees(context, tool))
+    }
+}
+
+/// The number of callers that are remembered. Each takes a bit for each tool, and is computed anew with a question for
+/// each tool.
+const MOST_KNOWN: usize = 1024;
+
+impl CachedVisibilities {
+    fn get(&mut self, key: &SessionKey) -> Option<CachedVisibility> {
+        self.clock += 1;
+        let known = self.sights.get_mut(key)?;
+        known.asked_at = self.clock;
+        Some(known.clone())
+    }
+
+    fn put(&mut self, key: &SessionKey, sight: Arc<VisibleTools>, revision: u64) {
+        if self.sights.len() >= MOST_KNOWN && !self.sights.contains_key(key) {
+            let oldest =
+                self.sights.iter().min_by_key(|(_, known)| known.asked_at).map(|(key, _)| key.clone());
+            oldest.and_then(|oldest| self.sights.remove(&oldest));
+        }
+        self.sights.insert(key.clone(), CachedVisibility { sight, revision, asked_at: self.clock });
+    }
+}
+
+impl fmt::Debug for VisibilityCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("VisibilityCache").field("restricted", &self.eyes.is_some()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,148 @@
+//! Parts of a request after their look-up.
+
+use super::fusion::{Scored, Spread};
+use super::relevance::PartRelevance;
+use crate::keyword::KeywordQuery;
+use crate::learn::Shift;
+use crate::slot::Slot;
+use crate::vector::{QueryVector, Scores};
+
+/// A part of a request that was looked up, by words, by meaning, or by both.
+pub(super) struct SearchedPart<'a> {
+    words: Option<KeywordQuery<'a>>,
+    /// The tools whose name the part is, or nearly so, with the exactness.
+    named: Vec<(Slot, f32)>,
+    /// The likeness of all tools to the meaning of the part.
+    likeness: Option<ToolSimilarity<'a>>,
+    /// The distribution of the likeness of tools in general.
+    typical: Spread,
+}
+
+impl<'a> SearchedPart<'a> {
+    pub(super) fn new(
+        words: Option<KeywordQuery<'a>>,
+        named: Vec<(Slot, f32)>,
+        likeness: Option<ToolSimilarity<'a>>,
+    ) -> Self {
+        let typical = likeness.map_or_else(Spread::default, |ToolSimilarity { scores, query, .. }| {
+            let (count, sum, squares) = scores.moments(query);
+            Spread::of(count, sum, squares)
+        });
+        Self { words, named, likeness, typical }
+    }
+
+    /// Returns the best of each side, in no order.
+    pub(super) fn best(
+        &self,
+        limit: usize,
+        may_be_found: &dyn Fn(Slot) -> bool,
+    ) -> impl Iterator<Item = Slot> {
+        let words =
+            self.words.iter().flat_map(move |asked| asked.best(limit, &mut |slot| may_be_found(slot)));
+        let near = self.likeness.iter().flat_map(move |likeness| likeness.best(limit, may_be_found));
+        words.chain(self.named.iter().copied()).map(|(slot, _)| slot).chain(near)
+    }
+
+    /// Returns the evidence for each of these tools.
+    pub(super) fn evidence(&self, slots: &[Slot]) -> Vec<f32> {
+        let words = self.words.as_ref().map_or_else(Vec::new, |asked| {
+            // A tool with nearly the wanted name counts as having all its words, however they are spelled.
+            let all: f32 = asked.worth().iter().sum();
+            let scores = asked.scores(slots).into_iter().zip(slots);
+            scores.map(|(score, slot)| score.max(self.exactness(*slot) * all)).collect()
+        });
+        let likeness = self
+            .likeness
+            .map_or_else(Vec::new, |likeness| slots.iter().map(|slot| likeness.of(*slot)).collect());
+        let grasped = self.grasped();
+        Scored { words, likeness, typical: self.typical, grasped }.evidence()
+    }
+
+    /// Returns the fit of each of these tools, from 0 to 1.
+    pub(super) fn fit(&self, slots: &[Slot]) -> Vec<f32> {
+        let covered = self.words.as_ref().map(|asked| asked.coverage(slots));
+        let fit = |(place, slot): (usize, &Slot)| {
+            let covered = covered.as_ref().map(|covered| covered[place].max(self.exactness(*slot)));
+            let likeness = self.likeness.map(|likeness| likeness.of(*slot).unwrap_or(self.typical.mean));
+            PartRelevance { covered, likeness, typical: self.typical.mean, grasped: self.grasped() }.share()
+        };
+        slots.iter().enumerate().map(fit).collect()
+    }
+
+    /// Returns the words of the part that each of these tools has, a bit for each.
+    pub(super) fn words_of(&self, slots: &[Slot]) -> Vec<u64> {
+        self.words.as_ref().map_or_else(|| vec![0; slots.len()], |asked| asked.had(slots))
+    }
+
+    /// Returns the likeness of a tool by its own words; 0 for a search without meaning.
+    pub(super) fn own_likeness(&self, slot: Slot) -> f32 {
+        self.likeness.and_then(|likeness| likeness.own(slot)).unwrap_or_default()
+    }
+
+    /// Returns whether the part is exactly the name of a tool.
+    pub(super) fn is_called(&self, slot: Slot) -> bool {
+        self.exactness(slot) >= 1.0
+    }
+
+    fn grasped(&self) -> f32 {
+        self.likeness.map_or(1.0, |likeness| likeness.meaning.grasped)
+    }
+
+    fn exactness(&self, slot: Slot) -> f32 {
+        self.named.iter().find(|named| named.0 == slot).map_or(0.0, |named| named.1)
+    }
+}
+
+/// The meaning of a part of a request, and the tools that are nearer to it by learning.
+#[derive(Debug, Clone)]
+pub(crate) struct QueryMeaning<'a> {
+    pub(super) query: QueryVector,
+    /// The share of the part that the meaning expresses, from 0 to 1.
+    pub(super) grasped: f32,
+    learned: Vec<(Slot, Shift<'a>)>,
+}
+
+impl<'a> QueryMeaning<'a> {
+    /// Creates the meaning of a vector; `None` if the vector is invalid.
+    pub(crate) fn of(
+        vector: &[f32],
+        grasped: f32,
+        learned: impl FnOnce(&[f32]) -> Vec<(Slot, Shift<'a>)>,
+    ) -> Option<Self> {
+        let grasped = if grasped.is_finite() { grasped.clamp(0.0, 1.0) } else { 1.0 };
+        Some(Self { query: QueryVector::new(vector).ok()?, grasped, learned: learned(vector) })
+    }
+}
+
+/// The likeness of all tools to the meaning of a part of a request.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ToolSimilarity<'a> {
+    pub(super) scores: &'a Scores<'a>,
+    /// The number of the query.
+    pub(super) query: usize,
+    pub(super) meaning: &'a QueryMeaning<'a>,
+}
+
+impl ToolSimilarity<'_> {
+    /// Returns the likeness of a tool by its own words; `None` if it has no vector.
+    pub(super) fn own(&self, slot: Slot) -> Option<f32> {
+        self.scores.of(self.query, slot)
+    }
+
+    /// Returns the likeness of a tool, with learning.
+    pub(super) fn of(&self, slot: Slot) -> Option<f32> {
+        let own = self.own(slot)?;
+        let learned = self.meaning.learned.iter().find(|learned| learned.0 == slot);
+        Some(learned.map_or(own, |(_, shift)| shift.score(own)))
+    }
+
+    /// Returns the most alike tools, and those that may be by learning, in no order.
+    pub(super) fn best(
+        &self,
+        limit: usize,
+        may_be_found: &dyn Fn(Slot) -> bool,
+    ) -> impl Iterator<Item = Slot> {
+        let own = self.scores.best(self.query, limit, may_be_found).into_iter().map(|(slot, _)| slot);
+        own.chain(self.meaning.learned.iter().map(|learned| learned.0).filter(|slot| may_be_found(*slot)))
+    }
+}

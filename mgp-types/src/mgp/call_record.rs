@@ -1,0 +1,104 @@
+use std::sync::OnceLock;
+
+use super::{EventType, RiskLevel, ServerId, ToolName, ValidatorName};
+
+/// What the layers found out about a request on its way in, for the one that writes the record when it is over.
+///
+/// The layer that records puts an empty trail into the request's context; those further in fill it, without a lock.
+/// Each fact is noted once: the first that notes it is the one that decided.
+#[derive(Debug, Default)]
+pub struct CallRecord {
+    target: OnceLock<(ServerId, Option<ToolName>)>,
+    risk: OnceLock<RiskLevel>,
+    validators: OnceLock<Vec<ValidatorName>>,
+    refusal: OnceLock<Refusal>,
+    grant: OnceLock<Box<str>>,
+    cancelled: OnceLock<()>,
+}
+
+/// Why a request was not let through.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Refusal {
+    /// What the event is that tells the cause, beside `TOOL_BLOCKED`; `None` if there is nothing more to tell.
+    pub event: Option<EventType>,
+    /// The section that refused, like `access`.
+    pub by: &'static str,
+    /// The class of the reason, like `recursive-delete`.
+    pub rule: &'static str,
+}
+
+impl Refusal {
+    /// A refusal of the section `by` for a reason of the class `rule`.
+    pub const fn new(by: &'static str, rule: &'static str) -> Self {
+        Self { event: None, by, rule }
+    }
+
+    /// The refusal with an event of its own.
+    pub fn with_event(mut self, event: EventType) -> Self {
+        self.event = Some(event);
+        self
+    }
+}
+
+impl CallRecord {
+    /// Notes which server, and which of its tools, the request is for.
+    pub fn note_target(&self, server: &ServerId, tool: Option<&ToolName>) {
+        self.target.get_or_init(|| (server.clone(), tool.cloned()));
+    }
+
+    /// Notes the tool's risk.
+    pub fn note_risk(&self, risk: RiskLevel) {
+        self.risk.get_or_init(|| risk);
+    }
+
+    /// Notes what the arguments were checked with.
+    pub fn note_validators(&self, validators: &[ValidatorName]) {
+        self.validators.get_or_init(|| validators.to_vec());
+    }
+
+    /// Notes that the request is refused.
+    pub fn note_refusal(&self, refusal: Refusal) {
+        self.refusal.get_or_init(|| refusal);
+    }
+
+    /// Notes on whose word the request was let through, where somebody was asked.
+    pub fn note_approved_by(&self, approver: &str) {
+        self.grant.get_or_init(|| approver.into());
+    }
+
+    /// Notes that the caller stopped the call, whatever the call is answered.
+    pub fn note_cancelled(&self) {
+        self.cancelled.get_or_init(|| ());
+    }
+
+    /// Which server, and which of its tools, the request is for.
+    pub fn target(&self) -> Option<(&ServerId, Option<&ToolName>)> {
+        self.target.get().map(|(server, tool)| (server, tool.as_ref()))
+    }
+
+    /// The tool's risk.
+    pub fn risk(&self) -> Option<RiskLevel> {
+        self.risk.get().copied()
+    }
+
+    /// What the arguments were checked with.
+    pub fn validators(&self) -> &[ValidatorName] {
+        self.validators.get().map_or(&[], Vec::as_slice)
+    }
+
+    /// Why the request was refused, if it was.
+    pub fn refusal(&self) -> Option<&Refusal> {
+        self.refusal.get()
+    }
+
+    /// On whose word the request was let through, where somebody was asked.
+    pub fn approved_by(&self) -> Option<&str> {
+        self.grant.get().map(|approver| &**approver)
+    }
+
+    /// Whether the caller stopped the call.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.get().is_some()
+    }
+}

@@ -10,4 +10,6 @@ pub(crate) mod syntax;
 mod word;
 
 pub(crate) use escape::{decode_escapes, hides_letters};
-pub(crate) use parser::{Flaw, Prose, assignment, read};
+pub(crate) use parser::{Flaw, read};
+#[cfg(feature = "code-safety")]
+pub(crate) use parser::{Prose, assignment};

@@ -46,7 +46,6 @@ impl Gate for RejectGate {
 
 /// What a client that does not speak MGP asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "a request calls a tool or does not")]
 pub enum PlainRequest {
     /// A tool.
     ToolCall,

@@ -3,7 +3,6 @@ use mgp_types::{Error, Method, Request};
 
 /// What a request is for: a server, and the tool of it that a `tools/call` names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub(crate) struct RequestTarget {
     /// The server.
     pub(crate) server: ServerId,

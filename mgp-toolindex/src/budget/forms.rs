@@ -9,7 +9,6 @@ use super::shorten::{OptionalParameters, ShortenLevel, ShortenableSchema, clip};
 
 /// The description and the schema of a tool, at one length.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub(crate) struct Form<'a> {
     /// The description.
     pub(crate) description: Cow<'a, str>,

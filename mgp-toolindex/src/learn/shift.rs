@@ -16,7 +16,6 @@ pub(crate) struct TenantShift {
 
 /// The shift of one tool toward a query, or away from it, by learning.
 #[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
 pub(crate) struct Shift<'a> {
     /// The server of the tool.
     pub(crate) server: &'a ServerId,

@@ -11,7 +11,6 @@ use crate::budget::{Forms, TokenCounter, longest};
 
 /// The part of an answer that fits into the budget.
 #[derive(Debug, Clone, Default, PartialEq)]
-#[non_exhaustive]
 pub(crate) struct FittedTools {
     /// The tools, in the order they were given in.
     pub(crate) tools: Vec<FoundTool>,

@@ -9,7 +9,6 @@ use super::{Server, ToolListing};
 /// The words that a tool can be found by, in the order of their weight. All of them come from its server, and none is
 /// trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub(crate) struct ToolText<'a> {
     /// The name for programs.
     pub(crate) name: Cow<'a, str>,

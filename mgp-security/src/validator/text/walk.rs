@@ -8,7 +8,6 @@ use crate::Finding;
 
 /// Where in a JSON value a string stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub(crate) struct StringPlace<'a> {
     /// The JSON pointer of the string; of a member's name, that of the member.
     pub(crate) pointer: &'a str,
@@ -21,7 +20,6 @@ pub(crate) struct StringPlace<'a> {
 
 /// What a string is within a JSON value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "JSON has strings in no third place")]
 pub(crate) enum StringPart {
     /// The name of a member.
     Name,

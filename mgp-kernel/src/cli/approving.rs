@@ -105,7 +105,7 @@ async fn several(
                 taken.push(diff);
             }
             standing => {
-                left.push(UnapprovedPin { named, why: standing.map(|it| it.reason).unwrap_or_default() })
+                left.push(UnapprovedPin { named, why: standing.map(|it| it.reason).unwrap_or_default() });
             }
         }
     }

@@ -45,7 +45,7 @@ impl Diff {
     fn compare(&mut self, pointer: &mut String, before: &CanonicalTree, after: &CanonicalTree) {
         match (before, after) {
             (CanonicalTree::Object(old), CanonicalTree::Object(new)) => {
-                self.compare_members(pointer, old, new)
+                self.compare_members(pointer, old, new);
             }
             (CanonicalTree::Array(old), CanonicalTree::Array(new)) => {
                 for index in 0..old.len().max(new.len()) {

@@ -35,7 +35,7 @@ pub use self::layer::{DefinitionGuardLayer, DefinitionGuardService};
 pub(crate) use self::names::skeleton;
 pub use self::pin::{ApproveError, FirstUse, PinVerdict, PinnedDefinitions};
 pub use self::remark::{PinAnnotations, Remark, RemarkKind, UnknownRemark};
-pub use self::scan::{Judgement, RULES, forget_scans, judge_definition, scan_text};
+pub use self::scan::{Judgement, RULES, judge_definition, scan_text};
 use self::scan::{is_rule, judge_definition_sparing, scan_instructions};
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::SqlitePins;

@@ -18,13 +18,11 @@ mod rules;
 mod wording;
 
 use std::fmt::Write as _;
-use std::sync::Arc;
 
 use mgp_types::Object;
 
 use self::atom::Hit;
 use self::engine::Engine;
-pub use self::engine::forget_scans;
 use self::judge::Match;
 use self::parameters::Parameters;
 use self::rules::Place;
@@ -109,7 +107,7 @@ pub fn scan_text(text: &str) -> Result<(), Finding> {
 
 /// Reads the texts of one definition, or a single text. What has to be held ends the reading; what is flagged is noted.
 struct Reader<'a> {
-    engine: Arc<Engine>,
+    engine: &'static Engine,
     /// Whether a word is the name of another server's tool.
     is_foreign: &'a dyn Fn(&str) -> bool,
     /// Whether what a rule finds is accepted.
@@ -149,7 +147,7 @@ impl<'a> Reader<'a> {
         if kind == DefinitionKind::Tool {
             check_spelling(&kind.name_in(listed))?;
         }
-        self.parameters = Parameters::of(&self.engine.topics, kind, listed, names(&members));
+        self.parameters = Parameters::of(kind, listed, names(&members));
         for (name, value) in &members {
             // Icons are data that no model reads.
             if name != "icons" {
@@ -300,8 +298,8 @@ impl<'a> Reader<'a> {
     ) -> Option<Found> {
         let folded = FoldedText::new(text);
         let mut hits = Vec::new();
-        find(&self.engine, &folded, &mut hits);
-        self.parameters.find(&self.engine.topics, &folded, &mut hits);
+        find(self.engine, &folded, &mut hits);
+        self.parameters.find(&folded, &mut hits);
         let Match { rule, start, end, is_hard } =
             judge::judge(&folded, &mut hits, place, &self.parameters, spared)?;
         let is_hard = is_hard || (rule.name == CROSS && self.names_foreign(&folded.text));

@@ -51,7 +51,6 @@ impl Default for LearnSettings {
 
 /// A call that followed a search: the search had the tool in its answer, and the call succeeded.
 #[derive(Debug, Clone, Copy)]
-#[expect(clippy::exhaustive_structs, reason = "made by whoever sees both the search and the call")]
 pub(crate) struct ConfirmedCall<'a> {
     /// The tenant that learns.
     pub(crate) tenant: &'a str,

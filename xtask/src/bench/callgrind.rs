@@ -135,15 +135,15 @@ fn total(profile: &str) -> Option<Total> {
     let (mut function, mut called, mut is_of_called) = ("", "", false);
     let (mut allocators, mut hashers) = (Vec::new(), Vec::new());
     for line in profile.lines() {
-        let caller = line.strip_prefix("fn=");
-        if let Some(name) = line.strip_prefix("cfn=").or(caller) {
+        let begun = line.strip_prefix("fn=");
+        if let Some(name) = line.strip_prefix("cfn=").or(begun) {
             let (id, name) = name.split_once(' ').unwrap_or((name, ""));
             if ALLOCATORS.contains(&name) {
                 allocators.push(id);
             } else if HASHES.iter().any(|hash| name.contains(hash)) {
                 hashers.push(id);
             }
-            *(if caller.is_some() { &mut function } else { &mut called }) = id;
+            *(if begun.is_some() { &mut function } else { &mut called }) = id;
         } else if let Some(calls) = line.strip_prefix("calls=") {
             if allocators.contains(&called) {
                 allocations += calls.split_whitespace().next()?.parse::<u64>().ok()?;
@@ -151,10 +151,11 @@ fn total(profile: &str) -> Option<Total> {
             is_of_called = true;
         } else if let Some(sum) = line.strip_prefix("summary:").or_else(|| line.strip_prefix("totals:")) {
             instructions = instructions.or_else(|| sum.trim().parse::<u64>().ok());
-        } else if line.starts_with(|first: char| first.is_ascii_digit() || "+-*".contains(first)) {
-            if !std::mem::take(&mut is_of_called) && hashers.contains(&function) {
-                hashing += line.split_whitespace().nth(1)?.parse::<u64>().ok()?;
-            }
+        } else if line.starts_with(|first: char| first.is_ascii_digit() || "+-*".contains(first))
+            && !std::mem::take(&mut is_of_called)
+            && hashers.contains(&function)
+        {
+            hashing += line.split_whitespace().nth(1)?.parse::<u64>().ok()?;
         }
     }
     #[expect(clippy::cast_precision_loss, reason = "no run counts 2^52 of anything")]

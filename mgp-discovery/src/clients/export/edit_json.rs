@@ -55,7 +55,7 @@ pub(super) fn put(target: &EditTarget<'_>, name: &str, entry: &DocumentNode) -> 
     for (depth, key) in path.iter().enumerate() {
         match parent.get(key) {
             Some(child) if depth + 1 < path.len() && matches!(child.value, DocumentValue::Map(_)) => {
-                parent = child
+                parent = child;
             }
             found => {
                 let value = wrap(&path[depth + 1..path.len().max(depth + 2) - 1], name, entry.clone());

@@ -29,7 +29,7 @@ fn claiming(by: &Principal, agent: &str) -> Request {
 /// Whoever the server behind takes for the caller, and what it got.
 async fn arrived(scene: &TestKernel, request: Request) -> Result<Request, Error> {
     let server = TestServer::default();
-    let answer = gate(&scene).layer(server.clone()).call(request).await;
+    let answer = gate(scene).layer(server.clone()).call(request).await;
     let asked = server.asked();
     assert_eq!(asked.len(), usize::from(answer.is_ok()), "what is refused arrives nowhere");
     answer.map(|_| asked.into_iter().next().unwrap())

@@ -1,36 +1,30 @@
-//! Words and wordings as a scan needs them: compiled when a text is scanned, and forgotten when none has been for a while.
+//! Words and wordings as a scan needs them.
 
-use std::sync::Arc;
-
-use parking_lot::Mutex;
+use std::sync::LazyLock;
 
 use super::atom::{Hit, Vocabulary};
 use super::data::Mistake;
 use super::lexicon::Lexicon;
-use super::parameters::Topics;
 use super::wording::Wordings;
 use crate::definition::fold::FoldedText;
 
-/// What is compiled of the data files, which takes megabytes.
+/// What is compiled of words and wordings, which takes megabytes.
 pub(super) struct Engine {
     lexicon: Lexicon,
     wordings: Wordings,
-    pub(super) topics: Topics,
 }
 
 impl Engine {
-    /// Returns the engine of the last scans, or compiles it if it was forgotten.
-    pub(super) fn get() -> Arc<Self> {
-        ENGINE.get(|| Self::read().expect("a test reads the data files"))
+    /// Returns the engine, which is compiled when a text is first scanned.
+    pub(super) fn get() -> &'static Self {
+        static ENGINE: LazyLock<Engine> =
+            LazyLock::new(|| Engine::read().expect("a test reads the data files"));
+        &ENGINE
     }
 
     fn read() -> Result<Self, Mistake> {
         let vocabulary = Vocabulary::read()?;
-        Ok(Self {
-            lexicon: Lexicon::read(&vocabulary)?,
-            wordings: Wordings::read(&vocabulary)?,
-            topics: Topics::read()?,
-        })
+        Ok(Self { lexicon: Lexicon::read(&vocabulary)?, wordings: Wordings::read(&vocabulary)? })
     }
 
     /// Notes all that stands in `folded`.
@@ -42,44 +36,6 @@ impl Engine {
     /// Notes the words in `folded`.
     pub(super) fn find_words(&self, folded: &FoldedText, hits: &mut Vec<Hit>) {
         self.lexicon.find(folded, hits);
-    }
-}
-
-/// Forgets what scans have compiled, unless one began since the last call. The next scan compiles it again.
-///
-/// Definitions are scanned when servers list them, and hardly ever later: called every few minutes, this frees some megabytes.
-pub fn forget_scans() {
-    ENGINE.forget_unused();
-}
-
-static ENGINE: Kept<Engine> = Kept::new();
-
-/// A value that is made at need, and kept for as long as it is used now and then.
-struct Kept<T>(Mutex<Option<Used<T>>>);
-
-struct Used<T> {
-    value: Arc<T>,
-    /// Whether the value was used since it was last to be forgotten.
-    is_recent: bool,
-}
-
-impl<T> Kept<T> {
-    const fn new() -> Self {
-        Self(Mutex::new(None))
-    }
-
-    fn get(&self, make: impl FnOnce() -> T) -> Arc<T> {
-        let mut kept = self.0.lock();
-        let used = kept.get_or_insert_with(|| Used { value: Arc::new(make()), is_recent: true });
-        used.is_recent = true;
-        Arc::clone(&used.value)
-    }
-
-    fn forget_unused(&self) {
-        let mut kept = self.0.lock();
-        // The value is dropped without the lock.
-        let _forgotten = kept.take_if(|used| !std::mem::take(&mut used.is_recent));
-        drop(kept);
     }
 }
 
@@ -106,16 +62,5 @@ mod tests {
         for (name, atom) in Vocabulary::read().unwrap().all() {
             assert!(found.contains(&atom), "{name}");
         }
-    }
-
-    #[test]
-    fn what_is_unused_is_forgotten_and_made_again() {
-        let kept = Kept::new();
-        assert_eq!(*kept.get(|| 1), 1);
-        kept.forget_unused();
-        assert_eq!(*kept.get(|| 2), 1);
-        kept.forget_unused();
-        kept.forget_unused();
-        assert_eq!(*kept.get(|| 3), 3);
     }
 }

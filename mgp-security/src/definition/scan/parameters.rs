@@ -2,6 +2,7 @@
 //! and one that has nothing to do with what the tool is for.
 
 use std::collections::HashSet;
+use std::sync::LazyLock;
 
 use mgp_types::Object;
 
@@ -12,7 +13,7 @@ use crate::definition::DefinitionKind;
 use crate::definition::fold::FoldedText;
 
 /// What tells of a parameter, and what a tool can be for.
-pub(super) struct Topics {
+struct Topics {
     /// Patterns whose first group may be the name of a parameter.
     named: Vec<Pattern>,
     talk: Pattern,
@@ -21,8 +22,13 @@ pub(super) struct Topics {
 }
 
 impl Topics {
-    /// Reads `parameters.txt`.
-    pub(super) fn read() -> Result<Self, Mistake> {
+    /// Returns the topics of `parameters.txt`.
+    fn get() -> &'static Self {
+        static TOPICS: LazyLock<Topics> = LazyLock::new(|| Topics::read().expect("a test reads the topics"));
+        &TOPICS
+    }
+
+    fn read() -> Result<Self, Mistake> {
         Self::of(PARAMETERS)
     }
 
@@ -72,12 +78,7 @@ pub(super) struct Parameters {
 
 impl Parameters {
     /// Those of `listed`, whose texts are judged by its own name and the start of what it says of itself.
-    pub(super) fn of(
-        topics: &Topics,
-        kind: DefinitionKind,
-        listed: &Object,
-        names: impl IntoIterator<Item = String>,
-    ) -> Self {
+    pub(super) fn of(kind: DefinitionKind, listed: &Object, names: impl IntoIterator<Item = String>) -> Self {
         let names = names.into_iter().map(|name| name.to_lowercase()).collect();
         if matches!(kind, DefinitionKind::Resource | DefinitionKind::Template) {
             // It has no parameters that could ask for anything.
@@ -91,6 +92,7 @@ impl Parameters {
             described.char_indices().nth(MAX_PURPOSE).map_or(&described[..], |(at, _)| &described[..at]);
         let first = start.split_once(". ").map_or(start, |(first, _)| first);
         let purpose = FoldedText::new(&format!("{} {first}", super::in_words(&text("name")))).text;
+        let topics = Topics::get();
         // A tool that says next to nothing of itself may be for anything.
         let terse = first.split_whitespace().count() < MIN_PURPOSE;
         Self {
@@ -107,11 +109,11 @@ impl Parameters {
     }
 
     /// Notes where `folded` speaks of one of the parameters as the place for something.
-    pub(super) fn find(&self, topics: &Topics, folded: &FoldedText, hits: &mut Vec<Hit>) {
+    pub(super) fn find(&self, folded: &FoldedText, hits: &mut Vec<Hit>) {
         if self.names.is_empty() {
             return;
         }
-        for pattern in &topics.named {
+        for pattern in &Topics::get().named {
             for (whole, name) in pattern.groups_iter(&folded.text) {
                 if self.names.contains(&folded.text[name]) {
                     let (start, end, sentence) = (whole.start, whole.end, folded.sentence(whole.start));
@@ -136,13 +138,17 @@ mod tests {
 
     #[test]
     fn a_parameter_is_known_by_its_name() {
-        let topics = Topics::read().unwrap();
         let tool = Object::parse(r#"{"name":"add","description":"Adds two numbers."}"#).unwrap();
-        let parameters = Parameters::of(&topics, DefinitionKind::Tool, &tool, ["Note".to_owned()]);
+        let parameters = Parameters::of(DefinitionKind::Tool, &tool, ["Note".to_owned()]);
         let mut hits = Vec::new();
-        parameters.find(&topics, &FoldedText::new("put it into `note`, and in noted"), &mut hits);
+        parameters.find(&FoldedText::new("put it into `note`, and in noted"), &mut hits);
         assert_eq!(hits.iter().filter(|hit| hit.atom == Atom::PROPERTY_REF).count(), 1);
         assert!(!parameters.about_talk && !parameters.about_secrets);
+    }
+
+    #[test]
+    fn the_topics_can_be_read() {
+        assert_eq!(Topics::read().err().map(|mistake| mistake.to_string()), None);
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub(crate) fn waits_for_approval(code: i64, subject: &WaitingSubject<'_>, id: &A
             details.extend([("permission", permission), ("server_id", server.as_str())]);
         }
         WaitingSubject::Call { server, .. } | WaitingSubject::Server(server) => {
-            details.push(("server_id", server.as_str()))
+            details.push(("server_id", server.as_str()));
         }
     }
     details.push(("next", &next));

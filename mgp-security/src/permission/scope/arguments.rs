@@ -102,7 +102,7 @@ impl<'a> ArgumentFacts<'a> {
             Value::String(text) => self.text(text, kind, unit),
             Value::Number(number) => match kind {
                 ArgumentKind::Port => {
-                    self.ports.push(number.as_u64().and_then(|port| u16::try_from(port).ok()))
+                    self.ports.push(number.as_u64().and_then(|port| u16::try_from(port).ok()));
                 }
                 ArgumentKind::Time => self.times_ms.push(millis(number.as_f64(), unit)),
                 _ => {}

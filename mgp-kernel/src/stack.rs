@@ -1,4 +1,5 @@
-//! The order of the layers. It is a security decision, so all of it stands here, with its reasons.
+//! The order of the layers and gates, from the outside in. It is a security decision, so all of it stands here, with its
+//! reasons; `ARCHITECTURE.md` follows a call through them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,14 +22,14 @@ use mgp_security::validator::ValidateGate;
 use mgp_stream::call::StreamLayer;
 use mgp_stream::event::{EventsGate, Publisher};
 use mgp_toolindex::discovery::ToolDiscoveryGate;
-use mgp_types::{Gate, gates};
+use mgp_types::{Gate, RpcService, gates};
 use tower_layer::Layer;
 
 use crate::StartError;
 use crate::call::delegation::DelegationGate;
 use crate::call::erased::ErasedService;
 use crate::call::meter::{Meter, MeterGate};
-use crate::call::resolve::ResolveToolLayer;
+use crate::call::resolve::ResolveToolGate;
 use crate::listen::http::RepeatedHeadersGate;
 use crate::methods::{MethodsAsToolsGate, OwnPermissionsGate, ServerHealthGate};
 use crate::notify::changes::AccessChangeGate;
@@ -41,6 +42,14 @@ use crate::servers::upstream::{
 };
 use crate::{settings, telemetry};
 
+/// Puts layers and gates around a service; a call meets the first one first.
+macro_rules! stack {
+    (=> $service:expr) => { $service };
+    ($layer:expr $(, $further:expr)* $(,)? => $service:expr) => {
+        $layer.layer(stack![$($further),* => $service])
+    };
+}
+
 /// The layers between a client and the router, made once; their services share what they know.
 pub(crate) struct ClientStack {
     pub(crate) catalog: Catalog,
@@ -49,7 +58,7 @@ pub(crate) struct ClientStack {
     pub(crate) audit: AuditLayer,
     pub(crate) cancelling: StreamLayer,
     pub(crate) asking: ParkedCallLayer,
-    pub(crate) resolve: ResolveToolLayer,
+    pub(crate) resolve: ResolveToolGate,
     pub(crate) limit: LimitGate,
     pub(crate) operators: OperatorGate,
     pub(crate) at_once: ConcurrencyLayer,
@@ -71,56 +80,67 @@ impl ClientStack {
         self.asking.close();
     }
 
-    /// What answers one connection whose client is let in by `auth`. From the inside out:
+    /// Returns the service that answers one connection, whose client `auth` lets in.
     pub(crate) fn service(&self, auth: &AuthLayer) -> ErasedService {
-        let own_methods = gates![
-            EventsGate::new(self.events.clone()).for_audience(self.audience.clone()),
-            self.servers.clone(),
-            self.tell_access.clone(),
-            self.access.clone(),
-            // What a model is given of the tools. What it finds is decided by the same policy as what it may call.
-            self.tools.clone(),
-        ];
-        let service = own_methods.layer(self.router.clone());
-        // Health is answered whatever the load, and nothing new begins while the kernel drains.
-        let service = self.life.layer(service);
-        let service = gates![self.permissions.clone(), self.health.clone()].layer(service);
-        // Whatever ends work or tells of health passes, also where it is called as a tool, and so do operators.
-        let service = self.at_once.layer(service);
-        let known = gates![
-            KeyScopeGate::new(),
-            self.limit.clone(),
-            // For operators only, also while the kernel drains; to all others there is no such thing.
-            self.operators.clone(),
-            MethodsAsToolsGate::default(),
-        ];
-        // From here on it is known which tool a call is for.
-        let service = self.resolve.layer(known.layer(service));
-        // A call that waited for an answer goes on where it was, and passes nothing of the above again.
-        let service = self.asking.layer(service);
-        // A client stops its call wherever that is, also where the call waits for a person or in line.
-        let service = self.cancelling.layer(service);
-        // Outside of every decision, or it would never see a denial; inside of what decides how a refusal looks.
-        let service = self.audit.layer(service);
-        // The other tool is held to the same rules and recorded like one that was asked for.
-        let service = self.fallback.layer(service);
-        // Whoever is spoken for is who calls, for everybody further in.
-        let service = gates![RejectGate::new(), self.delegation.clone()].layer(service);
-        // Nothing is done for somebody unknown, and nothing recorded without a name.
+        ErasedService::new(self.layers(auth))
+    }
+
+    fn layers(&self, auth: &AuthLayer) -> impl RpcService<Future: 'static> + Sync + use<> {
         let catalog = self.catalog.clone();
         let auth = auth.clone().methods_as_tools().resolved_behind(move |name| {
             let snapshot = catalog.read();
             let tool = &snapshot.called(name)?.resolved;
             Some((tool.server.clone(), tool.name.clone()))
         });
-        let service = auth.layer(service);
-        // Whatever is logged on the way stands in the span of the request.
-        ErasedService::new(telemetry::traced(service))
+        // Log lines of all further in stand in the span of the request.
+        telemetry::traced(stack![
+            // Nothing is done for an unknown caller, and nothing is recorded without a name.
+            auth,
+            gates![
+                RejectGate::new(),
+                // The agent that a client speaks for is the caller, for everybody further in.
+                self.delegation.clone(),
+            ],
+            // The other tool is held to the same rules, and recorded like one that was asked for.
+            self.fallback,
+            // Outside of every decision, or the record would miss denials; inside of the gate that writes refusals.
+            self.audit,
+            // A client stops its call wherever that is, also where the call waits for a person or in line.
+            self.cancelling,
+            // A call that waited for an answer goes on where it was, and passes nothing of the above again.
+            self.asking,
+            gates![
+                // From here on the tool of a call is known.
+                self.resolve.clone(),
+                KeyScopeGate::new(),
+                self.limit.clone(),
+                // For operators only, also while the kernel drains; to all others there is no such thing.
+                self.operators.clone(),
+                MethodsAsToolsGate::default(),
+            ],
+            // Requests that end work or ask about health pass, also as calls of tools, and so do operators.
+            self.at_once,
+            gates![self.permissions.clone(), self.health.clone()],
+            // Health is answered whatever the load, and nothing new begins while the kernel drains.
+            self.life,
+            gates![
+                EventsGate::new(self.events.clone()).for_audience(self.audience.clone()),
+                self.servers.clone(),
+                self.tell_access.clone(),
+                self.access.clone(),
+                // A model finds tools by the same policy by which it may call them.
+                self.tools.clone(),
+            ],
+            => self.router.clone()
+        ])
     }
 }
 
 impl ServerStack {
-    /// Puts the layers around `way`, which leads to whatever incarnation of `line` is connected; `current` is the one.
+    /// Puts the layers around `way`, which leads to the incarnation of `line` that is connected; `current` is its client.
+    ///
+    /// # Errors
+    /// The configuration of the server asks for something that there is not.
     pub(crate) fn new(
         support: &ServerSupport,
         server: &ServerConfig,
@@ -130,43 +150,71 @@ impl ServerStack {
         way: BareWay,
         meter: &Meter,
     ) -> Result<Self, StartError> {
-        let ServerSupport { policies, audit, tools, books, .. } = support;
-        let config = support.config.load();
-        let session = move || current.load().as_ref().and_then(|client| client.session());
-        let id = line.server.clone();
-        let limits = &server.limits;
-        let timeout = Duration::from_millis(limits.timeout_ms.unwrap_or(TIMEOUT_MS));
-        let permissions = PermissionGate::new(
-            id.clone(),
-            settings::permissions(&config, &server.id)?,
-            policies.grants.clone(),
-        )
-        .with_approver(Arc::clone(&approver));
-        let (guard, port, clock) = (Arc::clone(&policies.definitions), audit.port(), audit.clock.clone());
-        let definitions = match &line.agent {
-            None => DefinitionGuardLayer::new(id.clone(), guard, port, clock),
-            Some(agent) => DefinitionGuardLayer::of_agent(id.clone(), &agent.access_id(), guard, port, clock),
-        };
-        let definitions = definitions.configured(settings::configured_server(&config, server)?);
+        let ServerStack { service, permissions, definitions, tasks } =
+            layers(support, server, line, approver, current, way, meter)?;
+        Ok(Self { service: ErasedService::new(service), permissions, definitions, tasks })
+    }
+}
 
-        let reads_deadlines = {
-            let session = session.clone();
-            move || session().is_some_and(|session| session.mgp.is_some())
-        };
-        // Within whatever waits for people. The loop has an order of its own: no pause takes a place, the time in line is not
-        // held against the server, and the breaker sees each try.
-        let service = SendingLayer::new()
-            .deadline(timeout * TRIES)
-            .retry(retries())
-            .audit(audit.port())
-            .places(settings::server_calls_at_once(&config, server))
-            .breaker(BreakerSettings::default())
-            .attempt_timeout(timeout, timeout)
-            .carry_when(reads_deadlines)
-            .layer(way);
-        let confirmed = settings::confirmation(&config, server, policies.grants.clone());
-        let validators = settings::validators(&config, server, &policies.own_files, tools.catalog.clone())?;
-        let of_call = gates![
+fn layers(
+    support: &ServerSupport,
+    server: &ServerConfig,
+    line: &ConnectionKey,
+    approver: Arc<dyn Approver>,
+    current: CurrentClient,
+    way: BareWay,
+    meter: &Meter,
+) -> Result<ServerStack<impl RpcService<Future: 'static> + Sync + use<>>, StartError> {
+    let ServerSupport { policies, audit, tools, books, .. } = support;
+    let config = support.config.load();
+    let session = move || current.load().as_ref().and_then(|client| client.session());
+    let id = line.server.clone();
+    let timeout = Duration::from_millis(server.limits.timeout_ms.unwrap_or(TIMEOUT_MS));
+    let permissions =
+        PermissionGate::new(id.clone(), settings::permissions(&config, &server.id)?, policies.grants.clone())
+            .with_approver(Arc::clone(&approver));
+    let (guard, port, clock) = (Arc::clone(&policies.definitions), audit.port(), audit.clock.clone());
+    let definitions = match &line.agent {
+        None => DefinitionGuardLayer::new(id.clone(), guard, port, clock),
+        Some(agent) => DefinitionGuardLayer::of_agent(id.clone(), &agent.access_id(), guard, port, clock),
+    };
+    let definitions = definitions.configured(settings::configured_server(&config, server)?);
+    // A program that ends takes its tasks with it; with other servers they outlive the connection.
+    let tasks = books.task_owners(line, server);
+    let passed = settings::passed_methods(&server.pass_methods)?;
+    let safe = settings::passed_methods(&server.safe_methods)?;
+    let validators = settings::validators(&config, server, &policies.own_files, tools.catalog.clone())?;
+    let confirmed = settings::confirmation(&config, server, policies.grants.clone());
+    let reads_deadlines = {
+        let session = session.clone();
+        move || session().is_some_and(|session| session.mgp.is_some())
+    };
+    // The loop has an order of its own: no pause takes a place, the time in line is not held against the server, and the
+    // breaker sees each try.
+    let sending = SendingLayer::new()
+        .deadline(timeout * TRIES)
+        .retry(retries())
+        .audit(audit.port())
+        .places(settings::server_calls_at_once(&config, server))
+        .breaker(BreakerSettings::default())
+        .attempt_timeout(timeout, timeout)
+        .carry_when(reads_deadlines);
+    let service = stack![
+        gates![
+            FallbackToolGate::new(server),
+            // All that a caller waits for counts.
+            MeterGate(meter.clone()),
+            // A caller that may not call a tool learns nothing from how its arguments are judged.
+            AccessGate::new(policies.access.clone()).for_server(id.clone()),
+            // A call that is refused to one agent uses up nothing of what others share.
+            LimitGate::new(settings::server_limits(server)),
+            tasks.clone(),
+            // From here on it is known what a request that calls no tool asks for; a method that the table of methods does
+            // not have ends here, unless the operator passes it.
+            OperationsGate::new(id, settings::tool_rules(server)).passing(passed, safe),
+        ],
+        definitions,
+        gates![
             RepeatedHeadersGate,
             ValidateGate::new(validators).argument_types(settings::argument_types(&config)),
             permissions.clone(),
@@ -175,28 +223,12 @@ impl ServerStack {
             TraceIdGate::to_peer(session),
             // The call was made, so nothing is tried again, and the server is not to blame for what is asked of it.
             ResultSizeGate { max_bytes: settings::max_result_bytes(&config, server) },
-        ];
-        let service = definitions.layer(of_call.layer(service));
-        let passed = settings::passed_methods(&server.pass_methods)?;
-        let safe = settings::passed_methods(&server.safe_methods)?;
-        // A program that ends takes its tasks with it; with other servers they outlive the connection.
-        let tasks = books.task_owners(line, server);
-        let of_server = gates![
-            FallbackToolGate::new(server),
-            // All that a caller waits for counts.
-            MeterGate(meter.clone()),
-            // Whoever may not call a tool learns nothing from how its arguments are judged.
-            AccessGate::new(policies.access.clone()).for_server(id.clone()),
-            // What is refused to one agent uses up nothing of what others share.
-            LimitGate::new(settings::server_limits(server)),
-            tasks.clone(),
-            // From here on it is known what a request that calls no tool asks for; a method that the table of methods does
-            // not have ends here, unless the operator passes it.
-            OperationsGate::new(id, settings::tool_rules(server)).passing(passed, safe),
-        ];
-        let service = of_server.layer(service);
-        Ok(Self { service: ErasedService::new(service), permissions, definitions, tasks })
-    }
+        ],
+        // Within whatever waits for people.
+        sending,
+        => way
+    ];
+    Ok(ServerStack { service, permissions, definitions, tasks })
 }
 
 /// A caller is better told when to come again than kept waiting for long.
@@ -209,3 +241,6 @@ fn retries() -> RetryPolicy {
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 const TIMEOUT_MS: u64 = 300_000;
 const TRIES: u32 = 2;
+
+#[cfg(test)]
+mod tests;

@@ -19,7 +19,7 @@ pub(crate) struct SessionKey(Weak<Session>);
 
 impl SessionOwner {
     pub(crate) fn of(context: &Context) -> Self {
-        let session = context.session.as_ref().filter(|session| !session.revision.is_stateless());
+        let session = context.session.as_ref().filter(|session| session.lasts());
         Self { principal: context.principal.clone(), session: session.map(SessionKey::of) }
     }
 }

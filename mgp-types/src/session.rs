@@ -60,6 +60,21 @@ impl Session {
         }
     }
 
+    /// Returns whether each request of the peer describes itself, so that nothing is remembered between two of them.
+    pub const fn describes_each_request(&self) -> bool {
+        self.revision.is_stateless()
+    }
+
+    /// Returns whether the session lasts from one request to the next, so that something can belong to it.
+    pub const fn lasts(&self) -> bool {
+        !self.describes_each_request()
+    }
+
+    /// Returns whether messages that belong to no request reach the peer: the session lasts, and there is a way to it.
+    pub fn is_reachable(&self) -> bool {
+        self.lasts() && self.outbox.is_open()
+    }
+
     /// Returns whether the peer declared the capability at `path`, like `["sampling", "tools"]`.
     pub fn peer_can(&self, path: &[&str]) -> bool {
         let Some((first, rest)) = path.split_first() else { return true };

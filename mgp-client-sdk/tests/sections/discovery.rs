@@ -69,7 +69,7 @@ async fn a_found_tool_is_called_at_once_and_listed_from_then_on(leg: Leg) {
     assert_eq!((found.total_available, found.tools.len()), (COUNT as u64, 3));
     assert_eq!(found.tools[0].name, "rename_playlist");
     assert_eq!(found.tools[0].server_id.as_str(), "many");
-    assert!(String::from_utf8_lossy(found.tools[0].input_schema.as_bytes()).contains("Which one it is."));
+    assert!(String::from_utf8_lossy(found.tools[0].input_schema.as_bytes()).contains("The id of the item."));
 
     let renamed = client.call_tool(&found.tools[0].name, json!({ "id": "7" })).await.unwrap();
     assert_eq!(text(&renamed), "rename playlist 7");

@@ -1,24 +1,34 @@
+//! Finds the tool of a call in the catalog, and has requests wait for servers that are starting.
+
 use std::sync::Arc;
-use std::task;
 use std::time::Duration;
 
 use mgp_discovery::config::model::ListLevel;
 use mgp_lifecycle::server::ServerLifecycle;
-use mgp_security::GateFuture;
-use mgp_types::mgp::{ResolvedTool, method};
-use mgp_types::{Context, Error, Method, Principal, RawJson, Request, Response, RpcService};
+use mgp_types::mgp::{ResolvedTool, ToolName, method};
+use mgp_types::{Context, Flow, Gate, Method, Principal, RawJson, Request};
 use tokio::time::{Instant, timeout_at};
-use tower_layer::Layer;
-use tower_service::Service;
 
 use crate::router::{CallerView, Visibility};
 use crate::running::RunningConfig;
 use crate::servers::fleet::Fleet;
 use crate::servers::upstream::{AgentLists, FirstStart, WaitingCall};
 
-/// Says which tool of which server a call is for, by the catalog. Makes [`ResolveTool`] services.
+/// Finds the tool of a call, by the catalog.
+///
+/// Sits behind the record, and in front of all that looks at the tool of a call. Writes `context.tool`, the trail, and the
+/// name by which the server knows the tool in place of the one that the client called. The tool is read from the body and
+/// from nowhere else; where the caller has a connection of its own, the tool is that one's. A name that the catalog does
+/// not know passes: it may be one of the kernel's own tools.
+///
+/// Requests wait only while servers are being connected to for the first time. A call of a tool that is known from the last
+/// start waits for its server, and then is for the tool as that lists it now; so does a call of an unknown tool whose name
+/// begins with the id of a server that starts. A call of any other tool waits a little, as does a request for a prompt or a
+/// resource that is not there yet, and so do searches and lists right after the kernel's start: many clients ask as soon as
+/// they are answered, and only once. A list of tools waits a moment, and only where it would be empty. All of these have
+/// the caller's own connections begin, and wait for them likewise.
 #[derive(Clone)]
-pub(crate) struct ResolveToolLayer(Arc<Resolver>);
+pub(crate) struct ResolveToolGate(Arc<Resolver>);
 
 /// The sections by which a tool is found, and by which the wait for it is bounded.
 struct Resolver {
@@ -27,7 +37,7 @@ struct Resolver {
     life: ServerLifecycle,
 }
 
-impl ResolveToolLayer {
+impl ResolveToolGate {
     pub(crate) fn new(
         visibility: Arc<Visibility>,
         config: Arc<RunningConfig>,
@@ -37,85 +47,48 @@ impl ResolveToolLayer {
     }
 }
 
-impl<S> Layer<S> for ResolveToolLayer {
-    type Service = ResolveTool<S>;
+impl Gate for ResolveToolGate {
+    type Pass = ();
 
-    fn layer(&self, inner: S) -> ResolveTool<S> {
-        ResolveTool { inner, resolver: Arc::clone(&self.0) }
-    }
-}
-
-/// The service of [`ResolveToolLayer`].
-///
-/// Sits behind whatever records, and in front of all that looks at the tool of a call. Writes `context.tool`, the trail,
-/// and the name by which the server knows the tool in place of the one that the client called. The tool is read from the
-/// body and from nowhere else; where the caller has a connection of its own, it is that one's. A name that the catalog does
-/// not know passes: it may be one of the kernel's own tools.
-///
-/// Only while servers are being connected to for the first time, requests wait. A call of a tool that is known from the last
-/// start waits for its server, and then is for the tool as that lists it now. A call of another tool waits a little, as does
-/// a request for a prompt or a resource that is not there yet, and so do searches and lists right after the kernel's start:
-/// many clients ask as soon as they are answered, and only once. A list of tools waits a moment, and only where it would
-/// be empty. All of these have the caller's own connections begin, and wait for them likewise.
-#[derive(Clone)]
-pub(crate) struct ResolveTool<S> {
-    inner: S,
-    resolver: Arc<Resolver>,
-}
-
-impl<S: RpcService<Future: 'static>> Service<Request> for ResolveTool<S> {
-    type Response = Response;
-    type Error = Error;
-    type Future = GateFuture<S::Future>;
-
-    fn poll_ready(&mut self, cx: &mut task::Context<'_>) -> task::Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, mut request: Request) -> Self::Future {
-        let Some(wanted) = wanted(&self.resolver, &mut request) else {
-            return GateFuture::passed(self.inner.call(request));
-        };
+    fn enter(&self, request: &mut Request) -> Flow {
+        let Some(wanted) = wanted(&self.0, request) else { return Flow::Pass(()) };
         let is_call = request.method == Method::TOOLS_CALL;
-        let visibility = Arc::clone(&self.resolver.visibility);
+        let visibility = Arc::clone(&self.0.visibility);
         if let RequiredLists::Tool { start, name } = wanted {
-            // The one that was asked whether it is ready is the one that is called.
-            let next = self.inner.clone();
-            let mut ready = std::mem::replace(&mut self.inner, next);
-            return GateFuture::waiting(async move {
+            let mut request = request.take();
+            return Flow::wait(async move {
                 start.awaited_by(&WaitingCall::of(&request)).await;
                 // The definition may be another one than that of the last start, or there is no such tool any more.
                 request.params.set("name", name);
                 request.context.tool = None;
                 resolve(&visibility, &mut request, UnlistedToolCall::Sent);
-                ready.call(request).await
+                (request, Flow::Pass(()))
             });
         }
-        let starts = starts(&self.resolver, &wanted, request.context.principal.as_ref());
+        let starts = starts(&self.0, &wanted, request.context.principal.as_ref());
         if starts.is_empty() {
             if is_call {
-                resolve(&visibility, &mut request, UnlistedToolCall::Sent);
+                resolve(&visibility, request, UnlistedToolCall::Sent);
             }
-            return GateFuture::passed(self.inner.call(request));
+            return Flow::Pass(());
         }
-        let next = self.inner.clone();
-        let mut ready = std::mem::replace(&mut self.inner, next);
-        GateFuture::waiting(async move {
+        let mut request = request.take();
+        Flow::wait(async move {
             for (start, until) in starts {
-                // Whoever has waited long enough is told what there is by then.
+                // A caller that has waited long enough is told what there is by then.
                 let _ = timeout_at(until, start.over()).await;
             }
             if is_call {
                 resolve(&visibility, &mut request, UnlistedToolCall::Sent);
             }
-            ready.call(request).await
+            (request, Flow::Pass(()))
         })
     }
 }
 
 /// What a request cannot do without.
 enum RequiredLists {
-    /// The server of a tool that is known from its last start. The tool was called by `name`.
+    /// The server of a tool that is known from its last start, or that its `name` begins with.
     Tool { start: FirstStart, name: RawJson },
     /// Something by a name that is not known so far.
     Name,
@@ -144,7 +117,10 @@ fn wanted(resolver: &Resolver, request: &mut Request) -> Option<RequiredLists> {
         }
         let name = request.params.text("name")?;
         return match method::of_tool(&name) {
-            None => Some(RequiredLists::Name),
+            None => Some(match start_by_name(visibility, request, &name) {
+                Some(start) => RequiredLists::Tool { start, name: called.detached() },
+                None => RequiredLists::Name,
+            }),
             Some(method) => searches(method).then_some(RequiredLists::All),
         };
     }
@@ -164,6 +140,18 @@ fn start_of_tool(visibility: &Visibility, request: &Request) -> Option<FirstStar
     let caller = request.context.principal.as_ref()?;
     let start = visibility.fleet.get(tool.server.as_str())?.begun(caller)?;
     CallerView::of(visibility, &request.context).ok()?.tool(&tool.server, &tool.name).then_some(start)
+}
+
+/// The start of the server that the name of an unknown tool begins with, if that is not over and the caller may call the tool.
+fn start_by_name(visibility: &Visibility, request: &Request, name: &str) -> Option<FirstStart> {
+    let caller = request.context.principal.as_ref()?;
+    let sight = CallerView::of(visibility, &request.context).ok()?;
+    visibility.fleet.all().iter().find_map(|upstream| {
+        let rest = name.strip_prefix(upstream.id().as_str())?;
+        let tool = rest.strip_prefix('.').or_else(|| rest.strip_prefix("__"))?;
+        let start = upstream.begun(caller)?;
+        sight.may_call(upstream.id(), &ToolName::from(tool)).then_some(start)
+    })
 }
 
 /// Whether the caller sees no tool yet, and a server is being connected to that may have some for it. Its own connections
@@ -273,3 +261,48 @@ const OF_LISTS: Duration = Duration::from_secs(5);
 
 /// So soon most programs that are installed already have listed their tools. Whoever has none by then searches.
 const OF_FIRST_TOOLS: Duration = Duration::from_millis(500);
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::{Error, Gate as _, Response};
+    use tower_service::Service as _;
+
+    use super::*;
+    use crate::router::test_kernel::{TestClient, TestKernel};
+
+    async fn called(kernel: &TestKernel, name: &str) -> Result<Response, Error> {
+        let life = ServerLifecycle::new("mgp".into());
+        let gate = ResolveToolGate::new(Arc::clone(&kernel.visibility), Arc::clone(&kernel.config), life);
+        let client = TestClient::begin(kernel, "one").await;
+        let request = client.request("tools/call", &format!(r#"{{"name":"{name}","arguments":{{}}}}"#));
+        gate.layer(kernel.router.clone()).call(request).await
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_of_an_unknown_tool_waits_as_long_as_the_server_that_it_names_may_take_to_start() {
+        for name in ["files.read", "files__read"] {
+            let kernel = TestKernel::open().await;
+            let (server, start) = kernel.starting_server("files", Duration::from_mins(2));
+            let _never = kernel.starting_server("other", Duration::from_hours(1));
+            let began = Instant::now();
+            let starting = async {
+                tokio::time::sleep(OF_CALLS * 4).await;
+                kernel.tool("files", "read");
+                start.end();
+            };
+            let (answer, ()) = tokio::join!(called(&kernel, name), starting);
+            assert!(answer.is_ok(), "{answer:?}");
+            assert!(began.elapsed() >= OF_CALLS * 4, "{name}");
+            assert_eq!(server.methods(), ["tools/call"]);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_that_names_no_server_waits_a_little_only() {
+        let kernel = TestKernel::open().await;
+        let _starting = kernel.starting_server("files", Duration::from_hours(1));
+        let began = Instant::now();
+        assert!(called(&kernel, "unheard").await.is_err());
+        assert_eq!(began.elapsed(), OF_CALLS);
+    }
+}

@@ -27,7 +27,7 @@ use crate::call::connection_role::{ConnectionRole, ConnectionRoleService};
 use crate::call::delegation::DelegationGate;
 use crate::call::erased::ErasedService;
 use crate::call::fallback;
-use crate::call::resolve::{ResolveToolLayer, awaits_first_tools};
+use crate::call::resolve::{ResolveToolGate, awaits_first_tools};
 use crate::catalog::ToolCatalog;
 use crate::lifecycle::Lifecycle;
 use crate::methods::{OwnPermissionsGate, ServerHealthGate};
@@ -284,7 +284,7 @@ fn front(sections: &Sections, tools: ToolDiscoveryGate, registry: Registry) -> C
         asking: ParkedCallLayer::new(settings::asking(&loaded), Some(recording.clone())),
         audit: recording,
         cancelling: StreamLayer::relaying(UpstreamCanceller::new(fleet)),
-        resolve: ResolveToolLayer::new(Arc::clone(visibility), Arc::clone(config), life.clone()),
+        resolve: ResolveToolGate::new(Arc::clone(visibility), Arc::clone(config), life.clone()),
         limit: policies.limit.clone(),
         operators: OperatorGate(Arc::new(operated)),
         at_once: settings::calls_at_once(&loaded),

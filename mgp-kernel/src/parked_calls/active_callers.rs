@@ -56,7 +56,7 @@ fn are_of_one_client(calls: &[CallContext]) -> bool {
 }
 
 fn lasting(call: &CallContext) -> Option<&Arc<Session>> {
-    call.session.as_ref().filter(|session| !session.revision.is_stateless())
+    call.session.as_ref().filter(|session| session.lasts())
 }
 
 fn have_one_principal(calls: &[CallContext]) -> bool {

@@ -141,7 +141,7 @@ impl<S: RpcService<Future: 'static>> Service<Request> for ParkedCallService<S> {
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        let is_stateless = |session: &Arc<Session>| session.revision.is_stateless();
+        let is_stateless = |session: &Arc<Session>| session.describes_each_request();
         let session = request.context.session.clone().filter(is_stateless);
         let Some(session) = session.filter(|_| request.kind == RequestKind::Call && may_ask(&request.method))
         else {

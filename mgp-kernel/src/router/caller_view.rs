@@ -159,7 +159,7 @@ impl<'a> CallerView<'a> {
         self.visibility.fleet.share(server.as_str(), &self.principal)
     }
 
-    fn may_call(&self, server: &ServerId, name: &ToolName) -> bool {
+    pub(crate) fn may_call(&self, server: &ServerId, name: &ToolName) -> bool {
         self.visibility
             .access
             .decide(&self.principal.access_id(), server.as_str(), Some(name.as_str()))

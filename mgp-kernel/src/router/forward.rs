@@ -96,7 +96,7 @@ fn may_become_task(request: &Request) -> bool {
     if request.params.contains("task") {
         return true;
     }
-    let Some(session) = request.context.session.as_ref().filter(|session| session.revision.is_stateless())
+    let Some(session) = request.context.session.as_ref().filter(|session| session.describes_each_request())
     else {
         return false;
     };

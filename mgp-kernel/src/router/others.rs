@@ -66,7 +66,7 @@ async fn tell_all(visibility: Arc<Visibility>, mut request: Request) -> Result<R
         let line = upstream.line(sight.principal());
         let Some(session) = upstream.session_on(&line) else { return false };
         match &request.method {
-            method if *method == Method::ROOTS_CHANGED => !session.revision.is_stateless(),
+            method if *method == Method::ROOTS_CHANGED => session.lasts(),
             method if method.is_mgp() => session.mgp.is_some(),
             method => method.rule().is_some() || passes(upstream, method),
         }

@@ -99,7 +99,7 @@ fn find(
 ) -> Result<(String, TaskLocation), Error> {
     let sight = CallerView::of(visibility, &request.context)?;
     let session = request.context.session()?;
-    if session.revision.is_stateless() {
+    if session.describes_each_request() {
         declares_tasks(session)?;
     }
     let task = request

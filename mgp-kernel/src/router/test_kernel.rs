@@ -31,7 +31,7 @@ use crate::reload::ConfigReloader;
 use crate::running::RunningConfig;
 use crate::servers::fleet::Fleet;
 use crate::servers::upstream::fake_server::FakeServer;
-use crate::servers::upstream::{ServerNotifications, ServerSupport};
+use crate::servers::upstream::{FirstStart, ServerNotifications, ServerSupport};
 
 /// Agents have what they were granted.
 pub(crate) const GRANTED: &str = r#"{"access":{"default":"opt-in"}}"#;
@@ -97,12 +97,29 @@ impl TestKernel {
     }
 
     pub(crate) fn server_with(&self, id: &str, revision: Revision, capabilities: &'static str) -> TestServer {
+        self.put(id, revision, capabilities, None)
+    }
+
+    /// A server that is still starting, until the test ends its start.
+    pub(crate) fn starting_server(&self, id: &str, patience: Duration) -> (TestServer, FirstStart) {
+        let start = FirstStart::new(id.into(), patience);
+        (self.put(id, Revision::V2025_11_25, "{}", Some(start.clone())), start)
+    }
+
+    fn put(
+        &self,
+        id: &str,
+        revision: Revision,
+        capabilities: &'static str,
+        start: Option<FirstStart>,
+    ) -> TestServer {
         let server = TestServer::default();
         let fake = FakeServer {
             service: ErasedService::new(server.clone()),
             session: Arc::new(Session::new(revision)),
             capabilities: Object::parse(capabilities).unwrap(),
             instructions: Some(format!("Use {id} well.").into()),
+            start,
         };
         self.fleet.put(id, fake);
         server

@@ -114,6 +114,6 @@ fn speaks_lifecycle(session: &Session) -> bool {
 /// that each of its requests counts as it.
 fn is_first(request: &Request, session: &Arc<Session>) -> bool {
     session.outbox.is_open()
-        && (session.revision.is_stateless()
+        && (session.describes_each_request()
             || request.kind == RequestKind::Notify && request.method == Method::INITIALIZED)
 }

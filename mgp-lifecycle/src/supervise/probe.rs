@@ -24,7 +24,7 @@ impl ProbeMethod {
     pub fn for_session(session: &Session) -> Self {
         if session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Lifecycle)) {
             Self::HealthPing
-        } else if session.revision.is_stateless() {
+        } else if session.describes_each_request() {
             Self::Discover
         } else {
             Self::Ping

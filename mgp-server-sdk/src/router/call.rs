@@ -77,7 +77,7 @@ fn as_task(
     session: &Session,
     request: &Request,
 ) -> Result<RunAs, Error> {
-    if session.revision.is_stateless() {
+    if session.describes_each_request() {
         return match (tool.mode, task::declared(session)) {
             (TaskMode::Optional | TaskMode::Required, Ok(())) => Ok(RunAs::Task(None)),
             (TaskMode::Required, Err(undeclared)) => Err(undeclared),

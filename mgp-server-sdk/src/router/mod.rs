@@ -97,7 +97,7 @@ impl Router {
     fn tasks(&mut self, request: Request) -> RouterFuture {
         let Some(session) = &request.context.session else { return self.other(request) };
         let tasks = &self.shared.tasks;
-        let stateless = session.revision.is_stateless();
+        let stateless = session.describes_each_request();
         if !stateless && !call::has_tasks(session) {
             return self.other(request);
         }

@@ -86,7 +86,7 @@ impl HeaderParams {
 #[cfg(feature = "http")]
 pub fn check_repeated_arguments(schema: &RawJson, request: &Request) -> Result<(), Error> {
     let is_stateless =
-        request.context.session.as_ref().is_some_and(|session| session.revision.is_stateless());
+        request.context.session.as_ref().is_some_and(|session| session.describes_each_request());
     let Some(parts) = request.extensions.get::<http::request::Parts>().filter(|_| is_stateless) else {
         return Ok(());
     };

@@ -73,7 +73,7 @@ pub(super) struct TaskView {
 
 impl TaskOwner {
     pub(super) fn of(context: &Context) -> Self {
-        let session = context.session.as_ref().filter(|session| !session.revision.is_stateless());
+        let session = context.session.as_ref().filter(|session| session.lasts());
         Self { principal: context.principal.clone(), session: session.map(Arc::downgrade) }
     }
 
@@ -82,7 +82,7 @@ impl TaskOwner {
         if self.principal != context.principal {
             return false;
         }
-        let session = context.session.as_ref().filter(|session| !session.revision.is_stateless());
+        let session = context.session.as_ref().filter(|session| session.lasts());
         match (&self.session, session) {
             (None, None) => true,
             // A principal keeps its tasks from one session to the next; a caller without one is known by its session

@@ -50,7 +50,7 @@ impl Cx {
         Fut: Future<Output: IntoToolResult> + Send + 'static,
     {
         let session = self.session().clone();
-        let can = session.revision.is_stateless() && extension::declared(&session).is_ok();
+        let can = session.describes_each_request() && extension::declared(&session).is_ok();
         let extras = self.extras();
         let shared = match &extras.shared {
             Some(shared) if can && extras.may_become_task => shared.clone(),

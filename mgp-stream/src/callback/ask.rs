@@ -83,7 +83,7 @@ impl Callbacks {
             }
             return nothing(&question);
         }
-        if speaks && !session.revision.is_stateless() {
+        if speaks && session.lasts() {
             return self.ask_by_callback(context, question).await;
         }
         let params = elicit::params(&question, session.revision)?;

@@ -49,7 +49,7 @@ impl CallerNames {
     pub(super) fn key(&self, context: &Context, sessions: &ToolSessions) -> SessionKey {
         let agent = context.principal.as_ref().map(|principal| AgentId::new(&*principal.access_id()));
         match &context.session {
-            Some(session) if agent.is_none() || !session.revision.is_stateless() => {
+            Some(session) if agent.is_none() || session.lasts() => {
                 SessionKey::new(self.name(session, agent.as_ref(), sessions), agent)
             }
             _ => SessionKey::new(NO_CONNECTION, agent),
@@ -123,6 +123,6 @@ impl NamedCaller {
 type SessionDescription = (Revision, Option<RawJson>, RawJson);
 
 fn description(session: &Session) -> Option<SessionDescription> {
-    let is_stateless = session.revision.is_stateless();
+    let is_stateless = session.describes_each_request();
     is_stateless.then(|| (session.revision, session.peer.clone(), session.capabilities.to_raw()))
 }

@@ -68,7 +68,7 @@ impl ListChangeNotifier {
             (peer.was_told, peer.awaited) = (false, AwaitedChanges::Outdating);
         }
         // A peer that describes itself with each request is told on requests that listen, and nowhere else.
-        if session.revision.is_stateless() || !session.outbox.is_open() {
+        if !session.is_reachable() {
             return;
         }
         self.with_peer(key, |peer| {

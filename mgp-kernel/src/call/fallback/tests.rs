@@ -9,13 +9,13 @@ use mgp_types::mgp::Recovery;
 use mgp_types::{Error, Gate as _, Origin, Response, code};
 
 use super::*;
-use crate::call::resolve::ResolveToolLayer;
+use crate::call::resolve::ResolveToolGate;
 use crate::router::test_kernel::{TestClient, TestKernel, TestServer};
 use crate::servers::upstream::FallbackToolGate;
 
 /// The way of a call as far as it matters here.
 async fn called(scene: &TestKernel, fallback: FallbackLayer, name: &str) -> Result<Response, Error> {
-    let service = ResolveToolLayer::new(
+    let service = ResolveToolGate::new(
         Arc::clone(&scene.visibility),
         Arc::clone(&scene.config),
         ServerLifecycle::new("mgp".into()),

@@ -46,7 +46,7 @@ pub(super) async fn tell_levels(changes: &ChangeListeners) {
     for upstream in changes.fleet.all() {
         for (line, session, capabilities) in upstream.lines() {
             // A server without sessions is told the level with each request.
-            if session.revision.is_stateless() || !has(&capabilities, &["logging"]) {
+            if session.describes_each_request() || !has(&capabilities, &["logging"]) {
                 continue;
             }
             let Some((level, principal)) = changes.most_verbose(&line) else { continue };

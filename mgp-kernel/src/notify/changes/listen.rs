@@ -153,7 +153,7 @@ fn relay_tasks(
         let Some(upstream) = changes.fleet.get(server.as_str()) else { continue };
         let line = upstream.line(&listener.principal);
         let session = upstream.session_on(&line);
-        if !session.is_some_and(|session| session.revision.is_stateless()) {
+        if !session.is_some_and(|session| session.describes_each_request()) {
             continue;
         }
         honoured.extend(shown);

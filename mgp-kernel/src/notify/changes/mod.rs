@@ -110,7 +110,7 @@ impl ChangeListeners {
     /// A session begins. It is told of what changes from now on, once it is [ready](Self::ready).
     pub(crate) fn open(&self, context: &Context) {
         let (Some(session), Some(principal)) = (&context.session, &context.principal) else { return };
-        if session.revision.is_stateless() || !session.outbox.is_open() {
+        if !session.is_reachable() {
             return;
         }
         self.forget_gone();

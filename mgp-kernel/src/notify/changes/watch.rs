@@ -106,7 +106,7 @@ impl ResourceWatch {
         let server = &self.line.server;
         let upstream = changes.fleet.get(server.as_str()).ok_or_else(|| gone(server))?;
         let session = upstream.session_on(&self.line);
-        let is_stateless = session.is_some_and(|session| session.revision.is_stateless());
+        let is_stateless = session.is_some_and(|session| session.describes_each_request());
         if is_stateless {
             let listening = ListenTask::begin(&self.changes, &self.line, &self.uri, &principal).await?;
             return Ok((principal, WatchSubscription::Stateless { _listening: listening }));

@@ -23,8 +23,8 @@ pub(crate) type CurrentClient = Arc<ArcSwapOption<ServerClient>>;
 pub(crate) type BareWay = CallsInWorkService<ForwardToServer<SupervisedService<ServerClient>>>;
 
 /// The layers in front of one server, made once for all its incarnations.
-pub(crate) struct ServerStack {
-    pub(crate) service: ErasedService,
+pub(crate) struct ServerStack<S = ErasedService> {
+    pub(crate) service: S,
     /// Decides what the server may do, and negotiates that with each incarnation.
     pub(crate) permissions: PermissionGate,
     /// Looks at the definitions of its tools, and is told when they change.

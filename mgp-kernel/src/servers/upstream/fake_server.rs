@@ -5,7 +5,7 @@ use mgp_discovery::config::model::ServerConfig;
 use mgp_types::{Object, Session};
 
 use super::server_shared::ServerShared;
-use super::{ServerSupport, Upstream, UpstreamConnections};
+use super::{FirstStart, ServerSupport, Upstream, UpstreamConnections};
 use crate::call::erased::ErasedService;
 
 /// A server that is connected and lies within the test.
@@ -14,6 +14,8 @@ pub(crate) struct FakeServer {
     pub(crate) session: Arc<Session>,
     pub(crate) capabilities: Object,
     pub(crate) instructions: Option<Arc<str>>,
+    /// The start of the server, which the test ends; `None` if it is over.
+    pub(crate) start: Option<FirstStart>,
 }
 
 impl Upstream {

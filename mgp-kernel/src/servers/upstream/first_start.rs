@@ -27,7 +27,7 @@ struct FirstStartInner {
 
 impl FirstStart {
     /// A start of `server` that begins now, and that calls wait for no longer than `patience`.
-    pub(super) fn new(server: ServerId, patience: Duration) -> Self {
+    pub(crate) fn new(server: ServerId, patience: Duration) -> Self {
         Self(Arc::new(FirstStartInner {
             server,
             is_over: AtomicBool::new(false),
@@ -47,7 +47,7 @@ impl FirstStart {
     }
 
     /// It is connected, or it could not be.
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         if !self.0.is_over.swap(true, Ordering::AcqRel) {
             self.0.over.send_replace(true);
         }

@@ -182,7 +182,7 @@ impl Upstream {
             },
             UpstreamConnections::ByAgent(_) => return None,
             #[cfg(test)]
-            UpstreamConnections::Fake(_) => return None,
+            UpstreamConnections::Fake(fake) => fake.start.clone()?,
         };
         (!start.is_over()).then_some(start)
     }

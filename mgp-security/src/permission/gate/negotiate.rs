@@ -56,10 +56,10 @@ impl PermissionGate {
             required,
             session: session.clone(),
             request_id: format!("perm-{}", random::name()?),
-            attaches: speaks && session.revision.is_stateless(),
+            attaches: speaks && session.describes_each_request(),
             told: Mutex::default(),
         };
-        let waits = speaks && !session.revision.is_stateless() && self.asks_about(&permissions);
+        let waits = speaks && session.lasts() && self.asks_about(&permissions);
         let mut hears = speaks && !permissions.is_empty();
         if waits {
             hears = self.send_request(service, &connected).await?;

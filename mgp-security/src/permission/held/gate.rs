@@ -86,7 +86,7 @@ impl HeldPermissionsShared {
         session: &Arc<Session>,
         now: Timestamp,
     ) -> Option<Arc<PermissionResponse>> {
-        if !session.revision.is_stateless() {
+        if session.lasts() {
             return self.ledger.held(session, now);
         }
         let value = request.meta(method::GRANTS_META)?;
@@ -123,7 +123,7 @@ impl HeldPermissionsShared {
             return Err(Error::invalid_params("these are more permissions than there are"));
         }
         let now = self.now();
-        if !session.revision.is_stateless() {
+        if session.lasts() {
             self.ledger.add(session, &decided, now);
             return Ok(Response::empty());
         }
@@ -182,7 +182,7 @@ async fn ask(request: &Request, missing: &[Permission]) -> Result<(), Error> {
 
 /// Whether the client can ask a human.
 fn can_ask(context: &Context, session: &Session) -> bool {
-    let reachable = context.input.is_some() || (!session.revision.is_stateless() && context.outbox.is_open());
+    let reachable = context.input.is_some() || (session.lasts() && context.outbox.is_open());
     let unspecific = session.peer_can(&["elicitation"]) && !session.peer_can(&["elicitation", "url"]);
     reachable && (unspecific || session.peer_can(&["elicitation", "form"]))
 }

@@ -159,12 +159,14 @@ impl<'a> CallerView<'a> {
         self.visibility.fleet.share(server.as_str(), &self.principal)
     }
 
-    pub(crate) fn may_call(&self, server: &ServerId, name: &ToolName) -> bool {
-        self.visibility
-            .access
-            .decide(&self.principal.access_id(), server.as_str(), Some(name.as_str()))
-            .allows()
-            && self.is_admitted(server, name)
+    fn may_call(&self, server: &ServerId, name: &ToolName) -> bool {
+        self.is_permitted(server, name.as_str()) && self.is_admitted(server, name)
+    }
+
+    /// Returns whether the policy lets the caller call the tool, whether the server has it or not.
+    pub(crate) fn is_permitted(&self, server: &ServerId, tool: &str) -> bool {
+        let agent = self.principal.access_id();
+        self.visibility.access.decide(&agent, server.as_str(), Some(tool)).allows()
     }
 
     /// Whether the definition of the tool is approved on the connection that the caller uses.

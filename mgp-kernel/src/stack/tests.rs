@@ -18,7 +18,8 @@ fn the_page_about_the_way_of_a_call_names_each_file_in_order() {
     assert_eq!(*back, steps(returned_by_server(layers)), "from the router to a server");
     for (name, file) in to_kernel.iter().chain(to_server) {
         let text = std::fs::read_to_string(root().join(file)).expect(file);
-        let is_defined = ["struct", "enum", "fn", "trait"].iter().any(|kind| text.contains(&format!("{kind} {name}")));
+        let is_defined =
+            ["struct", "enum", "fn", "trait"].iter().any(|kind| text.contains(&format!("{kind} {name}")));
         assert!(is_defined, "{file} defines no {name}");
     }
 }
@@ -54,7 +55,8 @@ fn tables(page: &str) -> Vec<Vec<Step>> {
 /// Reads the types of a stack from the name of its type, which names the outermost first.
 fn steps(stack: &str) -> Vec<Step> {
     let names = stack.split(|byte: char| !byte.is_alphanumeric() && byte != '_' && byte != ':');
-    let ours = names.filter(|name| name.starts_with("mgp_") && !NO_STEPS.iter().any(|other| name.ends_with(other)));
+    let ours =
+        names.filter(|name| name.starts_with("mgp_") && !NO_STEPS.iter().any(|other| name.ends_with(other)));
     ours.map(|name| {
         let (path, name) = name.rsplit_once("::").expect("a type stands in a module");
         (name.to_owned(), file_of(path))

@@ -66,8 +66,7 @@ impl Ruling {
         let is_for_session =
             matches!(&verdict, GrantVerdict::Approved(terms) if terms.lasts == GrantLifetime::Session);
         let session = call.and_then(|call| call.session.as_ref());
-        let session =
-            session.filter(|session| is_for_session && asker.is_some() && session.lasts());
+        let session = session.filter(|session| is_for_session && asker.is_some() && session.lasts());
         let mut ruling = Self::new(&answer.approver, server, permission, verdict);
         ruling.agent = asker.map(|asker| AgentId::new(&*asker.access_id()));
         ruling.session = session.map(Arc::downgrade);

@@ -6,6 +6,7 @@
 mod compound;
 mod escape;
 mod parser;
+mod redirect;
 pub(crate) mod syntax;
 mod word;
 

@@ -1,8 +1,6 @@
 //! Lists, pipelines, simple commands and redirections.
 
-use super::syntax::{
-    Assignment, Body, Direction, Part, Pipeline, Redirect, Script, Simple, Span, Stage, Word,
-};
+use super::syntax::{Assignment, Body, Part, Pipeline, Script, Simple, Span, Stage, Word};
 
 /// What a text says as a command line.
 #[derive(Debug)]
@@ -51,7 +49,7 @@ pub(super) struct Parser<'s> {
     pub(super) depth: usize,
     pub(super) flaw: Option<Flaw>,
     /// The line end before the bodies of here-documents, and where the text goes on after them.
-    heredoc: Option<(usize, usize)>,
+    pub(super) heredoc: Option<(usize, usize)>,
     origin: Origin,
     pub(super) prose: Prose,
 }
@@ -358,102 +356,6 @@ impl<'s> Parser<'s> {
         self.at = self.text.len() - after.len();
         Some(name.clone())
     }
-
-    fn redirect(&mut self) -> Option<Redirect> {
-        let start = self.at;
-        let rest = self.rest();
-        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        let named = rest.strip_prefix('{').and_then(|inner| inner.find('}')).map_or(0, |end| end + 2);
-        let descriptor = if rest[digits..].starts_with(['<', '>']) { digits } else { named };
-        let sign = rest.get(descriptor..)?;
-        let (_, length, direction) = REDIRECTS
-            .iter()
-            .find_map(|&(text, direction)| sign.starts_with(text).then_some((text, text.len(), direction)))?;
-        if sign.starts_with("<(") || sign.starts_with(">(") || (descriptor > 0 && sign.starts_with('&')) {
-            return None;
-        }
-        self.at += descriptor + length;
-        if sign.starts_with("<<") && !sign.starts_with("<<<") {
-            let target = self.here_document();
-            return Some(Redirect { direction, target, span: self.span(start, self.at) });
-        }
-        self.blanks();
-        let before = self.at;
-        let target = self.word();
-        if self.at == before {
-            self.flawed(Flaw::Grammar);
-        }
-        let direction = match (direction, target.parts.as_slice()) {
-            (Direction::Duplicate, [Part::Bare(text)])
-                if text == "-" || text.trim_end_matches('-').bytes().all(|b| b.is_ascii_digit()) =>
-            {
-                Direction::Duplicate
-            }
-            // `>&file` writes to a file, `<&$fd` may be anything.
-            (Direction::Duplicate, _) if sign.starts_with('>') => Direction::Out,
-            (Direction::Duplicate, _) => Direction::In,
-            (direction, _) => direction,
-        };
-        Some(Redirect { direction, target, span: self.span(start, self.at) })
-    }
-
-    /// Reads the delimiter that stands here and the body that begins after the line.
-    fn here_document(&mut self) -> Word {
-        let tabs = self.take("-");
-        self.blanks();
-        let delimiter = self.word();
-        let mut quoted = false;
-        let mut end_line = String::new();
-        for part in &delimiter.parts {
-            match part {
-                Part::Bare(text) => end_line.push_str(text),
-                Part::Single(text) | Part::Ansi { text, .. } => {
-                    quoted = true;
-                    end_line.push_str(text);
-                }
-                Part::Escaped(c) => {
-                    quoted = true;
-                    end_line.push(*c);
-                }
-                Part::Double(inner) => {
-                    quoted = true;
-                    if let [Part::Bare(text)] = inner.as_slice() {
-                        end_line.push_str(text);
-                    }
-                }
-                _ => self.flawed(Flaw::Open),
-            }
-        }
-        let (line_end, start) = match self.heredoc {
-            Some(pending) => pending,
-            None => match self.rest().find('\n') {
-                Some(offset) => (self.at + offset, self.at + offset + 1),
-                None => return Word::default(),
-            },
-        };
-        let mut at = start;
-        let mut body_end = self.text.len();
-        let mut resume = self.text.len();
-        for line in self.text[start..].split_inclusive('\n') {
-            let bare = line.trim_end_matches('\n');
-            if (if tabs { bare.trim_start_matches('\t') } else { bare }) == end_line {
-                body_end = at;
-                resume = at + line.len();
-                break;
-            }
-            at += line.len();
-        }
-        self.heredoc = Some((line_end, resume));
-        let part = if quoted {
-            Part::Single(self.text[start..body_end].to_owned())
-        } else {
-            Part::Double(self.substituted(start, body_end))
-        };
-        if !matches!(&part, Part::Double(inner) if inner.iter().any(|part| !matches!(part, Part::Bare(_)))) {
-            self.note_text(start, body_end);
-        }
-        Word { parts: vec![part], span: self.span(start, body_end) }
-    }
 }
 
 /// `name=value`, `name+=value` and `name[index]=value`.
@@ -479,23 +381,6 @@ fn is_name(text: &str) -> bool {
         && !text.is_empty()
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
-
-/// Longest first, since the first that fits is taken.
-const REDIRECTS: [(&str, Direction); 13] = [
-    ("<<<", Direction::Text),
-    ("<<", Direction::Document),
-    ("&>>", Direction::Out),
-    ("&>", Direction::Out),
-    (">>", Direction::Out),
-    (">|", Direction::Out),
-    (">&", Direction::Duplicate),
-    ("<&", Direction::Duplicate),
-    ("<>", Direction::Both),
-    ("<(", Direction::In),
-    (">(", Direction::Out),
-    ("<", Direction::In),
-    (">", Direction::Out),
-];
 
 const CLOSERS: [&str; 8] = ["then", "elif", "else", "fi", "do", "done", "esac", "}"];
 

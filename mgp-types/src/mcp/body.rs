@@ -1,8 +1,11 @@
 //! The macro that defines objects of the wire as structs, and the fitting of a body to a revision.
 
-use serde::de::{Error, MapAccess};
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Deref;
 
-use super::map::Name;
+use serde::de::{self, Deserialize, Deserializer, Error, MapAccess, Visitor};
+
 use crate::{Id, RawJson, Revision};
 
 /// Defines an object of the wire.
@@ -83,7 +86,7 @@ macro_rules! body {
                         )*
                         $(let mut tag: Option<&'static str> = { let _: &str = $tag; None };)?
                         let mut extra = $crate::mcp::Extra::new();
-                        while let Some(name) = map.next_key::<$crate::mcp::map::Name<'de>>()? {
+                        while let Some(name) = map.next_key::<$crate::mcp::body::Name<'de>>()? {
                             match &*name {
                                 $($tag => $crate::mcp::body::read_tag(&mut tag, $tag, $tag_value, &mut map)?,)?
                                 $($wire => $crate::mcp::body::read_field(&mut $field, $wire, &mut map)?,)*
@@ -341,5 +344,47 @@ impl<T: ForRevision> ForRevision for Vec<T> {
 impl<T: ForRevision> ForRevision for Box<T> {
     fn fit(&mut self, revision: Revision) {
         (**self).fit(revision);
+    }
+}
+
+/// A member name, borrowed from the frame unless it holds escapes.
+pub(super) struct Name<'de>(Cow<'de, str>);
+
+impl<'de> Name<'de> {
+    /// Returns the text itself.
+    pub(super) fn into_inner(self) -> Cow<'de, str> {
+        self.0
+    }
+}
+
+impl Deref for Name<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for Name<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+
+        impl<'de> Visitor<'de> for Text {
+            type Value = Name<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Name<'de>, E> {
+                Ok(Name(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Name<'de>, E> {
+                Ok(Name(Cow::Owned(text.into())))
+            }
+        }
+
+        deserializer.deserialize_str(Text)
     }
 }

@@ -1,15 +1,14 @@
 //! An ordered map from member names to values.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::Deref;
 
 use serde::de::{self, Deserialize, DeserializeOwned, Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::ForRevision;
+use super::body::Name;
 use crate::{RawJson, Revision};
 
 /// The members of an object that its type does not name, in the order they came.
@@ -210,47 +209,5 @@ impl<V> Map<V> {
             Some(name) => Err(E::custom(format_args!("duplicate field `{name}`"))),
             None => Ok(()),
         }
-    }
-}
-
-/// A member name, borrowed from the frame unless it holds escapes.
-pub(super) struct Name<'de>(Cow<'de, str>);
-
-impl<'de> Name<'de> {
-    /// Returns the text itself.
-    pub(super) fn into_inner(self) -> Cow<'de, str> {
-        self.0
-    }
-}
-
-impl Deref for Name<'_> {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.0
-    }
-}
-
-impl<'de> Deserialize<'de> for Name<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-
-        impl<'de> Visitor<'de> for Text {
-            type Value = Name<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string")
-            }
-
-            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Name<'de>, E> {
-                Ok(Name(Cow::Borrowed(text)))
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Name<'de>, E> {
-                Ok(Name(Cow::Owned(text.into())))
-            }
-        }
-
-        deserializer.deserialize_str(Text)
     }
 }

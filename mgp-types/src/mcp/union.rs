@@ -7,7 +7,7 @@ use serde::de;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::map::Name;
+use super::body::Name;
 
 /// Defines an enum over bodies that share a member naming the kind of the body.
 ///
@@ -199,7 +199,7 @@ macro_rules! open_enum {
 
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text: $crate::mcp::map::Name<'de> = serde::Deserialize::deserialize(deserializer)?;
+                let text: $crate::mcp::body::Name<'de> = serde::Deserialize::deserialize(deserializer)?;
                 Ok(Self::from(&*text))
             }
         }

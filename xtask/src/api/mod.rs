@@ -18,7 +18,7 @@ const MAXIMA: [(&str, usize); 10] = [
     ("mgp-client-sdk", 52),
     ("mgp-discovery", 168),
     ("mgp-kernel", 14),
-    ("mgp-lifecycle", 58),
+    ("mgp-lifecycle", 51),
     ("mgp-security", 232),
     ("mgp-server-sdk", 61),
     ("mgp-stream", 41),

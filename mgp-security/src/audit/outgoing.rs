@@ -88,7 +88,7 @@ fn write(params: &mut Object, id: TraceId, session: Option<&Session>) {
             params.remove("_mgp");
         }
     }
-    if session.is_some_and(|session| session.describes_each_request()) {
+    if session.is_some_and(Session::describes_each_request) {
         write_traceparent(params, id);
     }
 }

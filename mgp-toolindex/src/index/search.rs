@@ -88,7 +88,7 @@ pub struct SearchResult {
     pub hits: Vec<SearchHit>,
     /// The actual strategy, if it differs from the one asked for.
     pub fallback: Option<SearchStrategy>,
-    /// The vector of the query, if the search was by meaning; for learning, see [`ConfirmedCall`](crate::learn::ConfirmedCall).
+    /// The vector of the query, if the search was by meaning.
     pub meaning: Option<Vec<f32>>,
 }
 
